@@ -1,0 +1,238 @@
+# frozen_string_literal: true
+
+# Builds the golden samples of the flight file byte by byte from contract/flight-v1.md, sharing no code
+# with the agent that writes real flight files or with the crate that reads them.
+#
+#   ruby contract/samples/flight/build.rb [FOLDER]     (default: this folder)
+
+require "json"
+
+HEADER_SIZE = 4096
+TOTALS_OFFSET = 4096
+TOTALS_SIZE = 256
+ENDPOINT_OFFSET = 8192
+ENDPOINT_SIZE = 1280
+RECORD_SIZE = 128
+RING_CAPACITY = 64
+ENDPOINT_CAPACITY = 4
+FIELD_TABLE_OFFSET = 512
+BUCKETS = 128
+UNKNOWN = 0xFFFFFFFF
+
+# name, offset, size, unit (0 none, 1 ns, 2 count, 3 index), flags (bit 0: measured)
+FIELDS = [
+  ["sequence", 0, 8, 0, 1],
+  ["arrival_wall_ns", 8, 8, 1, 1],
+  ["start_mono_ns", 16, 8, 1, 1],
+  ["queue_ns", 24, 8, 1, 1],
+  ["wall_ns", 32, 8, 1, 1],
+  ["held_ns", 40, 8, 1, 1],
+  ["gvl_wait_ns", 48, 8, 1, 1],
+  ["lock_wait_ns", 56, 8, 1, 0],
+  ["io_ns", 64, 8, 1, 1],
+  ["cpu_ns", 72, 8, 1, 1],
+  ["gc_ns", 80, 8, 1, 0],
+  ["allocations", 88, 8, 2, 1],
+  ["yields", 96, 4, 2, 1],
+  ["thread_id", 100, 4, 0, 1],
+  ["endpoint", 104, 2, 3, 1],
+  ["status", 106, 2, 0, 1],
+  ["busy_threads", 108, 2, 2, 1],
+  ["method", 110, 1, 0, 1],
+  ["flags", 111, 1, 0, 1]
+].freeze
+
+COUNTERS = %w[requests server_errors queue_ns queue_known wall_ns held_ns gvl_wait_ns lock_wait_ns io_ns
+              cpu_ns gc_ns allocations yields].freeze
+SUMMED = %w[queue_ns wall_ns held_ns gvl_wait_ns lock_wait_ns io_ns cpu_ns gc_ns allocations yields].freeze
+PACK = { 8 => "Q<", 4 => "L<", 2 => "S<", 1 => "C" }.freeze
+
+HEADER = {
+  "version" => 1, "header_size" => HEADER_SIZE, "record_size" => RECORD_SIZE, "ring_capacity" => RING_CAPACITY,
+  "ring_offset" => 16_384, "field_count" => FIELDS.size, "field_table_offset" => FIELD_TABLE_OFFSET,
+  "endpoint_offset" => ENDPOINT_OFFSET, "endpoint_size" => ENDPOINT_SIZE,
+  "endpoint_capacity" => ENDPOINT_CAPACITY, "totals_offset" => TOTALS_OFFSET, "totals_size" => TOTALS_SIZE,
+  "state" => 1, "pid" => 4242, "parent_pid" => 4200, "start_ticks" => 987_654,
+  "created_wall_ns" => 1_700_000_000_000_000_000, "created_mono_ns" => 9_876_543_210_000,
+  "worker_index" => 1, "server_workers" => 2, "server_min_threads" => 3, "server_max_threads" => 3,
+  "server_preload" => 1, "flags" => 1, "ruby_version" => "3.3.8", "server_name" => "puma 6.6.0",
+  "framework" => "rails 7.2.2.2", "agent_version" => "0.1.0", "app_root" => "/srv/storefront",
+  "written" => 0, "faults" => 2, "clock_skew" => 1, "endpoints_lost" => 0, "in_flight" => 1
+}.freeze
+
+HEADER_LAYOUT = {
+  "version" => [8, "L<"], "header_size" => [12, "L<"], "record_size" => [16, "L<"], "ring_capacity" => [20, "L<"],
+  "ring_offset" => [24, "Q<"], "field_count" => [32, "L<"], "field_table_offset" => [36, "L<"],
+  "endpoint_offset" => [40, "Q<"], "endpoint_size" => [48, "L<"], "endpoint_capacity" => [52, "L<"],
+  "totals_offset" => [56, "Q<"], "totals_size" => [64, "L<"], "state" => [68, "L<"], "pid" => [72, "L<"],
+  "parent_pid" => [76, "L<"], "start_ticks" => [80, "Q<"], "created_wall_ns" => [88, "Q<"],
+  "created_mono_ns" => [96, "Q<"], "worker_index" => [104, "l<"], "server_workers" => [108, "L<"],
+  "server_min_threads" => [112, "L<"], "server_max_threads" => [116, "L<"], "server_preload" => [120, "L<"],
+  "flags" => [124, "L<"], "ruby_version" => [128, "a32"], "server_name" => [160, "a32"],
+  "framework" => [192, "a32"], "agent_version" => [224, "a32"], "app_root" => [256, "a128"],
+  "written" => [384, "Q<"], "faults" => [392, "Q<"], "clock_skew" => [400, "Q<"],
+  "endpoints_lost" => [408, "Q<"], "in_flight" => [416, "Q<"]
+}.freeze
+
+def bucket(nanoseconds)
+  microseconds = nanoseconds / 1000
+  return microseconds if microseconds < 4
+
+  exponent = microseconds.bit_length - 1
+  [(4 * (exponent - 1)) + ((microseconds >> (exponent - 2)) & 3), BUCKETS - 1].min
+end
+
+# The known constants of a 64-bit linear congruential generator, so that a rebuild gives the same bytes.
+class Dice
+  def initialize(seed)
+    @state = seed
+  end
+
+  def roll(limit)
+    @state = ((@state * 6_364_136_223_846_793_005) + 1_442_695_040_888_963_407) & 0xFFFFFFFFFFFFFFFF
+    (@state >> 33) % limit
+  end
+end
+
+# One flight file: the requests that it was told of, and what a reader must find in it.
+class Sample
+  def initialize(names:, requests:, header: {})
+    @header = HEADER.merge(header)
+    @names = ["(other)"] + names.first(ENDPOINT_CAPACITY - 1)
+    @ring = Array.new(RING_CAPACITY)
+    @counters = Array.new(@names.size + 1) { COUNTERS.to_h { |name| [name, 0] } }
+    @histograms = Array.new(@names.size) { { "wall" => Hash.new(0), "gvl_wait" => Hash.new(0) } }
+    @torn = []
+    @dice = Dice.new(42)
+    requests.times { |k| add(k, names) }
+  end
+
+  def tear(slot)
+    @torn << slot
+    self
+  end
+
+  def bytes(cut_at = nil)
+    file = "\0".b * (@header["ring_offset"] + (RING_CAPACITY * RECORD_SIZE))
+    put_header(file)
+    file[TOTALS_OFFSET, 104] = counter_bytes(@counters.last)
+    @names.each_with_index { |name, index| put_endpoint(file, name, index) }
+    @ring.each_with_index do |record, slot|
+      file[@header["ring_offset"] + (slot * RECORD_SIZE), RECORD_SIZE] = record_bytes(record, slot) if record
+    end
+    cut_at ? file.byteslice(0, cut_at) : file
+  end
+
+  def description(cut_at = nil)
+    whole_slots = cut_at ? (cut_at - @header["ring_offset"]) / RECORD_SIZE : RING_CAPACITY
+    records = @ring.each_with_index.filter_map { |r, slot| r if r && slot < whole_slots && !@torn.include?(slot) }
+    {
+      "header" => @header, "fields" => FIELDS.map { |f| %w[name offset size unit flags].zip(f).to_h },
+      "totals" => @counters.last,
+      "endpoints" => @names.each_with_index.map { |name, index| endpoint_description(name, index) },
+      "records_readable" => records.size, "records" => records.sort_by { |r| r["sequence"] }
+    }
+  end
+
+  private
+
+  def add(index, names)
+    record = roll_record(index)
+    wanted = index % names.size
+    record["endpoint"] = wanted + 1 < ENDPOINT_CAPACITY ? wanted + 1 : 0
+    @header["endpoints_lost"] += 1 if record["endpoint"].zero?
+    @header["written"] = index + 1
+    @ring[index % RING_CAPACITY] = record
+    [record["endpoint"], -1].each { |at| count(@counters[at], record) }
+    @histograms[record["endpoint"]]["wall"][bucket(record["wall_ns"])] += 1
+    @histograms[record["endpoint"]]["gvl_wait"][bucket(record["gvl_wait_ns"])] += 1
+  end
+
+  def roll_record(index)
+    held = 1_000 + @dice.roll(20_000_000)
+    wait = @dice.roll(5_000_000)
+    io = @dice.roll(80_000_000)
+    raised = index % 17 == 16
+    queue_known = index % 4 != 3
+    {
+      "sequence" => index + 1, "arrival_wall_ns" => HEADER["created_wall_ns"] + ((index + 1) * 10_000_000),
+      "start_mono_ns" => HEADER["created_mono_ns"] + ((index + 1) * 10_000_000),
+      "queue_ns" => queue_known ? @dice.roll(3_000_000) : 0, "wall_ns" => held + wait + io, "held_ns" => held,
+      "gvl_wait_ns" => wait, "lock_wait_ns" => 0, "io_ns" => io, "cpu_ns" => held * 9 / 10, "gc_ns" => 0,
+      "allocations" => @dice.roll(50_000), "yields" => @dice.roll(40), "thread_id" => 4250 + (index % 3),
+      "endpoint" => 0, "status" => raised ? 0 : [200, 201, 302, 404, 500][@dice.roll(5)],
+      "busy_threads" => 1 + @dice.roll(3), "method" => index % 8, "flags" => (queue_known ? 1 : 0) | (raised ? 2 : 0)
+    }
+  end
+
+  def count(counters, record)
+    counters["requests"] += 1
+    counters["server_errors"] += 1 if record["status"].zero? || record["status"].between?(500, 599)
+    counters["queue_known"] += 1 if record["flags"] & 1 == 1
+    SUMMED.each { |name| counters[name] += record[name] }
+  end
+
+  def endpoint_description(name, index)
+    { "index" => index, "name" => name }.merge(@counters[index]).merge(
+      "wall_histogram" => nonzero(@histograms[index]["wall"]),
+      "gvl_wait_histogram" => nonzero(@histograms[index]["gvl_wait"])
+    )
+  end
+
+  def nonzero(histogram)
+    histogram.sort.map { |at, n| { "bucket" => at, "count" => n } }
+  end
+
+  def put_header(file)
+    file[0, 8] = "PBFLIGHT"
+    HEADER_LAYOUT.each do |name, (offset, format)|
+      packed = [@header.fetch(name)].pack(format)
+      file[offset, packed.bytesize] = packed
+    end
+    FIELDS.each_with_index do |field, index|
+      file[FIELD_TABLE_OFFSET + (index * 32), 32] = field.pack("a24S<S<S<S<")
+    end
+  end
+
+  def put_endpoint(file, name, index)
+    at = ENDPOINT_OFFSET + (index * ENDPOINT_SIZE)
+    file[at, 104] = counter_bytes(@counters[index])
+    file[at + 128, 128] = [name, 1].pack("a120Q<")
+    %w[wall gvl_wait].each_with_index do |which, half|
+      counts = Array.new(BUCKETS) { |b| @histograms[index][which].fetch(b, 0) }
+      file[at + 256 + (half * 512), 512] = counts.pack("L<*")
+    end
+  end
+
+  def counter_bytes(counters)
+    COUNTERS.map { |name| counters.fetch(name) }.pack("Q<*")
+  end
+
+  def record_bytes(record, slot)
+    bytes = "\0".b * RECORD_SIZE
+    FIELDS.each { |name, offset, size| bytes[offset, size] = [record.fetch(name)].pack(PACK.fetch(size)) }
+    bytes[0, 8] = "\0" * 8 if @torn.include?(slot)
+    bytes
+  end
+end
+
+def write(folder, name, sample, story, cut_at = nil)
+  File.binwrite(File.join(folder, "#{name}.flight"), sample.bytes(cut_at))
+  document = { "sample" => name, "story" => story }.merge(sample.description(cut_at))
+  File.write(File.join(folder, "#{name}.json"), "#{JSON.pretty_generate(document)}\n")
+end
+
+if $PROGRAM_NAME == __FILE__
+  folder = ARGV.fetch(0, __dir__)
+  names = ["products#index", "products#show", "GET /health/:id"]
+  cut = HEADER["ring_offset"] + (20 * RECORD_SIZE) + 64
+
+  write(folder, "basic", Sample.new(names: names, requests: 40), "40 requests in a ring of 64, three endpoints")
+  write(folder, "wrapped", Sample.new(names: names + ["orders#create", "carts#show"], requests: 150,
+                                      header: { "state" => 2, "in_flight" => 0, "worker_index" => -1,
+                                                "server_workers" => 0, "server_preload" => UNKNOWN }),
+        "150 requests in a ring of 64: 64 records stay, the counters hold all; five endpoints where three fit")
+  write(folder, "torn", Sample.new(names: names, requests: 40).tear(7), "slot 7 was being written: 39 records count")
+  write(folder, "truncated", Sample.new(names: names, requests: 40),
+        "cut in the middle of slot 20, as on a disk that filled up while copying: 20 whole records", cut)
+end
