@@ -1,1 +1,17 @@
-//! (under construction)
+//! The run folder: what one experiment planned, measured and concluded, so that it can be rendered again,
+//! resumed, or doubted.
+//!
+//! This crate owns the document's types and how they reach the disk. It measures nothing and judges nothing:
+//! `experiment` fills the types, `report` renders them.
+
+pub mod document;
+mod folder;
+mod histogram;
+mod schema;
+pub mod trial;
+
+pub use document::*;
+pub use folder::{Folder, FolderError, Lock};
+pub use histogram::{Hdr, HdrError};
+pub use schema::{field_page, json_schema};
+pub use trial::*;

@@ -1,0 +1,187 @@
+//! One trial: a server start, a warm-up and two measured windows.
+
+use crate::document::{Settings, Stage};
+use crate::histogram::Hdr;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One server start, its warm-up and its two windows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// Stage, block, attempt and arm, e.g. `race-b02-t4w0`; also the name of its folder.
+    pub id: String,
+    /// The part of the procedure that asked for it.
+    pub stage: Stage,
+    /// Block within the stage, from 1. Trials of a block share requests and arrival times.
+    pub block: u32,
+    /// Place in the block's random order, from 1.
+    pub place: u32,
+    /// Name of the arm.
+    pub arm: String,
+    /// Knobs asked for.
+    pub settings: Settings,
+    /// Whether it counts.
+    pub status: TrialStatus,
+    /// Why it does not, or what to know about it.
+    pub reason: Option<String>,
+    /// Seconds after the start of the run.
+    pub started_s: f64,
+    /// Seconds from the start of the server until it answered.
+    pub boot_s: Option<f64>,
+    /// The warm-up.
+    pub warmup: Option<Warmup>,
+    /// Closed loop at the plan's connections: its good answers per second are the capacity.
+    pub saturation: Option<Window>,
+    /// Open loop, Poisson, at the common rate.
+    pub objective: Option<Window>,
+    /// Memory of the process tree.
+    pub memory: Option<Memory>,
+    /// Where request time went in the saturation window, from the agent.
+    pub split: Option<Split>,
+}
+
+/// Whether a trial counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialStatus {
+    /// Measured, steady, the generator kept its schedule.
+    Ok,
+    /// Measured, but latency or CPU per request never became flat; it counts, and the report says so.
+    NotSteady,
+    /// Not measured, or not to be believed, for the reason given.
+    Failed,
+    /// Its block was broken off; kept, and not used.
+    Abandoned,
+}
+
+impl Trial {
+    /// Whether its figures are evidence.
+    pub fn counts(&self) -> bool {
+        matches!(self.status, TrialStatus::Ok | TrialStatus::NotSteady)
+    }
+
+    /// Good answers per second in the saturation window.
+    pub fn capacity_per_s(&self) -> Option<f64> {
+        self.saturation.as_ref().filter(|_| self.counts()).map(|w| w.good_per_s)
+    }
+}
+
+/// A trial's warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Warmup {
+    /// Requests answered.
+    pub requests: u64,
+    /// Seconds.
+    pub seconds: f64,
+    /// Whether the last three windows were flat in latency and CPU per request.
+    pub steady: bool,
+}
+
+/// A measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Length, seconds, from the first request to the last scheduled one or the end.
+    pub seconds: f64,
+    /// Requests scheduled (open loop) or sent (closed loop).
+    pub requests: u64,
+    /// Answers that were no failure.
+    pub good: u64,
+    /// Connections refused, reset or closed early, malformed answers, and status 500 to 599.
+    pub errors: u64,
+    /// Requests without a whole answer in time.
+    pub timeouts: u64,
+    /// Good answers per second.
+    pub good_per_s: f64,
+    /// Rate asked for, per second; absent in a closed loop.
+    pub asked_per_s: Option<f64>,
+    /// Response time, from the scheduled time (open loop) or the sending (closed loop), failures at infinity.
+    pub response: Latency,
+    /// Service time: from the sending to the last byte of the answer, answered requests alone.
+    pub service: Latency,
+    /// Lateness of the generator: actual less scheduled sending.
+    pub lateness: Latency,
+    /// Requests over the latency limit, failures among them; absent without an objective.
+    pub violations: Option<u64>,
+    /// CPU time of the server's process tree per request, ms.
+    pub cpu_ms_per_request: f64,
+    /// CPU of the generator as a share of one core, 0 to 1.
+    pub generator_cpu: f64,
+    /// The same by kind of request.
+    pub endpoints: Vec<EndpointWindow>,
+}
+
+/// One kind of request in a window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndpointWindow {
+    /// Name in the workload.
+    pub name: String,
+    /// Requests.
+    pub requests: u64,
+    /// Errors and timeouts.
+    pub failures: u64,
+    /// p50 of the response time, ms; absent when it is infinite.
+    pub p50_ms: Option<f64>,
+    /// p99 of the response time, ms; absent when it is infinite.
+    pub p99_ms: Option<f64>,
+}
+
+/// Percentiles in milliseconds; absent where an error or a timeout makes them infinite, or nothing was recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// Mean over the finite ones, ms.
+    pub mean_ms: Option<f64>,
+    /// Median, ms.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile, ms.
+    pub p95_ms: Option<f64>,
+    /// 99th percentile, ms.
+    pub p99_ms: Option<f64>,
+    /// Largest, ms.
+    pub max_ms: Option<f64>,
+    /// The whole histogram, for merging: HdrHistogram V2 encoding, base64, microseconds; absent in `--json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hdr: Option<Hdr>,
+}
+
+/// Memory of the server's process tree, from `smaps_rollup` and `statm`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Processes at the end of the windows.
+    pub processes: u32,
+    /// Proportional set size at the end of the saturation window, bytes: what the tree costs this machine.
+    pub pss_bytes: u64,
+    /// Unique set size then, bytes: what ending it would give back.
+    pub uss_bytes: u64,
+    /// Sum of the resident set sizes then, bytes; counts shared pages once a process.
+    pub rss_bytes: u64,
+    /// Growth of the resident set over the windows per thousand requests, bytes; negative when it shrank.
+    pub growth_bytes_per_thousand: f64,
+    /// Resident set over time: seconds after the first request of the trial, and bytes.
+    pub rss_over_time: Vec<(f64, u64)>,
+}
+
+/// Where the time of the requests went, sums over all processes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// Requests.
+    pub requests: u64,
+    /// Wall time in the application, ms.
+    pub wall_ms: f64,
+    /// Time holding the GVL, ms.
+    pub held_ms: f64,
+    /// Time waiting for the GVL, ms.
+    pub gvl_wait_ms: f64,
+    /// Time off the GVL and not ready, ms.
+    pub io_ms: f64,
+    /// CPU time of the threads, ms.
+    pub cpu_ms: f64,
+    /// Queue time before the application, ms; absent where the server passed no `X-Request-Start`.
+    pub queue_ms: Option<f64>,
+}
