@@ -32,6 +32,10 @@ class StockService
     end
   end
 
+  def close
+    @server.close
+  end
+
   private
 
   def serve(client)
