@@ -1,0 +1,22 @@
+/* Names of endpoints, and their places in the endpoint table. */
+#ifndef POWERBAND_ENDPOINT_H
+#define POWERBAND_ENDPOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "layout.h"
+
+/* Writes "METHOD /path" with what identifies one thing (digits, UUIDs, hexadecimal) as :id. */
+void pb_endpoint_path_name(char name[PB_NAME_SIZE], const char *method, const char *path, size_t path_length);
+
+/* Writes "controller#action". */
+void pb_endpoint_action_name(char name[PB_NAME_SIZE], const char *controller, size_t controller_length,
+                             const char *action, size_t action_length);
+
+/* The entry of that name, made if there is none; entry 0 once the table is full. */
+uint16_t pb_endpoint_index(const char name[PB_NAME_SIZE]);
+
+/* For a new file: nothing is known but entry 0. */
+void pb_endpoint_reset(void);
+
+#endif

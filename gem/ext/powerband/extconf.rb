@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+require "mkmf"
+
+# The GVL events came with Ruby 3.2, and the agent's clocks and locks are Linux's. Elsewhere the gem installs
+# and does nothing (Powerband says so once), which is better than an application that cannot be bundled.
+supported = RUBY_ENGINE == "ruby" && RUBY_PLATFORM.include?("linux") &&
+            have_func("rb_internal_thread_add_event_hook", ["ruby/thread.h"])
+
+if supported
+  have_func("rb_internal_thread_specific_get", ["ruby/thread.h"])
+  have_header("ruby/fiber/scheduler.h")
+  have_func("rb_fiber_scheduler_current", ["ruby/fiber/scheduler.h"])
+  append_cflags(["-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fvisibility=hidden"])
+  $defs << "-D_GNU_SOURCE" # rubocop:disable Style/GlobalVars
+  create_makefile("powerband/powerband")
+else
+  File.write("Makefile", dummy_makefile($srcdir).join) # rubocop:disable Style/GlobalVars
+end

@@ -1,0 +1,53 @@
+/* The flight file of this process: made, mapped, forgotten in forked children, closed. What goes into a record
+ * is request.c's business. Everything here runs with the GVL held, except pb_flight_forget. */
+#ifndef POWERBAND_FLIGHT_H
+#define POWERBAND_FLIGHT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "layout.h"
+
+struct pb_settings {
+    const char *root;
+    uint32_t ring_capacity;
+    int32_t worker_index;
+    uint32_t server_workers;
+    uint32_t server_min_threads;
+    uint32_t server_max_threads;
+    uint32_t server_preload;
+    const char *ruby_version;
+    const char *server_name;
+    const char *framework;
+    const char *agent_version;
+    const char *app_root;
+    bool gvl_hook;
+};
+
+struct pb_flight {
+    struct pb_header *header; /* NULL: this process records nothing */
+    struct pb_totals *totals;
+    struct pb_endpoint *endpoints;
+    struct pb_record *ring;
+    char path[4352];
+};
+
+extern struct pb_flight pb_flight;
+
+/* Changes whenever the file of this process does, so that a request that began before is told apart. */
+extern unsigned pb_generation;
+
+/* Makes and maps the file; on failure returns false and says why in `reason`. */
+bool pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_size);
+
+/* For the child of a fork: the mapping is not there (MADV_DONTFORK), so only the pointers go. */
+void pb_flight_forget(void);
+
+/* The file stays mapped, because other threads may still be serving; it only says that the end was in order. */
+void pb_flight_close(void);
+
+void pb_flight_fault(void);
+
+void pb_flight_write(const struct pb_record *record);
+
+#endif

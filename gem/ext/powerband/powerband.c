@@ -1,0 +1,158 @@
+/* The extension's doors into Ruby: Powerband::Native, whose no-op methods these override. */
+#include <pthread.h>
+#include <ruby.h>
+#include <stdlib.h>
+#include "endpoint.h"
+#include "flight.h"
+#include "gvl.h"
+#include "histogram.h"
+#include "queue_time.h"
+#include "request.h"
+
+static VALUE
+option(VALUE options, const char *name)
+{
+    return rb_hash_lookup(options, ID2SYM(rb_intern(name)));
+}
+
+static uint32_t
+number_option(VALUE options, const char *name)
+{
+    VALUE value = option(options, name);
+
+    return NIL_P(value) ? PB_UNKNOWN : NUM2UINT(value);
+}
+
+static const char *
+text_option(VALUE options, const char *name)
+{
+    VALUE value = option(options, name);
+
+    return NIL_P(value) ? "" : StringValueCStr(value);
+}
+
+/* Makes this process's flight file; true when there is one (also one from before). Raises when it cannot. */
+static VALUE
+native_open(VALUE self, VALUE options)
+{
+    char reason[512];
+    VALUE index;
+    struct pb_settings settings;
+
+    Check_Type(options, T_HASH);
+    if (pb_flight.header) return Qtrue;
+    index = option(options, "worker_index");
+    settings = (struct pb_settings){
+        .root = text_option(options, "root"),
+        .ring_capacity = NUM2UINT(option(options, "ring_capacity")),
+        .worker_index = NIL_P(index) ? -1 : NUM2INT(index),
+        .server_workers = number_option(options, "workers"),
+        .server_min_threads = number_option(options, "min_threads"),
+        .server_max_threads = number_option(options, "max_threads"),
+        .server_preload = number_option(options, "preload"),
+        .ruby_version = text_option(options, "ruby_version"),
+        .server_name = text_option(options, "server_name"),
+        .framework = text_option(options, "framework"),
+        .agent_version = text_option(options, "agent_version"),
+        .app_root = text_option(options, "app_root"),
+        .gvl_hook = pb_gvl_available(),
+    };
+    if (settings.ring_capacity < 64 || settings.ring_capacity > 1048576 ||
+        (settings.ring_capacity & (settings.ring_capacity - 1)) != 0) {
+        rb_raise(rb_eArgError, "a ring of %u records: it must be a power of two from 64 to 1048576", settings.ring_capacity);
+    }
+    if (!pb_flight_open(&settings, reason, sizeof reason)) rb_raise(rb_eRuntimeError, "%s", reason);
+    pb_gvl_enable(true);
+    return Qtrue;
+}
+
+static VALUE
+native_close(VALUE self)
+{
+    pb_flight_close();
+    return Qnil;
+}
+
+/* For tests, and for processes that end one recording and begin another: unmaps nothing, forgets the file. */
+static VALUE
+native_forget(VALUE self)
+{
+    pb_gvl_enable(false);
+    pb_flight_close();
+    pb_flight_forget();
+    return Qnil;
+}
+
+static VALUE
+native_path(VALUE self)
+{
+    return pb_flight.header ? rb_utf8_str_new_cstr(pb_flight.path) : Qnil;
+}
+
+static VALUE
+native_fault(VALUE self)
+{
+    pb_flight_fault();
+    return Qnil;
+}
+
+static VALUE
+native_available(VALUE self)
+{
+    return Qtrue;
+}
+
+static VALUE
+native_bucket(VALUE self, VALUE nanoseconds)
+{
+    return UINT2NUM(pb_bucket(NUM2ULL(nanoseconds)));
+}
+
+static VALUE
+native_path_name(VALUE self, VALUE method, VALUE path)
+{
+    char name[PB_NAME_SIZE];
+
+    StringValue(path);
+    pb_endpoint_path_name(name, StringValueCStr(method), RSTRING_PTR(path), (size_t)RSTRING_LEN(path));
+    return rb_utf8_str_new_cstr(name);
+}
+
+static VALUE
+native_request_start_ns(VALUE self, VALUE text)
+{
+    uint64_t start_ns;
+
+    StringValue(text);
+    return pb_request_start_ns(RSTRING_PTR(text), (size_t)RSTRING_LEN(text), &start_ns) ? ULL2NUM(start_ns) : Qnil;
+}
+
+/* In the child of a fork: only clears, because any lock may be held by a thread that is not there. */
+static void
+after_fork_in_child(void)
+{
+    pb_gvl_enable(false);
+    pb_flight_forget();
+}
+
+RUBY_FUNC_EXPORTED void
+Init_powerband(void)
+{
+    VALUE native = rb_const_get(rb_const_get(rb_cObject, rb_intern("Powerband")), rb_intern("Native"));
+
+    pb_request_init();
+    pb_gvl_init();
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+
+    rb_define_singleton_method(native, "available?", native_available, 0);
+    rb_define_singleton_method(native, "open", native_open, 1);
+    rb_define_singleton_method(native, "close", native_close, 0);
+    rb_define_singleton_method(native, "forget", native_forget, 0);
+    rb_define_singleton_method(native, "path", native_path, 0);
+    rb_define_singleton_method(native, "fault", native_fault, 0);
+    rb_define_singleton_method(native, "start", pb_request_start, 1);
+    rb_define_singleton_method(native, "finish", pb_request_finish, 3);
+    rb_define_singleton_method(native, "bucket", native_bucket, 1);
+    rb_define_singleton_method(native, "path_name", native_path_name, 2);
+    rb_define_singleton_method(native, "request_start_ns", native_request_start_ns, 1);
+}

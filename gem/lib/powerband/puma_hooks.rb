@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+module Powerband
+  # Where Puma tells us that it starts: its server is made (the application gets wrapped) and runs (the flight file
+  # is opened, in the process that serves). A worker forked from another worker makes no new server, but runs it.
+  module PumaHooks
+    # Prepended to Puma::Server.
+    module Server
+      def initialize(app, *rest)
+        super(PumaHooks.wrap(app), *rest)
+      end
+      ruby2_keywords :initialize
+
+      def run(*rest)
+        PumaHooks.starting(self)
+        super
+      end
+      ruby2_keywords :run
+    end
+
+    # Prepended to Puma::Cluster::Worker.
+    module Worker
+      def run
+        PumaHooks.worker_index = index
+        super
+      end
+    end
+
+    @worker_index = nil
+
+    class << self
+      attr_writer :worker_index
+
+      def wrap(app)
+        return app if Middleware === app || control_app?(app) # rubocop:disable Style/CaseEquality
+
+        Middleware.new(app)
+      rescue StandardError => e
+        Powerband.fault("the application is not measured", e)
+        app
+      end
+
+      def starting(server)
+        return unless Middleware === server.app # rubocop:disable Style/CaseEquality
+
+        Recorder.open(settings(server))
+      rescue StandardError => e
+        Powerband.fault("Puma's settings cannot be read", e)
+      end
+
+      private
+
+      # Puma's own status page is a Puma::Server too, in the master of a cluster.
+      def control_app?(app)
+        defined?(::Puma::App::Status) && ::Puma::App::Status === app # rubocop:disable Style/CaseEquality
+      end
+
+      def settings(server)
+        workers = server.options[:workers].to_i
+        {
+          server_name: "puma #{::Puma::Const::PUMA_VERSION}", workers: workers, worker_index: @worker_index,
+          min_threads: server.min_threads, max_threads: server.max_threads,
+          preload: workers.positive? && server.options[:preload_app] ? 1 : 0
+        }
+      end
+    end
+  end
+end

@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require_relative "lib/powerband/version"
+
+Gem::Specification.new do |spec|
+  spec.name = "powerband"
+  spec.version = Powerband::VERSION
+  spec.authors = ["The Powerband authors"]
+  spec.summary = "Records where the time of each request goes"
+  spec.description = "The agent of Powerband: per request queue time, GVL held, GVL wait, I/O, CPU and allocations, " \
+                     "in a memory-mapped file that any process of the same user can read."
+  spec.homepage = "https://github.com/powerband/powerband"
+  spec.license = "MIT"
+
+  # On a Ruby older than 3.2, or another engine, the gem installs and does nothing, saying so once.
+  spec.required_ruby_version = ">= 2.7"
+  spec.files = Dir.chdir(__dir__) do
+    Dir["lib/**/*.rb", "ext/powerband/*.{c,h,rb}", "LICENSE"]
+  end
+  spec.require_paths = ["lib"]
+  spec.extensions = ["ext/powerband/extconf.rb"]
+  spec.metadata["rubygems_mfa_required"] = "true"
+end
