@@ -1,0 +1,42 @@
+//! One entry of the endpoint table.
+
+use crate::bytes::{text_at, u64_at};
+use crate::histogram::{BUCKETS, Histogram};
+use crate::totals::Totals;
+
+/// Counters and histograms of one endpoint of one process, since its file was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its entry in the table, to which [`crate::Record::endpoint`] points. Entry 0 is "(other)".
+    pub index: u16,
+    /// `products#index` in Rails, else method and normalised path.
+    pub name: String,
+    pub totals: Totals,
+    pub wall: Histogram,
+    pub gvl_wait: Histogram,
+}
+
+const NAME_OFFSET: usize = 128;
+const NAME_SIZE: usize = 120;
+const READY_OFFSET: usize = 248;
+const WALL_OFFSET: usize = 256;
+const GVL_WAIT_OFFSET: usize = WALL_OFFSET + 4 * BUCKETS;
+
+impl Endpoint {
+    /// Bytes that version 1 uses of an entry.
+    pub(crate) const SIZE: usize = GVL_WAIT_OFFSET + 4 * BUCKETS;
+
+    /// `None` while the entry's name is not whole, which includes every unused entry.
+    pub(crate) fn from_le_bytes(index: u16, entry: &[u8]) -> Option<Self> {
+        if u64_at(entry, READY_OFFSET)? == 0 {
+            return None;
+        }
+        Some(Self {
+            index,
+            name: text_at(entry, NAME_OFFSET, NAME_SIZE),
+            totals: Totals::from_le_bytes(entry),
+            wall: Histogram::from_le_bytes(entry.get(WALL_OFFSET..GVL_WAIT_OFFSET)?),
+            gvl_wait: Histogram::from_le_bytes(entry.get(GVL_WAIT_OFFSET..Self::SIZE)?),
+        })
+    }
+}

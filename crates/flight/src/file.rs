@@ -1,0 +1,147 @@
+//! Fetches the bytes of a flight file whose process may be writing to it.
+//!
+//! Plain reads see what the process has stored through its mapping: both go through the page cache.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::bytes::{section, u64_at};
+use crate::error::FlightError;
+use crate::header::{HEADER_SIZE, Header, Layout, parse_layout};
+use crate::record::Decoder;
+use crate::snapshot::{Snapshot, parse, parse_counters};
+
+/// The most that is read of one file: several times what the largest ring and endpoint table take.
+pub const MAX_READ_BYTES: u64 = 1 << 30;
+
+const WRITTEN_OFFSET: usize = 384;
+
+/// An open flight file. Each reading is a new snapshot; the file may grow older, never invalid.
+#[derive(Debug)]
+pub struct FlightFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl FlightFile {
+    /// Opens a file and looks whether it is a flight file.
+    ///
+    /// # Errors
+    /// When it cannot be opened or read, is no regular file, or its head is no flight file's (see
+    /// [`parse`]); [`FlightError::BeingMade`] passes.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, FlightError> {
+        let path = path.into();
+        let failed = |source| FlightError::Io {
+            path: path.clone(),
+            source,
+        };
+        // Looked at before it is opened: opening a named pipe would wait for its writer.
+        if !fs::metadata(&path).map_err(failed)?.is_file() {
+            return Err(FlightError::NotAFile { path });
+        }
+        let file = File::open(&path).map_err(failed)?;
+        let opened = Self { file, path };
+        opened.layout()?;
+        Ok(opened)
+    }
+
+    /// The path that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads everything. Records that the process wrote over meanwhile count as torn.
+    ///
+    /// # Errors
+    /// As for [`parse`], and when reading fails.
+    pub fn snapshot(&self) -> Result<Snapshot, FlightError> {
+        let layout = self.layout()?;
+        let mut bytes = self.read(layout.end())?;
+        self.mark_overwritten(&layout, &mut bytes)?;
+        parse(&bytes)
+    }
+
+    /// Reads header, totals and endpoints and leaves the ring alone, which is cheaper:
+    /// `records` is empty.
+    ///
+    /// # Errors
+    /// As for [`parse`], and when reading fails.
+    pub fn counters(&self) -> Result<Snapshot, FlightError> {
+        parse_counters(&self.read(self.layout()?.counters_end())?)
+    }
+
+    fn layout(&self) -> Result<Layout, FlightError> {
+        parse_layout(&self.read(Some(HEADER_SIZE as u64))?)
+    }
+
+    /// The file's bytes up to `end`, or as many of them as there are.
+    fn read(&self, end: Option<u64>) -> Result<Vec<u8>, FlightError> {
+        let limit = MAX_READ_BYTES;
+        let end = end.unwrap_or(u64::MAX);
+        if end > limit {
+            return Err(FlightError::TooLarge { bytes: end, limit });
+        }
+        let length = self.file.metadata().map_err(|e| self.failed(e))?.len();
+        let mut bytes = vec![0; end.min(length) as usize];
+        let got = self.read_at(&mut bytes, 0)?;
+        bytes.truncate(got);
+        Ok(bytes)
+    }
+
+    /// Looks again at the slots that the process may have begun to write since `bytes` were copied, and
+    /// spoils in the copy the sequence numbers of those that changed. The writer clears a slot's number
+    /// before it touches the rest, so a number that stayed vouches for what was copied in between.
+    fn mark_overwritten(&self, layout: &Layout, bytes: &mut [u8]) -> Result<(), FlightError> {
+        let mut head = [0; HEADER_SIZE];
+        self.read_at(&mut head, 0)?;
+        let before = u64_at(bytes, WRITTEN_OFFSET).unwrap_or(0);
+        let after = u64_at(&head, WRITTEN_OFFSET).unwrap_or(0);
+        let capacity = u64::from(layout.ring_capacity);
+        // One more than were written: the next may be under way.
+        let touched = after.saturating_sub(before).saturating_add(1).min(capacity);
+        let header = Header::parse(bytes)?;
+        let decoder = Decoder::new(&header.fields);
+        let size = u64::from(layout.record_size);
+        let mut again = vec![0; size as usize];
+        for step in 0..touched {
+            let slot = before.wrapping_add(step) % capacity;
+            let offset = layout.ring_offset.saturating_add(slot * size);
+            let Some(copied) = section(bytes, offset, size) else {
+                continue;
+            };
+            self.read_at(&mut again, offset)?;
+            if decoder.sequence_of(copied) != decoder.sequence_of(&again) {
+                let start = offset as usize;
+                decoder.spoil_sequence(&mut bytes[start..start + size as usize]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `buffer` from `offset`, as far as the file goes; says how far that was.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, FlightError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self
+                .file
+                .read_at(&mut buffer[filled..], offset + filled as u64)
+            {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.failed(e)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn failed(&self, source: io::Error) -> FlightError {
+        FlightError::Io {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! The header and its field table: who wrote the file, how the server really runs, what was measured
+//! and where everything lies.
+
+use crate::bytes::{section, text_at, u16_at, u32_at, u64_at};
+use crate::endpoint::Endpoint;
+use crate::error::FlightError;
+use crate::record::RECORD_SIZE;
+use crate::totals::Totals;
+
+pub(crate) const MAGIC: &[u8; 8] = b"PBFLIGHT";
+/// The part of the header whose offsets version 1 fixes.
+pub(crate) const HEADER_SIZE: usize = 512;
+const FIELD_ENTRY_SIZE: u64 = 32;
+const UNKNOWN: u32 = u32::MAX;
+
+/// How far the process that writes the file has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Being written, or its process died without a word.
+    Live,
+    /// Closed in good order.
+    Closed,
+    /// A state that this version does not know.
+    Other(u32),
+}
+
+/// Tells processes apart, also those that reuse a pid, and those that keep theirs over Puma's USR2
+/// restart, which opens a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId {
+    pub pid: u32,
+    /// Field 22 of `/proc/<pid>/stat`.
+    pub start_ticks: u64,
+    /// `CLOCK_MONOTONIC` when the file was made.
+    pub created_mono_ns: u64,
+}
+
+/// What the server really runs with, as it said itself; `None` where the agent could not learn it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// e.g. `puma 6.6.0`
+    pub name: String,
+    /// Worker processes; 0 is Puma's single mode.
+    pub workers: Option<u32>,
+    pub min_threads: Option<u32>,
+    pub max_threads: Option<u32>,
+    pub preload: Option<bool>,
+    /// Puma's index of this worker; `None` in single mode or when unknown.
+    pub worker_index: Option<u32>,
+}
+
+/// What a field of the record counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    None,
+    Nanoseconds,
+    Count,
+    Index,
+    /// A unit that this version does not know.
+    Other(u16),
+}
+
+/// An entry of the field table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    pub name: String,
+    /// Bytes from the start of a record.
+    pub offset: u16,
+    /// Bytes.
+    pub size: u16,
+    pub unit: Unit,
+    /// This agent measures it on this Ruby. Where it is false a 0 means "not measured".
+    pub measured: bool,
+}
+
+/// Everything that stands before the counters and the ring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    pub version: u32,
+    pub state: State,
+    pub pid: u32,
+    /// The parent's pid when the file was made.
+    pub parent_pid: u32,
+    /// Field 22 of `/proc/<pid>/stat`.
+    pub start_ticks: u64,
+    /// `CLOCK_REALTIME` when the file was made.
+    pub created_wall_ns: u64,
+    /// `CLOCK_MONOTONIC` at the same instant.
+    pub created_mono_ns: u64,
+    pub server: Server,
+    pub ruby_version: String,
+    /// e.g. `rails 7.2.2.1`, or empty.
+    pub framework: String,
+    pub agent_version: String,
+    /// Cut at 127 bytes.
+    pub app_root: String,
+    /// The GVL hook was active: without it held, wait and I/O are not told apart.
+    pub gvl_hook: bool,
+    /// A fiber scheduler serves requests, so that the split of their time is not valid.
+    pub fiber_scheduler: bool,
+    /// The flags as written, for bits that this version does not know.
+    pub flags: u32,
+    /// Records ever written, also those that the ring has since overwritten.
+    pub written: u64,
+    /// Errors inside the agent that it swallowed.
+    pub faults: u64,
+    /// Requests whose queue time came out negative and was taken as 0.
+    pub clock_skew: u64,
+    /// Requests booked under "(other)" because the endpoint table was full.
+    pub endpoints_lost: u64,
+    /// Requests being served when the header was read.
+    pub in_flight: u64,
+    /// The field table, in the file's order.
+    pub fields: Vec<Field>,
+    pub(crate) layout: Layout,
+}
+
+/// Where the sections lie. Sizes were checked to hold at least what version 1 has in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub field_table_offset: u64,
+    pub field_count: u32,
+    pub totals_offset: u64,
+    pub endpoint_offset: u64,
+    pub endpoint_size: u32,
+    pub endpoint_capacity: u32,
+    pub ring_offset: u64,
+    pub ring_capacity: u32,
+    pub record_size: u32,
+}
+
+impl Layout {
+    /// The first byte after the header's tables, the totals and the endpoints; `None` when that
+    /// exceeds 64 bits.
+    pub fn counters_end(&self) -> Option<u64> {
+        let fields = u64::from(self.field_count) * FIELD_ENTRY_SIZE;
+        let endpoints = u64::from(self.endpoint_size) * u64::from(self.endpoint_capacity);
+        let ends = [
+            self.field_table_offset.checked_add(fields)?,
+            self.totals_offset.checked_add(Totals::SIZE as u64)?,
+            self.endpoint_offset.checked_add(endpoints)?,
+        ];
+        ends.into_iter().max()
+    }
+
+    /// The first byte after everything; `None` when that exceeds 64 bits.
+    pub fn end(&self) -> Option<u64> {
+        let ring = u64::from(self.record_size) * u64::from(self.ring_capacity);
+        Some(
+            self.ring_offset
+                .checked_add(ring)?
+                .max(self.counters_end()?),
+        )
+    }
+}
+
+impl Header {
+    /// Which process this is.
+    #[must_use]
+    pub fn process(&self) -> ProcessId {
+        ProcessId {
+            pid: self.pid,
+            start_ticks: self.start_ticks,
+            created_mono_ns: self.created_mono_ns,
+        }
+    }
+
+    /// Whether the agent measured a field of the record, such as `"gc_ns"`. When it did not, that
+    /// field is 0 in every record and in the totals, and this 0 says nothing.
+    #[must_use]
+    pub fn measures(&self, field: &str) -> bool {
+        self.fields.iter().any(|f| f.measured && f.name == field)
+    }
+
+    /// Records that the ring holds.
+    #[must_use]
+    pub fn ring_capacity(&self) -> u32 {
+        self.layout.ring_capacity
+    }
+
+    /// Reads the header from the start of a file.
+    ///
+    /// # Errors
+    /// When the bytes are foreign, too few, not yet filled, or contradict themselves.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, FlightError> {
+        let layout = parse_layout(bytes)?;
+        let fields = parse_fields(bytes, &layout)?;
+        let u32_of = |offset| u32_at(bytes, offset).unwrap_or(0);
+        let u64_of = |offset| u64_at(bytes, offset).unwrap_or(0);
+        let known = |offset| Some(u32_of(offset)).filter(|&value| value != UNKNOWN);
+        let flags = u32_of(124);
+        Ok(Self {
+            version: u32_of(8),
+            state: match u32_of(68) {
+                1 => State::Live,
+                2 => State::Closed,
+                other => State::Other(other),
+            },
+            pid: u32_of(72),
+            parent_pid: u32_of(76),
+            start_ticks: u64_of(80),
+            created_wall_ns: u64_of(88),
+            created_mono_ns: u64_of(96),
+            server: Server {
+                name: text_at(bytes, 160, 32),
+                workers: known(108),
+                min_threads: known(112),
+                max_threads: known(116),
+                preload: match u32_of(120) {
+                    0 => Some(false),
+                    1 => Some(true),
+                    _ => None,
+                },
+                // Negative (-1) is "none"; as unsigned that is beyond every index.
+                worker_index: Some(u32_of(104)).filter(|&i| i <= i32::MAX as u32),
+            },
+            ruby_version: text_at(bytes, 128, 32),
+            framework: text_at(bytes, 192, 32),
+            agent_version: text_at(bytes, 224, 32),
+            app_root: text_at(bytes, 256, 128),
+            gvl_hook: flags & 1 != 0,
+            fiber_scheduler: flags & 2 != 0,
+            flags,
+            written: u64_of(384),
+            faults: u64_of(392),
+            clock_skew: u64_of(400),
+            endpoints_lost: u64_of(408),
+            in_flight: u64_of(416),
+            fields,
+            layout,
+        })
+    }
+}
+
+/// Checks magic, version and state, then that every section can hold what version 1 has in it.
+pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
+    let magic = bytes.get(..MAGIC.len()).unwrap_or(bytes);
+    if !magic.is_empty() && magic.iter().all(|&b| b == 0) {
+        return Err(FlightError::BeingMade);
+    }
+    if !MAGIC.starts_with(magic) {
+        let found = magic.to_vec();
+        return Err(FlightError::Foreign { found });
+    }
+    let Some(head) = bytes.get(..HEADER_SIZE) else {
+        return Err(FlightError::Truncated {
+            section: "header",
+            need: HEADER_SIZE as u64,
+            have: bytes.len() as u64,
+        });
+    };
+    let u32_of = |offset| u32_at(head, offset).unwrap_or(0);
+    let u64_of = |offset| u64_at(head, offset).unwrap_or(0);
+    if u32_of(68) == 0 {
+        return Err(FlightError::BeingMade);
+    }
+    let version = u32_of(8);
+    if version == 0 {
+        return Err(FlightError::Version { found: version });
+    }
+    let layout = Layout {
+        field_table_offset: u64::from(u32_of(36)),
+        field_count: u32_of(32),
+        totals_offset: u64_of(56),
+        endpoint_offset: u64_of(40),
+        endpoint_size: u32_of(48),
+        endpoint_capacity: u32_of(52),
+        ring_offset: u64_of(24),
+        ring_capacity: u32_of(20),
+        record_size: u32_of(16),
+    };
+    let at_least = |field, value: u32, least: usize, limit| {
+        if (value as usize) < least {
+            let value = u64::from(value);
+            return Err(FlightError::Layout {
+                field,
+                value,
+                limit,
+            });
+        }
+        Ok(())
+    };
+    at_least(
+        "record_size",
+        layout.record_size,
+        RECORD_SIZE,
+        "a record has at least 128 bytes",
+    )?;
+    at_least(
+        "ring_capacity",
+        layout.ring_capacity,
+        1,
+        "a ring holds at least one record",
+    )?;
+    at_least(
+        "totals_size",
+        u32_of(64),
+        Totals::SIZE,
+        "the totals have at least 104 bytes",
+    )?;
+    at_least(
+        "endpoint_size",
+        layout.endpoint_size,
+        Endpoint::SIZE,
+        "an endpoint entry has at least 1,280 bytes",
+    )?;
+    Ok(layout)
+}
+
+fn parse_fields(bytes: &[u8], layout: &Layout) -> Result<Vec<Field>, FlightError> {
+    let size = u64::from(layout.field_count) * FIELD_ENTRY_SIZE;
+    let Some(table) = section(bytes, layout.field_table_offset, size) else {
+        return Err(FlightError::Truncated {
+            section: "field table",
+            need: layout.field_table_offset.saturating_add(size),
+            have: bytes.len() as u64,
+        });
+    };
+    table
+        .chunks_exact(FIELD_ENTRY_SIZE as usize)
+        .map(|entry| parse_field(entry, layout.record_size))
+        .collect()
+}
+
+fn parse_field(entry: &[u8], record_size: u32) -> Result<Field, FlightError> {
+    let u16_of = |offset| u16_at(entry, offset).unwrap_or(0);
+    let field = Field {
+        name: text_at(entry, 0, 24),
+        offset: u16_of(24),
+        size: u16_of(26),
+        unit: match u16_of(28) {
+            0 => Unit::None,
+            1 => Unit::Nanoseconds,
+            2 => Unit::Count,
+            3 => Unit::Index,
+            other => Unit::Other(other),
+        },
+        measured: u16_of(30) & 1 != 0,
+    };
+    let end = u32::from(field.offset) + u32::from(field.size);
+    if end > record_size {
+        return Err(FlightError::FieldOutside {
+            name: field.name,
+            offset: field.offset,
+            end,
+            record_size,
+        });
+    }
+    Ok(field)
+}
