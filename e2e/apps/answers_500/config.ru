@@ -1,0 +1,4 @@
+# Boots and then answers 500 to everything: fast, and worth nothing.
+require_relative "../work"
+
+run ->(_env) { Work.answer("broken\n", status: 500) }

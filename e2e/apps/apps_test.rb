@@ -1,0 +1,98 @@
+# Each application in this folder, under Rack::Lint, in this process: that it is legal Rack and does what it says.
+# Run with: ruby e2e/apps/apps_test.rb
+require "minitest/autorun"
+require "open3"
+require "rack"
+require "rack/lint"
+require "rack/mock_request"
+require "rbconfig"
+
+class AppsTest < Minitest::Test
+  HERE = __dir__
+
+  def test_the_working_applications_answer_200
+    %w[mixed locked cpu io hello leaky ignores_threads].each do |name|
+      assert_equal 200, get(app(name)).status, name
+    end
+  end
+
+  def test_answers_500_does
+    assert_equal 500, get(app("answers_500")).status
+  end
+
+  def test_broken_boot_says_so
+    error = assert_raises(RuntimeError) { app("broken_boot") }
+    assert_match(/broken_boot: this application refuses to start/, error.message)
+  end
+
+  def test_held_time_is_cpu_time_of_the_thread
+    with_env("HELD_MS" => "20") do
+      cpu = app("cpu")
+      get(cpu)
+      before = cpu_ms
+      get(cpu)
+      assert_operator cpu_ms - before, :>=, 20
+    end
+  end
+
+  def test_waiting_takes_no_cpu_time_but_the_wall
+    with_env("HELD_MS" => "0", "WAIT_MS" => "50") do
+      io = app("io")
+      wall, cpu = wall_ms, cpu_ms
+      get(io)
+      wall, cpu = wall_ms - wall, cpu_ms - cpu
+      assert_operator wall, :>=, 50
+      assert_operator cpu, :<, wall / 2
+    end
+  end
+
+  def test_the_lock_lets_one_request_wait_at_a_time
+    with_env("HELD_MS" => "0", "WAIT_MS" => "40") do
+      locked = app("locked")
+      before = wall_ms
+      Array.new(5) { Thread.new { get(locked) } }.each(&:join)
+      assert_operator wall_ms - before, :>=, 20 + (5 * 20)
+    end
+  end
+
+  def test_dies_ends_its_process_after_the_requests_it_was_given
+    script = <<~RUBY
+      app = Rack::Builder.parse_file("#{HERE}/dies/config.ru")
+      4.times { |n| puts n; $stdout.flush; Rack::MockRequest.new(app).get("/") }
+    RUBY
+    out, status = Open3.capture2({ "DIES_AFTER" => "3" }, RbConfig.ruby, "-rrack", "-rrack/mock_request", "-e", script)
+    assert_equal %w[0 1 2 3], out.split
+    assert_equal 7, status.exitstatus
+  end
+
+  def test_every_application_is_covered
+    covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies]
+    assert_equal covered.sort, Dir.children(HERE).select { |name| File.directory?(File.join(HERE, name)) }.sort
+  end
+
+  private
+
+  def app(name)
+    Rack::Lint.new(Rack::Builder.parse_file(File.join(HERE, name, "config.ru")))
+  end
+
+  def get(app)
+    Rack::MockRequest.new(app).get("/", fatal: true)
+  end
+
+  def with_env(settings)
+    before = ENV.to_h
+    ENV.update(settings)
+    yield
+  ensure
+    ENV.replace(before)
+  end
+
+  def cpu_ms
+    Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond)
+  end
+
+  def wall_ms
+    Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_millisecond)
+  end
+end

@@ -1,0 +1,2 @@
+# A setting written into the file wins over RAILS_MAX_THREADS.
+threads 5, 5
