@@ -50,13 +50,19 @@ pub enum FolderError {
         why: String,
     },
     /// Another process measures in it.
-    #[error("{0} is being worked on by another powerband process; wait for it or stop it, then try again")]
+    #[error(
+        "{0} is being worked on by another powerband process; wait for it or stop it, then try again"
+    )]
     Busy(PathBuf),
 }
 
 fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FolderError {
     let path = path.to_owned();
-    move |source| FolderError::Io { action, path, source }
+    move |source| FolderError::Io {
+        action,
+        path,
+        source,
+    }
 }
 
 impl Folder {
@@ -74,7 +80,9 @@ impl Folder {
     pub fn open(path: &Path) -> Result<Folder, FolderError> {
         let document = path.join("run.json");
         fs::metadata(&document).map_err(io("read", &document))?;
-        Ok(Folder { path: path.to_owned() })
+        Ok(Folder {
+            path: path.to_owned(),
+        })
     }
 
     /// Every run folder under `root`, oldest first.
@@ -138,7 +146,10 @@ impl Folder {
         let path = self.path.join("run.json");
         let document: Document = read_json(&path)?;
         if document.schema != SCHEMA {
-            return Err(FolderError::Unreadable { path, why: format!("its schema is {:?}", document.schema) });
+            return Err(FolderError::Unreadable {
+                path,
+                why: format!("its schema is {:?}", document.schema),
+            });
         }
         Ok(document)
     }
@@ -154,25 +165,45 @@ impl Folder {
 
     fn write_json<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<(), FolderError> {
         let path = self.path.join(name);
-        let parent = path.parent().expect("a name inside the folder has a parent");
-        let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(parent).map_err(io("write in", parent))?;
-        let text = serde_json::to_vec_pretty(value).expect("documents have string keys and no failing serialisers");
-        file.write_all(&text).and_then(|()| file.write_all(b"\n")).and_then(|()| file.as_file().sync_data()).map_err(io("write", &path))?;
-        file.persist(&path).map_err(|e| io("write", &path)(e.error))?;
+        let parent = path
+            .parent()
+            .expect("a name inside the folder has a parent");
+        let mut file = tempfile::Builder::new()
+            .prefix(".writing-")
+            .tempfile_in(parent)
+            .map_err(io("write in", parent))?;
+        let text = serde_json::to_vec_pretty(value)
+            .expect("documents have string keys and no failing serialisers");
+        file.write_all(&text)
+            .and_then(|()| file.write_all(b"\n"))
+            .and_then(|()| file.as_file().sync_data())
+            .map_err(io("write", &path))?;
+        file.persist(&path)
+            .map_err(|e| io("write", &path)(e.error))?;
         Ok(())
     }
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
     let bytes = fs::read(path).map_err(io("read", path))?;
-    serde_json::from_slice(&bytes).map_err(|e| FolderError::Unreadable { path: path.to_owned(), why: e.to_string() })
+    serde_json::from_slice(&bytes).map_err(|e| FolderError::Unreadable {
+        path: path.to_owned(),
+        why: e.to_string(),
+    })
 }
 
 impl Trial {
     /// Leaves the percentiles and drops the raw histograms behind them.
     pub fn drop_histograms(&mut self) {
-        for window in [&mut self.saturation, &mut self.objective].into_iter().flatten() {
-            for latency in [&mut window.response, &mut window.service, &mut window.lateness] {
+        for window in [&mut self.saturation, &mut self.objective]
+            .into_iter()
+            .flatten()
+        {
+            for latency in [
+                &mut window.response,
+                &mut window.service,
+                &mut window.lateness,
+            ] {
                 latency.hdr = None;
             }
         }

@@ -14,21 +14,29 @@ pub struct Hdr(String);
 
 /// A string that is no histogram.
 #[derive(Debug, thiserror::Error)]
-#[error("the histogram in the document cannot be read ({0}); the file was damaged after it was written")]
+#[error(
+    "the histogram in the document cannot be read ({0}); the file was damaged after it was written"
+)]
 pub struct HdrError(String);
 
 impl Hdr {
     /// Encodes a histogram.
     pub fn encode(histogram: &Histogram<u64>) -> Hdr {
         let mut bytes = Vec::new();
-        V2Serializer::new().serialize(histogram, &mut bytes).expect("writing a histogram to memory cannot fail: its range is bounded by construction");
+        V2Serializer::new().serialize(histogram, &mut bytes).expect(
+            "writing a histogram to memory cannot fail: its range is bounded by construction",
+        );
         Hdr(STANDARD.encode(bytes))
     }
 
     /// Decodes it.
     pub fn decode(&self) -> Result<Histogram<u64>, HdrError> {
-        let bytes = STANDARD.decode(&self.0).map_err(|e| HdrError(e.to_string()))?;
-        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| HdrError(e.to_string()))
+        let bytes = STANDARD
+            .decode(&self.0)
+            .map_err(|e| HdrError(e.to_string()))?;
+        Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| HdrError(e.to_string()))
     }
 }
 
@@ -48,7 +56,10 @@ mod tests {
     #[test]
     fn damage_is_an_error_and_no_panic() {
         for text in ["", "AAAA", "not base64!", "HISTFAAAACR4"] {
-            assert!(Hdr(text.to_owned()).decode().is_err(), "{text:?} was decoded");
+            assert!(
+                Hdr(text.to_owned()).decode().is_err(),
+                "{text:?} was decoded"
+            );
         }
     }
 }

@@ -7,11 +7,15 @@
 pub mod document;
 mod folder;
 mod histogram;
+pub mod plan;
 mod schema;
 pub mod trial;
+pub mod verdict;
 
 pub use document::*;
 pub use folder::{Folder, FolderError, Lock};
 pub use histogram::{Hdr, HdrError};
+pub use plan::*;
 pub use schema::{field_page, json_schema};
 pub use trial::*;
+pub use verdict::*;

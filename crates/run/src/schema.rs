@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 /// The JSON Schema of the run document.
 pub fn json_schema() -> Value {
-    let mut schema = serde_json::to_value(schemars::schema_for!(Document)).expect("a schema is JSON");
+    let mut schema =
+        serde_json::to_value(schemars::schema_for!(Document)).expect("a schema is JSON");
     schema["properties"]["schema"]["const"] = Value::from(SCHEMA);
     schema
 }
@@ -40,13 +41,22 @@ fn section(page: &mut String, name: &str, schema: &Value) {
     if let Some(properties) = schema["properties"].as_object() {
         page.push_str("\n| field | type | meaning |\n|---|---|---|\n");
         for (field, property) in properties {
-            let meaning = property["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+            let meaning = property["description"]
+                .as_str()
+                .unwrap_or_default()
+                .replace('\n', " ")
+                .replace('|', "\\|");
             let _ = writeln!(page, "| `{field}` | {} | {meaning} |", type_of(property));
         }
     } else if let Some(variants) = schema["oneOf"].as_array() {
         page.push_str("\n| value | meaning |\n|---|---|\n");
         for variant in variants {
-            let _ = writeln!(page, "| `{}` | {} |", variant["const"].as_str().unwrap_or_default(), variant["description"].as_str().unwrap_or_default());
+            let _ = writeln!(
+                page,
+                "| `{}` | {} |",
+                variant["const"].as_str().unwrap_or_default(),
+                variant["description"].as_str().unwrap_or_default()
+            );
         }
     }
 }
@@ -64,7 +74,11 @@ fn type_of(property: &Value) -> String {
             None => "pair".to_owned(),
         },
         Value::String(name) => name.clone(),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        Value::Array(names) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(" or "),
         _ => "any".to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! One trial: a server start, a warm-up and two measured windows.
 
-use crate::document::{Settings, Stage};
 use crate::histogram::Hdr;
+use crate::plan::{Settings, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,10 @@ impl Trial {
 
     /// Good answers per second in the saturation window.
     pub fn capacity_per_s(&self) -> Option<f64> {
-        self.saturation.as_ref().filter(|_| self.counts()).map(|w| w.good_per_s)
+        self.saturation
+            .as_ref()
+            .filter(|_| self.counts())
+            .map(|w| w.good_per_s)
     }
 }
 

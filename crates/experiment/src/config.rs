@@ -1,0 +1,187 @@
+//! What the user asked for: flags, environment and `powerband.toml` merged as text ([`Asked`]), then resolved
+//! into an [`Experiment`](crate::Experiment) with every problem reported at once.
+
+mod file;
+mod resolve;
+mod values;
+
+pub use file::read_file;
+pub use resolve::resolve;
+pub use values::{parse_duration, parse_latency, parse_settings, parse_size};
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A value as the user wrote it, and where, so that a message can name both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The text.
+    pub text: String,
+    /// `--budget` or `tune.budget in powerband.toml`.
+    pub origin: String,
+}
+
+impl Asked {
+    /// A value and its origin.
+    pub fn new(text: impl Into<String>, origin: impl Into<String>) -> Asked {
+        Asked { text: text.into(), origin: origin.into() }
+    }
+}
+
+/// One thing wrong with the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The flag or key, the value, and what is wrong with it.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl Problem {
+    /// A problem with a value.
+    pub fn of(asked: &Asked, wrong: impl std::fmt::Display, remedy: impl Into<String>) -> Problem {
+        Problem { what: format!("{} = {:?}: {wrong}", asked.origin, asked.text), remedy: remedy.into() }
+    }
+
+    /// A problem with a key rather than its value.
+    pub fn with(what: impl Into<String>, remedy: impl Into<String>) -> Problem {
+        Problem { what: what.into(), remedy: remedy.into() }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.what, self.remedy)
+    }
+}
+
+/// Everything that can be asked, unparsed. Flags make one, the file another; [`Request::or`] merges them.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Folder of the application.
+    pub app_dir: Option<Asked>,
+    /// Folder that relative commands and files of the configuration start from.
+    pub base_dir: PathBuf,
+    /// Command run once before the first trial; the `KEY=VALUE` lines it prints join the environment.
+    pub prepare: Option<Asked>,
+    /// `RAILS_ENV` and `RACK_ENV`.
+    pub environment: Option<Asked>,
+    /// Environment of the server.
+    pub env: BTreeMap<String, Asked>,
+    /// The server's command instead of Puma's.
+    pub command: Option<Asked>,
+    /// Puma's configuration file.
+    pub puma_config: Option<Asked>,
+    /// Path asked until the server is ready.
+    pub ready_path: Option<Asked>,
+    /// Longest start.
+    pub boot_timeout: Option<Asked>,
+    /// Port of the server instead of a free one.
+    pub port: Option<Asked>,
+    /// Processes that the application needs beside it.
+    pub services: Vec<ServiceRequest>,
+    /// Configuration to compare with.
+    pub baseline: Option<Asked>,
+    /// Latency objectives such as `p99=250ms`.
+    pub slo: Option<Asked>,
+    /// Memory limit.
+    pub max_memory: Option<Asked>,
+    /// Time for the whole run.
+    pub budget: Option<Asked>,
+    /// Blocks of the deciding comparison.
+    pub blocks: Option<Asked>,
+    /// Most arms in the race, baseline included.
+    pub max_arms: Option<Asked>,
+    /// Equivalence margin, such as `3%`.
+    pub margin: Option<Asked>,
+    /// Seed.
+    pub seed: Option<Asked>,
+    /// Thread counts that may be tried.
+    pub threads: Option<Asked>,
+    /// Worker counts that may be tried.
+    pub workers: Option<Asked>,
+    /// Arrival rate of the objective windows.
+    pub rate: Option<Asked>,
+    /// Length of a window.
+    pub window: Option<Asked>,
+    /// Per-request timeout.
+    pub timeout: Option<Asked>,
+    /// Methods other than GET and HEAD are allowed.
+    pub allow_unsafe: Option<Asked>,
+    /// Databases, caches and upstreams that are not on loopback are allowed.
+    pub allow_remote: Option<Asked>,
+    /// Command before each trial.
+    pub before_trial: Option<Asked>,
+    /// Command after each trial.
+    pub after_trial: Option<Asked>,
+    /// Workload file.
+    pub workload_file: Option<Asked>,
+    /// Workload written in the configuration itself, as TOML.
+    pub workload_inline: Option<String>,
+    /// One path to GET instead of a workload.
+    pub path: Option<Asked>,
+    /// Where run folders are made.
+    pub runs_dir: Option<Asked>,
+}
+
+/// A process that the application needs beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceRequest {
+    /// Its name in messages.
+    pub name: Asked,
+    /// Its command; `{port}` becomes a free port.
+    pub command: Asked,
+    /// Variable in which the application is told the service's port.
+    pub port_env: Option<Asked>,
+    /// Path that answers when it is ready.
+    pub ready_path: Option<Asked>,
+}
+
+impl Request {
+    /// What is asked here, else what is asked there.
+    pub fn or(self, there: Request) -> Request {
+        let mut env = there.env;
+        env.extend(self.env);
+        // A path on the command line replaces the file's workload, not only its path.
+        let workload_here = self.workload_file.is_some() || self.workload_inline.is_some() || self.path.is_some();
+        let (workload_file, workload_inline, path) = if workload_here {
+            (self.workload_file, self.workload_inline, self.path)
+        } else {
+            (there.workload_file, there.workload_inline, there.path)
+        };
+        Request {
+            app_dir: self.app_dir.or(there.app_dir),
+            base_dir: there.base_dir,
+            prepare: self.prepare.or(there.prepare),
+            environment: self.environment.or(there.environment),
+            env,
+            command: self.command.or(there.command),
+            puma_config: self.puma_config.or(there.puma_config),
+            ready_path: self.ready_path.or(there.ready_path),
+            boot_timeout: self.boot_timeout.or(there.boot_timeout),
+            port: self.port.or(there.port),
+            services: if self.services.is_empty() { there.services } else { self.services },
+            baseline: self.baseline.or(there.baseline),
+            slo: self.slo.or(there.slo),
+            max_memory: self.max_memory.or(there.max_memory),
+            budget: self.budget.or(there.budget),
+            blocks: self.blocks.or(there.blocks),
+            max_arms: self.max_arms.or(there.max_arms),
+            margin: self.margin.or(there.margin),
+            seed: self.seed.or(there.seed),
+            threads: self.threads.or(there.threads),
+            workers: self.workers.or(there.workers),
+            rate: self.rate.or(there.rate),
+            window: self.window.or(there.window),
+            timeout: self.timeout.or(there.timeout),
+            allow_unsafe: self.allow_unsafe.or(there.allow_unsafe),
+            allow_remote: self.allow_remote.or(there.allow_remote),
+            before_trial: self.before_trial.or(there.before_trial),
+            after_trial: self.after_trial.or(there.after_trial),
+            workload_file,
+            workload_inline,
+            path,
+            runs_dir: self.runs_dir.or(there.runs_dir),
+        }
+    }
+}

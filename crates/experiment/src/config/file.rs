@@ -1,0 +1,236 @@
+//! `powerband.toml` as text values: which keys there are, and that nothing else is written there.
+//!
+//! The values themselves are checked where flags are checked, in `resolve`.
+
+use super::{Asked, Problem, Request, ServiceRequest};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Reads the text of `powerband.toml`; `path` is where it lies, for messages and relative names.
+pub fn read_file(text: &str, path: &Path) -> Result<Request, Vec<Problem>> {
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
+        vec![Problem::with(format!("{} is not TOML: {}", path.display(), e.to_string().trim_end()), "mend the line that it names")]
+    })?;
+    let mut reader = Reader { file: name, problems: Vec::new() };
+    let base_dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut request = Request { base_dir, ..Request::default() };
+
+    if let Some(mut app) = reader.section(&mut table, "app") {
+        request.app_dir = reader.text(&mut app, "app", "dir");
+        request.prepare = reader.text(&mut app, "app", "prepare");
+        request.environment = reader.text(&mut app, "app", "environment");
+        if let Some(mut env) = reader.section_in(&mut app, "app", "env") {
+            let keys: Vec<String> = env.keys().cloned().collect();
+            for key in keys {
+                if let Some(value) = reader.text(&mut env, "app.env", &key) {
+                    request.env.insert(key, value);
+                }
+            }
+        }
+        reader.rest(app, "app", &["dir", "prepare", "environment", "env"]);
+    }
+    if let Some(mut server) = reader.section(&mut table, "server") {
+        request.command = reader.text(&mut server, "server", "command");
+        request.puma_config = reader.text(&mut server, "server", "config");
+        request.ready_path = reader.text(&mut server, "server", "ready_path");
+        request.boot_timeout = reader.text(&mut server, "server", "boot_timeout");
+        request.port = reader.text(&mut server, "server", "port");
+        reader.rest(server, "server", &["command", "config", "ready_path", "boot_timeout", "port"]);
+    }
+    request.services = reader.services(&mut table);
+    if let Some(baseline) = reader.section(&mut table, "baseline") {
+        let origin = format!("baseline in {}", reader.file);
+        let text: Vec<String> = baseline.iter().map(|(k, v)| format!("{k}={}", plain(v).unwrap_or_default())).collect();
+        request.baseline = Some(Asked::new(text.join(","), origin));
+    }
+    if let Some(mut objective) = reader.section(&mut table, "objective") {
+        request.slo = reader.text(&mut objective, "objective", "slo");
+        request.max_memory = reader.text(&mut objective, "objective", "max_memory");
+        request.rate = reader.text(&mut objective, "objective", "rate");
+        reader.rest(objective, "objective", &["slo", "max_memory", "rate"]);
+    }
+    if let Some(mut tune) = reader.section(&mut table, "tune") {
+        for (key, place) in [
+            ("budget", &mut request.budget),
+            ("blocks", &mut request.blocks),
+            ("max_arms", &mut request.max_arms),
+            ("margin", &mut request.margin),
+            ("seed", &mut request.seed),
+            ("threads", &mut request.threads),
+            ("workers", &mut request.workers),
+            ("window", &mut request.window),
+            ("timeout", &mut request.timeout),
+            ("runs_dir", &mut request.runs_dir),
+        ] {
+            *place = reader.text(&mut tune, "tune", key);
+        }
+        reader.rest(tune, "tune", &["budget", "blocks", "max_arms", "margin", "seed", "threads", "workers", "window", "timeout", "runs_dir"]);
+    }
+    if let Some(mut safety) = reader.section(&mut table, "safety") {
+        request.allow_unsafe = reader.text(&mut safety, "safety", "allow_unsafe");
+        request.allow_remote = reader.text(&mut safety, "safety", "allow_remote");
+        reader.rest(safety, "safety", &["allow_unsafe", "allow_remote"]);
+    }
+    if let Some(mut hooks) = reader.section(&mut table, "hooks") {
+        request.before_trial = reader.text(&mut hooks, "hooks", "before_trial");
+        request.after_trial = reader.text(&mut hooks, "hooks", "after_trial");
+        reader.rest(hooks, "hooks", &["before_trial", "after_trial"]);
+    }
+    if let Some(mut workload) = reader.section(&mut table, "workload") {
+        request.workload_file = reader.text(&mut workload, "workload", "file");
+        request.path = reader.text(&mut workload, "workload", "path");
+        if let Some(requests) = workload.remove("request") {
+            let inline = Table::from_iter([("request".to_owned(), requests)]);
+            request.workload_inline = Some(inline.to_string());
+        }
+        reader.rest(workload, "workload", &["file", "path", "request"]);
+    }
+    let sections = ["app", "server", "service", "baseline", "objective", "tune", "safety", "hooks", "workload"];
+    for key in table.keys() {
+        reader.unknown(key, &sections);
+    }
+    if reader.problems.is_empty() { Ok(request) } else { Err(reader.problems) }
+}
+
+/// Takes keys out of tables and collects what is wrong, so that all of it is told at once.
+struct Reader {
+    file: String,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn section(&mut self, table: &mut Table, name: &str) -> Option<Table> {
+        match table.remove(name)? {
+            Value::Table(section) => Some(section),
+            _ => {
+                self.problems.push(Problem::with(format!("{name} in {} is no section", self.file), format!("write it as [{name}]")));
+                None
+            }
+        }
+    }
+
+    fn section_in(&mut self, table: &mut Table, parent: &str, name: &str) -> Option<Table> {
+        match table.remove(name)? {
+            Value::Table(section) => Some(section),
+            _ => {
+                let what = format!("{parent}.{name} in {} is no section", self.file);
+                self.problems.push(Problem::with(what, format!("write it as [{parent}.{name}]")));
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, table: &mut Table, section: &str, key: &str) -> Option<Asked> {
+        let value = table.remove(key)?;
+        let origin = format!("{section}.{key} in {}", self.file);
+        match plain(&value) {
+            Some(text) => Some(Asked::new(text, origin)),
+            None => {
+                self.problems.push(Problem::with(format!("{origin} is neither text, number, boolean nor a list of them"), "write one value"));
+                None
+            }
+        }
+    }
+
+    fn services(&mut self, table: &mut Table) -> Vec<ServiceRequest> {
+        let entries = match table.remove("service") {
+            None => return Vec::new(),
+            Some(Value::Array(entries)) => entries,
+            Some(_) => {
+                self.problems.push(Problem::with(format!("service in {} is no list", self.file), "write each as [[service]]"));
+                return Vec::new();
+            }
+        };
+        let mut services = Vec::new();
+        for entry in entries {
+            let Value::Table(mut service) = entry else { continue };
+            let name = self.text(&mut service, "service", "name");
+            let command = self.text(&mut service, "service", "command");
+            let port_env = self.text(&mut service, "service", "port_env");
+            let ready_path = self.text(&mut service, "service", "ready_path");
+            self.rest(service, "service", &["name", "command", "port_env", "ready_path"]);
+            match (name, command) {
+                (Some(name), Some(command)) => services.push(ServiceRequest { name, command, port_env, ready_path }),
+                _ => self.problems.push(Problem::with(format!("a [[service]] in {} lacks its name or its command", self.file), "give it both")),
+            }
+        }
+        services
+    }
+
+    fn rest(&mut self, table: Table, section: &str, known: &[&str]) {
+        for key in table.keys() {
+            let known: Vec<String> = known.iter().map(|k| format!("{section}.{k}")).collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            self.unknown(&format!("{section}.{key}"), &known);
+        }
+    }
+
+    fn unknown(&mut self, key: &str, known: &[&str]) {
+        self.problems.push(Problem::with(format!("unknown key {key} in {}", self.file), format!("the keys there are {}", known.join(", "))));
+    }
+}
+
+/// A value as the text that a flag would have; a list as its items with commas.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Boolean(yes) => Some(yes.to_string()),
+        Value::Array(items) => items.iter().map(plain).collect::<Option<Vec<_>>>().map(|items| items.join(",")),
+        Value::Datetime(_) | Value::Table(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Request, Vec<Problem>> {
+        read_file(text, Path::new("/app/powerband.toml"))
+    }
+
+    #[test]
+    fn every_key_finds_its_place() {
+        let request = read(
+            "[app]\ndir = '.'\n[app.env]\nA = 1\n[server]\nport = 3000\n[baseline]\nthreads = 3\nworkers = 0\n\
+             [objective]\nslo = 'p99=250ms'\n[tune]\nthreads = [1, 2]\nbudget = '8m'\n[safety]\nallow_unsafe = true\n\
+             [[service]]\nname = 'upstream'\ncommand = 'ruby x.rb {port}'\nport_env = 'UPSTREAM_PORT'\n\
+             [[workload.request]]\npath = '/'\n",
+        )
+        .unwrap();
+        assert_eq!(request.base_dir, Path::new("/app"));
+        assert_eq!(request.env["A"].text, "1");
+        assert_eq!(request.threads.unwrap().text, "1,2");
+        assert_eq!(request.baseline.unwrap().text, "threads=3,workers=0");
+        assert_eq!(request.budget.unwrap().origin, "tune.budget in powerband.toml");
+        assert_eq!(request.services[0].name.text, "upstream");
+        assert!(request.workload_inline.unwrap().contains("[[request]]"));
+    }
+
+    #[test]
+    fn all_unknown_keys_are_told_at_once() {
+        let problems = read("[tune]\nbugdet = '8m'\n[sever]\n[app]\ndirr = '.'\n").unwrap_err();
+        let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        for key in ["tune.bugdet", "sever", "app.dirr"] {
+            assert!(text.contains(key), "{key} is missing in {text}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_toml_names_the_line() {
+        let problems = read("[tune\nbudget = 8").unwrap_err();
+        assert!(problems[0].to_string().contains("line 1"), "{}", problems[0]);
+    }
+
+    #[test]
+    fn flags_win_over_the_file() {
+        let flags = Request { budget: Some(Asked::new("1h", "--budget")), path: Some(Asked::new("/", "--path")), ..Request::default() };
+        let file = read("[tune]\nbudget = '8m'\nseed = 7\n[workload]\nfile = 'w.toml'\n").unwrap();
+        let both = flags.or(file);
+        assert_eq!(both.budget.unwrap().text, "1h");
+        assert_eq!(both.seed.unwrap().text, "7");
+        assert_eq!((both.workload_file, both.path.unwrap().text.as_str()), (None, "/"));
+    }
+}

@@ -1,0 +1,193 @@
+//! Values with units: text in, a checked value or a [`Problem`] out.
+
+use super::{Asked, Problem};
+use run::{LatencyObjective, Settings};
+use std::time::Duration;
+
+/// `250ms`, `8m`, `1h 30m`; never a bare number.
+pub fn parse_duration(asked: &Asked) -> Result<Duration, Problem> {
+    let remedy = "give a number and a unit, such as 250ms, 30s or 8m";
+    let duration = humantime::parse_duration(asked.text.trim()).map_err(|e| Problem::of(asked, e, remedy))?;
+    if duration.is_zero() {
+        return Err(Problem::of(asked, "no time at all", remedy));
+    }
+    Ok(duration)
+}
+
+/// `512MiB`, `2GB`; never a bare number.
+pub fn parse_size(asked: &Asked) -> Result<u64, Problem> {
+    let remedy = "give a number and a unit, such as 512MiB or 2GiB";
+    let text = asked.text.trim();
+    if text.parse::<f64>().is_ok() {
+        return Err(Problem::of(asked, "a size without a unit", remedy));
+    }
+    let size: bytesize::ByteSize = text.parse().map_err(|e| Problem::of(asked, e, remedy))?;
+    if size.as_u64() == 0 { Err(Problem::of(asked, "no memory at all", remedy)) } else { Ok(size.as_u64()) }
+}
+
+/// `p99=250ms`.
+pub fn parse_latency(asked: &Asked) -> Result<LatencyObjective, Problem> {
+    let remedy = "write it as a percentile and a limit with a unit, such as p99=250ms";
+    let Some((percentile, limit)) = asked.text.split_once('=') else {
+        return Err(Problem::of(asked, "no objective", remedy));
+    };
+    let percentile = percentile.trim().strip_prefix(['p', 'P']).and_then(|p| p.parse::<f64>().ok());
+    let Some(percentile) = percentile.filter(|p| (1.0..100.0).contains(p)) else {
+        return Err(Problem::of(asked, "the percentile must be from p1 to p99.99", remedy));
+    };
+    let limit = parse_duration(&Asked::new(limit, asked.origin.clone())).map_err(|_| Problem::of(asked, "the limit needs a unit", remedy))?;
+    Ok(LatencyObjective { percentile, limit_ms: limit.as_secs_f64() * 1e3 })
+}
+
+/// `threads=5,workers=2,preload=true`; what is not named stays as in `otherwise`.
+pub fn parse_settings(asked: &Asked, otherwise: Settings) -> Result<Settings, Vec<Problem>> {
+    let mut settings = otherwise;
+    let mut problems = Vec::new();
+    for part in asked.text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+        let Some((knob, value)) = part.split_once('=') else {
+            problems.push(Problem::of(asked, format_args!("{part:?} sets nothing"), "write KNOB=VALUE, such as threads=5,workers=2"));
+            continue;
+        };
+        let one = Asked::new(value.trim(), format!("{} in {}", knob.trim(), asked.origin));
+        let set = match knob.trim() {
+            "threads" => parse_threads(&one).map(|v| settings.threads = v),
+            "workers" => parse_workers(&one).map(|v| settings.workers = v),
+            "preload" => parse_bool(&one).map(|v| settings.preload = v),
+            other => Err(unknown_knob(asked, other)),
+        };
+        problems.extend(set.err());
+    }
+    if settings.workers == 0 && settings.preload {
+        // Single mode has nobody to preload for; Puma itself ignores it.
+        settings.preload = false;
+    }
+    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+}
+
+/// A knob that nobody knows.
+pub fn unknown_knob(asked: &Asked, name: &str) -> Problem {
+    Problem::of(asked, format_args!("unknown knob {name:?}"), "the knobs are threads, workers and preload")
+}
+
+pub(super) fn parse_threads(asked: &Asked) -> Result<u16, Problem> {
+    whole(asked, 1, 256, "threads")
+}
+
+pub(super) fn parse_workers(asked: &Asked) -> Result<u16, Problem> {
+    whole(asked, 0, 256, "workers")
+}
+
+/// A whole number in a range.
+pub(super) fn whole(asked: &Asked, least: u64, most: u64, noun: &str) -> Result<u16, Problem> {
+    whole_u64(asked, least, most, noun).map(|v| v as u16)
+}
+
+/// A whole number in a range, up to 64 bits.
+pub(super) fn whole_u64(asked: &Asked, least: u64, most: u64, noun: &str) -> Result<u64, Problem> {
+    let remedy = format!("give a whole number from {least} to {most}");
+    let value: u64 = asked.text.trim().parse().map_err(|_| Problem::of(asked, format_args!("no number of {noun}"), &remedy))?;
+    if (least..=most).contains(&value) { Ok(value) } else { Err(Problem::of(asked, format_args!("{value} is out of range for {noun}"), remedy)) }
+}
+
+pub(super) fn parse_bool(asked: &Asked) -> Result<bool, Problem> {
+    match asked.text.trim() {
+        "true" | "yes" | "on" | "1" => Ok(true),
+        "false" | "no" | "off" | "0" => Ok(false),
+        _ => Err(Problem::of(asked, "neither yes nor no", "write true or false")),
+    }
+}
+
+/// `3%` or `0.03`, as a share.
+pub(super) fn parse_share(asked: &Asked) -> Result<f64, Problem> {
+    let remedy = "give a share from 0.5% to 50%, such as 3% or 0.03";
+    let text = asked.text.trim();
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|v| v / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match value {
+        Ok(v) if (0.005..=0.5).contains(&v) => Ok(v),
+        Ok(v) => Err(Problem::of(asked, format_args!("{v} is out of range"), remedy)),
+        Err(_) => Err(Problem::of(asked, "no share", remedy)),
+    }
+}
+
+/// `300/s` or `300`, per second.
+pub(super) fn parse_rate(asked: &Asked) -> Result<f64, Problem> {
+    let remedy = "give requests per second over 0, such as 40 or 40/s";
+    let text = asked.text.trim();
+    match text.strip_suffix("/s").unwrap_or(text).trim().parse::<f64>() {
+        Ok(v) if v > 0.0 && v <= 1e6 => Ok(v),
+        _ => Err(Problem::of(asked, "no arrival rate", remedy)),
+    }
+}
+
+/// `1,2,3`, each checked by `one`, doubles removed, in order.
+pub(super) fn parse_list(asked: &Asked, one: impl Fn(&Asked) -> Result<u16, Problem>) -> Result<Vec<u16>, Vec<Problem>> {
+    let (mut values, mut problems) = (Vec::new(), Vec::new());
+    for text in asked.text.split(',').map(str::trim) {
+        match one(&Asked::new(text, asked.origin.clone())) {
+            Ok(v) if values.contains(&v) => {}
+            Ok(v) => values.push(v),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() { Ok(values) } else { Err(problems) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> Asked {
+        Asked::new(text, "--flag")
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(parse_duration(&asked("250ms")).unwrap(), Duration::from_millis(250));
+        assert_eq!(parse_duration(&asked("8m")).unwrap(), Duration::from_secs(480));
+        for wrong in ["250", "", "-1s", "0s", "fast"] {
+            let problem = parse_duration(&asked(wrong)).unwrap_err().to_string();
+            assert!(problem.contains("--flag") && problem.contains("250ms"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn sizes_need_a_unit() {
+        assert_eq!(parse_size(&asked("2GiB")).unwrap(), 2 << 30);
+        assert_eq!(parse_size(&asked("512 MiB")).unwrap(), 512 << 20);
+        for wrong in ["512", "", "many", "0MiB"] {
+            assert!(parse_size(&asked(wrong)).is_err(), "{wrong:?} was taken");
+        }
+    }
+
+    #[test]
+    fn an_objective_is_a_percentile_and_a_limit_with_a_unit() {
+        assert_eq!(parse_latency(&asked("p99=250ms")).unwrap(), LatencyObjective { percentile: 99.0, limit_ms: 250.0 });
+        assert_eq!(parse_latency(&asked("p99.9=1s")).unwrap().percentile, 99.9);
+        for wrong in ["p99=250", "250ms", "p100=1s", "p0=1s", "q99=1s", "p99="] {
+            assert!(parse_latency(&asked(wrong)).is_err(), "{wrong:?} was taken");
+        }
+    }
+
+    #[test]
+    fn settings_name_every_wrong_knob_at_once() {
+        let otherwise = Settings { workers: 0, threads: 3, preload: false };
+        let settings = parse_settings(&asked("threads=5,workers=2,preload=true"), otherwise).unwrap();
+        assert_eq!(settings, Settings { workers: 2, threads: 5, preload: true });
+        let problems = parse_settings(&asked("threads=0,workers=abc,turbo=1"), otherwise).unwrap_err();
+        let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert_eq!(problems.len(), 3, "{text}");
+        assert!(text.contains("unknown knob \"turbo\"") && text.contains("from 1 to 256"), "{text}");
+    }
+
+    #[test]
+    fn shares_and_rates() {
+        assert_eq!(parse_share(&asked("3%")).unwrap(), 0.03);
+        assert_eq!(parse_rate(&asked("40/s")).unwrap(), 40.0);
+        assert!(parse_share(&asked("0")).is_err() && parse_rate(&asked("0")).is_err() && parse_rate(&asked("NaN")).is_err());
+        assert_eq!(parse_list(&asked("1,2,2,5"), parse_threads).unwrap(), [1, 2, 5]);
+        assert_eq!(parse_list(&asked("0,abc,3"), parse_threads).unwrap_err().len(), 2);
+    }
+}

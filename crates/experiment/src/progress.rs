@@ -1,0 +1,54 @@
+//! What the procedure tells whoever watches: the terminal, a test, nobody.
+
+use run::{Plan, Stage, Trial};
+use std::time::Duration;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A one-time step that has no length known beforehand.
+    Preparing(&'a str),
+    /// The plan, when it is first made and each time that a measurement settles more of it.
+    Planned {
+        /// The plan.
+        plan: &'a Plan,
+        /// What settled.
+        because: &'a str,
+    },
+    /// The next trials, and how many the whole run will have at most.
+    Trial {
+        /// Part of the procedure.
+        stage: Stage,
+        /// Block, from 1.
+        block: u32,
+        /// Blocks of this stage.
+        blocks: u32,
+        /// Arm.
+        arm: &'a str,
+        /// Trials finished in this run.
+        finished: u32,
+        /// Trials that the run will have, as far as is known.
+        expected: u32,
+    },
+    /// What the trial is doing now.
+    Phase(&'a str),
+    /// A trial ended, well or not; `reused` when an earlier sitting had measured it.
+    Ended {
+        /// The trial.
+        trial: &'a Trial,
+        /// Measured by an earlier sitting.
+        reused: bool,
+    },
+    /// Something that a person would want to know while it runs.
+    Note(String),
+}
+
+/// Who watches, and may stop it.
+pub trait Watcher: Sync {
+    /// Is told what happened.
+    fn on(&self, event: Event<'_>);
+    /// True once the user wants it to stop.
+    fn cancelled(&self) -> bool;
+    /// Time since the run began, this sitting alone; a trait's method so that the procedure reads no clock of its own.
+    fn elapsed(&self) -> Duration;
+}

@@ -1,0 +1,124 @@
+//! What will be done: the experiment after every value was checked.
+
+use load::Workload;
+use run::{Kind, Objective, Settings};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A checked request.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// What is to be found out.
+    pub goal: Goal,
+    /// Folder of the application, absolute.
+    pub app_dir: PathBuf,
+    /// Folder of the configuration file, absolute; commands start there.
+    pub base_dir: PathBuf,
+    /// Command run once before the first trial; the `KEY=VALUE` lines it prints join the environment.
+    pub prepare: Option<String>,
+    /// `RAILS_ENV` and `RACK_ENV`.
+    pub environment: String,
+    /// Environment of the server.
+    pub env: BTreeMap<String, String>,
+    /// The server's command instead of Puma's.
+    pub command: Option<String>,
+    /// Puma's configuration instead of `config/puma.rb`.
+    pub puma_config: Option<PathBuf>,
+    /// Path asked until the server is ready.
+    pub ready_path: String,
+    /// Longest start.
+    pub boot_timeout: Duration,
+    /// Port of the server instead of a free one.
+    pub port: Option<u16>,
+    /// Processes that the application needs beside it.
+    pub services: Vec<Service>,
+    /// Configuration to compare with; without one, what the application has.
+    pub baseline: Option<Settings>,
+    /// Limits.
+    pub objective: Objective,
+    /// Time for the whole run.
+    pub budget: Option<Duration>,
+    /// Blocks of the deciding comparison.
+    pub blocks: Option<u32>,
+    /// Most arms in the race.
+    pub max_arms: Option<usize>,
+    /// Equivalence margin, a share.
+    pub margin: f64,
+    /// Seed.
+    pub seed: u64,
+    /// Thread counts that may be tried.
+    pub threads: Option<Vec<u16>>,
+    /// Worker counts that may be tried.
+    pub workers: Option<Vec<u16>>,
+    /// Arrival rate of the objective windows.
+    pub rate: Option<f64>,
+    /// Length of a window.
+    pub window: Option<Duration>,
+    /// Per-request timeout.
+    pub timeout: Duration,
+    /// Whether remote databases and upstreams are allowed.
+    pub allow_remote: bool,
+    /// Command before each trial.
+    pub before_trial: Option<String>,
+    /// Command after each trial.
+    pub after_trial: Option<String>,
+    /// The requests.
+    pub workload: Workload,
+    /// Where run folders are made.
+    pub runs_dir: PathBuf,
+}
+
+/// A process that the application needs beside it.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Its name in messages.
+    pub name: String,
+    /// Its command; `{port}` becomes a free port.
+    pub command: String,
+    /// Variable in which the application is told the port.
+    pub port_env: Option<String>,
+    /// Path that answers when it is ready.
+    pub ready_path: Option<String>,
+}
+
+/// What is to be found out.
+#[derive(Debug, Clone)]
+pub enum Goal {
+    /// The best configuration.
+    Tune,
+    /// How named configurations compare; the first is the baseline.
+    Arms {
+        /// `compare` or `sweep`.
+        kind: Kind,
+        /// The arms.
+        arms: Vec<Arm>,
+    },
+}
+
+impl Goal {
+    /// The kind of run document it makes.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Goal::Tune => Kind::Tune,
+            Goal::Arms { kind, .. } => *kind,
+        }
+    }
+}
+
+/// A configuration with its short name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arm {
+    /// Unique within the run; part of file names.
+    pub name: String,
+    /// Its knobs.
+    pub settings: Settings,
+}
+
+impl Arm {
+    /// An arm named after its knobs: `w2t3p` is two workers of three threads, preloaded.
+    pub fn of(settings: Settings) -> Arm {
+        let preload = if settings.preload { "p" } else { "" };
+        Arm { name: format!("w{}t{}{preload}", settings.workers, settings.threads), settings }
+    }
+}

@@ -1,0 +1,206 @@
+//! What was decided before measuring.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was decided before measuring.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Folder of the application.
+    pub app_dir: String,
+    /// How its server is started, without settings.
+    pub server_command: Vec<String>,
+    /// `RAILS_ENV` and `RACK_ENV` of the server.
+    pub environment: String,
+    /// The requests, by weight.
+    pub workload: Vec<WorkloadEntry>,
+    /// The configuration that everything is compared with.
+    pub baseline: Settings,
+    /// Limits that a configuration must keep.
+    pub objective: Objective,
+    /// The margin within which two configurations count as equivalent, as a ratio less one (0.03 is 3 %).
+    pub margin: f64,
+    /// Two-sided error rate of the confirming test.
+    pub alpha: f64,
+    /// Time asked for, seconds; absent when the number of blocks was given instead.
+    pub budget_s: Option<f64>,
+    /// Blocks of the deciding comparison.
+    pub blocks: u32,
+    /// Blocks of the race that comes before it; 0 outside `tune`.
+    pub race_blocks: u32,
+    /// Connections of every saturation window: twice the largest workers × threads in the plan.
+    pub connections: u32,
+    /// Arrival rate of every objective window, requests per second; absent until the baseline is known.
+    pub rate_per_s: Option<f64>,
+    /// Lengths of a trial's parts.
+    pub timing: Timing,
+    /// Minimum detectable effect of the deciding comparison.
+    pub detectable: Detectable,
+    /// How generator and server share the cores.
+    pub pinning: Pinning,
+}
+
+/// One kind of request in the workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadEntry {
+    /// Its name in tables.
+    pub name: String,
+    /// HTTP method.
+    pub method: String,
+    /// Request target.
+    pub path: String,
+    /// Share of all requests, 0 to 1.
+    pub share: f64,
+}
+
+/// The knobs of a configuration.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Worker processes; 0 is Puma's single mode (one process, no cluster).
+    pub workers: u16,
+    /// Threads in each process, minimum and maximum alike.
+    pub threads: u16,
+    /// Whether the application is loaded before the workers are forked.
+    pub preload: bool,
+}
+
+impl Settings {
+    /// Processes that serve requests: single mode serves in one.
+    pub fn processes(&self) -> u32 {
+        u32::from(self.workers.max(1))
+    }
+
+    /// Requests that can be in the application at once.
+    pub fn concurrency(&self) -> u32 {
+        self.processes() * u32::from(self.threads)
+    }
+}
+
+/// `2 workers × 3 threads, preloaded`, as tables show it.
+impl std::fmt::Display for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let threads = if self.threads == 1 {
+            "1 thread".to_owned()
+        } else {
+            format!("{} threads", self.threads)
+        };
+        match self.workers {
+            0 => write!(f, "single × {threads}"),
+            1 => write!(f, "1 worker × {threads}"),
+            n => write!(f, "{n} workers × {threads}"),
+        }?;
+        if self.workers > 0 && self.preload {
+            write!(f, ", preloaded")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Limits that a configuration must keep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Objective {
+    /// The latency objective; absent when none was given, and capacity alone ranks.
+    pub latency: Option<LatencyObjective>,
+    /// Largest proportional set size of the whole process tree, bytes; absent when none was given.
+    pub max_memory_bytes: Option<u64>,
+}
+
+/// So many of all requests within so much time, errors and timeouts counted as over it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LatencyObjective {
+    /// The percentile, over 0 and under 100.
+    pub percentile: f64,
+    /// Response time that it may not exceed, milliseconds from the scheduled time of the request.
+    pub limit_ms: f64,
+}
+
+impl LatencyObjective {
+    /// The share of requests that may exceed the limit.
+    pub fn allowed_violation_rate(&self) -> f64 {
+        1.0 - self.percentile / 100.0
+    }
+}
+
+/// Lengths of a trial's parts, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Longest warm-up before a trial counts as not steady.
+    pub warmup_max_s: f64,
+    /// Closed-loop window that measures capacity.
+    pub saturation_s: f64,
+    /// Open-loop window that measures latency at the common rate.
+    pub objective_s: f64,
+}
+
+/// The smallest effect that the deciding comparison finds four times in five.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Detectable {
+    /// Standard deviation of the log ratio of two equal arms in one block.
+    pub sd_log_ratio: f64,
+    /// Where that came from.
+    pub source: SdSource,
+    /// Minimum detectable effect as a ratio less one (0.08 is 8 %), simulated with the very test in use.
+    pub effect: f64,
+}
+
+/// Where the assumed noise came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SdSource {
+    /// A stated default, before anything was measured.
+    Default,
+    /// A pilot: the baseline against itself.
+    Pilot,
+    /// The blocks of the comparison itself.
+    Data,
+}
+
+/// How generator and server share the cores.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pinning {
+    /// Cores of the server; empty: all that there are.
+    pub server_cores: Vec<u32>,
+    /// Cores of the load generator; empty: all that there are.
+    pub generator_cores: Vec<u32>,
+    /// Why.
+    pub reason: String,
+}
+
+/// A part of the procedure.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The baseline against itself: its rate, its profile and the noise.
+    Pilot,
+    /// Candidates and baseline in blocks; only drops arms, proves nothing.
+    Race,
+    /// The winner against the baseline on fresh blocks; the claim rests on these.
+    Confirm,
+    /// The named arms of `compare` and `sweep`.
+    Compare,
+}
+
+impl Stage {
+    /// The word that tables and trial names show.
+    pub fn word(self) -> &'static str {
+        match self {
+            Stage::Pilot => "pilot",
+            Stage::Race => "race",
+            Stage::Confirm => "confirm",
+            Stage::Compare => "compare",
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What the measurements came to: comparisons and the answer.
+
+use crate::plan::{Settings, Stage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A candidate against the baseline over the blocks of one stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Stage whose blocks it uses; a claim rests on `confirm` or `compare` alone.
+    pub stage: Stage,
+    /// Name of the arm compared with.
+    pub baseline: String,
+    /// Name of the arm.
+    pub candidate: String,
+    /// What was compared.
+    pub metric: Metric,
+    /// The verdict of the test.
+    pub outcome: Outcome,
+    /// Candidate over baseline: the Hodges-Lehmann estimate of the ratio.
+    pub ratio: f64,
+    /// Lower end of the interval of the ratio; absent when so few blocks give none.
+    pub low: Option<f64>,
+    /// Upper end of the interval of the ratio; absent when so few blocks give none.
+    pub high: Option<f64>,
+    /// Confidence that the interval really has (the test is discrete), 0 to 1.
+    pub confidence: Option<f64>,
+    /// Two-sided p of the exact signed-rank test.
+    pub p: f64,
+    /// Blocks in which both arms gave a valid trial.
+    pub blocks: u32,
+    /// Standard deviation of the block log ratios; absent below two blocks.
+    pub sd_log_ratio: Option<f64>,
+    /// Blocks that would decide at this noise and ratio; absent when decided or when no number would.
+    pub blocks_to_decide: Option<u32>,
+}
+
+/// The verdict of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The candidate is better than the baseline.
+    Better,
+    /// The candidate is worse than the baseline.
+    Worse,
+    /// The difference is smaller than the margin.
+    Equivalent,
+    /// The noise forbids an answer.
+    Undecided,
+}
+
+impl Outcome {
+    /// The word that tables show.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Better => "better",
+            Outcome::Worse => "worse",
+            Outcome::Equivalent => "equivalent",
+            Outcome::Undecided => "undecided",
+        }
+    }
+}
+
+/// What was compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Good answers per second in the saturation window.
+    Capacity,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// What it comes to.
+    pub answer: Answer,
+    /// One sentence for a person.
+    pub sentence: String,
+    /// The configuration to run; the baseline's when nothing better was shown.
+    pub settings: Settings,
+    /// From the baseline to it, one variable at a time.
+    pub path: Vec<Step>,
+    /// Room that it leaves.
+    pub headroom: Option<Headroom>,
+    /// What to change, as files and as a diff.
+    pub changes: Vec<FileChange>,
+    /// What would decide, when undecided.
+    pub blocks_to_decide: Option<u32>,
+    /// Exit code of the command: 0 done, 1 no configuration meets the limits, 3 no honest answer.
+    pub exit_code: u8,
+}
+
+/// What a verdict comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Change to the configuration named: it was shown to be better.
+    Change,
+    /// Change to the configuration named: it is equivalent and smaller.
+    Smaller,
+    /// Keep the baseline: nothing tried was better.
+    Keep,
+    /// Keep the baseline for now: the noise forbids an answer.
+    Undecided,
+    /// No configuration tried keeps the limits.
+    NoneMeets,
+    /// The table is the answer (`compare` and `sweep` recommend nothing).
+    Table,
+}
+
+/// One variable changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The knob that changes: workers, threads or preload.
+    pub knob: String,
+    /// The configuration before.
+    pub from: Settings,
+    /// The configuration after.
+    pub to: Settings,
+    /// Capacity after over capacity before.
+    pub ratio: f64,
+    /// Interval of the ratio, where it was measured on enough blocks.
+    pub low: Option<f64>,
+    /// Upper end of that interval.
+    pub high: Option<f64>,
+    /// True when measured; false when predicted by the model.
+    pub measured: bool,
+}
+
+/// Room that the recommendation leaves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Headroom {
+    /// The rate of the objective windows over the capacity, 0 to 1.
+    pub utilisation_at_rate: f64,
+    /// 80 % of the measured capacity: add capacity when traffic reaches this, requests per second.
+    pub add_capacity_at_per_s: f64,
+    /// Median time from start to ready, seconds.
+    pub boot_s: f64,
+    /// Memory while an old and a new deploy overlap: twice the largest PSS, bytes.
+    pub deploy_overlap_bytes: u64,
+}
+
+/// A file as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileChange {
+    /// Path relative to the application, or a label such as `environment`.
+    pub path: String,
+    /// Unified diff against what is there.
+    pub diff: String,
+}
