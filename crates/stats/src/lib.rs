@@ -1,1 +1,46 @@
-//! (under construction)
+//! Samples in, estimates and verdicts out.
+//!
+//! Everything here is pure: no clock, no file, no network, no global random
+//! generator. Whatever needs chance takes a seed and draws from a pinned
+//! `Pcg64`, so that the same run folder gives the same verdict for ever.
+//! Running trials, storing them and wording the outcome are left to others.
+//! `docs/method.md` gives each method with its source and its assumptions.
+
+mod calibration;
+mod compare;
+mod design;
+mod error;
+mod growth;
+mod mde;
+mod order;
+mod pilot;
+mod race;
+mod signed_rank;
+mod sizes;
+mod steady;
+mod student;
+pub mod summary;
+mod violation;
+
+pub use calibration::{binomial_at_least, binomial_at_most};
+pub use compare::{Better, Comparison, Interval, Rule, Verdict, compare};
+pub use design::{Look, looks};
+pub use error::StatsError;
+pub use growth::growth_per_thousand;
+pub use mde::{blocks_needed, mde, mde_of_looks, power_of_looks};
+pub use order::block_orders;
+pub use pilot::{default_sd, pilot_sd};
+pub use race::{ArmSoFar, Dropped, RaceRule, Step, Why, step};
+pub use signed_rank::{RankInterval, SignedRank};
+pub use sizes::{Range, Size, smallest};
+pub use steady::{Figure, Flatness, Steadiness, Window, flat};
+pub use violation::{Feasibility, Standing, ViolationRule, meets};
+
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+
+/// The one generator of this crate. Its algorithm is part of the contract: a
+/// plan that names its seed must order the same blocks in every version.
+fn generator(seed: u64) -> Pcg64 {
+    Pcg64::seed_from_u64(seed)
+}

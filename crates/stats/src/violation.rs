@@ -1,0 +1,233 @@
+//! Whether an arm meets a tail objective, judged as a rate of violations.
+//!
+//! "p99 = 250 ms" is the statement that at most 1 % of requests take longer;
+//! an error or a timeout counts as longer. A p99 read off one short trial is
+//! noise; the rate pools every block.
+//!
+//! Requests of one block share their trouble, so blocks are what is counted.
+//! From six blocks on the interval is a percentile block bootstrap. The
+//! bootstrap of few blocks, or of rates near 0, is too narrow, so there is a
+//! floor under it, and fewer than six blocks use the floor alone: Wilson's
+//! interval with the requests divided by a design effect (Kish 1965), which
+//! is how much more the blocks scatter than independent requests would, and
+//! with Student's t in place of z. The design effect is drawn towards a
+//! stated default of 4, which counts as four degrees of freedom, so that a
+//! single block can be judged too, cautiously.
+
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use crate::error::within;
+use crate::student::two_sided;
+use crate::{Interval, StatsError, summary};
+
+/// How an objective is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ViolationRule {
+    /// Tolerated rate: 0.01 for an objective on p99.
+    pub objective_rate: f64,
+    /// One minus the confidence of the two-sided interval.
+    pub alpha: f64,
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// The whole interval is at or below the objective.
+    Meets,
+    /// The whole interval is above it: the arm is infeasible.
+    Breaks,
+    /// The interval contains it.
+    Unclear,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Feasibility {
+    pub standing: Standing,
+    /// All violations over all requests.
+    pub rate: f64,
+    /// Of the rate, at nominal confidence.
+    pub interval: Interval,
+}
+
+const RESAMPLES: usize = 2_000;
+const BOOTSTRAPPED_BLOCKS: usize = 6;
+const DEFAULT_DESIGN_EFFECT: f64 = 4.0;
+const DEFAULT_FREEDOM: u32 = 4;
+
+/// Judges `(violations, requests)` of each block.
+///
+/// # Errors
+/// No requests at all, more violations than requests, a rule outside 0..1.
+pub fn meets(blocks: &[(u64, u64)], rule: &ViolationRule) -> Result<Feasibility, StatsError> {
+    let limit = within(
+        "objective rate",
+        rule.objective_rate,
+        (0.0, 1.0),
+        "0..1, for instance 0.01 for p99",
+    )?;
+    within("alpha", rule.alpha, (0.0, 1.0), "0..1, for instance 0.05")?;
+    if let Some(index) = blocks.iter().position(|(v, n)| v > n) {
+        let (violations, total) = blocks[index];
+        return Err(StatsError::TooManyViolations {
+            index,
+            violations,
+            total,
+        });
+    }
+    let blocks: Vec<(f64, f64)> = blocks
+        .iter()
+        .filter(|(_, total)| *total > 0)
+        .map(|&(violations, total)| (violations as f64, total as f64))
+        .collect();
+    if blocks.is_empty() {
+        return Err(StatsError::NoSamples);
+    }
+    let rate = pooled(&blocks);
+    let (mut low, mut high) = floor(&blocks, rate, rule.alpha);
+    if blocks.len() >= BOOTSTRAPPED_BLOCKS {
+        let (lower, upper) = bootstrap(&blocks, rule);
+        (low, high) = (low.min(lower), high.max(upper));
+    }
+    let standing = if high <= limit {
+        Standing::Meets
+    } else if low > limit {
+        Standing::Breaks
+    } else {
+        Standing::Unclear
+    };
+    Ok(Feasibility {
+        standing,
+        rate,
+        interval: Interval {
+            low,
+            high,
+            confidence: 1.0 - rule.alpha,
+        },
+    })
+}
+
+fn pooled(blocks: &[(f64, f64)]) -> f64 {
+    let (violations, total) = blocks
+        .iter()
+        .fold((0.0, 0.0), |(v, n), block| (v + block.0, n + block.1));
+    violations / total
+}
+
+/// Wilson's interval of the requests that the blocks are worth.
+fn floor(blocks: &[(f64, f64)], rate: f64, alpha: f64) -> (f64, f64) {
+    let total: f64 = blocks.iter().map(|(_, n)| n).sum();
+    let freedom = (blocks.len() - 1) as f64;
+    let prior = f64::from(DEFAULT_FREEDOM);
+    let variance = rate * (1.0 - rate);
+    // Pearson's chi-square of the blocks; without any violation it is no
+    // evidence of independence, and the default stands.
+    let (scatter, freedom) = if variance > 0.0 {
+        let excess = |(v, n): &(f64, f64)| (v - n * rate).powi(2) / (n * variance);
+        (blocks.iter().map(excess).sum::<f64>(), freedom)
+    } else {
+        (0.0, 0.0)
+    };
+    let effect = ((prior * DEFAULT_DESIGN_EFFECT + scatter) / (prior + freedom)).max(1.0);
+    let worth = total / effect;
+    let t = two_sided(alpha, DEFAULT_FREEDOM + freedom as u32);
+    let shrunk = 1.0 + t * t / worth;
+    let centre = (rate + t * t / (2.0 * worth)) / shrunk;
+    let half = t / shrunk * (variance / worth + (t / (2.0 * worth)).powi(2)).sqrt();
+    // Exactly 0 and 1 at the ends, where the two terms cancel up to rounding.
+    let low = if rate == 0.0 {
+        0.0
+    } else {
+        (centre - half).max(0.0)
+    };
+    let high = if rate == 1.0 {
+        1.0
+    } else {
+        (centre + half).min(1.0)
+    };
+    (low, high)
+}
+
+fn bootstrap(blocks: &[(f64, f64)], rule: &ViolationRule) -> (f64, f64) {
+    let mut rng = crate::generator(rule.seed);
+    let mut drawn = blocks.to_vec();
+    let resample = |_| {
+        drawn.fill_with(|| blocks[rng.random_range(0..blocks.len())]);
+        pooled(&drawn)
+    };
+    let rates: Vec<f64> = (0..RESAMPLES).map(resample).collect();
+    let at = |q| summary::quantile(&rates, q).unwrap_or(f64::NAN);
+    (at(rule.alpha / 2.0), at(1.0 - rule.alpha / 2.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P99: ViolationRule = ViolationRule {
+        objective_rate: 0.01,
+        alpha: 0.05,
+        seed: 3,
+    };
+
+    fn standing(blocks: &[(u64, u64)]) -> Standing {
+        meets(blocks, &P99).unwrap().standing
+    }
+
+    #[test]
+    fn one_short_block_proves_no_p99_but_can_break_it() {
+        assert_eq!(standing(&[(0, 300)]), Standing::Unclear);
+        assert_eq!(standing(&[(60, 300)]), Standing::Breaks);
+    }
+
+    #[test]
+    fn quiet_blocks_meet_it_when_there_is_enough_of_them() {
+        assert_eq!(standing(&[(0, 1_000); 6]), Standing::Meets);
+        assert_eq!(standing(&[(3, 1_000); 8]), Standing::Meets);
+        assert_eq!(standing(&[(9, 1_000); 8]), Standing::Unclear);
+    }
+
+    #[test]
+    fn one_bad_block_in_six_is_unclear_where_requests_alone_would_be_sure() {
+        let blocks = [
+            (1, 1_000),
+            (2, 1_000),
+            (0, 1_000),
+            (300, 1_000),
+            (1, 1_000),
+            (2, 1_000),
+        ];
+        assert_eq!(standing(&blocks), Standing::Unclear);
+    }
+
+    #[test]
+    fn refuses_the_impossible() {
+        assert!(meets(&[(5, 4)], &P99).is_err());
+        assert_eq!(meets(&[(0, 0)], &P99), Err(StatsError::NoSamples));
+    }
+
+    /// Blocks whose own rates scatter around 1 % (half of them at 0.2 %, half
+    /// at 1.8 %): the interval must cover 1 % about as often as it says.
+    #[test]
+    fn covers_the_true_rate_in_spite_of_clusters() {
+        let mut rng = crate::generator(11);
+        for count in [2_usize, 4, 8, 16] {
+            let mut covered = 0;
+            for _ in 0..400 {
+                let block = |_| {
+                    let rate = if rng.random::<bool>() { 0.002 } else { 0.018 };
+                    let violations = (0..400).filter(|_| rng.random_bool(rate)).count();
+                    (violations as u64, 400)
+                };
+                let blocks: Vec<(u64, u64)> = (0..count).map(block).collect();
+                let interval = meets(&blocks, &P99).unwrap().interval;
+                covered += u32::from(interval.low <= 0.01 && 0.01 <= interval.high);
+            }
+            assert!(
+                crate::binomial_at_most(covered, 400, 0.95) > 0.001,
+                "{count}: {covered}"
+            );
+        }
+    }
+}
