@@ -1,0 +1,97 @@
+//! Figures as people read them: three significant digits at most, a unit always.
+
+/// `61.3`, `1,240`.
+pub fn rate(per_s: f64) -> String {
+    match per_s {
+        r if r >= 1000.0 => grouped(r.round() as u64),
+        r if r >= 100.0 => format!("{r:.0}"),
+        r => format!("{r:.1}"),
+    }
+}
+
+/// `8.2 ms`, `1.25 s`; `∞` where a failure makes it so.
+pub fn milliseconds(ms: Option<f64>) -> String {
+    match ms {
+        None => "∞".to_owned(),
+        Some(ms) if ms >= 1000.0 => format!("{:.2} s", ms / 1000.0),
+        Some(ms) if ms >= 100.0 => format!("{ms:.0} ms"),
+        Some(ms) => format!("{ms:.1} ms"),
+    }
+}
+
+/// `326 MiB`.
+pub fn bytes(bytes: u64) -> String {
+    let mib = bytes as f64 / (1 << 20) as f64;
+    if mib >= 10_240.0 {
+        format!("{:.1} GiB", mib / 1024.0)
+    } else {
+        format!("{mib:.0} MiB")
+    }
+}
+
+/// A ratio as a change: `+42.0 %`.
+pub fn change(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// `+12.0 % (+8.0 to +16.0)`, or the estimate alone with what is missing.
+pub fn change_with_interval(ratio: f64, low: Option<f64>, high: Option<f64>) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => {
+            format!(
+                "{} ({:+.1} to {:+.1})",
+                change(ratio),
+                (low - 1.0) * 100.0,
+                (high - 1.0) * 100.0
+            )
+        }
+        _ => format!("{} (too few blocks for an interval)", change(ratio)),
+    }
+}
+
+/// `0.42 %`.
+pub fn share(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+/// `7 min 12 s`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_carry_their_units() {
+        assert_eq!(rate(61.28), "61.3");
+        assert_eq!(rate(1_234_567.0), "1,234,567");
+        assert_eq!(milliseconds(Some(8.21)), "8.2 ms");
+        assert_eq!(milliseconds(Some(1250.0)), "1.25 s");
+        assert_eq!(milliseconds(None), "∞");
+        assert_eq!(bytes(326 << 20), "326 MiB");
+        assert_eq!(
+            change_with_interval(1.12, Some(1.08), Some(1.16)),
+            "+12.0 % (+8.0 to +16.0)"
+        );
+        assert_eq!(duration(432.0), "7 min 12 s");
+    }
+}
