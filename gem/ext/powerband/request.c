@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #ifdef HAVE_RUBY_FIBER_SCHEDULER_H
 #include <ruby/fiber/scheduler.h>
@@ -145,7 +146,7 @@ pb_request_start(VALUE self, VALUE env)
     if (thread->serving && thread->generation == pb_generation) return Qfalse;
 
     thread->serving = true;
-    if (thread->generation != pb_generation) thread->thread_id = (uint32_t)gettid();
+    if (thread->generation != pb_generation) thread->thread_id = (uint32_t)syscall(SYS_gettid);
     thread->generation = pb_generation;
     thread->flags = 0;
     thread->queue_ns = 0;

@@ -55,10 +55,15 @@ module Powerband
         defined?(::Puma::App::Status) && ::Puma::App::Status === app # rubocop:disable Style/CaseEquality
       end
 
+      # The agent may have been loaded by the application, when the worker was already running; Puma's title tells.
+      def worker_index
+        @worker_index || $PROGRAM_NAME[/\Apuma: cluster worker (\d+):/, 1]&.to_i
+      end
+
       def settings(server)
         workers = server.options[:workers].to_i
         {
-          server_name: "puma #{::Puma::Const::PUMA_VERSION}", workers: workers, worker_index: @worker_index,
+          server_name: "puma #{::Puma::Const::PUMA_VERSION}", workers: workers, worker_index: worker_index,
           min_threads: server.min_threads, max_threads: server.max_threads,
           preload: workers.positive? && server.options[:preload_app] ? 1 : 0
         }
