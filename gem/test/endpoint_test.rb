@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class EndpointTest < Minitest::Test
+  include Recording
+
+  PARAMETERS = "action_dispatch.request.path_parameters"
+
+  def test_what_names_one_thing_becomes_id
+    {
+      "/" => "/", "" => "/", "/orders/12" => "/orders/:id", "/orders/12/items/9.json" => "/orders/:id/items/:id.json",
+      "/u/123e4567-e89b-12d3-a456-426614174000" => "/u/:id", "/u/123e4567-e89b-12d3-a456-426614174000.pdf" => "/u/:id.pdf",
+      "/blobs/deadbeef01" => "/blobs/:id", "/cafe/decade" => "/cafe/decade", "/v2/x" => "/v2/x",
+      "/assets/application-0123456789abcdef.css" => "/assets/application-:id.css",
+      "/blobs/abcdefabcdefabcdef" => "/blobs/:id", "/a//b/" => "/a//b/", "/days/2024-01-02" => "/days/:id-:id-:id"
+    }.each { |path, name| assert_equal "GET #{name}", Powerband::Native.path_name("GET", path), path }
+  end
+
+  def test_names_are_short_and_plain_whatever_the_path
+    ["/#{'x' * 5000}", "/\xFF\xFE\n\0".b, "/ü/ß", "/#{'1' * 4000}"].each do |path|
+      name = Powerband::Native.path_name("GET", path)
+      assert_operator name.bytesize, :<=, 119
+      assert name.ascii_only?
+      refute_match(/[[:cntrl:]]/, name)
+    end
+  end
+
+  def test_rails_names_controller_and_action
+    flight = record do
+      request(PARAMETERS => { controller: "admin/products", action: "show", id: "1" })
+      request(PARAMETERS => { controller: :products, action: :index })
+      request(PARAMETERS => {}, "PATH_INFO" => "/up")
+      request(PARAMETERS => { controller: nil, action: 3 }, "REQUEST_METHOD" => "PATCH", "PATH_INFO" => "/x/1")
+    end
+
+    assert_equal ["admin/products#show", "products#index", "GET /up", "PATCH /x/:id"],
+                 flight.records.map { |r| flight.endpoint_of(r) }
+    assert_equal [1, 1, 1, 5], flight.records.map { |r| r[:method] }
+  end
+
+  def test_after_255_names_the_rest_is_other
+    flight = record do
+      300.times { |n| request("PATH_INFO" => "/page#{n}x") }
+      request("PATH_INFO" => "/page0x")
+    end
+
+    assert_equal 256, flight.endpoints.size
+    assert_equal "(other)", flight.endpoints.first.name
+    assert_equal 45, flight.endpoints.first.counters[:requests]
+    assert_equal 45, flight[:endpoints_lost]
+    assert_equal 2, flight.endpoints.find { |e| e.name == "GET /page0x" }.counters[:requests]
+    assert_equal 301, flight.endpoints.sum { |e| e.counters[:requests] }
+  end
+end

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class FlightTest < Minitest::Test
+  include Recording
+
+  def test_the_header_says_what_it_was_told
+    flight = record(app_root: "/srv/#{'ü' * 80}") { nil }
+
+    assert_equal({ version: 1, state: 1, pid: Process.pid, parent_pid: Process.ppid, worker_index: 1, server_workers: 2,
+                   server_min_threads: 1, server_max_threads: 3, server_preload: 0, flags: 1, written: 0,
+                   ring_capacity: 64, endpoint_capacity: 256, ruby_version: RUBY_VERSION, server_name: "test 1" },
+                 flight.header.slice(:version, :state, :pid, :parent_pid, :worker_index, :server_workers,
+                                     :server_min_threads, :server_max_threads, :server_preload, :flags, :written,
+                                     :ring_capacity, :endpoint_capacity, :ruby_version, :server_name))
+    assert_predicate flight[:app_root].dup.force_encoding("UTF-8"), :valid_encoding?
+    assert_equal File.read("/proc/self/stat").rpartition(")").last.split[19].to_i, flight[:start_ticks]
+  end
+
+  def test_unknown_settings_say_so
+    flight = record(worker_index: nil, workers: nil, min_threads: nil, max_threads: nil, preload: nil) { nil }
+
+    assert_equal [-1] + ([FlightReader::UNKNOWN] * 4),
+                 flight.header.values_at(:worker_index, :server_workers, :server_min_threads, :server_max_threads,
+                                         :server_preload)
+  end
+
+  def test_nothing_is_lost_to_the_totals_when_the_ring_wraps
+    flight = record { 150.times { |n| request("PATH_INFO" => "/#{n.even? ? 'even' : 'odd'}") } }
+    odd = flight.endpoints.find { |e| e.name == "GET /odd" }
+
+    assert_equal 150, flight[:written]
+    assert_equal (87..150).to_a, flight.records.map { |r| r[:sequence] }
+    assert_equal 150, flight.totals[:requests]
+    assert_equal 75, odd.counters[:requests]
+    assert_equal 75, odd.wall_histogram.values.sum
+    assert_equal 75, odd.gvl_wait_histogram.values.sum
+    FlightReader::COUNTERS.each { |name| assert_equal flight.totals[name], flight.endpoints.sum { |e| e.counters[name] } }
+  end
+
+  def test_every_record_adds_up
+    flight = record { 30.times { request { [200, {}, [sleep(0.001)]] } } }
+
+    flight.records.each do |r|
+      assert_equal r[:wall_ns], r[:held_ns] + r[:gvl_wait_ns] + r[:lock_wait_ns] + r[:io_ns]
+      assert_operator r[:cpu_ns], :<=, r[:wall_ns]
+    end
+    assert_equal flight.records.sum { |r| r[:wall_ns] }, flight.totals[:wall_ns]
+  end
+
+  def test_file_and_folder_are_private
+    Dir.mktmpdir do |root|
+      Powerband::Native.open(Recording::OPTIONS.merge(root: File.join(root, "a/b")))
+      path = Powerband::Native.path
+
+      assert_equal 0o600, File.stat(path).mode & 0o777
+      assert_equal 0o700, File.stat(File.dirname(path)).mode & 0o777
+      assert_match(%r{/a/b/#{Process.uid}/#{Process.pid}-\d+-\h{8}\.flight\z}, path)
+      assert_equal File.stat(path).size, File.stat(path).blocks * 512, "no holes"
+    ensure
+      Powerband::Native.forget
+    end
+  end
+
+  def test_a_folder_that_others_may_enter_is_refused
+    Dir.mktmpdir do |root|
+      folder = File.join(root, Process.uid.to_s)
+      Dir.mkdir(folder, 0o755)
+      error = assert_raises(RuntimeError) { Powerband::Native.open(Recording::OPTIONS.merge(root: root)) }
+
+      assert_match(/not private.*remove it or set POWERBAND_DIR/, error.message)
+      assert_empty Dir.children(folder)
+    end
+  end
+
+  def test_a_link_in_place_of_the_folder_is_refused
+    Dir.mktmpdir do |root|
+      Dir.mkdir(File.join(root, "elsewhere"), 0o700)
+      File.symlink("elsewhere", File.join(root, Process.uid.to_s))
+
+      assert_raises(RuntimeError) { Powerband::Native.open(Recording::OPTIONS.merge(root: root)) }
+      assert_empty Dir.children(File.join(root, "elsewhere"))
+    end
+  end
+
+  def test_a_ring_of_an_impossible_size_is_refused
+    [0, 63, 100, 2_097_152].each do |capacity|
+      assert_raises(ArgumentError) { Powerband::Native.open(Recording::OPTIONS.merge(root: "/nowhere", ring_capacity: capacity)) }
+    end
+  end
+
+  def test_a_child_records_in_a_file_of_its_own
+    Dir.mktmpdir do |root|
+      Powerband::Native.open(Recording::OPTIONS.merge(root: root))
+      request
+      pid = fork do
+        exit!(2) if Powerband::Native.path
+        Powerband::Native.open(Recording::OPTIONS.merge(root: root, worker_index: 7))
+        3.times { request }
+        Powerband::Native.close
+        exit!(0)
+      end
+
+      assert_predicate Process.wait2(pid).last, :success?
+      parent, child = FlightReader.all(root).partition { |f| f[:pid] == Process.pid }.map(&:first)
+
+      assert_equal [1, 1], parent.header.values_at(:written, :state)
+      assert_equal [3, 2, 7, pid], child.header.values_at(:written, :state, :worker_index, :pid)
+    ensure
+      Powerband::Native.forget
+    end
+  end
+
+  def test_an_application_that_forks_while_it_serves_is_counted_once
+    flight = record do
+      request do
+        pid = fork { exit!(0) }
+        Process.wait(pid)
+        reader, writer = IO.pipe
+        if fork.nil?
+          writer.write("x")
+        else
+          writer.close
+          reader.read
+        end
+        [200, {}, []]
+      end.then { |_| exit!(0) if Powerband::Native.path.nil? }
+      Process.wait
+    end
+
+    assert_equal [1, 0], flight.header.values_at(:written, :in_flight)
+  end
+end

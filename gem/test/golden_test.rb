@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "json"
+require "open3"
+
+# The samples are built from the contract's page by a script that shares nothing with the writer.
+class GoldenTest < Minitest::Test
+  include Recording
+
+  SAMPLES = File.expand_path("../contract/samples/flight", GEM_ROOT)
+  NAMES = %w[basic wrapped torn truncated].freeze
+
+  def sample(name)
+    FlightReader.new(File.binread(File.join(SAMPLES, "#{name}.flight")))
+  end
+
+  def test_the_committed_samples_are_what_the_script_builds
+    Dir.mktmpdir do |folder|
+      output, status = Open3.capture2e(RbConfig.ruby, "-w", File.join(SAMPLES, "build.rb"), folder)
+      assert_predicate status, :success?, output
+      NAMES.product(%w[flight json]).each do |name, type|
+        file = "#{name}.#{type}"
+        assert_equal File.binread(File.join(SAMPLES, file)), File.binread(File.join(folder, file)), file
+      end
+    end
+  end
+
+  NAMES.each do |name|
+    define_method("test_#{name}_reads_as_its_description_says") do
+      flight = sample(name)
+      expected = JSON.parse(File.read(File.join(SAMPLES, "#{name}.json")), symbolize_names: true)
+
+      assert_equal expected[:header], flight.header
+      assert_equal expected[:totals], flight.totals
+      assert_equal expected[:records], flight.records
+      assert_equal expected[:records_readable], flight.records.size
+      assert_equal expected[:endpoints].map { |e| e[:name] }, flight.endpoints.map(&:name)
+      expected[:endpoints].zip(flight.endpoints).each do |description, endpoint|
+        assert_equal description.slice(*FlightReader::COUNTERS), endpoint.counters
+        assert_equal histogram(description[:wall_histogram]), endpoint.wall_histogram
+        assert_equal histogram(description[:gvl_wait_histogram]), endpoint.gvl_wait_histogram
+      end
+    end
+  end
+
+  def test_the_writer_lays_out_its_file_as_the_samples_do
+    written = record { request }
+    golden = sample("basic")
+
+    assert_equal golden.fields, written.fields
+    same = %i[version header_size record_size field_count field_table_offset endpoint_offset endpoint_size
+              totals_offset totals_size]
+    assert_equal golden.header.slice(*same), written.header.slice(*same)
+    assert_equal 8192 + (256 * 1280), written[:ring_offset]
+    assert_equal 256, written[:endpoint_capacity]
+  end
+
+  def test_the_writer_books_as_the_contract_says
+    flight = record { 40.times { |n| request("PATH_INFO" => "/#{n % 3}x", "REQUEST_METHOD" => %w[GET PUT][n % 2]) } }
+    by_endpoint = flight.records.group_by { |r| r[:endpoint] }
+
+    flight.endpoints.drop(1).each do |endpoint|
+      records = by_endpoint.fetch(endpoint.index)
+      assert_equal records.size, endpoint.counters[:requests]
+      %i[wall_ns held_ns gvl_wait_ns io_ns cpu_ns allocations yields queue_ns].each do |name|
+        assert_equal records.sum { |r| r[name] }, endpoint.counters[name], name
+      end
+      assert_equal records.map { |r| Powerband::Native.bucket(r[:wall_ns]) }.tally, endpoint.wall_histogram
+      assert_equal records.map { |r| Powerband::Native.bucket(r[:gvl_wait_ns]) }.tally, endpoint.gvl_wait_histogram
+    end
+  end
+
+  private
+
+  def histogram(buckets)
+    buckets.to_h { |b| [b[:bucket], b[:count]] }
+  end
+end

@@ -1,0 +1,113 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "rack"
+require "rack/lint"
+require "rack/mock"
+
+class MiddlewareTest < Minitest::Test
+  include Recording
+
+  def test_rack_lint_finds_nothing_on_either_side
+    app = ->(_) { [200, { "content-type" => "text/plain" }, ["hello"]] }
+    stack = Rack::Lint.new(Powerband::Middleware.new(Rack::Lint.new(app)))
+    flight = record do
+      assert_equal "hello", Rack::MockRequest.new(stack).get("/a/1").body
+      assert_equal 200, Rack::MockRequest.new(stack).post("/a/1", input: "x=1").status
+    end
+
+    assert_equal ["GET /a/:id", "POST /a/:id"], flight.records.map { |r| flight.endpoint_of(r) }
+  end
+
+  def test_the_response_is_the_applications_own_object
+    response = [201, {}, []].freeze
+    record { assert_same response, request { response } }
+  end
+
+  def test_an_exception_passes_unchanged_and_is_recorded
+    error = Class.new(StandardError).new("theirs")
+    calls = 0
+    flight = record do
+      raised = assert_raises(error.class) { request { (calls += 1) && raise(error) } }
+      assert_same error, raised
+      assert_raises(SystemExit) { request { exit } }
+      assert_equal :thrown, catch(:done) { request { throw :done, :thrown } }
+    end
+
+    assert_equal 1, calls
+    assert_equal [[0, 2]] * 3, flight.records.map { |r| r.values_at(:status, :flags) }
+    assert_equal 3, flight.totals[:server_errors]
+    assert_equal 0, flight[:in_flight]
+  end
+
+  def test_statuses
+    flight = record { [200, "404", 503, -1, nil, "x", 599].each { |s| request { [s, {}, []] } } }
+
+    assert_equal [200, 404, 503, 0, 0, 0, 599], flight.records.map { |r| r[:status] }
+    assert_equal 2, flight.totals[:server_errors]
+  end
+
+  def test_answers_that_are_no_rack_response_pass
+    record { [nil, [], "no", 5].each { |answer| assert_same answer, request { answer } } }
+  end
+
+  def test_two_layers_count_once
+    inner = Powerband::Middleware.new(->(_) { [200, {}, []] })
+    flight = record { 5.times { Powerband::Middleware.new(inner).call(environment) } }
+
+    assert_equal 5, flight[:written]
+  end
+
+  def test_busy_threads_include_the_request_itself
+    flight = record do
+      entered = Queue.new
+      leave = Queue.new
+      threads = Array.new(3) do
+        Thread.new { request { entered << 1 && leave.pop && [200, {}, []] } }.tap { entered.pop }
+      end
+      3.times { leave << 1 }
+      threads.each(&:join)
+    end
+
+    assert_equal [1, 2, 3], flight.records.map { |r| r[:busy_threads] }.sort
+    assert_equal 3, flight.records.map { |r| r[:thread_id] }.uniq.size
+  end
+
+  # A key that raises when compared with another: our fault must not become the application's.
+  class Hostile < String
+    def eql?(_other)
+      raise "hostile key"
+    end
+  end
+
+  def test_an_error_of_ours_is_counted_and_never_reaches_the_request
+    flight = nil
+    _, err = capture_subprocess_io do
+      flight = record { 2.times { assert_equal 200, request(Hostile.new("HTTP_X_REQUEST_START") => 1) { [200, {}, []] }.first } }
+    end
+
+    assert_equal 2, flight[:faults]
+    assert_equal 2, flight[:written]
+    assert_equal 1, err.scan("powerband:").size, "said once"
+  end
+
+  def test_an_environment_that_is_no_hash_passes
+    env = Object.new
+    flight = record { assert_equal [200, env], Powerband::Middleware.new(->(e) { [200, e] }).call(env) }
+
+    assert_equal [200], flight.records.map { |r| r[:status] }
+  end
+
+  def test_no_ruby_object_is_made_by_us
+    app = Powerband::Middleware.new(->(_) { RESPONSE })
+    env = environment("action_dispatch.request.path_parameters" => { controller: "a", action: "b" }.freeze,
+                      "HTTP_X_REQUEST_START" => "t=#{Time.now.to_f}")
+    record do
+      app.call(env)
+      before = GC.stat(:total_allocated_objects)
+      100.times { app.call(env) }
+      assert_operator GC.stat(:total_allocated_objects) - before, :<=, 5
+    end
+  end
+  RESPONSE = [200, {}.freeze, [].freeze].freeze
+end

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+class QueueTimeTest < Minitest::Test
+  include Recording
+
+  def parse(text)
+    Powerband::Native.request_start_ns(text)
+  end
+
+  def test_units_are_told_apart_by_magnitude
+    ns = 1_700_000_000_123_456_789
+    {
+      "1700000000" => 1_700_000_000_000_000_000, "t=1700000000.123" => 1_700_000_000_123_000_000,
+      "1700000000.123456789123" => ns, "1700000000123" => 1_700_000_000_123_000_000,
+      "t=1700000000123.456" => 1_700_000_000_123_456_000, "t=1700000000123456" => 1_700_000_000_123_456_000,
+      "1700000000123456789" => ns, " t=1700000000123456789, t=1800000000" => ns
+    }.each { |text, expected| assert_equal expected, parse(text), text }
+  end
+
+  def test_what_is_not_a_time_is_unknown
+    ["", "t=", "yes", "-1700000000", "12", "999999999", "1700000000x", "17000000001234567890", "0x65f",
+     "t=t=1700000000", "1700000000\u0660"].each { |text| assert_nil parse(text), text.inspect }
+  end
+
+  def test_the_time_that_puma_waited_for_the_body_is_not_queueing
+    sent = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) - 5_000
+    flight = record do
+      request("HTTP_X_REQUEST_START" => "t=#{sent}")
+      request("HTTP_X_REQUEST_START" => "t=#{sent}", "puma.request_body_wait" => 4_000.5)
+      request("HTTP_X_REQUEST_START" => "t=#{sent}", "puma.request_body_wait" => 4_000)
+    end
+    first, *others = flight.records
+
+    assert_operator first[:queue_ns], :>=, 4_999_000_000
+    others.each { |r| assert_in_delta first[:queue_ns] - 4_000_000_000, r[:queue_ns], 900_000_000 }
+    assert_equal [1], flight.records.map { |r| r[:flags] }.uniq
+    assert_equal 3, flight.totals[:queue_known]
+  end
+
+  def test_a_clock_ahead_of_ours_is_counted_and_taken_as_zero
+    flight = record do
+      request("HTTP_X_REQUEST_START" => "t=#{Time.now.to_i + 100}")
+      request
+    end
+
+    assert_equal [[0, 1], [0, 0]], flight.records.map { |r| r.values_at(:queue_ns, :flags) }
+    assert_equal 1, flight[:clock_skew]
+  end
+
+  def test_odd_body_waits_change_nothing
+    [Float::NAN, -5, Float::INFINITY, "1", nil].each do |wait|
+      flight = record do
+        request("HTTP_X_REQUEST_START" => (Time.now.to_f - 2).to_s, "puma.request_body_wait" => wait)
+      end
+      assert_operator flight.records.first[:queue_ns], :>, 1_000_000_000, wait.inspect
+    end
+  end
+end

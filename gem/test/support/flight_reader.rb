@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+# Reads a flight file for the tests: takes sections from the header and fields from the field table, as
+# contract/flight-v1.md asks of any reader.
+class FlightReader
+  COUNTERS = %i[requests server_errors queue_ns queue_known wall_ns held_ns gvl_wait_ns lock_wait_ns io_ns cpu_ns
+                gc_ns allocations yields].freeze
+  HEADER = {
+    version: [8, "L<"], header_size: [12, "L<"], record_size: [16, "L<"], ring_capacity: [20, "L<"],
+    ring_offset: [24, "Q<"], field_count: [32, "L<"], field_table_offset: [36, "L<"], endpoint_offset: [40, "Q<"],
+    endpoint_size: [48, "L<"], endpoint_capacity: [52, "L<"], totals_offset: [56, "Q<"], totals_size: [64, "L<"],
+    state: [68, "L<"], pid: [72, "L<"], parent_pid: [76, "L<"], start_ticks: [80, "Q<"],
+    created_wall_ns: [88, "Q<"], created_mono_ns: [96, "Q<"], worker_index: [104, "l<"],
+    server_workers: [108, "L<"], server_min_threads: [112, "L<"], server_max_threads: [116, "L<"],
+    server_preload: [120, "L<"], flags: [124, "L<"], ruby_version: [128, "Z32"], server_name: [160, "Z32"],
+    framework: [192, "Z32"], agent_version: [224, "Z32"], app_root: [256, "Z128"], written: [384, "Q<"],
+    faults: [392, "Q<"], clock_skew: [400, "Q<"], endpoints_lost: [408, "Q<"], in_flight: [416, "Q<"]
+  }.freeze
+  FORMATS = { 8 => "Q<", 4 => "L<", 2 => "S<", 1 => "C" }.freeze
+  UNKNOWN = 0xFFFFFFFF
+
+  Field = Struct.new(:name, :offset, :size, :unit, :flags)
+  Endpoint = Struct.new(:index, :name, :counters, :wall_histogram, :gvl_wait_histogram)
+
+  attr_reader :header, :fields
+
+  # Every flight file of this user under a root.
+  def self.all(root)
+    Dir[File.join(root, Process.uid.to_s, "*.flight")].sort.map { |path| new(File.binread(path)) }
+  end
+
+  def initialize(bytes)
+    raise ArgumentError, "no flight file" unless bytes.start_with?("PBFLIGHT")
+
+    @bytes = bytes
+    @header = HEADER.transform_values { |(offset, format)| at(offset, format) }
+    @fields = Array.new(header[:field_count]) do |i|
+      Field.new(*@bytes.byteslice(header[:field_table_offset] + (i * 32), 32).unpack("Z24S<S<S<S<"))
+    end
+  end
+
+  def [](name)
+    header.fetch(name)
+  end
+
+  def totals
+    counters(header[:totals_offset])
+  end
+
+  def endpoints
+    (0...header[:endpoint_capacity]).filter_map do |index|
+      offset = header[:endpoint_offset] + (index * header[:endpoint_size])
+      next unless at(offset + 248, "Q<") == 1
+
+      Endpoint.new(index, at(offset + 128, "Z120"), counters(offset), buckets(offset + 256), buckets(offset + 768))
+    end
+  end
+
+  # The readable records in order, each a hash of field name => value.
+  def records
+    last = header[:written]
+    first = [0, last - header[:ring_capacity]].max
+    (first...last).filter_map do |k|
+      offset = header[:ring_offset] + ((k % header[:ring_capacity]) * header[:record_size])
+      next if offset + header[:record_size] > @bytes.bytesize || at(offset, "Q<") != k + 1
+
+      fields.to_h { |field| [field.name.to_sym, at(offset + field.offset, FORMATS.fetch(field.size))] }
+    end
+  end
+
+  def endpoint_of(record)
+    endpoints.find { |endpoint| endpoint.index == record[:endpoint] }.name
+  end
+
+  private
+
+  def at(offset, format)
+    @bytes.unpack1(format, offset: offset)
+  end
+
+  def counters(offset)
+    COUNTERS.each_with_index.to_h { |name, i| [name, at(offset + (i * 8), "Q<")] }
+  end
+
+  def buckets(offset)
+    counts = @bytes.byteslice(offset, 512).unpack("L<*")
+    counts.each_with_index.filter_map { |count, bucket| [bucket, count] if count.positive? }.to_h
+  end
+end
