@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(binomial_at_least(0, 20, 0.05), 1.0);
         assert_eq!(binomial_at_most(20, 20, 0.05), 1.0);
         // R: pbinom(3, 20, 0.05, lower.tail = FALSE)
-        assert!((binomial_at_least(4, 20, 0.05) - 0.015_902_6).abs() < 1e-6);
+        assert!((binomial_at_least(4, 20, 0.05) - 0.015_901_526).abs() < 1e-6);
     }
 
     #[test]
