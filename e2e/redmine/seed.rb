@@ -1,0 +1,140 @@
+# Fills a migrated, empty Redmine database: default data and a company's worth of public projects. The same rows every
+# time: a pinned generator, fixed dates. Run by ./seed inside Redmine (`rails runner`).
+class RedmineSeed
+  EPOCH = Time.utc(2026, 1, 31, 12)
+  PROJECTS = { "engine" => "Engine", "gearbox" => "Gearbox", "chassis" => "Chassis", "dashboard" => "Dashboard" }.freeze
+  MODULES = %w[issue_tracking time_tracking news documents wiki calendar gantt].freeze
+  NAMES = %w[Ada Bo Cleo Dag Eva Finn Greta Hugo Ida Jon Kaia Leo].freeze
+  VERSIONS = %w[1.0 1.1 2.0].freeze
+  WORDS = %w[engine throttle valve piston gear clutch brake sensor cable frame wheel bolt pump filter oil heat noise
+             pressure torque speed load idle start stop fails leaks turns stalls measured replaced cleaned tightened
+             report manual drawing supplier batch test bench road winter].freeze
+  ISSUES = 500
+  PAGES = 12
+
+  def initialize
+    @random = Random.new(42)
+  end
+
+  def run
+    Setting.notified_events = []
+    Redmine::DefaultData::Loader.load("en")
+    users
+    PROJECTS.each { |identifier, name| add_project(identifier, name) }
+    add_issues
+    add_journals
+    projects.each { |project| add_wiki(project) }
+  end
+
+  # Leaves one file, with nothing in a write-ahead log.
+  def close
+    ActiveRecord::Base.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    ActiveRecord::Base.connection_handler.clear_all_connections!(:all)
+  end
+
+  private
+
+  attr_reader :projects
+
+  def users
+    @users ||= NAMES.map do |name|
+      user = User.new(firstname: name, lastname: "Powers", mail: "#{name.downcase}@example.com", language: "en",
+                      mail_notification: "none")
+      user.login = name.downcase
+      user.random_password
+      user.tap(&:save!)
+    end
+  end
+
+  def add_project(identifier, name)
+    project = Project.create!(name:, identifier:, description: text(2), is_public: true, trackers: Tracker.sorted.to_a,
+                              enabled_module_names: MODULES)
+    project.update_columns(created_on: EPOCH, updated_on: EPOCH)
+    roles = Role.givable.to_a
+    users.each_with_index { |user, n| Member.create!(project:, principal: user, roles: [roles.fetch(n % roles.size)]) }
+    VERSIONS.each_with_index do |version, n|
+      project.versions.create!(name: version, description: sentence, effective_date: EPOCH.to_date + (30 * n))
+    end
+    %w[Design Production Service].each { |category| project.issue_categories.create!(name: category) }
+    (@projects ||= []) << project
+  end
+
+  # Rows, not records: what a tracker collects in months is inserted in a second. Every issue is the root of its own tree.
+  def add_issues
+    statuses = IssueStatus.sorted.to_a
+    priorities = IssuePriority.active.to_a
+    versions = Version.order(:id).group_by(&:project_id)
+    categories = IssueCategory.order(:id).group_by(&:project_id)
+    rows = (1..ISSUES).map do |id|
+      project = projects.fetch(id % projects.size)
+      status = pick(statuses)
+      opened = opened_at(id)
+      { id:, project_id: project.id, tracker_id: pick(project.trackers.to_a).id, subject: sentence.chomp("."),
+        description: text(3), status_id: status.id, priority_id: pick(priorities).id, author_id: pick(users).id,
+        assigned_to_id: pick(users).id, fixed_version_id: pick(versions.fetch(project.id)).id,
+        category_id: pick(categories.fetch(project.id)).id, done_ratio: status.is_closed? ? 100 : @random.rand(10) * 10,
+        start_date: opened.to_date, due_date: opened.to_date + @random.rand(60), created_on: opened, updated_on: opened,
+        closed_on: status.is_closed? ? opened : nil, root_id: id, lft: 1, rgt: 2, lock_version: 0, is_private: false }
+    end
+    Issue.insert_all!(rows)
+  end
+
+  # One every four hours, the last at EPOCH: ten days, what the activity page shows, hold sixty of them.
+  def opened_at(issue)
+    EPOCH - ((ISSUES - issue) * 4).hours
+  end
+
+  # Two to six comments an issue, every other one with a change of the progress.
+  def add_journals
+    journals = (1..ISSUES).flat_map do |issue|
+      Array.new(@random.rand(2..6)) do |n|
+        at = opened_at(issue) + ((n + 1) * 10).minutes
+        { journalized_id: issue, journalized_type: "Issue", user_id: pick(users).id, notes: text(1), created_on: at,
+          updated_on: at, private_notes: false }
+      end
+    end
+    journals = journals.map.with_index(1) { |journal, id| { id:, **journal } }
+    journals.each_slice(500) { |slice| Journal.insert_all!(slice) }
+    changed = journals.select { |journal| journal[:id].even? }
+    JournalDetail.insert_all!(changed.map do |journal|
+      { journal_id: journal[:id], property: "attr", prop_key: "done_ratio", old_value: "0", value: "50" }
+    end)
+  end
+
+  def add_wiki(project)
+    wiki = project.wiki || Wiki.create!(project:, start_page: "Wiki")
+    ["Wiki", *(1...PAGES).map { |n| "Chapter_#{n}" }].each do |title|
+      page = WikiPage.new(wiki:, title:)
+      page.content = WikiContent.new(page:, author: users.first, text: wiki_text(title))
+      page.save!
+      page.update_columns(created_on: EPOCH)
+      page.content.update_columns(updated_on: EPOCH)
+      page.content.versions.each { |version| version.update_columns(updated_on: EPOCH) }
+    end
+  end
+
+  def wiki_text(title)
+    sections = Array.new(6) do |n|
+      table = Array.new(6) { "| #{pick(WORDS)} | #{@random.rand(100)} |" }.join("\n")
+      "## Section #{n + 1}\n\n#{text(2)}\n\n* [[Chapter_#{n + 1}]]\n* ##{@random.rand(1..ISSUES)}\n\n" \
+        "| part | count |\n|---|---|\n#{table}\n"
+    end
+    "# #{title.tr('_', ' ')}\n\n#{sections.join("\n")}"
+  end
+
+  def text(paragraphs)
+    Array.new(paragraphs) { Array.new(4) { sentence }.join(" ") }.join("\n\n")
+  end
+
+  def sentence
+    "#{Array.new(@random.rand(5..12)) { pick(WORDS) }.join(' ').capitalize}."
+  end
+
+  def pick(list)
+    list.fetch(@random.rand(list.size))
+  end
+end
+
+seed = RedmineSeed.new
+seed.run
+seed.close
