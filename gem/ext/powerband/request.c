@@ -1,9 +1,8 @@
-/* Everything that could call back into Ruby (an environment is the application's object) runs under rb_protect:
- * what goes wrong here is counted and never reaches the request. */
+/* Invariant: nothing here can raise, allocate a Ruby object or call a method, though the environment and the response
+ * are the application's objects. Types are checked before use, and a look-up whose key is a plain String or a Symbol
+ * asks neither the hash nor its keys. */
 #include "request.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +17,6 @@
 
 static VALUE key_request_start, key_body_wait, key_method, key_path, key_path_parameters;
 static VALUE sym_controller, sym_action;
-static pid_t fault_named_by;
 
 static const char *const methods[] = { "OTHER", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
 #define METHODS (sizeof methods / sizeof methods[0])
@@ -42,21 +40,6 @@ pb_request_init(void)
     key_path_parameters = key("action_dispatch.request.path_parameters");
     sym_controller = ID2SYM(rb_intern("controller"));
     sym_action = ID2SYM(rb_intern("action"));
-}
-
-void
-pb_request_fault(const char *where)
-{
-    char line[256];
-    int length;
-
-    pb_flight_fault();
-    if (fault_named_by == getpid()) return;
-    fault_named_by = getpid();
-    length = snprintf(line, sizeof line,
-                      "powerband: an error of its own while it %s; the request is not affected, "
-                      "further ones are only counted (faults)\n", where);
-    if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0) return;
 }
 
 static bool
@@ -107,26 +90,15 @@ read_method(VALUE env)
     return 0;
 }
 
-struct call {
-    struct pb_thread *thread;
-    VALUE env;
-    VALUE response;
-    struct pb_record *record;
-};
-
-static VALUE
-read_arrival(VALUE argument)
+static void
+read_arrival(struct pb_thread *thread, VALUE env)
 {
-    struct call *call = (struct call *)argument;
-
-    if (!RB_TYPE_P(call->env, T_HASH)) return Qnil;
-    read_queue_time(call->thread, call->env);
-    call->thread->method = read_method(call->env);
-#ifdef HAVE_RB_FIBER_SCHEDULER_CURRENT
-    /* Other requests run on this thread while this one waits: the thread's split is not this request's. */
-    if (rb_fiber_scheduler_current() != Qnil) pb_flight.header->flags |= PB_FLAG_FIBERS;
-#endif
-    return Qnil;
+    thread->flags = 0;
+    thread->queue_ns = 0;
+    thread->method = 0;
+    if (!RB_TYPE_P(env, T_HASH)) return;
+    read_queue_time(thread, env);
+    thread->method = read_method(env);
 }
 
 VALUE
@@ -134,13 +106,11 @@ pb_request_start(VALUE self, VALUE env)
 {
     struct pb_header *header = pb_flight.header;
     struct pb_thread *thread;
-    struct call call;
-    int failed = 0;
 
     if (!header) return Qnil;
     thread = pb_thread_current();
     if (!thread) {
-        pb_request_fault("looked for memory for a thread");
+        pb_flight_fault();
         return Qfalse;
     }
     if (thread->serving && thread->generation == pb_generation) return Qfalse;
@@ -148,21 +118,17 @@ pb_request_start(VALUE self, VALUE env)
     thread->serving = true;
     if (thread->generation != pb_generation) thread->thread_id = (uint32_t)syscall(SYS_gettid);
     thread->generation = pb_generation;
-    thread->flags = 0;
-    thread->queue_ns = 0;
-    thread->method = 0;
     thread->busy_threads = (uint16_t)++header->in_flight;
     thread->arrival_wall_ns = pb_wall_ns();
     thread->start_mono_ns = pb_mono_ns();
     thread->cpu_ns = pb_thread_cpu_ns();
     pb_watch_start(&thread->watch, thread->start_mono_ns);
 
-    call = (struct call){ thread, env, Qnil, NULL };
-    rb_protect(read_arrival, (VALUE)&call, &failed);
-    if (failed) {
-        rb_set_errinfo(Qnil);
-        pb_request_fault("read a request");
-    }
+    read_arrival(thread, env);
+#ifdef HAVE_RB_FIBER_SCHEDULER_CURRENT
+    /* Other requests run on this thread while this one waits: the thread's split is not this request's. */
+    if (rb_fiber_scheduler_current() != Qnil) header->flags |= PB_FLAG_FIBERS;
+#endif
     return Qtrue;
 }
 
@@ -220,24 +186,12 @@ read_endpoint(VALUE env, uint8_t method)
     return pb_endpoint_index(name);
 }
 
-static VALUE
-read_outcome(VALUE argument)
-{
-    struct call *call = (struct call *)argument;
-
-    if (!(call->record->flags & PB_REQUEST_RAISED)) call->record->status = read_status(call->response);
-    call->record->endpoint = read_endpoint(call->env, call->record->method);
-    return Qnil;
-}
-
 VALUE
 pb_request_finish(VALUE self, VALUE env, VALUE response, VALUE raised)
 {
     struct pb_thread *thread = pb_thread_current();
     struct pb_record record;
-    struct call call;
     uint64_t cpu_ns, end_ns;
-    int failed = 0;
 
     if (!thread || !thread->serving) return Qnil;
     cpu_ns = pb_thread_cpu_ns();
@@ -265,12 +219,8 @@ pb_request_finish(VALUE self, VALUE env, VALUE response, VALUE raised)
         record.yields = thread->watch.yields;
     }
 
-    call = (struct call){ thread, env, response, &record };
-    rb_protect(read_outcome, (VALUE)&call, &failed);
-    if (failed) {
-        rb_set_errinfo(Qnil);
-        pb_request_fault("named a request");
-    }
+    if (!RTEST(raised)) record.status = read_status(response);
+    record.endpoint = read_endpoint(env, record.method);
     pb_flight.header->in_flight--;
     pb_flight_write(&record);
     return Qnil;

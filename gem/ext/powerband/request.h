@@ -14,7 +14,4 @@ VALUE pb_request_start(VALUE self, VALUE env);
  * return. Never raises. */
 VALUE pb_request_finish(VALUE self, VALUE env, VALUE response, VALUE raised);
 
-/* A fault of ours: counted, named on stderr once in a process. */
-void pb_request_fault(const char *where);
-
 #endif

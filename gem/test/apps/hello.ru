@@ -1,3 +1,7 @@
 # frozen_string_literal: true
 
-run ->(_env) { [200, { "content-type" => "text/plain" }, ["hello"]] }
+run lambda { |env|
+  raise "on purpose" if env["PATH_INFO"] == "/raise"
+
+  [200, { "content-type" => "text/plain" }, ["hello"]]
+}

@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require "open3"
+
+# Runs other Ruby processes, with the agent injected and without.
+module Processes
+  CLEAN = { "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "POWERBAND_DIR" => nil, "POWERBAND_EXT" => nil,
+            "POWERBAND_ENABLED" => nil, "POWERBAND_RING" => nil }.freeze
+
+  module_function
+
+  def injected(root)
+    CLEAN.merge("RUBYLIB" => File.join(GEM_ROOT, "lib"), "RUBYOPT" => "-rpowerband/inject", "POWERBAND_DIR" => root)
+  end
+
+  def run_ruby(*arguments, env: {}, chdir: Dir.pwd)
+    Open3.capture3(CLEAN.merge(env), RbConfig.ruby, *arguments, chdir: chdir)
+  end
+
+  def run_injected(*command, root: "/nonexistent", env: {}, chdir: Dir.pwd)
+    Open3.capture3(injected(root).merge(env), *command, chdir: chdir)
+  end
+end
