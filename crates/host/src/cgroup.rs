@@ -1,0 +1,175 @@
+//! Limits that control groups put on this process, version 2 and version 1, the tightest on the way up.
+//!
+//! Inside a container the path in `/proc/self/cgroup` may name folders that are not mounted; the limit
+//! then stands at the root of the mount, where the walk ends in any case.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::HostError;
+use crate::roots::Roots;
+
+/// Version 1 writes "no limit" as the largest page-aligned number.
+const NO_LIMIT: u64 = 1 << 62;
+
+/// Limits as they are in force.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// CPU time per time, in cores; `None` without a quota.
+    pub cpu_quota: Option<f64>,
+    /// `None` without a limit.
+    pub memory_bytes: Option<u64>,
+}
+
+/// A line of `/proc/self/cgroup`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// Empty for version 2.
+    pub controllers: Vec<String>,
+    pub path: String,
+}
+
+/// `/proc/<pid>/cgroup`; lines of another shape are left out.
+#[must_use]
+pub fn parse_memberships(text: &str) -> Vec<Membership> {
+    let lines = text.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let controllers = controllers.split(',').filter(|c| !c.is_empty());
+        Some(Membership {
+            controllers: controllers.map(str::to_owned).collect(),
+            path: path.to_owned(),
+        })
+    });
+    lines.collect()
+}
+
+/// Cores from version 2's `cpu.max`, such as `150000 100000` for 1.5; `None` for `max` and for what is
+/// no quota.
+#[must_use]
+pub fn parse_cpu_max(text: &str) -> Option<f64> {
+    let mut words = text.split_ascii_whitespace();
+    let quota: u64 = words.next()?.parse().ok()?;
+    let period: u64 = words.next()?.parse().ok()?;
+    cores(quota, period)
+}
+
+/// Cores from version 1's `cpu.cfs_quota_us` and `cpu.cfs_period_us`; `None` for −1 and for what is no
+/// quota.
+#[must_use]
+pub fn parse_cfs(quota: &str, period: &str) -> Option<f64> {
+    cores(quota.trim().parse().ok()?, period.trim().parse().ok()?)
+}
+
+/// Bytes from `memory.max` or `memory.limit_in_bytes`; `None` without a limit.
+#[must_use]
+pub fn parse_memory_limit(text: &str) -> Option<u64> {
+    let bytes: u64 = text.trim().parse().ok()?;
+    (bytes < NO_LIMIT).then_some(bytes)
+}
+
+fn cores(quota: u64, period: u64) -> Option<f64> {
+    (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
+}
+
+/// The limits of this process.
+///
+/// # Errors
+/// When a file that is there cannot be read. No cgroups at all are no limits.
+pub fn limits(roots: &Roots) -> Result<Limits, HostError> {
+    let text = read(&roots.proc.join("self/cgroup"))?.unwrap_or_default();
+    let mut limits = Limits::default();
+    for membership in parse_memberships(&text) {
+        if membership.controllers.is_empty() {
+            let Some(mount) = version_2_mount(&roots.cgroup) else {
+                continue;
+            };
+            for folder in upwards(&mount, &membership.path) {
+                limits.tighten_cpu(read_parsed(&folder.join("cpu.max"), parse_cpu_max)?);
+                limits.tighten_memory(read_parsed(&folder.join("memory.max"), parse_memory_limit)?);
+            }
+        }
+        for controller in &membership.controllers {
+            let all = membership.controllers.join(",");
+            let mounts = [controller, &all].map(|name| roots.cgroup.join(name));
+            let Some(mount) = mounts.into_iter().find(|m| m.is_dir()) else {
+                continue;
+            };
+            for folder in upwards(&mount, &membership.path) {
+                match controller.as_str() {
+                    "cpu" => limits.tighten_cpu(version_1_quota(&folder)?),
+                    "memory" => limits.tighten_memory(read_parsed(
+                        &folder.join("memory.limit_in_bytes"),
+                        parse_memory_limit,
+                    )?),
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(limits)
+}
+
+impl Limits {
+    fn tighten_cpu(&mut self, quota: Option<f64>) {
+        self.cpu_quota = [self.cpu_quota, quota]
+            .into_iter()
+            .flatten()
+            .reduce(f64::min);
+    }
+
+    fn tighten_memory(&mut self, bytes: Option<u64>) {
+        self.memory_bytes = [self.memory_bytes, bytes].into_iter().flatten().min();
+    }
+}
+
+/// Alone, version 2 is mounted at the root; beside version 1 in a folder of its own.
+fn version_2_mount(root: &Path) -> Option<PathBuf> {
+    let mounts = [root.to_owned(), root.join("unified")];
+    mounts
+        .into_iter()
+        .find(|m| m.join("cgroup.controllers").exists())
+}
+
+fn version_1_quota(folder: &Path) -> Result<Option<f64>, HostError> {
+    let quota = read(&folder.join("cpu.cfs_quota_us"))?;
+    let period = read(&folder.join("cpu.cfs_period_us"))?;
+    Ok(quota
+        .zip(period)
+        .and_then(|(quota, period)| parse_cfs(&quota, &period)))
+}
+
+/// The group's folder and all above it, down to the mount itself. `..`, which stands for groups outside
+/// this process's namespace, leads nowhere.
+fn upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
+    let mut folders = vec![mount.to_owned()];
+    let mut folder = mount.to_owned();
+    for part in Path::new(path).components() {
+        if let Component::Normal(name) = part {
+            folder.push(name);
+            folders.push(folder.clone());
+        }
+    }
+    folders
+}
+
+fn read_parsed<T>(path: &Path, parse: fn(&str) -> Option<T>) -> Result<Option<T>, HostError> {
+    Ok(read(path)?.and_then(|text| parse(&text)))
+}
+
+/// `None` when there is no such file.
+fn read(path: &Path) -> Result<Option<String>, HostError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(e) if missing(&e) => Ok(None),
+        Err(e) => Err(HostError::io(path, e)),
+    }
+}
+
+/// A group may be removed between opening and reading.
+fn missing(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+        || error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
+}

@@ -1,0 +1,128 @@
+//! What a run writes down about its host. The host's name stays out: run folders are shared.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cgroup;
+use crate::cores::{available_in, memory_in};
+use crate::error::HostError;
+use crate::procfs::{
+    CpuTimes, parse_cpu_model, parse_cpu_times, parse_load_average, parse_swapped_pages,
+};
+use crate::roots::Roots;
+
+/// The host as it was at one instant; with [`HostFacts::observe`] also over a span.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    pub cpu_model: Option<String>,
+    /// CPUs that this process may run on.
+    pub cores: usize,
+    /// The tightest cgroup quota in cores.
+    pub cpu_quota: Option<f64>,
+    /// The smaller of the two.
+    pub effective_cores: f64,
+    pub memory_total_bytes: u64,
+    pub memory_available_bytes: u64,
+    /// The tightest cgroup limit.
+    pub memory_limit_bytes: Option<u64>,
+    pub swap_total_bytes: u64,
+    pub swap_used_bytes: u64,
+    /// e.g. `6.1.0-18-amd64`
+    pub kernel: String,
+    /// Over the minute before, all processes of the host.
+    pub load_average_1m: Option<f64>,
+    /// e.g. `tsc`
+    pub clocksource: Option<String>,
+    /// The frequency governor of the first CPU; virtual machines have none.
+    pub governor: Option<String>,
+    /// Share of CPU time that the hypervisor gave to others, 0 to 1, in the observed span.
+    pub steal_share: Option<f64>,
+    /// Pages swapped in or out in the observed span.
+    pub swapped_pages: Option<u64>,
+}
+
+/// Counters of the host at one instant; two of them make a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Activity {
+    pub cpu: CpuTimes,
+    /// Since boot; `None` where the kernel does not count them.
+    pub swapped_pages: Option<u64>,
+}
+
+impl Activity {
+    /// Reads the counters now.
+    ///
+    /// # Errors
+    /// When `/proc/stat` or `/proc/vmstat` cannot be read.
+    pub fn read(roots: &Roots) -> Result<Self, HostError> {
+        let path = roots.proc.join("stat");
+        let text = read(&path)?;
+        let cpu = parse_cpu_times(&text)
+            .ok_or_else(|| HostError::unexpected(&path, "the CPU times", &text))?;
+        let swapped_pages = parse_swapped_pages(&read(&roots.proc.join("vmstat"))?);
+        Ok(Self { cpu, swapped_pages })
+    }
+}
+
+/// Collects the facts of this host now. What only some hosts have is `None` elsewhere.
+///
+/// # Errors
+/// When cores, memory or the kernel's release cannot be read.
+pub fn collect() -> Result<HostFacts, HostError> {
+    collect_in(&Roots::default())
+}
+
+/// Like [`collect`], with other mount points.
+///
+/// # Errors
+/// As for [`collect`].
+pub fn collect_in(roots: &Roots) -> Result<HostFacts, HostError> {
+    let cores = available_in(roots)?;
+    let memory = memory_in(roots)?;
+    let optional = |path: &Path| fs::read_to_string(path).ok();
+    let word = |path: &str| {
+        let text = optional(&roots.sys.join(path))?;
+        Some(text.trim().to_owned()).filter(|word| !word.is_empty())
+    };
+    Ok(HostFacts {
+        cpu_model: optional(&roots.proc.join("cpuinfo")).and_then(|text| parse_cpu_model(&text)),
+        cores: cores.affinity.len(),
+        cpu_quota: cores.quota,
+        effective_cores: cores.effective,
+        memory_total_bytes: memory.total_bytes,
+        memory_available_bytes: memory.available_bytes,
+        memory_limit_bytes: cgroup::limits(roots)?.memory_bytes,
+        swap_total_bytes: memory.swap_total_bytes,
+        swap_used_bytes: memory
+            .swap_total_bytes
+            .saturating_sub(memory.swap_free_bytes),
+        kernel: read(&roots.proc.join("sys/kernel/osrelease"))?
+            .trim()
+            .to_owned(),
+        load_average_1m: optional(&roots.proc.join("loadavg"))
+            .and_then(|text| parse_load_average(&text)),
+        clocksource: word("devices/system/clocksource/clocksource0/current_clocksource"),
+        governor: word("devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        steal_share: None,
+        swapped_pages: None,
+    })
+}
+
+impl HostFacts {
+    /// Adds what happened between two readings.
+    #[must_use]
+    pub fn observe(self, before: &Activity, after: &Activity) -> Self {
+        let swapped = after.swapped_pages.zip(before.swapped_pages);
+        Self {
+            steal_share: after.cpu.steal_share_since(&before.cpu),
+            swapped_pages: swapped.map(|(after, before)| after.saturating_sub(before)),
+            ..self
+        }
+    }
+}
+
+pub(crate) fn read(path: &Path) -> Result<String, HostError> {
+    fs::read_to_string(path).map_err(|e| HostError::io(path, e))
+}

@@ -1,0 +1,24 @@
+//! Where the kernel's files are mounted.
+
+use std::path::PathBuf;
+
+/// Mount points; tests put folders of text in their place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roots {
+    /// `/proc`
+    pub proc: PathBuf,
+    /// `/sys`
+    pub sys: PathBuf,
+    /// `/sys/fs/cgroup`
+    pub cgroup: PathBuf,
+}
+
+impl Default for Roots {
+    fn default() -> Self {
+        Self {
+            proc: "/proc".into(),
+            sys: "/sys".into(),
+            cgroup: "/sys/fs/cgroup".into(),
+        }
+    }
+}
