@@ -93,26 +93,33 @@ pub fn candidates(
     {
         chosen.add(at, Why::UsefulThreads);
     }
+    let tried = chosen.candidates.iter().map(|c| c.config.threads);
+    let mut least = tried.clone().fold(best.threads, u16::min);
+    let mut greatest = tried.fold(best.threads, u16::max);
     let mut others = field.other_processes(best.workers).into_iter();
     // Fewer, more, other processes, and round again while there is room.
-    loop {
-        let before = chosen.candidates.len();
-        let (least, greatest) = chosen.range(best);
-        if let Some(fewer) = field.fewer(best.workers, least) {
-            chosen.add(fewer, Why::FewerThreads);
+    while chosen.candidates.len() < most {
+        let (fewer, more) = (
+            field.fewer(best.workers, least),
+            field.more(best.workers, greatest),
+        );
+        if let Some(fewer) = fewer {
+            chosen.add_beside_baseline(fewer, Why::FewerThreads);
+            least = fewer.threads;
         }
-        if let Some(more) = field.more(best.workers, greatest) {
-            chosen.add(more, Why::MoreThreads);
+        if let Some(more) = more {
+            chosen.add_beside_baseline(more, Why::MoreThreads);
+            greatest = more.threads;
         }
-        let other = others.by_ref().find(|config| *config != baseline);
+        let other = others.next();
         if let Some(other) = other {
             chosen.add(other, Why::OtherProcesses);
         }
-        let full = chosen.candidates.len() >= most;
-        if full || (chosen.candidates.len() == before && other.is_none()) {
-            return Ok(chosen.candidates);
+        if fewer.or(more).or(other).is_none() {
+            break;
         }
     }
+    Ok(chosen.candidates)
 }
 
 /// Whether a trial has a chance to tell two thread counts apart.
@@ -245,16 +252,12 @@ impl Chosen<'_> {
         }
     }
 
-    /// The least and the greatest thread count tried, the baseline among them,
-    /// with the processes of `best`.
-    fn range(&self, best: Config) -> (u16, u16) {
-        let tried = self.candidates.iter().map(|c| c.config);
-        let tried = tried.chain([self.baseline, best]);
-        let threads = tried
-            .filter(|c| c.workers == best.workers)
-            .map(|c| c.threads);
-        threads.fold((best.threads, best.threads), |(low, high), t| {
-            (low.min(t), high.max(t))
-        })
+    /// As `add`, unless the baseline is so near that it answers for `config`.
+    fn add_beside_baseline(&mut self, config: Config, why: Why) {
+        let near = config.workers == self.baseline.workers
+            && !far_apart(config.threads, self.baseline.threads);
+        if !near {
+            self.add(config, why);
+        }
     }
 }

@@ -94,28 +94,33 @@ fn stretch_seen(demand: &Demand, cores: f64, config: Config, stretch: f64) -> f6
     let threads = usize::from(config.threads);
     let held = (network.throughput * stretch * demand.held_s()).min(1.0);
     let native = network.throughput * stretch * demand.native_s() / threads as f64;
-    let mut others = vec![1.0];
-    add_binomial(&mut others, processes - 1, held);
-    if native > 0.0 {
-        // A native thread sees one more GVL holder and one native thread less;
-        // one distribution serves both.
-        add_binomial(&mut others, processes * threads - 1, native.min(1.0));
+    // A native thread sees one more GVL holder and one native thread less; one
+    // distribution serves both.
+    let natives = processes * threads - 1;
+    let mean = (processes - 1) as f64 * held + natives as f64 * native;
+    // E[max(1, n/C)] = E[n]/C + the sum of what counts below C fall short by.
+    let below = cores.ceil() as usize;
+    let at_gvl = binomial(processes - 1, held, below);
+    let in_native = binomial(natives, native, below);
+    let mut stretch = (1.0 + mean) / cores;
+    for others in 0..below {
+        let ways = (0..=others).map(|k| at_gvl[k] * in_native[others - k]);
+        let short = 1.0 - (1 + others) as f64 / cores;
+        stretch += ways.sum::<f64>() * short.max(0.0);
     }
-    let runnable = others.iter().zip(1_u32..);
-    runnable
-        .map(|(p, n)| p * (f64::from(n) / cores).max(1.0))
-        .sum()
+    stretch
 }
 
-/// The distribution of a count with `trials` more chances of probability `p`.
-fn add_binomial(distribution: &mut Vec<f64>, trials: usize, p: f64) {
-    for _ in 0..trials {
-        distribution.push(0.0);
-        for count in (1..distribution.len()).rev() {
-            distribution[count] = (1.0 - p) * distribution[count] + p * distribution[count - 1];
-        }
-        distribution[0] *= 1.0 - p;
-    }
+/// P(k) for k in 0..`below` of a count with `trials` chances of probability `p`.
+fn binomial(trials: usize, p: f64, below: usize) -> Vec<f64> {
+    let p = p.min(1.0 - 1e-12);
+    let mut mass = (trials as f64 * (-p).ln_1p()).exp();
+    let next = |k: usize| {
+        let here = mass;
+        mass *= trials.saturating_sub(k) as f64 / (k + 1) as f64 * p / (1.0 - p);
+        here
+    };
+    (0..below).map(next).collect()
 }
 
 #[cfg(test)]
@@ -138,6 +143,27 @@ mod tests {
         let crowded = at(&demand, 2.0, 4, 1);
         assert!((crowded.throughput - 200.0).abs() < 1e-6, "{crowded:?}");
         assert!((crowded.stretch - 2.0).abs() < 1e-6);
+    }
+
+    /// A fair coin thrown four times, of which the first three counts are asked.
+    #[test]
+    fn binomial_by_hand() {
+        let seen = binomial(4, 0.5, 3);
+        for (seen, sixteenths) in seen.iter().zip([1.0, 4.0, 6.0]) {
+            assert!((seen * 16.0 - sixteenths).abs() < 1e-12);
+        }
+        assert_eq!(binomial(0, 0.5, 2), [1.0, 0.0]);
+    }
+
+    /// Two processes of two threads in native code alone on two cores: four
+    /// runnable threads share them, whatever the GVL does.
+    #[test]
+    fn native_work_needs_cores_too() {
+        let demand = Demand::new(0.0, 0.0, 0.01).unwrap();
+        let crowded = at(&demand, 2.0, 2, 2);
+        assert!((crowded.throughput - 200.0).abs() < 1e-6, "{crowded:?}");
+        assert!((crowded.stretch - 2.0).abs() < 1e-6);
+        assert!((at(&demand, 8.0, 2, 2).throughput - 400.0).abs() < 1e-6);
     }
 
     #[test]

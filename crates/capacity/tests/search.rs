@@ -1,0 +1,139 @@
+//! The search on the demands whose answers are known.
+
+use capacity::{
+    Config, Demand, Grid, MemoryLimit, Observation, Why, candidates, fit, useful_threads,
+};
+use proptest::prelude::*;
+
+const MIB: f64 = 1_048_576.0;
+
+fn one_process() -> Grid {
+    Grid {
+        workers: Some(vec![0]),
+        threads: None,
+    }
+}
+
+fn config(workers: u16, threads: u16) -> Config {
+    Config { workers, threads }
+}
+
+fn threads(demand: &Demand, baseline: u16, most: usize) -> Vec<u16> {
+    let found = candidates(demand, 2.0, None, config(0, baseline), &one_process(), most).unwrap();
+    found.iter().map(|c| c.config.threads).collect()
+}
+
+#[test]
+fn five_held_and_fifteen_of_io_try_four_threads_and_around() {
+    let demand = Demand::new(0.005, 0.015, 0.0).unwrap();
+    let tried = threads(&demand, 1, 4);
+    assert!(tried.contains(&4), "{tried:?}");
+    assert!(tried.iter().any(|t| (5..=7).contains(t)), "{tried:?}");
+    assert!(tried.iter().any(|t| *t < 4), "{tried:?}");
+}
+
+/// A lock that nobody knows of: the split says T* = 4, the truth is fewer.
+#[test]
+fn points_below_useful_threads_are_always_among_them() {
+    for (held, io) in [(0.005, 0.015), (0.002, 0.03), (0.01, 0.01), (0.004, 0.05)] {
+        let demand = Demand::new(held, io, 0.0).unwrap();
+        let useful = useful_threads(held, io).unwrap();
+        for baseline in [3, 5] {
+            let mut tried = threads(&demand, baseline, 3);
+            tried.push(baseline);
+            assert!(
+                tried.iter().any(|t| f64::from(*t) < useful),
+                "{held}/{io}: {tried:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn pure_gvl_work_wants_a_process_a_core_and_one_thread() {
+    let demand = Demand::new(0.01, 0.0, 0.0).unwrap();
+    let found = candidates(&demand, 2.0, None, config(0, 5), &Grid::default(), 3).unwrap();
+    assert_eq!(
+        (found[0].config, found[0].why),
+        (config(2, 1), Why::Predicted)
+    );
+}
+
+#[test]
+fn near_pure_io_wants_many_threads() {
+    let demand = Demand::new(0.0002, 0.05, 0.0).unwrap();
+    assert!(threads(&demand, 5, 3)[0] >= 24);
+}
+
+#[test]
+fn the_baseline_itself_is_no_candidate_nor_is_its_like() {
+    let demand = Demand::new(0.005, 0.015, 0.0).unwrap();
+    for baseline in 1..=32 {
+        let tried = threads(&demand, baseline, 5);
+        assert!(!tried.contains(&baseline));
+        assert_eq!(tried.len(), 5, "{baseline}: {tried:?}");
+    }
+}
+
+#[test]
+fn memory_keeps_processes_out() {
+    let model = fit(&[Observation {
+        config: config(2, 5),
+        pss_bytes: 400.0 * MIB,
+    }])
+    .unwrap();
+    let limit = MemoryLimit {
+        model: &model,
+        limit_bytes: 450.0 * MIB,
+    };
+    let demand = Demand::new(0.01, 0.002, 0.0).unwrap();
+    let found = candidates(&demand, 8.0, Some(limit), config(2, 5), &Grid::default(), 8).unwrap();
+    assert!(!found.is_empty());
+    for candidate in found {
+        assert!(candidate.config.processes() <= 2, "{candidate:?}");
+        assert!(candidate.memory_bytes.unwrap() <= 450.0 * MIB);
+    }
+}
+
+#[test]
+fn nothing_fits_is_an_empty_answer() {
+    let demand = Demand::new(0.01, 0.0, 0.0).unwrap();
+    let grid = Grid {
+        threads: Some(vec![5]),
+        workers: Some(vec![0]),
+    };
+    assert!(
+        candidates(&demand, 2.0, None, config(0, 5), &grid, 4)
+            .unwrap()
+            .is_empty()
+    );
+    let zero = Grid {
+        threads: Some(vec![0]),
+        workers: None,
+    };
+    assert!(candidates(&demand, 2.0, None, config(0, 5), &zero, 4).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn candidates_keep_to_the_grid(
+        held in 0.0001_f64..0.05, io in 0.0_f64..0.2, native in 0.0_f64..0.02,
+        cores in 0.5_f64..6.0, workers in 0_u16..6, baseline_threads in 1_u16..20, most in 0_usize..9,
+        pinned in prop::option::of(prop::collection::vec(1_u16..40, 1..5)),
+    ) {
+        let demand = Demand::new(held, io, native).unwrap();
+        let baseline = config(workers, baseline_threads);
+        let grid = Grid { threads: pinned.clone(), workers: None };
+        let found = candidates(&demand, cores, None, baseline, &grid, most).unwrap();
+        prop_assert!(found.len() <= most);
+        let mut configs: Vec<Config> = found.iter().map(|c| c.config).collect();
+        prop_assert!(!configs.contains(&baseline));
+        if let Some(pinned) = pinned {
+            prop_assert!(configs.iter().all(|c| pinned.contains(&c.threads)));
+        }
+        configs.sort_unstable();
+        configs.dedup();
+        prop_assert_eq!(configs.len(), found.len());
+    }
+}
