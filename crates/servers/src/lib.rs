@@ -1,1 +1,33 @@
-//! (under construction)
+//! Configuration in, running server out: its start, its status, what it really runs with, its end.
+//!
+//! A [`ServerSpec`] names an application, a command and the settings to try; [`start`] makes a
+//! [`Running`] server of it. Every process is started by a guard ([`guard`]), a process of
+//! powerband's own that ends the whole tree on every path out, including `kill -9` of powerband.
+//!
+//! Left to others: load on the server (`load`), its memory and CPU over time (`host`), what the
+//! agent recorded (`flight`), and which settings to try (`experiment`, `advice`). Linux only.
+
+mod control;
+mod error;
+mod files;
+pub mod guard;
+mod http;
+mod log;
+mod port;
+mod proc;
+mod puma;
+mod read_back;
+mod running;
+mod settle;
+mod spec;
+mod start;
+
+pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
+pub use error::{Died, StartError};
+pub use guard::Exit;
+pub use puma::default_puma_command;
+pub use read_back::{Mismatch, ReadBack};
+pub use running::{Running, StopReport};
+pub use settle::{Quiet, Settled};
+pub use spec::{Agent, Ready, ServerCommand, ServerSpec, ServiceSpec, Settings};
+pub use start::start;

@@ -1,0 +1,76 @@
+//! Why a server would not start, or is no longer there.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::guard::{Exit, GuardError};
+use crate::log::indented;
+
+/// A process that should be running ended.
+#[derive(Debug, Clone, Error)]
+#[error("{what} died ({}); {}", exit.map_or("the guard process is gone".into(), |e| e.to_string()), indented(last_log_lines, log_path))]
+pub struct Died {
+    /// "the server", or a service's name.
+    pub what: String,
+    /// `None` when its guard was killed and nobody could ask.
+    pub exit: Option<Exit>,
+    /// Oldest first; values of secret variables are masked.
+    pub last_log_lines: Vec<String>,
+    pub log_path: PathBuf,
+}
+
+/// Why a server did not start. When this is returned, nothing of it is left running.
+#[derive(Debug, Error)]
+pub enum StartError {
+    #[error("interrupted")]
+    Cancelled,
+    #[error("threads = {0} is not possible: a server needs at least 1 thread")]
+    NoThreads(u16),
+    #[error("the server command is empty; give the words that start the server")]
+    EmptyCommand,
+    #[error(
+        "port {port} is in use; end what listens there, give another port, or give none and a free \
+         one is picked"
+    )]
+    PortInUse { port: u16 },
+    #[error("cannot get port {port} of 127.0.0.1: {source}")]
+    Port { port: u16, source: io::Error },
+    #[error("cannot {action} {path}: {source}")]
+    File {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("{what} cannot be awaited at {url:?}: only http://127.0.0.1:PORT/PATH is understood")]
+    ReadyUrl { what: String, url: String },
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    #[error(transparent)]
+    Died(Died),
+    #[error(
+        "{what} answers {path} with status {status}; {}",
+        indented(last_log_lines, log_path)
+    )]
+    AnswersError {
+        what: String,
+        path: String,
+        status: u16,
+        last_log_lines: Vec<String>,
+        log_path: PathBuf,
+    },
+    #[error(
+        "{what} was not ready within {} s ({missing}); allow it more time, or look at why: {}",
+        waited.as_secs(), indented(last_log_lines, log_path)
+    )]
+    NotReady {
+        what: String,
+        /// What was still missing, for a person.
+        missing: String,
+        waited: Duration,
+        last_log_lines: Vec<String>,
+        log_path: PathBuf,
+    },
+}

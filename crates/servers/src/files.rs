@@ -1,0 +1,56 @@
+//! Private folders and files of one start.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::error::StartError;
+
+/// Makes the folder and its parents where missing; what it makes, only the user can enter.
+pub(crate) fn private_dir(path: &Path) -> Result<(), StartError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(failed("make the folder", path))
+}
+
+/// Writes a file that only the user can read, in place of an older one.
+pub(crate) fn private_file(path: &Path, text: &str) -> Result<(), StartError> {
+    let write = || -> io::Result<()> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?
+            .write_all(text.as_bytes())
+    };
+    write().map_err(failed("write", path))
+}
+
+pub(crate) fn failed(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> StartError + use<> {
+    let path = path.to_path_buf();
+    move |source| StartError::File {
+        action,
+        path,
+        source,
+    }
+}
+
+/// 128 random bits in hexadecimal, for tokens and names that nobody can guess.
+pub(crate) fn nonce() -> Result<String, StartError> {
+    let mut bytes = [0_u8; 16];
+    let path = Path::new("/dev/urandom");
+    std::fs::File::open(path)
+        .and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes))
+        .map_err(failed("read", path))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

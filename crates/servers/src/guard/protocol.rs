@@ -1,0 +1,49 @@
+//! What powerband and its guard say to each other: one JSON document a line, each way.
+//!
+//! Commands travel over the guard's standard input rather than in a file or in arguments, so that
+//! the environment of a server, which may hold secrets, is written nowhere.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Exit;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub(crate) enum Command {
+    /// Comes first, once.
+    Configure {
+        /// The processors that the guard and all it starts may use; `None` leaves them as they are.
+        cpus: Option<Vec<usize>>,
+        /// How long processes have to end by themselves when powerband died.
+        orphan_grace_ms: u64,
+        /// Files and empty folders removed at the end, in order.
+        remove: Vec<PathBuf>,
+    },
+    Spawn {
+        id: u32,
+        words: Vec<String>,
+        cwd: PathBuf,
+        env: BTreeMap<String, String>,
+        log: PathBuf,
+    },
+    /// SIGTERM to what was spawned, the grace, then the end of whatever is left.
+    Stop { grace_ms: u64 },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(crate) enum Event {
+    /// Answers `Configure`.
+    Ready { error: Option<String> },
+    /// Answers `Spawn`.
+    Started { id: u32, pid: u32 },
+    /// Answers `Spawn`.
+    NotStarted { id: u32, error: String },
+    /// A spawned process ended, whatever the cause.
+    Exited { id: u32, exit: Exit },
+    /// The last word: who had to be killed, and who could not be.
+    Ended { killed: Vec<u32>, left: Vec<u32> },
+}

@@ -1,0 +1,212 @@
+//! What the server really runs with, from Puma's own mouth, against what was asked.
+//!
+//! The agent's account of the same is compared where flight files are read, in `experiment`.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::control::{PumaStatus, StatusError};
+use crate::running::Running;
+use crate::spec::Settings;
+
+/// A setting that did not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// `threads`, `workers` or `preload`.
+    pub knob: &'static str,
+    pub asked: String,
+    pub runs_with: String,
+    /// What to change.
+    pub hint: &'static str,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch {
+            knob,
+            asked,
+            runs_with,
+            hint,
+        } = self;
+        write!(
+            f,
+            "{knob} = {asked} was asked, the server runs with {runs_with}: {hint}"
+        )
+    }
+}
+
+/// What a server runs with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadBack {
+    /// 0 in single mode.
+    pub workers: usize,
+    /// The most threads of each process, where it said so.
+    pub max_threads: Vec<u64>,
+    /// The fewest threads of a process; `None` where Puma wrote no settings.
+    pub min_threads: Option<u64>,
+    /// `None` in single mode, or where Puma wrote no settings.
+    pub preload: Option<bool>,
+    pub puma_version: Option<String>,
+    /// Empty when the server runs as asked.
+    pub mismatches: Vec<Mismatch>,
+}
+
+/// What the generated configuration makes Puma write once it has booted.
+#[derive(Debug, Deserialize)]
+struct Effective {
+    min_threads: u64,
+    preload: bool,
+    puma: String,
+}
+
+impl Running {
+    /// Compares what was asked with what runs.
+    ///
+    /// # Errors
+    /// When Puma's status cannot be read: always for a custom command without `{config}`.
+    pub fn read_back(&self) -> Result<ReadBack, StatusError> {
+        let status = self.status()?;
+        let effective = self.effective.as_deref().and_then(read_effective);
+        Ok(compare(self.settings, &status, effective))
+    }
+}
+
+fn read_effective(path: &Path) -> Option<Effective> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn compare(asked: Settings, status: &PumaStatus, effective: Option<Effective>) -> ReadBack {
+    let workers = status.worker_count();
+    let max_threads: Vec<u64> = status
+        .workers
+        .iter()
+        .filter_map(|worker| Some(worker.counters?.max_threads))
+        .collect();
+    let min_threads = effective.as_ref().map(|effective| effective.min_threads);
+    let preload = effective
+        .as_ref()
+        .filter(|_| status.cluster)
+        .map(|effective| effective.preload);
+    let mut mismatches = Vec::new();
+    if workers != usize::from(asked.workers) {
+        mismatches.push(Mismatch {
+            knob: "workers",
+            asked: asked.workers.to_string(),
+            runs_with: workers.to_string(),
+            hint: "the server's configuration sets its own number; let it take WEB_CONCURRENCY \
+                   (or {workers} in a custom command)",
+        });
+    }
+    let wanted = u64::from(asked.threads);
+    let other = max_threads
+        .iter()
+        .chain(&min_threads)
+        .find(|&&threads| threads != wanted);
+    if other.is_some() {
+        let most = max_threads.iter().max().copied().unwrap_or(wanted);
+        let least = min_threads.unwrap_or(most).min(most);
+        mismatches.push(Mismatch {
+            knob: "threads",
+            asked: asked.threads.to_string(),
+            runs_with: if least == most {
+                most.to_string()
+            } else {
+                format!("{least} to {most}")
+            },
+            hint: "the server's configuration sets its own number; let both bounds take \
+                   RAILS_MAX_THREADS (or {threads} in a custom command)",
+        });
+    }
+    if let Some(runs_with) = preload.filter(|&preload| preload != asked.preload) {
+        mismatches.push(Mismatch {
+            knob: "preload",
+            asked: asked.preload.to_string(),
+            runs_with: runs_with.to_string(),
+            hint: "the command or the server's configuration forces it; remove --preload there",
+        });
+    }
+    ReadBack {
+        workers,
+        max_threads,
+        min_threads,
+        preload,
+        puma_version: effective.map(|effective| effective.puma),
+        mismatches,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::{Counters, WorkerStatus};
+
+    fn status(cluster: bool, threads: &[u64]) -> PumaStatus {
+        let worker = |&max_threads: &u64| WorkerStatus {
+            index: None,
+            pid: None,
+            booted: true,
+            counters: Some(Counters {
+                backlog: 0,
+                running: 1,
+                pool_capacity: 1,
+                max_threads,
+                requests_count: 0,
+                busy_threads: None,
+            }),
+        };
+        PumaStatus {
+            cluster,
+            workers: threads.iter().map(worker).collect(),
+        }
+    }
+
+    fn effective(min_threads: u64, preload: bool) -> Option<Effective> {
+        Some(Effective {
+            min_threads,
+            preload,
+            puma: "6.6.0".into(),
+        })
+    }
+
+    #[test]
+    fn as_asked_is_no_mismatch() {
+        let asked = Settings {
+            threads: 3,
+            workers: 2,
+            preload: true,
+        };
+        let read = compare(asked, &status(true, &[3, 3]), effective(3, true));
+        assert_eq!((read.mismatches, read.preload), (vec![], Some(true)));
+        // In single mode nothing is forked, so that preload means nothing.
+        let asked = Settings {
+            threads: 3,
+            workers: 0,
+            preload: true,
+        };
+        let read = compare(asked, &status(false, &[3]), effective(3, false));
+        assert_eq!((read.mismatches, read.preload), (vec![], None));
+    }
+
+    #[test]
+    fn every_setting_that_did_not_take_is_named() {
+        let asked = Settings {
+            threads: 5,
+            workers: 2,
+            preload: false,
+        };
+        let read = compare(asked, &status(true, &[5, 4, 5]), effective(0, true));
+        let said: Vec<_> = read
+            .mismatches
+            .iter()
+            .map(|m| (m.knob, m.runs_with.as_str()))
+            .collect();
+        assert_eq!(
+            said,
+            [("workers", "3"), ("threads", "0 to 5"), ("preload", "true")]
+        );
+        let single = compare(asked, &status(false, &[5]), None);
+        assert_eq!(single.mismatches[0].runs_with, "0");
+    }
+}

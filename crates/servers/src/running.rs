@@ -1,0 +1,136 @@
+//! A server that runs: where, whether still, its status, its end.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::control::{Control, PumaStatus, StatusError};
+use crate::error::Died;
+use crate::guard::{Exit, Guard};
+use crate::log::Log;
+use crate::port;
+use crate::spec::Settings;
+
+/// A server that answered. Dropping it stops it as [`Running::stop`] does.
+#[derive(Debug)]
+pub struct Running {
+    pub(crate) port: u16,
+    /// The id that the guard knows it by, and its process id.
+    pub(crate) server: (u32, u32),
+    pub(crate) settings: Settings,
+    pub(crate) effective: Option<PathBuf>,
+    pub(crate) control: Option<Control>,
+    pub(crate) log: Log,
+    pub(crate) stopping: Stopping,
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StopReport {
+    /// The server ended within the grace and left nothing behind.
+    pub clean: bool,
+    /// Processes that had to be killed.
+    pub killed_pids: Vec<u32>,
+    /// Processes that even SIGKILL did not end.
+    pub left_pids: Vec<u32>,
+    /// How the server's main process ended; `None` when its guard was killed.
+    pub exit: Option<Exit>,
+    /// From the request to the guard's last word.
+    pub took: Duration,
+}
+
+/// The guard and what it needs to be stopped, so that dropping and stopping are one.
+#[derive(Debug)]
+pub(crate) struct Stopping {
+    pub(crate) guard: Option<Guard>,
+    pub(crate) grace: Duration,
+}
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            guard.stop(self.grace);
+        }
+    }
+}
+
+impl Running {
+    /// The port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn addr(&self) -> SocketAddr {
+        port::loopback(self.port)
+    }
+
+    /// The main process: Puma's master in cluster mode.
+    pub fn server_pid(&self) -> u32 {
+        self.server.1
+    }
+
+    /// The root of the whole tree, services included.
+    pub fn guard_pid(&self) -> u32 {
+        self.guard().pid()
+    }
+
+    /// # Errors
+    /// When the main process ended, or its guard was killed.
+    pub fn alive(&self) -> Result<(), Died> {
+        let exit = self.guard().exit_of(self.server.0);
+        if exit.is_none() && !self.guard().is_gone() {
+            return Ok(());
+        }
+        Err(Died {
+            what: "the server".into(),
+            exit,
+            last_log_lines: self.log.last_lines(),
+            log_path: self.log.path(),
+        })
+    }
+
+    /// Waits at most `limit` for the server to end; true when it did.
+    pub fn wait_for_death(&self, limit: Duration) -> bool {
+        self.guard().wait_exit(self.server.0, limit).is_some() || self.alive().is_err()
+    }
+
+    /// What the server last wrote, with the values of secret variables masked.
+    pub fn last_log_lines(&self) -> Vec<String> {
+        self.log.last_lines()
+    }
+
+    /// # Errors
+    /// When the command gives no access to Puma's status, or Puma does not answer.
+    pub fn status(&self) -> Result<PumaStatus, StatusError> {
+        self.control
+            .as_ref()
+            .ok_or(StatusError::NoControl)?
+            .status()
+    }
+
+    /// SIGTERM, the grace, then the end of whatever is left, daemons included.
+    pub fn stop(mut self) -> StopReport {
+        let began = Instant::now();
+        let mut guard = self
+            .stopping
+            .guard
+            .take()
+            .expect("only stop takes the guard");
+        let ended = guard.stop(self.stopping.grace);
+        let exit = guard.exit_of(self.server.0);
+        StopReport {
+            clean: exit.is_some() && ended.killed.is_empty() && ended.left.is_empty(),
+            killed_pids: ended.killed,
+            left_pids: ended.left,
+            exit,
+            took: began.elapsed(),
+        }
+    }
+
+    fn guard(&self) -> &Guard {
+        self.stopping
+            .guard
+            .as_ref()
+            .expect("only stop takes the guard")
+    }
+}

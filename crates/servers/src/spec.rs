@@ -1,0 +1,126 @@
+//! What is asked for: the application, the command, the settings, and where things are written.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::guard::GuardProgram;
+use crate::puma;
+
+/// The settings under test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Threads a process, at least 1: both the minimum and the maximum.
+    pub threads: u16,
+    /// Worker processes; 0 is Puma's single mode.
+    pub workers: u16,
+    /// Whether the application is loaded before the workers are forked. Means nothing with 0 workers.
+    pub preload: bool,
+}
+
+/// How the server is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerCommand {
+    /// Puma, its settings passed by flag, by environment and in a generated configuration file.
+    Puma {
+        /// The words before the flags, see [`puma::default_puma_command`].
+        program: Vec<String>,
+        /// The application's configuration; `None` takes the one that Puma itself would find.
+        config: Option<PathBuf>,
+    },
+    /// Any command. `{port}`, `{threads}` and `{workers}` are replaced in each word, and `{config}`
+    /// by the path of the generated Puma configuration (`puma … -C mine.rb -C {config}`), without
+    /// which a custom command's status cannot be read.
+    Custom { words: Vec<String> },
+}
+
+/// The agent to inject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Folder that holds `powerband/inject.rb`.
+    pub lib_dir: PathBuf,
+    /// The built extension.
+    pub ext_path: PathBuf,
+    /// Where flight files are written; made, private, when missing.
+    pub flight_dir: PathBuf,
+}
+
+/// What tells that a service is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ready {
+    /// Something listens on this port of 127.0.0.1.
+    Port(u16),
+    /// `http://127.0.0.1:port/path` answers with a status below 500.
+    Url(String),
+}
+
+/// A process that the server needs, started before it and ended after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceSpec {
+    pub name: String,
+    pub command: Vec<String>,
+    pub cwd: PathBuf,
+    /// On top of powerband's own environment.
+    pub env: BTreeMap<String, String>,
+    /// `None`: running is ready.
+    pub ready: Option<Ready>,
+}
+
+/// Everything that one server start needs to know.
+#[derive(Debug, Clone)]
+pub struct ServerSpec {
+    pub app_dir: PathBuf,
+    pub command: ServerCommand,
+    pub settings: Settings,
+    /// On top of powerband's own environment; the settings under test win over it.
+    pub env: BTreeMap<String, String>,
+    /// A path, with its leading slash, that a healthy server answers with a status below 500.
+    pub ready_path: String,
+    /// For each of: a service's readiness, the server's first answer, all workers booted.
+    pub boot_timeout: Duration,
+    /// Between SIGTERM and the end of whatever is left.
+    pub stop_grace: Duration,
+    /// Processors that the server and its services may use; `None`: all.
+    pub cpus: Option<Vec<usize>>,
+    /// Standard output and error of the server and its services; appended to, private.
+    pub log_path: PathBuf,
+    /// A folder of this start's own; made, private, when missing.
+    pub work_dir: PathBuf,
+    pub agent: Option<Agent>,
+    pub services: Vec<ServiceSpec>,
+    pub guard: GuardProgram,
+    /// `None` picks a free one.
+    pub port: Option<u16>,
+}
+
+impl ServerSpec {
+    /// A spec with the usual choices: Puma with its own configuration, readiness by `GET /` within
+    /// 60 s, 10 s to stop, any free port, all processors, no agent; log and files in `work_dir`.
+    pub fn new(
+        app_dir: impl Into<PathBuf>,
+        settings: Settings,
+        work_dir: impl Into<PathBuf>,
+        guard: GuardProgram,
+    ) -> Self {
+        let (app_dir, work_dir) = (app_dir.into(), work_dir.into());
+        ServerSpec {
+            command: ServerCommand::Puma {
+                program: puma::default_puma_command(&app_dir),
+                config: None,
+            },
+            settings,
+            env: BTreeMap::new(),
+            ready_path: "/".into(),
+            boot_timeout: Duration::from_secs(60),
+            stop_grace: Duration::from_secs(10),
+            cpus: None,
+            log_path: work_dir.join("server.log"),
+            app_dir,
+            work_dir,
+            agent: None,
+            services: Vec::new(),
+            guard,
+            port: None,
+        }
+    }
+}
