@@ -1,0 +1,39 @@
+//! Room for the connections of a run: the limit on open files, raised as far
+//! as the process may.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::plan::LoadError;
+
+/// Beyond those open now and the connections: epoll, timer, and what the
+/// caller's other threads may open meanwhile.
+const SPARE: u64 = 32;
+
+/// Raises the soft limit when it is too low for so many connections more.
+pub(crate) fn make_room(connections: usize) -> Result<(), LoadError> {
+    let open = std::fs::read_dir("/proc/self/fd").map_or(64, Iterator::count) as u64;
+    let needed = open + connections as u64 + SPARE;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|soft| soft >= needed) {
+        return Ok(());
+    }
+    if let Some(hard) = limit.maximum.filter(|hard| *hard < needed) {
+        return Err(LoadError::FileLimit {
+            needed,
+            limit: hard,
+        });
+    }
+    // Not to the hard limit itself: children inherit it, and some programs
+    // close every descriptor up to it.
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(needed),
+            maximum: limit.maximum,
+        },
+    )
+    .map_err(|source| LoadError::System {
+        call: "setrlimit",
+        source,
+    })
+}

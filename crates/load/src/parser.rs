@@ -1,0 +1,358 @@
+//! Where one HTTP/1.1 answer ends, and what it says: a state machine fed with
+//! bytes as they come, without I/O and without keeping bodies. How the bytes
+//! are cut never changes the result. Framing follows RFC 9112 §6.3, strictly:
+//! what could be read in two ways is malformed.
+
+use std::mem::MaybeUninit;
+
+use crate::chunked::{Chunked, ChunkedEnd};
+
+/// Most bytes of one head, status line included.
+pub const HEAD_LIMIT: usize = 64 * 1024;
+/// Most header lines of one head.
+pub const HEADER_LIMIT: usize = 128;
+
+/// Why an answer cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// Not an HTTP/1.x status line or header.
+    #[error("not an HTTP/1.x answer")]
+    Head,
+    /// More than [`HEAD_LIMIT`] bytes or [`HEADER_LIMIT`] headers.
+    #[error("a head of more than {HEAD_LIMIT} bytes or {HEADER_LIMIT} headers")]
+    HeadTooLarge,
+    /// Lengths that contradict each other or mean nothing.
+    #[error("contradictory or meaningless body length")]
+    Length,
+    /// A broken chunk.
+    #[error("broken chunked encoding")]
+    Chunk,
+    /// 101, which nobody asked for.
+    #[error("the server switched protocols")]
+    Switched,
+    /// The connection ended before the answer did.
+    #[error("the connection closed before the end of the answer")]
+    Truncated,
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// 200 to 999, as sent.
+    pub status: u16,
+    /// The connection may carry another request.
+    pub reusable: bool,
+}
+
+/// What feeding some bytes led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fed {
+    /// All bytes were used and the answer goes on.
+    More,
+    /// The answer ended; bytes after `consumed` do not belong to it.
+    Whole {
+        /// The answer.
+        answer: Answer,
+        /// Bytes of this feeding that belong to it.
+        consumed: usize,
+    },
+}
+
+#[derive(Debug)]
+enum State {
+    Head,
+    Fixed { remaining: u64 },
+    Chunked(Chunked),
+    UntilClose,
+    Whole,
+    Failed(ParseError),
+}
+
+/// Parses one answer after another; [`ResponseParser::reset`] before each.
+#[derive(Debug)]
+pub struct ResponseParser {
+    state: State,
+    /// The head so far, only when it came in pieces.
+    head: Vec<u8>,
+    to_head: bool,
+    started: bool,
+    answer: Answer,
+}
+
+impl Default for ResponseParser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ResponseParser {
+    /// Expects the answer to a request other than HEAD.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            state: State::Head,
+            head: Vec::new(),
+            to_head: false,
+            started: false,
+            answer: Answer {
+                status: 0,
+                reusable: false,
+            },
+        }
+    }
+
+    /// Expects a new answer; `to_head`: to a HEAD request, so without a body.
+    pub fn reset(&mut self, to_head: bool) {
+        self.state = State::Head;
+        self.head.clear();
+        self.to_head = to_head;
+        self.started = false;
+    }
+
+    /// Has any byte of this answer come?
+    #[must_use]
+    pub fn started(&self) -> bool {
+        self.started
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// The answer cannot be read; feeding it further gives the same error.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Fed, ParseError> {
+        let mut used = 0;
+        while used < bytes.len() {
+            self.started = true;
+            let rest = &bytes[used..];
+            used += match &mut self.state {
+                State::Head => self.feed_head(rest)?,
+                State::Fixed { remaining } => {
+                    let take = rest
+                        .len()
+                        .min(usize::try_from(*remaining).unwrap_or(usize::MAX));
+                    *remaining -= take as u64;
+                    if *remaining == 0 {
+                        self.state = State::Whole;
+                    }
+                    take
+                }
+                State::Chunked(chunked) => match chunked.feed(rest) {
+                    (taken, ChunkedEnd::More) => taken,
+                    (taken, ChunkedEnd::Whole) => {
+                        self.state = State::Whole;
+                        taken
+                    }
+                    (_, ChunkedEnd::Broken) => return Err(self.fail(ParseError::Chunk)),
+                    (_, ChunkedEnd::TooLarge) => return Err(self.fail(ParseError::HeadTooLarge)),
+                },
+                State::UntilClose => rest.len(),
+                State::Whole => break,
+                State::Failed(error) => return Err(*error),
+            };
+            if matches!(self.state, State::Whole) {
+                return Ok(Fed::Whole {
+                    answer: self.answer,
+                    consumed: used,
+                });
+            }
+        }
+        match self.state {
+            State::Failed(error) => Err(error),
+            State::Whole => Ok(Fed::Whole {
+                answer: self.answer,
+                consumed: 0,
+            }),
+            _ => Ok(Fed::More),
+        }
+    }
+
+    /// The server closed the connection.
+    ///
+    /// # Errors
+    /// [`ParseError::Truncated`] unless the answer was to end so.
+    pub fn close(&mut self) -> Result<Answer, ParseError> {
+        match self.state {
+            State::UntilClose => {
+                self.state = State::Whole;
+                Ok(self.answer)
+            }
+            State::Whole => Ok(self.answer),
+            State::Failed(error) => Err(error),
+            _ => Err(self.fail(ParseError::Truncated)),
+        }
+    }
+
+    fn fail(&mut self, error: ParseError) -> ParseError {
+        self.state = State::Failed(error);
+        error
+    }
+
+    /// Returns how many of `bytes` were used. Heads are parsed up to the last
+    /// line end seen, so that the outcome depends on the bytes alone and a
+    /// head that comes byte by byte is not parsed at each byte.
+    fn feed_head(&mut self, bytes: &[u8]) -> Result<usize, ParseError> {
+        let before = self.head.len();
+        let room = HEAD_LIMIT - before;
+        let seen = &bytes[..bytes.len().min(room)];
+        let Some(last_line_end) = seen.iter().rposition(|b| *b == b'\n') else {
+            self.head.extend_from_slice(seen);
+            if seen.len() == room {
+                return Err(self.fail(ParseError::HeadTooLarge));
+            }
+            // Anything but HTTP shows in its first bytes, before any line end.
+            if !is_prefix_of_http(&self.head) {
+                return Err(self.fail(ParseError::Head));
+            }
+            return Ok(seen.len());
+        };
+        let parsed = if before == 0 {
+            read_head(&seen[..=last_line_end], self.to_head)
+        } else {
+            self.head.extend_from_slice(&seen[..=last_line_end]);
+            read_head(&self.head, self.to_head)
+        };
+        match parsed {
+            Ok(Some(head)) => {
+                self.head.clear();
+                self.answer = head.answer;
+                self.state = head.next;
+                Ok(head.length - before)
+            }
+            Ok(None) => {
+                if before == 0 {
+                    self.head.extend_from_slice(seen);
+                } else {
+                    self.head.extend_from_slice(&seen[last_line_end + 1..]);
+                }
+                if seen.len() == room {
+                    return Err(self.fail(ParseError::HeadTooLarge));
+                }
+                Ok(seen.len())
+            }
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+}
+
+fn is_prefix_of_http(head: &[u8]) -> bool {
+    // httparse skips empty lines before the status line (RFC 9112 §2.2).
+    let start = head
+        .iter()
+        .position(|b| !matches!(b, b'\r' | b'\n'))
+        .unwrap_or(head.len());
+    head[start..]
+        .iter()
+        .zip(b"HTTP/1.")
+        .all(|(have, want)| have == want)
+}
+
+struct Head {
+    answer: Answer,
+    next: State,
+    length: usize,
+}
+
+/// `None`: the head goes on.
+fn read_head(bytes: &[u8], to_head: bool) -> Result<Option<Head>, ParseError> {
+    let mut headers = [const { MaybeUninit::uninit() }; HEADER_LIMIT];
+    let mut response = httparse::Response::new(&mut []);
+    let length = match httparse::ParserConfig::default().parse_response_with_uninit_headers(
+        &mut response,
+        bytes,
+        &mut headers,
+    ) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(ParseError::HeadTooLarge),
+        Err(_) => return Err(ParseError::Head),
+    };
+    let status = response.code.unwrap_or(0);
+    let http_1_1 = response.version == Some(1);
+    let framing = Framing::of(response.headers, http_1_1)?;
+    let next = match status {
+        0..=99 => return Err(ParseError::Head),
+        101 => return Err(ParseError::Switched),
+        // Interim: the final answer follows.
+        100..=199 => State::Head,
+        _ if to_head || status == 204 || status == 304 => State::Whole,
+        _ => match (framing.chunked, framing.length) {
+            (Some(true), _) => State::Chunked(Chunked::new()),
+            (Some(false), _) | (None, None) => State::UntilClose,
+            (None, Some(0)) => State::Whole,
+            (None, Some(remaining)) => State::Fixed { remaining },
+        },
+    };
+    let persistent = if http_1_1 {
+        !framing.close
+    } else {
+        framing.keep_alive && !framing.close
+    };
+    Ok(Some(Head {
+        answer: Answer {
+            status,
+            reusable: persistent && !matches!(next, State::UntilClose),
+        },
+        next,
+        length,
+    }))
+}
+
+/// What the headers say about the body's end and the connection's.
+#[derive(Default)]
+struct Framing {
+    length: Option<u64>,
+    /// `Some(true)`: chunked; `Some(false)`: a coding that only closing ends.
+    chunked: Option<bool>,
+    close: bool,
+    keep_alive: bool,
+}
+
+impl Framing {
+    fn of(headers: &[httparse::Header<'_>], http_1_1: bool) -> Result<Self, ParseError> {
+        let mut framing = Self::default();
+        for header in headers {
+            let name = header.name;
+            if name.eq_ignore_ascii_case("content-length") {
+                for value in elements(header.value) {
+                    let length = decimal(value).ok_or(ParseError::Length)?;
+                    if framing.length.is_some_and(|before| before != length) {
+                        return Err(ParseError::Length);
+                    }
+                    framing.length = Some(length);
+                }
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                for coding in elements(header.value) {
+                    // Chunked must be the last coding, and once.
+                    if framing.chunked == Some(true) {
+                        return Err(ParseError::Length);
+                    }
+                    framing.chunked = Some(coding.eq_ignore_ascii_case(b"chunked"));
+                }
+            } else if name.eq_ignore_ascii_case("connection") {
+                for option in elements(header.value) {
+                    framing.close |= option.eq_ignore_ascii_case(b"close");
+                    framing.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+        }
+        // Both, or a transfer coding in HTTP/1.0, is how answers are smuggled.
+        if framing.chunked.is_some() && (framing.length.is_some() || !http_1_1) {
+            return Err(ParseError::Length);
+        }
+        Ok(framing)
+    }
+}
+
+/// The elements of a comma-separated list. An empty value is one empty element.
+fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|b| *b == b',').map(<[u8]>::trim_ascii)
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |value, digit| {
+        value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    })
+}

@@ -1,0 +1,263 @@
+//! What a run is asked to do, and what makes it impossible. Nothing here
+//! touches the network.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::arrivals::Arrivals;
+use crate::outcome::HIGHEST_US;
+use crate::workload::Workload;
+
+/// How requests are started.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mode {
+    /// On schedule, whatever the server does.
+    Open {
+        /// When requests are due.
+        arrivals: Arrivals,
+        /// Connections opened as needed up to this many; beyond it requests
+        /// wait, and the wait is part of their response time.
+        max_connections: usize,
+    },
+    /// Each connection sends its next request when its answer has come.
+    Closed {
+        /// How many do so.
+        connections: usize,
+    },
+}
+
+impl Mode {
+    /// The most connections that may be open at once.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        match *self {
+            Self::Open {
+                max_connections, ..
+            } => max_connections,
+            Self::Closed { connections } => connections,
+        }
+    }
+}
+
+/// When the window ends: whichever comes first; neither means when the
+/// observer says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stop {
+    /// Length of the window.
+    pub after: Option<Duration>,
+    /// Requests started.
+    pub requests: Option<u64>,
+}
+
+impl Stop {
+    /// After this long.
+    #[must_use]
+    pub fn after(duration: Duration) -> Self {
+        Self {
+            after: Some(duration),
+            requests: None,
+        }
+    }
+
+    /// After this many requests.
+    #[must_use]
+    pub fn requests(count: u64) -> Self {
+        Self {
+            after: None,
+            requests: Some(count),
+        }
+    }
+
+    /// When the observer says so.
+    #[must_use]
+    pub fn when_told() -> Self {
+        Self::default()
+    }
+}
+
+/// One run against one server. [`Plan::new`] gives defaults for the rest.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Where to connect.
+    pub target: SocketAddr,
+    /// The `Host` header.
+    pub host: String,
+    /// What is asked.
+    pub workload: Workload,
+    /// Of the request sequence.
+    pub seed: u64,
+    /// Open or closed loop.
+    pub mode: Mode,
+    /// The end of the window.
+    pub stop: Stop,
+    /// From the scheduled instant (closed loop: from the start) to the last
+    /// byte; above zero, at most 30 minutes. Default 30 s.
+    pub timeout: Duration,
+    /// Reuse connections (default); otherwise each request opens its own and
+    /// sends `Connection: close`.
+    pub keep_alive: bool,
+    /// The response time beyond which a request is a violation.
+    pub objective: Option<Duration>,
+    /// Send `X-Request-Start: t=<Unix time of the scheduled instant in µs>`.
+    /// Default true.
+    pub send_request_start: bool,
+    /// Between the observer's ticks, and the length of a [`crate::Slice`];
+    /// 10 ms to 1 h. Default 1 s.
+    pub slice: Duration,
+    /// How long to wait, once the window has ended, for answers still due;
+    /// the rest count as timeouts. Default 30 s.
+    pub drain: Duration,
+    /// Poll without sleeping this long before a request is due. Default zero:
+    /// the timer wakes within some 50 µs, and a spinning generator takes the
+    /// CPU from a server that shares its core.
+    pub spin: Duration,
+    /// Permit a target that is not loopback. Default false.
+    pub allow_remote: bool,
+}
+
+/// Connections an open loop may hold unless told otherwise.
+pub const DEFAULT_MAX_CONNECTIONS: usize = 1024;
+
+impl Plan {
+    /// A plan with the defaults, `Host` being the target's address.
+    #[must_use]
+    pub fn new(target: SocketAddr, workload: Workload, mode: Mode, stop: Stop) -> Self {
+        Self {
+            target,
+            host: target.to_string(),
+            workload,
+            seed: 0,
+            mode,
+            stop,
+            timeout: Duration::from_secs(30),
+            keep_alive: true,
+            objective: None,
+            send_request_start: true,
+            slice: Duration::from_secs(1),
+            drain: Duration::from_secs(30),
+            spin: Duration::ZERO,
+            allow_remote: false,
+        }
+    }
+
+    /// Refuses what cannot be run.
+    pub(crate) fn check(&self) -> Result<(), LoadError> {
+        if !self.allow_remote && !self.target.ip().to_canonical().is_loopback() {
+            return Err(LoadError::Remote(self.target));
+        }
+        let refuse = |key, value: String, remedy| Err(LoadError::Plan { key, value, remedy });
+        if let Mode::Open { arrivals, .. } = &self.mode {
+            let rate = arrivals.rate();
+            if !(1e-6..=1e7).contains(&rate) {
+                return refuse(
+                    "rate",
+                    rate.to_string(),
+                    "give requests a second, above 0 and at most 10 million",
+                );
+            }
+        }
+        if !(1..=60_000).contains(&self.mode.connections()) {
+            return refuse(
+                "connections",
+                self.mode.connections().to_string(),
+                "give 1 to 60000; a client has no more ports than that",
+            );
+        }
+        if self.timeout.is_zero() || self.timeout > Duration::from_secs(1800) {
+            return refuse(
+                "timeout",
+                format!("{:?}", self.timeout),
+                "give more than 0 and at most 30 minutes",
+            );
+        }
+        if !(Duration::from_millis(10)..=Duration::from_secs(3600)).contains(&self.slice) {
+            return refuse("slice", format!("{:?}", self.slice), "give 10 ms to 1 h");
+        }
+        if self.drain > Duration::from_secs(3600) {
+            return refuse("drain", format!("{:?}", self.drain), "give at most 1 h");
+        }
+        if self
+            .objective
+            .is_some_and(|o| o.is_zero() || o.as_micros() >= u128::from(HIGHEST_US))
+        {
+            return refuse(
+                "objective",
+                format!("{:?}", self.objective.unwrap_or_default()),
+                "give more than 0 and less than 1 h",
+            );
+        }
+        if self.stop.requests == Some(0) || self.stop.after == Some(Duration::ZERO) {
+            return refuse(
+                "stop",
+                "0".into(),
+                "give at least one request and some time",
+            );
+        }
+        if self.host.is_empty() || !self.host.bytes().all(|b| b.is_ascii_graphic()) {
+            return refuse(
+                "host",
+                format!("{:?}", self.host),
+                "give a host name, with :port if need be",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Why a run could not be made. What the server does wrong is never here: it
+/// is counted in the outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The target is another machine.
+    #[error("{0} is not a loopback address: pass --allow-remote if that server may be loaded")]
+    Remote(SocketAddr),
+    /// A setting of the plan is out of range.
+    #[error("{key}: {value}: {remedy}")]
+    Plan {
+        /// Which.
+        key: &'static str,
+        /// What it was.
+        value: String,
+        /// What to give.
+        remedy: &'static str,
+    },
+    /// The limit on open files is too low for the connections asked for.
+    #[error(
+        "{needed} open files are needed and the hard limit is {limit}: \
+         raise it (ulimit -Hn, LimitNOFILE) or use fewer connections"
+    )]
+    FileLimit {
+        /// What the run needs.
+        needed: u64,
+        /// What the process may have.
+        limit: u64,
+    },
+    /// The machine refused another socket while the run was under way.
+    #[error(
+        "out of open files after {open} connections: raise ulimit -n, or fs.file-max, \
+         or use fewer connections"
+    )]
+    NoFiles {
+        /// Connections open at the time.
+        open: usize,
+    },
+    /// No local port is left.
+    #[error(
+        "out of local ports to {target} after {requests} requests: use keep-alive, a lower rate, \
+         or widen net.ipv4.ip_local_port_range"
+    )]
+    NoPorts {
+        /// The server.
+        target: SocketAddr,
+        /// Requests started until then.
+        requests: u64,
+    },
+    /// A system call failed that should not.
+    #[error("{call}: {source}")]
+    System {
+        /// Which.
+        call: &'static str,
+        /// How.
+        source: rustix::io::Errno,
+    },
+}

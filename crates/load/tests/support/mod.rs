@@ -1,0 +1,168 @@
+//! A scripted TCP server: each connection is handed to a closure on a thread
+//! of its own. Everything ends when the server is dropped.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+
+pub struct Server {
+    pub address: SocketAddr,
+    pub accepted: Arc<AtomicUsize>,
+    ending: Arc<AtomicBool>,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+    acceptor: Option<JoinHandle<Vec<JoinHandle<()>>>>,
+}
+
+impl Server {
+    /// `script` is called with each connection and its number, from 0.
+    pub fn new(script: impl Fn(&mut Peer, usize) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let ending = Arc::new(AtomicBool::new(false));
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let streams = Arc::new(Mutex::new(Vec::new()));
+        let script = Arc::new(script);
+        let acceptor = std::thread::spawn({
+            let (ending, accepted, streams) = (ending.clone(), accepted.clone(), streams.clone());
+            move || {
+                let mut workers = Vec::new();
+                for stream in listener.incoming() {
+                    if ending.load(Ordering::SeqCst) {
+                        break;
+                    }
+                    let stream = stream.unwrap();
+                    stream.set_nodelay(true).unwrap();
+                    streams.lock().unwrap().push(stream.try_clone().unwrap());
+                    let number = accepted.fetch_add(1, Ordering::SeqCst);
+                    let script = script.clone();
+                    workers.push(std::thread::spawn(move || {
+                        let mut peer = Peer {
+                            stream,
+                            pending: Vec::new(),
+                        };
+                        script(&mut peer, number);
+                        let _ = peer.stream.shutdown(Shutdown::Both);
+                    }));
+                }
+                workers
+            }
+        });
+        Self {
+            address,
+            accepted,
+            ending,
+            streams,
+            acceptor: Some(acceptor),
+        }
+    }
+
+    /// Gives every request on every connection the same answer.
+    pub fn answering(answer: &'static [u8]) -> Self {
+        Self::new(move |peer, _| while peer.request().is_some() && peer.write(answer) {})
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.ending.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+        let workers = self.acceptor.take().unwrap().join().unwrap();
+        for stream in self.streams.lock().unwrap().iter() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        for worker in workers {
+            let _ = worker.join();
+        }
+    }
+}
+
+/// The server's end of a connection.
+pub struct Peer {
+    pub stream: TcpStream,
+    pending: Vec<u8>,
+}
+
+impl Peer {
+    /// The next request's head and body; `None` when the client has gone.
+    pub fn request(&mut self) -> Option<(String, Vec<u8>)> {
+        let head_end = loop {
+            if let Some(at) = self.pending.windows(4).position(|w| w == b"\r\n\r\n") {
+                break at + 4;
+            }
+            self.more()?;
+        };
+        let head = String::from_utf8(self.pending[..head_end].to_vec()).unwrap();
+        let length: usize = head
+            .lines()
+            .find_map(|line| line.strip_prefix("Content-Length: "))
+            .map_or(0, |value| value.parse().unwrap());
+        while self.pending.len() < head_end + length {
+            self.more()?;
+        }
+        let body = self.pending[head_end..head_end + length].to_vec();
+        self.pending.drain(..head_end + length);
+        Some((head, body))
+    }
+
+    fn more(&mut self) -> Option<()> {
+        let mut buffer = [0; 16 * 1024];
+        match self.stream.read(&mut buffer) {
+            Ok(0) | Err(_) => None,
+            Ok(count) => {
+                self.pending.extend_from_slice(&buffer[..count]);
+                Some(())
+            }
+        }
+    }
+
+    /// False when the client has gone.
+    pub fn write(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).is_ok()
+    }
+
+    pub fn write_byte_by_byte(&mut self, bytes: &[u8]) -> bool {
+        bytes.iter().all(|byte| self.write(&[*byte]))
+    }
+
+    /// Waits until the client closes, answering nothing.
+    pub fn swallow(&mut self) {
+        while self.more().is_some() {
+            self.pending.clear();
+        }
+    }
+
+    /// Resets the connection: closing with `SO_LINGER` of zero.
+    pub fn reset(&mut self) {
+        rustix::net::sockopt::set_socket_linger(&self.stream, Some(std::time::Duration::ZERO))
+            .unwrap();
+        // The clone that the server keeps would hold the socket open.
+        let _ = self.stream.shutdown(Shutdown::Read);
+    }
+}
+
+/// A gate that scripted connections wait at.
+#[derive(Default)]
+pub struct Gate {
+    closed: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Gate {
+    pub fn set_closed(&self, closed: bool) {
+        *self.closed.lock().unwrap() = closed;
+        self.changed.notify_all();
+    }
+
+    pub fn pass(&self) {
+        let mut closed = self.closed.lock().unwrap();
+        while *closed {
+            closed = self.changed.wait(closed).unwrap();
+        }
+    }
+}
+
+pub const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
