@@ -56,6 +56,10 @@ pub struct Candidate {
 /// Predictions within this factor of the best are equivalent.
 const MARGIN: f64 = 0.03;
 
+/// What is predicted to do less than this part of the best is not worth a
+/// trial, however much of the waiting turns out to be a lock.
+const LEAST_PROMISE: f64 = 0.2;
+
 /// Neighbouring thread counts differ by this factor.
 const RATIO: f64 = 1.5;
 
@@ -96,28 +100,31 @@ pub fn candidates(
     let tried = chosen.candidates.iter().map(|c| c.config.threads);
     let mut least = tried.clone().fold(best.threads, u16::min);
     let mut greatest = tried.fold(best.threads, u16::max);
-    let mut others = field.other_processes(best.workers).into_iter();
-    // Fewer, more, other processes, and round again while there is room.
+    let mut others = field.other_processes(best.workers).into_iter().peekable();
+    // Fewer, more, other processes; then round again while there is room, with
+    // yet more threads only once nothing else is left.
+    let mut first_round = true;
     while chosen.candidates.len() < most {
-        let (fewer, more) = (
-            field.fewer(best.workers, least),
-            field.more(best.workers, greatest),
-        );
+        let fewer = field.fewer(best.workers, least);
         if let Some(fewer) = fewer {
             chosen.add_beside_baseline(fewer, Why::FewerThreads);
             least = fewer.threads;
         }
-        if let Some(more) = more {
+        let more = field.more(best.workers, greatest);
+        let other = others.peek().copied();
+        if let Some(more) = more
+            && (first_round || fewer.or(other).is_none())
+        {
             chosen.add_beside_baseline(more, Why::MoreThreads);
             greatest = more.threads;
         }
-        let other = others.next();
-        if let Some(other) = other {
+        if let Some(other) = others.next() {
             chosen.add(other, Why::OtherProcesses);
         }
         if fewer.or(more).or(other).is_none() {
             break;
         }
+        first_round = false;
     }
     Ok(chosen.candidates)
 }
@@ -127,7 +134,8 @@ fn far_apart(a: u16, b: u16) -> bool {
     f64::from(a.max(b)) >= 1.25 * f64::from(a.min(b))
 }
 
-/// Every point of the grid that keeps within the memory limit.
+/// Every point of the grid that keeps within the memory limit and promises
+/// enough.
 struct Field {
     points: Vec<(Config, Prediction, Option<f64>)>,
 }
@@ -159,6 +167,9 @@ impl Field {
                 }
             }
         }
+        let throughputs = points.iter().map(|(_, p, _)| p.throughput);
+        let best = throughputs.fold(0.0, f64::max);
+        points.retain(|(_, p, _)| p.throughput >= LEAST_PROMISE * best);
         Ok(Self { points })
     }
 

@@ -59,6 +59,20 @@ fn pure_gvl_work_wants_a_process_a_core_and_one_thread() {
     );
 }
 
+/// Three arms on two cores: the prediction, T* and something below it.
+#[test]
+fn three_arms_are_spent_on_what_differs() {
+    let demand = Demand::new(0.005, 0.015, 0.0).unwrap();
+    let found = candidates(&demand, 2.0, None, config(0, 5), &Grid::default(), 3).unwrap();
+    let arms: Vec<(Config, Why)> = found.iter().map(|c| (c.config, c.why)).collect();
+    let expected = [
+        (config(2, 7), Why::Predicted),
+        (config(2, 4), Why::UsefulThreads),
+        (config(2, 2), Why::FewerThreads),
+    ];
+    assert_eq!(arms, expected);
+}
+
 #[test]
 fn near_pure_io_wants_many_threads() {
     let demand = Demand::new(0.0002, 0.05, 0.0).unwrap();

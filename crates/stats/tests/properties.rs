@@ -1,7 +1,7 @@
 //! What must hold for any sample.
 
 use proptest::prelude::*;
-use stats::{Better, Rule, SignedRank, Verdict, compare, mde};
+use stats::{Better, Rule, SignedRank, Standing, Verdict, ViolationRule, compare, mde, meets};
 
 fn pairs() -> impl Strategy<Value = Vec<(f64, f64)>> {
     let rate = || (-0.4_f64..0.4).prop_map(|x| 100.0 * x.exp());
@@ -70,6 +70,20 @@ proptest! {
         let test = SignedRank::of(&sample).unwrap();
         // Both tails include the value seen, so together they exceed 1.
         prop_assert!(test.p_less() + test.p_greater() >= 1.0 - 1e-12);
+    }
+
+    #[test]
+    fn violation_intervals_hold_the_rate(
+        blocks in prop::collection::vec((0_u64..50, 50_u64..3_000), 1..12),
+        objective_rate in 0.001_f64..0.2,
+    ) {
+        let rule = ViolationRule { objective_rate, alpha: 0.05, seed: 1 };
+        let found = meets(&blocks, &rule).unwrap();
+        let interval = found.interval;
+        prop_assert!(0.0 <= interval.low && interval.high <= 1.0);
+        prop_assert!(interval.low <= found.rate && found.rate <= interval.high);
+        let inside = interval.low <= objective_rate && objective_rate < interval.high;
+        prop_assert_eq!(found.standing == Standing::Unclear, inside);
     }
 
     #[test]
