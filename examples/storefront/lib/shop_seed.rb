@@ -60,21 +60,20 @@ class ShopSeed
   end
 
   def insert_orders
-    orders = (1..ORDERS).map { |id| { id:, email: "#{pick(AUTHORS).downcase}#{id}@example.com", **timestamps } }
-    items = orders.flat_map { |order| order_items(order) }
-    totals = items.group_by { |item| item[:order_id] }
-                  .transform_values { |own| own.sum { |item| item[:quantity] * item[:unit_price_cents] } }
-    orders.each do |order|
-      order.merge!(total_cents: totals.fetch(order[:id]), placed_on: EPOCH.to_date - (order[:id] % DAYS))
-    end
-    insert(Order, orders)
-    insert(OrderItem, items)
+    items = (1..ORDERS).to_h { |id| [id, order_items(id)] }
+    insert(Order, items.map { |id, own| order(id, own) })
+    insert(OrderItem, items.values.flatten)
   end
 
-  def order_items(order)
+  def order(id, items)
+    { id:, email: "#{pick(AUTHORS).downcase}#{id}@example.com", placed_on: EPOCH.to_date - (id % DAYS),
+      total_cents: items.sum { |item| item[:quantity] * item[:unit_price_cents] }, **timestamps }
+  end
+
+  def order_items(order_id)
     Array.new(@random.rand(1..5)) do
       product = pick(products)
-      { order_id: order[:id], product_id: product[:id], quantity: @random.rand(1..3),
+      { order_id:, product_id: product[:id], quantity: @random.rand(1..3),
         unit_price_cents: product[:price_cents], **timestamps }
     end
   end

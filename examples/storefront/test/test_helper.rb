@@ -10,10 +10,10 @@ Rails.application.load_seed
 
 module UpstreamHelper
   # Runs the block with a stock service that answers at once.
-  def with_upstream
+  def with_upstream(&)
     service = StockService.new(port: 0, delay_s: 0)
     thread = Thread.new { service.run }
-    with_upstream_url("http://127.0.0.1:#{service.port}") { yield }
+    with_upstream_url("http://127.0.0.1:#{service.port}", &)
   ensure
     thread&.kill&.join
     service&.close

@@ -8,7 +8,7 @@ module ShopHelper
     return tag.span("not yet rated", class: "unrated") unless rating
 
     filled = rating.round
-    tag.span(("★" * filled) + ("☆" * (Review::RATINGS.max - filled)), class: "stars",
-                                                                      title: number_with_precision(rating, precision: 1))
+    title = number_with_precision(rating, precision: 1)
+    tag.span(("★" * filled) + ("☆" * (Review::RATINGS.max - filled)), class: "stars", title:)
   end
 end

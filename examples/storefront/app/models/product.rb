@@ -12,7 +12,7 @@ class Product < ApplicationRecord
   def self.mentioning(term)
     pattern = "%#{sanitize_sql_like(term)}%"
     left_joins(:reviews)
-      .where("products.name LIKE :pattern OR products.description LIKE :pattern OR reviews.body LIKE :pattern", pattern:)
+      .where("products.name LIKE :pattern OR description LIKE :pattern OR reviews.body LIKE :pattern", pattern:)
       .group(:id)
       .order(Arel.sql("COUNT(reviews.id) DESC, products.id"))
   end

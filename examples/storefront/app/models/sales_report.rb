@@ -20,9 +20,11 @@ class SalesReport
 
   # One line a category, best seller first.
   def lines
-    orders.flat_map(&:items).group_by { |item| item.product.category.name }.map do |category, items|
+    by_category = orders.flat_map(&:items).group_by { |item| item.product.category.name }
+    lines = by_category.map do |category, items|
       Line.new(category:, units: items.sum(&:quantity), amount_cents: items.sum(&:amount_cents))
-    end.sort_by { |line| [-line.amount_cents, line.category] }
+    end
+    lines.sort_by { |line| [-line.amount_cents, line.category] }
   end
 
   # The ten days that brought in the most, best first, each with its takings in cents.
