@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Each application in this folder, under Rack::Lint, in this process: that it is legal Rack and does what it says.
 # Run with: ruby e2e/apps/apps_test.rb
 require "minitest/autorun"

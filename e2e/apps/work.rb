@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # The two things that the requests of these applications are made of. Amounts are in milliseconds and come from the
 # environment, so that a test can ask for another known answer.
 module Work

@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Fills a migrated, empty Redmine database: default data and a company's worth of public projects. The same rows every
 # time: a pinned generator, fixed dates. Run by ./seed inside Redmine (`rails runner`).
 class RedmineSeed

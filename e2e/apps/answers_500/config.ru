@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Boots and then answers 500 to everything: fast, and worth nothing.
 require_relative "../work"
 

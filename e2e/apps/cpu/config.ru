@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Known answer: one or two threads a process; more only wait for the GVL. Nothing but HELD_MS of Ruby work.
 require_relative "../work"
 

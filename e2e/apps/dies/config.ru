@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Serves DIES_AFTER requests and ends its process with status 7 in the middle of the next one: a server that dies during
 # a trial. In a cluster only that worker dies, and Puma starts another with a count of its own.
 require_relative "../work"

@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # The least that a server can be asked: what remains is Puma, the network and whoever measures.
 require_relative "../work"
 

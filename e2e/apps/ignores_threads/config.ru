@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Runs five threads whatever it is told; see config/puma.rb. A trial of another number has to fail with that reason.
 require_relative "../work"
 

@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Known answer: many threads a process (T* = 1 + 30/0.3, about 100). Hardly any Ruby work, then one long wait.
 require_relative "../work"
 

@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Keeps LEAK_KIB of memory for each request, for ever: growth per thousand requests that has to be seen and judged.
 require_relative "../work"
 

@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Known answer: fewer threads than the GVL split suggests. The same request as `mixed`, but the second half of its
 # waiting happens under one lock of the whole process, as with a pool of one connection: no more than one request per
 # WAIT_MS / 2 can pass, 133 a second where the GVL would let 200 pass, which 20 ms / 7.5 ms = 2.7 threads reach.

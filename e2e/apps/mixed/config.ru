@@ -1,3 +1,5 @@
+# frozen_string_literal: true
+
 # Known answer: T* = 1 + i/c = 1 + 15/5 = 4 threads a process. HELD_MS of work and WAIT_MS of waiting, each in two equal
 # parts, as in a request of two queries.
 require_relative "../work"
