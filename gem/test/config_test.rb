@@ -8,8 +8,9 @@ class ConfigTest < Minitest::Test
   end
 
   def test_defaults
-    assert_equal ["/tmp/powerband", 16_384, true, []],
-                 config.then { |c| [c.root, c.ring_capacity, c.enabled?, c.errors] }
+    plain = config
+
+    assert_equal ["/tmp/powerband", 16_384, true, []], [plain.root, plain.ring_capacity, plain.enabled?, plain.errors]
     assert_equal "/run/user/1/powerband", config("XDG_RUNTIME_DIR" => "/run/user/1").root
     assert_equal "/x/y", config("POWERBAND_DIR" => "/x/y/", "XDG_RUNTIME_DIR" => "/run/user/1").root
   end

@@ -67,7 +67,7 @@ class FlightTest < Minitest::Test
     Dir.mktmpdir do |root|
       folder = File.join(root, Process.uid.to_s)
       Dir.mkdir(folder, 0o755)
-      error = assert_raises(RuntimeError) { Powerband::Native.open(Recording::OPTIONS.merge(root: root)) }
+      error = assert_raises(RuntimeError) { Powerband::Native.open(Recording::OPTIONS.merge(root:)) }
 
       assert_match(/not private.*remove it or set POWERBAND_DIR/, error.message)
       assert_empty Dir.children(folder)
@@ -79,7 +79,7 @@ class FlightTest < Minitest::Test
       Dir.mkdir(File.join(root, "elsewhere"), 0o700)
       File.symlink("elsewhere", File.join(root, Process.uid.to_s))
 
-      assert_raises(RuntimeError) { Powerband::Native.open(Recording::OPTIONS.merge(root: root)) }
+      assert_raises(RuntimeError) { Powerband::Native.open(Recording::OPTIONS.merge(root:)) }
       assert_empty Dir.children(File.join(root, "elsewhere"))
     end
   end
@@ -92,11 +92,11 @@ class FlightTest < Minitest::Test
 
   def test_a_child_records_in_a_file_of_its_own
     Dir.mktmpdir do |root|
-      Powerband::Native.open(Recording::OPTIONS.merge(root: root))
+      Powerband::Native.open(Recording::OPTIONS.merge(root:))
       request
       pid = fork do
         exit!(2) if Powerband::Native.path
-        Powerband::Native.open(Recording::OPTIONS.merge(root: root, worker_index: 7))
+        Powerband::Native.open(Recording::OPTIONS.merge(root:, worker_index: 7))
         3.times { request }
         Powerband::Native.close
         exit!(0)
@@ -113,22 +113,13 @@ class FlightTest < Minitest::Test
   end
 
   def test_an_application_that_forks_while_it_serves_is_counted_once
+    child = nil
     flight = record do
-      request do
-        pid = fork { exit!(0) }
-        Process.wait(pid)
-        reader, writer = IO.pipe
-        if fork.nil?
-          writer.write("x")
-        else
-          writer.close
-          reader.read
-        end
-        [200, {}, []]
-      end.then { |_| exit!(0) if Powerband::Native.path.nil? }
-      Process.wait
+      request { (child = fork) && [200, {}, []] }
+      exit!(Powerband::Native.path ? 1 : 0) unless child
     end
 
+    assert_predicate Process.wait2(child).last, :success?
     assert_equal [1, 0], flight.header.values_at(:written, :in_flight)
   end
 end

@@ -9,9 +9,9 @@ class InjectTest < Minitest::Test
 
   def test_it_is_silent_and_loads_nothing_in_any_other_process
     Dir.mktmpdir do |root|
-      program = 'print [Powerband.constants.sort, $LOADED_FEATURES.grep(/powerband/).size, defined?(Puma)].inspect'
+      program = "print [Powerband.constants.sort, $LOADED_FEATURES.grep(/powerband/).size, defined?(Puma)].inspect"
       [[], ["-W"], ["-W", "--disable-gems"]].each do |flags|
-        out, err, status = run_injected(RbConfig.ruby, *flags, "-e", program, root: root)
+        out, err, status = run_injected(RbConfig.ruby, *flags, "-e", program, root:)
         assert_equal ["[[:Inject], 1, nil]", "", 0], [out, err, status.exitstatus], flags.inspect
       end
       assert_empty Dir.children(root)
@@ -89,7 +89,7 @@ class InjectTest < Minitest::Test
       program = <<~RUBY
         require #{File.join(folder, 'thief').inspect}
         require "powerband"
-        Powerband::Recorder.open
+        Powerband::Recorder.start
         Powerband::Middleware.new(->(_) { sleep 0.01; [200, {}, []] }).call("PATH_INFO" => "/")
       RUBY
       _, err, status = run_ruby("-I#{GEM_ROOT}/lib", "-e", program, env: { "POWERBAND_DIR" => folder })

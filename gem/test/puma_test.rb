@@ -64,7 +64,11 @@ class PumaTest < Minitest::Test
       Process.kill("SIGURG", server.pid)
       fresh = server.await("a worker forked anew") { server.flights.reject { |f| before.include?(f[:pid]) }.first }
       assert_equal 1, fresh[:worker_index]
-      server.await("an answer of the new worker") { drive(server) && server.flights.find { |f| f[:pid] == fresh[:pid] }[:written].positive? }
+      server.await("an answer of the new worker") do
+        drive(server) && server.flights.find do |f|
+                           f[:pid] == fresh[:pid]
+                         end[:written].positive?
+      end
     end
 
     assert_equal 3, flights.size
@@ -141,7 +145,7 @@ class PumaTest < Minitest::Test
 
   def test_middleware_alone_opens_its_file_at_the_first_request
     env = { "RUBYOPT" => nil }
-    flights = PumaServer.run("-t", "1:3", app: "with_middleware.ru", env: env) { |server| drive(server) }
+    flights = PumaServer.run("-t", "1:3", app: "with_middleware.ru", env:) { |server| drive(server) }
 
     assert_equal [[41, FlightReader::UNKNOWN]], flights.map { |f| f.header.values_at(:written, :server_workers) }
   end

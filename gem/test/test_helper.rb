@@ -36,7 +36,7 @@ module Recording
   def record(**options)
     Dir.mktmpdir do |root|
       Powerband::Native.forget
-      Powerband::Native.open(OPTIONS.merge(root: root, **options))
+      Powerband::Native.open(OPTIONS.merge(root:, **options))
       yield
       FlightReader.new(File.binread(Powerband::Native.path))
     ensure

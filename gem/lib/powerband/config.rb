@@ -5,7 +5,7 @@ module Powerband
   # so and goes on with the default, because it must not stop a server.
   class Config
     RING_CAPACITY = 16_384
-    RING_RANGE = (64..1_048_576).freeze
+    RING_RANGE = (64..1_048_576)
     SWITCH = { "1" => true, "true" => true, "on" => true, "0" => false, "false" => false, "off" => false }.freeze
 
     attr_reader :root, :ring_capacity, :errors

@@ -58,7 +58,9 @@ module Powerband
         when :Worker then hook(constant, :Worker)
         else
           watch(constant)
-          AWAITED.each { |inner, outer| seen(constant, inner) if outer == name_of(constant) && constant.const_defined?(inner, false) }
+          AWAITED.each do |inner, outer|
+            seen(constant, inner) if outer == name_of(constant) && constant.const_defined?(inner, false)
+          end
         end
       end
 

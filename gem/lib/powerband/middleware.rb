@@ -10,7 +10,7 @@ module Powerband
 
     def call(env)
       started = Native.start(env)
-      started = Recorder.open_late && Native.start(env) if started.nil?
+      started = Recorder.start_late && Native.start(env) if started.nil?
       return @app.call(env) unless started
 
       begin

@@ -8,16 +8,20 @@ module Powerband
       def available?
         false
       end
+
       def open(_options)
         false
       end
+
       def close; end
       def forget; end
       def path; end
       def fault; end
+
       def start(_env)
         false
       end
+
       def finish(_env, _response, _raised); end
     end
 

@@ -43,7 +43,7 @@ module Powerband
       def starting(server)
         return unless Middleware === server.app # rubocop:disable Style/CaseEquality
 
-        Recorder.open(settings(server))
+        Recorder.start(settings(server))
       rescue StandardError => e
         Powerband.fault("Puma's settings cannot be read", e)
       end
@@ -63,7 +63,7 @@ module Powerband
       def settings(server)
         workers = server.options[:workers].to_i
         {
-          server_name: "puma #{::Puma::Const::PUMA_VERSION}", workers: workers, worker_index: worker_index,
+          server_name: "puma #{::Puma::Const::PUMA_VERSION}", workers:, worker_index:,
           min_threads: server.min_threads, max_threads: server.max_threads,
           preload: workers.positive? && server.options[:preload_app] ? 1 : 0
         }

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 module Powerband
-  # The flight file of this process, opened as the server starts, or at the first request where no server told us.
+  # The flight file of this process, made as the server starts, or at the first request where no server told us.
   module Recorder
     @at_exit = false
     @given_up_in = nil
 
     class << self
-      # Opens this process's file; true when it records. Never raises: the application must start without us too.
-      def open(server = {})
+      # Makes this process's file; true when it records. Never raises: the application must start without us too.
+      def start(server = {})
         return false unless Powerband.config.enabled? && Native.available?
         return false if @given_up_in == Process.pid
 
@@ -22,10 +22,10 @@ module Powerband
       end
 
       # For servers that we have no hook in: what is known is the name.
-      def open_late
+      def start_late
         return false if @given_up_in == Process.pid
 
-        open(server_name: guess_server)
+        start(server_name: guess_server)
       end
 
       private
@@ -33,7 +33,7 @@ module Powerband
       def settings
         {
           root: Powerband.config.root, ring_capacity: Powerband.config.ring_capacity, ruby_version: RUBY_VERSION,
-          agent_version: VERSION, framework: framework, app_root: app_root
+          agent_version: VERSION, framework:, app_root:
         }
       end
 

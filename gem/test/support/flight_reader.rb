@@ -19,7 +19,7 @@ class FlightReader
   FORMATS = { 8 => "Q<", 4 => "L<", 2 => "S<", 1 => "C" }.freeze
   UNKNOWN = 0xFFFFFFFF
 
-  Field = Struct.new(:name, :offset, :size, :unit, :flags)
+  Field = Struct.new(:name, :offset, :bytes, :unit, :flags)
   Endpoint = Struct.new(:index, :name, :counters, :wall_histogram, :gvl_wait_histogram)
 
   attr_reader :header, :fields
@@ -64,7 +64,7 @@ class FlightReader
       offset = header[:ring_offset] + ((k % header[:ring_capacity]) * header[:record_size])
       next if offset + header[:record_size] > @bytes.bytesize || at(offset, "Q<") != k + 1
 
-      fields.to_h { |field| [field.name.to_sym, at(offset + field.offset, FORMATS.fetch(field.size))] }
+      fields.to_h { |field| [field.name.to_sym, at(offset + field.offset, FORMATS.fetch(field.bytes))] }
     end
   end
 
@@ -75,7 +75,7 @@ class FlightReader
   private
 
   def at(offset, format)
-    @bytes.unpack1(format, offset: offset)
+    @bytes.unpack1(format, offset:)
   end
 
   def counters(offset)

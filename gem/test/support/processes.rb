@@ -14,10 +14,10 @@ module Processes
   end
 
   def run_ruby(*arguments, env: {}, chdir: Dir.pwd)
-    Open3.capture3(CLEAN.merge(env), RbConfig.ruby, *arguments, chdir: chdir)
+    Open3.capture3(CLEAN.merge(env), RbConfig.ruby, *arguments, chdir:)
   end
 
   def run_injected(*command, root: "/nonexistent", env: {}, chdir: Dir.pwd)
-    Open3.capture3(injected(root).merge(env), *command, chdir: chdir)
+    Open3.capture3(injected(root).merge(env), *command, chdir:)
   end
 end

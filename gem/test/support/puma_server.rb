@@ -30,7 +30,7 @@ class PumaServer
     @log = File.join(root, "log")
     environment = (env || {}).then { |extra| Processes.injected(File.join(root, "flight")).merge(extra) }
     @pid = spawn(environment, *command, *arguments, "-b", "tcp://127.0.0.1:#{port}", *app,
-                 chdir: chdir, out: @log, err: %i[child out], pgroup: true)
+                 chdir:, out: @log, err: %i[child out], pgroup: true)
   end
 
   def log
@@ -65,6 +65,7 @@ class PumaServer
     Process.kill("TERM", @pid)
     Timeout.timeout(PATIENCE) { Process.wait(@pid) }
     @pid = nil
+    await_end_of_workers
   end
 
   # The whole process group, which this class made.
@@ -80,6 +81,12 @@ class PumaServer
   end
 
   private
+
+  # Puma's master may be gone before the last of its workers is.
+  def await_end_of_workers
+    ends = now + PATIENCE
+    sleep 0.02 while now < ends && flights.any? { |flight| File.exist?("/proc/#{flight[:pid]}") }
+  end
 
   def exited?
     Process.wait(@pid, Process::WNOHANG).tap { |gone| @pid = nil if gone }

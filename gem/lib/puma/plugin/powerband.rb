@@ -7,4 +7,4 @@ require "puma/plugin"
 require "powerband"
 require "powerband/inject"
 
-Puma::Plugin.create {} # rubocop:disable Lint/EmptyBlock
+Puma::Plugin.create {}
