@@ -44,7 +44,7 @@ pub enum Why {
     OtherProcesses,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     pub config: Config,
     pub predicted: Prediction,

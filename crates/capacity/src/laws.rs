@@ -187,6 +187,9 @@ mod tests {
         assert_eq!(binding(&demand, 2.0, 0, 2), (Binding::Threads, 100.0));
         assert_eq!(binding(&demand, 2.0, 1, 9), (Binding::Gvl, 200.0));
         assert_eq!(binding(&demand, 2.0, 4, 9), (Binding::Cores, 400.0));
+        // Native work needs cores although it leaves the GVL alone.
+        let native = Demand::new(0.005, 0.015, 0.005).unwrap();
+        assert_eq!(binding(&native, 2.0, 4, 9), (Binding::Cores, 200.0));
         let locked = demand.with_lock(0.0075).unwrap();
         assert_eq!(binding(&locked, 2.0, 1, 9).0, Binding::Lock);
     }

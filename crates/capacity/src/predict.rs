@@ -12,14 +12,14 @@
 //! Left out: garbage collection, the 100 ms quantum of the GVL, the acceptor
 //! and the reactor, Puma's own time, and slower I/O under more threads.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::above_0;
 use crate::mva::{Network, Station, solve};
 use crate::{CapacityError, Config, Demand};
 
 /// A configuration under saturation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Requests per second of all processes.
     pub throughput: f64,
