@@ -45,8 +45,8 @@ pub struct MemoryModel {
     pub basis: Basis,
 }
 
-/// t as part of m, where threads did not vary: a thread's stack and buffers are
-/// a few MB beside a worker of 100 to 300.
+/// t as part of m, where threads did not vary: an assumption, of a few MB for
+/// stack and buffers beside a worker of some hundred.
 const THREAD_SHARE: f64 = 0.02;
 
 /// Fits the model; several observations of one configuration are welcome.

@@ -3,8 +3,8 @@
 //! Needed before a run, to say what it can detect. After the run the data
 //! speak for themselves: `Comparison::sd_log_ratio`.
 
-/// The scatter assumed where nothing was measured: 4 % a block, what two
-/// identical Puma arms gave on shared virtual machines when interleaved.
+/// The scatter assumed where nothing was measured, 4 % a block: a convention,
+/// to be replaced by a pilot, not the finding of one.
 const DEFAULT_SD: f64 = 0.04;
 
 /// The default counts as much as three pilot pairs.
