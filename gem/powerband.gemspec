@@ -1,15 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "lib/powerband/version"
-
 Gem::Specification.new do |spec|
   spec.name = "powerband"
-  spec.version = Powerband::VERSION
+  # Read, not loaded: Bundler evaluates this in an application that may run another version of the agent.
+  spec.version = File.read(File.join(__dir__, "lib/powerband/version.rb"))[/VERSION = "(.+)"/, 1]
   spec.authors = ["The Powerband authors"]
   spec.summary = "Records where the time of each request goes"
   spec.description = "The agent of Powerband: per request queue time, GVL held, GVL wait, I/O, CPU and allocations, " \
                      "in a memory-mapped file that any process of the same user can read."
-  spec.homepage = "https://github.com/powerband/powerband"
   spec.license = "MIT"
 
   # On a Ruby older than 3.2, or another engine, the gem installs and does nothing, saying so once.

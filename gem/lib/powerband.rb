@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # The agent. An application that names the gem may be started with the agent injected as well: the first copy wins.
-unless defined?(Powerband::VERSION)
+unless defined?(Powerband::Recorder)
   require_relative "powerband/version"
   require_relative "powerband/native"
   require_relative "powerband/config"

@@ -1,9 +1,11 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/processes"
 
 class FlightTest < Minitest::Test
   include Recording
+  include Processes
 
   def test_the_header_says_what_it_was_told
     flight = record(app_root: "/srv/#{'ü' * 80}") { nil }
@@ -109,6 +111,16 @@ class FlightTest < Minitest::Test
       assert_equal [3, 2, 7, pid], child.header.values_at(:written, :state, :worker_index, :pid)
     ensure
       Powerband::Native.forget
+    end
+  end
+
+  def test_an_end_in_good_order_is_told_from_a_kill
+    Dir.mktmpdir do |root|
+      program = 'require "powerband"; Powerband::Recorder.start; fork { Powerband::Recorder.start }; Process.wait; eval(ARGV[0])'
+      [["exit 3", 3, [2, 2]], ["exit!(4)", 4, [1, 2]], ["raise 'x'", 1, [2, 2]]].each do |ending, code, states|
+        _, _, status = run_ruby("-I#{GEM_ROOT}/lib", "-e", program, ending, env: { "POWERBAND_DIR" => "#{root}/#{code}" })
+        assert_equal [code, states], [status.exitstatus, FlightReader.all("#{root}/#{code}").map { |f| f[:state] }.sort]
+      end
     end
   end
 
