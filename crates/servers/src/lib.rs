@@ -7,27 +7,36 @@
 //! Left to others: load on the server (`load`), its memory and CPU over time (`host`), what the
 //! agent recorded (`flight`), and which settings to try (`experiment`, `advice`). Linux only.
 
+pub mod agent;
+mod configured;
 mod control;
 mod error;
 mod files;
 pub mod guard;
+pub mod hooks;
 mod http;
 mod log;
 mod port;
 mod proc;
 mod puma;
 mod read_back;
+pub mod ruby;
 mod running;
+pub mod safety;
 mod settle;
 mod spec;
 mod start;
+mod words;
 
+pub use configured::configured;
 pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
 pub use error::{Died, StartError};
 pub use guard::Exit;
+pub use port::free_port;
 pub use puma::default_puma_command;
 pub use read_back::{Mismatch, ReadBack};
 pub use running::{Running, StopReport};
 pub use settle::{Quiet, Settled};
 pub use spec::{Agent, Ready, ServerCommand, ServerSpec, ServiceSpec, Settings};
 pub use start::start;
+pub use words::{WordsError, split_words};

@@ -23,6 +23,14 @@ pub(crate) fn choose(asked: Option<u16>) -> Result<u16, StartError> {
     Ok(address.port())
 }
 
+/// A port of 127.0.0.1 that is free now, for a service that is told which.
+///
+/// # Errors
+/// When the machine has none.
+pub fn free_port() -> Result<u16, StartError> {
+    choose(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

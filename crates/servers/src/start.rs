@@ -187,6 +187,7 @@ impl<'a> Process<'a> {
             cwd: self.cwd,
             env: self.env,
             log: &spec.log_path,
+            output: None,
         })?;
         Ok(Waiting {
             guard,

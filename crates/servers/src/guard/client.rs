@@ -53,7 +53,9 @@ pub(crate) struct ProcessSpec<'a> {
     pub(crate) cwd: &'a Path,
     /// On top of powerband's own environment.
     pub(crate) env: &'a BTreeMap<String, String>,
+    /// Standard error, and standard output unless `output` is given.
     pub(crate) log: &'a Path,
+    pub(crate) output: Option<&'a Path>,
 }
 
 /// The guard's last report.
@@ -186,6 +188,7 @@ impl Guard {
             cwd: spec.cwd.to_path_buf(),
             env: spec.env.clone(),
             log: spec.log.to_path_buf(),
+            output: spec.output.map(Path::to_path_buf),
         })?;
         match self
             .shared

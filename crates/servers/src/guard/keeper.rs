@@ -160,7 +160,8 @@ impl Keeper {
                 cwd,
                 env,
                 log,
-            } => match spawn(&words, &cwd, &env, &log) {
+                output,
+            } => match spawn(&words, &cwd, &env, &log, output.as_deref()) {
                 Ok(pid) => {
                     self.running.insert(pid, id);
                     say(&Event::Started { id, pid });
@@ -203,6 +204,7 @@ fn spawn(
     cwd: &Path,
     env: &BTreeMap<String, String>,
     log: &Path,
+    output: Option<&Path>,
 ) -> io::Result<u32> {
     let (program, arguments) = words
         .split_first()
@@ -211,17 +213,21 @@ fn spawn(
         let message = format!("{} is not a folder", cwd.display());
         return Err(io::Error::new(io::ErrorKind::NotFound, message));
     }
-    let log = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(log)?;
+    let open = |path| {
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(path)
+    };
+    let log = open(log)?;
+    let output = output.map_or_else(|| log.try_clone(), open)?;
     let child = Process::new(program)
         .args(arguments)
         .current_dir(cwd)
         .envs(env)
         .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
+        .stdout(output)
         .stderr(log)
         .spawn()?;
     // Reaped by pid together with everybody else's orphans, so the handle is not kept.

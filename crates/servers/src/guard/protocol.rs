@@ -27,7 +27,9 @@ pub(crate) enum Command {
         words: Vec<String>,
         cwd: PathBuf,
         env: BTreeMap<String, String>,
+        /// Standard error, and standard output unless `output` is given; appended to.
         log: PathBuf,
+        output: Option<PathBuf>,
     },
     /// SIGTERM to what was spawned, the grace, then the end of whatever is left.
     Stop { grace_ms: u64 },

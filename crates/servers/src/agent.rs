@@ -1,0 +1,282 @@
+//! Finding the agent's gem, and its extension built for the Ruby at hand.
+//!
+//! What the agent records is `flight`'s; that it goes into the server's environment is `puma`'s.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+
+use thiserror::Error;
+
+use crate::ruby::RubyInfo;
+
+const INJECT: &str = "lib/powerband/inject.rb";
+const BUILD: &str = "ext/powerband/build.rb";
+const LIBRARY: &str = "powerband.so";
+const ERROR_LINES: usize = 20;
+
+/// Why there is no agent.
+#[derive(Debug, Error)]
+pub enum AgentError {
+    #[error("{path} does not hold the powerband gem: it has no {INJECT}; name the gem's folder")]
+    NotTheGem { path: PathBuf },
+    #[error(
+        "the powerband gem is not where it is looked for ({}); name its folder with POWERBAND_GEM",
+        looked_at.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    )]
+    NotFound { looked_at: Vec<PathBuf> },
+    #[error("cannot read or make {path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+    #[error(
+        "the agent's extension cannot be built for Ruby {ruby}; install a C compiler, make and \
+         Ruby's headers (ruby-dev). The last lines were:\n    {}",
+        last_lines.join("\n    ")
+    )]
+    NotBuilt {
+        ruby: String,
+        last_lines: Vec<String>,
+    },
+}
+
+/// The gem's folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentGem {
+    root: PathBuf,
+}
+
+impl AgentGem {
+    fn at(root: &Path) -> Option<Self> {
+        let root = root.canonicalize().ok()?;
+        root.join(INJECT).is_file().then_some(AgentGem { root })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What goes into `RUBYLIB`.
+    pub fn lib_dir(&self) -> PathBuf {
+        self.root.join("lib")
+    }
+}
+
+/// Finds the gem: `explicit` (a flag or `POWERBAND_GEM`) and nothing else when given; otherwise
+/// `share/powerband/gem` beside the folder of this program, then the source tree it was built from.
+///
+/// # Errors
+/// When it is not there.
+pub fn locate(explicit: Option<&Path>) -> Result<AgentGem, AgentError> {
+    if let Some(path) = explicit {
+        return AgentGem::at(path).ok_or_else(|| AgentError::NotTheGem {
+            path: path.to_path_buf(),
+        });
+    }
+    let beside = std::env::current_exe().ok().and_then(|exe| {
+        let prefix = exe.parent()?.parent()?;
+        Some(prefix.join("share/powerband/gem"))
+    });
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gem");
+    let looked_at: Vec<PathBuf> = beside.into_iter().chain([source]).collect();
+    looked_at
+        .iter()
+        .find_map(|path| AgentGem::at(path))
+        .ok_or(AgentError::NotFound { looked_at })
+}
+
+/// The extension for this Ruby: the one in the gem if it is there and no older than its sources,
+/// else one in `cache_dir`, built now unless the same sources were built for the same Ruby before.
+///
+/// # Errors
+/// When it cannot be built; the error shows what the compiler said last.
+pub fn ensure_built(
+    gem: &AgentGem,
+    ruby: &RubyInfo,
+    cache_dir: &Path,
+) -> Result<PathBuf, AgentError> {
+    let sources = sources(gem)?;
+    let target = format!("{}-{}", ruby.ruby_version, ruby.arch);
+    let shipped = gem
+        .root
+        .join("lib/powerband/ext")
+        .join(&target)
+        .join(LIBRARY);
+    let newest = sources.iter().filter_map(|path| modified(path)).max();
+    if modified(&shipped).is_some_and(|built| Some(built) >= newest) {
+        return Ok(shipped);
+    }
+    let folder = cache_dir.join(format!("{target}-{:016x}", digest(&sources)?));
+    let cached = folder.join(LIBRARY);
+    if cached.is_file() {
+        return Ok(cached);
+    }
+    build(gem, ruby, &folder)?;
+    if cached.is_file() {
+        return Ok(cached);
+    }
+    let last_lines = vec![format!("it made no {}", cached.display())];
+    Err(AgentError::NotBuilt {
+        ruby: ruby.version.clone(),
+        last_lines,
+    })
+}
+
+fn build(gem: &AgentGem, ruby: &RubyInfo, folder: &Path) -> Result<(), AgentError> {
+    fs::create_dir_all(folder).map_err(file_error(folder))?;
+    let output = Command::new(&ruby.path)
+        .arg(gem.root.join(BUILD))
+        .arg(folder)
+        .env_remove("RUBYOPT")
+        .env_remove("RUBYLIB")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(file_error(&ruby.path))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last_lines = lines[lines.len().saturating_sub(ERROR_LINES)..]
+        .iter()
+        .map(|line| (*line).to_string())
+        .collect();
+    Err(AgentError::NotBuilt {
+        ruby: ruby.version.clone(),
+        last_lines,
+    })
+}
+
+/// In a fixed order, so that their digest is the same each time.
+fn sources(gem: &AgentGem) -> Result<Vec<PathBuf>, AgentError> {
+    let folder = gem.root.join("ext/powerband");
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(file_error(&folder))? {
+        let path = entry.map_err(file_error(&folder))?.path();
+        if path
+            .extension()
+            .is_some_and(|kind| kind == "c" || kind == "h" || kind == "rb")
+        {
+            sources.push(path);
+        }
+    }
+    sources.sort();
+    Ok(sources)
+}
+
+/// FNV-1a, which is the same on every machine and in every version of this program; it tells
+/// versions of our own sources apart, not friend from foe.
+fn digest(paths: &[PathBuf]) -> Result<u64, AgentError> {
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    for path in paths {
+        for byte in fs::read(path).map_err(file_error(path))? {
+            digest = (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    Ok(digest)
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|meta| meta.modified()).ok()
+}
+
+fn file_error(path: &Path) -> impl FnOnce(io::Error) -> AgentError + use<> {
+    let path = path.to_path_buf();
+    move |source| AgentError::File { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A gem whose build script is `build`.
+    fn gem(build: &str) -> (tempfile::TempDir, AgentGem) {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            (INJECT, ""),
+            (BUILD, build),
+            ("ext/powerband/a.c", "int a;"),
+        ] {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let gem = locate(Some(dir.path())).unwrap();
+        (dir, gem)
+    }
+
+    const COUNTS: &str = "File.write(File.join(ARGV[0], 'powerband.so'), 'built')\n\
+                          File.write(File.join(__dir__, 'count'), '.', mode: 'a')\n";
+
+    #[test]
+    fn the_source_trees_gem_is_found_and_another_folder_refused() {
+        assert!(
+            locate(None)
+                .unwrap()
+                .lib_dir()
+                .join("powerband/inject.rb")
+                .is_file()
+        );
+        let message = locate(Some(Path::new("/usr"))).unwrap_err().to_string();
+        assert!(message.starts_with("/usr does not hold"), "{message}");
+    }
+
+    #[test]
+    fn built_once_and_again_when_a_source_changes() {
+        let (dir, gem) = gem(COUNTS);
+        let (ruby, cache) = (
+            crate::ruby::probe("ruby").unwrap(),
+            dir.path().join("cache"),
+        );
+        let builds = || {
+            fs::read(dir.path().join("ext/powerband/count"))
+                .unwrap()
+                .len()
+        };
+        let first = ensure_built(&gem, &ruby, &cache).unwrap();
+        assert_eq!(ensure_built(&gem, &ruby, &cache).unwrap(), first);
+        assert_eq!(builds(), 1);
+        fs::write(dir.path().join("ext/powerband/a.c"), "int b;").unwrap();
+        assert_ne!(ensure_built(&gem, &ruby, &cache).unwrap(), first);
+        assert_eq!(builds(), 2);
+    }
+
+    #[test]
+    fn what_the_gem_brings_is_used_unless_its_sources_are_newer() {
+        let (dir, gem) = gem(COUNTS);
+        let (ruby, cache) = (
+            crate::ruby::probe("ruby").unwrap(),
+            dir.path().join("cache"),
+        );
+        let target = format!("lib/powerband/ext/{}-{}", ruby.ruby_version, ruby.arch);
+        let shipped = gem.root().join(target).join(LIBRARY);
+        fs::create_dir_all(shipped.parent().unwrap()).unwrap();
+        fs::write(&shipped, "shipped").unwrap();
+        assert_eq!(ensure_built(&gem, &ruby, &cache).unwrap(), shipped);
+        let source = fs::File::options()
+            .write(true)
+            .open(gem.root().join(BUILD))
+            .unwrap();
+        let later = SystemTime::now() + std::time::Duration::from_secs(100);
+        source.set_modified(later).unwrap();
+        assert!(
+            ensure_built(&gem, &ruby, &cache)
+                .unwrap()
+                .starts_with(&cache)
+        );
+    }
+
+    #[test]
+    fn a_failed_build_shows_what_the_compiler_said() {
+        let (dir, gem) = gem("warn 'a.c:1: error: expected something else'\nexit 1\n");
+        let ruby = crate::ruby::probe("ruby").unwrap();
+        let error = ensure_built(&gem, &ruby, &dir.path().join("cache")).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("expected something else"), "{message}");
+        assert!(message.contains("ruby-dev"), "{message}");
+    }
+}

@@ -1,0 +1,30 @@
+//! A command line as a person writes it, taken apart as a shell does, without running one.
+
+use thiserror::Error;
+
+/// A quote or a backslash that is never closed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("a quote is not closed")]
+pub struct WordsError;
+
+/// Splits at spaces, honouring quotes and backslashes; nothing is expanded.
+///
+/// # Errors
+/// When a quote is not closed.
+pub fn split_words(command: &str) -> Result<Vec<String>, WordsError> {
+    shell_words::split(command).map_err(|_| WordsError)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_hold_words_together() {
+        assert_eq!(
+            split_words("a 'b c' \"d\" $E").unwrap(),
+            ["a", "b c", "d", "$E"]
+        );
+        assert_eq!(split_words("a 'b"), Err(WordsError));
+    }
+}
