@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::outcome::Outcome;
 
-/// A start later than this, and later than [`LATE_SHARE_OF_P50`] of the
-/// median response, is late enough to colour a percentile.
+/// Lateness up to this never matters to a web application.
 pub const LATE: Duration = Duration::from_millis(1);
-/// See [`LATE`].
-pub const LATE_SHARE_OF_P50: f64 = 0.02;
-/// Largest share of late starts: half of what a p99 looks at.
-pub const MAX_LATE_SHARE: f64 = 0.005;
+/// Beyond [`LATE`], the median lateness may be this share of the median response.
+pub const MAX_LATE_P50: f64 = 0.02;
+/// Beyond [`LATE`], the p99 of lateness may be this share of the p99 response:
+/// late starts can then move neither quantile by more than their share.
+pub const MAX_LATE_P99: f64 = 0.05;
 /// Largest share of one core for the generator's thread; beyond it the
 /// generator, not the server, sets the pace.
 pub const MAX_CPU_SHARE: f64 = 0.9;
@@ -19,16 +19,18 @@ pub const MAX_CPU_SHARE: f64 = 0.9;
 /// Why the figures are the generator's rather than the server's.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum GeneratorTrouble {
-    /// Requests started late too often.
+    /// Requests started late.
     #[error(
-        "{:.2} % of the requests started more than {limit_us} µs late (at most {:.1} % may): \
-         give the generator a core of its own, or ask for a lower rate",
-        share * 100.0, MAX_LATE_SHARE * 100.0
+        "the generator started requests late: p{:.0} of its delay is {late_us} µs, at most \
+         {limit_us} µs may be: give it a core of its own, or ask for a lower rate",
+        quantile * 100.0
     )]
     Late {
-        /// Of all starts, 0 to 1.
-        share: f64,
-        /// What counted as late.
+        /// Which quantile, 0 to 1.
+        quantile: f64,
+        /// The generator's delay there.
+        late_us: u64,
+        /// What it may be, given the response time there.
         limit_us: u64,
     },
     /// The generator's thread was busy nearly all the time.
@@ -55,29 +57,13 @@ impl Outcome {
         }
     }
 
-    /// What counts as a late start in this run, in µs: the larger of [`LATE`]
-    /// and [`LATE_SHARE_OF_P50`] of the median response.
-    #[must_use]
-    pub fn late_limit_us(&self) -> u64 {
-        let p50_us = self.response.value_at_quantile(0.5);
-        // A median beyond an hour is infinite: nothing can colour it.
+    /// How late the generator may be at this quantile, in µs: the larger of
+    /// [`LATE`] and a share of the response time there.
+    fn late_limit_us(&self, quantile: f64, share: f64) -> u64 {
+        // An infinite response time is a limit of minutes: nothing colours it.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let share_us = (p50_us as f64 * LATE_SHARE_OF_P50) as u64;
+        let share_us = (self.response.value_at_quantile(quantile) as f64 * share) as u64;
         share_us.max(u64::try_from(LATE.as_micros()).unwrap_or(u64::MAX))
-    }
-
-    /// Share of the starts that were late, 0 to 1.
-    #[must_use]
-    pub fn late_share(&self) -> f64 {
-        match self.lateness.len() {
-            0 => 0.0,
-            starts => {
-                let late = self
-                    .lateness
-                    .count_between(self.late_limit_us() + 1, u64::MAX);
-                late as f64 / starts as f64
-            }
-        }
     }
 
     /// The generator's verdict on itself.
@@ -86,12 +72,16 @@ impl Outcome {
     /// What would colour the result. The CPU limit needs a run of at least
     /// 100 ms to mean anything and is not applied below.
     pub fn generator_ok(&self) -> Result<(), GeneratorTrouble> {
-        let share = self.late_share();
-        if share > MAX_LATE_SHARE {
-            return Err(GeneratorTrouble::Late {
-                share,
-                limit_us: self.late_limit_us(),
-            });
+        for (quantile, share) in [(0.5, MAX_LATE_P50), (0.99, MAX_LATE_P99)] {
+            let late_us = self.lateness.value_at_quantile(quantile);
+            let limit_us = self.late_limit_us(quantile, share);
+            if late_us > limit_us {
+                return Err(GeneratorTrouble::Late {
+                    quantile,
+                    late_us,
+                    limit_us,
+                });
+            }
         }
         let share = self.generator_cpu_share();
         if share > MAX_CPU_SHARE && self.finished_ns - self.started_ns >= 100_000_000 {

@@ -26,7 +26,7 @@ mod workload;
 mod workload_file;
 
 pub use arrivals::{Arrivals, Offsets};
-pub use check::{GeneratorTrouble, LATE, LATE_SHARE_OF_P50, MAX_CPU_SHARE, MAX_LATE_SHARE};
+pub use check::{GeneratorTrouble, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
 pub use engine::run;
 pub use observer::{Observer, Progress, Silent};
 pub use outcome::{

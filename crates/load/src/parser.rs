@@ -196,14 +196,7 @@ impl ResponseParser {
         let seen = &bytes[..bytes.len().min(room)];
         let Some(last_line_end) = seen.iter().rposition(|b| *b == b'\n') else {
             self.head.extend_from_slice(seen);
-            if seen.len() == room {
-                return Err(self.fail(ParseError::HeadTooLarge));
-            }
-            // Anything but HTTP shows in its first bytes, before any line end.
-            if !is_prefix_of_http(&self.head) {
-                return Err(self.fail(ParseError::Head));
-            }
-            return Ok(seen.len());
+            return self.head_goes_on(seen.len(), room);
         };
         let parsed = if before == 0 {
             read_head(&seen[..=last_line_end], self.to_head)
@@ -224,13 +217,21 @@ impl ResponseParser {
                 } else {
                     self.head.extend_from_slice(&seen[last_line_end + 1..]);
                 }
-                if seen.len() == room {
-                    return Err(self.fail(ParseError::HeadTooLarge));
-                }
-                Ok(seen.len())
+                self.head_goes_on(seen.len(), room)
             }
             Err(error) => Err(self.fail(error)),
         }
+    }
+
+    fn head_goes_on(&mut self, used: usize, room: usize) -> Result<usize, ParseError> {
+        // Anything but HTTP shows in its first bytes, before any line end.
+        if !is_prefix_of_http(&self.head) {
+            return Err(self.fail(ParseError::Head));
+        }
+        if used == room {
+            return Err(self.fail(ParseError::HeadTooLarge));
+        }
+        Ok(used)
     }
 }
 

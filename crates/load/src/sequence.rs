@@ -87,3 +87,73 @@ impl Iterator for Sequence {
         Some(self.next_index())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn workload(weights: &[f64]) -> Workload {
+        let text: String = weights
+            .iter()
+            .enumerate()
+            .map(|(i, weight)| format!("[[request]]\npath = \"/{i}\"\nweight = {weight:?}\n"))
+            .collect();
+        Workload::from_toml(&text).unwrap()
+    }
+
+    /// Pins generator and shuffle, as the arrivals' test does.
+    #[test]
+    fn sequences_never_change() {
+        let first: Vec<usize> = Sequence::new(&workload(&[5.0, 3.0, 2.0]), 42)
+            .take(12)
+            .collect();
+        assert_eq!(first, GOLDEN);
+    }
+
+    const GOLDEN: [usize; 12] = [1, 1, 1, 1, 0, 2, 0, 1, 2, 1, 0, 0];
+
+    #[test]
+    fn whole_percentages_are_exact_in_every_deck() {
+        let mut sequence = Sequence::new(&workload(&[50.0, 30.0, 19.0, 1.0]), 9);
+        for _ in 0..50 {
+            let mut counts = [0; 4];
+            for index in sequence.by_ref().take(DECK) {
+                counts[index] += 1;
+            }
+            assert_eq!(counts, [50, 30, 19, 1]);
+        }
+    }
+
+    #[test]
+    fn the_order_within_decks_varies() {
+        let all: Vec<usize> = Sequence::new(&workload(&[1.0, 1.0]), 3)
+            .take(4 * DECK)
+            .collect();
+        let decks: Vec<&[usize]> = all.chunks(DECK).collect();
+        assert_ne!(decks[0], decks[1]);
+        assert_ne!(decks[1], decks[2]);
+    }
+
+    proptest! {
+        #[test]
+        fn counts_stay_near_their_shares(
+            weights in prop::collection::vec(0.01f64..100.0, 1..20),
+            seed: u64,
+            decks in 1usize..40,
+        ) {
+            let workload = workload(&weights);
+            let drawn: Vec<usize> = Sequence::new(&workload, seed).take(decks * DECK).collect();
+            let total: f64 = weights.iter().sum();
+            for (index, weight) in weights.iter().enumerate() {
+                let count = drawn.iter().filter(|drawn| **drawn == index).count();
+                let exact = weight / total * (decks * DECK) as f64;
+                // Independent draws would miss this by tens.
+                prop_assert!((count as f64 - exact).abs() < 4.0, "{count} for {exact}");
+            }
+            let again: Vec<usize> = Sequence::new(&workload, seed).take(decks * DECK).collect();
+            prop_assert_eq!(drawn, again);
+        }
+    }
+}

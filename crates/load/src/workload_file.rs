@@ -117,16 +117,19 @@ impl Reader<'_> {
         }
         let method = self.method(key, table);
         let path = self.path(key, table);
-        let name = self
-            .text(key, table, "name")
-            .unwrap_or_else(|| format!("{method} {}", path.split('?').next().unwrap_or(&path)));
-        if name.is_empty() || name.chars().any(char::is_control) {
+        let given = self.text(key, table, "name");
+        if given
+            .as_ref()
+            .is_some_and(|name| name.is_empty() || name.chars().any(char::is_control))
+        {
             self.problem(
                 &format!("{key}.name"),
-                format!("{name:?}"),
+                format!("{:?}", given.as_deref().unwrap_or_default()),
                 "give a name without control characters, or none",
             );
         }
+        let name = given
+            .unwrap_or_else(|| format!("{method} {}", path.split('?').next().unwrap_or(&path)));
         Request {
             name,
             weight: self.weight(key, table),

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +14,7 @@ pub struct Server {
     pub address: SocketAddr,
     pub accepted: Arc<AtomicUsize>,
     ending: Arc<AtomicBool>,
-    streams: Arc<Mutex<Vec<TcpStream>>>,
+    streams: Arc<Mutex<HashMap<usize, TcpStream>>>,
     acceptor: Option<JoinHandle<Vec<JoinHandle<()>>>>,
 }
 
@@ -24,7 +25,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let ending = Arc::new(AtomicBool::new(false));
         let accepted = Arc::new(AtomicUsize::new(0));
-        let streams = Arc::new(Mutex::new(Vec::new()));
+        let streams = Arc::new(Mutex::new(HashMap::new()));
         let script = Arc::new(script);
         let acceptor = std::thread::spawn({
             let (ending, accepted, streams) = (ending.clone(), accepted.clone(), streams.clone());
@@ -36,16 +37,18 @@ impl Server {
                     }
                     let stream = stream.unwrap();
                     stream.set_nodelay(true).unwrap();
-                    streams.lock().unwrap().push(stream.try_clone().unwrap());
                     let number = accepted.fetch_add(1, Ordering::SeqCst);
-                    let script = script.clone();
+                    let clone = stream.try_clone().unwrap();
+                    streams.lock().unwrap().insert(number, clone);
+                    let (script, streams) = (script.clone(), streams.clone());
                     workers.push(std::thread::spawn(move || {
                         let mut peer = Peer {
                             stream,
                             pending: Vec::new(),
                         };
                         script(&mut peer, number);
-                        let _ = peer.stream.shutdown(Shutdown::Both);
+                        // Both ends of the clone go, so that the socket closes.
+                        streams.lock().unwrap().remove(&number);
                     }));
                 }
                 workers
@@ -71,7 +74,7 @@ impl Drop for Server {
         self.ending.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(self.address);
         let workers = self.acceptor.take().unwrap().join().unwrap();
-        for stream in self.streams.lock().unwrap().iter() {
+        for stream in self.streams.lock().unwrap().values() {
             let _ = stream.shutdown(Shutdown::Both);
         }
         for worker in workers {
@@ -135,12 +138,10 @@ impl Peer {
         }
     }
 
-    /// Resets the connection: closing with `SO_LINGER` of zero.
-    pub fn reset(&mut self) {
+    /// Makes the coming close a reset: `SO_LINGER` of zero.
+    pub fn reset_on_close(&mut self) {
         rustix::net::sockopt::set_socket_linger(&self.stream, Some(std::time::Duration::ZERO))
             .unwrap();
-        // The clone that the server keeps would hold the socket open.
-        let _ = self.stream.shutdown(Shutdown::Read);
     }
 }
 
@@ -166,3 +167,28 @@ impl Gate {
 }
 
 pub const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// The invariants of every outcome.
+pub fn assert_balanced(outcome: &load::Outcome) {
+    let load::Outcome { counts, errors, .. } = outcome;
+    assert_eq!(
+        counts.scheduled,
+        counts.completed + errors.unanswered() + counts.cut
+    );
+    assert_eq!(counts.scheduled, counts.ok + errors.total() + counts.cut);
+    assert_eq!(outcome.response.len(), counts.scheduled - counts.cut);
+    assert_eq!(outcome.service.len(), counts.completed);
+    assert!(counts.sent <= counts.scheduled && counts.completed <= counts.sent);
+    assert_eq!(outcome.statuses.values().sum::<u64>(), counts.completed);
+    let sum = |of: fn(&load::EndpointOutcome) -> u64| outcome.endpoints.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|e| e.scheduled), counts.scheduled);
+    assert_eq!(sum(|e| e.ok), counts.ok);
+    assert_eq!(sum(|e| e.errors.total()), errors.total());
+    assert_eq!(sum(|e| e.response.len()), outcome.response.len());
+    assert_eq!(sum(|e| e.violations), outcome.violations);
+    assert_eq!(errors.total() == 0, outcome.first_error.is_none());
+    if outcome.slices_dropped == 0 {
+        let of_slices: u64 = outcome.slices.iter().map(|s| s.ok + s.errors).sum();
+        assert_eq!(of_slices, outcome.response.len());
+    }
+}

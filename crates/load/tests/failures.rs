@@ -1,0 +1,301 @@
+//! Servers that misbehave: each failure is counted as what it is, none is
+//! dropped, none ends the run.
+
+mod support;
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use load::{Arrivals, Errors, Mode, Outcome, Plan, Silent, Stop, Workload, quantile_us};
+use proptest::prelude::*;
+use support::{OK, Peer, Server, assert_balanced};
+
+/// One request on one connection.
+fn ask(server: &Server, method: &str) -> Outcome {
+    let text = format!("[[request]]\nmethod = \"{method}\"\n");
+    let plan = Plan::new(
+        server.address,
+        Workload::from_toml(&text).unwrap(),
+        Mode::Closed { connections: 1 },
+        Stop::requests(1),
+    );
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    outcome
+}
+
+#[test]
+fn every_kind_of_answer_is_counted_as_what_it_is() {
+    let none = Errors::default();
+    let cases: [(&'static [u8], Errors); 14] = [
+        (OK, none),
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+            none,
+        ),
+        (b"HTTP/1.1 304 Not Modified\r\n\r\n", none),
+        (b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", none),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n",
+            none,
+        ),
+        (b"HTTP/1.1 200 OK\r\n\r\nuntil close", none),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", none),
+        (
+            b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+            Errors {
+                status_4xx: 1,
+                ..none
+            },
+        ),
+        (
+            b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
+            Errors {
+                status_5xx: 1,
+                ..none
+            },
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort",
+            Errors {
+                closed_early: 1,
+                ..none
+            },
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Le",
+            Errors {
+                closed_early: 1,
+                ..none
+            },
+        ),
+        (
+            b"",
+            Errors {
+                closed_early: 1,
+                ..none
+            },
+        ),
+        (
+            b"SSH-2.0-OpenSSH\r\n",
+            Errors {
+                malformed: 1,
+                ..none
+            },
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+            Errors {
+                malformed: 1,
+                ..none
+            },
+        ),
+    ];
+    for (answer, expected) in cases {
+        let text = String::from_utf8_lossy(answer);
+        let whole = Server::new(move |peer, _| {
+            peer.request();
+            peer.write(answer);
+        });
+        assert_eq!(ask(&whole, "GET").errors, expected, "{text}");
+        let bytes = Server::new(move |peer, _| {
+            peer.request();
+            peer.write_byte_by_byte(answer);
+        });
+        assert_eq!(ask(&bytes, "GET").errors, expected, "byte by byte: {text}");
+    }
+}
+
+#[test]
+fn an_answer_to_head_has_no_body() {
+    let server = Server::new(|peer, _| {
+        peer.request();
+        peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n");
+        peer.swallow();
+    });
+    assert_eq!(ask(&server, "HEAD").counts.ok, 1);
+}
+
+#[test]
+fn bytes_after_the_announced_end_cost_the_connection_only() {
+    let server = Server::answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokSURPLUS");
+    let plan = Plan::new(
+        server.address,
+        Workload::get("/").unwrap(),
+        Mode::Closed { connections: 1 },
+        Stop::requests(5),
+    );
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!(outcome.counts.ok, 5);
+    assert_eq!((outcome.counts.surplus, outcome.counts.connections), (5, 5));
+}
+
+#[test]
+fn a_reset_in_the_middle_of_an_answer_is_a_reset() {
+    let server = Server::new(|peer, _| {
+        peer.request();
+        peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort");
+        peer.reset_on_close();
+    });
+    assert_eq!(ask(&server, "GET").errors.reset, 1);
+}
+
+/// Answers the first request on each connection and closes at the second.
+fn forgetful() -> Server {
+    Server::new(|peer, _| {
+        peer.request();
+        peer.write(OK);
+        peer.request();
+    })
+}
+
+#[test]
+fn a_kept_connection_that_turns_out_closed_is_replaced_for_idempotent_requests() {
+    let server = forgetful();
+    let mut plan = Plan::new(
+        server.address,
+        Workload::get("/").unwrap(),
+        Mode::Closed { connections: 1 },
+        Stop::requests(9),
+    );
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!(outcome.counts.ok, 9);
+    // A retried request is the first on its connection, the next the second.
+    assert_eq!(outcome.counts.reconnects, 8);
+
+    plan.workload = Workload::from_toml("[[request]]\nmethod = \"POST\"\n").unwrap();
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!(outcome.counts.reconnects, 0);
+    assert_eq!(outcome.errors.closed_early, 4);
+    assert_eq!(outcome.counts.ok, 5);
+}
+
+#[test]
+fn nobody_listening_is_refused_connections_in_both_loops() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let workload = Workload::get("/").unwrap();
+    let arrivals = Arrivals::Constant { rate: 1000.0 };
+    for mode in [
+        Mode::Closed { connections: 2 },
+        Mode::Open {
+            arrivals,
+            max_connections: 2,
+        },
+    ] {
+        let mut plan = Plan::new(address, workload.clone(), mode, Stop::requests(20));
+        plan.objective = Some(Duration::from_secs(1));
+        let outcome = load::run(&plan, &mut Silent).unwrap();
+        assert_balanced(&outcome);
+        assert_eq!(outcome.errors.connect_refused, 20);
+        assert_eq!((outcome.counts.sent, outcome.violations), (0, 20));
+        assert_eq!(quantile_us(&outcome.response, 0.01), Some(None));
+        let first = outcome.first_error.unwrap();
+        assert_eq!(first, "GET /: connection refused");
+    }
+}
+
+#[test]
+fn a_server_that_never_answers_makes_timeouts() {
+    let server = Server::new(|peer, _| peer.swallow());
+    let workload = Workload::get("/").unwrap();
+    for mode in [
+        Mode::Closed { connections: 3 },
+        // Fewer connections than requests: the others wait, and time out too.
+        Mode::Open {
+            arrivals: Arrivals::Constant { rate: 200.0 },
+            max_connections: 4,
+        },
+    ] {
+        let mut plan = Plan::new(server.address, workload.clone(), mode, Stop::requests(12));
+        plan.timeout = Duration::from_millis(100);
+        let outcome = load::run(&plan, &mut Silent).unwrap();
+        assert_balanced(&outcome);
+        assert_eq!(outcome.errors.timeout, 12);
+        assert!((outcome.violation_rate()).abs() < 1e-12, "no objective");
+    }
+}
+
+#[test]
+fn what_is_unanswered_after_the_drain_is_a_timeout() {
+    let server = Server::new(|peer, _| peer.swallow());
+    let mut plan = Plan::new(
+        server.address,
+        Workload::get("/").unwrap(),
+        Mode::Open {
+            arrivals: Arrivals::Constant { rate: 1000.0 },
+            max_connections: 5,
+        },
+        Stop::after(Duration::from_millis(50)),
+    );
+    plan.drain = Duration::from_millis(50);
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!((outcome.counts.scheduled, outcome.counts.sent), (50, 5));
+    assert_eq!(outcome.errors.timeout, 50);
+}
+
+fn misbehave(peer: &mut Peer, how: u64) {
+    while peer.request().is_some() {
+        match how % 8 {
+            0..=2 => {
+                peer.write(OK);
+            }
+            3 => {
+                peer.write(OK);
+                return;
+            }
+            4 => return,
+            5 => {
+                peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
+                peer.reset_on_close();
+                return;
+            }
+            6 => {
+                peer.write(b"nonsense");
+            }
+            _ => return peer.swallow(),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whatever_the_server_does_every_request_is_accounted_for(
+        hows in prop::collection::vec(any::<u64>(), 1..12),
+        seed: u64,
+        closed: bool,
+        keep_alive: bool,
+        connections in 1usize..6,
+    ) {
+        let server = Server::new(move |peer, number| misbehave(peer, hows[number % hows.len()]));
+        let mode = if closed {
+            Mode::Closed { connections }
+        } else {
+            Mode::Open {
+                arrivals: Arrivals::Poisson { rate: 2000.0, seed },
+                max_connections: connections,
+            }
+        };
+        let workload = Workload::from_toml(
+            "[[request]]\npath = \"/a\"\n[[request]]\nmethod = \"POST\"\nbody = \"b\"\n",
+        )
+        .unwrap();
+        let mut plan = Plan::new(server.address, workload, mode, Stop::requests(60));
+        plan.seed = seed;
+        plan.keep_alive = keep_alive;
+        plan.timeout = Duration::from_millis(30);
+        plan.objective = Some(Duration::from_millis(500));
+        let outcome = load::run(&plan, &mut Silent).unwrap();
+        assert_balanced(&outcome);
+        prop_assert_eq!(outcome.counts.scheduled, 60);
+        prop_assert_eq!(outcome.violations, outcome.errors.total());
+    }
+}

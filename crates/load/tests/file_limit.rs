@@ -1,0 +1,62 @@
+//! The limit on open files. One test, alone in its file: the limit is the
+//! whole process's.
+
+use std::net::TcpListener;
+
+use load::{LoadError, Mode, Observer, Plan, Silent, Stop, Workload};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+fn limit_to(soft: u64) {
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(soft),
+            maximum: Some(300),
+        },
+    )
+    .unwrap();
+}
+
+/// Takes the room away once the run is under way.
+struct Squeeze;
+
+impl Observer for Squeeze {
+    fn cancelled(&mut self) -> bool {
+        limit_to(16);
+        false
+    }
+}
+
+#[test]
+fn the_soft_limit_is_raised_and_too_low_a_hard_limit_is_an_error() {
+    // The kernel completes connections to it; nobody accepts them.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let dead = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let plan = |target, connections| {
+        let mode = Mode::Closed { connections };
+        Plan::new(target, Workload::get("/").unwrap(), mode, Stop::requests(1))
+    };
+
+    limit_to(30);
+    load::run(&plan(dead, 200), &mut Silent).unwrap();
+    assert!(getrlimit(Resource::Nofile).current.unwrap() >= 200);
+
+    match load::run(&plan(dead, 400), &mut Silent) {
+        Err(error @ LoadError::FileLimit { limit: 300, .. }) => {
+            assert!(error.to_string().contains("ulimit -Hn"));
+        }
+        other => panic!("{other:?}"),
+    }
+
+    let mut squeezed = plan(listener.local_addr().unwrap(), 50);
+    squeezed.stop = Stop::when_told();
+    match load::run(&squeezed, &mut Squeeze) {
+        Err(error @ LoadError::NoFiles { .. }) => {
+            assert!(error.to_string().contains("ulimit -n"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
