@@ -67,6 +67,6 @@ pub fn tree_cpu(tree: impl Into<Tree>) -> Result<TreeCpu, HostError> {
 
 fn from_ticks(ticks: u64, per_second: u64) -> Duration {
     let per_second = per_second.max(1);
-    let rest = (ticks % per_second) as u32;
-    Duration::from_secs(ticks / per_second) + Duration::from_secs(1) * rest / (per_second as u32)
+    let rest = (ticks % per_second).saturating_mul(1_000_000_000) / per_second;
+    Duration::from_secs(ticks / per_second) + Duration::from_nanos(rest)
 }

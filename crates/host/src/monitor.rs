@@ -1,5 +1,7 @@
 //! Samples a process tree while something else is going on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -35,6 +37,7 @@ pub struct Sample {
 #[derive(Debug)]
 pub struct Monitor {
     stop: Option<Sender<()>>,
+    taken: Arc<AtomicUsize>,
     thread: Option<JoinHandle<Vec<Sample>>>,
 }
 
@@ -57,11 +60,13 @@ impl Monitor {
         pss_every: u32,
     ) -> Result<Self, HostError> {
         let tree = tree.into();
+        let taken = Arc::new(AtomicUsize::new(0));
         let sampler = Sampler {
             root_start_ticks: tree.root_stat()?.start_ticks,
             tree,
             every: every.max(SHORTEST_INTERVAL),
             pss_every,
+            taken: Arc::clone(&taken),
         };
         let (stop, stopped) = channel();
         let thread = Builder::new()
@@ -70,8 +75,15 @@ impl Monitor {
             .map_err(|source| HostError::Thread { source })?;
         Ok(Self {
             stop: Some(stop),
+            taken,
             thread: Some(thread),
         })
+    }
+
+    /// Samples so far, to see it at work.
+    #[must_use]
+    pub fn samples_taken(&self) -> usize {
+        self.taken.load(Ordering::Acquire)
     }
 
     /// Takes a last sample, with PSS, and gives back all, in order of time. When the root ended earlier
@@ -100,6 +112,7 @@ struct Sampler {
     root_start_ticks: u64,
     every: Duration,
     pss_every: u32,
+    taken: Arc<AtomicUsize>,
 }
 
 impl Sampler {
@@ -109,7 +122,10 @@ impl Sampler {
         for number in 0_u32.. {
             let with_pss = number.checked_rem(self.pss_every).unwrap_or(number) == 0;
             match self.sample(with_pss) {
-                Ok(sample) => samples.push(sample),
+                Ok(sample) => {
+                    samples.push(sample);
+                    self.taken.store(samples.len(), Ordering::Release);
+                }
                 Err(_) if !self.root_lives() => return samples,
                 // One reading failed, the next may not.
                 Err(_) => {}
@@ -128,25 +144,31 @@ impl Sampler {
 
     fn sample(&self, with_pss: bool) -> Result<Sample, HostError> {
         let at_mono_ns = monotonic_ns();
-        if !self.root_lives() {
-            let pid = self.tree.root();
-            return Err(HostError::Gone { pid });
-        }
+        self.expect_root()?;
         let memory = with_pss
             .then(|| sample_tree(self.tree.clone()))
             .transpose()?;
-        Ok(Sample {
+        let sample = Sample {
             at_mono_ns,
             rss_bytes: rss_tree(self.tree.clone())?,
             pss_bytes: memory.as_ref().map(|m| m.pss_bytes),
             unreadable: memory.map_or(0, |m| m.unreadable.len()),
             cpu: tree_cpu(self.tree.clone())?,
-        })
+        };
+        self.expect_root()?;
+        Ok(sample)
+    }
+
+    fn expect_root(&self) -> Result<(), HostError> {
+        let pid = self.tree.root();
+        self.root_lives()
+            .then_some(())
+            .ok_or(HostError::Gone { pid })
     }
 
     fn root_lives(&self) -> bool {
         let stat = self.tree.root_stat();
-        stat.is_ok_and(|stat| stat.start_ticks == self.root_start_ticks)
+        stat.is_ok_and(|stat| !stat.ended && stat.start_ticks == self.root_start_ticks)
     }
 }
 

@@ -16,6 +16,8 @@ pub struct SmapsRollup {
 pub struct Stat {
     /// Cut at 15 bytes by the kernel.
     pub name: String,
+    /// It has ended and its parent has not waited for it yet.
+    pub ended: bool,
     pub parent_pid: u32,
     pub user_ticks: u64,
     pub system_ticks: u64,
@@ -107,6 +109,7 @@ pub fn parse_stat(text: &str) -> Option<Stat> {
     let ticks = |number| Some(field(number)?.parse::<i64>().ok()?.max(0).unsigned_abs());
     Some(Stat {
         name,
+        ended: matches!(field(3)?, "Z" | "X"),
         parent_pid: field(4)?.parse().ok()?,
         user_ticks: ticks(14)?,
         system_ticks: ticks(15)?,
