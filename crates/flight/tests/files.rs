@@ -1,0 +1,209 @@
+//! Folders of flight files, files that change while they are read, and windows between two readings.
+
+use std::fs;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flight::{FlightError, FlightFile, Snapshot, Window, parse, read_dir, read_dir_counters};
+
+fn sample(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
+    fs::read(folder.join(name)).expect("the golden samples are part of the repository")
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn files_of_all_users_are_found_in_order() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |path: &str| root.path().join(path);
+    write(&at("33/7-1-aa.flight"), &sample("basic.flight"));
+    write(&at("1000/9-1-bb.flight"), &sample("wrapped.flight"));
+    write(&at("1000/8-1-cc.flight"), b"not one");
+    write(&at("loose.flight"), &sample("torn.flight"));
+    write(&at("1000/notes.txt"), b"");
+    write(&at("other/5-1-dd.flight"), &sample("basic.flight"));
+    fs::create_dir(at("1000/folder.flight")).unwrap();
+
+    let found = read_dir(root.path()).unwrap();
+    let names: Vec<_> = found
+        .iter()
+        .map(|(path, result)| {
+            let name = path.strip_prefix(root.path()).unwrap().to_str().unwrap();
+            (name.to_owned(), result.is_ok())
+        })
+        .collect();
+    let expected = [
+        ("1000/8-1-cc.flight", false),
+        ("1000/9-1-bb.flight", true),
+        ("1000/folder.flight", false),
+        ("33/7-1-aa.flight", true),
+        ("loose.flight", true),
+    ];
+    assert_eq!(names, expected.map(|(name, ok)| (name.to_owned(), ok)));
+    assert!(matches!(found[2].1, Err(FlightError::NotAFile { .. })));
+
+    let counters = read_dir_counters(root.path()).unwrap();
+    assert_eq!(counters.len(), found.len());
+    let records = counters.iter().flat_map(|(_, result)| result);
+    assert!(
+        records
+            .into_iter()
+            .all(|snapshot| snapshot.records.is_empty())
+    );
+}
+
+#[test]
+fn a_root_that_is_not_there_is_an_error_that_names_it() {
+    let root = tempfile::tempdir().unwrap();
+    let missing = root.path().join("nothing");
+    let error = read_dir(&missing).unwrap_err();
+    assert!(error.to_string().contains("nothing"), "{error}");
+    assert!(read_dir(root.path()).unwrap().is_empty());
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_said() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("a.flight");
+    write(&path, &sample("basic.flight"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    let readable_anyway = fs::read(&path).is_ok();
+    let result = FlightFile::open(&path);
+    assert_eq!(result.is_ok(), readable_anyway, "root reads everything");
+}
+
+/// A record whose fields all carry its number, so that a mixture of two shows.
+fn slot(index: u64) -> [u8; 128] {
+    let mut slot = [0; 128];
+    for field in slot[..96].chunks_exact_mut(8) {
+        field.copy_from_slice(&(index + 1).to_le_bytes());
+    }
+    slot
+}
+
+#[test]
+fn records_written_during_the_reading_are_never_mixed() {
+    const CAPACITY: u64 = 64;
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("live.flight");
+    let mut bytes = sample("basic.flight");
+    bytes[384..392].copy_from_slice(&0_u64.to_le_bytes());
+    bytes[16_384..].fill(0);
+    write(&path, &bytes);
+    let writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut index = 0_u64;
+            while !done.load(Ordering::Relaxed) {
+                let offset = 16_384 + 128 * (index % CAPACITY);
+                let slot = slot(index);
+                writer.write_all_at(&[0; 8], offset).unwrap();
+                writer.write_all_at(&slot[8..48], offset + 8).unwrap();
+                writer.write_all_at(&slot[48..], offset + 48).unwrap();
+                writer.write_all_at(&slot[..8], offset).unwrap();
+                index += 1;
+                writer.write_all_at(&index.to_le_bytes(), 384).unwrap();
+            }
+        });
+        let file = FlightFile::open(&path).unwrap();
+        let mut readings = 0;
+        let mut records = 0;
+        let mut mixed = Vec::new();
+        while readings < 2_000 || records == 0 {
+            let snapshot = file.snapshot().unwrap();
+            readings += 1;
+            records += snapshot.records.len();
+            mixed.extend(snapshot.records.into_iter().filter(|record| {
+                let fields = [record.arrival_wall_ns, record.held_ns, record.allocations];
+                fields != [record.index + 1; 3]
+            }));
+        }
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(mixed, []);
+    });
+}
+
+fn process(name: &str, pid: u32) -> Snapshot {
+    let mut snapshot = parse(&sample(name)).unwrap();
+    snapshot.header.pid = pid;
+    snapshot
+}
+
+#[test]
+fn a_window_is_what_was_added_over_all_processes() {
+    let before = [
+        process("basic.flight", 1),
+        process("basic.flight", 2),
+        process("basic.flight", 3),
+    ];
+    let mut grown = process("basic.flight", 1);
+    grown.totals.requests += 5;
+    grown.totals.io_ns += 700;
+    grown.header.faults += 1;
+    let busy = grown
+        .endpoints
+        .iter_mut()
+        .find(|e| e.name == "products#index")
+        .unwrap();
+    busy.totals.requests += 5;
+    for _ in 0..5 {
+        busy.wall.record(9_000);
+    }
+    // 2 died and its file stayed as it was; 3 is gone with its file; 4 is new.
+    let dead = process("basic.flight", 2);
+    let new = process("basic.flight", 4);
+    let whole = new.clone();
+    let window = Window::between(&before, &[grown, dead, new]);
+
+    assert_eq!(
+        (window.processes, window.started, window.vanished),
+        (3, 1, 1)
+    );
+    assert_eq!(window.totals.requests, 5 + whole.totals.requests);
+    assert_eq!(window.totals.io_ns, 700 + whole.totals.io_ns);
+    assert_eq!(window.faults, 1 + whole.header.faults);
+    let index = &window.endpoints["products#index"];
+    let own = whole
+        .endpoints
+        .iter()
+        .find(|e| e.name == "products#index")
+        .unwrap();
+    assert_eq!(index.totals.requests, 5 + own.totals.requests);
+    assert_eq!(index.wall.count(), 5 + own.wall.count());
+    assert_eq!(index.gvl_wait, own.gvl_wait);
+    assert!(
+        !window.endpoints.contains_key("(other)"),
+        "nothing was booked there"
+    );
+    assert_eq!(window.wall().count(), 5 + whole.totals.requests);
+    assert_eq!(window.gvl_wait().count(), whole.totals.requests);
+}
+
+#[test]
+fn nothing_between_two_equal_readings() {
+    let snapshots = [process("wrapped.flight", 1)];
+    let window = Window::between(&snapshots, &snapshots);
+    assert_eq!(window.totals, flight::Totals::default());
+    assert!(window.endpoints.is_empty());
+    assert_eq!(window.totals.mean_queue_ns(), None);
+}
+
+/// Puma's USR2 restart keeps the pid and its start time, and opens a new file.
+#[test]
+fn a_restarted_process_is_another_one() {
+    let old = process("basic.flight", 1);
+    let mut restarted = old.clone();
+    restarted.header.created_mono_ns += 1;
+    let window = Window::between(
+        std::slice::from_ref(&old),
+        &[old.clone(), restarted.clone()],
+    );
+    assert_eq!(window.started, 1);
+    assert_eq!(window.totals, restarted.totals);
+}

@@ -1,0 +1,219 @@
+//! Foreign, damaged and hostile bytes: an error or a partial reading, never a panic.
+
+use std::path::PathBuf;
+
+use flight::{FlightError, FlightFile, Snapshot, parse, parse_counters};
+use proptest::prelude::*;
+
+fn sample(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
+    std::fs::read(folder.join(name)).expect("the golden samples are part of the repository")
+}
+
+fn put(bytes: &mut [u8], offset: usize, value: &[u8]) {
+    bytes[offset..offset + value.len()].copy_from_slice(value);
+}
+
+fn with(offset: usize, value: &[u8]) -> Result<Snapshot, FlightError> {
+    let mut bytes = sample("basic.flight");
+    put(&mut bytes, offset, value);
+    parse(&bytes)
+}
+
+#[test]
+fn what_is_no_flight_file_is_named() {
+    assert!(matches!(
+        parse(b"GIF89a.."),
+        Err(FlightError::Foreign { .. })
+    ));
+    assert!(matches!(parse(&[]), Err(FlightError::Truncated { .. })));
+    assert!(matches!(parse(b"PBFL"), Err(FlightError::Truncated { .. })));
+    assert!(matches!(parse(&[0; 4096]), Err(FlightError::BeingMade)));
+    assert!(matches!(with(68, &[0; 4]), Err(FlightError::BeingMade)));
+    assert!(matches!(
+        with(8, &[0; 4]),
+        Err(FlightError::Version { found: 0 })
+    ));
+}
+
+#[test]
+fn sections_too_small_for_what_they_hold_are_refused() {
+    let cases: [(usize, &str); 4] = [
+        (16, "record_size"),
+        (20, "ring_capacity"),
+        (48, "endpoint_size"),
+        (64, "totals_size"),
+    ];
+    for (offset, name) in cases {
+        match with(offset, &[0; 4]) {
+            Err(FlightError::Layout { field, .. }) => assert_eq!(field, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn sections_beyond_the_end_are_errors_or_counted() {
+    let far = u64::MAX.to_le_bytes();
+    assert!(matches!(
+        with(56, &far),
+        Err(FlightError::Truncated {
+            section: "totals",
+            ..
+        })
+    ));
+    assert!(matches!(
+        with(36, &far[..4]),
+        Err(FlightError::Truncated {
+            section: "field table",
+            ..
+        })
+    ));
+    let snapshot = with(24, &far).unwrap();
+    assert_eq!((snapshot.records.len(), snapshot.skipped.missing), (0, 40));
+    let snapshot = with(40, &far).unwrap();
+    assert_eq!(
+        (snapshot.endpoints.len(), snapshot.skipped.endpoints_missing),
+        (0, 4)
+    );
+}
+
+#[test]
+fn a_field_outside_its_record_is_refused() {
+    let offset_of_second_field = 512 + 32 + 24;
+    let result = with(offset_of_second_field, &125_u16.to_le_bytes());
+    match result {
+        Err(FlightError::FieldOutside { name, end, .. }) => {
+            assert_eq!((name.as_str(), end), ("arrival_wall_ns", 133));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_field_that_the_table_moved_is_read_where_it_is() {
+    let plain = parse(&sample("basic.flight")).unwrap();
+    let (held, wait) = (512 + 5 * 32 + 24, 512 + 6 * 32 + 24);
+    let mut bytes = sample("basic.flight");
+    put(&mut bytes, held, &48_u16.to_le_bytes());
+    put(&mut bytes, wait, &40_u16.to_le_bytes());
+    let moved = parse(&bytes).unwrap();
+    assert_eq!(moved.records.len(), plain.records.len());
+    for (moved, plain) in moved.records.iter().zip(&plain.records) {
+        assert_eq!(
+            (moved.held_ns, moved.gvl_wait_ns),
+            (plain.gvl_wait_ns, plain.held_ns)
+        );
+        assert_eq!((moved.status, moved.io_ns), (plain.status, plain.io_ns));
+    }
+}
+
+/// A later version's longer records keep the fields that there were.
+#[test]
+fn longer_records_are_read() {
+    let bytes = sample("basic.flight");
+    let ring = 16_384;
+    let mut longer = bytes[..ring].to_vec();
+    put(&mut longer, 8, &2_u32.to_le_bytes());
+    put(&mut longer, 16, &192_u32.to_le_bytes());
+    for slot in bytes[ring..].chunks_exact(128) {
+        longer.extend_from_slice(slot);
+        longer.extend_from_slice(&[0xEE; 64]);
+    }
+    assert_eq!(
+        parse(&longer).unwrap().records,
+        parse(&bytes).unwrap().records
+    );
+}
+
+#[test]
+fn a_counter_of_any_size_costs_no_time() {
+    let snapshot = with(384, &u64::MAX.to_le_bytes()).unwrap();
+    let skipped = snapshot.skipped;
+    let accounted =
+        snapshot.records.len() as u64 + skipped.torn + skipped.unwritten + skipped.missing;
+    assert_eq!(accounted, 64);
+    let mut bytes = sample("basic.flight");
+    put(&mut bytes, 20, &u32::MAX.to_le_bytes());
+    put(&mut bytes, 384, &u64::MAX.to_le_bytes());
+    let skipped = parse(&bytes).unwrap().skipped;
+    assert!(skipped.missing >= u64::from(u32::MAX) - 64);
+}
+
+#[test]
+fn a_header_that_asks_for_a_gigabyte_is_refused_before_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.flight");
+    let mut bytes = sample("basic.flight");
+    put(&mut bytes, 20, &u32::MAX.to_le_bytes());
+    std::fs::write(&path, &bytes).unwrap();
+    let file = FlightFile::open(path).unwrap();
+    assert!(matches!(file.snapshot(), Err(FlightError::TooLarge { .. })));
+    assert!(file.counters().is_ok());
+}
+
+/// Whatever was read, every record asked for is accounted for once.
+fn check(bytes: &[u8]) {
+    let Ok(snapshot) = parse(bytes) else {
+        assert!(parse(bytes).unwrap_err().to_string().len() > 10);
+        return;
+    };
+    let skipped = snapshot.skipped;
+    let capacity = u64::from(snapshot.header.ring_capacity());
+    let accounted =
+        snapshot.records.len() as u64 + skipped.torn + skipped.unwritten + skipped.missing;
+    assert_eq!(accounted, snapshot.header.written.min(capacity));
+    for pair in snapshot.records.windows(2) {
+        assert!(pair[0].index < pair[1].index);
+    }
+    let counters = parse_counters(bytes).unwrap();
+    assert_eq!(counters.endpoints, snapshot.endpoints);
+    let _ = snapshot.reaches_back_to();
+    for record in &snapshot.records {
+        let _ = snapshot.endpoint_of(record);
+    }
+}
+
+fn extremes() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        Just(0),
+        Just(u64::MAX),
+        Just(u64::from(u32::MAX)),
+        0_u64..200,
+        any::<u64>(),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+        check(&bytes);
+        let mut headed = bytes;
+        if headed.len() >= 8 {
+            put(&mut headed, 0, b"PBFLIGHT");
+            check(&headed);
+        }
+    }
+
+    #[test]
+    fn any_damage_to_a_sample_is_safe(
+        wrapped in any::<bool>(),
+        header in proptest::collection::vec((1_usize..140, extremes()), 0..4),
+        anywhere in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20),
+        cut in proptest::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut bytes = sample(if wrapped { "wrapped.flight" } else { "basic.flight" });
+        for (word, value) in header {
+            // The header and its field table, in steps of four bytes.
+            put(&mut bytes, 4 * word + 4, &value.to_le_bytes());
+        }
+        for (at, byte) in anywhere {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        check(&bytes);
+    }
+}
