@@ -145,3 +145,76 @@ impl FlightFile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RING: usize = 16_384;
+    const RECORD: usize = 128;
+
+    /// The sample whose ring of 64 holds records 86 to 149, read; then the process goes on while the
+    /// copy's oldest slot is half old (its number) and half new (the rest).
+    fn reading_overtaken_by(change: impl Fn(&mut [u8])) -> Snapshot {
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../contract/samples/flight/wrapped.flight");
+        let whole = fs::read(sample).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("live.flight");
+        fs::write(&path, &whole).unwrap();
+        let file = FlightFile::open(&path).unwrap();
+        let layout = file.layout().unwrap();
+        let mut copy = file.read(layout.end()).unwrap();
+        let oldest = RING + RECORD * (150 % 64);
+        copy[oldest + 8..oldest + RECORD].fill(0x11);
+
+        let mut now = whole;
+        change(&mut now);
+        fs::write(&path, &now).unwrap();
+        file.mark_overwritten(&layout, &mut copy).unwrap();
+        parse(&copy).unwrap()
+    }
+
+    fn assert_torn(snapshot: &Snapshot, torn: u64) {
+        assert_eq!(snapshot.skipped.torn, torn);
+        let oldest = snapshot.records.first().unwrap().index;
+        assert_eq!(oldest, 86 + torn);
+    }
+
+    #[test]
+    fn a_record_that_was_overwritten_during_the_reading_is_torn() {
+        assert_torn(
+            &reading_overtaken_by(|now| {
+                now[WRITTEN_OFFSET..][..8].copy_from_slice(&151_u64.to_le_bytes());
+                now[RING + RECORD * 22..][..8].copy_from_slice(&151_u64.to_le_bytes());
+            }),
+            1,
+        );
+    }
+
+    #[test]
+    fn a_record_that_is_being_overwritten_is_torn_though_the_count_has_not_moved() {
+        assert_torn(
+            &reading_overtaken_by(|now| now[RING + RECORD * 22..][..8].fill(0)),
+            1,
+        );
+    }
+
+    #[test]
+    fn an_idle_process_loses_no_record() {
+        assert_torn(&reading_overtaken_by(|_| {}), 0);
+    }
+
+    #[test]
+    fn a_process_that_went_once_around_leaves_only_what_it_had_not_reached() {
+        let snapshot = reading_overtaken_by(|now| {
+            now[WRITTEN_OFFSET..][..8].copy_from_slice(&213_u64.to_le_bytes());
+            for index in 150_u64..213 {
+                let slot = RING + RECORD * (index % 64) as usize;
+                now[slot..][..8].copy_from_slice(&(index + 1).to_le_bytes());
+            }
+        });
+        assert_eq!(snapshot.skipped.torn, 63);
+        assert_eq!(snapshot.records[0].index, 149);
+    }
+}

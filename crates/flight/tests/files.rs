@@ -1,9 +1,8 @@
 //! Folders of flight files, files that change while they are read, and windows between two readings.
 
 use std::fs;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use flight::{FlightError, FlightFile, Snapshot, Window, parse, read_dir, read_dir_counters};
 
@@ -75,58 +74,6 @@ fn a_file_that_may_not_be_read_is_said() {
     let readable_anyway = fs::read(&path).is_ok();
     let result = FlightFile::open(&path);
     assert_eq!(result.is_ok(), readable_anyway, "root reads everything");
-}
-
-/// A record whose fields all carry its number, so that a mixture of two shows.
-fn slot(index: u64) -> [u8; 128] {
-    let mut slot = [0; 128];
-    for field in slot[..96].chunks_exact_mut(8) {
-        field.copy_from_slice(&(index + 1).to_le_bytes());
-    }
-    slot
-}
-
-#[test]
-fn records_written_during_the_reading_are_never_mixed() {
-    const CAPACITY: u64 = 64;
-    let root = tempfile::tempdir().unwrap();
-    let path = root.path().join("live.flight");
-    let mut bytes = sample("basic.flight");
-    bytes[384..392].copy_from_slice(&0_u64.to_le_bytes());
-    bytes[16_384..].fill(0);
-    write(&path, &bytes);
-    let writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut index = 0_u64;
-            while !done.load(Ordering::Relaxed) {
-                let offset = 16_384 + 128 * (index % CAPACITY);
-                let slot = slot(index);
-                writer.write_all_at(&[0; 8], offset).unwrap();
-                writer.write_all_at(&slot[8..48], offset + 8).unwrap();
-                writer.write_all_at(&slot[48..], offset + 48).unwrap();
-                writer.write_all_at(&slot[..8], offset).unwrap();
-                index += 1;
-                writer.write_all_at(&index.to_le_bytes(), 384).unwrap();
-            }
-        });
-        let file = FlightFile::open(&path).unwrap();
-        let mut readings = 0;
-        let mut records = 0;
-        let mut mixed = Vec::new();
-        while readings < 2_000 || records == 0 {
-            let snapshot = file.snapshot().unwrap();
-            readings += 1;
-            records += snapshot.records.len();
-            mixed.extend(snapshot.records.into_iter().filter(|record| {
-                let fields = [record.arrival_wall_ns, record.held_ns, record.allocations];
-                fields != [record.index + 1; 3]
-            }));
-        }
-        done.store(true, Ordering::Relaxed);
-        assert_eq!(mixed, []);
-    });
 }
 
 fn process(name: &str, pid: u32) -> Snapshot {
