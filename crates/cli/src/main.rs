@@ -1,1 +1,67 @@
-fn main() {}
+//! The command line: arguments in, calls to the crates that do the work, words and exit codes out.
+//!
+//! The only crate that prints or exits. Exit codes: 0 done; 1 done, and the answer is no; 2 wrong usage or
+//! configuration; 3 no honest answer; 128 + n ended by signal n.
+
+mod args;
+mod asked;
+mod commands;
+mod output;
+mod progress;
+mod signals;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // The guard is this binary under another name; it must not parse anything else or write to the terminal.
+    if let Some(code) = commands::guard_if_asked() {
+        return code;
+    }
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Tune(tune) => commands::tune(tune),
+        Command::Compare(compare) => commands::compare(compare),
+        Command::Sweep(sweep) => commands::sweep(sweep),
+        Command::Run(run) => commands::run(run),
+        Command::Report(report) => commands::report(report),
+        Command::Runs(runs) => commands::runs(runs),
+        Command::Completions { shell } => commands::completions(shell),
+        Command::Man => commands::man(),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            output::error(&failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Why a command ended without doing what it is for.
+#[derive(Debug)]
+pub struct Failure {
+    /// What is said on stderr.
+    pub message: String,
+    /// The exit code.
+    pub code: u8,
+}
+
+impl Failure {
+    /// Wrong usage or configuration.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure {
+            message: message.into(),
+            code: 2,
+        }
+    }
+
+    /// No honest answer.
+    pub fn no_answer(message: impl Into<String>) -> Failure {
+        Failure {
+            message: message.into(),
+            code: 3,
+        }
+    }
+}

@@ -13,7 +13,10 @@ pub struct Overhead {
 
 impl Overhead {
     /// Before anything was measured: a small Rails application.
-    pub const ASSUMED: Overhead = Overhead { fixed_s: 4.0, warmup_s: 4.0 };
+    pub const ASSUMED: Overhead = Overhead {
+        fixed_s: 4.0,
+        warmup_s: 4.0,
+    };
 
     fn seconds(&self) -> f64 {
         self.fixed_s + self.warmup_s
@@ -44,7 +47,15 @@ const GOOD_WINDOW_S: f64 = 5.0;
 const MOST_WINDOW_S: f64 = 30.0;
 
 /// Shapes from the richest to the poorest: arms, race blocks, confirming blocks.
-const SHAPES: [(usize, u32, u32); 7] = [(8, 3, 9), (7, 3, 8), (6, 3, 7), (5, 3, 6), (4, 3, 6), (3, 2, 6), (2, 2, 6)];
+const SHAPES: [(usize, u32, u32); 7] = [
+    (8, 3, 9),
+    (7, 3, 8),
+    (6, 3, 7),
+    (5, 3, 6),
+    (4, 3, 6),
+    (3, 2, 6),
+    (2, 2, 6),
+];
 
 /// A budget in which six confirming blocks do not fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,76 +64,147 @@ pub struct TooShort {
     pub least_s: f64,
 }
 
-/// Fits `tune` into `budget_s`. `most_arms` and `blocks` are the user's; `window_s` fixes the window.
-pub fn fit(budget_s: f64, overhead: Overhead, most_arms: Option<usize>, blocks: Option<u32>, window_s: Option<f64>) -> Result<Shape, TooShort> {
+/// What the user fixed, and which trials are still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Wishes {
+    /// Most arms in the race, baseline included.
+    pub most_arms: Option<usize>,
+    /// Blocks of the confirmation.
+    pub blocks: Option<u32>,
+    /// Length of a window, seconds.
+    pub window_s: Option<f64>,
+    /// Trials of the pilot that are still to come.
+    pub pilot_trials: u32,
+}
+
+/// Fits `tune` into `budget_s`.
+pub fn fit(budget_s: f64, overhead: Overhead, wishes: Wishes) -> Result<Shape, TooShort> {
+    let Wishes {
+        most_arms,
+        blocks,
+        window_s,
+        pilot_trials,
+    } = wishes;
     let cap = most_arms.unwrap_or(usize::MAX);
     // More confirming blocks than asked for are never planned, nor fewer.
-    let shape = |(arms, race, confirm): (usize, u32, u32)| (arms.min(cap), race, blocks.unwrap_or(confirm));
-    let trials = |(arms, race, confirm): (usize, u32, u32)| f64::from(PILOT_TRIALS + race * arms as u32 + confirm * 2);
+    let shape =
+        |(arms, race, confirm): (usize, u32, u32)| (arms.min(cap), race, blocks.unwrap_or(confirm));
+    let trials = |(arms, race, confirm): (usize, u32, u32)| {
+        f64::from(pilot_trials + race * arms as u32 + confirm * 2)
+    };
     let window_in = |s| (budget_s / trials(s) - overhead.seconds()) / 2.0;
     let wanted = window_s.unwrap_or(GOOD_WINDOW_S);
     let shapes = SHAPES.map(shape);
     let roomy = shapes.into_iter().find(|s| window_in(*s) >= wanted);
     let least_window = window_s.unwrap_or(LEAST_WINDOW_S);
-    let chosen = roomy.or_else(|| shapes.into_iter().find(|s| s.0 <= cap.min(3) && window_in(*s) >= least_window));
+    let chosen = roomy.or_else(|| {
+        shapes
+            .into_iter()
+            .find(|s| s.0 <= cap.min(3) && window_in(*s) >= least_window)
+    });
     match chosen {
         Some(s) => {
             let window = window_s.unwrap_or_else(|| window_in(s).min(MOST_WINDOW_S));
-            Ok(Shape { arms: s.0, race_blocks: s.1, blocks: s.2, timing: timing(window) })
+            Ok(Shape {
+                arms: s.0,
+                race_blocks: s.1,
+                blocks: s.2,
+                timing: timing(window),
+            })
         }
         None => {
             let poorest = shapes[shapes.len() - 1];
-            Err(TooShort { least_s: (trials(poorest) * (overhead.seconds() + 2.0 * least_window)).ceil() })
+            Err(TooShort {
+                least_s: (trials(poorest) * (overhead.seconds() + 2.0 * least_window)).ceil(),
+            })
         }
     }
 }
 
 /// Fits `blocks` of `arms` into `budget_s`: the window, or the least budget that would do.
-pub fn fit_blocks(budget_s: f64, overhead: Overhead, arms: usize, blocks: u32, window_s: Option<f64>) -> Result<Timing, TooShort> {
-    let trials = f64::from(PILOT_TRIALS.min(1)) + f64::from(blocks) * arms as f64;
+pub fn fit_blocks(
+    budget_s: f64,
+    overhead: Overhead,
+    arms: usize,
+    blocks: u32,
+    window_s: Option<f64>,
+) -> Result<Timing, TooShort> {
+    // One pilot trial settles the common rate.
+    let trials = 1.0 + f64::from(blocks) * arms as f64;
     let least = window_s.unwrap_or(LEAST_WINDOW_S);
     let window = (budget_s / trials - overhead.seconds()) / 2.0;
     if window < least {
-        return Err(TooShort { least_s: (trials * (overhead.seconds() + 2.0 * least)).ceil() });
+        return Err(TooShort {
+            least_s: (trials * (overhead.seconds() + 2.0 * least)).ceil(),
+        });
     }
     Ok(timing(window_s.unwrap_or(window.min(MOST_WINDOW_S))))
 }
 
 /// The parts of a trial around a window of this length.
 pub fn timing(window_s: f64) -> Timing {
-    Timing { warmup_max_s: (2.0 * window_s).clamp(4.0, 30.0), saturation_s: window_s, objective_s: window_s }
+    Timing {
+        warmup_max_s: (2.0 * window_s).clamp(4.0, 30.0),
+        saturation_s: window_s,
+        objective_s: window_s,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn wishes(most_arms: Option<usize>, blocks: Option<u32>, window_s: Option<f64>) -> Wishes {
+        Wishes {
+            most_arms,
+            blocks,
+            window_s,
+            pilot_trials: PILOT_TRIALS,
+        }
+    }
+
     #[test]
     fn eight_minutes_hold_three_arms_and_six_blocks() {
-        let shape = fit(480.0, Overhead::ASSUMED, Some(3), None, None).unwrap();
+        let shape = fit(480.0, Overhead::ASSUMED, wishes(Some(3), None, None)).unwrap();
         assert_eq!((shape.arms, shape.blocks), (3, 6));
         assert!(shape.timing.saturation_s >= LEAST_WINDOW_S, "{shape:?}");
     }
 
     #[test]
     fn more_time_buys_arms_first_and_windows_after() {
-        let hour = fit(3600.0, Overhead::ASSUMED, None, None, None).unwrap();
-        let day = fit(86_400.0, Overhead::ASSUMED, None, None, None).unwrap();
+        let hour = fit(3600.0, Overhead::ASSUMED, wishes(None, None, None)).unwrap();
+        let day = fit(86_400.0, Overhead::ASSUMED, wishes(None, None, None)).unwrap();
         assert_eq!((hour.arms, hour.blocks), (8, 9));
         assert_eq!(day.timing.saturation_s, MOST_WINDOW_S);
     }
 
     #[test]
     fn a_budget_too_short_for_six_blocks_says_what_would_do() {
-        let short = fit(60.0, Overhead::ASSUMED, Some(3), None, None).unwrap_err();
+        let short = fit(60.0, Overhead::ASSUMED, wishes(Some(3), None, None)).unwrap_err();
         assert!(short.least_s > 60.0);
-        assert!(fit(short.least_s, Overhead::ASSUMED, Some(3), None, None).is_ok(), "{short:?}");
+        assert!(
+            fit(
+                short.least_s,
+                Overhead::ASSUMED,
+                wishes(Some(3), None, None)
+            )
+            .is_ok(),
+            "{short:?}"
+        );
     }
 
     #[test]
     fn a_window_that_was_asked_for_is_kept() {
-        let shape = fit(7200.0, Overhead::ASSUMED, Some(6), Some(6), Some(3.0)).unwrap();
-        assert_eq!((shape.arms, shape.blocks, shape.timing.objective_s), (6, 6, 3.0));
-        assert!(fit(60.0, Overhead::ASSUMED, None, None, Some(3.0)).is_err());
+        let shape = fit(
+            7200.0,
+            Overhead::ASSUMED,
+            wishes(Some(6), Some(6), Some(3.0)),
+        )
+        .unwrap();
+        assert_eq!(
+            (shape.arms, shape.blocks, shape.timing.objective_s),
+            (6, 6, 3.0)
+        );
+        assert!(fit(60.0, Overhead::ASSUMED, wishes(None, None, Some(3.0))).is_err());
     }
 }

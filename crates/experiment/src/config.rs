@@ -7,7 +7,7 @@ mod values;
 
 pub use file::read_file;
 pub use resolve::resolve;
-pub use values::{parse_duration, parse_latency, parse_settings, parse_size};
+pub use values::{parse_duration, parse_latency, parse_settings, parse_size, unknown_knob};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +24,10 @@ pub struct Asked {
 impl Asked {
     /// A value and its origin.
     pub fn new(text: impl Into<String>, origin: impl Into<String>) -> Asked {
-        Asked { text: text.into(), origin: origin.into() }
+        Asked {
+            text: text.into(),
+            origin: origin.into(),
+        }
     }
 }
 
@@ -40,12 +43,18 @@ pub struct Problem {
 impl Problem {
     /// A problem with a value.
     pub fn of(asked: &Asked, wrong: impl std::fmt::Display, remedy: impl Into<String>) -> Problem {
-        Problem { what: format!("{} = {:?}: {wrong}", asked.origin, asked.text), remedy: remedy.into() }
+        Problem {
+            what: format!("{} = {:?}: {wrong}", asked.origin, asked.text),
+            remedy: remedy.into(),
+        }
     }
 
     /// A problem with a key rather than its value.
     pub fn with(what: impl Into<String>, remedy: impl Into<String>) -> Problem {
-        Problem { what: what.into(), remedy: remedy.into() }
+        Problem {
+            what: what.into(),
+            remedy: remedy.into(),
+        }
     }
 }
 
@@ -143,7 +152,8 @@ impl Request {
         let mut env = there.env;
         env.extend(self.env);
         // A path on the command line replaces the file's workload, not only its path.
-        let workload_here = self.workload_file.is_some() || self.workload_inline.is_some() || self.path.is_some();
+        let workload_here =
+            self.workload_file.is_some() || self.workload_inline.is_some() || self.path.is_some();
         let (workload_file, workload_inline, path) = if workload_here {
             (self.workload_file, self.workload_inline, self.path)
         } else {
@@ -160,7 +170,11 @@ impl Request {
             ready_path: self.ready_path.or(there.ready_path),
             boot_timeout: self.boot_timeout.or(there.boot_timeout),
             port: self.port.or(there.port),
-            services: if self.services.is_empty() { there.services } else { self.services },
+            services: if self.services.is_empty() {
+                there.services
+            } else {
+                self.services
+            },
             baseline: self.baseline.or(there.baseline),
             slo: self.slo.or(there.slo),
             max_memory: self.max_memory.or(there.max_memory),

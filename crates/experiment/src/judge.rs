@@ -16,9 +16,19 @@ pub struct Judging {
 
 /// Compares `candidate` with `baseline` by capacity over the blocks of `stage` in which both count.
 /// `None` when there is no such block.
-pub fn compare(trials: &[Trial], stage: Stage, baseline: &str, candidate: &str, judging: Judging) -> Option<Comparison> {
+pub fn compare(
+    trials: &[Trial],
+    stage: Stage,
+    baseline: &str,
+    candidate: &str,
+    judging: Judging,
+) -> Option<Comparison> {
     let pairs = pairs(trials, stage, baseline, candidate);
-    let rule = Rule { margin: judging.margin, alpha: judging.alpha, better: Better::Higher };
+    let rule = Rule {
+        margin: judging.margin,
+        alpha: judging.alpha,
+        better: Better::Higher,
+    };
     let judged = stats::compare(&pairs, &rule).ok()?;
     Some(Comparison {
         stage,
@@ -45,14 +55,23 @@ pub fn compare(trials: &[Trial], stage: Stage, baseline: &str, candidate: &str, 
 /// `(baseline, candidate)` capacities, one pair a block in which both trials count and answered anything.
 pub fn pairs(trials: &[Trial], stage: Stage, baseline: &str, candidate: &str) -> Vec<(f64, f64)> {
     let of = |block: u32, arm: &str| {
-        let trial = trials.iter().find(|t| t.stage == stage && t.block == block && t.arm == arm && t.counts());
+        let trial = trials
+            .iter()
+            .find(|t| t.stage == stage && t.block == block && t.arm == arm && t.counts());
         trial.and_then(Trial::capacity_per_s).filter(|c| *c > 0.0)
     };
-    blocks(trials, stage).into_iter().filter_map(|b| Some((of(b, baseline)?, of(b, candidate)?))).collect()
+    blocks(trials, stage)
+        .into_iter()
+        .filter_map(|b| Some((of(b, baseline)?, of(b, candidate)?)))
+        .collect()
 }
 
 fn blocks(trials: &[Trial], stage: Stage) -> Vec<u32> {
-    let mut blocks: Vec<u32> = trials.iter().filter(|t| t.stage == stage).map(|t| t.block).collect();
+    let mut blocks: Vec<u32> = trials
+        .iter()
+        .filter(|t| t.stage == stage)
+        .map(|t| t.block)
+        .collect();
     blocks.sort_unstable();
     blocks.dedup();
     blocks
@@ -62,21 +81,37 @@ fn blocks(trials: &[Trial], stage: Stage) -> Vec<u32> {
 pub fn so_far(trials: &[Trial], stage: Stage, arms: &[Arm]) -> Vec<ArmSoFar> {
     let blocks = blocks(trials, stage);
     let of = |arm: &Arm, block: u32| {
-        let trial = trials.iter().find(|t| t.stage == stage && t.block == block && t.arm == arm.name)?;
+        let trial = trials
+            .iter()
+            .find(|t| t.stage == stage && t.block == block && t.arm == arm.name)?;
         trial.capacity_per_s().filter(|c| *c > 0.0).map(f64::ln)
     };
     arms.iter()
-        .map(|arm| ArmSoFar { name: arm.name.clone(), log_throughput: blocks.iter().map(|b| of(arm, *b)).collect() })
+        .map(|arm| ArmSoFar {
+            name: arm.name.clone(),
+            log_throughput: blocks.iter().map(|b| of(arm, *b)).collect(),
+        })
         .collect()
 }
 
 /// Whether an arm keeps the limits, from all of its trials that count.
 pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasible {
-    let mut found = Feasible { standing: Feasibility::Meets, violations: None, why: None };
+    let mut found = Feasible {
+        standing: Feasibility::Meets,
+        violations: None,
+        why: None,
+    };
     if let Some(latency) = objective.latency {
-        let counts: Vec<(u64, u64)> =
-            trials.iter().filter_map(|t| t.objective.as_ref()).filter_map(|w| Some((w.violations?, w.requests))).collect();
-        let rule = ViolationRule { objective_rate: latency.allowed_violation_rate(), alpha: 0.05, seed };
+        let counts: Vec<(u64, u64)> = trials
+            .iter()
+            .filter_map(|t| t.objective.as_ref())
+            .filter_map(|w| Some((w.violations?, w.requests)))
+            .collect();
+        let rule = ViolationRule {
+            objective_rate: latency.allowed_violation_rate(),
+            alpha: 0.05,
+            seed,
+        };
         if let Ok(judged) = stats::meets(&counts, &rule) {
             found.violations = Some((judged.rate, (judged.interval.low, judged.interval.high)));
             found.standing = match judged.standing {
@@ -86,18 +121,28 @@ pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasi
             };
             if judged.standing == Standing::Breaks {
                 let rate = judged.rate * 100.0;
-                found.why = Some(format!("{rate:.1} % of its requests took longer than {:.0} ms", latency.limit_ms));
+                found.why = Some(format!(
+                    "{rate:.1} % of its requests took longer than {:.0} ms",
+                    latency.limit_ms
+                ));
             }
         }
     }
     if let Some(limit) = objective.max_memory_bytes {
-        let pss: Vec<f64> = trials.iter().filter_map(|t| t.memory.as_ref()).map(|m| m.pss_bytes as f64).collect();
+        let pss: Vec<f64> = trials
+            .iter()
+            .filter_map(|t| t.memory.as_ref())
+            .map(|m| m.pss_bytes as f64)
+            .collect();
         // PSS repeats within a few per cent, so the range of what was seen stands for its interval.
         let least = pss.iter().copied().fold(f64::INFINITY, f64::min);
         let most = pss.iter().copied().fold(0.0, f64::max);
         if least.is_finite() && least > limit as f64 {
             found.standing = Feasibility::Breaks;
-            found.why = Some(format!("it needs at least {} MiB of memory", least as u64 >> 20));
+            found.why = Some(format!(
+                "it needs at least {} MiB of memory",
+                least as u64 >> 20
+            ));
         } else if most > limit as f64 && found.standing == Feasibility::Meets {
             found.standing = Feasibility::Unclear;
         }
@@ -117,11 +162,28 @@ pub struct Feasible {
 }
 
 /// One row of the arms' table.
-pub fn summarise(arm: &Arm, fate: String, predicted_per_s: Option<f64>, trials: &[Trial], objective: &Objective, seed: u64) -> ArmSummary {
-    let mine: Vec<&Trial> = trials.iter().filter(|t| t.arm == arm.name && t.stage != Stage::Pilot).collect();
+pub fn summarise(
+    arm: &Arm,
+    fate: String,
+    predicted_per_s: Option<f64>,
+    trials: &[Trial],
+    objective: &Objective,
+    seed: u64,
+) -> ArmSummary {
+    let mine: Vec<&Trial> = trials
+        .iter()
+        .filter(|t| t.arm == arm.name && t.stage != Stage::Pilot)
+        .collect();
     // The pilot's windows differ in length and rate; they speak for an arm only when nothing else does.
-    let mine = if mine.is_empty() { trials.iter().filter(|t| t.arm == arm.name).collect() } else { mine };
-    let failed = mine.iter().filter(|t| t.status == run::TrialStatus::Failed).count() as u32;
+    let mine = if mine.is_empty() {
+        trials.iter().filter(|t| t.arm == arm.name).collect()
+    } else {
+        mine
+    };
+    let failed = mine
+        .iter()
+        .filter(|t| t.status == run::TrialStatus::Failed)
+        .count() as u32;
     let valid: Vec<&Trial> = mine.into_iter().filter(|t| t.counts()).collect();
     let median_of = |of: &dyn Fn(&Trial) -> Option<f64>| {
         let values: Vec<f64> = valid.iter().filter_map(|t| of(t)).collect();
@@ -139,10 +201,16 @@ pub fn summarise(arm: &Arm, fate: String, predicted_per_s: Option<f64>, trials: 
         predicted_per_s,
         violation_rate: feasible.violations.map(|(rate, _)| rate),
         violation_interval: feasible.violations.map(|(_, interval)| interval),
-        p50_ms: response.as_ref().and_then(|h| crate::windows::quantile_ms(h, 0.50)),
-        p99_ms: response.as_ref().and_then(|h| crate::windows::quantile_ms(h, 0.99)),
+        p50_ms: response
+            .as_ref()
+            .and_then(|h| crate::windows::quantile_ms(h, 0.50)),
+        p99_ms: response
+            .as_ref()
+            .and_then(|h| crate::windows::quantile_ms(h, 0.99)),
         pss_bytes: median_of(&|t| t.memory.as_ref().map(|m| m.pss_bytes as f64)).map(|b| b as u64),
-        growth_bytes_per_thousand: median_of(&|t| t.memory.as_ref().map(|m| m.growth_bytes_per_thousand)),
+        growth_bytes_per_thousand: median_of(&|t| {
+            t.memory.as_ref().map(|m| m.growth_bytes_per_thousand)
+        }),
         cpu_ms_per_request: median_of(&|t| t.saturation.as_ref().map(|w| w.cpu_ms_per_request)),
         feasible: feasible.standing,
     }
@@ -151,7 +219,9 @@ pub fn summarise(arm: &Arm, fate: String, predicted_per_s: Option<f64>, trials: 
 /// All response times of the objective windows; `None` when there is none.
 fn merged_response(trials: &[&Trial]) -> Option<Histogram<u64>> {
     let windows = trials.iter().filter_map(|t| t.objective.as_ref());
-    let mut decoded = windows.filter_map(|w| w.response.hdr.as_ref()).filter_map(|h| h.decode().ok());
+    let mut decoded = windows
+        .filter_map(|w| w.response.hdr.as_ref())
+        .filter_map(|h| h.decode().ok());
     let mut all = decoded.next()?;
     for histogram in decoded {
         // Same bounds by construction; a foreign one is left out rather than ending the run.

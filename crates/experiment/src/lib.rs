@@ -1,1 +1,27 @@
-//! (under construction)
+//! Plan, interleaved trials, run folder: joins the crates that measure with those that judge.
+//!
+//! The flow: [`config`] reads what was asked, [`Experiment`] is what will be done, [`begin`] and [`resume`] make
+//! a run folder, [`conduct`] fills it. Nothing here prints; whoever watches is told through [`Watcher`].
+
+mod arms;
+mod bench;
+mod budget;
+pub mod config;
+mod error;
+mod flights;
+mod judge;
+mod procedure;
+mod progress;
+mod request;
+mod session;
+mod store;
+mod trial;
+mod tune;
+mod windows;
+
+pub use bench::Installation;
+pub use error::Stopped;
+pub use progress::{Event, Watcher};
+pub use request::{Arm, Experiment, Goal, Service};
+pub use session::{begin, conduct, resume};
+pub use store::Store;

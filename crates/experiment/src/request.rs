@@ -119,6 +119,9 @@ impl Arm {
     /// An arm named after its knobs: `w2t3p` is two workers of three threads, preloaded.
     pub fn of(settings: Settings) -> Arm {
         let preload = if settings.preload { "p" } else { "" };
-        Arm { name: format!("w{}t{}{preload}", settings.workers, settings.threads), settings }
+        Arm {
+            name: format!("w{}t{}{preload}", settings.workers, settings.threads),
+            settings,
+        }
     }
 }

@@ -22,7 +22,13 @@ impl Store {
     pub fn create(folder: Folder, document: Document) -> Result<Store, FolderError> {
         let lock = folder.lock()?;
         folder.write(&document)?;
-        Ok(Store { document, folder, earlier: Vec::new(), elapsed_before_s: 0.0, _lock: lock })
+        Ok(Store {
+            document,
+            folder,
+            earlier: Vec::new(),
+            elapsed_before_s: 0.0,
+            _lock: lock,
+        })
     }
 
     /// A run that was interrupted. Its trials are offered block by block through [`Store::earlier_block`].
@@ -35,7 +41,13 @@ impl Store {
         document.comparisons.clear();
         document.verdict = None;
         let elapsed_before_s = document.elapsed_s;
-        Ok(Store { document, folder, earlier, elapsed_before_s, _lock: lock })
+        Ok(Store {
+            document,
+            folder,
+            earlier,
+            elapsed_before_s,
+            _lock: lock,
+        })
     }
 
     /// Whether an earlier sitting's trials are still to be gone through.
@@ -45,12 +57,21 @@ impl Store {
 
     /// Takes the block's trials if an earlier sitting measured all of these arms; otherwise marks what it left
     /// of the block as abandoned.
-    pub fn earlier_block(&mut self, stage: Stage, block: u32, arms: &[&str]) -> Result<Option<Vec<Trial>>, FolderError> {
-        let (ours, others): (Vec<Trial>, Vec<Trial>) =
-            std::mem::take(&mut self.earlier).into_iter().partition(|t| t.stage == stage && t.block == block);
+    pub fn earlier_block(
+        &mut self,
+        stage: Stage,
+        block: u32,
+        arms: &[&str],
+    ) -> Result<Option<Vec<Trial>>, FolderError> {
+        let (ours, others): (Vec<Trial>, Vec<Trial>) = std::mem::take(&mut self.earlier)
+            .into_iter()
+            .partition(|t| t.stage == stage && t.block == block);
         self.earlier = others;
-        let (mut old, ours): (Vec<Trial>, Vec<Trial>) = ours.into_iter().partition(|t| t.status == TrialStatus::Abandoned);
-        let complete = arms.iter().all(|arm| ours.iter().any(|t| t.arm == *arm)) && ours.len() == arms.len();
+        let (mut old, ours): (Vec<Trial>, Vec<Trial>) = ours
+            .into_iter()
+            .partition(|t| t.status == TrialStatus::Abandoned);
+        let complete =
+            arms.iter().all(|arm| ours.iter().any(|t| t.arm == *arm)) && ours.len() == arms.len();
         if complete {
             self.document.trials.append(&mut old);
             self.document.trials.extend(ours.iter().cloned());
@@ -58,7 +79,9 @@ impl Store {
         }
         for mut trial in ours {
             trial.status = TrialStatus::Abandoned;
-            trial.reason.get_or_insert_with(|| "its block was broken off by an interruption".to_owned());
+            trial
+                .reason
+                .get_or_insert_with(|| "its block was broken off by an interruption".to_owned());
             self.folder.write_trial(&trial)?;
             old.push(trial);
         }
@@ -69,7 +92,13 @@ impl Store {
     /// An id that no trial of the run has yet, an abandoned one among them.
     pub fn trial_id(&self, stage: Stage, block: u32, arm: &str) -> String {
         let first = format!("{}-b{block:02}-{arm}", stage.word());
-        let taken = |id: &str| self.document.trials.iter().chain(&self.earlier).any(|t| t.id == id);
+        let taken = |id: &str| {
+            self.document
+                .trials
+                .iter()
+                .chain(&self.earlier)
+                .any(|t| t.id == id)
+        };
         let mut id = first.clone();
         let mut attempt = 2;
         while taken(&id) {

@@ -27,6 +27,8 @@ pub struct Plan {
     pub budget_s: Option<f64>,
     /// Blocks of the deciding comparison.
     pub blocks: u32,
+    /// Arms: the most that the race takes in `tune`, baseline included; those named in `compare` and `sweep`.
+    pub arms: u32,
     /// Blocks of the race that comes before it; 0 outside `tune`.
     pub race_blocks: u32,
     /// Connections of every saturation window: twice the largest workers × threads in the plan.

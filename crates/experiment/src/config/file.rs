@@ -8,13 +8,29 @@ use toml::{Table, Value};
 
 /// Reads the text of `powerband.toml`; `path` is where it lies, for messages and relative names.
 pub fn read_file(text: &str, path: &Path) -> Result<Request, Vec<Problem>> {
-    let name = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    let name = path.file_name().map_or_else(
+        || path.display().to_string(),
+        |n| n.to_string_lossy().into_owned(),
+    );
     let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
-        vec![Problem::with(format!("{} is not TOML: {}", path.display(), e.to_string().trim_end()), "mend the line that it names")]
+        vec![Problem::with(
+            format!(
+                "{} is not TOML: {}",
+                path.display(),
+                e.to_string().trim_end()
+            ),
+            "mend the line that it names",
+        )]
     })?;
-    let mut reader = Reader { file: name, problems: Vec::new() };
+    let mut reader = Reader {
+        file: name,
+        problems: Vec::new(),
+    };
     let base_dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    let mut request = Request { base_dir, ..Request::default() };
+    let mut request = Request {
+        base_dir,
+        ..Request::default()
+    };
 
     if let Some(mut app) = reader.section(&mut table, "app") {
         request.app_dir = reader.text(&mut app, "app", "dir");
@@ -36,12 +52,19 @@ pub fn read_file(text: &str, path: &Path) -> Result<Request, Vec<Problem>> {
         request.ready_path = reader.text(&mut server, "server", "ready_path");
         request.boot_timeout = reader.text(&mut server, "server", "boot_timeout");
         request.port = reader.text(&mut server, "server", "port");
-        reader.rest(server, "server", &["command", "config", "ready_path", "boot_timeout", "port"]);
+        reader.rest(
+            server,
+            "server",
+            &["command", "config", "ready_path", "boot_timeout", "port"],
+        );
     }
     request.services = reader.services(&mut table);
     if let Some(baseline) = reader.section(&mut table, "baseline") {
         let origin = format!("baseline in {}", reader.file);
-        let text: Vec<String> = baseline.iter().map(|(k, v)| format!("{k}={}", plain(v).unwrap_or_default())).collect();
+        let text: Vec<String> = baseline
+            .iter()
+            .map(|(k, v)| format!("{k}={}", plain(v).unwrap_or_default()))
+            .collect();
         request.baseline = Some(Asked::new(text.join(","), origin));
     }
     if let Some(mut objective) = reader.section(&mut table, "objective") {
@@ -65,7 +88,14 @@ pub fn read_file(text: &str, path: &Path) -> Result<Request, Vec<Problem>> {
         ] {
             *place = reader.text(&mut tune, "tune", key);
         }
-        reader.rest(tune, "tune", &["budget", "blocks", "max_arms", "margin", "seed", "threads", "workers", "window", "timeout", "runs_dir"]);
+        reader.rest(
+            tune,
+            "tune",
+            &[
+                "budget", "blocks", "max_arms", "margin", "seed", "threads", "workers", "window",
+                "timeout", "runs_dir",
+            ],
+        );
     }
     if let Some(mut safety) = reader.section(&mut table, "safety") {
         request.allow_unsafe = reader.text(&mut safety, "safety", "allow_unsafe");
@@ -86,11 +116,25 @@ pub fn read_file(text: &str, path: &Path) -> Result<Request, Vec<Problem>> {
         }
         reader.rest(workload, "workload", &["file", "path", "request"]);
     }
-    let sections = ["app", "server", "service", "baseline", "objective", "tune", "safety", "hooks", "workload"];
+    let sections = [
+        "app",
+        "server",
+        "service",
+        "baseline",
+        "objective",
+        "tune",
+        "safety",
+        "hooks",
+        "workload",
+    ];
     for key in table.keys() {
         reader.unknown(key, &sections);
     }
-    if reader.problems.is_empty() { Ok(request) } else { Err(reader.problems) }
+    if reader.problems.is_empty() {
+        Ok(request)
+    } else {
+        Err(reader.problems)
+    }
 }
 
 /// Takes keys out of tables and collects what is wrong, so that all of it is told at once.
@@ -104,7 +148,10 @@ impl Reader {
         match table.remove(name)? {
             Value::Table(section) => Some(section),
             _ => {
-                self.problems.push(Problem::with(format!("{name} in {} is no section", self.file), format!("write it as [{name}]")));
+                self.problems.push(Problem::with(
+                    format!("{name} in {} is no section", self.file),
+                    format!("write it as [{name}]"),
+                ));
                 None
             }
         }
@@ -115,7 +162,10 @@ impl Reader {
             Value::Table(section) => Some(section),
             _ => {
                 let what = format!("{parent}.{name} in {} is no section", self.file);
-                self.problems.push(Problem::with(what, format!("write it as [{parent}.{name}]")));
+                self.problems.push(Problem::with(
+                    what,
+                    format!("write it as [{parent}.{name}]"),
+                ));
                 None
             }
         }
@@ -127,7 +177,10 @@ impl Reader {
         match plain(&value) {
             Some(text) => Some(Asked::new(text, origin)),
             None => {
-                self.problems.push(Problem::with(format!("{origin} is neither text, number, boolean nor a list of them"), "write one value"));
+                self.problems.push(Problem::with(
+                    format!("{origin} is neither text, number, boolean nor a list of them"),
+                    "write one value",
+                ));
                 None
             }
         }
@@ -138,21 +191,41 @@ impl Reader {
             None => return Vec::new(),
             Some(Value::Array(entries)) => entries,
             Some(_) => {
-                self.problems.push(Problem::with(format!("service in {} is no list", self.file), "write each as [[service]]"));
+                self.problems.push(Problem::with(
+                    format!("service in {} is no list", self.file),
+                    "write each as [[service]]",
+                ));
                 return Vec::new();
             }
         };
         let mut services = Vec::new();
         for entry in entries {
-            let Value::Table(mut service) = entry else { continue };
+            let Value::Table(mut service) = entry else {
+                continue;
+            };
             let name = self.text(&mut service, "service", "name");
             let command = self.text(&mut service, "service", "command");
             let port_env = self.text(&mut service, "service", "port_env");
             let ready_path = self.text(&mut service, "service", "ready_path");
-            self.rest(service, "service", &["name", "command", "port_env", "ready_path"]);
+            self.rest(
+                service,
+                "service",
+                &["name", "command", "port_env", "ready_path"],
+            );
             match (name, command) {
-                (Some(name), Some(command)) => services.push(ServiceRequest { name, command, port_env, ready_path }),
-                _ => self.problems.push(Problem::with(format!("a [[service]] in {} lacks its name or its command", self.file), "give it both")),
+                (Some(name), Some(command)) => services.push(ServiceRequest {
+                    name,
+                    command,
+                    port_env,
+                    ready_path,
+                }),
+                _ => self.problems.push(Problem::with(
+                    format!(
+                        "a [[service]] in {} lacks its name or its command",
+                        self.file
+                    ),
+                    "give it both",
+                )),
             }
         }
         services
@@ -167,7 +240,10 @@ impl Reader {
     }
 
     fn unknown(&mut self, key: &str, known: &[&str]) {
-        self.problems.push(Problem::with(format!("unknown key {key} in {}", self.file), format!("the keys there are {}", known.join(", "))));
+        self.problems.push(Problem::with(
+            format!("unknown key {key} in {}", self.file),
+            format!("the keys there are {}", known.join(", ")),
+        ));
     }
 }
 
@@ -178,7 +254,11 @@ fn plain(value: &Value) -> Option<String> {
         Value::Integer(number) => Some(number.to_string()),
         Value::Float(number) => Some(number.to_string()),
         Value::Boolean(yes) => Some(yes.to_string()),
-        Value::Array(items) => items.iter().map(plain).collect::<Option<Vec<_>>>().map(|items| items.join(",")),
+        Value::Array(items) => items
+            .iter()
+            .map(plain)
+            .collect::<Option<Vec<_>>>()
+            .map(|items| items.join(",")),
         Value::Datetime(_) | Value::Table(_) => None,
     }
 }
@@ -204,7 +284,10 @@ mod tests {
         assert_eq!(request.env["A"].text, "1");
         assert_eq!(request.threads.unwrap().text, "1,2");
         assert_eq!(request.baseline.unwrap().text, "threads=3,workers=0");
-        assert_eq!(request.budget.unwrap().origin, "tune.budget in powerband.toml");
+        assert_eq!(
+            request.budget.unwrap().origin,
+            "tune.budget in powerband.toml"
+        );
         assert_eq!(request.services[0].name.text, "upstream");
         assert!(request.workload_inline.unwrap().contains("[[request]]"));
     }
@@ -212,7 +295,11 @@ mod tests {
     #[test]
     fn all_unknown_keys_are_told_at_once() {
         let problems = read("[tune]\nbugdet = '8m'\n[sever]\n[app]\ndirr = '.'\n").unwrap_err();
-        let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        let text = problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n");
         for key in ["tune.bugdet", "sever", "app.dirr"] {
             assert!(text.contains(key), "{key} is missing in {text}");
         }
@@ -221,16 +308,27 @@ mod tests {
     #[test]
     fn text_that_is_no_toml_names_the_line() {
         let problems = read("[tune\nbudget = 8").unwrap_err();
-        assert!(problems[0].to_string().contains("line 1"), "{}", problems[0]);
+        assert!(
+            problems[0].to_string().contains("line 1"),
+            "{}",
+            problems[0]
+        );
     }
 
     #[test]
     fn flags_win_over_the_file() {
-        let flags = Request { budget: Some(Asked::new("1h", "--budget")), path: Some(Asked::new("/", "--path")), ..Request::default() };
+        let flags = Request {
+            budget: Some(Asked::new("1h", "--budget")),
+            path: Some(Asked::new("/", "--path")),
+            ..Request::default()
+        };
         let file = read("[tune]\nbudget = '8m'\nseed = 7\n[workload]\nfile = 'w.toml'\n").unwrap();
         let both = flags.or(file);
         assert_eq!(both.budget.unwrap().text, "1h");
         assert_eq!(both.seed.unwrap().text, "7");
-        assert_eq!((both.workload_file, both.path.unwrap().text.as_str()), (None, "/"));
+        assert_eq!(
+            (both.workload_file, both.path.unwrap().text.as_str()),
+            (None, "/")
+        );
     }
 }

@@ -1,6 +1,8 @@
 //! From what was written to what will be done; every problem at once.
 
-use super::values::{parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64};
+use super::values::{
+    parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64,
+};
 use super::{Asked, Problem, Request, parse_duration, parse_latency, parse_settings, parse_size};
 use crate::request::{Experiment, Goal, Service};
 use load::Workload;
@@ -10,32 +12,56 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What is assumed where neither the user nor the application's own files say anything: Puma's default.
-const ASSUMED: Settings = Settings { workers: 0, threads: 5, preload: false };
+const ASSUMED: Settings = Settings {
+    workers: 0,
+    threads: 5,
+    preload: false,
+};
 
 /// Blocks below which no two-sided test at 5 % can decide (design of the exact signed-rank test).
 const LEAST_BLOCKS: u64 = 6;
 
 /// Turns a merged request into an experiment, or names all that is wrong.
-pub fn resolve(request: Request, goal: Goal, fallback_seed: u64) -> Result<Experiment, Vec<Problem>> {
+pub fn resolve(
+    request: Request,
+    goal: Goal,
+    fallback_seed: u64,
+) -> Result<Experiment, Vec<Problem>> {
     let mut all = Collected(Vec::new());
     let base = &request.base_dir;
     let app_dir = base.join(request.app_dir.as_ref().map_or(".", |a| a.text.as_str()));
     if !app_dir.is_dir() {
-        let asked = request.app_dir.clone().unwrap_or_else(|| Asked::new(".", "the application's folder"));
-        all.0.push(Problem::of(&asked, format_args!("{} is no folder", app_dir.display()), "give the application's folder with --app"));
+        let asked = request
+            .app_dir
+            .clone()
+            .unwrap_or_else(|| Asked::new(".", "the application's folder"));
+        all.0.push(Problem::of(
+            &asked,
+            format_args!("{} is no folder", app_dir.display()),
+            "give the application's folder with --app",
+        ));
     }
     let workload = all.workload(&request, base);
-    let allow_unsafe = all.take(request.allow_unsafe.as_ref(), parse_bool).unwrap_or(false);
+    let allow_unsafe = all
+        .take(request.allow_unsafe.as_ref(), parse_bool)
+        .unwrap_or(false);
     if let Some(workload) = &workload {
         let methods = workload.unsafe_methods();
         if !methods.is_empty() && !allow_unsafe {
             all.0.push(Problem::with(
-                format!("the workload has {} requests, which may change data", methods.join(", ")),
+                format!(
+                    "the workload has {} requests, which may change data",
+                    methods.join(", ")
+                ),
                 "leave them out, or pass --allow-unsafe and reset the data in a before_trial hook",
             ));
         }
     }
-    let baseline = match request.baseline.as_ref().map(|asked| parse_settings(asked, ASSUMED)) {
+    let baseline = match request
+        .baseline
+        .as_ref()
+        .map(|asked| parse_settings(asked, ASSUMED))
+    {
         None => None,
         Some(Ok(settings)) => Some(settings),
         Some(Err(problems)) => {
@@ -46,12 +72,18 @@ pub fn resolve(request: Request, goal: Goal, fallback_seed: u64) -> Result<Exper
     let latency = all.take(request.slo.as_ref(), parse_latency);
     let max_memory_bytes = all.take(request.max_memory.as_ref(), parse_size);
     let most_blocks = |asked: &Asked| whole(asked, LEAST_BLOCKS, 24, "blocks");
-    let blocks = all.take(request.blocks.as_ref(), most_blocks).map(u32::from);
+    let blocks = all
+        .take(request.blocks.as_ref(), most_blocks)
+        .map(u32::from);
     let window = all.take(request.window.as_ref(), parse_duration);
     if let (Some(asked), Some(window)) = (&request.window, window)
         && window < Duration::from_millis(500)
     {
-        all.0.push(Problem::of(asked, "a window under 500ms holds too few requests", "give 500ms or more; 2s is the least that is advisable"));
+        all.0.push(Problem::of(
+            asked,
+            "a window under 500ms holds too few requests",
+            "give 500ms or more; 2s is the least that is advisable",
+        ));
     }
     let services = request.services.iter().map(|s| Service {
         name: s.name.text.clone(),
@@ -63,30 +95,59 @@ pub fn resolve(request: Request, goal: Goal, fallback_seed: u64) -> Result<Exper
     let experiment = Experiment {
         prepare: text(&request.prepare),
         environment: text(&request.environment).unwrap_or_else(|| "production".to_owned()),
-        env: request.env.iter().map(|(k, v)| (k.clone(), v.text.clone())).collect::<BTreeMap<_, _>>(),
+        env: request
+            .env
+            .iter()
+            .map(|(k, v)| (k.clone(), v.text.clone()))
+            .collect::<BTreeMap<_, _>>(),
         command: text(&request.command),
-        puma_config: request.puma_config.as_ref().map(|p| existing(&mut all, p, &app_dir)),
-        ready_path: text(&request.ready_path).or_else(|| workload.as_ref().map(first_path)).unwrap_or_else(|| "/".to_owned()),
-        boot_timeout: all.take(request.boot_timeout.as_ref(), parse_duration).unwrap_or(Duration::from_secs(60)),
+        puma_config: request
+            .puma_config
+            .as_ref()
+            .map(|p| existing(&mut all, p, &app_dir)),
+        ready_path: text(&request.ready_path)
+            .or_else(|| workload.as_ref().map(first_path))
+            .unwrap_or_else(|| "/".to_owned()),
+        boot_timeout: all
+            .take(request.boot_timeout.as_ref(), parse_duration)
+            .unwrap_or(Duration::from_secs(60)),
         port: all.take(request.port.as_ref(), |a| whole(a, 1, 65_535, "a port")),
         services: services.collect(),
         baseline,
-        objective: Objective { latency, max_memory_bytes },
+        objective: Objective {
+            latency,
+            max_memory_bytes,
+        },
         budget: all.take(request.budget.as_ref(), parse_duration),
         blocks,
-        max_arms: all.take(request.max_arms.as_ref(), |a| whole(a, 2, 16, "arms")).map(usize::from),
-        margin: all.take(request.margin.as_ref(), parse_share).unwrap_or(0.03),
-        seed: all.take(request.seed.as_ref(), |a| whole_u64(a, 0, u64::MAX, "a seed")).unwrap_or(fallback_seed),
+        max_arms: all
+            .take(request.max_arms.as_ref(), |a| whole(a, 2, 16, "arms"))
+            .map(usize::from),
+        margin: all
+            .take(request.margin.as_ref(), parse_share)
+            .unwrap_or(0.03),
+        seed: all
+            .take(request.seed.as_ref(), |a| {
+                whole_u64(a, 0, u64::MAX, "a seed")
+            })
+            .unwrap_or(fallback_seed),
         threads: all.list(request.threads.as_ref(), parse_threads),
         workers: all.list(request.workers.as_ref(), parse_workers),
         rate: all.take(request.rate.as_ref(), parse_rate),
         window,
-        timeout: all.take(request.timeout.as_ref(), parse_duration).unwrap_or(Duration::from_secs(10)),
-        allow_remote: all.take(request.allow_remote.as_ref(), parse_bool).unwrap_or(false),
+        timeout: all
+            .take(request.timeout.as_ref(), parse_duration)
+            .unwrap_or(Duration::from_secs(10)),
+        allow_remote: all
+            .take(request.allow_remote.as_ref(), parse_bool)
+            .unwrap_or(false),
         before_trial: text(&request.before_trial),
         after_trial: text(&request.after_trial),
         workload: workload.unwrap_or_else(|| Workload::get("/").expect("/ is a path")),
-        runs_dir: request.runs_dir.as_ref().map_or_else(|| PathBuf::from("powerband-runs"), |p| base.join(&p.text)),
+        runs_dir: request
+            .runs_dir
+            .as_ref()
+            .map_or_else(|| PathBuf::from("powerband-runs"), |p| base.join(&p.text)),
         base_dir: absolute(base),
         app_dir: absolute(&app_dir),
         goal,
@@ -95,21 +156,39 @@ pub fn resolve(request: Request, goal: Goal, fallback_seed: u64) -> Result<Exper
         && limit.limit_ms >= experiment.timeout.as_secs_f64() * 1e3
     {
         let remedy = "give a longer --timeout, or a tighter objective";
-        all.0.push(Problem::of(asked, format_args!("not under the request timeout of {:?}", experiment.timeout), remedy));
+        all.0.push(Problem::of(
+            asked,
+            format_args!("not under the request timeout of {:?}", experiment.timeout),
+            remedy,
+        ));
     }
-    if all.0.is_empty() { Ok(experiment) } else { Err(all.0) }
+    if all.0.is_empty() {
+        Ok(experiment)
+    } else {
+        Err(all.0)
+    }
 }
 
 /// Problems found so far.
 struct Collected(Vec<Problem>);
 
 impl Collected {
-    fn take<T>(&mut self, asked: Option<&Asked>, parse: impl Fn(&Asked) -> Result<T, Problem>) -> Option<T> {
+    fn take<T>(
+        &mut self,
+        asked: Option<&Asked>,
+        parse: impl Fn(&Asked) -> Result<T, Problem>,
+    ) -> Option<T> {
         parse(asked?).map_err(|problem| self.0.push(problem)).ok()
     }
 
-    fn list(&mut self, asked: Option<&Asked>, one: impl Fn(&Asked) -> Result<u16, Problem>) -> Option<Vec<u16>> {
-        parse_list(asked?, one).map_err(|problems| self.0.extend(problems)).ok()
+    fn list(
+        &mut self,
+        asked: Option<&Asked>,
+        one: impl Fn(&Asked) -> Result<u16, Problem>,
+    ) -> Option<Vec<u16>> {
+        parse_list(asked?, one)
+            .map_err(|problems| self.0.extend(problems))
+            .ok()
     }
 
     fn workload(&mut self, request: &Request, base: &Path) -> Option<Workload> {
@@ -120,21 +199,33 @@ impl Collected {
             let text = match std::fs::read_to_string(&path) {
                 Ok(text) => text,
                 Err(e) => {
-                    self.0.push(Problem::of(file, e, "give a workload file that can be read"));
+                    self.0.push(Problem::of(
+                        file,
+                        e,
+                        "give a workload file that can be read",
+                    ));
                     return None;
                 }
             };
             let folder = path.parent().unwrap_or(base).to_owned();
-            (Workload::from_toml_in(&text, &folder), format!("{}", path.display()))
+            (
+                Workload::from_toml_in(&text, &folder),
+                format!("{}", path.display()),
+            )
         } else if let Some(inline) = &request.workload_inline {
-            (Workload::from_toml_in(inline, base), "workload in powerband.toml".to_owned())
+            (
+                Workload::from_toml_in(inline, base),
+                "workload in powerband.toml".to_owned(),
+            )
         } else {
             (Workload::get("/"), "the default workload".to_owned())
         };
         match parsed {
             Ok(workload) => Some(workload),
             Err(problems) => {
-                self.0.extend(problems.into_iter().map(|p| Problem::with(format!("{origin}: {}", p.what()), p.remedy())));
+                self.0.extend(problems.into_iter().map(|p| {
+                    Problem::with(format!("{origin}: {} = {}", p.key, p.value), p.remedy)
+                }));
                 None
             }
         }
@@ -144,13 +235,21 @@ impl Collected {
 fn existing(all: &mut Collected, asked: &Asked, app_dir: &Path) -> PathBuf {
     let path = app_dir.join(&asked.text);
     if !path.is_file() {
-        all.0.push(Problem::of(asked, format_args!("{} is no file", path.display()), "give the path of Puma's configuration, from the application's folder"));
+        all.0.push(Problem::of(
+            asked,
+            format_args!("{} is no file", path.display()),
+            "give the path of Puma's configuration, from the application's folder",
+        ));
     }
     path
 }
 
 fn first_path(workload: &Workload) -> String {
-    workload.requests().iter().find(|r| r.is_safe()).map_or_else(|| "/".to_owned(), |r| r.path.clone())
+    workload
+        .requests()
+        .iter()
+        .find(|r| r.is_safe())
+        .map_or_else(|| "/".to_owned(), |r| r.path.clone())
 }
 
 fn absolute(path: &Path) -> PathBuf {

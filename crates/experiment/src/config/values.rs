@@ -7,7 +7,8 @@ use std::time::Duration;
 /// `250ms`, `8m`, `1h 30m`; never a bare number.
 pub fn parse_duration(asked: &Asked) -> Result<Duration, Problem> {
     let remedy = "give a number and a unit, such as 250ms, 30s or 8m";
-    let duration = humantime::parse_duration(asked.text.trim()).map_err(|e| Problem::of(asked, e, remedy))?;
+    let duration =
+        humantime::parse_duration(asked.text.trim()).map_err(|e| Problem::of(asked, e, remedy))?;
     if duration.is_zero() {
         return Err(Problem::of(asked, "no time at all", remedy));
     }
@@ -22,7 +23,11 @@ pub fn parse_size(asked: &Asked) -> Result<u64, Problem> {
         return Err(Problem::of(asked, "a size without a unit", remedy));
     }
     let size: bytesize::ByteSize = text.parse().map_err(|e| Problem::of(asked, e, remedy))?;
-    if size.as_u64() == 0 { Err(Problem::of(asked, "no memory at all", remedy)) } else { Ok(size.as_u64()) }
+    if size.as_u64() == 0 {
+        Err(Problem::of(asked, "no memory at all", remedy))
+    } else {
+        Ok(size.as_u64())
+    }
 }
 
 /// `p99=250ms`.
@@ -31,21 +36,41 @@ pub fn parse_latency(asked: &Asked) -> Result<LatencyObjective, Problem> {
     let Some((percentile, limit)) = asked.text.split_once('=') else {
         return Err(Problem::of(asked, "no objective", remedy));
     };
-    let percentile = percentile.trim().strip_prefix(['p', 'P']).and_then(|p| p.parse::<f64>().ok());
+    let percentile = percentile
+        .trim()
+        .strip_prefix(['p', 'P'])
+        .and_then(|p| p.parse::<f64>().ok());
     let Some(percentile) = percentile.filter(|p| (1.0..100.0).contains(p)) else {
-        return Err(Problem::of(asked, "the percentile must be from p1 to p99.99", remedy));
+        return Err(Problem::of(
+            asked,
+            "the percentile must be from p1 to p99.99",
+            remedy,
+        ));
     };
-    let limit = parse_duration(&Asked::new(limit, asked.origin.clone())).map_err(|_| Problem::of(asked, "the limit needs a unit", remedy))?;
-    Ok(LatencyObjective { percentile, limit_ms: limit.as_secs_f64() * 1e3 })
+    let limit = parse_duration(&Asked::new(limit, asked.origin.clone()))
+        .map_err(|_| Problem::of(asked, "the limit needs a unit", remedy))?;
+    Ok(LatencyObjective {
+        percentile,
+        limit_ms: limit.as_secs_f64() * 1e3,
+    })
 }
 
 /// `threads=5,workers=2,preload=true`; what is not named stays as in `otherwise`.
 pub fn parse_settings(asked: &Asked, otherwise: Settings) -> Result<Settings, Vec<Problem>> {
     let mut settings = otherwise;
     let mut problems = Vec::new();
-    for part in asked.text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+    for part in asked
+        .text
+        .split(',')
+        .map(str::trim)
+        .filter(|p| !p.is_empty())
+    {
         let Some((knob, value)) = part.split_once('=') else {
-            problems.push(Problem::of(asked, format_args!("{part:?} sets nothing"), "write KNOB=VALUE, such as threads=5,workers=2"));
+            problems.push(Problem::of(
+                asked,
+                format_args!("{part:?} sets nothing"),
+                "write KNOB=VALUE, such as threads=5,workers=2",
+            ));
             continue;
         };
         let one = Asked::new(value.trim(), format!("{} in {}", knob.trim(), asked.origin));
@@ -61,12 +86,20 @@ pub fn parse_settings(asked: &Asked, otherwise: Settings) -> Result<Settings, Ve
         // Single mode has nobody to preload for; Puma itself ignores it.
         settings.preload = false;
     }
-    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(settings)
+    } else {
+        Err(problems)
+    }
 }
 
 /// A knob that nobody knows.
 pub fn unknown_knob(asked: &Asked, name: &str) -> Problem {
-    Problem::of(asked, format_args!("unknown knob {name:?}"), "the knobs are threads, workers and preload")
+    Problem::of(
+        asked,
+        format_args!("unknown knob {name:?}"),
+        "the knobs are threads, workers and preload",
+    )
 }
 
 pub(super) fn parse_threads(asked: &Asked) -> Result<u16, Problem> {
@@ -85,15 +118,31 @@ pub(super) fn whole(asked: &Asked, least: u64, most: u64, noun: &str) -> Result<
 /// A whole number in a range, up to 64 bits.
 pub(super) fn whole_u64(asked: &Asked, least: u64, most: u64, noun: &str) -> Result<u64, Problem> {
     let remedy = format!("give a whole number from {least} to {most}");
-    let value: u64 = asked.text.trim().parse().map_err(|_| Problem::of(asked, format_args!("no number of {noun}"), &remedy))?;
-    if (least..=most).contains(&value) { Ok(value) } else { Err(Problem::of(asked, format_args!("{value} is out of range for {noun}"), remedy)) }
+    let value: u64 = asked
+        .text
+        .trim()
+        .parse()
+        .map_err(|_| Problem::of(asked, format_args!("no number of {noun}"), &remedy))?;
+    if (least..=most).contains(&value) {
+        Ok(value)
+    } else {
+        Err(Problem::of(
+            asked,
+            format_args!("{value} is out of range for {noun}"),
+            remedy,
+        ))
+    }
 }
 
 pub(super) fn parse_bool(asked: &Asked) -> Result<bool, Problem> {
     match asked.text.trim() {
         "true" | "yes" | "on" | "1" => Ok(true),
         "false" | "no" | "off" | "0" => Ok(false),
-        _ => Err(Problem::of(asked, "neither yes nor no", "write true or false")),
+        _ => Err(Problem::of(
+            asked,
+            "neither yes nor no",
+            "write true or false",
+        )),
     }
 }
 
@@ -107,7 +156,11 @@ pub(super) fn parse_share(asked: &Asked) -> Result<f64, Problem> {
     };
     match value {
         Ok(v) if (0.005..=0.5).contains(&v) => Ok(v),
-        Ok(v) => Err(Problem::of(asked, format_args!("{v} is out of range"), remedy)),
+        Ok(v) => Err(Problem::of(
+            asked,
+            format_args!("{v} is out of range"),
+            remedy,
+        )),
         Err(_) => Err(Problem::of(asked, "no share", remedy)),
     }
 }
@@ -116,14 +169,22 @@ pub(super) fn parse_share(asked: &Asked) -> Result<f64, Problem> {
 pub(super) fn parse_rate(asked: &Asked) -> Result<f64, Problem> {
     let remedy = "give requests per second over 0, such as 40 or 40/s";
     let text = asked.text.trim();
-    match text.strip_suffix("/s").unwrap_or(text).trim().parse::<f64>() {
+    match text
+        .strip_suffix("/s")
+        .unwrap_or(text)
+        .trim()
+        .parse::<f64>()
+    {
         Ok(v) if v > 0.0 && v <= 1e6 => Ok(v),
         _ => Err(Problem::of(asked, "no arrival rate", remedy)),
     }
 }
 
 /// `1,2,3`, each checked by `one`, doubles removed, in order.
-pub(super) fn parse_list(asked: &Asked, one: impl Fn(&Asked) -> Result<u16, Problem>) -> Result<Vec<u16>, Vec<Problem>> {
+pub(super) fn parse_list(
+    asked: &Asked,
+    one: impl Fn(&Asked) -> Result<u16, Problem>,
+) -> Result<Vec<u16>, Vec<Problem>> {
     let (mut values, mut problems) = (Vec::new(), Vec::new());
     for text in asked.text.split(',').map(str::trim) {
         match one(&Asked::new(text, asked.origin.clone())) {
@@ -132,7 +193,11 @@ pub(super) fn parse_list(asked: &Asked, one: impl Fn(&Asked) -> Result<u16, Prob
             Err(problem) => problems.push(problem),
         }
     }
-    if problems.is_empty() { Ok(values) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(values)
+    } else {
+        Err(problems)
+    }
 }
 
 #[cfg(test)]
@@ -145,11 +210,20 @@ mod tests {
 
     #[test]
     fn durations_need_a_unit() {
-        assert_eq!(parse_duration(&asked("250ms")).unwrap(), Duration::from_millis(250));
-        assert_eq!(parse_duration(&asked("8m")).unwrap(), Duration::from_secs(480));
+        assert_eq!(
+            parse_duration(&asked("250ms")).unwrap(),
+            Duration::from_millis(250)
+        );
+        assert_eq!(
+            parse_duration(&asked("8m")).unwrap(),
+            Duration::from_secs(480)
+        );
         for wrong in ["250", "", "-1s", "0s", "fast"] {
             let problem = parse_duration(&asked(wrong)).unwrap_err().to_string();
-            assert!(problem.contains("--flag") && problem.contains("250ms"), "{problem}");
+            assert!(
+                problem.contains("--flag") && problem.contains("250ms"),
+                "{problem}"
+            );
         }
     }
 
@@ -164,7 +238,13 @@ mod tests {
 
     #[test]
     fn an_objective_is_a_percentile_and_a_limit_with_a_unit() {
-        assert_eq!(parse_latency(&asked("p99=250ms")).unwrap(), LatencyObjective { percentile: 99.0, limit_ms: 250.0 });
+        assert_eq!(
+            parse_latency(&asked("p99=250ms")).unwrap(),
+            LatencyObjective {
+                percentile: 99.0,
+                limit_ms: 250.0
+            }
+        );
         assert_eq!(parse_latency(&asked("p99.9=1s")).unwrap().percentile, 99.9);
         for wrong in ["p99=250", "250ms", "p100=1s", "p0=1s", "q99=1s", "p99="] {
             assert!(parse_latency(&asked(wrong)).is_err(), "{wrong:?} was taken");
@@ -173,21 +253,53 @@ mod tests {
 
     #[test]
     fn settings_name_every_wrong_knob_at_once() {
-        let otherwise = Settings { workers: 0, threads: 3, preload: false };
-        let settings = parse_settings(&asked("threads=5,workers=2,preload=true"), otherwise).unwrap();
-        assert_eq!(settings, Settings { workers: 2, threads: 5, preload: true });
-        let problems = parse_settings(&asked("threads=0,workers=abc,turbo=1"), otherwise).unwrap_err();
-        let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        let otherwise = Settings {
+            workers: 0,
+            threads: 3,
+            preload: false,
+        };
+        let settings =
+            parse_settings(&asked("threads=5,workers=2,preload=true"), otherwise).unwrap();
+        assert_eq!(
+            settings,
+            Settings {
+                workers: 2,
+                threads: 5,
+                preload: true
+            }
+        );
+        let problems =
+            parse_settings(&asked("threads=0,workers=abc,turbo=1"), otherwise).unwrap_err();
+        let text = problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n");
         assert_eq!(problems.len(), 3, "{text}");
-        assert!(text.contains("unknown knob \"turbo\"") && text.contains("from 1 to 256"), "{text}");
+        assert!(
+            text.contains("unknown knob \"turbo\"") && text.contains("from 1 to 256"),
+            "{text}"
+        );
     }
 
     #[test]
     fn shares_and_rates() {
         assert_eq!(parse_share(&asked("3%")).unwrap(), 0.03);
         assert_eq!(parse_rate(&asked("40/s")).unwrap(), 40.0);
-        assert!(parse_share(&asked("0")).is_err() && parse_rate(&asked("0")).is_err() && parse_rate(&asked("NaN")).is_err());
-        assert_eq!(parse_list(&asked("1,2,2,5"), parse_threads).unwrap(), [1, 2, 5]);
-        assert_eq!(parse_list(&asked("0,abc,3"), parse_threads).unwrap_err().len(), 2);
+        assert!(
+            parse_share(&asked("0")).is_err()
+                && parse_rate(&asked("0")).is_err()
+                && parse_rate(&asked("NaN")).is_err()
+        );
+        assert_eq!(
+            parse_list(&asked("1,2,2,5"), parse_threads).unwrap(),
+            [1, 2, 5]
+        );
+        assert_eq!(
+            parse_list(&asked("0,abc,3"), parse_threads)
+                .unwrap_err()
+                .len(),
+            2
+        );
     }
 }

@@ -1,0 +1,205 @@
+//! From flags to the request that `experiment` resolves, each value with the flag that it came from.
+
+use crate::Failure;
+use crate::args::{ExperimentArgs, TuneArgs};
+use experiment::config::{Asked, Problem, Request, parse_settings, read_file, unknown_knob};
+use experiment::{Arm, Goal};
+use run::{Kind, Settings};
+use std::path::{Path, PathBuf};
+
+/// The file that is read when it is there and none was named.
+const CONFIG_NAME: &str = "powerband.toml";
+
+/// Flags and file merged. `baseline` is the flag of the command that has one.
+pub fn request(
+    args: &ExperimentArgs,
+    tune: Option<&TuneArgs>,
+    baseline: Option<&String>,
+) -> Result<Request, Failure> {
+    let file = match config_path(args) {
+        Some(path) => {
+            let text = std::fs::read_to_string(&path).map_err(|e| {
+                Failure::usage(format!(
+                    "--config = {:?}: {e}; name a file that can be read",
+                    path.display().to_string()
+                ))
+            })?;
+            read_file(&text, &path).map_err(|problems| failure(&problems))?
+        }
+        None => Request::default(),
+    };
+    let flags = flags(args, tune, baseline).map_err(|problems| failure(&problems))?;
+    let mut merged = flags.or(file);
+    // A folder given by flag starts from here, one in the file from the file.
+    if let Some(app) = &args.app {
+        let here = std::path::absolute(app).unwrap_or_else(|_| PathBuf::from(app));
+        merged.app_dir = Some(Asked::new(here.display().to_string(), "--app"));
+    }
+    for (given, place, flag) in [
+        (&args.workload, &mut merged.workload_file, "--workload"),
+        (&args.runs, &mut merged.runs_dir, "--runs"),
+    ] {
+        if let Some(path) = given {
+            let here = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+            *place = Some(Asked::new(here.display().to_string(), flag));
+        }
+    }
+    if merged.runs_dir.is_none() {
+        let here = std::path::absolute("powerband-runs")
+            .unwrap_or_else(|_| PathBuf::from("powerband-runs"));
+        merged.runs_dir = Some(Asked::new(here.display().to_string(), "the default"));
+    }
+    Ok(merged)
+}
+
+fn config_path(args: &ExperimentArgs) -> Option<PathBuf> {
+    if args.config.is_some() {
+        return args.config.clone();
+    }
+    let beside = Path::new(args.app.as_deref().unwrap_or(".")).join(CONFIG_NAME);
+    beside.is_file().then_some(beside)
+}
+
+fn flags(
+    args: &ExperimentArgs,
+    tune: Option<&TuneArgs>,
+    baseline: Option<&String>,
+) -> Result<Request, Vec<Problem>> {
+    let given = |value: &Option<String>, flag: &str| {
+        value.as_ref().map(|text| Asked::new(text.clone(), flag))
+    };
+    let switch = |on: bool, flag: &str| on.then(|| Asked::new("true", flag));
+    let mut request = Request {
+        path: given(&args.path, "--path"),
+        slo: given(&args.slo, "--slo"),
+        max_memory: given(&args.max_memory, "--max-memory"),
+        rate: given(&args.rate, "--rate"),
+        budget: given(&args.budget, "--budget"),
+        blocks: given(&args.blocks, "--blocks"),
+        window: given(&args.window, "--window"),
+        margin: given(&args.margin, "--margin"),
+        timeout: given(&args.timeout, "--timeout"),
+        seed: given(&args.seed, "--seed"),
+        command: given(&args.server, "--server"),
+        puma_config: given(&args.puma_config, "--puma-config"),
+        port: given(&args.port, "--port"),
+        environment: given(&args.environment, "--environment"),
+        before_trial: given(&args.before_trial, "--before-trial"),
+        after_trial: given(&args.after_trial, "--after-trial"),
+        allow_unsafe: switch(args.allow_unsafe, "--allow-unsafe"),
+        allow_remote: switch(args.allow_remote, "--allow-remote"),
+        baseline: baseline.map(|text| Asked::new(text.clone(), "--baseline")),
+        // Placeholders that `request` replaces by absolute paths, so that the merge knows they were given.
+        workload_file: given(&args.workload, "--workload"),
+        ..Request::default()
+    };
+    if let Some(tune) = tune {
+        request.threads = given(&tune.threads, "--threads");
+        request.workers = given(&tune.workers, "--workers");
+        request.max_arms = given(&tune.max_arms, "--max-arms");
+    }
+    let mut problems = Vec::new();
+    for assignment in &args.env {
+        match assignment.split_once('=') {
+            Some((key, value)) if !key.is_empty() => {
+                request
+                    .env
+                    .insert(key.to_owned(), Asked::new(value, "--env"));
+            }
+            _ => problems.push(Problem::of(
+                &Asked::new(assignment.clone(), "--env"),
+                "sets nothing",
+                "write KEY=VALUE",
+            )),
+        }
+    }
+    if problems.is_empty() {
+        Ok(request)
+    } else {
+        Err(problems)
+    }
+}
+
+/// The arms of `compare`.
+pub fn compared(texts: &[String], otherwise: Settings) -> Result<Goal, Failure> {
+    let mut arms: Vec<Arm> = Vec::new();
+    let mut problems = Vec::new();
+    for text in texts {
+        match parse_settings(&Asked::new(text.clone(), "SETTINGS"), otherwise) {
+            Ok(settings) => arms.push(Arm::of(settings)),
+            Err(found) => problems.extend(found),
+        }
+    }
+    distinct(&arms, &mut problems);
+    if problems.is_empty() {
+        Ok(Goal::Arms {
+            kind: Kind::Compare,
+            arms,
+        })
+    } else {
+        Err(failure(&problems))
+    }
+}
+
+/// The arms of `sweep`: one knob at several values.
+pub fn swept(text: &str, otherwise: Settings) -> Result<Goal, Failure> {
+    let asked = Asked::new(text, "sweep");
+    let Some((knob, values)) = text.split_once('=') else {
+        let problem = Problem::of(
+            &asked,
+            "no values",
+            "write KNOB=V1,V2,…, such as threads=1,2,3",
+        );
+        return Err(failure(&[problem]));
+    };
+    if !["threads", "workers", "preload"].contains(&knob.trim()) {
+        return Err(failure(&[unknown_knob(&asked, knob.trim())]));
+    }
+    let mut arms = Vec::new();
+    let mut problems = Vec::new();
+    for value in values.split(',') {
+        match parse_settings(&Asked::new(format!("{knob}={value}"), "sweep"), otherwise) {
+            Ok(settings) => arms.push(Arm::of(settings)),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if arms.len() < 2 && problems.is_empty() {
+        problems.push(Problem::of(
+            &asked,
+            "one value is no sweep",
+            "give two values or more",
+        ));
+    }
+    distinct(&arms, &mut problems);
+    if problems.is_empty() {
+        Ok(Goal::Arms {
+            kind: Kind::Sweep,
+            arms,
+        })
+    } else {
+        Err(failure(&problems))
+    }
+}
+
+/// The same configuration twice is an A/A comparison: allowed for exactly two arms, which then get names of their own.
+fn distinct(arms: &[Arm], problems: &mut Vec<Problem>) {
+    for (index, arm) in arms.iter().enumerate() {
+        if arms.len() > 2 && arms[..index].contains(arm) {
+            problems.push(Problem::with(
+                format!("{} is named twice", arm.settings),
+                "name each configuration once",
+            ));
+        }
+    }
+}
+
+/// All problems in one message.
+pub fn failure(problems: &[Problem]) -> Failure {
+    Failure::usage(
+        problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n"),
+    )
+}

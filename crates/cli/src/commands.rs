@@ -1,0 +1,42 @@
+//! What each verb does.
+
+mod experiments;
+mod inject;
+mod shown;
+
+pub use experiments::{compare, sweep, tune};
+pub use inject::run;
+pub use shown::{completions, man, report, runs};
+
+use servers::guard::{self, GuardProgram};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The first argument that makes this binary a guard.
+const GUARD: &str = "__guard";
+
+/// Becomes the guard when asked to.
+pub fn guard_if_asked() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    (args.next()? == GUARD).then(|| guard::main(args))
+}
+
+/// How this binary is started as a guard.
+fn guard_program() -> GuardProgram {
+    // The link survives a binary that is replaced while it runs, as package managers do.
+    GuardProgram {
+        exe: PathBuf::from("/proc/self/exe"),
+        arg: OsString::from(GUARD),
+    }
+}
+
+/// Where the agent's extension is built when the gem's folder has none for this Ruby.
+fn cache_dir() -> PathBuf {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let root = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|p| p.is_absolute())
+        .or_else(home);
+    root.unwrap_or_else(std::env::temp_dir).join("powerband")
+}

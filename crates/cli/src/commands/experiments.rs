@@ -1,0 +1,147 @@
+//! `tune`, `compare` and `sweep`: from arguments to a run folder and its page.
+
+use super::{cache_dir, guard_program};
+use crate::args::{CompareArgs, ExperimentArgs, SweepArgs, TuneArgs};
+use crate::progress::Terminal;
+use crate::signals::Signals;
+use crate::{Failure, asked, output};
+use experiment::config::{Asked, Request, parse_settings, resolve};
+use experiment::{Experiment, Goal, Installation, Stopped, Store, Watcher};
+use jiff::Timestamp;
+use run::{Kind, Settings};
+use std::path::{Path, PathBuf};
+
+/// What the knobs are that neither `--baseline` nor an arm names: Puma's own defaults.
+const PUMA_DEFAULT: Settings = Settings {
+    workers: 0,
+    threads: 5,
+    preload: false,
+};
+
+/// `powerband tune`.
+pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
+    let request = asked::request(&args.experiment, Some(&args), args.baseline.as_ref())?;
+    conduct(&args.experiment, request, Goal::Tune)
+}
+
+/// `powerband compare`.
+pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
+    let request = asked::request(&args.experiment, None, None)?;
+    let goal = asked::compared(&args.arms, otherwise(request.baseline.as_ref())?)?;
+    conduct(&args.experiment, request, goal)
+}
+
+/// `powerband sweep`.
+pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
+    let request = asked::request(&args.experiment, None, args.baseline.as_ref())?;
+    let goal = asked::swept(&args.sweep, otherwise(request.baseline.as_ref())?)?;
+    conduct(&args.experiment, request, goal)
+}
+
+fn otherwise(baseline: Option<&Asked>) -> Result<Settings, Failure> {
+    baseline
+        .map_or(Ok(PUMA_DEFAULT), |asked| {
+            parse_settings(asked, PUMA_DEFAULT)
+        })
+        .map_err(|problems| asked::failure(&problems))
+}
+
+fn conduct(args: &ExperimentArgs, request: Request, goal: Goal) -> Result<u8, Failure> {
+    let kind = goal.kind();
+    let now = Timestamp::now();
+    // Seeds below 2^53 survive every JSON reader.
+    let fallback_seed = now.as_nanosecond() as u64 & ((1 << 53) - 1);
+    let mut experiment =
+        resolve(request, goal, fallback_seed).map_err(|problems| asked::failure(&problems))?;
+    let signals = Signals::listen()
+        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let store = match &args.resume {
+        Some(run) => {
+            let folder = find(&experiment.runs_dir, run);
+            experiment::resume(&mut experiment, &folder)
+        }
+        None => experiment::begin(
+            &experiment,
+            &now.to_string(),
+            &id(now, kind, experiment.seed),
+        ),
+    };
+    let store = store.map_err(|stopped| explain(&stopped))?;
+    let folder = store.folder().path().to_owned();
+    let terminal = Terminal::new(signals.clone(), args.speech.quiet);
+    terminal.on(experiment::Event::Note(format!(
+        "run folder: {}",
+        folder.display()
+    )));
+    let installation = Installation {
+        guard: guard_program(),
+        gem: args.gem.clone(),
+        cache: cache_dir(),
+    };
+    let result = experiment::conduct(&experiment, store, &installation, &terminal);
+    terminal.finish();
+    match result {
+        Ok(store) => Ok(shown(&store, args.speech.json)),
+        Err((Stopped::Interrupted, _)) => {
+            let signal = signals.received().unwrap_or(2);
+            output::say(&format!(
+                "interrupted; what was measured is in {0}; go on with: powerband {1} … --resume {0}",
+                folder.display(),
+                kind.verb()
+            ));
+            Ok(128 + signal)
+        }
+        Err((stopped, store)) => {
+            drop_if_empty(&experiment, &store, &folder);
+            Err(explain(&stopped))
+        }
+    }
+}
+
+fn shown(store: &Store, json: bool) -> u8 {
+    let document = &store.document;
+    output::document(document, json);
+    document
+        .verdict
+        .as_ref()
+        .map_or(3, |verdict| verdict.exit_code)
+}
+
+fn explain(stopped: &Stopped) -> Failure {
+    match stopped {
+        Stopped::Interrupted => Failure {
+            message: "interrupted".to_owned(),
+            code: 130,
+        },
+        Stopped::Configuration(message) => Failure::usage(message.clone()),
+        Stopped::NoAnswer(message) => Failure::no_answer(message.clone()),
+        Stopped::Folder(error) => Failure::usage(error.to_string()),
+    }
+}
+
+/// A run that ended before its first trial has nothing to keep.
+fn drop_if_empty(experiment: &Experiment, store: &Store, folder: &Path) {
+    if store.document.trials.is_empty() && folder.starts_with(&experiment.runs_dir) {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}
+
+fn id(now: Timestamp, kind: Kind, seed: u64) -> String {
+    let mixed = (now.as_nanosecond() as u64 ^ seed.rotate_left(17))
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        >> 48;
+    format!(
+        "{}-{}-{mixed:04x}",
+        now.strftime("%Y%m%d-%H%M%S"),
+        kind.verb()
+    )
+}
+
+/// A run by its folder, or by its name under the runs.
+pub fn find(runs: &Path, run: &Path) -> PathBuf {
+    if run.join("run.json").is_file() {
+        run.to_owned()
+    } else {
+        runs.join(run)
+    }
+}

@@ -1,0 +1,168 @@
+//! Progress on stderr: a bar with an ETA on a terminal, plain lines elsewhere, nothing when quiet.
+
+use crate::output;
+use crate::signals::Signals;
+use experiment::{Event, Watcher};
+use indicatif::{ProgressBar, ProgressStyle};
+use run::{Trial, TrialStatus};
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Watches an experiment for a person.
+#[derive(Debug)]
+pub struct Terminal {
+    signals: Signals,
+    began: Instant,
+    quiet: bool,
+    bar: Option<ProgressBar>,
+    doing: Mutex<String>,
+}
+
+impl Terminal {
+    /// Progress unless `quiet`.
+    pub fn new(signals: Signals, quiet: bool) -> Terminal {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let bar = ProgressBar::new(1);
+            let template =
+                "{spinner} {bar:24} {pos}/{len} trials  {elapsed} elapsed, {eta} left  {wide_msg}";
+            bar.set_style(
+                ProgressStyle::with_template(template)
+                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
+            );
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Terminal {
+            signals,
+            began: Instant::now(),
+            quiet,
+            bar,
+            doing: Mutex::new(String::new()),
+        }
+    }
+
+    /// Takes the bar away, so that the page stands alone.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None if !self.quiet => output::say(text),
+            None => {}
+        }
+    }
+
+    fn doing(&self, text: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text.clone());
+        }
+        if let Ok(mut doing) = self.doing.lock() {
+            *doing = text;
+        }
+    }
+}
+
+impl Watcher for Terminal {
+    fn on(&self, event: Event<'_>) {
+        match event {
+            Event::Preparing(what) => {
+                self.doing(what.to_owned());
+                if self.bar.is_none() {
+                    self.line(what);
+                }
+            }
+            Event::Planned { plan, because } => {
+                let timing = plan.timing;
+                let race = if plan.race_blocks > 0 {
+                    format!(
+                        "up to {} arms in {} race blocks, then ",
+                        plan.arms, plan.race_blocks
+                    )
+                } else {
+                    String::new()
+                };
+                self.line(&format!(
+                    "plan ({because}): {race}{} deciding blocks; windows of {:.1} s; a difference of {:.1} % can be found",
+                    plan.blocks,
+                    timing.saturation_s,
+                    plan.detectable.effect * 100.0
+                ));
+            }
+            Event::Trial {
+                stage,
+                block,
+                blocks,
+                arm,
+                finished,
+                expected,
+            } => {
+                if let Some(bar) = &self.bar {
+                    bar.set_length(u64::from(expected));
+                    bar.set_position(u64::from(finished));
+                }
+                self.doing(format!("{} {block}/{blocks}: {arm}", stage.word()));
+            }
+            Event::Phase(phase) => {
+                if let (Some(bar), Ok(doing)) = (&self.bar, self.doing.lock()) {
+                    bar.set_message(format!("{doing}, {phase}"));
+                }
+            }
+            Event::Ended { trial, reused } => {
+                if let Some(bar) = &self.bar {
+                    bar.inc(1);
+                }
+                self.line(&described(trial, reused, self.began.elapsed()));
+            }
+            Event::Note(note) => self.line(&note),
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.signals.received().is_some()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let head = format!(
+        "{:>3}:{:02}  {:<7} block {:<2} {:<12}",
+        seconds / 60,
+        seconds % 60,
+        trial.stage.word(),
+        trial.block,
+        trial.settings
+    );
+    let capacity = trial.capacity_per_s().map(|c| format!("{c:>8.1}/s"));
+    let p99 = trial.objective.as_ref().map(|w| match w.response.p99_ms {
+        Some(ms) => format!("  p99 {ms:.0} ms"),
+        None => "  p99 ∞".to_owned(),
+    });
+    let memory = trial
+        .memory
+        .as_ref()
+        .map(|m| format!("  {} MiB", m.pss_bytes >> 20));
+    let note = match trial.status {
+        TrialStatus::Ok => String::new(),
+        TrialStatus::NotSteady => "  (not steady)".to_owned(),
+        TrialStatus::Failed | TrialStatus::Abandoned => format!(
+            "  failed: {}",
+            trial.reason.as_deref().unwrap_or("no reason was recorded")
+        ),
+    };
+    let again = if reused { "  (from before)" } else { "" };
+    format!(
+        "{head}{}{}{}{note}{again}",
+        capacity.unwrap_or_default(),
+        p99.unwrap_or_default(),
+        memory.unwrap_or_default()
+    )
+}

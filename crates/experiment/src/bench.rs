@@ -1,0 +1,169 @@
+//! Everything that stays the same from trial to trial: the application, its command and environment, the agent,
+//! the guard. Made once, with all that can be checked before the first server starts.
+
+use crate::error::Stopped;
+use crate::progress::{Event, Watcher};
+use crate::request::Experiment;
+use servers::guard::GuardProgram;
+use servers::{ServerCommand, agent, hooks, ruby, safety};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What every trial shares.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    /// What was asked.
+    pub experiment: &'a Experiment,
+    /// The server's environment.
+    pub env: BTreeMap<String, String>,
+    /// How the server starts.
+    pub command: ServerCommand,
+    /// Folder that holds `powerband/inject.rb`.
+    pub agent_lib: PathBuf,
+    /// The agent's extension, built for this Ruby.
+    pub agent_ext: PathBuf,
+    /// This binary, as guard.
+    pub guard: GuardProgram,
+}
+
+/// Where things of powerband's own are.
+#[derive(Debug, Clone)]
+pub struct Installation {
+    /// The guard's program.
+    pub guard: GuardProgram,
+    /// The gem's folder, when the user named one.
+    pub gem: Option<PathBuf>,
+    /// Where the agent's extension is built for a Ruby that has none yet.
+    pub cache: PathBuf,
+}
+
+/// Longest that preparing may take; seeding a database is the usual work.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(600);
+
+impl<'a> Bench<'a> {
+    /// Finds Ruby and the agent, runs the prepare command, and refuses remote services.
+    pub fn set_up(
+        experiment: &'a Experiment,
+        installation: &Installation,
+        scratch: &Path,
+        watcher: &dyn Watcher,
+    ) -> Result<Bench<'a>, Stopped> {
+        watcher.on(Event::Preparing("finding Ruby and the agent"));
+        let found = ruby::probe("ruby").map_err(|e| Stopped::Configuration(e.to_string()))?;
+        let gem = agent::locate(installation.gem.as_deref())
+            .map_err(|e| Stopped::Configuration(e.to_string()))?;
+        let agent_ext = agent::ensure_built(&gem, &found, &installation.cache)
+            .map_err(|e| Stopped::Configuration(e.to_string()))?;
+        let mut env = experiment.env.clone();
+        env.insert("RAILS_ENV".to_owned(), experiment.environment.clone());
+        env.insert("RACK_ENV".to_owned(), experiment.environment.clone());
+        // Totals are cumulative, so a short ring loses nothing, and sixty trials do not fill a disk.
+        env.entry("POWERBAND_RING".to_owned())
+            .or_insert_with(|| "4096".to_owned());
+        if let Some(command) = &experiment.prepare {
+            watcher.on(Event::Preparing("preparing the application"));
+            let printed = hooks::capture(
+                &installation.guard,
+                command,
+                &experiment.base_dir,
+                &env,
+                PREPARE_TIMEOUT,
+                &scratch.join("prepare.log"),
+                &|| watcher.cancelled(),
+            );
+            let printed = printed
+                .map_err(|e| Stopped::hook(watcher, format!("the prepare command failed: {e}")))?;
+            env.extend(assignments(&printed));
+        }
+        if !experiment.allow_remote {
+            let dangers = safety::check_env(&env, &experiment.app_dir);
+            if !dangers.is_empty() {
+                return Err(Stopped::Configuration(
+                    dangers
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect::<Vec<_>>()
+                        .join("\n"),
+                ));
+            }
+        }
+        let command = match &experiment.command {
+            Some(words) => custom(words)?,
+            None => ServerCommand::Puma {
+                program: servers::default_puma_command(&experiment.app_dir),
+                config: experiment.puma_config.clone(),
+            },
+        };
+        Ok(Bench {
+            experiment,
+            env,
+            command,
+            agent_lib: gem.lib_dir(),
+            agent_ext,
+            guard: installation.guard.clone(),
+        })
+    }
+
+    /// What the application's own configuration asks for, else Puma's default.
+    pub fn configured_settings(&self) -> run::Settings {
+        let found = servers::configured(&self.command, &self.experiment.app_dir, &self.env);
+        let own = found.map(|s| run::Settings {
+            workers: s.workers,
+            threads: s.threads,
+            preload: s.preload,
+        });
+        own.unwrap_or(run::Settings {
+            workers: 0,
+            threads: 5,
+            preload: false,
+        })
+    }
+
+    /// The server's command as it is shown, without settings.
+    pub fn words(&self) -> Vec<String> {
+        match &self.command {
+            ServerCommand::Puma { program, .. } => program.clone(),
+            ServerCommand::Custom { words } => words.clone(),
+        }
+    }
+}
+
+/// `KEY=VALUE` lines among whatever else a command printed.
+fn assignments(printed: &str) -> BTreeMap<String, String> {
+    let name = |key: &str| {
+        key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let lines = printed
+        .lines()
+        .map(|line| line.trim().trim_start_matches("export "));
+    lines
+        .filter_map(|line| line.split_once('='))
+        .filter(|(key, _)| name(key))
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .collect()
+}
+
+/// A command of the user's own. Plain `puma`, with or without `bundle exec`, is still Puma and gets its settings by flag.
+fn custom(text: &str) -> Result<ServerCommand, Stopped> {
+    let words = shell_words::split(text).map_err(|e| {
+        Stopped::Configuration(format!("server.command = {text:?}: {e}; close its quotes"))
+    })?;
+    Ok(ServerCommand::Custom { words })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_assignments_join_the_environment() {
+        let env = assignments(
+            "seeding…\nDATABASE_URL=sqlite3:/tmp/a?b=c\nexport RAILS_ENV=test\n2 = 2\nnot this one\n",
+        );
+        assert_eq!(env.len(), 2, "{env:?}");
+        assert_eq!(env["DATABASE_URL"], "sqlite3:/tmp/a?b=c");
+        assert_eq!(env["RAILS_ENV"], "test");
+    }
+}

@@ -1,0 +1,133 @@
+//! The agent's evidence: what the server really runs with, and where request time went.
+
+use flight::{Snapshot, Window};
+use run::{EndpointProfile, Profile, Settings, Split};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The counters of every process that wrote under `root`; files that cannot be read are left out.
+pub fn counters(root: &Path) -> Vec<Snapshot> {
+    let read = flight::read_dir_counters(root).unwrap_or_default();
+    read.into_iter()
+        .filter_map(|(_, snapshot)| snapshot.ok())
+        .collect()
+}
+
+/// Why the server does not run with the settings asked for; `None` when it does, as far as the agent can tell.
+pub fn mismatch(snapshots: &[Snapshot], asked: Settings) -> Option<String> {
+    let advice = "something in the application's own configuration overrides the setting (look at config/puma.rb and the start command)";
+    if snapshots.is_empty() {
+        return Some(format!(
+            "the agent recorded nothing, so what the server really runs with is unknown; {advice}"
+        ));
+    }
+    for server in snapshots.iter().map(|s| &s.header.server) {
+        let wrong = [
+            (
+                "workers",
+                server.workers.map(u64::from),
+                u64::from(asked.workers),
+            ),
+            (
+                "threads",
+                server.max_threads.map(u64::from),
+                u64::from(asked.threads),
+            ),
+            (
+                "threads (minimum)",
+                server.min_threads.map(u64::from),
+                u64::from(asked.threads),
+            ),
+        ];
+        for (knob, found, wanted) in wrong {
+            if let Some(found) = found.filter(|found| *found != wanted) {
+                return Some(format!(
+                    "{knob} = {wanted} was asked for, and the server runs with {found}: {advice}"
+                ));
+            }
+        }
+        if let Some(found) = server
+            .preload
+            .filter(|found| asked.workers > 0 && *found != asked.preload)
+        {
+            return Some(format!(
+                "preload = {} was asked for, and the server runs with {found}: {advice}",
+                asked.preload
+            ));
+        }
+    }
+    None
+}
+
+/// What the processes say they are.
+pub fn versions(snapshots: &[Snapshot]) -> BTreeMap<String, String> {
+    let mut versions = BTreeMap::new();
+    if let Some(header) = snapshots.last().map(|s| &s.header) {
+        for (name, version) in [
+            ("ruby", &header.ruby_version),
+            ("server", &header.server.name),
+            ("framework", &header.framework),
+            ("agent", &header.agent_version),
+        ] {
+            if !version.is_empty() {
+                versions.insert(name.to_owned(), version.clone());
+            }
+        }
+    }
+    versions
+}
+
+/// Sums over all processes between two readings.
+pub fn split(window: &Window) -> Split {
+    let totals = &window.totals;
+    let ms = |ns: u64| ns as f64 / 1e6;
+    Split {
+        requests: totals.requests,
+        wall_ms: ms(totals.wall_ns),
+        held_ms: ms(totals.held_ns),
+        gvl_wait_ms: ms(totals.gvl_wait_ns),
+        io_ms: ms(totals.io_ns),
+        cpu_ms: ms(totals.cpu_ns),
+        queue_ms: (totals.queue_known > 0).then(|| ms(totals.queue_ns)),
+    }
+}
+
+/// Means per request, and by endpoint.
+pub fn profile(window: &Window, tree_cpu_ms: f64) -> Option<Profile> {
+    let totals = &window.totals;
+    let mean = |sum: u64| totals.per_request(sum).map(|ns| ns / 1e6);
+    let (held_ms, io_ms) = (mean(totals.held_ns)?, mean(totals.io_ns)?);
+    let mut endpoints: Vec<EndpointProfile> = window
+        .endpoints
+        .iter()
+        .map(|(name, endpoint)| {
+            let mean = |sum: u64| endpoint.totals.per_request(sum).unwrap_or(0.0) / 1e6;
+            EndpointProfile {
+                name: name.clone(),
+                requests: endpoint.totals.requests,
+                wall_ms: mean(endpoint.totals.wall_ns),
+                held_ms: mean(endpoint.totals.held_ns),
+                gvl_wait_ms: mean(endpoint.totals.gvl_wait_ns),
+                io_ms: mean(endpoint.totals.io_ns),
+            }
+        })
+        .collect();
+    endpoints.sort_by(|a, b| {
+        (b.wall_ms * b.requests as f64).total_cmp(&(a.wall_ms * a.requests as f64))
+    });
+    Some(Profile {
+        requests: totals.requests,
+        wall_ms: mean(totals.wall_ns)?,
+        held_ms,
+        gvl_wait_ms: mean(totals.gvl_wait_ns)?,
+        io_ms,
+        cpu_ms: mean(totals.cpu_ns)?,
+        tree_cpu_ms,
+        useful_threads: if held_ms > 0.0 {
+            1.0 + io_ms / held_ms
+        } else {
+            f64::from(u16::MAX)
+        },
+        endpoints,
+    })
+}

@@ -1,0 +1,252 @@
+//! Runs blocks: each holds one trial of every arm in random order, and is the unit of evidence.
+
+use crate::bench::Bench;
+use crate::error::Stopped;
+use crate::flights;
+use crate::progress::{Event, Watcher};
+use crate::request::Arm;
+use crate::store::Store;
+use crate::trial::{self, Assignment};
+use run::{Pinning, Stage, State, Trial, TrialStatus};
+use stats::summary;
+
+/// CPU share of one core from which the generator gets a core of its own.
+const GENERATOR_SHARE: f64 = 0.02;
+
+/// A run under way.
+pub struct Procedure<'a> {
+    /// What every trial shares.
+    pub bench: &'a Bench<'a>,
+    /// The document and its folder.
+    pub store: Store,
+    /// Who watches.
+    pub watcher: &'a dyn Watcher,
+    /// Trials that the run will have, as far as is known.
+    pub expected: u32,
+    /// Wall-clock seconds of each trial measured in this sitting, its windows left out.
+    overheads_s: Vec<f64>,
+    /// Seconds of the windows that each trial of the plan has.
+    finished: u32,
+}
+
+impl<'a> Procedure<'a> {
+    /// Nothing measured yet in this sitting.
+    pub fn new(bench: &'a Bench<'a>, store: Store, watcher: &'a dyn Watcher) -> Procedure<'a> {
+        Procedure {
+            bench,
+            store,
+            watcher,
+            expected: 0,
+            overheads_s: Vec::new(),
+            finished: 0,
+        }
+    }
+
+    /// Seconds since the run began, earlier sittings included.
+    pub fn elapsed_s(&self) -> f64 {
+        self.store.elapsed_before_s() + self.watcher.elapsed().as_secs_f64()
+    }
+
+    /// Seconds that a trial takes beside its windows, as measured so far.
+    pub fn overhead_s(&self) -> Option<f64> {
+        summary::median(&self.overheads_s)
+    }
+
+    /// Trials finished in this run.
+    pub fn finished(&self) -> u32 {
+        self.finished
+    }
+
+    /// One trial of every arm, in random order; an earlier sitting's are taken as they are.
+    pub fn block(
+        &mut self,
+        stage: Stage,
+        block: u32,
+        blocks: u32,
+        arms: &[Arm],
+    ) -> Result<Vec<Trial>, Stopped> {
+        let names: Vec<&str> = arms.iter().map(|a| a.name.as_str()).collect();
+        if let Some(trials) = self.store.earlier_block(stage, block, &names)? {
+            self.finished += trials.len() as u32;
+            for trial in &trials {
+                self.watcher.on(Event::Ended {
+                    trial,
+                    reused: true,
+                });
+            }
+            return Ok(trials);
+        }
+        let seed = self.block_seed(stage, block);
+        let order = stats::block_orders(arms.len(), 1, seed).swap_remove(0);
+        let mut trials = Vec::new();
+        for (place, index) in order.into_iter().enumerate() {
+            if self.watcher.cancelled() {
+                return Err(Stopped::Interrupted);
+            }
+            let arm = &arms[index];
+            let (finished, expected) = (self.finished, self.expected.max(self.finished + 1));
+            self.watcher.on(Event::Trial {
+                stage,
+                block,
+                blocks,
+                arm: &arm.name,
+                finished,
+                expected,
+            });
+            let trial = self.trial(stage, block, place as u32 + 1, arm, seed)?;
+            self.finished += 1;
+            self.watcher.on(Event::Ended {
+                trial: &trial,
+                reused: false,
+            });
+            self.store
+                .keep(trial.clone(), self.watcher.elapsed().as_secs_f64())?;
+            trials.push(trial);
+        }
+        Ok(trials)
+    }
+
+    fn trial(
+        &mut self,
+        stage: Stage,
+        block: u32,
+        place: u32,
+        arm: &Arm,
+        seed: u64,
+    ) -> Result<Trial, Stopped> {
+        let id = self.store.trial_id(stage, block, &arm.name);
+        let plan = &self.store.document.plan;
+        let timing = plan.timing;
+        let folder = self.store.folder().trial_dir(&id)?;
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let assignment = Assignment {
+            id,
+            stage,
+            block,
+            place,
+            arm,
+            timing,
+            connections: plan.connections,
+            rate_per_s: plan.rate_per_s,
+            seed,
+            pinning: plan.pinning.clone(),
+            folder,
+            started_s: self.elapsed_s(),
+        };
+        pin_generator(&plan.pinning);
+        let measured = trial::run(self.bench, assignment, self.watcher)?;
+        if measured.trial.counts() {
+            self.overheads_s
+                .push((measured.took_s - timing.saturation_s - timing.objective_s).max(0.0));
+        }
+        let document = &mut self.store.document;
+        document
+            .versions
+            .extend(flights::versions(&measured.snapshots));
+        let baseline = arm.settings == document.plan.baseline;
+        if let (true, true, Some(window)) = (baseline, measured.trial.counts(), &measured.flight) {
+            let tree_cpu_ms = measured
+                .trial
+                .saturation
+                .as_ref()
+                .map_or(0.0, |w| w.cpu_ms_per_request);
+            if document.profile.is_none() {
+                document.profile = flights::profile(window, tree_cpu_ms);
+            }
+        }
+        Ok(measured.trial)
+    }
+
+    /// Gives the generator a core of its own when it took more than its share in the trials so far. True when
+    /// that changes the layout.
+    pub fn settle_pinning(&mut self) -> bool {
+        let trials = &self.store.document.trials;
+        let shares: Vec<f64> = trials
+            .iter()
+            .filter(|t| t.counts())
+            .filter_map(|t| t.saturation.as_ref())
+            .map(|w| w.generator_cpu)
+            .collect();
+        let share = summary::median(&shares).unwrap_or(0.0);
+        let cores = host::cores::available()
+            .map(|c| c.affinity)
+            .unwrap_or_default();
+        let pinned = !self.store.document.plan.pinning.generator_cores.is_empty();
+        let as_percent = share * 100.0;
+        let pinning = match cores.split_last() {
+            Some((last, others)) if share > GENERATOR_SHARE && !others.is_empty() => Pinning {
+                server_cores: others.iter().map(|c| *c as u32).collect(),
+                generator_cores: vec![*last as u32],
+                reason: format!(
+                    "the generator takes {as_percent:.1} % of a core, so it has one of its own"
+                ),
+            },
+            _ if pinned => return false,
+            _ => Pinning {
+                server_cores: Vec::new(),
+                generator_cores: Vec::new(),
+                reason: format!(
+                    "the generator takes {as_percent:.1} % of a core, so the server has them all"
+                ),
+            },
+        };
+        let changes = pinning.generator_cores != self.store.document.plan.pinning.generator_cores;
+        self.store.document.plan.pinning = pinning;
+        changes
+    }
+
+    /// Valid trials of the baseline in the pilot.
+    pub fn pilot(&self) -> Vec<&Trial> {
+        self.store
+            .document
+            .trials
+            .iter()
+            .filter(|t| t.stage == Stage::Pilot && t.counts())
+            .collect()
+    }
+
+    /// The same for every arm of a block and different for every block.
+    fn block_seed(&self, stage: Stage, block: u32) -> u64 {
+        let mut z = self.store.document.seed ^ (stage as u64) << 32 ^ u64::from(block);
+        // SplitMix64's finaliser (Steele, Lea and Flood 2014): neighbouring inputs give unrelated seeds.
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Ends the run in this state and writes the document.
+    pub fn end(&mut self, state: State) -> Result<(), Stopped> {
+        self.store.document.state = state;
+        Ok(self.store.save(self.watcher.elapsed().as_secs_f64())?)
+    }
+}
+
+/// Arms of which a block's trials failed twice without one success have nothing to say any more.
+pub fn hopeless(trials: &[Trial], arm: &str) -> Option<String> {
+    let mine: Vec<&Trial> = trials
+        .iter()
+        .filter(|t| t.arm == arm && t.status != TrialStatus::Abandoned)
+        .collect();
+    let failed = mine
+        .iter()
+        .filter(|t| t.status == TrialStatus::Failed)
+        .count();
+    let reason = mine
+        .iter()
+        .rev()
+        .find_map(|t| t.reason.clone())
+        .unwrap_or_default();
+    (failed >= 2 && failed == mine.len()).then_some(reason)
+}
+
+/// The generator runs on this thread. A refusal is harmless: the layout is then the scheduler's.
+fn pin_generator(pinning: &Pinning) {
+    if pinning.generator_cores.is_empty() {
+        return;
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    for core in &pinning.generator_cores {
+        set.set(*core as usize);
+    }
+    let _ = rustix::thread::sched_setaffinity(None, &set);
+}

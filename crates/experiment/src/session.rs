@@ -1,0 +1,253 @@
+//! One run from its first document to its last.
+
+use crate::bench::{Bench, Installation};
+use crate::budget::{self, Overhead, Wishes};
+use crate::error::Stopped;
+use crate::procedure::Procedure;
+use crate::progress::{Event, Watcher};
+use crate::request::{Experiment, Goal};
+use crate::store::Store;
+use crate::{arms, tune};
+use run::{
+    Detectable, Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State, Timing,
+    WorkloadEntry,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Blocks of `compare` and `sweep` unless told otherwise: the fewest that can decide.
+const COMPARE_BLOCKS: u32 = 6;
+/// Window of `compare` and `sweep` unless a budget or a length was given, seconds.
+const COMPARE_WINDOW_S: f64 = 5.0;
+/// Time that `tune` takes unless told otherwise, seconds.
+const DEFAULT_BUDGET_S: f64 = 1200.0;
+/// Two-sided error rate of the deciding comparison.
+const ALPHA: f64 = 0.05;
+
+/// Makes the run folder of a new run; refuses a budget in which nothing can be decided.
+pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Store, Stopped> {
+    let plan = plan(experiment)?;
+    let document = Document {
+        schema: SCHEMA.to_owned(),
+        id: id.to_owned(),
+        kind: experiment.goal.kind(),
+        state: State::Running,
+        powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: started_at.to_owned(),
+        elapsed_s: 0.0,
+        seed: experiment.seed,
+        host: host_of_run(),
+        versions: BTreeMap::new(),
+        plan,
+        profile: None,
+        trials: Vec::new(),
+        comparisons: Vec::new(),
+        arms: Vec::new(),
+        verdict: None,
+        warnings: Vec::new(),
+    };
+    Ok(Store::create(
+        Folder::create(&experiment.runs_dir, id)?,
+        document,
+    )?)
+}
+
+/// Opens a run that was interrupted; refuses when what is asked differs from what was measured.
+pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopped> {
+    let store = Store::resume(Folder::open(folder)?)?;
+    let document = &store.document;
+    experiment.seed = document.seed;
+    experiment.baseline = Some(document.plan.baseline);
+    let now = plan(experiment)?;
+    let then = &document.plan;
+    let differs = [
+        ("the application", now.app_dir != then.app_dir),
+        ("the workload", now.workload != then.workload),
+        ("the objective", now.objective != then.objective),
+        ("the margin", now.margin != then.margin),
+        ("the command", document.kind != experiment.goal.kind()),
+    ];
+    if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
+        return Err(Stopped::Configuration(format!(
+            "{} cannot go on: {what} has changed since, and its trials would not be comparable; start a new run",
+            document.id
+        )));
+    }
+    Ok(store)
+}
+
+/// Measures and judges until the verdict, an interruption or an honest refusal. The folder is true in any case.
+pub fn conduct(
+    experiment: &Experiment,
+    mut store: Store,
+    installation: &Installation,
+    watcher: &dyn Watcher,
+) -> Result<Store, (Stopped, Store)> {
+    if store.document.verdict.is_some() {
+        return Ok(store);
+    }
+    let scratch = store.folder().path().to_owned();
+    let plan = store.document.plan.clone();
+    watcher.on(Event::Planned {
+        plan: &plan,
+        because: "before anything is measured",
+    });
+    let bench = match Bench::set_up(experiment, installation, &scratch, watcher) {
+        Ok(bench) => bench,
+        Err(stopped) => return Err(fail(store, stopped, watcher)),
+    };
+    if store.document.trials.is_empty()
+        && !store.resuming()
+        && experiment.baseline.is_none()
+        && matches!(experiment.goal, Goal::Tune)
+    {
+        store.document.plan.baseline = bench.configured_settings();
+    }
+    store.document.plan.server_command = bench.words();
+    let mut procedure = Procedure::new(&bench, store, watcher);
+    let result = match &experiment.goal {
+        Goal::Tune => tune::tune(&mut procedure),
+        Goal::Arms { arms, .. } => arms::compare(&mut procedure, arms),
+    };
+    let result = result.and_then(|()| procedure.end(State::Done));
+    let store = procedure.store;
+    match result {
+        Ok(()) => Ok(store),
+        Err(stopped) => Err(fail(store, stopped, watcher)),
+    }
+}
+
+fn fail(mut store: Store, stopped: Stopped, watcher: &dyn Watcher) -> (Stopped, Store) {
+    store.document.state = if matches!(stopped, Stopped::Interrupted) {
+        State::Interrupted
+    } else {
+        State::Failed
+    };
+    if store.document.state == State::Failed {
+        store.document.warnings.push(stopped.to_string());
+    }
+    match store.save(watcher.elapsed().as_secs_f64()) {
+        Ok(()) => (stopped, store),
+        // The first reason is the one to tell; a folder that cannot be written has usually caused it.
+        Err(_) => (stopped, store),
+    }
+}
+
+fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
+    let window_s = experiment.window.map(|w| w.as_secs_f64());
+    let budget_s = experiment.budget.map(|b| b.as_secs_f64());
+    let (timing, arms, race_blocks, blocks, budget_s) = match &experiment.goal {
+        Goal::Tune => {
+            let budget_s = budget_s.unwrap_or(DEFAULT_BUDGET_S);
+            let wishes = Wishes {
+                most_arms: experiment.max_arms,
+                blocks: experiment.blocks,
+                window_s,
+                pilot_trials: budget::PILOT_TRIALS,
+            };
+            let shape = budget::fit(budget_s, Overhead::ASSUMED, wishes)
+                .map_err(|short| too_short(budget_s, short))?;
+            (
+                shape.timing,
+                shape.arms,
+                shape.race_blocks,
+                shape.blocks,
+                Some(budget_s),
+            )
+        }
+        Goal::Arms { arms, .. } => {
+            let blocks = experiment.blocks.unwrap_or(COMPARE_BLOCKS);
+            let timing = match budget_s {
+                Some(budget_s) => {
+                    budget::fit_blocks(budget_s, Overhead::ASSUMED, arms.len(), blocks, window_s)
+                        .map_err(|short| too_short(budget_s, short))?
+                }
+                None => budget::timing(window_s.unwrap_or(COMPARE_WINDOW_S)),
+            };
+            (timing, arms.len(), 0, blocks, budget_s)
+        }
+    };
+    let baseline = match &experiment.goal {
+        Goal::Arms { arms, .. } => arms[0].settings,
+        Goal::Tune => experiment.baseline.unwrap_or(Settings {
+            workers: 0,
+            threads: 5,
+            preload: false,
+        }),
+    };
+    let sd = stats::default_sd();
+    Ok(Plan {
+        app_dir: experiment.app_dir.display().to_string(),
+        server_command: Vec::new(),
+        environment: experiment.environment.clone(),
+        workload: workload(experiment),
+        baseline,
+        objective: experiment.objective.clone(),
+        margin: experiment.margin,
+        alpha: ALPHA,
+        budget_s,
+        blocks,
+        arms: arms as u32,
+        race_blocks,
+        connections: 2 * baseline.concurrency(),
+        rate_per_s: experiment.rate,
+        timing: Timing { ..timing },
+        detectable: Detectable {
+            sd_log_ratio: sd,
+            source: SdSource::Default,
+            effect: stats::mde(blocks, sd, ALPHA, 0.8, experiment.seed) - 1.0,
+        },
+        pinning: Pinning {
+            server_cores: Vec::new(),
+            generator_cores: Vec::new(),
+            reason: "not yet measured".to_owned(),
+        },
+    })
+}
+
+fn too_short(budget_s: f64, short: budget::TooShort) -> Stopped {
+    Stopped::Configuration(format!(
+        "--budget = {budget_s:.0}s: too short for six blocks, and fewer can never decide at 5 %; give --budget {:.0}s or more, fewer arms, or a shorter --window",
+        short.least_s
+    ))
+}
+
+fn workload(experiment: &Experiment) -> Vec<WorkloadEntry> {
+    let requests = experiment.workload.requests();
+    let total: f64 = requests.iter().map(|r| r.weight).sum();
+    requests
+        .iter()
+        .map(|r| WorkloadEntry {
+            name: r.name.clone(),
+            method: r.method.clone(),
+            path: r.path.clone(),
+            share: r.weight / total,
+        })
+        .collect()
+}
+
+fn host_of_run() -> Host {
+    match host::facts::collect() {
+        Ok(facts) => Host {
+            cpu_model: facts.cpu_model.clone().unwrap_or_default(),
+            cores: facts.cores as u32,
+            effective_cores: facts.effective_cores,
+            memory_bytes: facts
+                .memory_limit_bytes
+                .map_or(facts.memory_total_bytes, |limit| {
+                    limit.min(facts.memory_total_bytes)
+                }),
+            kernel: facts.kernel.clone(),
+            load_average: facts.load_average_1m.unwrap_or(0.0),
+        },
+        // Without /proc nothing else would work either; the first trial says so.
+        Err(_) => Host {
+            cpu_model: String::new(),
+            cores: 1,
+            effective_cores: 1.0,
+            memory_bytes: 0,
+            kernel: String::new(),
+            load_average: 0.0,
+        },
+    }
+}

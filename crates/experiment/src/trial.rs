@@ -1,0 +1,262 @@
+//! One trial: start the server, see what it really runs with, warm it up, measure two windows, end it.
+//!
+//! Whatever goes wrong with the server is the trial's result, not an error: the other arms go on.
+
+mod drive;
+mod start;
+
+use crate::bench::Bench;
+use crate::error::Stopped;
+use crate::flights;
+use crate::progress::{Event, Watcher};
+use crate::request::Arm;
+use crate::windows;
+use drive::{Driver, Loop};
+use run::{Memory, Pinning, Stage, Timing, Trial, TrialStatus, Warmup};
+use servers::Running;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What one trial is to be.
+#[derive(Debug, Clone)]
+pub struct Assignment<'a> {
+    /// Unique in the run.
+    pub id: String,
+    /// Part of the procedure.
+    pub stage: Stage,
+    /// Block, from 1.
+    pub block: u32,
+    /// Place in the block's order, from 1.
+    pub place: u32,
+    /// The arm.
+    pub arm: &'a Arm,
+    /// Lengths.
+    pub timing: Timing,
+    /// Connections of the closed loop.
+    pub connections: u32,
+    /// Rate of the open loop; `None`: 70 % of this very trial's saturated throughput.
+    pub rate_per_s: Option<f64>,
+    /// Seed of the block's requests and arrivals.
+    pub seed: u64,
+    /// Cores of either side.
+    pub pinning: Pinning,
+    /// Folder of the trial's log and flight files.
+    pub folder: PathBuf,
+    /// Seconds since the run began.
+    pub started_s: f64,
+}
+
+/// Share of the baseline's saturated throughput at which latency is measured, unless a rate was given.
+pub const OBJECTIVE_LOAD: f64 = 0.7;
+
+/// What a trial gave beside the trial itself.
+#[derive(Debug)]
+pub struct Measured {
+    /// The trial.
+    pub trial: Trial,
+    /// The agent's files at the end.
+    pub snapshots: Vec<flight::Snapshot>,
+    /// The saturation window as the agent saw it.
+    pub flight: Option<flight::Window>,
+    /// Wall-clock seconds, hooks and stop included.
+    pub took_s: f64,
+}
+
+/// Runs one trial.
+pub fn run(
+    bench: &Bench<'_>,
+    assignment: Assignment<'_>,
+    watcher: &dyn Watcher,
+) -> Result<Measured, Stopped> {
+    let began = Instant::now();
+    let mut measured = Measured {
+        trial: blank(&assignment),
+        snapshots: Vec::new(),
+        flight: None,
+        took_s: 0.0,
+    };
+    let flight_dir = assignment.folder.join("flight");
+    let result = attempt(bench, &assignment, watcher, &mut measured);
+    measured.snapshots = flights::counters(&flight_dir);
+    match result {
+        Ok(()) => {}
+        Err(Failure::Interrupted) => return Err(Stopped::Interrupted),
+        Err(Failure::Fatal(message)) => return Err(Stopped::Configuration(message)),
+        Err(Failure::Trial(reason)) => {
+            measured.trial.status = TrialStatus::Failed;
+            measured.trial.reason = Some(reason);
+        }
+    }
+    measured.took_s = began.elapsed().as_secs_f64();
+    Ok(measured)
+}
+
+/// How an attempt ended early.
+enum Failure {
+    Interrupted,
+    /// Would fail for every arm alike.
+    Fatal(String),
+    /// This trial does not count.
+    Trial(String),
+}
+
+fn blank(assignment: &Assignment<'_>) -> Trial {
+    Trial {
+        id: assignment.id.clone(),
+        stage: assignment.stage,
+        block: assignment.block,
+        place: assignment.place,
+        arm: assignment.arm.name.clone(),
+        settings: assignment.arm.settings,
+        status: TrialStatus::Ok,
+        reason: None,
+        started_s: assignment.started_s,
+        boot_s: None,
+        warmup: None,
+        saturation: None,
+        objective: None,
+        memory: None,
+        split: None,
+    }
+}
+
+fn attempt(
+    bench: &Bench<'_>,
+    assignment: &Assignment<'_>,
+    watcher: &dyn Watcher,
+    measured: &mut Measured,
+) -> Result<(), Failure> {
+    start::hook(
+        bench,
+        bench.experiment.before_trial.as_deref(),
+        "before_trial",
+        assignment,
+        watcher,
+    )?;
+    let (server, boot_s) = start::server(bench, assignment, watcher)?;
+    measured.trial.boot_s = Some(boot_s);
+    let result = measure(bench, assignment, &server, watcher, measured);
+    let died = server.alive().err().map(|died| died.to_string());
+    server.stop();
+    start::hook(
+        bench,
+        bench.experiment.after_trial.as_deref(),
+        "after_trial",
+        assignment,
+        watcher,
+    )?;
+    match (result, died) {
+        (Err(Failure::Trial(_)), Some(died)) => Err(Failure::Trial(died)),
+        (result, _) => result,
+    }
+}
+
+fn measure(
+    bench: &Bench<'_>,
+    assignment: &Assignment<'_>,
+    server: &Running,
+    watcher: &dyn Watcher,
+    measured: &mut Measured,
+) -> Result<(), Failure> {
+    let experiment = bench.experiment;
+    let trial = &mut measured.trial;
+    let driver = Driver::new(experiment, assignment, server, watcher);
+
+    watcher.on(Event::Phase("warming up"));
+    let (warmup, outcome) = driver.warm_up()?;
+    if outcome.counts.ok == 0 {
+        let why = outcome
+            .first_error
+            .unwrap_or_else(|| "no request was answered in time".to_owned());
+        return Err(Failure::Trial(format!(
+            "not one good answer while warming up: {why}; ask these paths by hand, or mend the workload"
+        )));
+    }
+    trial.warmup = Some(warmup);
+    if let Some(why) = start::settings_not_taken(
+        server,
+        &assignment.folder.join("flight"),
+        assignment.arm.settings,
+    ) {
+        return Err(Failure::Trial(why));
+    }
+
+    watcher.on(Event::Phase("saturating"));
+    let before = flights::counters(&assignment.folder.join("flight"));
+    let saturation = driver.window(
+        Loop::Closed,
+        Duration::from_secs_f64(assignment.timing.saturation_s),
+    )?;
+    let after = flights::counters(&assignment.folder.join("flight"));
+    let memory_at_end = host::memory::sample_tree(server.server_pid());
+    let seen = flight::Window::between(&before, &after);
+    trial.split = Some(flights::split(&seen)).filter(|s| s.requests > 0);
+    trial.saturation = Some(windows::window(
+        &saturation.outcome,
+        saturation.server_cpu,
+        false,
+    ));
+    measured.flight = Some(seen);
+    generator_kept_up(&saturation.outcome)?;
+
+    watcher.on(Event::Phase("measuring latency"));
+    let rate = assignment
+        .rate_per_s
+        .unwrap_or(OBJECTIVE_LOAD * saturation.outcome.throughput_per_s());
+    let with_limit = experiment.objective.latency.is_some();
+    let mut samples = saturation.rss;
+    if rate > 0.0 {
+        let length = Duration::from_secs_f64(assignment.timing.objective_s);
+        let objective = driver.window(Loop::Open { rate }, length)?;
+        trial.objective = Some(windows::window(
+            &objective.outcome,
+            objective.server_cpu,
+            with_limit,
+        ));
+        generator_kept_up(&objective.outcome)?;
+        samples.extend(objective.rss);
+    }
+    trial.memory = memory_at_end.ok().and_then(|end| memory(&end, &samples));
+    server
+        .alive()
+        .map_err(|died| Failure::Trial(died.to_string()))?;
+    if !warmup.steady {
+        trial.status = TrialStatus::NotSteady;
+        trial.reason = Some(format!(
+            "latency or CPU per request was not flat after {:.0} s of warm-up",
+            warmup.seconds
+        ));
+    }
+    Ok(())
+}
+
+fn generator_kept_up(outcome: &load::Outcome) -> Result<(), Failure> {
+    outcome
+        .generator_ok()
+        .map_err(|trouble| Failure::Trial(trouble.to_string()))
+}
+
+fn memory(end: &host::memory::TreeMemory, samples: &[drive::RssSample]) -> Option<Memory> {
+    let growth: Vec<(u64, f64)> = samples
+        .iter()
+        .map(|s| (s.requests, s.bytes as f64))
+        .collect();
+    Some(Memory {
+        processes: end.processes.len() as u32,
+        pss_bytes: end.pss_bytes,
+        uss_bytes: end.uss_bytes,
+        rss_bytes: end.rss_bytes,
+        growth_bytes_per_thousand: stats::growth_per_thousand(&growth).unwrap_or(0.0),
+        rss_over_time: samples.iter().map(|s| (s.seconds, s.bytes)).collect(),
+    })
+    .filter(|m| m.pss_bytes > 0)
+}
+
+/// A warm-up as the document has it.
+fn warmup_of(outcome: &load::Outcome, steady: bool) -> Warmup {
+    Warmup {
+        requests: outcome.counts.completed,
+        seconds: outcome.window().as_secs_f64(),
+        steady,
+    }
+}

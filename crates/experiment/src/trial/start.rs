@@ -1,0 +1,149 @@
+//! Starts a trial's server and reads back what it really runs with.
+
+use super::{Assignment, Failure};
+use crate::bench::Bench;
+use crate::flights;
+use crate::progress::{Event, Watcher};
+use servers::{Agent, Quiet, Ready, Running, ServerSpec, ServiceSpec, StartError, hooks};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Longest that a hook may take.
+const HOOK_TIMEOUT: Duration = Duration::from_secs(300);
+/// Longest wait for a started server to become quiet; a busy one is measured all the same, after its warm-up.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// Runs a hook, if there is one.
+pub(super) fn hook(
+    bench: &Bench<'_>,
+    command: Option<&str>,
+    name: &str,
+    assignment: &Assignment<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(), Failure> {
+    let Some(command) = command else {
+        return Ok(());
+    };
+    watcher.on(Event::Phase("running the hook"));
+    let log = assignment.folder.join(format!("{name}.log"));
+    hooks::run(
+        &bench.guard,
+        command,
+        &bench.experiment.base_dir,
+        &bench.env,
+        HOOK_TIMEOUT,
+        &log,
+        &|| watcher.cancelled(),
+    )
+    .map_err(|e| {
+        if watcher.cancelled() {
+            Failure::Interrupted
+        } else {
+            Failure::Fatal(format!("the {name} hook failed: {e}"))
+        }
+    })
+}
+
+/// Starts the server and waits until it answers and is quiet; the seconds that it took to answer.
+pub(super) fn server(
+    bench: &Bench<'_>,
+    assignment: &Assignment<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(Running, f64), Failure> {
+    watcher.on(Event::Phase("starting"));
+    let began = Instant::now();
+    let spec = spec(bench, assignment)?;
+    let cancelled = || watcher.cancelled();
+    let server = servers::start(&spec, &cancelled).map_err(|error| match error {
+        StartError::Cancelled => Failure::Interrupted,
+        StartError::PortInUse { .. } => Failure::Fatal(error.to_string()),
+        error => Failure::Trial(error.to_string()),
+    })?;
+    let boot_s = began.elapsed().as_secs_f64();
+    let quiet = Quiet {
+        at_most: SETTLE,
+        ..Quiet::default()
+    };
+    server
+        .settle(&quiet, &cancelled)
+        .map_err(|died| Failure::Trial(died.to_string()))?;
+    Ok((server, boot_s))
+}
+
+fn spec(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Result<ServerSpec, Failure> {
+    let experiment = bench.experiment;
+    let knobs = assignment.arm.settings;
+    let settings = servers::Settings {
+        threads: knobs.threads,
+        workers: knobs.workers,
+        preload: knobs.preload,
+    };
+    let mut spec = ServerSpec::new(
+        &experiment.app_dir,
+        settings,
+        assignment.folder.join("server"),
+        bench.guard.clone(),
+    );
+    spec.command = bench.command.clone();
+    spec.env = bench.env.clone();
+    spec.ready_path = experiment.ready_path.clone();
+    spec.boot_timeout = experiment.boot_timeout;
+    spec.stop_grace = Duration::from_secs(5);
+    spec.log_path = assignment.folder.join("server.log");
+    spec.port = experiment.port;
+    spec.agent = Some(Agent {
+        lib_dir: bench.agent_lib.clone(),
+        ext_path: bench.agent_ext.clone(),
+        flight_dir: assignment.folder.join("flight"),
+    });
+    let cores: Vec<usize> = assignment
+        .pinning
+        .server_cores
+        .iter()
+        .map(|c| *c as usize)
+        .collect();
+    spec.cpus = Some(cores).filter(|c| !c.is_empty());
+    for service in &experiment.services {
+        let port = servers::free_port().map_err(|e| {
+            Failure::Fatal(format!("no port for the service {}: {e}", service.name))
+        })?;
+        let words = shell_words::split(&service.command.replace("{port}", &port.to_string()));
+        let command = words.map_err(|e| {
+            Failure::Fatal(format!(
+                "the command of the service {}: {e}; close its quotes",
+                service.name
+            ))
+        })?;
+        if let Some(variable) = &service.port_env {
+            spec.env.insert(variable.clone(), port.to_string());
+        }
+        let ready = service
+            .ready_path
+            .as_ref()
+            .map_or(Ready::Port(port), |path| {
+                Ready::Url(format!("http://127.0.0.1:{port}{path}"))
+            });
+        let (cwd, env) = (experiment.base_dir.clone(), bench.env.clone());
+        spec.services.push(ServiceSpec {
+            name: service.name.clone(),
+            command,
+            cwd,
+            env,
+            ready: Some(ready),
+        });
+    }
+    Ok(spec)
+}
+
+/// Why the server does not run with what was asked, from its own status and from the agent inside it.
+pub(super) fn settings_not_taken(
+    server: &Running,
+    flight_dir: &Path,
+    asked: run::Settings,
+) -> Option<String> {
+    let own = server
+        .read_back()
+        .ok()
+        .and_then(|found| found.mismatches.first().map(ToString::to_string));
+    own.or_else(|| flights::mismatch(&flights::counters(flight_dir), asked))
+}

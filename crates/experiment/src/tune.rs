@@ -1,0 +1,318 @@
+//! The main job: baseline, candidates, race, confirmation, path, verdict.
+
+mod candidates;
+mod choose;
+mod path;
+mod verdict;
+
+pub(crate) use candidates::predict;
+pub(crate) use verdict::warn;
+
+use crate::budget;
+use crate::error::Stopped;
+use crate::judge::{self, Judging};
+use crate::procedure::{Procedure, hopeless};
+use crate::progress::Event;
+use crate::request::Arm;
+use candidates::Entrant;
+use run::{Detectable, Feasibility, SdSource, Settings, Stage, Trial};
+use std::collections::BTreeMap;
+
+/// What became of each arm, by name.
+type Fates = BTreeMap<String, String>;
+
+/// Tunes; the document of the procedure's store holds the verdict afterwards.
+pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
+    let baseline = Arm::of(procedure.store.document.plan.baseline);
+    procedure.expected = expected(procedure, 2);
+    pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
+    replan(procedure)?;
+
+    let entrants = candidates::choose(procedure)?;
+    let arms: Vec<Arm> = std::iter::once(baseline.clone())
+        .chain(entrants.iter().map(|e| e.arm.clone()))
+        .collect();
+    let most = arms
+        .iter()
+        .map(|a| a.settings.concurrency())
+        .max()
+        .unwrap_or(1);
+    procedure.store.document.plan.connections = 2 * most;
+    procedure.expected = expected(procedure, arms.len());
+    let names = arms
+        .iter()
+        .map(|a| a.settings.to_string())
+        .collect::<Vec<_>>()
+        .join("; ");
+    let plan = procedure.store.document.plan.clone();
+    procedure.watcher.on(Event::Planned {
+        plan: &plan,
+        because: &format!("racing {names}"),
+    });
+
+    let mut fates = Fates::new();
+    let survivors = race(procedure, arms.clone(), &mut fates)?;
+    let challenger = choose::challenger(procedure, &survivors, &baseline);
+    let Some(challenger) = challenger else {
+        verdict::without_challenger(procedure, &baseline, &arms, &entrants, fates);
+        return Ok(());
+    };
+    fates.insert(challenger.name.clone(), "won the race".to_owned());
+    for arm in survivors
+        .iter()
+        .filter(|a| **a != challenger && **a != baseline)
+    {
+        fates
+            .entry(arm.name.clone())
+            .or_insert_with(|| "raced to the end".to_owned());
+    }
+    let steps = path::between(baseline.settings, challenger.settings);
+    let confirmed = confirm(procedure, &baseline, &challenger, &steps)?;
+    verdict::confirmed(
+        procedure,
+        &baseline,
+        &challenger,
+        &arms,
+        &entrants,
+        fates,
+        confirmed,
+        &steps,
+    );
+    Ok(())
+}
+
+/// The baseline against itself: its rate, where its time goes, what a trial costs, and the noise.
+pub(crate) fn pilot(
+    procedure: &mut Procedure<'_>,
+    baseline: &Arm,
+    trials: u32,
+) -> Result<(), Stopped> {
+    procedure.store.document.plan.connections = 2 * baseline.settings.concurrency();
+    let mut block = 0;
+    let mut wanted = trials;
+    while block < wanted {
+        block += 1;
+        let first = procedure.pilot().is_empty();
+        let ran = procedure.block(Stage::Pilot, block, wanted, std::slice::from_ref(baseline))?;
+        if let Some(failed) = ran.iter().find(|t| !t.counts()) {
+            let why = failed.reason.clone().unwrap_or_default();
+            return Err(Stopped::NoAnswer(format!(
+                "the baseline ({}) cannot be measured: {why}",
+                baseline.settings
+            )));
+        }
+        if first {
+            if procedure.settle_pinning() && wanted == trials {
+                procedure.watcher.on(Event::Note(
+                    procedure.store.document.plan.pinning.reason.clone(),
+                ));
+                // Its figures belong to another layout, so the pair of equal runs begins with the next.
+                wanted += 1;
+            }
+            settle_rate(procedure, &ran[0]);
+        } else if block == 2 && wanted > trials {
+            procedure.store.document.plan.rate_per_s = procedure.bench.experiment.rate;
+            settle_rate(procedure, &ran[0]);
+        }
+    }
+    Ok(())
+}
+
+fn settle_rate(procedure: &mut Procedure<'_>, trial: &Trial) {
+    let measured = trial
+        .capacity_per_s()
+        .map(|capacity| crate::trial::OBJECTIVE_LOAD * capacity);
+    let plan = &mut procedure.store.document.plan;
+    plan.rate_per_s = plan.rate_per_s.or(measured).filter(|rate| *rate > 0.0);
+}
+
+/// Fits the rest into the budget, now that a trial's cost and the noise are known.
+fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
+    let experiment = procedure.bench.experiment;
+    let seed = procedure.store.document.seed;
+    let capacities: Vec<f64> = procedure
+        .pilot()
+        .iter()
+        .rev()
+        .take(2)
+        .filter_map(|t| t.capacity_per_s())
+        .collect();
+    let ratio: Vec<f64> = capacities
+        .windows(2)
+        .map(|pair| (pair[1] / pair[0]).ln())
+        .collect();
+    let sd = stats::pilot_sd(&ratio);
+    let overhead = procedure.overhead_s();
+    let spent = procedure.elapsed_s();
+    let resumed = procedure.store.resuming();
+    let plan = &mut procedure.store.document.plan;
+    if let (Some(budget_s), Some(overhead), false) = (plan.budget_s, overhead, resumed) {
+        let window_s = experiment.window.map(|w| w.as_secs_f64());
+        let overhead = budget::Overhead {
+            fixed_s: overhead,
+            warmup_s: 0.0,
+        };
+        let wishes = budget::Wishes {
+            most_arms: experiment.max_arms,
+            blocks: experiment.blocks,
+            window_s,
+            pilot_trials: 0,
+        };
+        let shape = budget::fit(budget_s - spent, overhead, wishes);
+        let shape = shape.map_err(|short| {
+            let least = (short.least_s + spent).ceil();
+            Stopped::Configuration(format!(
+                "--budget = {budget_s:.0}s: a trial of this application takes {:.1} s beside its windows, so six blocks need {least:.0}s; give --budget {least:.0}s or more",
+                overhead.fixed_s
+            ))
+        })?;
+        plan.timing = shape.timing;
+        plan.race_blocks = shape.race_blocks;
+        plan.blocks = shape.blocks;
+        plan.arms = shape.arms as u32;
+    }
+    let plan = &mut procedure.store.document.plan;
+    plan.detectable = Detectable {
+        sd_log_ratio: sd,
+        source: SdSource::Pilot,
+        effect: stats::mde(plan.blocks, sd, plan.alpha, 0.8, seed) - 1.0,
+    };
+    Ok(())
+}
+
+fn expected(procedure: &Procedure<'_>, arms: usize) -> u32 {
+    let plan = &procedure.store.document.plan;
+    budget::PILOT_TRIALS + plan.race_blocks * arms as u32 + plan.blocks * 2
+}
+
+/// Races all arms; those that break a limit, lose clearly or fail twice leave. The baseline stays to the end.
+fn race(
+    procedure: &mut Procedure<'_>,
+    mut arms: Vec<Arm>,
+    fates: &mut Fates,
+) -> Result<Vec<Arm>, Stopped> {
+    let blocks = procedure.store.document.plan.race_blocks;
+    let baseline = arms[0].clone();
+    for block in 1..=blocks {
+        procedure.block(Stage::Race, block, blocks, &arms)?;
+        let document = &procedure.store.document;
+        let trials = &document.trials;
+        let mut leaving: BTreeMap<String, String> = BTreeMap::new();
+        for arm in arms.iter().filter(|a| **a != baseline) {
+            if let Some(reason) = hopeless(trials, &arm.name) {
+                leaving.insert(arm.name.clone(), format!("failed: {reason}"));
+                continue;
+            }
+            let mine: Vec<&Trial> = trials
+                .iter()
+                .filter(|t| t.arm == arm.name && t.counts())
+                .collect();
+            let feasible = judge::feasibility(&mine, &document.plan.objective, document.seed);
+            if feasible.standing == Feasibility::Breaks {
+                leaving.insert(
+                    arm.name.clone(),
+                    format!("breaks a limit: {}", feasible.why.unwrap_or_default()),
+                );
+            }
+        }
+        let live: Vec<Arm> = arms
+            .iter()
+            .filter(|a| !leaving.contains_key(&a.name))
+            .cloned()
+            .collect();
+        let rule = stats::RaceRule {
+            margin: document.plan.margin,
+            ..stats::RaceRule::default()
+        };
+        if let Ok(step) = stats::step(&judge::so_far(trials, Stage::Race, &live), &rule) {
+            for dropped in step.dropped.iter().filter(|d| live[d.arm] != baseline) {
+                let leader = step
+                    .leader
+                    .map(|l| live[l].settings.to_string())
+                    .unwrap_or_default();
+                leaving.insert(
+                    live[dropped.arm].name.clone(),
+                    format!("left the race after block {block}: behind {leader}"),
+                );
+            }
+        }
+        for (name, fate) in leaving {
+            procedure.watcher.on(Event::Note(format!("{name}: {fate}")));
+            arms.retain(|a| a.name != name);
+            fates.insert(name, fate);
+        }
+        if arms.len() == 1 {
+            break;
+        }
+    }
+    Ok(arms)
+}
+
+/// The winner meets the baseline on fresh blocks; steps of the path join them when the budget has room.
+fn confirm(
+    procedure: &mut Procedure<'_>,
+    baseline: &Arm,
+    challenger: &Arm,
+    steps: &[(String, Settings, Settings)],
+) -> Result<run::Comparison, Stopped> {
+    let plan = procedure.store.document.plan.clone();
+    let seed = procedure.store.document.seed;
+    let mut arms = vec![baseline.clone(), challenger.clone()];
+    let between: Vec<Arm> = steps
+        .iter()
+        .map(|(_, _, to)| Arm::of(*to))
+        .filter(|a| a != challenger)
+        .collect();
+    if path::affordable(procedure, between.len()) {
+        arms.extend(between);
+    }
+    procedure.expected = procedure.finished() + plan.blocks * arms.len() as u32;
+    let looks = stats::looks(plan.blocks, plan.alpha, seed);
+    let looks = looks.ok_or_else(|| {
+        Stopped::Configuration(format!(
+            "{} blocks can never decide; give at least 6",
+            plan.blocks
+        ))
+    })?;
+    let mut done = 0;
+    for (index, look) in looks.iter().enumerate() {
+        while done < look.blocks {
+            done += 1;
+            procedure.block(Stage::Confirm, done, plan.blocks, &arms)?;
+        }
+        let judging = Judging {
+            margin: plan.margin,
+            alpha: look.alpha,
+        };
+        let judged = judge::compare(
+            &procedure.store.document.trials,
+            Stage::Confirm,
+            &baseline.name,
+            &challenger.name,
+            judging,
+        );
+        let Some(judged) = judged else {
+            let trials = &procedure.store.document.trials;
+            let why = trials
+                .iter()
+                .rev()
+                .find_map(|t| t.reason.clone())
+                .unwrap_or_default();
+            return Err(Stopped::NoAnswer(format!(
+                "not one block of the confirmation could be measured whole: {why}"
+            )));
+        };
+        if judged.outcome != run::Outcome::Undecided || index + 1 == looks.len() {
+            return Ok(judged);
+        }
+    }
+    unreachable!("the last look always returns")
+}
+
+/// Entrants by name, for predictions.
+fn predicted(entrants: &[Entrant], name: &str) -> Option<f64> {
+    entrants
+        .iter()
+        .find(|e| e.arm.name == name)
+        .and_then(|e| e.predicted_per_s)
+}

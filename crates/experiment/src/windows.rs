@@ -1,0 +1,98 @@
+//! What the load engine measured, as the run document has it.
+
+use hdrhistogram::Histogram;
+use load::Outcome;
+use run::{EndpointWindow, Hdr, Latency, Window};
+use std::time::Duration;
+
+/// A window of the document from the generator's outcome and the CPU time that the server's tree spent in it.
+pub fn window(outcome: &Outcome, server_cpu: Duration, with_violations: bool) -> Window {
+    let seconds = outcome.window().as_secs_f64();
+    let counts = &outcome.counts;
+    let span = Duration::from_nanos(outcome.finished_ns.saturating_sub(outcome.started_ns));
+    Window {
+        seconds,
+        requests: counts.scheduled - counts.cut,
+        good: counts.ok,
+        errors: outcome.errors.total() - outcome.errors.timeout,
+        timeouts: outcome.errors.timeout,
+        good_per_s: outcome.throughput_per_s(),
+        asked_per_s: outcome.asked_rate,
+        response: latency(&outcome.response),
+        service: latency(&outcome.service),
+        lateness: latency(&outcome.lateness),
+        violations: with_violations.then_some(outcome.violations),
+        cpu_ms_per_request: if counts.completed == 0 {
+            0.0
+        } else {
+            server_cpu.as_secs_f64() * 1e3 / counts.completed as f64
+        },
+        generator_cpu: if span.is_zero() {
+            0.0
+        } else {
+            outcome.generator_cpu.as_secs_f64() / span.as_secs_f64()
+        },
+        endpoints: outcome.endpoints.iter().map(endpoint).collect(),
+    }
+}
+
+fn endpoint(outcome: &load::EndpointOutcome) -> EndpointWindow {
+    EndpointWindow {
+        name: outcome.name.clone(),
+        requests: outcome.scheduled,
+        failures: outcome.errors.total(),
+        p50_ms: quantile_ms(&outcome.response, 0.50),
+        p99_ms: quantile_ms(&outcome.response, 0.99),
+    }
+}
+
+fn latency(histogram: &Histogram<u64>) -> Latency {
+    Latency {
+        mean_ms: finite_mean_ms(histogram),
+        p50_ms: quantile_ms(histogram, 0.50),
+        p95_ms: quantile_ms(histogram, 0.95),
+        p99_ms: quantile_ms(histogram, 0.99),
+        max_ms: quantile_ms(histogram, 1.0),
+        hdr: Some(Hdr::encode(histogram)),
+    }
+}
+
+/// A quantile in milliseconds; `None` when nothing was recorded or a failure makes it infinite.
+pub fn quantile_ms(histogram: &Histogram<u64>, quantile: f64) -> Option<f64> {
+    load::quantile_us(histogram, quantile)
+        .flatten()
+        .map(|us| us as f64 / 1e3)
+}
+
+/// The mean without the failures, which stand at the top of the range.
+fn finite_mean_ms(histogram: &Histogram<u64>) -> Option<f64> {
+    let top = histogram.lowest_equivalent(load::HIGHEST_US);
+    let finite = histogram
+        .iter_recorded()
+        .filter(|v| v.value_iterated_to() < top);
+    let (mut sum, mut count) = (0.0, 0_u64);
+    for value in finite {
+        sum += histogram.median_equivalent(value.value_iterated_to()) as f64
+            * value.count_at_value() as f64;
+        count += value.count_at_value();
+    }
+    (count > 0).then(|| sum / count as f64 / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_make_quantiles_infinite_and_stay_out_of_the_mean() {
+        let mut histogram = load::new_histogram();
+        for _ in 0..98 {
+            histogram.record(10_000).unwrap();
+        }
+        histogram.record_n(load::HIGHEST_US, 2).unwrap();
+        assert!((finite_mean_ms(&histogram).unwrap() - 10.0).abs() < 0.02);
+        assert_eq!(quantile_ms(&histogram, 0.99), None);
+        assert!((quantile_ms(&histogram, 0.5).unwrap() - 10.0).abs() < 0.02);
+        assert_eq!(quantile_ms(&load::new_histogram(), 0.5), None);
+    }
+}
