@@ -85,6 +85,35 @@ pub fn locate(explicit: Option<&Path>) -> Result<AgentGem, AgentError> {
         .ok_or(AgentError::NotFound { looked_at })
 }
 
+/// The variables that put the agent into a Ruby process and every one that it starts. `given` looks
+/// up what those variables hold already, which is kept behind the agent's part. Without a flight
+/// folder the agent chooses its own.
+pub fn injection(
+    lib_dir: &Path,
+    ext_path: &Path,
+    flight_dir: Option<&Path>,
+    given: impl Fn(&str) -> Option<String>,
+) -> Vec<(&'static str, String)> {
+    let after = |key: &str, first: String, separator: &str| match given(key) {
+        Some(existing) if !existing.is_empty() => format!("{first}{separator}{existing}"),
+        _ => first,
+    };
+    let mut variables = vec![
+        (
+            "RUBYLIB",
+            after("RUBYLIB", lib_dir.display().to_string(), ":"),
+        ),
+        // RUBYOPT cannot hold a path with spaces, so it names the file and RUBYLIB its folder.
+        (
+            "RUBYOPT",
+            after("RUBYOPT", "-rpowerband/inject".into(), " "),
+        ),
+        ("POWERBAND_EXT", ext_path.display().to_string()),
+    ];
+    variables.extend(flight_dir.map(|dir| ("POWERBAND_DIR", dir.display().to_string())));
+    variables
+}
+
 /// The extension for this Ruby: the one in the gem if it is there and no older than its sources,
 /// else one in `cache_dir`, built now unless the same sources were built for the same Ruby before.
 ///

@@ -79,9 +79,19 @@ mod tests {
         std::fs::create_dir(app.path().join("config")).unwrap();
         let text = "puts 'hello'\nthreads 2, 7\nworkers 3\npreload_app! false\n";
         std::fs::write(app.path().join("config/puma.rb"), text).unwrap();
-        let command = ServerCommand::Puma { program: vec!["puma".into()], config: None };
+        let command = ServerCommand::Puma {
+            program: vec!["puma".into()],
+            config: None,
+        };
         let found = configured(&command, app.path(), &BTreeMap::new());
-        assert_eq!(found, Some(Settings { threads: 7, workers: 3, preload: false }));
+        assert_eq!(
+            found,
+            Some(Settings {
+                threads: 7,
+                workers: 3,
+                preload: false
+            })
+        );
     }
 
     #[test]
@@ -89,7 +99,10 @@ mod tests {
         let app = tempfile::tempdir().unwrap();
         let config = app.path().join("mine.rb");
         std::fs::write(&config, "raise 'no'\n").unwrap();
-        let command = ServerCommand::Puma { program: vec!["puma".into()], config: Some(config) };
+        let command = ServerCommand::Puma {
+            program: vec!["puma".into()],
+            config: Some(config),
+        };
         assert_eq!(configured(&command, app.path(), &BTreeMap::new()), None);
     }
 }

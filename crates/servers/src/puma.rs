@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::agent;
 use crate::control::Control;
 use crate::spec::{ServerCommand, ServerSpec, Settings};
 
@@ -148,22 +149,12 @@ pub(crate) fn environment(
         .or_else(|| rack.clone())
         .unwrap_or_else(|| "production".into());
     let injected = spec.agent.as_ref().map(|agent| {
-        let after = |key: &str, first: String, separator: &str| match given(key) {
-            Some(existing) if !existing.is_empty() => format!("{first}{separator}{existing}"),
-            _ => first,
-        };
-        [
-            (
-                "RUBYLIB",
-                after("RUBYLIB", agent.lib_dir.display().to_string(), ":"),
-            ),
-            (
-                "RUBYOPT",
-                after("RUBYOPT", "-rpowerband/inject".into(), " "),
-            ),
-            ("POWERBAND_EXT", agent.ext_path.display().to_string()),
-            ("POWERBAND_DIR", agent.flight_dir.display().to_string()),
-        ]
+        agent::injection(
+            &agent.lib_dir,
+            &agent.ext_path,
+            Some(&agent.flight_dir),
+            given,
+        )
     });
     env.insert("RAILS_ENV".into(), rails.unwrap_or_else(|| name.clone()));
     env.insert("RACK_ENV".into(), rack.unwrap_or(name));
@@ -200,7 +191,7 @@ stdout_redirect nil, nil
 activate_control_app {url}, {{ auth_token: {token} }}
 
 configuration = @config
-send(respond_to?(:after_booted) ? :after_booted : :on_booted) do
+write = proc do
   options = configuration.options
   numbers = %i[min_threads max_threads workers].map {{ |key| format('"%s":%d', key, options[key].to_i) }}
   preload = format('"preload":%s', options[:preload_app] ? true : false)
@@ -209,6 +200,9 @@ send(respond_to?(:after_booted) ? :after_booted : :on_booted) do
   File.write("#{{path}}.new", "{{#{{[*numbers, preload, version].join(',')}}}}")
   File.rename("#{{path}}.new", path)
 end
+# Once booted nothing changes any more; its name depends on Puma's version.
+booted = %i[after_booted on_booted].find {{ |name| respond_to?(name) }}
+booted ? send(booted, &write) : write.call
 "##,
         pid = ruby_string(&files.pid.display().to_string()),
         state = ruby_string(&files.state.display().to_string()),
