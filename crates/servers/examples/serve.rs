@@ -5,10 +5,11 @@
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 
 use servers::guard::GuardProgram;
-use servers::{ServerSpec, Settings};
+use servers::{ServerCommand, ServerSpec, Settings};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1);
@@ -33,7 +34,12 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         exe: std::env::current_exe()?,
         arg: "guard".into(),
     };
-    let spec = ServerSpec::new(first, settings, work_dir, guard);
+    let program = servers::default_puma_command(Path::new(&first));
+    let mut spec = ServerSpec::new(first, settings, work_dir, guard);
+    spec.command = ServerCommand::Puma {
+        program,
+        config: None,
+    };
     let server = servers::start(&spec, &|| false)?;
     println!("{} {}", server.port(), server.guard_pid());
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;

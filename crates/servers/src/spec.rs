@@ -1,11 +1,12 @@
 //! What is asked for: the application, the command, the settings, and where things are written.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::error::StartError;
+use crate::files::failed;
 use crate::guard::GuardProgram;
-use crate::puma;
 
 /// The settings under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Settings {
 pub enum ServerCommand {
     /// Puma, its settings passed by flag, by environment and in a generated configuration file.
     Puma {
-        /// The words before the flags, see [`puma::default_puma_command`].
+        /// The words before the flags, see [`crate::default_puma_command`].
         program: Vec<String>,
         /// The application's configuration; `None` takes the one that Puma itself would find.
         config: Option<PathBuf>,
@@ -94,8 +95,9 @@ pub struct ServerSpec {
 }
 
 impl ServerSpec {
-    /// A spec with the usual choices: Puma with its own configuration, readiness by `GET /` within
-    /// 60 s, 10 s to stop, any free port, all processors, no agent; log and files in `work_dir`.
+    /// A spec with the usual choices: plain `puma` with the application's configuration (whether
+    /// Bundler is needed is asked once, with [`crate::default_puma_command`]), readiness by `GET /`
+    /// within 60 s, 10 s to stop, any free port, all processors, no agent; log and files in `work_dir`.
     pub fn new(
         app_dir: impl Into<PathBuf>,
         settings: Settings,
@@ -105,7 +107,7 @@ impl ServerSpec {
         let (app_dir, work_dir) = (app_dir.into(), work_dir.into());
         ServerSpec {
             command: ServerCommand::Puma {
-                program: puma::default_puma_command(&app_dir),
+                program: vec!["puma".into()],
                 config: None,
             },
             settings,
@@ -122,5 +124,30 @@ impl ServerSpec {
             guard,
             port: None,
         }
+    }
+
+    /// The same with absolute paths: the server's current folder is not powerband's.
+    pub(crate) fn absolute(&self) -> Result<Self, StartError> {
+        let absolute = |path: &Path| std::path::absolute(path).map_err(failed("find", path));
+        let mut spec = self.clone();
+        for path in [&mut spec.app_dir, &mut spec.log_path, &mut spec.work_dir] {
+            *path = absolute(path)?;
+        }
+        if let ServerCommand::Puma {
+            config: Some(path), ..
+        } = &mut spec.command
+        {
+            *path = absolute(path)?;
+        }
+        if let Some(agent) = &mut spec.agent {
+            for path in [
+                &mut agent.lib_dir,
+                &mut agent.ext_path,
+                &mut agent.flight_dir,
+            ] {
+                *path = absolute(path)?;
+            }
+        }
+        Ok(spec)
     }
 }

@@ -37,6 +37,7 @@ pub fn start(spec: &ServerSpec, cancel: &dyn Fn() -> bool) -> Result<Running, St
     if words.is_empty() {
         return Err(StartError::EmptyCommand);
     }
+    let spec = &spec.absolute()?;
     private_dir(&spec.work_dir)?;
     if let Some(folder) = spec.log_path.parent() {
         private_dir(folder)?;
@@ -129,8 +130,7 @@ fn start_at(
 
 /// Names the files of this start, and those among them that must not outlive it.
 fn lay_out(spec: &ServerSpec) -> Result<(PumaFiles, Vec<PathBuf>), StartError> {
-    let work =
-        std::path::absolute(&spec.work_dir).map_err(failed("find the folder", &spec.work_dir))?;
+    let work = &spec.work_dir;
     let token = nonce()?;
     let mut socket = work.join("puma.sock");
     let config = work.join("puma.rb");
@@ -257,12 +257,14 @@ impl Waiting<'_> {
 
     fn until_it_answers(&self, port: u16, path: &str) -> Result<(), StartError> {
         let target = Target::Tcp(port::loopback(port));
-        let missing = format!("no answer to GET {path} on port {port}");
+        let mut missing = format!("no answer to GET {path} on port {port}");
         loop {
             match http::get(&target, path, || self.check(&missing))? {
                 Ok(answer) if answer.status < 500 => return self.check(&missing),
                 // How servers and proxies say that they are still booting.
-                Ok(answer) if answer.status == 503 && self.since.elapsed() < self.limit => {}
+                Ok(answer) if answer.status == 503 => {
+                    missing = format!("GET {path} is answered with status 503");
+                }
                 Ok(answer) => {
                     return Err(StartError::AnswersError {
                         what: self.what.clone(),

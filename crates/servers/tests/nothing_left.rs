@@ -151,7 +151,7 @@ fn a_guard_that_is_asked_to_end_by_signal_ends_its_tree() {
 
 #[test]
 fn a_server_deaf_to_sigterm_is_killed_after_the_grace() {
-    let app = App::new("trap('TERM') {}\nrun ->(env) { [200, {}, []] }\n");
+    let app = App::hello();
     let words = "ruby -rsocket -e trap('TERM'){};s=TCPServer.new('127.0.0.1',ARGV[0].to_i);\
                  loop{c=s.accept;c.gets;c.write(%(HTTP/1.1\\x20204\\x20No\\r\\n\\r\\n));c.close} {port}";
     let words = words.split(' ').map(String::from).collect();

@@ -3,8 +3,9 @@
 mod support;
 
 use std::net::TcpListener;
+use std::path::Path;
 
-use servers::{ServerCommand, ServerSpec, StartError};
+use servers::{Agent, ServerCommand, ServerSpec, StartError};
 use support::{App, eventually, is_gone, never};
 
 fn start(spec: &ServerSpec) -> servers::Running {
@@ -145,13 +146,67 @@ fn a_configuration_that_undoes_the_flags_is_a_mismatch() {
 fn the_applications_own_configuration_is_read_too() {
     let app = App::hello();
     app.write("config/puma.rb", "workers 7\nthreads 9, 9\nport 1\npidfile 'mine.pid'\nbefore_fork { File.write('hook', '') }\n");
-    let server = start(&app.spec(1, 1, false));
-    assert_eq!(server.read_back().unwrap().mismatches, []);
-    assert!(app.path().join("hook").exists());
+    for workers in [1, 0] {
+        let server = start(&app.spec(1, workers, false));
+        assert_eq!(server.read_back().unwrap().mismatches, []);
+        assert!(app.path().join("hook").exists());
+    }
     assert!(
         !app.path().join("mine.pid").exists(),
         "a server in production may own it"
     );
+}
+
+#[test]
+fn the_agent_is_injected_and_writes_where_it_is_told() {
+    let ruby = servers::ruby::probe("ruby").unwrap();
+    let gem = servers::agent::locate(None).unwrap();
+    let app = App::hello();
+    let cache = app.path().join("cache");
+    let ext_path = servers::agent::ensure_built(&gem, &ruby, &cache).unwrap();
+    let flight_dir = app.path().join("flight");
+    let agent = Agent {
+        lib_dir: gem.lib_dir(),
+        ext_path,
+        flight_dir: flight_dir.clone(),
+    };
+    let server = start(&ServerSpec {
+        agent: Some(agent),
+        ..app.spec(1, 1, false)
+    });
+    let worker = server.status().unwrap().workers[0].pid.unwrap();
+    let flights = || {
+        let mut folders = std::fs::read_dir(&flight_dir).unwrap();
+        let files = folders
+            .next()
+            .map(|uid| std::fs::read_dir(uid.unwrap().path()).unwrap());
+        let names = files
+            .into_iter()
+            .flatten()
+            .map(|file| file.unwrap().file_name());
+        names
+            .map(|name| name.into_string().unwrap())
+            .collect::<Vec<_>>()
+    };
+    let of_worker = format!("{worker}-");
+    eventually("the worker has a flight file", || {
+        flights().iter().any(|name| name.starts_with(&of_worker))
+    });
+}
+
+#[test]
+fn paths_may_be_relative_and_sockets_deep() {
+    let app = App::hello();
+    app.write("config/puma.rb", "before_fork { File.write('hook', '') }\n");
+    let up = "../".repeat(std::env::current_dir().unwrap().components().count() - 1);
+    let here = Path::new(&up).join(app.path().strip_prefix("/").unwrap());
+    let mut spec = app.spec(1, 1, false);
+    spec.app_dir = here.clone();
+    spec.work_dir = here.join("deep".repeat(30)).join("work");
+    spec.log_path = here.join("relative.log");
+    let server = start(&spec);
+    assert_eq!(server.status().unwrap().worker_count(), 1);
+    assert!(app.path().join("hook").exists() && app.path().join("relative.log").exists());
 }
 
 #[test]
