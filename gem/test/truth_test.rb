@@ -85,7 +85,7 @@ class TruthTest < Minitest::Test
     record = record do
       request do
         reader, writer = IO.pipe
-        pid = spawn("sleep 0.15", out: writer, err: writer)
+        pid = spawn("sleep 0.4", out: writer, err: writer)
         writer.close
         reader.read
         Process.wait(pid)

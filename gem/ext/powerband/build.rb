@@ -18,7 +18,7 @@ folder = File.expand_path(ARGV.fetch(0) { File.expand_path("../../lib/powerband/
 # The compiling Ruby must not load the agent, nor what a caller injected.
 environment = { "RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLE_GEMFILE" => nil, "MAKEFLAGS" => nil }
 run = lambda do |*command, chdir:|
-  output, status = Open3.capture2e(environment, *command, chdir:)
+  output, status = Open3.capture2e(environment, *command, chdir: chdir)
   next if status.success?
 
   log = File.join(chdir, "mkmf.log")

@@ -63,7 +63,7 @@ module Powerband
       def settings(server)
         workers = server.options[:workers].to_i
         {
-          server_name: "puma #{::Puma::Const::PUMA_VERSION}", workers:, worker_index:,
+          server_name: "puma #{::Puma::Const::PUMA_VERSION}", workers: workers, worker_index: worker_index,
           min_threads: server.min_threads, max_threads: server.max_threads,
           preload: workers.positive? && server.options[:preload_app] ? 1 : 0
         }

@@ -33,7 +33,7 @@ module Powerband
       def settings
         {
           root: Powerband.config.root, ring_capacity: Powerband.config.ring_capacity, ruby_version: RUBY_VERSION,
-          agent_version: VERSION, framework:, app_root:
+          agent_version: VERSION, framework: framework, app_root: app_root
         }
       end
 
