@@ -222,3 +222,49 @@ impl Outcome {
         }
     }
 }
+
+#[cfg(test)]
+impl Outcome {
+    /// Of a run in which nothing happened.
+    pub(crate) fn empty() -> Self {
+        Self {
+            counts: Counts::default(),
+            errors: Errors::default(),
+            statuses: BTreeMap::new(),
+            first_error: None,
+            violations: 0,
+            response: new_histogram(),
+            service: new_histogram(),
+            lateness: new_histogram(),
+            connection_wait: new_histogram(),
+            connect: new_histogram(),
+            endpoints: Vec::new(),
+            slices: Vec::new(),
+            slices_dropped: 0,
+            started_ns: 0,
+            ended_ns: 0,
+            finished_ns: 0,
+            wall_started_ns: 0,
+            generator_cpu: Duration::ZERO,
+            first_arrivals_ns: Vec::new(),
+            cancelled: false,
+            asked_rate: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_request_is_infinite_and_a_slow_one_is_not() {
+        let mut histogram = new_histogram();
+        assert_eq!(quantile_us(&histogram, 0.5), None);
+        histogram.saturating_record(HIGHEST_US / 2);
+        assert!(matches!(quantile_us(&histogram, 1.0), Some(Some(_))));
+        histogram.saturating_record(HIGHEST_US);
+        assert_eq!(quantile_us(&histogram, 1.0), Some(None));
+        assert!(matches!(quantile_us(&histogram, 0.5), Some(Some(_))));
+    }
+}

@@ -94,7 +94,9 @@ pub struct Plan {
     /// byte; above zero, at most 30 minutes. Default 30 s.
     pub timeout: Duration,
     /// Reuse connections (default); otherwise each request opens its own and
-    /// sends `Connection: close`.
+    /// sends `Connection: close`, as nginx does towards its upstreams unless
+    /// told otherwise. Puma 6 keeps a thread waiting up to 0.2 s for the next
+    /// request of a kept connection, which `docs/load.md` explains.
     pub keep_alive: bool,
     /// The response time beyond which a request is a violation.
     pub objective: Option<Duration>,

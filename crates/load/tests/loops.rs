@@ -207,7 +207,8 @@ fn plans_that_cannot_be_run_are_refused_with_a_remedy() {
     assert!(matches!(error, LoadError::Remote(_)));
     assert!(error.to_string().contains("192.0.2.1:80"));
     assert!(error.to_string().contains("--allow-remote"));
-    let changes: [(&str, fn(&mut Plan)); 8] = [
+    type Change = (&'static str, fn(&mut Plan));
+    let changes: [Change; 8] = [
         ("connections", |p| p.mode = Mode::Closed { connections: 0 }),
         ("timeout", |p| p.timeout = Duration::ZERO),
         ("slice", |p| p.slice = Duration::ZERO),
