@@ -74,6 +74,19 @@ class InjectTest < Minitest::Test
     end
   end
 
+  def test_an_older_ruby_is_told_once_and_serves_on
+    program = <<~RUBY
+      Object.send(:remove_const, :RUBY_VERSION)
+      RUBY_VERSION = "3.1.2"
+      2.times { require "powerband"; load "powerband.rb" }
+      print Powerband::Middleware.new(->(_) { [204, {}, []] }).call({}).first, Powerband::Native.available?
+    RUBY
+    out, err, = run_ruby("-W", "-I#{GEM_ROOT}/lib", "-e", program)
+
+    assert_equal "204false", out
+    assert_equal "powerband: does nothing here: Ruby 3.1.2 (ruby) has no GVL events, which came with CRuby 3.2\n", err
+  end
+
   def test_settings_that_cannot_be_used_are_said_once
     program = 'require "puma"; Puma::Server; require "puma/cluster"; print 1'
     out, err, = run_injected(RbConfig.ruby, "-e", program, env: { "POWERBAND_RING" => "1000" })
