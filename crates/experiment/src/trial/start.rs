@@ -114,8 +114,10 @@ fn spec(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Result<ServerSpec, Fa
                 service.name
             ))
         })?;
+        let mut env = bench.env.clone();
         if let Some(variable) = &service.port_env {
             spec.env.insert(variable.clone(), port.to_string());
+            env.insert(variable.clone(), port.to_string());
         }
         let ready = service
             .ready_path
@@ -123,7 +125,7 @@ fn spec(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Result<ServerSpec, Fa
             .map_or(Ready::Port(port), |path| {
                 Ready::Url(format!("http://127.0.0.1:{port}{path}"))
             });
-        let (cwd, env) = (experiment.base_dir.clone(), bench.env.clone());
+        let cwd = experiment.base_dir.clone();
         spec.services.push(ServiceSpec {
             name: service.name.clone(),
             command,
