@@ -82,9 +82,9 @@ pub fn conduct(
     mut store: Store,
     installation: &Installation,
     watcher: &dyn Watcher,
-) -> Result<Store, (Stopped, Store)> {
+) -> (Store, Result<(), Stopped>) {
     if store.document.verdict.is_some() {
-        return Ok(store);
+        return (store, Ok(()));
     }
     let scratch = store.folder().path().to_owned();
     let plan = store.document.plan.clone();
@@ -94,13 +94,10 @@ pub fn conduct(
     });
     let bench = match Bench::set_up(experiment, installation, &scratch, watcher) {
         Ok(bench) => bench,
-        Err(stopped) => return Err(fail(store, stopped, watcher)),
+        Err(stopped) => return fail(store, stopped, watcher),
     };
-    if store.document.trials.is_empty()
-        && !store.resuming()
-        && experiment.baseline.is_none()
-        && matches!(experiment.goal, Goal::Tune)
-    {
+    let asked_nowhere = experiment.baseline.is_none() && matches!(experiment.goal, Goal::Tune);
+    if asked_nowhere && store.document.trials.is_empty() && !store.resuming() {
         store.document.plan.baseline = bench.configured_settings();
     }
     store.document.plan.server_command = bench.words();
@@ -110,27 +107,25 @@ pub fn conduct(
         Goal::Arms { arms, .. } => arms::compare(&mut procedure, arms),
     };
     let result = result.and_then(|()| procedure.end(State::Done));
-    let store = procedure.store;
     match result {
-        Ok(()) => Ok(store),
-        Err(stopped) => Err(fail(store, stopped, watcher)),
+        Ok(()) => (procedure.store, Ok(())),
+        Err(stopped) => fail(procedure.store, stopped, watcher),
     }
 }
 
-fn fail(mut store: Store, stopped: Stopped, watcher: &dyn Watcher) -> (Stopped, Store) {
-    store.document.state = if matches!(stopped, Stopped::Interrupted) {
+fn fail(mut store: Store, stopped: Stopped, watcher: &dyn Watcher) -> (Store, Result<(), Stopped>) {
+    let interrupted = matches!(stopped, Stopped::Interrupted);
+    store.document.state = if interrupted {
         State::Interrupted
     } else {
         State::Failed
     };
-    if store.document.state == State::Failed {
+    if !interrupted {
         store.document.warnings.push(stopped.to_string());
     }
-    match store.save(watcher.elapsed().as_secs_f64()) {
-        Ok(()) => (stopped, store),
-        // The first reason is the one to tell; a folder that cannot be written has usually caused it.
-        Err(_) => (stopped, store),
-    }
+    // The first reason is the one to tell: a folder that cannot be written has usually caused it.
+    let _ = store.save(watcher.elapsed().as_secs_f64());
+    (store, Err(stopped))
 }
 
 fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {

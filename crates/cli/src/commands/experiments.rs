@@ -78,11 +78,11 @@ fn conduct(args: &ExperimentArgs, request: Request, goal: Goal) -> Result<u8, Fa
         gem: args.gem.clone(),
         cache: cache_dir(),
     };
-    let result = experiment::conduct(&experiment, store, &installation, &terminal);
+    let (store, result) = experiment::conduct(&experiment, store, &installation, &terminal);
     terminal.finish();
     match result {
-        Ok(store) => Ok(shown(&store, args.speech.json)),
-        Err((Stopped::Interrupted, _)) => {
+        Ok(()) => Ok(shown(&store, args.speech.json)),
+        Err(Stopped::Interrupted) => {
             let signal = signals.received().unwrap_or(2);
             output::say(&format!(
                 "interrupted; what was measured is in {0}; go on with: powerband {1} … --resume {0}",
@@ -91,7 +91,7 @@ fn conduct(args: &ExperimentArgs, request: Request, goal: Goal) -> Result<u8, Fa
             ));
             Ok(128 + signal)
         }
-        Err((stopped, store)) => {
+        Err(stopped) => {
             drop_if_empty(&experiment, &store, &folder);
             Err(explain(&stopped))
         }

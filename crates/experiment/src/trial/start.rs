@@ -88,7 +88,7 @@ fn spec(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Result<ServerSpec, Fa
     spec.env = bench.env.clone();
     spec.ready_path = experiment.ready_path.clone();
     spec.boot_timeout = experiment.boot_timeout;
-    spec.stop_grace = Duration::from_secs(5);
+    spec.stop_grace = Duration::from_secs(3);
     spec.log_path = assignment.folder.join("server.log");
     spec.port = experiment.port;
     spec.agent = Some(Agent {
