@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::http::{self, Target};
+use crate::http::{self, Answer, Target};
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
@@ -96,22 +96,30 @@ pub(crate) struct Control {
 
 impl Control {
     pub(crate) fn status(&self) -> Result<PumaStatus, StatusError> {
+        let answer = self.ask("stats").map_err(StatusError::Silent)?;
+        if answer.status != 200 {
+            return Err(StatusError::Refused(answer.status));
+        }
+        Ok(parse(&answer.body)?)
+    }
+
+    /// True when Puma has taken the request to stop.
+    pub(crate) fn stop(&self) -> bool {
+        self.ask("stop").is_ok_and(|answer| answer.status == 200)
+    }
+
+    fn ask(&self, action: &str) -> io::Result<Answer> {
         let target = Target::Unix(self.socket.clone());
         let deadline = Instant::now() + ANSWER_WITHIN;
-        let answer = http::get(&target, &format!("/stats?token={}", self.token), || {
+        let path = format!("/{action}?token={}", self.token);
+        let in_time = || {
             if Instant::now() < deadline {
                 Ok(())
             } else {
                 Err(io::Error::from(io::ErrorKind::TimedOut))
             }
-        });
-        let answer = answer
-            .and_then(|answer| answer)
-            .map_err(StatusError::Silent)?;
-        if answer.status != 200 {
-            return Err(StatusError::Refused(answer.status));
-        }
-        Ok(parse(&answer.body)?)
+        };
+        http::get(&target, &path, in_time).and_then(|answer| answer)
     }
 }
 

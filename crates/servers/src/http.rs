@@ -52,7 +52,10 @@ pub(crate) fn get<E>(
     let mut buffer = [0; 16 * 1024];
     loop {
         match parse(&bytes, false) {
-            Ok(Some(answer)) => return Ok(Ok(answer)),
+            Ok(Some(answer)) => {
+                await_close(&mut *stream);
+                return Ok(Ok(answer));
+            }
             Ok(None) => {}
             Err(error) => return Ok(Err(error)),
         }
@@ -71,6 +74,13 @@ pub(crate) fn get<E>(
             )));
         }
     }
+}
+
+/// Lets the server finish: until it has closed the connection its thread is still busy with us, and
+/// a server that is stopped or measured next should be idle. One that keeps it open is not awaited.
+fn await_close(stream: &mut dyn Stream) {
+    let mut rest = [0; 1024];
+    while let Ok(1..) = stream.read(&mut rest) {}
 }
 
 trait Stream: Read + Write {}

@@ -9,14 +9,21 @@ const LINES_SHOWN: usize = 20;
 const BYTES_READ: u64 = 64 * 1024;
 const LONGEST_LINE: usize = 400;
 /// A shorter value would mask ordinary words.
-const SHORTEST_SECRET: usize = 6;
+const SHORTEST_SECRET: usize = 8;
 
 /// True for variables whose values are shown nowhere.
 pub(crate) fn is_secret(key: &str) -> bool {
     let key = key.to_ascii_uppercase();
-    ["SECRET", "PASSWORD", "PASSWD", "TOKEN", "KEY", "CREDENTIAL"]
+    ["SECRET", "PASS", "TOKEN", "KEY", "CREDENTIAL"]
         .iter()
         .any(|word| key.contains(word))
+}
+
+/// The one in `scheme://user:password@host`.
+fn password(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
+    Some(user.split_once(':')?.1.to_string())
 }
 
 /// One server's part of a log file that others may have written to before.
@@ -28,12 +35,22 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// What is written to `path` from now on, with the secrets of `env` masked.
+    /// What is written to `path` from now on, with the secrets masked of `env` and of this
+    /// process's own environment, and passwords in URLs.
     pub(crate) fn from_here(path: &Path, env: &BTreeMap<String, String>) -> Self {
-        let mut secrets: Vec<String> = env
-            .iter()
-            .filter(|(key, value)| is_secret(key) && value.len() >= SHORTEST_SECRET)
-            .map(|(_, value)| value.clone())
+        let inherited = std::env::vars_os()
+            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+        let given = env.iter().map(|(key, value)| (key.clone(), value.clone()));
+        let mut secrets: Vec<String> = inherited
+            .chain(given)
+            .filter_map(|(key, value)| {
+                if is_secret(&key) {
+                    Some(value)
+                } else {
+                    password(&value)
+                }
+            })
+            .filter(|secret| secret.len() >= SHORTEST_SECRET)
             .collect();
         // The longest first, so that one that contains another is masked whole.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -111,12 +128,23 @@ mod tests {
         let env = BTreeMap::from([
             ("SECRET_KEY_BASE".to_string(), "hunter2-hunter2".to_string()),
             ("HOME".to_string(), "/home/someone".to_string()),
+            (
+                "DATABASE_URL".to_string(),
+                "postgres://me:open:sesame@localhost/x".to_string(),
+            ),
         ]);
         let log = Log::from_here(&path, &env);
         assert!(log.last_lines().is_empty());
-        let text = "an earlier server\n\u{1b}[31mred /home/someone\n\nkey hunter2-hunter2!\n";
+        let text = "an earlier server\n\u{1b}[31mred /home/someone\n\nkey hunter2-hunter2!\nas me:open:sesame@localhost\n";
         std::fs::write(&path, text).unwrap();
-        assert_eq!(log.last_lines(), ["[31mred /home/someone", "key [masked]!"]);
+        assert_eq!(
+            log.last_lines(),
+            [
+                "[31mred /home/someone",
+                "key [masked]!",
+                "as me:[masked]@localhost"
+            ]
+        );
     }
 
     #[test]

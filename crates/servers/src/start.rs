@@ -124,6 +124,8 @@ fn start_at(
         stopping: Stopping {
             guard: Some(guard),
             grace: spec.stop_grace,
+            server: id,
+            ask: control.cloned(),
         },
     })
 }

@@ -1,5 +1,6 @@
 //! Whatever a server starts, and however powerband ends: no process is left.
 
+#[allow(dead_code, reason = "shared with the other test program")]
 mod support;
 
 use std::collections::BTreeMap;
@@ -211,11 +212,9 @@ fn services_come_before_the_server_and_go_with_it() {
         "require 'socket'\nTCPSocket.new('127.0.0.1', ENV.fetch('UP').to_i).close\nrun ->(env) { [200, {}, []] }\n",
     );
     let port = servers::free_port().unwrap();
-    let words = ["puma", "-b", &format!("tcp://127.0.0.1:{port}"), "up.ru"];
-    app.write(
-        "up.ru",
-        "File.write('service', Process.pid)\nrun ->(env) { [200, {}, []] }\n",
-    );
+    let upstream = "File.write('service', Process.pid); s = TCPServer.new('127.0.0.1', ARGV[0].to_i)\n\
+                    loop { c = s.accept; c.gets; c.write(\"HTTP/1.1 204 No\\r\\n\\r\\n\"); c.close }";
+    let words = ["ruby", "-rsocket", "-e", upstream, &port.to_string()];
     let service = |ready| ServiceSpec {
         name: "upstream".into(),
         command: words.map(String::from).to_vec(),

@@ -220,3 +220,59 @@ fn a_server_killed_midway_is_noticed() {
     assert_eq!(died.exit, Some(servers::Exit::Signal(9)));
     assert_eq!(server.stop().exit, Some(servers::Exit::Signal(9)));
 }
+
+#[test]
+fn bundler_is_used_where_the_lock_names_puma_and_it_works() {
+    let app = App::hello();
+    app.write(
+        "Gemfile",
+        "source 'https://rubygems.org'\ngem 'puma'\ngem 'rack'\n",
+    );
+    let locked = std::process::Command::new("bundle")
+        .args(["lock", "--local"])
+        .current_dir(app.path())
+        .status();
+    assert!(locked.unwrap().success());
+    let program = servers::default_puma_command(app.path());
+    assert_eq!(program, ["bundle", "exec", "puma"]);
+    let command = ServerCommand::Puma {
+        program,
+        config: None,
+    };
+    let server = start(&ServerSpec {
+        command,
+        ..app.spec(2, 0, false)
+    });
+    assert_eq!(server.read_back().unwrap().mismatches, []);
+    let report = server.stop();
+    assert!(report.clean, "{report:?}");
+    let lock = std::fs::read_to_string(app.path().join("Gemfile.lock")).unwrap();
+    let broken: String = lock.replace("    puma (", "    puma (99.");
+    app.write("Gemfile.lock", &broken);
+    assert_eq!(servers::default_puma_command(app.path()), ["puma"]);
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    let app = App::hello();
+    let words = vec!["no-such-server".to_string()];
+    let spec = ServerSpec {
+        command: ServerCommand::Custom { words },
+        ..app.spec(1, 0, false)
+    };
+    let message = servers::start(&spec, &never).unwrap_err().to_string();
+    assert!(
+        message.contains("no-such-server") && message.contains("PATH"),
+        "{message}"
+    );
+    let spec = ServerSpec {
+        command: ServerCommand::Custom { words: vec![] },
+        ..spec
+    };
+    assert!(matches!(
+        servers::start(&spec, &never),
+        Err(StartError::EmptyCommand)
+    ));
+    let error = servers::start(&app.spec(0, 0, false), &never).unwrap_err();
+    assert!(error.to_string().contains("threads = 0"), "{error}");
+}

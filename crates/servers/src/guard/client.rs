@@ -40,7 +40,7 @@ pub enum GuardError {
     Gone,
     #[error("cannot pin the server: {0}; check the processors given with --cpus")]
     Pinning(String),
-    #[error("cannot run {program:?}: {error}")]
+    #[error("cannot run {program:?}: {error}; is it installed, on PATH, and the folder right?")]
     NotStarted { program: String, error: String },
     #[error("a path is not valid UTF-8: {0}")]
     NotUtf8(serde_json::Error),
