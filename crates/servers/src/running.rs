@@ -57,7 +57,8 @@ impl Stopping {
     /// signal's handler and there waits for the thread that reads and closes that pipe; when the
     /// close comes before the write has returned, the two wait for each other for ever (Ruby 3.3.8,
     /// Puma 6.6: 2 to 5 of 48 stops in single mode, the cluster's master too; each costs the whole
-    /// grace).
+    /// grace). Workers get SIGTERM from their master all the same and may hang alike, which
+    /// neither a second signal nor anything else from outside cures: they are killed after the grace.
     fn end(&mut self) -> Option<(Ended, Option<Exit>)> {
         let mut guard = self.guard.take()?;
         let began = Instant::now();

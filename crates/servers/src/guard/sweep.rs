@@ -66,6 +66,7 @@ fn living(root: u32) -> Vec<u32> {
     pids
 }
 
+/// False when there is no such process any more, or it may not be signalled.
 pub(super) fn signal(pid: u32, signal: Signal) -> bool {
     i32::try_from(pid)
         .ok()

@@ -41,7 +41,11 @@ impl App {
             workers,
             preload,
         };
-        ServerSpec::new(self.path(), settings, self.path().join("work"), guard())
+        let spec = ServerSpec::new(self.path(), settings, self.path().join("work"), guard());
+        ServerSpec {
+            stop_grace: std::time::Duration::from_secs(4),
+            ..spec
+        }
     }
 }
 
