@@ -53,12 +53,12 @@ pub(crate) struct Stopping {
 impl Stopping {
     /// `None` when it was done before.
     ///
-    /// Puma is asked over its control socket first. At SIGTERM it writes to a pipe inside the
-    /// signal's handler and there waits for the thread that reads and closes that pipe; when the
-    /// close comes before the write has returned, the two wait for each other for ever (Ruby 3.3.8,
-    /// Puma 6.6: 2 to 5 of 48 stops in single mode, the cluster's master too; each costs the whole
-    /// grace). Workers get SIGTERM from their master all the same and may hang alike, which
-    /// neither a second signal nor anything else from outside cures: they are killed after the grace.
+    /// Puma is asked over its control socket first. In single mode SIGTERM runs the stop inside the
+    /// signal's handler, and in 2 to 5 of 48 stops (Ruby 3.3.8, Puma 6.6) the handler waited until
+    /// the grace was over for a server thread that was stuck closing Puma's own pipe; asked over
+    /// the socket, none of 48 did. A cluster's workers get SIGTERM from their master all the same,
+    /// and about one stop in eight has a worker stuck at the same place: it is killed after the
+    /// grace.
     fn end(&mut self) -> Option<(Ended, Option<Exit>)> {
         let mut guard = self.guard.take()?;
         let began = Instant::now();
