@@ -155,7 +155,7 @@ fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
         TrialStatus::NotSteady => "  (not steady)".to_owned(),
         TrialStatus::Failed | TrialStatus::Abandoned => format!(
             "  failed: {}",
-            trial.reason.as_deref().unwrap_or("no reason was recorded")
+            in_short(trial.reason.as_deref().unwrap_or("no reason was recorded"))
         ),
     };
     let again = if reused { "  (from before)" } else { "" };
@@ -165,4 +165,9 @@ fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
         p99.unwrap_or_default(),
         memory.unwrap_or_default()
     )
+}
+
+/// The first line of a reason; the server's last log lines stand in the final message and in the run document.
+fn in_short(reason: &str) -> &str {
+    reason.lines().next().unwrap_or(reason)
 }

@@ -49,7 +49,7 @@ pub enum RubyError {
     Odd { program: String, said: String },
 }
 
-const WITHOUT_RUBY: &str = "`powerband load` and `powerband calc` work without Ruby";
+const WITHOUT_RUBY: &str = "`powerband report` and `powerband runs` work without Ruby";
 
 /// Asks `program` what it is.
 ///
@@ -149,7 +149,7 @@ mod tests {
         ] {
             let message = answer.unwrap_err().to_string();
             assert!(
-                message.contains(named) && message.contains("powerband load"),
+                message.contains(named) && message.contains("powerband report"),
                 "{message}"
             );
         }

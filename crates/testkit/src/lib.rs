@@ -1,1 +1,44 @@
-//! (under construction)
+//! What only tests need: whether JSON keeps a contract. Nothing that is shipped depends on it.
+
+use serde_json::Value;
+
+/// What in `document` breaks `schema`, each with its place in the document; empty when it keeps it.
+///
+/// # Errors
+/// When `schema` itself is no JSON Schema.
+pub fn violations(schema: &Value, document: &Value) -> Result<Vec<String>, String> {
+    let validator = jsonschema::validator_for(schema).map_err(|e| e.to_string())?;
+    Ok(validator
+        .iter_errors(document)
+        .map(|broken| format!("{}: {broken}", broken.instance_path()))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::violations;
+    use serde_json::json;
+
+    #[test]
+    fn each_violation_is_named_with_its_place() {
+        let schema = json!({
+            "type": "object",
+            "required": ["name"],
+            "properties": { "name": { "type": "string" }, "sizes": { "items": { "type": "integer" } } },
+            "additionalProperties": false
+        });
+        assert!(
+            violations(&schema, &json!({"name": "a"}))
+                .unwrap()
+                .is_empty()
+        );
+        let found = violations(&schema, &json!({"sizes": [1, "two"], "more": 1})).unwrap();
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found.iter().any(|v| v.starts_with("/sizes/1: ")), "{found:?}");
+    }
+
+    #[test]
+    fn a_schema_that_is_none_is_refused() {
+        assert!(violations(&json!({"type": "nonsense"}), &json!({})).is_err());
+    }
+}

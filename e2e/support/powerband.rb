@@ -1,0 +1,148 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "json"
+require "minitest"
+require "securerandom"
+require "tmpdir"
+require_relative "awaiting"
+require_relative "left_running"
+
+# The real binary, started as a user starts it, each test with folders of its own. Nothing of the caller's POWERBAND_*
+# settings reaches it, and every process of a test carries the test's mark.
+class PowerbandTest < Minitest::Test
+  include Awaiting
+  include LeftRunning
+
+  ROOT = File.expand_path("../..", __dir__)
+  BINARY = ENV.fetch("POWERBAND_BINARY", File.join(ROOT, "target/release/powerband"))
+  APPS = File.join(ROOT, "e2e/apps")
+
+  # What a finished command left: its streams and how it ended.
+  Ended = Struct.new(:out, :err, :status) do
+    def code
+      status.exitstatus
+    end
+
+    def messages
+      err.lines.grep(/\Apowerband: /)
+    end
+
+    def to_s
+      "#{status}\n--- stdout\n#{out}\n--- stderr\n#{err}"
+    end
+  end
+
+  # A command that is still running, or was.
+  Started = Struct.new(:pid, :out_path, :err_path) do
+    def out
+      File.read(out_path)
+    end
+
+    def err
+      File.read(err_path)
+    end
+
+    def signal(name)
+      Process.kill(name, pid)
+    end
+  end
+
+  def setup
+    super
+    @mark = "powerband-e2e-#{SecureRandom.hex(8)}"
+    @dir = Dir.mktmpdir("powerband-e2e-")
+    @commands = 0
+    @running = {}
+  end
+
+  # A failed test keeps its folder, and says where it is.
+  def teardown
+    @running.each_value do |started|
+      started.signal(:KILL)
+      Process.wait(started.pid)
+    end
+    assert_nothing_left_running
+    if passed?
+      FileUtils.remove_entry(@dir)
+    else
+      warn "kept for a look: #{@dir}"
+    end
+    super
+  end
+
+  def start(*words, env: {}, chdir: @dir)
+    @commands += 1
+    out, err = %w[out err].map { |name| File.join(@dir, "#{@commands}.#{name}") }
+    pid = Process.spawn(clean_environment.merge(LeftRunning::VARIABLE => @mark).merge(env), *words.map(&:to_s),
+                        chdir: chdir, in: File::NULL, out: out, err: err)
+    @running[pid] = Started.new(pid, out, err)
+  end
+
+  def powerband(*words, within: 90, **options)
+    finish(start(BINARY, *words, **options), within: within)
+  end
+
+  # Waits for the end; a command that does not come to one fails the test and is killed in teardown.
+  def finish(started, within: 90)
+    status = await("the end of the command; so far it said:\n#{started.err}", within: within) do
+      Process.wait2(started.pid, Process::WNOHANG)&.last
+    end
+    @running.delete(started.pid)
+    Ended.new(started.out, started.err, status)
+  end
+
+  # One of the purpose-made applications, in small windows.
+  def experiment(verb, *words, app: "io", window: "500ms")
+    [BINARY, verb, *words, "--app", File.join(APPS, app), "--window", window, "--runs", runs]
+  end
+
+  # Light and slow enough that neither the generator nor a busy host spoils a trial: a millisecond of Ruby in forty.
+  LIGHT = { "HELD_MS" => "1", "WAIT_MS" => "40" }.freeze
+
+  def runs
+    File.join(@dir, "runs")
+  end
+
+  def run_folders
+    Dir[File.join(runs, "*")]
+  end
+
+  def document(folder = run_folders.fetch(0))
+    JSON.parse(File.read(File.join(folder, "run.json")))
+  end
+
+  # Each of these is what a person should never have to read, or must read.
+  def assert_refused(ended, code, *said)
+    assert_equal code, ended.code, ended.to_s
+    said.each { |words| assert_match words, ended.messages.join, ended.to_s }
+    refute_match(/panicked|RUST_BACKTRACE|stack backtrace/, ended.err)
+    assert_empty ended.out
+    assert_nothing_left_running
+  end
+
+  def assert_no_run_folder
+    assert_empty run_folders
+  end
+
+  # Half-written files have their name from `.writing-`.
+  def assert_nothing_half_written
+    assert_empty Dir.glob(File.join(runs, "**/.writing-*"), File::FNM_DOTMATCH)
+  end
+
+  # The contract, checked by the validator that the Rust tests use.
+  def assert_valid_run_document(text)
+    path = File.join(@dir, "document.json")
+    File.write(path, text)
+    schema = File.join(ROOT, "contract/run-v1.schema.json")
+    ended = finish(start("cargo", "run", "--quiet", "--locked", "--package", "powerband-testkit", "--bin", "validate-json",
+                         "--", schema, path, chdir: ROOT), within: 600)
+    assert_equal 0, ended.code, ended.to_s
+  end
+
+  private
+
+  def clean_environment
+    ENV.keys.grep(/\A(POWERBAND_|RAILS_|RACK_|WEB_CONCURRENCY|PUMA_|DATABASE_URL|BUNDLE|RUBYOPT|RUBYLIB)/).to_h { |k| [k, nil] }
+  end
+end
