@@ -102,7 +102,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         .filter_map(|c| c.sd_log_ratio)
         .collect();
     if let Some(sd) = stats::summary::median(&sds) {
-        let effect = stats::mde(document.plan.blocks, sd, document.plan.alpha, 0.8, seed) - 1.0;
+        let effect = judge::detectable(document.plan.blocks, sd, document.plan.alpha, seed);
         document.plan.detectable = Detectable {
             sd_log_ratio: sd,
             source: SdSource::Data,

@@ -5,7 +5,7 @@ mod file;
 mod resolve;
 mod values;
 
-pub use file::read_file;
+pub use file::{read_all, read_file};
 pub use resolve::resolve;
 pub use values::{parse_duration, parse_latency, parse_settings, parse_size, unknown_knob};
 

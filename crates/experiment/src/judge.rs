@@ -5,6 +5,9 @@ use hdrhistogram::Histogram;
 use run::{ArmSummary, Comparison, Feasibility, Metric, Objective, Outcome, Stage, Trial};
 use stats::{ArmSoFar, Better, Rule, Standing, Verdict, ViolationRule, summary};
 
+/// Share of true effects of that size that are found.
+const POWER: f64 = 0.8;
+
 /// The rule of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Judging {
@@ -50,6 +53,13 @@ pub fn compare(
         sd_log_ratio: judged.sd_log_ratio,
         blocks_to_decide: judged.blocks_to_decide,
     })
+}
+
+/// The minimum detectable effect of so many blocks, with the looks that they will really have, as a ratio less one.
+/// Infinite when no number of agreeing blocks could decide.
+pub fn detectable(blocks: u32, sd: f64, alpha: f64, seed: u64) -> f64 {
+    let looks = stats::looks(blocks, alpha, seed).unwrap_or_default();
+    stats::mde_of_looks(&looks, sd, POWER, seed) - 1.0
 }
 
 /// `(baseline, candidate)` capacities, one pair a block in which both trials count and answered anything.
@@ -112,6 +122,8 @@ pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasi
             alpha: 0.05,
             seed,
         };
+        // Without one latency window that counts, nothing is known of the limit.
+        found.standing = Feasibility::Unclear;
         if let Ok(judged) = stats::meets(&counts, &rule) {
             found.violations = Some((judged.rate, (judged.interval.low, judged.interval.high)));
             found.standing = match judged.standing {

@@ -3,6 +3,7 @@
 use crate::bench::{Bench, Installation};
 use crate::budget::{self, Overhead, Wishes};
 use crate::error::Stopped;
+use crate::judge;
 use crate::procedure::Procedure;
 use crate::progress::{Event, Watcher};
 use crate::request::{Experiment, Goal};
@@ -190,7 +191,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         detectable: Detectable {
             sd_log_ratio: sd,
             source: SdSource::Default,
-            effect: stats::mde(blocks, sd, ALPHA, 0.8, experiment.seed) - 1.0,
+            effect: judge::detectable(blocks, sd, ALPHA, experiment.seed),
         },
         pinning: Pinning {
             server_cores: Vec::new(),

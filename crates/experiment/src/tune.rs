@@ -175,7 +175,7 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     plan.detectable = Detectable {
         sd_log_ratio: sd,
         source: SdSource::Pilot,
-        effect: stats::mde(plan.blocks, sd, plan.alpha, 0.8, seed) - 1.0,
+        effect: judge::detectable(plan.blocks, sd, plan.alpha, seed),
     };
     Ok(())
 }

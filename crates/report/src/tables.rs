@@ -67,7 +67,7 @@ pub fn arms(document: &Document, style: Style) -> String {
             Feasibility::Breaks if !arm.fate.contains("limit") => {
                 format!("{}; breaks a limit", arm.fate)
             }
-            Feasibility::Unclear => format!("{}; a limit lies within its interval", arm.fate),
+            Feasibility::Unclear => format!("{}; limits not proven", arm.fate),
             _ => arm.fate.clone(),
         });
         table.add_row(row);

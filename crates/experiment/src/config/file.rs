@@ -7,29 +7,46 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// Reads the text of `powerband.toml`; `path` is where it lies, for messages and relative names.
+///
+/// # Errors
+/// Every problem of the file itself; [`read_all`] gives what could be read as well.
 pub fn read_file(text: &str, path: &Path) -> Result<Request, Vec<Problem>> {
+    let (request, problems) = read_all(text, path);
+    if problems.is_empty() {
+        Ok(request)
+    } else {
+        Err(problems)
+    }
+}
+
+/// What could be read, and every problem, so that those of the values can be told beside those of the file.
+pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     let name = path.file_name().map_or_else(
         || path.display().to_string(),
         |n| n.to_string_lossy().into_owned(),
     );
-    let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
-        vec![Problem::with(
-            format!(
-                "{} is not TOML: {}",
-                path.display(),
-                e.to_string().trim_end()
-            ),
-            "mend the line that it names",
-        )]
-    })?;
-    let mut reader = Reader {
-        file: name,
-        problems: Vec::new(),
-    };
     let base_dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let mut request = Request {
         base_dir,
         ..Request::default()
+    };
+    let mut table: Table = match text.parse::<Table>() {
+        Ok(table) => table,
+        Err(e) => {
+            let what = format!(
+                "{} is not TOML: {}",
+                path.display(),
+                e.to_string().trim_end()
+            );
+            return (
+                request,
+                vec![Problem::with(what, "mend the line that it names")],
+            );
+        }
+    };
+    let mut reader = Reader {
+        file: name,
+        problems: Vec::new(),
     };
 
     if let Some(mut app) = reader.section(&mut table, "app") {
@@ -130,11 +147,7 @@ pub fn read_file(text: &str, path: &Path) -> Result<Request, Vec<Problem>> {
     for key in table.keys() {
         reader.unknown(key, &sections);
     }
-    if reader.problems.is_empty() {
-        Ok(request)
-    } else {
-        Err(reader.problems)
-    }
+    (request, reader.problems)
 }
 
 /// Takes keys out of tables and collects what is wrong, so that all of it is told at once.

@@ -8,7 +8,7 @@ use run::Warmup;
 use servers::Running;
 use stats::{Figure, Flatness, Steadiness};
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Requests that every thread of the server serves before steadiness is asked for.
 const LEAST_REQUESTS_A_THREAD: u64 = 20;
@@ -32,7 +32,7 @@ pub enum Loop {
 /// Resident memory at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct RssSample {
-    /// Since the first request of the trial.
+    /// Seconds of load before it, from the first request of the trial.
     pub seconds: f64,
     /// Answered by then.
     pub requests: u64,
@@ -57,8 +57,8 @@ pub struct Driver<'a> {
     assignment: &'a Assignment<'a>,
     server: &'a Running,
     watcher: &'a dyn Watcher,
-    began: Instant,
     answered: std::cell::Cell<u64>,
+    driven_s: std::cell::Cell<f64>,
 }
 
 impl<'a> Driver<'a> {
@@ -74,8 +74,8 @@ impl<'a> Driver<'a> {
             assignment,
             server,
             watcher,
-            began: Instant::now(),
             answered: std::cell::Cell::new(0),
+            driven_s: std::cell::Cell::new(0.0),
         }
     }
 
@@ -83,7 +83,7 @@ impl<'a> Driver<'a> {
     pub fn warm_up(&self) -> Result<(Warmup, Outcome), Failure> {
         let longest = Duration::from_secs_f64(self.assignment.timing.warmup_max_s);
         let slice =
-            Duration::from_secs_f64((self.assignment.timing.saturation_s / 4.0).clamp(0.4, 2.0));
+            Duration::from_secs_f64((self.assignment.timing.saturation_s / 8.0).clamp(0.3, 1.0));
         let mut plan = self.plan(Loop::Closed, Stop::after(longest), self.assignment.seed ^ 1);
         plan.slice = slice;
         let mut observer = Steadying {
@@ -96,31 +96,59 @@ impl<'a> Driver<'a> {
         let outcome = load::run(&plan, &mut observer).map_err(|e| Failure::Fatal(e.to_string()))?;
         let (steady, watch) = (observer.steady, observer.watch);
         watch.end()?;
-        self.answered
-            .set(self.answered.get() + outcome.counts.completed);
+        self.count(&outcome);
         Ok((warmup_of(&outcome, steady), outcome))
     }
 
-    /// A measured window.
+    /// A measured window. Memory is sampled on a thread of its own: the generator's has a schedule to keep.
     pub fn window(&self, how: Loop, length: Duration) -> Result<Driven, Failure> {
         let seed = match how {
             Loop::Closed => self.assignment.seed,
             Loop::Open { .. } => self.assignment.seed ^ OPEN_LOOP,
         };
+        let slice = Duration::from_secs_f64((length.as_secs_f64() / 20.0).clamp(0.1, 1.0));
         let mut plan = self.plan(how, Stop::after(length), seed);
-        plan.slice = Duration::from_secs_f64((length.as_secs_f64() / 20.0).clamp(0.1, 1.0));
+        plan.slice = slice;
         let before = self.cpu();
+        let monitor = host::Monitor::start(self.server.server_pid(), slice).ok();
         let mut watch = Watch::new(self);
         let outcome = load::run(&plan, &mut watch).map_err(|e| Failure::Fatal(e.to_string()))?;
         let server_cpu = self.cpu().saturating_sub(before);
-        let rss = watch.end()?;
-        self.answered
-            .set(self.answered.get() + outcome.counts.completed);
+        let samples = monitor.map(host::Monitor::stop).unwrap_or_default();
+        watch.end()?;
+        let rss = self.rss_over(&outcome, &samples);
+        self.count(&outcome);
         Ok(Driven {
             outcome,
             server_cpu,
             rss,
         })
+    }
+
+    /// The samples with the requests answered by then, at the window's mean rate.
+    fn rss_over(&self, outcome: &Outcome, samples: &[host::Sample]) -> Vec<RssSample> {
+        let span_ns = outcome.ended_ns.saturating_sub(outcome.started_ns).max(1) as f64;
+        let per_ns = outcome.counts.completed as f64 / span_ns;
+        let inside = samples
+            .iter()
+            .filter(|s| (outcome.started_ns..=outcome.ended_ns).contains(&s.at_mono_ns));
+        inside
+            .map(|s| {
+                let since_ns = s.at_mono_ns - outcome.started_ns;
+                RssSample {
+                    seconds: self.driven_s.get() + since_ns as f64 / 1e9,
+                    requests: self.answered.get() + (since_ns as f64 * per_ns) as u64,
+                    bytes: s.rss_bytes,
+                }
+            })
+            .collect()
+    }
+
+    fn count(&self, outcome: &Outcome) {
+        self.answered
+            .set(self.answered.get() + outcome.counts.completed);
+        self.driven_s
+            .set(self.driven_s.get() + outcome.window().as_secs_f64());
     }
 
     fn plan(&self, how: Loop, stop: Stop, seed: u64) -> Plan {
@@ -164,42 +192,31 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// Ends a window early when the server died or the user stopped everything, and samples memory.
+/// Ends a window early when the server died or the user stopped everything.
 struct Watch<'a> {
     driver: &'a Driver<'a>,
-    samples: Vec<RssSample>,
     died: Option<String>,
 }
 
 impl<'a> Watch<'a> {
     fn new(driver: &'a Driver<'a>) -> Watch<'a> {
-        Watch {
-            driver,
-            samples: Vec::new(),
-            died: None,
-        }
+        Watch { driver, died: None }
     }
 
-    fn end(self) -> Result<Vec<RssSample>, Failure> {
+    fn end(self) -> Result<(), Failure> {
         if self.driver.watcher.cancelled() {
             return Err(Failure::Interrupted);
         }
-        self.died
-            .map_or(Ok(self.samples), |why| Err(Failure::Trial(why)))
+        self.died.map_or(Ok(()), |why| Err(Failure::Trial(why)))
     }
 }
 
 impl Observer for Watch<'_> {
-    fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+    fn tick(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
         if let Err(died) = self.driver.server.alive() {
             self.died = Some(died.to_string());
             return ControlFlow::Break(());
         }
-        self.samples.push(RssSample {
-            seconds: self.driver.began.elapsed().as_secs_f64(),
-            requests: self.driver.answered.get() + progress.counts.completed,
-            bytes: self.driver.rss(),
-        });
         ControlFlow::Continue(())
     }
 
@@ -236,7 +253,7 @@ impl Observer for Steadying<'_> {
         };
         let spent = cpu.saturating_sub(self.cpu_before).as_secs_f64();
         self.cpu_before = cpu;
-        let memory = self.watch.samples.last().map_or(1.0, |s| s.bytes as f64);
+        let memory = self.watch.driver.rss() as f64;
         self.windows.push(stats::Window {
             latency: figure(slice.mean_us),
             cpu_per_request: figure(spent / served as f64),

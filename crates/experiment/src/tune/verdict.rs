@@ -67,13 +67,7 @@ pub fn confirmed(
     summarise(document, arms, entrants, &fates);
     race_comparisons(document, baseline, arms);
     if let Some(sd) = comparison.sd_log_ratio {
-        let effect = stats::mde(
-            comparison.blocks,
-            sd,
-            document.plan.alpha,
-            0.8,
-            document.seed,
-        ) - 1.0;
+        let effect = judge::detectable(comparison.blocks, sd, document.plan.alpha, document.seed);
         document.plan.detectable = Detectable {
             sd_log_ratio: sd,
             source: SdSource::Data,
@@ -102,8 +96,19 @@ pub fn confirmed(
             .filter(|_| answer == Answer::Undecided),
         exit_code,
     };
+    let wanted = document.plan.blocks;
+    if comparison.blocks < wanted && comparison.outcome == Outcome::Undecided {
+        let reasons = document.trials.iter().filter(|t| !t.counts());
+        let last = reasons.filter_map(|t| t.reason.clone()).next_back();
+        document.warnings.push(format!(
+            "only {} of {wanted} blocks could be used: {}",
+            comparison.blocks,
+            last.unwrap_or_else(|| "trials failed".to_owned())
+        ));
+    }
     document.comparisons.push(comparison);
     document.verdict = Some(verdict);
+    warn_of_limits(document, chosen.settings);
     warn(procedure);
 }
 
@@ -297,6 +302,32 @@ pub fn changes(experiment: &crate::Experiment, settings: Settings) -> Vec<FileCh
             diff: c.diff,
         })
         .collect()
+}
+
+/// Says so when nothing proves yet that the chosen configuration keeps the latency limit.
+fn warn_of_limits(document: &mut Document, chosen: Settings) {
+    let Some(limit) = document.plan.objective.latency else {
+        return;
+    };
+    let unproven = document
+        .arms
+        .iter()
+        .find(|a| a.settings == chosen && a.feasible == Feasibility::Unclear);
+    if let Some(arm) = unproven {
+        let seen = match (arm.violation_rate, arm.violation_interval) {
+            (Some(rate), Some((low, high))) => format!(
+                "{:.2} % of its requests took longer, which may mean {:.2} to {:.2} %",
+                rate * 100.0,
+                low * 100.0,
+                high * 100.0
+            ),
+            _ => "no latency window of it counts".to_owned(),
+        };
+        document.warnings.push(format!(
+            "that {chosen} keeps p{} = {:.0} ms is not proven: {seen}; more blocks or longer windows would tell",
+            limit.percentile, limit.limit_ms
+        ));
+    }
 }
 
 /// What a reader must know before believing it.
