@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::{ExperimentArgs, TuneArgs};
-use experiment::config::{Asked, Problem, Request, parse_settings, read_file, unknown_knob};
+use experiment::config::{Asked, Problem, Request, parse_settings, read_all, unknown_knob};
 use experiment::{Arm, Goal};
 use run::{Kind, Settings};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 /// The file that is read when it is there and none was named.
 const CONFIG_NAME: &str = "powerband.toml";
 
-/// Flags and file merged. `baseline` is the flag of the command that has one.
+/// Flags and file merged, with what is wrong with either so far. `baseline` is the flag of the command that has one.
 pub fn request(
     args: &ExperimentArgs,
     tune: Option<&TuneArgs>,
     baseline: Option<&String>,
-) -> Result<Request, Failure> {
-    let file = match config_path(args) {
+) -> Result<(Request, Vec<Problem>), Failure> {
+    let (file, mut problems) = match config_path(args) {
         Some(path) => {
             let text = std::fs::read_to_string(&path).map_err(|e| {
                 Failure::usage(format!(
@@ -24,11 +24,11 @@ pub fn request(
                     path.display().to_string()
                 ))
             })?;
-            read_file(&text, &path).map_err(|problems| failure(&problems))?
+            read_all(&text, &path)
         }
-        None => Request::default(),
+        None => (Request::default(), Vec::new()),
     };
-    let flags = flags(args, tune, baseline).map_err(|problems| failure(&problems))?;
+    let flags = flags(args, tune, baseline, &mut problems);
     let mut merged = flags.or(file);
     // A folder given by flag starts from here, one in the file from the file.
     if let Some(app) = &args.app {
@@ -49,7 +49,7 @@ pub fn request(
             .unwrap_or_else(|_| PathBuf::from("powerband-runs"));
         merged.runs_dir = Some(Asked::new(here.display().to_string(), "the default"));
     }
-    Ok(merged)
+    Ok((merged, problems))
 }
 
 fn config_path(args: &ExperimentArgs) -> Option<PathBuf> {
@@ -64,7 +64,8 @@ fn flags(
     args: &ExperimentArgs,
     tune: Option<&TuneArgs>,
     baseline: Option<&String>,
-) -> Result<Request, Vec<Problem>> {
+    problems: &mut Vec<Problem>,
+) -> Request {
     let given = |value: &Option<String>, flag: &str| {
         value.as_ref().map(|text| Asked::new(text.clone(), flag))
     };
@@ -98,7 +99,6 @@ fn flags(
         request.workers = given(&tune.workers, "--workers");
         request.max_arms = given(&tune.max_arms, "--max-arms");
     }
-    let mut problems = Vec::new();
     for assignment in &args.env {
         match assignment.split_once('=') {
             Some((key, value)) if !key.is_empty() => {
@@ -113,15 +113,11 @@ fn flags(
             )),
         }
     }
-    if problems.is_empty() {
-        Ok(request)
-    } else {
-        Err(problems)
-    }
+    request
 }
 
-/// The arms of `compare`.
-pub fn compared(texts: &[String], otherwise: Settings) -> Result<Goal, Failure> {
+/// The arms of `compare`. The same configuration twice is an A/A comparison, allowed when it is all that is compared.
+pub fn compared(texts: &[String], otherwise: Settings) -> Result<Goal, Vec<Problem>> {
     let mut arms: Vec<Arm> = Vec::new();
     let mut problems = Vec::new();
     for text in texts {
@@ -130,19 +126,22 @@ pub fn compared(texts: &[String], otherwise: Settings) -> Result<Goal, Failure> 
             Err(found) => problems.extend(found),
         }
     }
-    distinct(&arms, &mut problems);
+    match arms.as_mut_slice() {
+        [first, second] if first == second => second.name.push_str("-again"),
+        _ => distinct(&arms, &mut problems),
+    }
     if problems.is_empty() {
         Ok(Goal::Arms {
             kind: Kind::Compare,
             arms,
         })
     } else {
-        Err(failure(&problems))
+        Err(problems)
     }
 }
 
 /// The arms of `sweep`: one knob at several values.
-pub fn swept(text: &str, otherwise: Settings) -> Result<Goal, Failure> {
+pub fn swept(text: &str, otherwise: Settings) -> Result<Goal, Vec<Problem>> {
     let asked = Asked::new(text, "sweep");
     let Some((knob, values)) = text.split_once('=') else {
         let problem = Problem::of(
@@ -150,10 +149,10 @@ pub fn swept(text: &str, otherwise: Settings) -> Result<Goal, Failure> {
             "no values",
             "write KNOB=V1,V2,…, such as threads=1,2,3",
         );
-        return Err(failure(&[problem]));
+        return Err(vec![problem]);
     };
     if !["threads", "workers", "preload"].contains(&knob.trim()) {
-        return Err(failure(&[unknown_knob(&asked, knob.trim())]));
+        return Err(vec![unknown_knob(&asked, knob.trim())]);
     }
     let mut arms = Vec::new();
     let mut problems = Vec::new();
@@ -177,14 +176,14 @@ pub fn swept(text: &str, otherwise: Settings) -> Result<Goal, Failure> {
             arms,
         })
     } else {
-        Err(failure(&problems))
+        Err(problems)
     }
 }
 
-/// The same configuration twice is an A/A comparison: allowed for exactly two arms, which then get names of their own.
+/// Each configuration once.
 fn distinct(arms: &[Arm], problems: &mut Vec<Problem>) {
     for (index, arm) in arms.iter().enumerate() {
-        if arms.len() > 2 && arms[..index].contains(arm) {
+        if arms[..index].contains(arm) {
             problems.push(Problem::with(
                 format!("{} is named twice", arm.settings),
                 "name each configuration once",

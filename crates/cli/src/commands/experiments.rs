@@ -5,7 +5,7 @@ use crate::args::{CompareArgs, ExperimentArgs, SweepArgs, TuneArgs};
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
-use experiment::config::{Asked, Request, parse_settings, resolve};
+use experiment::config::{Asked, Problem, Request, parse_settings, resolve};
 use experiment::{Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
 use run::{Kind, Settings};
@@ -20,39 +20,51 @@ const PUMA_DEFAULT: Settings = Settings {
 
 /// `powerband tune`.
 pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
-    let request = asked::request(&args.experiment, Some(&args), args.baseline.as_ref())?;
-    conduct(&args.experiment, request, Goal::Tune)
+    let (request, problems) =
+        asked::request(&args.experiment, Some(&args), args.baseline.as_ref())?;
+    conduct(&args.experiment, request, Ok(Goal::Tune), problems)
 }
 
 /// `powerband compare`.
 pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
-    let request = asked::request(&args.experiment, None, None)?;
-    let goal = asked::compared(&args.arms, otherwise(request.baseline.as_ref())?)?;
-    conduct(&args.experiment, request, goal)
+    let (request, problems) = asked::request(&args.experiment, None, None)?;
+    let goal = asked::compared(&args.arms, otherwise(request.baseline.as_ref()));
+    conduct(&args.experiment, request, goal, problems)
 }
 
 /// `powerband sweep`.
 pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
-    let request = asked::request(&args.experiment, None, args.baseline.as_ref())?;
-    let goal = asked::swept(&args.sweep, otherwise(request.baseline.as_ref())?)?;
-    conduct(&args.experiment, request, goal)
+    let (request, problems) = asked::request(&args.experiment, None, args.baseline.as_ref())?;
+    let goal = asked::swept(&args.sweep, otherwise(request.baseline.as_ref()));
+    conduct(&args.experiment, request, goal, problems)
 }
 
-fn otherwise(baseline: Option<&Asked>) -> Result<Settings, Failure> {
+/// The knobs that an arm does not name. A baseline that makes no sense is told of by `resolve`.
+fn otherwise(baseline: Option<&Asked>) -> Settings {
     baseline
-        .map_or(Ok(PUMA_DEFAULT), |asked| {
-            parse_settings(asked, PUMA_DEFAULT)
-        })
-        .map_err(|problems| asked::failure(&problems))
+        .and_then(|asked| parse_settings(asked, PUMA_DEFAULT).ok())
+        .unwrap_or(PUMA_DEFAULT)
 }
 
-fn conduct(args: &ExperimentArgs, request: Request, goal: Goal) -> Result<u8, Failure> {
+fn conduct(
+    args: &ExperimentArgs,
+    request: Request,
+    goal: Result<Goal, Vec<Problem>>,
+    mut problems: Vec<Problem>,
+) -> Result<u8, Failure> {
+    // What is wrong with the arms is told together with what is wrong elsewhere.
+    let goal = goal.unwrap_or_else(|found| {
+        problems.extend(found);
+        Goal::Tune
+    });
     let kind = goal.kind();
     let now = Timestamp::now();
     // Seeds below 2^53 survive every JSON reader.
     let fallback_seed = now.as_nanosecond() as u64 & ((1 << 53) - 1);
-    let mut experiment =
-        resolve(request, goal, fallback_seed).map_err(|problems| asked::failure(&problems))?;
+    let resolved = resolve(request, goal, fallback_seed).map_err(|found| problems.extend(found));
+    let Some(mut experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
+        return Err(asked::failure(&problems));
+    };
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let store = match &args.resume {
