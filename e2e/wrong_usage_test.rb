@@ -1,0 +1,188 @@
+# frozen_string_literal: true
+
+require "socket"
+require_relative "support/powerband"
+
+# Wrong usage and applications that cannot be measured: one clear message with what is wrong and what to do, the right
+# exit code, no stack trace of ours, no process, no half-written file.
+class WrongUsageTest < PowerbandTest
+  def test_an_unknown_knob
+    ended = powerband(*experiment("sweep", "turbo=1,2").drop(1))
+    assert_refused ended, 2, /unknown knob "turbo"/, /the knobs are threads, workers and preload/
+    assert_one_message ended
+  end
+
+  def test_no_threads
+    ended = powerband(*experiment("sweep", "threads=0,1").drop(1))
+    assert_refused ended, 2, /threads in sweep = "0"/, /from 1 to 256/
+    assert_one_message ended
+  end
+
+  def test_threads_that_are_no_number
+    ended = powerband(*experiment("sweep", "threads=abc,2").drop(1))
+    assert_refused ended, 2, /threads in sweep = "abc"/, /whole number/
+    assert_one_message ended
+  end
+
+  def test_an_objective_without_a_unit
+    ended = powerband(*experiment("tune", "--slo", "p99=250").drop(1))
+    assert_refused ended, 2, /--slo = "p99=250"/, /such as p99=250ms/
+    assert_one_message ended
+  end
+
+  def test_an_unknown_flag
+    ended = powerband("tune", "--turbo")
+    assert_equal 2, ended.code
+    assert_match(/--turbo/, ended.err)
+  end
+
+  def test_a_port_in_use
+    TCPServer.open("127.0.0.1", 0) do |taken|
+      ended = powerband(*experiment("sweep", "threads=1,2", "--port", taken.addr[1]).drop(1))
+      assert_refused ended, 2, /port #{taken.addr[1]} is in use/, /give another port/
+      assert_one_message ended
+      assert_no_run_folder
+    end
+  end
+
+  def test_an_application_that_does_not_boot
+    ended = powerband(*experiment("sweep", "threads=1,2", app: "broken_boot").drop(1))
+    assert_refused ended, 3, /cannot be measured: the server died \(exit status 1\)/,
+                   /broken_boot: this application refuses to start/, /server\.log/
+    assert_told_once ended, "Unable to load application"
+    assert_failed_run_is_whole
+  end
+
+  def test_an_application_that_answers_500
+    ended = powerband(*experiment("sweep", "threads=1,2", app: "answers_500").drop(1))
+    assert_refused ended, 3, %r{answers / with status 500}, /server\.log/
+    assert_failed_run_is_whole
+  end
+
+  def test_an_application_that_ignores_its_settings
+    ended = powerband(*experiment("sweep", "threads=1,2", "--server", "bin/start", app: "ignores_threads").drop(1))
+    assert_refused ended, 3, /threads = 1 was asked for, and the server runs with 5/, %r{look at config/puma\.rb}
+    assert_one_message ended
+    assert_failed_run_is_whole
+  end
+
+  def test_a_workload_with_no_request
+    ended = powerband(*experiment("sweep", "threads=1,2", "--workload", file("none.toml", "")).drop(1))
+    assert_refused ended, 2, /none\.toml: .*request/
+    assert_one_message ended
+    assert_no_run_folder
+  end
+
+  def test_a_post_wants_permission
+    workload = file("post.toml", "[[request]]\nmethod = 'POST'\npath = '/'\nbody = 'a=1'\n")
+    ended = powerband(*experiment("sweep", "threads=1,2", "--workload", workload).drop(1))
+    assert_refused ended, 2, /POST requests, which may change data/, /--allow-unsafe/
+    assert_one_message ended
+    assert_no_run_folder
+  end
+
+  def test_a_database_elsewhere_wants_permission_and_its_credentials_are_kept_secret
+    url = "postgres://shop:hunter2@db.example.com/shop"
+    ended = powerband(*experiment("sweep", "threads=1,2").drop(1), env: { "DATABASE_URL" => url })
+    assert_refused ended, 2, /DATABASE_URL/, /db\.example\.com/, /--allow-remote/
+    refute_match(/hunter2/, ended.err)
+    assert_no_run_folder
+  end
+
+  def test_no_ruby
+    ended = powerband(*experiment("sweep", "threads=1,2").drop(1), env: { "PATH" => @dir })
+    assert_refused ended, 2, /no Ruby/, /install Ruby 3\.2 or newer/, /`powerband report` and `powerband runs` work/
+    assert_one_message ended
+    assert_no_run_folder
+  end
+
+  def test_a_ruby_that_is_too_old
+    old = File.join(@dir, "ruby")
+    File.write(old, "#!/bin/sh\nprintf '%s\\n' 3.1.2 ruby 3.1.0 x86_64-linux /opt/ruby\n")
+    File.chmod(0o755, old)
+    ended = powerband(*experiment("sweep", "threads=1,2").drop(1), env: { "PATH" => "#{@dir}:#{ENV.fetch('PATH')}" })
+    assert_refused ended, 2, %r{Ruby 3\.1\.2 at /opt/ruby is too old}, /3\.2 or newer/, /work without Ruby/
+    assert_one_message ended
+    assert_no_run_folder
+  end
+
+  def test_what_works_without_ruby_does
+    ended = powerband("runs", "--runs", runs, env: { "PATH" => @dir })
+    assert_equal 0, ended.code, ended.to_s
+  end
+
+  # The least that is named is enough for the plan: the message is not repeated one step later. A Ruby that is missing
+  # ends the second run right after its plan was accepted.
+  def test_a_budget_too_short_for_six_blocks
+    %w[tune compare].each do |verb|
+      arms = verb == "compare" ? %w[threads=1 threads=2] : []
+      ended = powerband(*experiment(verb, *arms, "--budget", "20s").drop(1))
+      assert_refused ended, 2, /--budget = 20s: too short for six blocks/
+      assert_one_message ended
+      least = ended.err[/give --budget (\d+s) or more/, 1]
+      accepted = powerband(*experiment(verb, *arms, "--budget", least).drop(1), env: { "PATH" => @dir })
+      assert_match(/no Ruby/, accepted.err)
+    end
+    assert_no_run_folder
+  end
+
+  def test_everything_wrong_is_told_at_once
+    config = file("powerband.toml", <<~TOML)
+      [app]
+      dir = "#{APPS}/io"
+      [tune]
+      bugdet = "8m"
+      threads = [1, "many"]
+    TOML
+    ended = powerband("tune", "--config", config, "--slo", "p99=250", "--env", "nothing", "--runs", runs)
+    assert_refused ended, 2, /tune\.bugdet/, /many/, /--slo = "p99=250"/, /--env = "nothing"/
+    assert_equal 4, ended.messages.size, ended.to_s
+    assert_no_run_folder
+  end
+
+  def test_a_knob_that_is_wrong_is_told_beside_the_rest
+    ended = powerband(*experiment("compare", "threads=0", "turbo=1", "--margin", "lots").drop(1))
+    assert_refused ended, 2, /"0"/, /turbo/, /lots/
+    assert_equal 3, ended.messages.size, ended.to_s
+  end
+
+  def test_the_same_configuration_among_several_is_refused
+    ended = powerband(*experiment("sweep", "threads=2,2").drop(1))
+    assert_refused ended, 2, /named twice/
+    assert_one_message ended
+  end
+
+  def test_resuming_what_is_no_run
+    ended = powerband(*experiment("sweep", "threads=1,2", "--resume", @dir).drop(1))
+    assert_refused ended, 2, /run\.json/
+    assert_one_message ended
+    assert_no_run_folder
+  end
+
+  def test_an_application_that_is_no_folder
+    ended = powerband("tune", "--app", "#{@dir}/nowhere", "--runs", runs)
+    assert_refused ended, 2, /nowhere is no folder/, /--app/
+    assert_no_run_folder
+  end
+
+  private
+
+  def file(name, text)
+    File.join(@dir, name).tap { |path| File.write(path, text) }
+  end
+
+  def assert_one_message(ended)
+    assert_equal 1, ended.messages.size, ended.to_s
+  end
+
+  def assert_told_once(ended, words)
+    assert_equal 1, ended.err.scan(words).size, ended.to_s
+  end
+
+  # A run that failed in its first trial is kept, because the message names a log in it; what is there is whole.
+  def assert_failed_run_is_whole
+    assert_equal "failed", document["state"]
+    assert_equal %w[failed], document["trials"].map { |trial| trial["status"] }
+    assert_nothing_half_written
+  end
+end
