@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require_relative "support/powerband"
+
+# Whatever ends a run early, nothing is left running, nothing that was measured is lost, and --resume goes on.
+class InterruptionTest < PowerbandTest
+  ARMS = %w[threads=1 threads=2].freeze
+
+  # One run broken off three times, each in the middle of a later block, and taken to its end.
+  def test_a_run_broken_off_three_times_goes_on_each_time
+    broken_off("INT", after: "compare-b01") do |ended|
+      assert_equal 130, ended.code, ended.to_s
+      assert_equal "interrupted", document["state"]
+      assert_match(/go on with: powerband compare .* --resume/, ended.err)
+    end
+    broken_off("TERM", after: "compare-b02") do |ended|
+      assert_equal 143, ended.code, ended.to_s
+      assert_equal "interrupted", document["state"]
+    end
+    broken_off("KILL", after: "compare-b03") do |ended|
+      assert_equal "SIGKILL", Signal.signame(ended.status.termsig).prepend("SIG")
+      assert_equal "running", document["state"]
+      shown = powerband("report", run_folders.fetch(0))
+      assert_equal 0, shown.code, shown.to_s
+      refute_empty shown.out
+    end
+    ended = finish(compare(resume: true), within: 180)
+    assert_includes [0, 3], ended.code, ended.to_s
+    assert_operator ended.err.scan("(from before)").size, :>=, 1 + 4, "a pilot and two blocks at least are reused: #{ended}"
+    whole = document
+    assert_equal "done", whole["state"]
+    refute_nil whole["verdict"]
+    assert_every_block_is_whole whole
+    assert_equal 1, run_folders.size
+    assert_refused_with_another_workload
+  end
+
+  def test_the_server_dying_fails_its_trial_and_the_other_arms_go_on
+    env = { "DIES_WITH_THREADS" => "3", "WAIT_MS" => "40" }
+    ended = powerband(*experiment("compare", "threads=1", "threads=3", "threads=2", app: "dies").drop(1),
+                      env: env, within: 240)
+    assert_includes [0, 3], ended.code, ended.to_s
+    dying, others = document["trials"].partition { |trial| trial["settings"]["threads"] == 3 }
+    assert_equal 6, dying.size
+    dying.each do |trial|
+      assert_equal "failed", trial["status"]
+      assert_match(/the server died \(exit status 7\)/, trial["reason"])
+    end
+    counted = others.count { |trial| %w[ok not_steady].include?(trial["status"]) }
+    assert_operator counted, :>=, 7, ended.to_s
+    assert_equal %w[w0t2], document["comparisons"].map { |comparison| comparison["candidate"] }
+    assert_nothing_left_running
+  end
+
+  # Whoever kills the guard has taken away who would clean up; powerband does it then.
+  def test_the_guard_being_killed
+    started = compare
+    guard = await("a guard and its server") { marked_like(/__guard/).first if marked_like(/puma/).any? }
+    Process.kill(:KILL, guard)
+    ended = finish(started)
+    assert_equal 3, ended.code, ended.to_s
+    assert_match(/the guard process is gone|guard/, ended.messages.join)
+    assert_nothing_left_running
+  end
+
+  private
+
+  def compare(resume: false, more: [])
+    again = resume ? ["--resume", run_folders.fetch(0)] : []
+    start(*experiment("compare", *ARMS), *more, *again, env: LIGHT)
+  end
+
+  # Waits until the first trial of the block is on disk and the next server is up, and then sends the signal.
+  def broken_off(signal, after:)
+    started = compare(resume: !run_folders.empty?)
+    await("a trial of #{after}; so far:\n#{started.err}", within: 120) do
+      started.pid == Process.wait(started.pid, Process::WNOHANG) and flunk "ended too early:\n#{started.err}"
+      Dir[File.join(runs, "*/trials/#{after}-*.json")].any? && marked_like(/puma/).any?
+    end
+    started.signal(signal)
+    ended = finish(started)
+    assert_nothing_left_running
+    assert_nothing_half_written
+    yield ended
+  end
+
+  # A block is the unit of evidence: whatever was broken off was measured again from its beginning.
+  def assert_every_block_is_whole(document)
+    counted = document["trials"].reject { |trial| trial["status"] == "abandoned" || trial["stage"] == "pilot" }
+    blocks = counted.group_by { |trial| trial["block"] }
+    assert_equal (1..6).to_a, blocks.keys.sort
+    blocks.each_value { |trials| assert_equal %w[w0t1 w0t2], trials.map { |trial| trial["arm"] }.sort }
+    assert_operator document["trials"].count { |trial| trial["status"] == "abandoned" }, :>=, 1
+    ids = document["trials"].map { |trial| trial["id"] }
+    assert_equal ids.uniq, ids
+  end
+
+  def assert_refused_with_another_workload
+    ended = finish(compare(resume: true, more: ["--path", "/another"]))
+    assert_refused ended, 2, /the workload has changed since/, /start a new run/
+    assert_equal "done", document["state"]
+  end
+end
