@@ -76,6 +76,9 @@ impl<'a> Bench<'a> {
                 .map_err(|e| Stopped::hook(watcher, format!("the prepare command failed: {e}")))?;
             env.extend(assignments(&printed));
         }
+        for unknown in safety::unjudged(&env, &experiment.app_dir) {
+            watcher.on(Event::Note(unknown.to_string()));
+        }
         if !experiment.allow_remote {
             let dangers = safety::check_env(&env, &experiment.app_dir);
             if !dangers.is_empty() {

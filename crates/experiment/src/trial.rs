@@ -207,7 +207,7 @@ fn measure(
         .rate_per_s
         .unwrap_or(OBJECTIVE_LOAD * saturation.outcome.throughput_per_s());
     let with_limit = experiment.objective.latency.is_some();
-    let mut samples = saturation.rss;
+    let mut samples = saturation.samples;
     if rate > 0.0 {
         let length = Duration::from_secs_f64(assignment.timing.objective_s);
         let objective = driver.window(Loop::Open { rate }, length)?;
@@ -219,7 +219,7 @@ fn measure(
             // A closed loop has no schedule to be late for, so the capacity stands; the latency does not.
             Err(trouble) => trial.reason = Some(format!("its latency does not count: {trouble}")),
         }
-        samples.extend(objective.rss);
+        samples.extend(objective.samples);
     }
     trial.memory = memory_at_end.ok().and_then(|end| memory(&end, &samples));
     server
@@ -235,10 +235,10 @@ fn measure(
     Ok(())
 }
 
-fn memory(end: &host::memory::TreeMemory, samples: &[drive::RssSample]) -> Option<Memory> {
+fn memory(end: &host::memory::TreeMemory, samples: &[drive::Sampled]) -> Option<Memory> {
     let growth: Vec<(u64, f64)> = samples
         .iter()
-        .map(|s| (s.requests, s.bytes as f64))
+        .map(|s| (s.requests, s.usage.rss_bytes as f64))
         .collect();
     Some(Memory {
         processes: end.processes.len() as u32,
@@ -246,7 +246,7 @@ fn memory(end: &host::memory::TreeMemory, samples: &[drive::RssSample]) -> Optio
         uss_bytes: end.uss_bytes,
         rss_bytes: end.rss_bytes,
         growth_bytes_per_thousand: stats::growth_per_thousand(&growth).unwrap_or(0.0),
-        rss_over_time: samples.iter().map(|s| (s.seconds, s.bytes)).collect(),
+        samples: samples.iter().map(|s| s.usage).collect(),
     })
     .filter(|m| m.pss_bytes > 0)
 }

@@ -165,8 +165,22 @@ pub struct Memory {
     pub rss_bytes: u64,
     /// Growth of the resident set over the windows per thousand requests, bytes; negative when it shrank.
     pub growth_bytes_per_thousand: f64,
-    /// Resident set over time: seconds after the first request of the trial, and bytes.
-    pub rss_over_time: Vec<(f64, u64)>,
+    /// The tree over time, in both windows.
+    pub samples: Vec<UsageSample>,
+}
+
+/// The process tree at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UsageSample {
+    /// Seconds of load before it, warm-up included, from the first request of the trial.
+    pub at_s: f64,
+    /// Sum of the resident set sizes, bytes, from `statm`.
+    pub rss_bytes: u64,
+    /// Proportional set size, bytes; absent in most samples, since reading it costs milliseconds.
+    pub pss_bytes: Option<u64>,
+    /// CPU time of the tree since the server started, seconds, ended children included.
+    pub cpu_s: f64,
 }
 
 /// Where the time of the requests went, sums over all processes.

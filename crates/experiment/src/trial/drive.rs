@@ -4,7 +4,7 @@ use super::{Assignment, Failure, warmup_of};
 use crate::progress::Watcher;
 use crate::request::Experiment;
 use load::{Arrivals, Mode, Observer, Outcome, Plan, Progress, Stop};
-use run::Warmup;
+use run::{UsageSample, Warmup};
 use servers::Running;
 use stats::{Figure, Flatness, Steadiness};
 use std::ops::ControlFlow;
@@ -29,15 +29,13 @@ pub enum Loop {
     },
 }
 
-/// Resident memory at one moment.
+/// The server's tree at one moment, and how much it had answered by then.
 #[derive(Debug, Clone, Copy)]
-pub struct RssSample {
-    /// Seconds of load before it, from the first request of the trial.
-    pub seconds: f64,
-    /// Answered by then.
+pub struct Sampled {
+    /// What was read.
+    pub usage: UsageSample,
+    /// Requests answered since the first of the trial.
     pub requests: u64,
-    /// Of the whole tree.
-    pub bytes: u64,
 }
 
 /// A window and what the server spent in it.
@@ -47,8 +45,8 @@ pub struct Driven {
     pub outcome: Outcome,
     /// CPU time of the server's tree.
     pub server_cpu: Duration,
-    /// Memory over the window.
-    pub rss: Vec<RssSample>,
+    /// The tree over the window.
+    pub samples: Vec<Sampled>,
 }
 
 /// Drives one trial's windows.
@@ -116,32 +114,35 @@ impl<'a> Driver<'a> {
         let server_cpu = self.cpu().saturating_sub(before);
         let samples = monitor.map(host::Monitor::stop).unwrap_or_default();
         watch.end()?;
-        let rss = self.rss_over(&outcome, &samples);
+        let samples = self.placed(&outcome, &samples);
         self.count(&outcome);
         Ok(Driven {
             outcome,
             server_cpu,
-            rss,
+            samples,
         })
     }
 
     /// The samples with the requests answered by then, at the window's mean rate.
-    fn rss_over(&self, outcome: &Outcome, samples: &[host::Sample]) -> Vec<RssSample> {
+    fn placed(&self, outcome: &Outcome, samples: &[host::Sample]) -> Vec<Sampled> {
         let span_ns = outcome.ended_ns.saturating_sub(outcome.started_ns).max(1) as f64;
         let per_ns = outcome.counts.completed as f64 / span_ns;
         let inside = samples
             .iter()
             .filter(|s| (outcome.started_ns..=outcome.ended_ns).contains(&s.at_mono_ns));
-        inside
-            .map(|s| {
-                let since_ns = s.at_mono_ns - outcome.started_ns;
-                RssSample {
-                    seconds: self.driven_s.get() + since_ns as f64 / 1e9,
-                    requests: self.answered.get() + (since_ns as f64 * per_ns) as u64,
-                    bytes: s.rss_bytes,
-                }
-            })
-            .collect()
+        let place = |sample: &host::Sample| {
+            let since_ns = (sample.at_mono_ns - outcome.started_ns) as f64;
+            Sampled {
+                usage: UsageSample {
+                    at_s: self.driven_s.get() + since_ns / 1e9,
+                    rss_bytes: sample.rss_bytes,
+                    pss_bytes: sample.pss_bytes,
+                    cpu_s: sample.cpu.total().as_secs_f64(),
+                },
+                requests: self.answered.get() + (since_ns * per_ns) as u64,
+            }
+        };
+        inside.map(place).collect()
     }
 
     fn count(&self, outcome: &Outcome) {

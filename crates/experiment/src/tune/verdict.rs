@@ -67,7 +67,8 @@ pub fn confirmed(
     summarise(document, arms, entrants, &fates);
     race_comparisons(document, baseline, arms);
     if let Some(sd) = comparison.sd_log_ratio {
-        let effect = judge::detectable(comparison.blocks, sd, document.plan.alpha, document.seed);
+        let effect =
+            judge::detectable(document.plan.blocks, sd, document.plan.alpha, document.seed);
         document.plan.detectable = Detectable {
             sd_log_ratio: sd,
             source: SdSource::Data,
