@@ -13,6 +13,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 pub(crate) struct Stat {
     pub(crate) state: char,
     pub(crate) parent: u32,
+    pub(crate) session: u32,
     /// User and system time of all threads, in seconds.
     pub(crate) cpu_s: f64,
 }
@@ -36,6 +37,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
     Some(Stat {
         state: fields.first()?.chars().next()?,
         parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
         cpu_s: (ticks(11)? + ticks(12)?) as f64 / TICKS_PER_SECOND,
     })
 }
@@ -75,16 +77,21 @@ fn children(pid: u32) -> Option<Vec<u32>> {
     Some(children)
 }
 
-/// The same from the parent that each process names, for kernels without `children` files.
-fn descendants_by_parent(root: u32) -> Vec<u32> {
+/// Every process of this machine, or of this container.
+pub(crate) fn all() -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
-    let mut by_parent: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in entries
+    entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-    {
+        .collect()
+}
+
+/// The same from the parent that each process names, for kernels without `children` files.
+fn descendants_by_parent(root: u32) -> Vec<u32> {
+    let mut by_parent: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for pid in all() {
         if let Some(stat) = stat(pid) {
             by_parent.entry(stat.parent).or_default().push(pid);
         }
@@ -109,7 +116,8 @@ mod tests {
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let text = "7 (a ) S 9 (x)) S 42 7 7 0 -1 0 1 2 3 4 150 50 0 0 20 0 1 0 99";
         let stat = parse_stat(text).unwrap();
-        assert_eq!((stat.state, stat.parent, stat.cpu_s), ('S', 42, 2.0));
+        assert_eq!((stat.state, stat.parent, stat.session), ('S', 42, 7));
+        assert_eq!(stat.cpu_s, 2.0);
     }
 
     #[test]

@@ -234,7 +234,17 @@ impl Guard {
             .shared
             .wait(grace + END_WITHIN, |heard| heard.ended.clone());
         self.input = None;
-        if ended.is_some() || self.is_gone() {
+        // Without its last word it was killed, and what it guarded runs on.
+        let ended = ended.or_else(|| {
+            self.is_gone().then(|| {
+                let swept = super::sweep::end_session(self.pid());
+                Ended {
+                    killed: swept.killed,
+                    left: swept.left,
+                }
+            })
+        });
+        if ended.is_some() {
             // It has said its last word, so that this does not block.
             let _ = self.child.wait();
         }

@@ -16,6 +16,46 @@ pub(super) struct Swept {
     pub(super) left: Vec<u32>,
 }
 
+/// Ends what a guard that was killed left: its session, and what descends from that. A session's number is not given
+/// away while a process belongs to it, so that nobody else's can be meant. Daemons in sessions of their own whose parents
+/// are gone cannot be told from others any more; a living guard has them.
+pub(super) fn end_session(session: u32) -> Swept {
+    let give_up = Instant::now() + LONGEST_WAIT;
+    let mut killed = BTreeSet::new();
+    loop {
+        // Stopped first, so that none forks between being seen and being killed.
+        let found = members(session);
+        for pid in &found {
+            signal(*pid, Signal::STOP);
+        }
+        for pid in members(session).union(&found) {
+            if signal(*pid, Signal::KILL) {
+                killed.insert(*pid);
+            }
+        }
+        let left = members(session);
+        if left.is_empty() || Instant::now() > give_up {
+            return Swept {
+                killed: killed.into_iter().collect(),
+                left: left.into_iter().collect(),
+            };
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// The living processes of a session and below, its leader left out.
+fn members(session: u32) -> BTreeSet<u32> {
+    let within = proc::all()
+        .into_iter()
+        .filter(|&pid| proc::stat(pid).is_some_and(|stat| stat.session == session));
+    let mut found: BTreeSet<u32> = within
+        .flat_map(|pid| proc::descendants(pid).into_iter().chain([pid]))
+        .collect();
+    found.retain(|&pid| pid != session && proc::stat(pid).is_some_and(|stat| !stat.is_dead()));
+    found
+}
+
 /// Ends every descendant of this process. `reap` collects whoever has ended so far, and must not
 /// block. Whoever escapes one round by forking is a child of a stopped or killed process, hence
 /// ours in the next.
