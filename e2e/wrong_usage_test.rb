@@ -53,7 +53,7 @@ class WrongUsageTest < PowerbandTest
     assert_failed_run_is_whole
   end
 
-  def test_an_application_that_answers_500
+  def test_an_application_that_answers_with_errors_only
     ended = powerband(*experiment("sweep", "threads=1,2", app: "answers_500").drop(1))
     assert_refused ended, 3, %r{answers / with status 500}, /server\.log/
     assert_failed_run_is_whole

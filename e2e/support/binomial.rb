@@ -1,0 +1,15 @@
+# frozen_string_literal: true
+
+# The binomial distribution, with exact binomial coefficients.
+module Binomial
+  module_function
+
+  # Probability of `count` or more successes in `of` trials that succeed at the rate `at` each.
+  def at_least(count, of:, at:)
+    (count..of).sum { |successes| choose(of, successes) * (at**successes) * ((1 - at)**(of - successes)) }
+  end
+
+  def choose(all, some)
+    (1..some).reduce(1) { |product, step| product * (all - some + step) / step }
+  end
+end
