@@ -34,7 +34,10 @@ mod tests {
         );
         let found = violations(&schema, &json!({"sizes": [1, "two"], "more": 1})).unwrap();
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found.iter().any(|v| v.starts_with("/sizes/1: ")), "{found:?}");
+        assert!(
+            found.iter().any(|v| v.starts_with("/sizes/1: ")),
+            "{found:?}"
+        );
     }
 
     #[test]
