@@ -3,12 +3,12 @@
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
 #
-# Longer suites, each a target of its own: make aa
+# Longer suites, each a target of its own: make known-answers, make aa
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test build install bootstrap lint rust ruby storefront e2e contract aa
+.PHONY: help demo test build install bootstrap bootstrap-demo lint rust ruby storefront e2e contract aa known-answers samples
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -16,7 +16,10 @@ help:
 bootstrap:
 	@script/bootstrap
 
-build: bootstrap
+bootstrap-demo:
+	@script/bootstrap demo
+
+build: bootstrap-demo
 	cargo build --release --locked --package powerband-cli
 	ruby gem/ext/powerband/build.rb >/dev/null
 
@@ -29,7 +32,7 @@ lint:
 	script/check-invariants
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	rubocop --format simple gem examples e2e contract
+	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
 
 rust:
 	cargo test --workspace --locked
@@ -44,9 +47,13 @@ storefront:
 e2e: build
 	ruby e2e/run.rb
 
+# The known answers that take longer to show than `make test` has time for.
+known-answers: build
+	ruby e2e/run.rb long
+
 # Repeated comparisons of identical arms: how often the procedure sees a difference that is not there.
 aa: build
-	ruby e2e/aa.rb
+	ruby e2e/aa.rb $(RUNS)
 
 contract:
 	cargo run --quiet --package powerband-run --example contract

@@ -87,7 +87,7 @@ pub struct ExperimentArgs {
     /// Start the server with this command instead of puma; {port}, {threads} and {workers} are filled in
     #[arg(long, value_name = "COMMAND", env = "POWERBAND_SERVER")]
     pub server: Option<String>,
-    /// Puma's configuration file [default: config/puma.rb]
+    /// Puma's configuration file [default: what Puma finds, e.g. config/puma.rb]
     #[arg(long, value_name = "FILE", env = "POWERBAND_PUMA_CONFIG")]
     pub puma_config: Option<String>,
     /// Port of the server [default: a free one]

@@ -154,6 +154,14 @@ pub fn swept(text: &str, otherwise: Settings) -> Result<Goal, Vec<Problem>> {
     if !["threads", "workers", "preload"].contains(&knob.trim()) {
         return Err(vec![unknown_knob(&asked, knob.trim())]);
     }
+    if knob.trim() == "preload" && otherwise.workers == 0 {
+        let problem = Problem::of(
+            &asked,
+            "single mode has nothing to preload",
+            "name a cluster with --baseline workers=2",
+        );
+        return Err(vec![problem]);
+    }
     let mut arms = Vec::new();
     let mut problems = Vec::new();
     for value in values.split(',') {

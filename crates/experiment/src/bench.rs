@@ -148,9 +148,9 @@ fn assignments(printed: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A command of the user's own. Plain `puma`, with or without `bundle exec`, is still Puma and gets its settings by flag.
+/// A command of the user's own, which gets its settings by placeholder and environment.
 fn custom(text: &str) -> Result<ServerCommand, Stopped> {
-    let words = shell_words::split(text).map_err(|e| {
+    let words = servers::split_words(text).map_err(|e| {
         Stopped::Configuration(format!("server.command = {text:?}: {e}; close its quotes"))
     })?;
     Ok(ServerCommand::Custom { words })

@@ -50,9 +50,12 @@ const MOST_WINDOW_S: f64 = 30.0;
 /// should not outlast it.
 const USABLE: f64 = 0.95;
 
+/// Most arms that a race takes.
+pub const MOST_ARMS: usize = 8;
+
 /// Shapes from the richest to the poorest: arms, race blocks, confirming blocks.
 const SHAPES: [(usize, u32, u32); 7] = [
-    (8, 3, 9),
+    (MOST_ARMS, 3, 9),
     (7, 3, 8),
     (6, 3, 7),
     (5, 3, 6),

@@ -100,6 +100,10 @@ pub fn conduct(
     let asked_nowhere = experiment.baseline.is_none() && matches!(experiment.goal, Goal::Tune);
     if asked_nowhere && store.document.trials.is_empty() && !store.resuming() {
         store.document.plan.baseline = bench.configured_settings();
+        let baseline = store.document.plan.baseline;
+        watcher.on(Event::Note(format!(
+            "baseline: {baseline} (say otherwise with --baseline)"
+        )));
     }
     store.document.plan.server_command = bench.words();
     let mut procedure = Procedure::new(&bench, store, watcher);

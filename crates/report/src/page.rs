@@ -78,8 +78,9 @@ impl Page {
             (None, State::Running) => self.line(&format!("{on}This run has no verdict yet.{off}")),
             (None, State::Interrupted) => {
                 self.line(&format!(
-                    "{on}This run was interrupted; powerband {} --resume goes on.{off}",
-                    document.kind.verb()
+                    "{on}This run was interrupted; powerband {} --resume {} goes on.{off}",
+                    document.kind.verb(),
+                    document.id
                 ));
             }
             (None, _) => self.line(&format!("{on}This run ended without a verdict.{off}")),

@@ -14,6 +14,7 @@ use crate::document::{Document, SCHEMA};
 use crate::trial::Trial;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// A run folder that exists.
@@ -70,9 +71,8 @@ impl Folder {
     pub fn create(root: &Path, id: &str) -> Result<Folder, FolderError> {
         fs::create_dir_all(root).map_err(io("create", root))?;
         let path = root.join(id);
-        fs::create_dir(&path).map_err(io("create", &path))?;
-        let trials = path.join("trials");
-        fs::create_dir(&trials).map_err(io("create", &trials))?;
+        private_dir(&path)?;
+        private_dir(&path.join("trials"))?;
         Ok(Folder { path })
     }
 
@@ -182,6 +182,14 @@ impl Folder {
             .map_err(|e| io("write", &path)(e.error))?;
         Ok(())
     }
+}
+
+/// Logs and flight files tell of the application's traffic, so the folder is its owner's alone.
+fn private_dir(path: &Path) -> Result<(), FolderError> {
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(path)
+        .map_err(io("create", path))
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, FolderError> {

@@ -214,6 +214,9 @@ impl Reader {
         let mut services = Vec::new();
         for entry in entries {
             let Value::Table(mut service) = entry else {
+                let what = format!("an entry of service in {} is no section", self.file);
+                self.problems
+                    .push(Problem::with(what, "write each as [[service]]"));
                 continue;
             };
             let name = self.text(&mut service, "service", "name");

@@ -4,6 +4,7 @@ use super::values::{
     parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64,
 };
 use super::{Asked, Problem, Request, parse_duration, parse_latency, parse_settings, parse_size};
+use crate::budget;
 use crate::request::{Experiment, Goal, Service};
 use load::Workload;
 use run::{Objective, Settings};
@@ -28,7 +29,7 @@ pub fn resolve(
     fallback_seed: u64,
 ) -> Result<Experiment, Vec<Problem>> {
     let mut all = Collected(Vec::new());
-    let base = &request.base_dir;
+    let base = &absolute(&request.base_dir);
     let app_dir = base.join(request.app_dir.as_ref().map_or(".", |a| a.text.as_str()));
     if !app_dir.is_dir() {
         let asked = request
@@ -85,6 +86,15 @@ pub fn resolve(
             "give 500ms or more; 2s is the least that is advisable",
         ));
     }
+    for service in &request.services {
+        if service.port_env.is_none() && !service.command.text.contains("{port}") {
+            all.0.push(Problem::of(
+                &service.command,
+                "the service is never told its port",
+                "write {port} where the command takes it, or name the variable in port_env",
+            ));
+        }
+    }
     let services = request.services.iter().map(|s| Service {
         name: s.name.text.clone(),
         command: s.command.text.clone(),
@@ -121,7 +131,9 @@ pub fn resolve(
         budget: all.take(request.budget.as_ref(), parse_duration),
         blocks,
         max_arms: all
-            .take(request.max_arms.as_ref(), |a| whole(a, 2, 16, "arms"))
+            .take(request.max_arms.as_ref(), |a| {
+                whole(a, 2, budget::MOST_ARMS as u64, "arms")
+            })
             .map(usize::from),
         margin: all
             .take(request.margin.as_ref(), parse_share)
@@ -252,6 +264,12 @@ fn first_path(workload: &Workload) -> String {
         .map_or_else(|| "/".to_owned(), |r| r.path.clone())
 }
 
+/// The empty path of a file that was named without its folder means this one.
 fn absolute(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -107,7 +107,7 @@ fn spec(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Result<ServerSpec, Fa
         let port = servers::free_port().map_err(|e| {
             Failure::Fatal(format!("no port for the service {}: {e}", service.name))
         })?;
-        let words = shell_words::split(&service.command.replace("{port}", &port.to_string()));
+        let words = servers::split_words(&service.command.replace("{port}", &port.to_string()));
         let command = words.map_err(|e| {
             Failure::Fatal(format!(
                 "the command of the service {}: {e}; close its quotes",

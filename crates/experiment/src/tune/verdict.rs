@@ -10,6 +10,8 @@ use run::{
     Outcome, SdSource, Settings, Stage, TrialStatus, Verdict,
 };
 
+/// Growth that would reach the memory limit within so many thousand requests is worth a warning.
+const SOON_THOUSANDS: f64 = 1_000.0;
 /// Share of its capacity at which a server should get help.
 const ADD_CAPACITY_AT: f64 = 0.8;
 
@@ -305,8 +307,25 @@ pub fn changes(experiment: &crate::Experiment, settings: Settings) -> Vec<FileCh
         .collect()
 }
 
-/// Says so when nothing proves yet that the chosen configuration keeps the latency limit.
+/// Says so when the chosen configuration may yet break a limit: memory that still grew, latency not proven.
 fn warn_of_limits(document: &mut Document, chosen: Settings) {
+    let arm = document.arms.iter().find(|a| a.settings == chosen);
+    let growing = arm.and_then(|a| Some((a.pss_bytes?, a.growth_bytes_per_thousand?)));
+    if let (Some(limit), Some((pss, growth))) = (document.plan.objective.max_memory_bytes, growing)
+        && growth > 0.0
+        && pss < limit
+    {
+        let thousands = (limit - pss) as f64 / growth;
+        if thousands < SOON_THOUSANDS {
+            document.warnings.push(format!(
+                "memory of {chosen} still grew by {:.1} MiB per thousand requests; at that pace it would pass \
+                 the limit of {} MiB after {:.0} thousand more",
+                growth / f64::from(1 << 20),
+                limit >> 20,
+                thousands
+            ));
+        }
+    }
     let Some(limit) = document.plan.objective.latency else {
         return;
     };
