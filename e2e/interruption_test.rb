@@ -41,7 +41,7 @@ class InterruptionTest < PowerbandTest
                      env: env, within: 240)
     assert_includes [0, 3], ended.code, ended.to_s
     dying, others = document(run_folders.max)["trials"].partition { |trial| trial["settings"]["threads"] == 3 }
-    assert_equal 6, dying.size
+    assert_equal 2, dying.size, "given up after two failures"
     dying.each do |trial|
       assert_equal "failed", trial["status"]
       assert_match(/the server died \(exit status 7\)/, trial["reason"])

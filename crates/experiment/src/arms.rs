@@ -1,58 +1,108 @@
 //! `compare` and `sweep`: named arms in blocks, each against the first.
 
+use crate::budget::{self, Overhead};
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
-use crate::procedure::Procedure;
+use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, Detectable, Outcome, SdSource, Stage, Verdict};
+use run::{Answer, Detectable, Outcome, SdSource, Stage, Trial, Verdict};
 
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
 pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
-    let plan = procedure.store.document.plan.clone();
-    procedure.expected = 1 + plan.blocks * arms.len() as u32;
+    let blocks = procedure.store.document.plan.blocks;
+    procedure.expected = 1 + blocks * arms.len() as u32;
     tune::pilot(procedure, &arms[0], 1)?;
-    let most = arms
-        .iter()
-        .map(|a| a.settings.concurrency())
-        .max()
-        .unwrap_or(1);
-    procedure.store.document.plan.connections = 2 * most;
-    let settled = procedure.store.document.plan.clone();
+    let most = arms.iter().map(|a| a.settings.concurrency()).max();
+    procedure.store.document.plan.connections = 2 * most.unwrap_or(1);
+    refit(procedure, arms.len())?;
+    let plan = procedure.store.document.plan.clone();
     procedure.watcher.on(Event::Planned {
-        plan: &settled,
+        plan: &plan,
         because: "the first arm is known",
     });
+    let mut live = arms.to_vec();
     let mut done = 0;
-    for look in
-        stats::looks(plan.blocks, plan.alpha, procedure.store.document.seed).unwrap_or_default()
+    for look in stats::looks(blocks, plan.alpha, procedure.store.document.seed).unwrap_or_default()
     {
-        while done < look.blocks {
+        while done < look.blocks && live.len() > 1 {
             done += 1;
-            procedure.block(Stage::Compare, done, plan.blocks, arms)?;
+            procedure.block(Stage::Compare, done, blocks, &live)?;
+            drop_hopeless(procedure, &mut live)?;
         }
-        judge_all(procedure, arms, look.alpha);
-        if procedure
-            .store
-            .document
-            .comparisons
-            .iter()
-            .all(|c| c.outcome != Outcome::Undecided)
-        {
+        judge_open(procedure, arms, look.alpha);
+        let comparisons = &procedure.store.document.comparisons;
+        if comparisons.iter().all(|c| c.outcome != Outcome::Undecided) {
             break;
         }
     }
     conclude(procedure, arms)
 }
 
-fn judge_all(procedure: &mut Procedure<'_>, arms: &[Arm], alpha: f64) {
+/// Fits the windows into the budget again, now that a trial's cost is known.
+fn refit(procedure: &mut Procedure<'_>, arms: usize) -> Result<(), Stopped> {
+    let plan = &procedure.store.document.plan;
+    let resumed = procedure.store.resuming();
+    let (Some(budget_s), Some(fixed_s), false) = (plan.budget_s, procedure.overhead_s(), resumed)
+    else {
+        return Ok(());
+    };
+    let overhead = Overhead {
+        fixed_s,
+        warmup_s: 0.0,
+    };
+    let window_s = procedure.bench.experiment.window.map(|w| w.as_secs_f64());
+    let left_s = budget_s - procedure.elapsed_s();
+    let fitted = budget::fit_blocks(left_s, overhead, arms, plan.blocks, window_s);
+    let timing =
+        fitted.map_err(|short| tune::too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
+    procedure.store.document.plan.timing = timing;
+    Ok(())
+}
+
+/// An arm that failed twice without one success has nothing to say; without the first there is nothing to compare.
+fn drop_hopeless(procedure: &Procedure<'_>, live: &mut Vec<Arm>) -> Result<(), Stopped> {
+    let trials = &procedure.store.document.trials;
+    let compared: Vec<Trial> = trials
+        .iter()
+        .filter(|t| t.stage == Stage::Compare)
+        .cloned()
+        .collect();
+    for (index, arm) in live.clone().iter().enumerate() {
+        let Some(reason) = hopeless(&compared, &arm.name) else {
+            continue;
+        };
+        if index == 0 {
+            return Err(Stopped::NoAnswer(format!(
+                "{} cannot be measured: {reason}",
+                arm.settings
+            )));
+        }
+        procedure.watcher.on(Event::Note(format!(
+            "{}: given up after two failures",
+            arm.settings
+        )));
+        live.retain(|a| a != arm);
+    }
+    Ok(())
+}
+
+/// Judges what no earlier look has decided: a decision stands, or looking again would be another chance to err.
+fn judge_open(procedure: &mut Procedure<'_>, arms: &[Arm], alpha: f64) {
     let document = &mut procedure.store.document;
     let judging = Judging {
         margin: document.plan.margin,
         alpha,
     };
-    let compared = arms[1..].iter().filter_map(|arm| {
+    let judge = |arm: &Arm| {
+        let before = document
+            .comparisons
+            .iter()
+            .find(|c| c.candidate == arm.name);
+        if let Some(decided) = before.filter(|c| c.outcome != Outcome::Undecided) {
+            return Some(decided.clone());
+        }
         judge::compare(
             &document.trials,
             Stage::Compare,
@@ -60,8 +110,9 @@ fn judge_all(procedure: &mut Procedure<'_>, arms: &[Arm], alpha: f64) {
             &arm.name,
             judging,
         )
-    });
-    document.comparisons = compared.collect();
+    };
+    let judged: Vec<_> = arms[1..].iter().filter_map(judge).collect();
+    document.comparisons = judged;
 }
 
 fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {

@@ -142,30 +142,22 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         .map(|pair| (pair[1] / pair[0]).ln())
         .collect();
     let sd = stats::pilot_sd(&ratio);
-    let overhead = procedure.overhead_s();
-    let spent = procedure.elapsed_s();
+    let budget_s = procedure.store.document.plan.budget_s;
     let resumed = procedure.store.resuming();
-    let plan = &mut procedure.store.document.plan;
-    if let (Some(budget_s), Some(overhead), false) = (plan.budget_s, overhead, resumed) {
-        let window_s = experiment.window.map(|w| w.as_secs_f64());
+    if let (Some(budget_s), Some(fixed_s), false) = (budget_s, procedure.overhead_s(), resumed) {
         let overhead = budget::Overhead {
-            fixed_s: overhead,
+            fixed_s,
             warmup_s: 0.0,
         };
         let wishes = budget::Wishes {
             most_arms: experiment.max_arms,
             blocks: experiment.blocks,
-            window_s,
+            window_s: experiment.window.map(|w| w.as_secs_f64()),
             pilot_trials: 0,
         };
-        let shape = budget::fit(budget_s - spent, overhead, wishes);
-        let shape = shape.map_err(|short| {
-            let least = (short.least_s + spent).ceil();
-            Stopped::Configuration(format!(
-                "--budget = {budget_s:.0}s: a trial of this application takes {:.1} s beside its windows, so six blocks need {least:.0}s; give --budget {least:.0}s or more",
-                overhead.fixed_s
-            ))
-        })?;
+        let shape = budget::fit(budget_s - procedure.elapsed_s(), overhead, wishes)
+            .map_err(|short| too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
+        let plan = &mut procedure.store.document.plan;
         plan.timing = shape.timing;
         plan.race_blocks = shape.race_blocks;
         plan.blocks = shape.blocks;
@@ -178,6 +170,20 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         effect: judge::detectable(plan.blocks, sd, plan.alpha, seed),
     };
     Ok(())
+}
+
+/// A budget that the real cost of a trial proves too short.
+pub(crate) fn too_short_after_pilot(
+    procedure: &Procedure<'_>,
+    budget_s: f64,
+    overhead_s: f64,
+    short: budget::TooShort,
+) -> Stopped {
+    let least_s = (short.least_s + procedure.elapsed_s()).ceil();
+    Stopped::Configuration(format!(
+        "--budget = {budget_s:.0}s: a trial of this application takes {overhead_s:.1} s beside its windows, so six \
+         blocks need {least_s:.0}s; give --budget {least_s:.0}s or more"
+    ))
 }
 
 fn expected(procedure: &Procedure<'_>, arms: usize) -> u32 {
