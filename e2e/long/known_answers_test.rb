@@ -7,25 +7,18 @@ class LongKnownAnswersTest < KnownAnswerTest
   # Half of the I/O under one lock of the process: the lock serves one request in 7.5 ms, so no more than
   # 20 / 7.5 = 2.7 threads are busy, whatever the GVL split says (T* = 4, since a lock looks like I/O to the GVL).
   def test_a_lock_that_looks_like_io_wants_fewer_threads_than_its_split_suggests
-    tuned("locked", threads: "1,2,3,4,6,8", baseline: "threads=6,workers=0", arms: 5)
-
-    assert_operator @document["profile"]["useful_threads"], :>, 3.5, story
-    assert_operator recommended, :<, @document["profile"]["useful_threads"], story
+    known_answer("locked", threads: "1,2,3,4,6,8", baseline: "threads=6,workers=0", arms: 5) do
+      assert_operator @document["profile"]["useful_threads"], :>, 3.5, story
+      assert_operator recommended, :<, @document["profile"]["useful_threads"], story
+    end
   end
 
   # 0.3 ms of Ruby and 30 ms of waiting: T* is about 100.
   def test_near_pure_io_wants_many_threads
-    tuned("io", threads: "1,4,8,16,32", baseline: "threads=4,workers=0", arms: 4)
-
-    assert_operator chosen["threads"], :>=, 16, story
-    assert_equal "better", confirmed["outcome"], story
-    assert_operator confirmed["low"], :>, 2.0, story
-  end
-
-  private
-
-  # The configuration that won the race, also where the confirmation found it no better than the baseline.
-  def recommended
-    @document["arms"].find { |arm| arm["name"] == confirmed["candidate"] }["settings"]["threads"]
+    known_answer("io", threads: "1,4,8,16,32", baseline: "threads=4,workers=0", arms: 4) do
+      assert_operator chosen["threads"], :>=, 16, story
+      assert_equal "better", confirmed["outcome"], story
+      assert_operator confirmed["low"], :>, 2.0, story
+    end
   end
 end

@@ -4,12 +4,22 @@ require_relative "powerband"
 
 # Tunes one of the purpose-made applications, whose best thread count follows from arithmetic.
 class KnownAnswerTest < PowerbandTest
+  # Runs the block on the outcome; a claim that fails is tested once more from another seed, because every verdict has an
+  # error rate and this machine has neighbours. Two runs in a row that miss the known answer are a defect.
+  def known_answer(app, **how)
+    tuned(app, seed: 1, **how)
+    yield
+  rescue Minitest::Assertion => e
+    warn "#{app}, first of two runs: #{e.message}"
+    tuned(app, seed: 2, **how)
+    yield
+  end
+
   # The document of a run in one process whose only knob is the thread count.
-  def tuned(app, threads:, baseline:, arms:, window: "1500ms", workers: "0", env: {})
-    settings = env.flat_map { |key, value| ["--env", "#{key}=#{value}"] }
-    ended = powerband("tune", "--app", File.join(APPS, app), "--path", "/", "--workers", workers, "--threads", threads,
+  def tuned(app, seed:, threads:, baseline:, arms:, window: "1500ms")
+    ended = powerband("tune", "--app", File.join(APPS, app), "--path", "/", "--workers", 0, "--threads", threads,
                       "--baseline", baseline, "--max-arms", arms, "--blocks", 6, "--window", window, "--budget", "30m",
-                      "--seed", 1, "--runs", @dir, "--json", "--quiet", *settings, within: 900)
+                      "--seed", seed, "--runs", @dir, "--json", "--quiet", within: 900)
     assert_includes [0, 3], ended.code, ended.to_s
     @document = JSON.parse(ended.out)
   end
@@ -21,6 +31,11 @@ class KnownAnswerTest < PowerbandTest
   # The comparison that the claim rests on.
   def confirmed
     @document["comparisons"].find { |comparison| comparison["stage"] == "confirm" } || flunk("no confirmation: #{story}")
+  end
+
+  # The threads of the configuration that won the race, also where the confirmation found it no better than the baseline.
+  def recommended
+    @document["arms"].find { |arm| arm["name"] == confirmed["candidate"] }["settings"]["threads"]
   end
 
   # What a failed test has to show.
