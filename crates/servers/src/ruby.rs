@@ -1,7 +1,8 @@
 //! Which Ruby there is, and whether the agent can work in it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use thiserror::Error;
@@ -56,9 +57,28 @@ const WITHOUT_RUBY: &str = "`powerband report` and `powerband runs` work without
 /// # Errors
 /// When it cannot be run, is no CRuby, or is older than 3.2.
 pub fn probe(program: impl AsRef<OsStr>) -> Result<RubyInfo, RubyError> {
-    let program = program.as_ref();
-    let name = program.to_string_lossy().into_owned();
-    let output = Command::new(program)
+    ask(Command::new(program.as_ref()))
+}
+
+/// Asks `program` what it is when it runs in `dir` with `env` on top of this process's environment, as
+/// the application's server will: a version manager chooses by the folder (`.ruby-version`) and by
+/// variables. A bare name is looked for on `env`'s `PATH` if that has one.
+///
+/// # Errors
+/// As for [`probe`]; a folder that is not there counts as [`RubyError::Missing`].
+pub fn probe_in(
+    program: impl AsRef<OsStr>,
+    dir: &Path,
+    env: &BTreeMap<String, String>,
+) -> Result<RubyInfo, RubyError> {
+    let mut command = Command::new(program.as_ref());
+    command.current_dir(dir).envs(env);
+    ask(command)
+}
+
+fn ask(mut command: Command) -> Result<RubyInfo, RubyError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
         .args(["-e", ASK])
         // What a user preloads into every Ruby may print, and is not asked about here.
         .env_remove("RUBYOPT")
@@ -129,6 +149,36 @@ mod tests {
             ruby.path.is_file() && ruby.ruby_version.ends_with(".0"),
             "{ruby:?}"
         );
+    }
+
+    /// A stand-in for a version manager's shim: `ruby` on its own `PATH`, which chooses by the folder.
+    #[test]
+    fn a_version_manager_is_asked_in_the_applications_folder() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let shims = tempfile::tempdir().unwrap();
+        let shim = shims.path().join("ruby");
+        let text = "#!/bin/sh\nread version < .ruby-version || exit 1\n\
+                    echo $version; echo ruby; echo $ABI; echo x86_64-linux; echo /opt/$version/bin/ruby\n";
+        std::fs::write(&shim, text).unwrap();
+        std::fs::set_permissions(&shim, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let env = BTreeMap::from([
+            ("PATH".to_string(), shims.path().display().to_string()),
+            ("ABI".to_string(), "3.3.0".to_string()),
+        ]);
+        for version in ["3.3.8", "3.4.1"] {
+            let app = tempfile::tempdir().unwrap();
+            std::fs::write(app.path().join(".ruby-version"), format!("{version}\n")).unwrap();
+            let ruby = probe_in("ruby", app.path(), &env).unwrap();
+            assert_eq!(
+                (ruby.version.as_str(), ruby.ruby_version.as_str()),
+                (version, "3.3.0")
+            );
+            assert_eq!(ruby.path, PathBuf::from(format!("/opt/{version}/bin/ruby")));
+        }
+        let none = tempfile::tempdir().unwrap();
+        let error = probe_in("ruby", &none.path().join("absent"), &env).unwrap_err();
+        assert!(matches!(error, RubyError::Missing { .. }), "{error}");
     }
 
     #[test]
