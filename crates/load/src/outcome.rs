@@ -213,6 +213,17 @@ impl Outcome {
         }
     }
 
+    /// Answers that sent the client elsewhere (status 300 to 399, but for 304, which says that what it
+    /// has is good): they count as ok, though the application may have done nothing but redirect.
+    #[must_use]
+    pub fn redirects(&self) -> u64 {
+        let sent_elsewhere = self.statuses.range(300..=399);
+        sent_elsewhere
+            .filter(|(status, _)| **status != 304)
+            .map(|(_, count)| count)
+            .sum()
+    }
+
     /// Share of the requests that violated the objective, 0 to 1.
     #[must_use]
     pub fn violation_rate(&self) -> f64 {
@@ -256,6 +267,23 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn redirects_are_the_300s_but_for_not_modified() {
+        let mut outcome = Outcome::empty();
+        assert_eq!(outcome.redirects(), 0);
+        outcome.statuses = BTreeMap::from([
+            (200, 1),
+            (299, 2),
+            (300, 4),
+            (302, 8),
+            (304, 16),
+            (308, 32),
+            (399, 64),
+            (400, 128),
+        ]);
+        assert_eq!(outcome.redirects(), 4 + 8 + 32 + 64);
+    }
 
     #[test]
     fn a_failed_request_is_infinite_and_a_slow_one_is_not() {
