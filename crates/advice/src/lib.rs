@@ -31,13 +31,20 @@ pub struct Change {
 }
 
 impl Change {
-    fn between(path: &str, before: &str, after: String) -> Change {
-        let diff = similar::TextDiff::from_lines(before, &after)
+    /// `context` is how many unchanged lines the diff shows on each side of a change.
+    fn between(path: &str, before: &str, after: String, context: usize) -> Change {
+        // A last line without its newline would count as changed, and be shown, as soon as another follows it.
+        let whole = match before {
+            "" => String::new(),
+            text if text.ends_with('\n') => text.to_owned(),
+            text => format!("{text}\n"),
+        };
+        let diff = similar::TextDiff::from_lines(&whole, &after)
             .unified_diff()
-            .context_radius(2)
+            .context_radius(context)
             .header(&format!("a/{path}"), &format!("b/{path}"))
             .to_string();
-        let diff = if before == after { String::new() } else { diff };
+        let diff = if whole == after { String::new() } else { diff };
         Change {
             path: path.to_owned(),
             text: after,

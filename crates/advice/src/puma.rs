@@ -1,10 +1,15 @@
 //! Puma's configuration file, changed as little as possible.
 //!
-//! Only lines whose meaning is certain are rewritten: `threads`, `workers` and `preload_app!` statements on one
-//! line each, and the defaults of `ENV.fetch("RAILS_MAX_THREADS")` and `ENV.fetch("WEB_CONCURRENCY")`. Anything
-//! cleverer is left alone and overridden by a line at the end, because Puma lets the last statement win.
+//! Only lines whose meaning is certain are rewritten: the last `threads`, `workers` and `preload_app!` statement
+//! where it stands at the start of a line, with plain numbers or with the default of
+//! `ENV.fetch("RAILS_MAX_THREADS")` or `ENV.fetch("WEB_CONCURRENCY")`. Anything cleverer (inside a block, with a
+//! condition, computed) is left alone and overridden by a line at the end, because Puma lets the last statement
+//! win.
+
+mod ruby;
 
 use crate::{Change, Knobs};
+use ruby::{arguments, comment, mentions, plain, resolves, set_default};
 
 /// The text of a `config/puma.rb` with these knobs; `before` is empty when there is none.
 pub fn puma_config(path: &str, before: &str, knobs: Knobs) -> Change {
@@ -17,112 +22,86 @@ pub fn puma_config(path: &str, before: &str, knobs: Knobs) -> Change {
     if before.trim().is_empty() {
         after = after.trim_start().to_owned();
     }
-    Change::between(path, before, after)
+    Change::between(path, before, after, 2)
 }
 
 fn set_threads(lines: &mut Vec<String>, threads: u16) {
-    let through_env = set_default(lines, "RAILS_MAX_THREADS", threads);
     // A minimum of its own keeps the pool from being as large as was measured.
-    set_default(lines, "RAILS_MIN_THREADS", threads);
-    match statement(lines, "threads") {
-        Some(at) if is_number_list(arguments(&lines[at], "threads")) => {
-            lines[at] = format!("{}threads {threads}, {threads}", indent(&lines[at]));
-        }
-        Some(_) if through_env => {}
-        _ => lines.push(format!("threads {threads}, {threads}")),
-    }
+    let names = ["RAILS_MAX_THREADS", "RAILS_MIN_THREADS"];
+    set_number(
+        lines,
+        "threads",
+        &names,
+        threads,
+        &format!("threads {threads}, {threads}"),
+    );
 }
 
 fn set_workers(lines: &mut Vec<String>, workers: u16) {
-    let through_env = set_default(lines, "WEB_CONCURRENCY", workers);
-    match statement(lines, "workers") {
-        Some(at) if is_number_list(arguments(&lines[at], "workers")) => {
-            lines[at] = format!("{}workers {workers}", indent(&lines[at]));
-        }
-        Some(_) if through_env => {}
-        None if workers == 0 => {}
-        _ => lines.push(format!("workers {workers}")),
+    if workers > 0 || last(lines, "workers").is_some() {
+        set_number(
+            lines,
+            "workers",
+            &["WEB_CONCURRENCY"],
+            workers,
+            &format!("workers {workers}"),
+        );
+    }
+}
+
+/// Makes every argument of the statement this value: in place where that is certain, by `wanted` at the end
+/// where it is not.
+fn set_number(lines: &mut Vec<String>, name: &str, variables: &[&str], value: u16, wanted: &str) {
+    let certain = last(lines, name).filter(|at| plain(&lines[*at], name));
+    let Some(at) = certain else {
+        lines.push(wanted.to_owned());
+        return;
+    };
+    let said = arguments(&lines[at], name);
+    if !said.is_empty() && said.iter().all(|part| part.parse::<u16>().is_ok()) {
+        lines[at] = format!("{wanted}{}", comment(&lines[at]));
+        return;
+    }
+    let mut changed = lines.clone();
+    for variable in variables {
+        set_default(&mut changed, variable, value);
+    }
+    let said = arguments(&changed[at], name);
+    let follows = |part: &String| resolves(&changed, part, variables, value);
+    if !said.is_empty() && said.iter().all(follows) {
+        *lines = changed;
+    } else {
+        lines.push(wanted.to_owned());
     }
 }
 
 fn set_preload(lines: &mut Vec<String>, knobs: Knobs) {
+    if knobs.workers == 0 {
+        return;
+    }
     // Written out even where it is the default, which differs between `workers 2` and WEB_CONCURRENCY=2.
     let wanted = if knobs.preload {
         "preload_app!"
     } else {
         "preload_app! false"
     };
-    match statement(lines, "preload_app!") {
-        _ if knobs.workers == 0 => {}
-        Some(at) => {
-            let said = arguments(&lines[at], "preload_app!").trim_matches(['(', ')', ' ']);
-            let says = said.is_empty() || said == "true";
-            if says != knobs.preload {
-                lines[at] = format!("{}{wanted}", indent(&lines[at]));
-            }
-        }
+    let name = "preload_app!";
+    let certain = last(lines, name).filter(|at| plain(&lines[*at], name));
+    let says = certain.and_then(|at| match arguments(&lines[at], name).join(",").as_str() {
+        "" | "true" => Some((at, true)),
+        "false" => Some((at, false)),
+        _ => None,
+    });
+    match says {
+        Some((_, preload)) if preload == knobs.preload => {}
+        Some((at, _)) => lines[at] = format!("{wanted}{}", comment(&lines[at])),
         None => lines.push(wanted.to_owned()),
     }
 }
 
-/// The last line that is this statement and nothing conditional.
-fn statement(lines: &[String], name: &str) -> Option<usize> {
-    lines.iter().rposition(|line| {
-        let code = line.trim_start();
-        code.strip_prefix(name)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '(']))
-            && !code.contains(" if ")
-            && !code.contains(" unless ")
-    })
-}
-
-fn arguments<'a>(line: &'a str, name: &str) -> &'a str {
-    let code = line.trim_start();
-    let rest = code.strip_prefix(name).unwrap_or(code);
-    rest.split('#').next().unwrap_or(rest).trim()
-}
-
-fn is_number_list(arguments: &str) -> bool {
-    let list = arguments.trim_matches(['(', ')', ' ']);
-    !list.is_empty()
-        && list
-            .split(',')
-            .all(|part| part.trim().parse::<u16>().is_ok())
-}
-
-fn indent(line: &str) -> &str {
-    &line[..line.len() - line.trim_start().len()]
-}
-
-/// Changes the default of `ENV.fetch("NAME", 3)` or `ENV.fetch("NAME") { 3 }`; whether there was one.
-fn set_default(lines: &mut [String], name: &str, value: u16) -> bool {
-    let mut found = false;
-    for line in lines
-        .iter_mut()
-        .filter(|line| !line.trim_start().starts_with('#'))
-    {
-        for quote in ['"', '\''] {
-            let call = format!("ENV.fetch({quote}{name}{quote}");
-            let Some(start) = line.find(&call).map(|at| at + call.len()) else {
-                continue;
-            };
-            let rest = &line[start..];
-            let digits_from = rest.find(|c: char| c.is_ascii_digit());
-            let only_glue = |text: &str| {
-                text.chars()
-                    .all(|c| matches!(c, ',' | ' ' | ')' | '{' | '"' | '\''))
-            };
-            if let Some(from) = digits_from.filter(|from| only_glue(&rest[..*from])) {
-                let length = rest[from..]
-                    .chars()
-                    .take_while(char::is_ascii_digit)
-                    .count();
-                line.replace_range(start + from..start + from + length, &value.to_string());
-                found = true;
-            }
-        }
-    }
-    found
+/// The last line that mentions the statement, certain or not: what stands before it is overridden.
+fn last(lines: &[String], name: &str) -> Option<usize> {
+    lines.iter().rposition(|line| mentions(line, name))
 }
 
 #[cfg(test)]
@@ -155,7 +134,7 @@ mod tests {
         let change = puma_config("p", before, knobs(2, 3, false));
         assert_eq!(
             change.text,
-            "workers ENV.fetch('WEB_CONCURRENCY') { 2 }\nthreads 3, 3\npreload_app! false\n"
+            "workers ENV.fetch('WEB_CONCURRENCY') { 2 }\nthreads 3, 3 # as ever\npreload_app! false\n"
         );
     }
 
@@ -189,6 +168,99 @@ mod tests {
         assert_eq!(
             puma_config("config/puma.rb", &change.text, knobs(0, 5, false)).diff,
             ""
+        );
+    }
+
+    const RAILS_7_0: &str = "max_threads_count = ENV.fetch(\"RAILS_MAX_THREADS\") { 5 }
+min_threads_count = ENV.fetch(\"RAILS_MIN_THREADS\") { max_threads_count }
+threads min_threads_count, max_threads_count
+
+worker_timeout 3600 if ENV.fetch(\"RAILS_ENV\", \"development\") == \"development\"
+port ENV.fetch(\"PORT\") { 3000 }
+# workers ENV.fetch(\"WEB_CONCURRENCY\") { 2 }
+# preload_app!
+plugin :tmp_restart
+";
+
+    #[test]
+    fn rails_7_0_keeps_its_shape() {
+        let change = puma_config("p", RAILS_7_0, knobs(0, 3, false));
+        assert_eq!(change.text, RAILS_7_0.replace("{ 5 }", "{ 3 }"));
+        let change = puma_config("p", RAILS_7_0, knobs(2, 3, true));
+        let ending = "plugin :tmp_restart\nworkers 2\npreload_app!\n";
+        assert!(change.text.ends_with(ending), "{}", change.text);
+    }
+
+    const RAILS_7_1: &str = "max_threads_count = ENV.fetch(\"RAILS_MAX_THREADS\") { 5 }
+min_threads_count = ENV.fetch(\"RAILS_MIN_THREADS\") { max_threads_count }
+threads min_threads_count, max_threads_count
+
+if ENV[\"RAILS_ENV\"] == \"production\"
+  require \"concurrent-ruby\"
+  worker_count = Integer(ENV.fetch(\"WEB_CONCURRENCY\") { Concurrent.physical_processor_count })
+  workers worker_count if worker_count > 1
+end
+";
+
+    #[test]
+    fn rails_7_1_leaves_its_cluster() {
+        let change = puma_config("p", RAILS_7_1, knobs(0, 5, false));
+        assert_eq!(change.text, format!("{RAILS_7_1}workers 0\n"));
+        let change = puma_config("p", RAILS_7_1, knobs(2, 5, false));
+        assert_eq!(
+            change.text,
+            format!("{RAILS_7_1}workers 2\npreload_app! false\n")
+        );
+    }
+
+    #[test]
+    fn what_stands_in_a_block_is_conditional() {
+        let before =
+            "workers 3\nif ENV['SMALL']\n  workers 0\n  threads 1, 1\n  preload_app!\nend\n";
+        let change = puma_config("p", before, knobs(2, 4, true));
+        assert_eq!(
+            change.text,
+            format!("{before}threads 4, 4\nworkers 2\npreload_app!\n")
+        );
+    }
+
+    #[test]
+    fn an_environment_default_counts_only_where_it_decides() {
+        for before in [
+            "threads 1, ENV.fetch(\"RAILS_MAX_THREADS\", 5)\n",
+            "pool = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nthreads 2, count\n",
+            "n = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nn = 9\nthreads n, n\n",
+            "n = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nn += 1\nthreads n, n\n",
+            "a = b\nb = a\nthreads a, b\n",
+            "if x\n  n = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nend\nthreads n, n\n",
+            "threads ENV.fetch(\"RAILS_MAX_THREADS\", 5) * 2, 9\n",
+        ] {
+            let change = puma_config("p", before, knobs(0, 3, false));
+            assert_eq!(change.text, format!("{before}threads 3, 3\n"));
+        }
+        let before = "spare = ENV.fetch(\"WEB_CONCURRENCY\", 2)\nworkers Etc.nprocessors\n";
+        let change = puma_config("p", before, knobs(1, 3, true));
+        let ending = "workers Etc.nprocessors\nthreads 3, 3\nworkers 1\npreload_app!\n";
+        assert!(change.text.ends_with(ending), "{}", change.text);
+    }
+
+    #[test]
+    fn fetches_in_all_arguments_and_conversions_are_known() {
+        let before = "threads ENV.fetch('RAILS_MAX_THREADS', 5), ENV.fetch('RAILS_MAX_THREADS') { 5 }.to_i\nworkers Integer(ENV.fetch('WEB_CONCURRENCY', \"4\"))\n";
+        let change = puma_config("p", before, knobs(0, 3, false));
+        assert_eq!(
+            change.text,
+            before.replace('5', "3").replace("\"4\"", "\"0\"")
+        );
+    }
+
+    #[test]
+    fn comments_of_rewritten_lines_stay() {
+        let before = "threads 1, 6   # as ever\nworkers(2) # cores\npreload_app! # saves memory\n";
+        let change = puma_config("p", before, knobs(3, 4, false));
+        assert_eq!(
+            change.text,
+            "threads 4, 4   # as ever\nworkers 3 # cores\npreload_app! false # saves memory\n"
         );
     }
 }
