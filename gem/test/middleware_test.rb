@@ -73,6 +73,41 @@ class MiddlewareTest < Minitest::Test
     assert_equal 3, flight.records.map { |r| r[:thread_id] }.uniq.size
   end
 
+  # As rack-timeout and a forced shutdown of Puma do, wherever the thread happens to be.
+  def test_an_exception_from_outside_at_any_line_leaves_the_thread_recordable
+    file = Powerband::Middleware.instance_method(:call).source_location.first
+    lines = lines_run(file) { request }
+    before_the_end = lines[0...-1]
+    assert_operator before_the_end.size, :>=, 4
+
+    flight = record do
+      before_the_end.each do |line|
+        assert_raises(Interruption) { interrupted_at(file, line) { request } }
+        request("PATH_INFO" => "/after")
+      end
+    end
+    after = flight.endpoints.find { |e| e.name == "GET /after" }
+
+    assert_equal before_the_end.size, after.counters[:requests]
+    assert_equal 0, flight[:in_flight]
+  end
+
+  class Interruption < Exception; end # rubocop:disable Lint/InheritException
+
+  def lines_run(file, &block)
+    lines = []
+    trace = TracePoint.new(:line) { |point| lines << point.lineno if point.path == file && point.method_id == :call }
+    record { trace.enable(target_thread: Thread.current, &block) }
+    lines
+  end
+
+  def interrupted_at(file, line, &block)
+    trace = TracePoint.new(:line) do |point|
+      raise Interruption if point.path == file && point.lineno == line && point.method_id == :call
+    end
+    trace.enable(target_thread: Thread.current, &block)
+  end
+
   # Raises at every question: reading the application's objects must ask them nothing.
   class Hostile < String
     (instance_methods - %i[object_id __send__ __id__]).each do |name|

@@ -151,7 +151,7 @@ Init_powerband(void)
     rb_define_singleton_method(native, "path", native_path, 0);
     rb_define_singleton_method(native, "fault", native_fault, 0);
     rb_define_singleton_method(native, "start", pb_request_start, 1);
-    rb_define_singleton_method(native, "finish", pb_request_finish, 3);
+    rb_define_singleton_method(native, "finish", pb_request_finish, 4);
     rb_define_singleton_method(native, "bucket", native_bucket, 1);
     rb_define_singleton_method(native, "path_name", native_path_name, 2);
     rb_define_singleton_method(native, "request_start_ns", native_request_start_ns, 1);

@@ -187,12 +187,14 @@ read_endpoint(VALUE env, uint8_t method)
 }
 
 VALUE
-pb_request_finish(VALUE self, VALUE env, VALUE response, VALUE raised)
+pb_request_finish(VALUE self, VALUE started, VALUE env, VALUE response, VALUE raised)
 {
-    struct pb_thread *thread = pb_thread_current();
+    struct pb_thread *thread;
     struct pb_record record;
     uint64_t cpu_ns, end_ns;
 
+    if (!RTEST(started)) return Qnil;
+    thread = pb_thread_current();
     if (!thread || !thread->serving) return Qnil;
     cpu_ns = pb_thread_cpu_ns();
     end_ns = pb_mono_ns();

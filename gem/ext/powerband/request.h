@@ -10,8 +10,8 @@ void pb_request_init(void);
  * process has no flight file yet. Never raises. */
 VALUE pb_request_start(VALUE self, VALUE env);
 
-/* Ends what pb_request_start began. `response` is what the application returned; `raised` is true when it did not
- * return. Never raises. */
-VALUE pb_request_finish(VALUE self, VALUE env, VALUE response, VALUE raised);
+/* Ends what pb_request_start began; does nothing unless `started`, its answer, is true. `response` is what the
+ * application returned; `raised` is true when it did not return. Never raises. */
+VALUE pb_request_finish(VALUE self, VALUE started, VALUE env, VALUE response, VALUE raised);
 
 #endif

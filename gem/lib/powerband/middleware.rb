@@ -8,18 +8,19 @@ module Powerband
       @app = app
     end
 
+    # An exception of another thread's (a timeout's, a forced shutdown's) may come between any two lines. What was begun
+    # is finished all the same, and that without a branch, where Ruby would look for such exceptions once more.
     def call(env)
-      started = Native.start(env)
-      started = Recorder.start_late && Native.start(env) if started.nil?
-      return @app.call(env) unless started
-
+      started = false
+      raised = true
       begin
-        raised = true
+        started = Native.start(env)
+        started = Recorder.start_late && Native.start(env) if started.nil?
         response = @app.call(env)
         raised = false
         response
       ensure
-        Native.finish(env, response, raised)
+        Native.finish(started, env, response, raised)
       end
     end
   end

@@ -22,7 +22,7 @@ module Powerband
         false
       end
 
-      def finish(_env, _response, _raised); end
+      def finish(_started, _env, _response, _raised); end
     end
 
     extend NoOp
