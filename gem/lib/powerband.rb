@@ -25,12 +25,15 @@ unless defined?(Powerband::Recorder)
         say("#{consequence}: #{error.class}: #{error.message}")
       end
 
-      # Each message once, children of a fork included.
+      # Each message once, children of a fork included; never at the application's cost: standard error may be closed,
+      # or nobody may read it any more.
       def say(message)
         return if @said[message]
 
         @said[message] = true
         $stderr.puts "powerband: #{message}" # rubocop:disable Style/StderrPuts
+      rescue IOError, SystemCallError
+        nil
       end
     end
 

@@ -74,6 +74,37 @@ class InjectTest < Minitest::Test
     end
   end
 
+  def test_a_library_that_cannot_be_loaded_is_said_and_hurts_nothing
+    Dir.mktmpdir do |folder|
+      FileUtils.mkdir_p(File.join(folder, "powerband"))
+      FileUtils.cp(File.join(GEM_ROOT, "lib/powerband/inject.rb"), File.join(folder, "powerband"))
+      out, err, status = run_injected(RbConfig.ruby, "-e", 'require "puma"; Puma::Server; print 1', env: { "RUBYLIB" => folder })
+
+      assert_equal ["1", 0], [out, status.exitstatus]
+      assert_match(/\Apowerband: cannot hook into Server: LoadError: /, err)
+    end
+  end
+
+  # Every one of them has something to say: a setting, an extension, a folder, a library.
+  def test_nothing_fails_where_standard_error_cannot_be_written
+    program = <<~RUBY
+      reader, writer = IO.pipe
+      reader.close
+      ARGV.first == "closed" ? $stderr.close : $stderr.reopen(writer)
+      require "puma"; Puma::Server
+      require "powerband"
+      Powerband.fault("on purpose", RuntimeError.new("x"))
+      print Powerband::Middleware.new(->(_) { [204, {}, []] }).call({}).first
+    RUBY
+    [{ "POWERBAND_RING" => "7" }, { "POWERBAND_EXT" => __FILE__ }, { "POWERBAND_DIR" => "/proc/nowhere" }].each do |env|
+      %w[closed unread].each do |state|
+        out, _, status = run_injected(RbConfig.ruby, "-e", program, state, env:)
+
+        assert_equal ["204", 0], [out, status.exitstatus], [env, state].inspect
+      end
+    end
+  end
+
   def test_an_older_ruby_is_told_once_and_serves_on
     program = <<~RUBY
       Object.send(:remove_const, :RUBY_VERSION)

@@ -16,7 +16,7 @@ module Powerband
         file = candidates.find { |path| File.file?(path) }
         require(file || "powerband/powerband")
         nil
-      rescue LoadError => e
+      rescue LoadError, StandardError => e
         "its extension cannot be loaded (#{e.message}); compile it with: ruby #{build_script}"
       end
 

@@ -34,11 +34,18 @@ module Powerband
         return unless AWAITED[name] == name_of(namespace) && !namespace.autoload?(name, false)
 
         arrived(namespace.const_get(name, false), name)
-      rescue StandardError => e
-        $stderr.puts "powerband: cannot hook into #{name}: #{e.class}: #{e.message}" # rubocop:disable Style/StderrPuts
+      rescue StandardError, ScriptError => e
+        say("cannot hook into #{name}: #{e.class}: #{e.message}")
       end
 
       private
+
+      # The library, which could say it too, may be what cannot be loaded.
+      def say(message)
+        $stderr.puts "powerband: #{message}" # rubocop:disable Style/StderrPuts
+      rescue IOError, SystemCallError
+        nil
+      end
 
       def supported?
         RUBY_ENGINE == "ruby" && ::Module.private_method_defined?(:const_added)
