@@ -24,6 +24,34 @@ class QueueTimeTest < Minitest::Test
      "t=t=1700000000", "1700000000\u0660"].each { |text| assert_nil parse(text), text.inspect }
   end
 
+  def test_the_last_second_whose_nanoseconds_fit
+    { "" => 1_000_000_000, "000" => 1_000_000, "000000" => 1_000 }.each do |zeros, factor|
+      last = "18446744072#{zeros}"
+      assert_equal Integer(last) * factor, parse(last), last
+      assert_nil parse("18446744073#{zeros}"), zeros
+      assert_nil parse("18446744073#{zeros}.709551616"), zeros
+    end
+    assert_equal 18_446_744_072_999_999_999, parse("18446744072.999999999")
+    assert_equal 9_999_999_999_999_999_999, parse("9999999999999999999")
+  end
+
+  def test_more_than_an_hour_off_is_unknown
+    now = Time.now.to_i
+    flight = record do
+      [now - 3500, now - 3700, now + 3500, now + 3700, now - 86_400, 1_000_000_000, "18446744072.999999999"].each do |sent|
+        request("HTTP_X_REQUEST_START" => "t=#{sent}")
+        request("HTTP_X_REQUEST_START" => "t=#{sent}", "puma.request_body_wait" => 999_999_999.0)
+      end
+      request("HTTP_X_REQUEST_START" => "t=#{now - 3700}", "puma.request_body_wait" => 200_000)
+    end
+
+    assert_equal [[1, 1], [0, 1], [1, 1], [0, 0], [0, 1], [0, 0], [0, 0], [1]],
+                 flight.records.map { |r| r[:flags] }.each_slice(2).to_a
+    assert_equal 13, flight[:clock_skew]
+    assert(flight.records.all? { |r| r[:queue_ns] <= 3_600_000_000_000 })
+    assert_equal 7, flight.totals[:queue_known]
+  end
+
   def test_the_time_that_puma_waited_for_the_body_is_not_queueing
     sent = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) - 5_000
     flight = record do

@@ -2,12 +2,15 @@
 
 #define FRACTION_DIGITS 9
 
-/* The smallest number taken for a time is 2001 in seconds; each unit's range ends where the next begins, in the
- * year 5138. */
+/* The smallest number taken for a time is 2001 in seconds; each unit's range would end where the next begins, in
+ * the year 5138. */
 #define SECONDS_FROM 1000000000u
 #define MILLISECONDS_FROM 100000000000u
 #define MICROSECONDS_FROM 100000000000000u
 #define NANOSECONDS_FROM 100000000000000000u
+
+/* The first whole second, in the year 2554, whose nanoseconds do not fit in 64 bits. */
+#define SECONDS_BEYOND 18446744073u
 
 static bool
 digit(char c)
@@ -19,7 +22,7 @@ bool
 pb_request_start_ns(const char *text, size_t length, uint64_t *start_ns)
 {
     const char *at = text, *end = text + length;
-    uint64_t whole = 0, fraction = 0;
+    uint64_t whole = 0, fraction = 0, in_one_second;
     int digits = 0;
 
     while (at < end && *at == ' ') at++;
@@ -43,9 +46,11 @@ pb_request_start_ns(const char *text, size_t length, uint64_t *start_ns)
     if (at < end && *at != ',' && *at != ' ') return false;
 
     if (whole < SECONDS_FROM) return false;
-    if (whole < MILLISECONDS_FROM) *start_ns = whole * 1000000000u + fraction;
-    else if (whole < MICROSECONDS_FROM) *start_ns = whole * 1000000u + fraction / 1000;
-    else if (whole < NANOSECONDS_FROM) *start_ns = whole * 1000u + fraction / 1000000;
-    else *start_ns = whole;
+    if (whole < MILLISECONDS_FROM) in_one_second = 1;
+    else if (whole < MICROSECONDS_FROM) in_one_second = 1000;
+    else if (whole < NANOSECONDS_FROM) in_one_second = 1000000;
+    else in_one_second = 1000000000;
+    if (whole / in_one_second >= SECONDS_BEYOND) return false;
+    *start_ns = whole * (1000000000u / in_one_second) + fraction / in_one_second;
     return true;
 }

@@ -21,6 +21,9 @@ static VALUE sym_controller, sym_action;
 static const char *const methods[] = { "OTHER", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
 #define METHODS (sizeof methods / sizeof methods[0])
 
+/* What is further off, one hour, is a clock that is wrong, or a client's own header. */
+#define QUEUE_AT_MOST_NS UINT64_C(3600000000000)
+
 static VALUE
 key(const char *name)
 {
@@ -62,18 +65,19 @@ static void
 read_queue_time(struct pb_thread *thread, VALUE env)
 {
     VALUE header = rb_hash_lookup(env, key_request_start);
-    uint64_t sent_ns, waited_ns;
+    const uint64_t arrival_ns = thread->arrival_wall_ns;
+    uint64_t sent_ns, waited_ns, ahead_ns, age_ns, queue_ns;
 
     if (!is_string(header)) return;
     if (!pb_request_start_ns(RSTRING_PTR(header), (size_t)RSTRING_LEN(header), &sent_ns)) return;
     waited_ns = body_wait_ns(rb_hash_lookup(env, key_body_wait));
+    ahead_ns = sent_ns > arrival_ns ? sent_ns - arrival_ns : 0;
+    age_ns = sent_ns < arrival_ns ? arrival_ns - sent_ns : 0;
+    queue_ns = waited_ns < age_ns ? age_ns - waited_ns : 0;
+    if (ahead_ns > 0 || waited_ns > age_ns || queue_ns > QUEUE_AT_MOST_NS) pb_flight.header->clock_skew++;
+    if (ahead_ns > QUEUE_AT_MOST_NS || queue_ns > QUEUE_AT_MOST_NS) return;
+    thread->queue_ns = queue_ns;
     thread->flags |= PB_REQUEST_QUEUE_KNOWN;
-    if (sent_ns + waited_ns <= thread->arrival_wall_ns) {
-        thread->queue_ns = thread->arrival_wall_ns - sent_ns - waited_ns;
-    }
-    else {
-        pb_flight.header->clock_skew++;
-    }
 }
 
 static uint8_t
