@@ -39,6 +39,22 @@ class EndpointTest < Minitest::Test
     assert_equal [1, 1, 1, 5], flight.records.map { |r| r[:method] }
   end
 
+  def test_paths_that_lead_nowhere_share_one_name_for_each_method
+    missing = ->(_) { [404, {}, []] }
+    flight = record do
+      300.times { |n| request("PATH_INFO" => "/wp-login#{n}x.php", &missing) }
+      request("PATH_INFO" => "/x", "REQUEST_METHOD" => "POST", &missing)
+      request("PATH_INFO" => "/x", "REQUEST_METHOD" => "BREW", &missing)
+      request("PATH_INFO" => "/there")
+      request(PARAMETERS => { controller: "products", action: "show" }, &missing)
+    end
+
+    assert_equal [["GET (not found)", 300], ["OTHER (not found)", 1], ["POST (not found)", 1], ["GET /there", 1],
+                  ["products#show", 1]].sort,
+                 flight.endpoints.drop(1).map { |e| [e.name, e.counters[:requests]] }.sort
+    assert_equal 0, flight[:endpoints_lost]
+  end
+
   def test_after_255_names_the_rest_is_other
     flight = record do
       300.times { |n| request("PATH_INFO" => "/page#{n}x") }

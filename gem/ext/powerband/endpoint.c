@@ -83,6 +83,17 @@ pb_endpoint_path_name(char name[PB_NAME_SIZE], const char *method, const char *p
 }
 
 void
+pb_endpoint_not_found_name(char name[PB_NAME_SIZE], const char *method)
+{
+    static const char suffix[] = " (not found)";
+    struct writer writer = { name, 0 };
+
+    memset(name, 0, PB_NAME_SIZE);
+    put(&writer, method, strlen(method));
+    put(&writer, suffix, sizeof suffix - 1);
+}
+
+void
 pb_endpoint_action_name(char name[PB_NAME_SIZE], const char *controller, size_t controller_length,
                         const char *action, size_t action_length)
 {

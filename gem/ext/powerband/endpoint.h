@@ -9,6 +9,9 @@
 /* Writes "METHOD /path" with what identifies one thing (digits, UUIDs, hexadecimal) as :id. */
 void pb_endpoint_path_name(char name[PB_NAME_SIZE], const char *method, const char *path, size_t path_length);
 
+/* Writes "METHOD (not found)", for paths that lead nowhere: there is no end to those, and they would fill the table. */
+void pb_endpoint_not_found_name(char name[PB_NAME_SIZE], const char *method);
+
 /* Writes "controller#action". */
 void pb_endpoint_action_name(char name[PB_NAME_SIZE], const char *controller, size_t controller_length,
                              const char *action, size_t action_length);

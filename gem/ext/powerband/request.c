@@ -164,7 +164,7 @@ text_of(VALUE value)
 }
 
 static uint16_t
-read_endpoint(VALUE env, uint8_t method)
+read_endpoint(VALUE env, uint8_t method, uint16_t status)
 {
     char name[PB_NAME_SIZE];
     VALUE parameters, path;
@@ -185,7 +185,8 @@ read_endpoint(VALUE env, uint8_t method)
         }
     }
     path = rb_hash_lookup(env, key_path);
-    if (is_string(path)) pb_endpoint_path_name(name, methods[method], RSTRING_PTR(path), (size_t)RSTRING_LEN(path));
+    if (status == 404) pb_endpoint_not_found_name(name, methods[method]);
+    else if (is_string(path)) pb_endpoint_path_name(name, methods[method], RSTRING_PTR(path), (size_t)RSTRING_LEN(path));
     else pb_endpoint_path_name(name, methods[method], "", 0);
     return pb_endpoint_index(name);
 }
@@ -226,7 +227,7 @@ pb_request_finish(VALUE self, VALUE started, VALUE env, VALUE response, VALUE ra
     }
 
     if (!RTEST(raised)) record.status = read_status(response);
-    record.endpoint = read_endpoint(env, record.method);
+    record.endpoint = read_endpoint(env, record.method, record.status);
     pb_flight.header->in_flight--;
     pb_flight_write(&record);
     return Qnil;
