@@ -114,6 +114,22 @@ class FlightTest < Minitest::Test
     end
   end
 
+  def test_space_whose_allocation_was_interrupted_is_asked_for_again
+    Dir.mktmpdir do |folder|
+      interrupting = write_interruptions(folder)
+      program = <<~RUBY
+        require "powerband"
+        print Powerband::Recorder.start, Powerband::Middleware.new(->(_) { [204, {}, []] }).call({}).first
+      RUBY
+      { "5" => "true204", "1000000" => "false204" }.each do |interruptions, expected|
+        env = { "LD_PRELOAD" => interrupting, "INTERRUPTIONS" => interruptions, "POWERBAND_DIR" => folder }
+        out, err, = run_ruby("-I#{GEM_ROOT}/lib", "-e", program, env:)
+        assert_equal expected, out, err
+      end
+      assert_equal 1, FlightReader.all(folder).size
+    end
+  end
+
   def test_an_end_in_good_order_is_told_from_a_kill
     Dir.mktmpdir do |root|
       program = 'require "powerband"; Powerband::Recorder.start; fork { Powerband::Recorder.start }; Process.wait; eval(ARGV[0])'
@@ -133,5 +149,27 @@ class FlightTest < Minitest::Test
 
     assert_predicate Process.wait2(child).last, :success?
     assert_equal [1, 0], flight.header.values_at(:written, :in_flight)
+  end
+
+  private
+
+  # A library whose posix_fallocate is interrupted $INTERRUPTIONS times before it does what the real one does.
+  def write_interruptions(folder)
+    library = File.join(folder, "interrupting.so")
+    source = File.join(folder, "interrupting.c")
+    File.write(source, <<~C)
+      #include <errno.h>
+      #include <stdlib.h>
+      #include <sys/types.h>
+      #include <unistd.h>
+      int posix_fallocate(int fd, off_t offset, off_t length) {
+          static int count;
+          if (count++ < atoi(getenv("INTERRUPTIONS"))) return EINTR;
+          return ftruncate(fd, offset + length) == 0 ? 0 : errno;
+      }
+      int posix_fallocate64(int fd, off_t offset, off_t length) { return posix_fallocate(fd, offset, length); }
+    C
+    assert system("cc", "-shared", "-fPIC", "-o", library, source), "cc"
+    library
   end
 end

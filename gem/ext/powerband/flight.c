@@ -144,6 +144,18 @@ fill_field_table(struct pb_header *header, bool gvl_hook)
     }
 }
 
+/* Every signal to the thread interrupts it, and Ruby's own timer sends some: tried again, but not for ever. */
+static int
+allocate(int fd, size_t size)
+{
+    int error = EINTR;
+
+    for (int attempt = 0; error == EINTR && attempt < 64; attempt++) {
+        error = posix_fallocate(fd, 0, (off_t)size);
+    }
+    return error;
+}
+
 bool
 pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_size)
 {
@@ -164,7 +176,7 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
     }
 
     /* A sparse file on a disk that fills up later is a SIGBUS, which would kill the server. */
-    error = posix_fallocate(fd, 0, (off_t)size);
+    error = allocate(fd, size);
     base = error ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (!error && base == MAP_FAILED) error = errno;
     /* A child must never write into its parent's file; if the kernel cannot promise that, there is no file. */
