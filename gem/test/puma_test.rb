@@ -89,6 +89,17 @@ class PumaTest < Minitest::Test
     assert_cluster(flights)
   end
 
+  def test_a_second_server_in_the_process_is_not_the_one_described
+    [[], ["-w", "1"]].each do |mode|
+      flights = PumaServer.run("-t", "1:3", *mode, app: "with_metrics.ru") do |server|
+        metrics = server.get("/port").to_i
+        5.times { assert_equal "metrics", Net::HTTP.get(URI("http://127.0.0.1:#{metrics}/metrics")) }
+      end
+
+      assert_equal [[3, 2]], flights.map { |f| f.header.values_at(:server_max_threads, :written) }
+    end
+  end
+
   def test_a_file_outlives_a_worker_that_was_killed
     PumaServer.run("-w", "2", "-t", "1:3") do |server|
       ready(server)

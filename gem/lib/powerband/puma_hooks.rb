@@ -7,7 +7,7 @@ module Powerband
     # Prepended to Puma::Server.
     module Server
       def initialize(app, *rest)
-        super(PumaHooks.wrap(app), *rest)
+        super(PumaHooks.launchers?(rest[1]) ? PumaHooks.wrap(app) : app, *rest)
       end
       ruby2_keywords :initialize
 
@@ -31,8 +31,14 @@ module Powerband
     class << self
       attr_writer :worker_index
 
+      # Only Puma's launcher hands over the options that it has read. What else may run in the process (Puma's own
+      # status page, a plugin's page of metrics) is made with a few of its own.
+      def launchers?(options)
+        defined?(::Puma::UserFileDefaultOptions) && ::Puma::UserFileDefaultOptions === options # rubocop:disable Style/CaseEquality
+      end
+
       def wrap(app)
-        return app if Middleware === app || control_app?(app) # rubocop:disable Style/CaseEquality
+        return app if Middleware === app # rubocop:disable Style/CaseEquality
 
         Middleware.new(app)
       rescue StandardError => e
@@ -49,11 +55,6 @@ module Powerband
       end
 
       private
-
-      # Puma's own status page is a Puma::Server too, in the master of a cluster.
-      def control_app?(app)
-        defined?(::Puma::App::Status) && ::Puma::App::Status === app # rubocop:disable Style/CaseEquality
-      end
 
       # The agent may have been loaded by the application, when the worker was already running; Puma's title tells.
       def worker_index
