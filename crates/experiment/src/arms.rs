@@ -7,7 +7,7 @@ use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, Detectable, Outcome, SdSource, Stage, Trial, Verdict};
+use run::{Answer, Detectable, Outcome, SdSource, Stage, Verdict};
 
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
 pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
@@ -64,13 +64,8 @@ fn refit(procedure: &mut Procedure<'_>, arms: usize) -> Result<(), Stopped> {
 /// An arm that failed twice without one success has nothing to say; without the first there is nothing to compare.
 fn drop_hopeless(procedure: &Procedure<'_>, live: &mut Vec<Arm>) -> Result<(), Stopped> {
     let trials = &procedure.store.document.trials;
-    let compared: Vec<Trial> = trials
-        .iter()
-        .filter(|t| t.stage == Stage::Compare)
-        .cloned()
-        .collect();
     for (index, arm) in live.clone().iter().enumerate() {
-        let Some(reason) = hopeless(&compared, &arm.name) else {
+        let Some(reason) = hopeless(trials, Stage::Compare, &arm.name) else {
             continue;
         };
         if index == 0 {
@@ -121,14 +116,15 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     document.arms = arms
         .iter()
         .map(|arm| {
-            let fate = if *arm == arms[0] {
-                "compared with"
-            } else {
-                "compared"
+            let given_up = hopeless(&document.trials, Stage::Compare, &arm.name);
+            let fate = match given_up {
+                Some(reason) => format!("failed: {}", tune::first_line(&reason)),
+                None if *arm == arms[0] => "compared with".to_owned(),
+                None => "compared".to_owned(),
             };
             judge::summarise(
                 arm,
-                fate.to_owned(),
+                fate,
                 tune::predict(document, arm.settings),
                 &document.trials,
                 &objective,
@@ -165,11 +161,14 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
             .find(|a| a.name == name)
             .map_or_else(|| name.to_owned(), |a| a.settings.to_string())
     };
-    let said: Vec<String> = document
+    let mut said: Vec<String> = document
         .comparisons
         .iter()
         .map(|c| format!("{} is {}", settings_of(&c.candidate), c.outcome.word()))
         .collect();
+    let compared = |arm: &Arm| document.comparisons.iter().any(|c| c.candidate == arm.name);
+    let missing = arms[1..].iter().filter(|arm| !compared(arm));
+    said.extend(missing.map(|arm| format!("{} could not be measured", arm.settings)));
     let undecided = document
         .comparisons
         .iter()

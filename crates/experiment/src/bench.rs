@@ -50,7 +50,8 @@ impl<'a> Bench<'a> {
         watcher: &dyn Watcher,
     ) -> Result<Bench<'a>, Stopped> {
         watcher.on(Event::Preparing("finding Ruby and the agent"));
-        let found = ruby::probe("ruby").map_err(|e| Stopped::Configuration(e.to_string()))?;
+        let found = ruby::probe_in("ruby", &experiment.app_dir, &experiment.env)
+            .map_err(|e| Stopped::Configuration(e.to_string()))?;
         let gem = agent::locate(installation.gem.as_deref())
             .map_err(|e| Stopped::Configuration(e.to_string()))?;
         let agent_ext = agent::ensure_built(&gem, &found, &installation.cache)
@@ -108,18 +109,13 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// What the application's own configuration asks for, else Puma's default.
-    pub fn configured_settings(&self) -> run::Settings {
-        let found = servers::configured(&self.command, &self.experiment.app_dir, &self.env);
-        let own = found.map(|s| run::Settings {
-            workers: s.workers,
-            threads: s.threads,
-            preload: s.preload,
-        });
-        own.unwrap_or(run::Settings {
-            workers: 0,
-            threads: 5,
-            preload: false,
+    /// What the application's own configuration asks for; `None` where only a start could tell.
+    pub fn configured_settings(&self) -> Option<run::Settings> {
+        let found = servers::configured(&self.command, &self.experiment.app_dir, &self.env)?;
+        Some(run::Settings {
+            workers: found.workers,
+            threads: found.threads,
+            preload: found.preload,
         })
     }
 

@@ -21,7 +21,10 @@ pub fn mismatch(snapshots: &[Snapshot], asked: Settings) -> Option<String> {
             "the agent recorded nothing, so what the server really runs with is unknown; {advice}"
         ));
     }
-    for server in snapshots.iter().map(|s| &s.header.server) {
+    // A process that has served nothing may be a master, or another server beside the application's.
+    let busy = snapshots.iter().any(|s| s.totals.requests > 0);
+    let serving = snapshots.iter().filter(|s| !busy || s.totals.requests > 0);
+    for server in serving.map(|s| &s.header.server) {
         let wrong = [
             (
                 "workers",
@@ -75,6 +78,18 @@ pub fn versions(snapshots: &[Snapshot]) -> BTreeMap<String, String> {
         }
     }
     versions
+}
+
+/// Why the agent's split of request time is not to be used; `None` when it is.
+pub fn unusable(snapshots: &[Snapshot]) -> Option<&'static str> {
+    let headers = || snapshots.iter().map(|s| &s.header);
+    if headers().any(|h| h.fiber_scheduler) {
+        return Some("fibers serve its requests, and their time cannot be split by thread");
+    }
+    if headers().any(|h| !h.measures("held_ns")) {
+        return Some("the agent could not measure the GVL in this process");
+    }
+    None
 }
 
 /// Sums over all processes between two readings.

@@ -93,7 +93,7 @@ pub fn so_far(trials: &[Trial], stage: Stage, arms: &[Arm]) -> Vec<ArmSoFar> {
     let of = |arm: &Arm, block: u32| {
         let trial = trials
             .iter()
-            .find(|t| t.stage == stage && t.block == block && t.arm == arm.name)?;
+            .find(|t| t.stage == stage && t.block == block && t.arm == arm.name && t.counts())?;
         trial.capacity_per_s().filter(|c| *c > 0.0).map(f64::ln)
     };
     arms.iter()
@@ -104,62 +104,88 @@ pub fn so_far(trials: &[Trial], stage: Stage, arms: &[Arm]) -> Vec<ArmSoFar> {
         .collect()
 }
 
-/// Whether an arm keeps the limits, from all of its trials that count.
+/// Share of failed requests at full load beyond which an arm's capacity is no capacity.
+const MOST_FAILURES: f64 = 0.01;
+
+/// Whether an arm keeps the limits, from these trials of it that count: its latency at the common rate, its memory, and
+/// that it answers at full load at all.
 pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasible {
     let mut found = Feasible {
         standing: Feasibility::Meets,
         violations: None,
         why: None,
     };
+    let failures: Vec<(u64, u64)> = trials
+        .iter()
+        .filter_map(|t| t.saturation.as_ref())
+        .map(|w| (w.errors + w.timeouts, w.requests))
+        .collect();
+    let failing = rate_of(&failures, MOST_FAILURES, seed);
+    if let Some((Feasibility::Breaks, rate, _)) = failing {
+        found.breaks(format!(
+            "{:.1} % of its requests failed at full load",
+            rate * 100.0
+        ));
+    }
     if let Some(latency) = objective.latency {
-        let counts: Vec<(u64, u64)> = trials
+        let late: Vec<(u64, u64)> = trials
             .iter()
             .filter_map(|t| t.objective.as_ref())
             .filter_map(|w| Some((w.violations?, w.requests)))
             .collect();
-        let rule = ViolationRule {
-            objective_rate: latency.allowed_violation_rate(),
-            alpha: 0.05,
-            seed,
-        };
-        // Without one latency window that counts, nothing is known of the limit.
-        found.standing = Feasibility::Unclear;
-        if let Ok(judged) = stats::meets(&counts, &rule) {
-            found.violations = Some((judged.rate, (judged.interval.low, judged.interval.high)));
-            found.standing = match judged.standing {
-                Standing::Meets => Feasibility::Meets,
-                Standing::Breaks => Feasibility::Breaks,
-                Standing::Unclear => Feasibility::Unclear,
-            };
-            if judged.standing == Standing::Breaks {
-                let rate = judged.rate * 100.0;
-                found.why = Some(format!(
-                    "{rate:.1} % of its requests took longer than {:.0} ms",
-                    latency.limit_ms
-                ));
+        match rate_of(&late, latency.allowed_violation_rate(), seed) {
+            Some((standing, rate, interval)) => {
+                found.violations = Some((rate, interval));
+                match standing {
+                    Feasibility::Breaks => found.breaks(format!(
+                        "{:.1} % of its requests took longer than {:.0} ms",
+                        rate * 100.0,
+                        latency.limit_ms
+                    )),
+                    Feasibility::Unclear => found.unclear(),
+                    Feasibility::Meets => {}
+                }
             }
+            // Without one latency window that counts, nothing is known of the limit.
+            None => found.unclear(),
         }
     }
     if let Some(limit) = objective.max_memory_bytes {
-        let pss: Vec<f64> = trials
+        let pss: Vec<u64> = trials
             .iter()
             .filter_map(|t| t.memory.as_ref())
-            .map(|m| m.pss_bytes as f64)
+            .map(|m| m.pss_bytes)
             .collect();
         // PSS repeats within a few per cent, so the range of what was seen stands for its interval.
-        let least = pss.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = pss.iter().copied().fold(0.0, f64::max);
-        if least.is_finite() && least > limit as f64 {
-            found.standing = Feasibility::Breaks;
-            found.why = Some(format!(
-                "it needs at least {} MiB of memory",
-                least as u64 >> 20
-            ));
-        } else if most > limit as f64 && found.standing == Feasibility::Meets {
-            found.standing = Feasibility::Unclear;
+        match (pss.iter().min(), pss.iter().max()) {
+            (Some(least), _) if *least > limit => {
+                found.breaks(format!("it needs at least {} MiB of memory", least >> 20));
+            }
+            (Some(_), Some(most)) if *most <= limit => {}
+            _ => found.unclear(),
         }
     }
     found
+}
+
+/// How a rate stands to its limit, the rate, and its interval; `None` without requests.
+fn rate_of(counts: &[(u64, u64)], limit: f64, seed: u64) -> Option<(Feasibility, f64, (f64, f64))> {
+    let rule = ViolationRule {
+        objective_rate: limit,
+        alpha: 0.05,
+        seed,
+    };
+    let judged = stats::meets(counts, &rule).ok()?;
+    let standing = match judged.standing {
+        Standing::Meets => Feasibility::Meets,
+        Standing::Breaks => Feasibility::Breaks,
+        Standing::Unclear => Feasibility::Unclear,
+    };
+    Some((
+        standing,
+        judged.rate,
+        (judged.interval.low, judged.interval.high),
+    ))
 }
 
 /// Whether an arm keeps the limits, and the figures behind it.
@@ -173,6 +199,36 @@ pub struct Feasible {
     pub why: Option<String>,
 }
 
+impl Feasible {
+    fn breaks(&mut self, why: String) {
+        self.standing = Feasibility::Breaks;
+        self.why.get_or_insert(why);
+    }
+
+    fn unclear(&mut self) {
+        if self.standing == Feasibility::Meets {
+            self.standing = Feasibility::Unclear;
+        }
+    }
+}
+
+/// The trials that may speak for an arm: those of the deciding comparison, or of the race where it got no further. What
+/// chose an arm does not also judge it, and the pilot's windows differ in length and rate.
+fn evidence<'t>(arm: &Arm, trials: &'t [Trial]) -> Vec<&'t Trial> {
+    let stages = [Stage::Confirm, Stage::Compare, Stage::Race, Stage::Pilot];
+    let of = |stage: Stage| -> Vec<&'t Trial> {
+        trials
+            .iter()
+            .filter(|t| t.stage == stage && t.arm == arm.name)
+            .collect()
+    };
+    let found = stages
+        .into_iter()
+        .map(of)
+        .find(|found| found.iter().any(|t| t.counts()));
+    found.unwrap_or_else(|| trials.iter().filter(|t| t.arm == arm.name).collect())
+}
+
 /// One row of the arms' table.
 pub fn summarise(
     arm: &Arm,
@@ -182,16 +238,7 @@ pub fn summarise(
     objective: &Objective,
     seed: u64,
 ) -> ArmSummary {
-    let mine: Vec<&Trial> = trials
-        .iter()
-        .filter(|t| t.arm == arm.name && t.stage != Stage::Pilot)
-        .collect();
-    // The pilot's windows differ in length and rate; they speak for an arm only when nothing else does.
-    let mine = if mine.is_empty() {
-        trials.iter().filter(|t| t.arm == arm.name).collect()
-    } else {
-        mine
-    };
+    let mine = evidence(arm, trials);
     let failed = mine
         .iter()
         .filter(|t| t.status == run::TrialStatus::Failed)

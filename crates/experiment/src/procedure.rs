@@ -23,9 +23,7 @@ pub struct Procedure<'a> {
     pub watcher: &'a dyn Watcher,
     /// Trials that the run will have, as far as is known.
     pub expected: u32,
-    /// Wall-clock seconds of each trial measured in this sitting, its windows left out.
-    overheads_s: Vec<f64>,
-    /// Seconds of the windows that each trial of the plan has.
+    /// Trials finished, an earlier sitting's included.
     finished: u32,
 }
 
@@ -37,7 +35,6 @@ impl<'a> Procedure<'a> {
             store,
             watcher,
             expected: 0,
-            overheads_s: Vec::new(),
             finished: 0,
         }
     }
@@ -49,7 +46,17 @@ impl<'a> Procedure<'a> {
 
     /// Seconds that a trial takes beside its windows, as measured so far.
     pub fn overhead_s(&self) -> Option<f64> {
-        summary::median(&self.overheads_s)
+        let beside = |trial: &Trial| {
+            let windows = [&trial.saturation, &trial.objective];
+            let measured_s: f64 = windows.into_iter().flatten().map(|w| w.seconds).sum();
+            (trial.took_s - measured_s).max(0.0)
+        };
+        let trials = self.store.document.trials.iter();
+        let overheads: Vec<f64> = trials
+            .filter(|t| t.status == TrialStatus::Ok && t.objective.is_some())
+            .map(beside)
+            .collect();
+        summary::median(&overheads)
     }
 
     /// Trials finished in this run.
@@ -133,12 +140,7 @@ impl<'a> Procedure<'a> {
             folder,
             started_s: self.elapsed_s(),
         };
-        pin_generator(&plan.pinning);
         let measured = trial::run(self.bench, assignment, self.watcher)?;
-        if measured.trial.counts() {
-            self.overheads_s
-                .push((measured.took_s - timing.saturation_s - timing.objective_s).max(0.0));
-        }
         let document = &mut self.store.document;
         document
             .versions
@@ -150,7 +152,7 @@ impl<'a> Procedure<'a> {
                 .saturation
                 .as_ref()
                 .map_or(0.0, |w| w.cpu_ms_per_request);
-            if document.profile.is_none() {
+            if document.profile.is_none() && flights::unusable(&measured.snapshots).is_none() {
                 document.profile = flights::profile(window, tree_cpu_ms);
             }
         }
@@ -214,18 +216,23 @@ impl<'a> Procedure<'a> {
         z ^ (z >> 31)
     }
 
+    /// Writes the document as it is.
+    pub fn save(&mut self) -> Result<(), Stopped> {
+        Ok(self.store.save(self.watcher.elapsed().as_secs_f64())?)
+    }
+
     /// Ends the run in this state and writes the document.
     pub fn end(&mut self, state: State) -> Result<(), Stopped> {
         self.store.document.state = state;
-        Ok(self.store.save(self.watcher.elapsed().as_secs_f64())?)
+        self.save()
     }
 }
 
-/// Arms of which a block's trials failed twice without one success have nothing to say any more.
-pub fn hopeless(trials: &[Trial], arm: &str) -> Option<String> {
+/// Why an arm has nothing more to say in a stage: two trials of it failed there, and none succeeded.
+pub fn hopeless(trials: &[Trial], stage: Stage, arm: &str) -> Option<String> {
     let mine: Vec<&Trial> = trials
         .iter()
-        .filter(|t| t.arm == arm && t.status != TrialStatus::Abandoned)
+        .filter(|t| t.stage == stage && t.arm == arm && t.status != TrialStatus::Abandoned)
         .collect();
     let failed = mine
         .iter()
@@ -237,16 +244,4 @@ pub fn hopeless(trials: &[Trial], arm: &str) -> Option<String> {
         .find_map(|t| t.reason.clone())
         .unwrap_or_default();
     (failed >= 2 && failed == mine.len()).then_some(reason)
-}
-
-/// The generator runs on this thread. A refusal is harmless: the layout is then the scheduler's.
-fn pin_generator(pinning: &Pinning) {
-    if pinning.generator_cores.is_empty() {
-        return;
-    }
-    let mut set = rustix::thread::CpuSet::new();
-    for core in &pinning.generator_cores {
-        set.set(*core as usize);
-    }
-    let _ = rustix::thread::sched_setaffinity(None, &set);
 }

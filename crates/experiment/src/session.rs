@@ -10,10 +10,11 @@ use crate::request::{Experiment, Goal};
 use crate::store::Store;
 use crate::{arms, tune};
 use run::{
-    Detectable, Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State, Timing,
+    Detectable, Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State,
     WorkloadEntry,
 };
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::path::Path;
 
 /// Blocks of `compare` and `sweep` unless told otherwise: the fewest that can decide.
@@ -39,6 +40,7 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         seed: experiment.seed,
         host: host_of_run(),
         versions: BTreeMap::new(),
+        asked: asked(experiment),
         plan,
         profile: None,
         trials: Vec::new(),
@@ -55,24 +57,29 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
 
 /// Opens a run that was interrupted; refuses when what is asked differs from what was measured.
 pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopped> {
-    let store = Store::resume(Folder::open(folder)?)?;
+    let mut store = Store::resume(Folder::open(folder)?)?;
     let document = &store.document;
+    if document.state == State::Done {
+        return Ok(store);
+    }
     experiment.seed = document.seed;
-    experiment.baseline = Some(document.plan.baseline);
-    let now = plan(experiment)?;
-    let then = &document.plan;
-    let differs = [
-        ("the application", now.app_dir != then.app_dir),
-        ("the workload", now.workload != then.workload),
-        ("the objective", now.objective != then.objective),
-        ("the margin", now.margin != then.margin),
-        ("the command", document.kind != experiment.goal.kind()),
-    ];
-    if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
+    if !store.is_empty() {
+        experiment.baseline = Some(document.plan.baseline);
+    }
+    let now = asked(experiment);
+    let names = now.keys().chain(document.asked.keys());
+    if let Some(differs) = names
+        .into_iter()
+        .find(|name| now.get(*name) != document.asked.get(*name))
+    {
         return Err(Stopped::Configuration(format!(
-            "{} cannot go on: {what} has changed since, and its trials would not be comparable; start a new run",
+            "{} cannot go on: {differs} has changed since, and its trials would not be comparable; ask as you did then, \
+             or start a new run",
             document.id
         )));
+    }
+    if let (Some(budget), Goal::Tune) = (experiment.budget, &experiment.goal) {
+        store.document.plan.budget_s = Some(budget.as_secs_f64());
     }
     Ok(store)
 }
@@ -99,10 +106,15 @@ pub fn conduct(
     };
     let asked_nowhere = experiment.baseline.is_none() && matches!(experiment.goal, Goal::Tune);
     if asked_nowhere && store.document.trials.is_empty() && !store.resuming() {
-        store.document.plan.baseline = bench.configured_settings();
-        let baseline = store.document.plan.baseline;
+        let found = bench.configured_settings();
+        let baseline = found.unwrap_or(Settings::PUMA_DEFAULT);
+        let how = match found {
+            Some(_) => "as the application is configured",
+            None => "Puma's default, since the configuration could not be read",
+        };
+        store.document.plan.baseline = baseline;
         watcher.on(Event::Note(format!(
-            "baseline: {baseline} (say otherwise with --baseline)"
+            "baseline: {baseline} ({how}; --baseline says otherwise)"
         )));
     }
     store.document.plan.server_command = bench.words();
@@ -169,11 +181,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     };
     let baseline = match &experiment.goal {
         Goal::Arms { arms, .. } => arms[0].settings,
-        Goal::Tune => experiment.baseline.unwrap_or(Settings {
-            workers: 0,
-            threads: 5,
-            preload: false,
-        }),
+        Goal::Tune => experiment.baseline.unwrap_or(Settings::PUMA_DEFAULT),
     };
     let sd = stats::default_sd();
     Ok(Plan {
@@ -191,7 +199,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         race_blocks,
         connections: 2 * baseline.concurrency(),
         rate_per_s: experiment.rate,
-        timing: Timing { ..timing },
+        timing,
         detectable: Detectable {
             sd_log_ratio: sd,
             source: SdSource::Default,
@@ -203,6 +211,51 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             reason: "not yet measured".to_owned(),
         },
     })
+}
+
+/// What a resumed run must have in common with its first sitting. Environments may hold secrets, so they are hashed.
+fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
+    let hashed = |values: &dyn std::fmt::Debug| {
+        let mut hasher = std::hash::DefaultHasher::new();
+        format!("{values:?}").hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    };
+    let shown = |value: &dyn std::fmt::Debug| format!("{value:?}");
+    let arms = match &experiment.goal {
+        Goal::Tune => Vec::new(),
+        Goal::Arms { arms, .. } => arms.iter().map(|a| a.name.clone()).collect(),
+    };
+    let hooks = (
+        &experiment.prepare,
+        &experiment.before_trial,
+        &experiment.after_trial,
+    );
+    BTreeMap::from(
+        [
+            (
+                "the version of powerband",
+                env!("CARGO_PKG_VERSION").to_owned(),
+            ),
+            ("the command", experiment.goal.kind().verb().to_owned()),
+            ("the list of configurations", shown(&arms)),
+            ("the application", shown(&experiment.app_dir)),
+            ("the environment's name", experiment.environment.clone()),
+            ("the environment", hashed(&experiment.env)),
+            ("the server's command", shown(&experiment.command)),
+            ("Puma's configuration file", shown(&experiment.puma_config)),
+            ("the list of services", hashed(&experiment.services)),
+            ("the hooks", hashed(&hooks)),
+            ("the workload", hashed(&experiment.workload)),
+            ("the objective", shown(&experiment.objective)),
+            ("the margin", shown(&experiment.margin)),
+            ("the timeout", shown(&experiment.timeout)),
+            (
+                "--threads or --workers",
+                shown(&(&experiment.threads, &experiment.workers)),
+            ),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    )
 }
 
 fn too_short(budget_s: f64, short: budget::TooShort) -> Stopped {

@@ -35,12 +35,28 @@ impl Store {
     pub fn resume(folder: Folder) -> Result<Store, FolderError> {
         let lock = folder.lock()?;
         let mut document = folder.read_whole()?;
-        let earlier = std::mem::take(&mut document.trials);
+        let elapsed_before_s = document.elapsed_s;
+        if document.state == State::Done {
+            let earlier = Vec::new();
+            return Ok(Store {
+                document,
+                folder,
+                earlier,
+                elapsed_before_s,
+                _lock: lock,
+            });
+        }
+        let mut earlier = std::mem::take(&mut document.trials);
+        // What kept the baseline from being measured may have been mended since.
+        for trial in earlier.iter_mut().filter(|t| t.stage == Stage::Pilot) {
+            if trial.status == TrialStatus::Failed {
+                trial.status = TrialStatus::Abandoned;
+            }
+        }
         document.state = State::Running;
         document.warnings.clear();
         document.comparisons.clear();
         document.verdict = None;
-        let elapsed_before_s = document.elapsed_s;
         Ok(Store {
             document,
             folder,
@@ -53,6 +69,20 @@ impl Store {
     /// Whether an earlier sitting's trials are still to be gone through.
     pub fn resuming(&self) -> bool {
         !self.earlier.is_empty()
+    }
+
+    /// Whether neither this sitting nor an earlier one has measured anything.
+    pub fn is_empty(&self) -> bool {
+        self.document.trials.is_empty() && self.earlier.is_empty()
+    }
+
+    /// Names of the arms that an earlier sitting measured in a stage.
+    pub fn earlier_arms(&self, stage: Stage) -> Vec<&str> {
+        let of_stage = self.earlier.iter().filter(|t| t.stage == stage);
+        of_stage
+            .filter(|t| t.status != TrialStatus::Abandoned)
+            .map(|t| t.arm.as_str())
+            .collect()
     }
 
     /// Takes the block's trials if an earlier sitting measured all of these arms; otherwise marks what it left

@@ -50,6 +50,9 @@ pub struct Assignment<'a> {
 /// Share of the baseline's saturated throughput at which latency is measured, unless a rate was given.
 pub const OBJECTIVE_LOAD: f64 = 0.7;
 
+/// Share of redirects beyond which a workload measures the wrong thing.
+const MOST_REDIRECTS: f64 = 0.5;
+
 /// What a trial gave beside the trial itself.
 #[derive(Debug)]
 pub struct Measured {
@@ -59,8 +62,6 @@ pub struct Measured {
     pub snapshots: Vec<flight::Snapshot>,
     /// The saturation window as the agent saw it.
     pub flight: Option<flight::Window>,
-    /// Wall-clock seconds, hooks and stop included.
-    pub took_s: f64,
 }
 
 /// Runs one trial.
@@ -74,7 +75,6 @@ pub fn run(
         trial: blank(&assignment),
         snapshots: Vec::new(),
         flight: None,
-        took_s: 0.0,
     };
     let flight_dir = assignment.folder.join("flight");
     let result = attempt(bench, &assignment, watcher, &mut measured);
@@ -88,7 +88,7 @@ pub fn run(
             measured.trial.reason = Some(reason);
         }
     }
-    measured.took_s = began.elapsed().as_secs_f64();
+    measured.trial.took_s = began.elapsed().as_secs_f64();
     Ok(measured)
 }
 
@@ -112,6 +112,7 @@ fn blank(assignment: &Assignment<'_>) -> Trial {
         status: TrialStatus::Ok,
         reason: None,
         started_s: assignment.started_s,
+        took_s: 0.0,
         boot_s: None,
         warmup: None,
         saturation: None,
@@ -134,18 +135,29 @@ fn attempt(
         assignment,
         watcher,
     )?;
+    let result = served(bench, assignment, watcher, measured);
+    // Whatever before_trial set up is taken down on every way out, also when the user has stopped the run.
+    let after = start::hook_to_its_end(
+        bench,
+        bench.experiment.after_trial.as_deref(),
+        assignment,
+        watcher,
+    );
+    result.and(after)
+}
+
+/// The server's part of the trial, its end included.
+fn served(
+    bench: &Bench<'_>,
+    assignment: &Assignment<'_>,
+    watcher: &dyn Watcher,
+    measured: &mut Measured,
+) -> Result<(), Failure> {
     let (server, boot_s) = start::server(bench, assignment, watcher)?;
     measured.trial.boot_s = Some(boot_s);
     let result = measure(bench, assignment, &server, watcher, measured);
     let died = server.alive().err().map(|died| died.to_string());
     server.stop();
-    start::hook(
-        bench,
-        bench.experiment.after_trial.as_deref(),
-        "after_trial",
-        assignment,
-        watcher,
-    )?;
     match (result, died) {
         (Err(Failure::Trial(_)), Some(died)) => Err(Failure::Trial(died)),
         (result, _) => result,
@@ -174,6 +186,9 @@ fn measure(
         )));
     }
     trial.warmup = Some(warmup);
+    if let Some(why) = mostly_redirects(&outcome) {
+        return Err(Failure::Trial(why));
+    }
     if let Some(why) = start::settings_not_taken(
         server,
         &assignment.folder.join("flight"),
@@ -191,6 +206,12 @@ fn measure(
     let after = flights::counters(&assignment.folder.join("flight"));
     let memory_at_end = host::memory::sample_tree(server.server_pid());
     let seen = flight::Window::between(&before, &after);
+    if seen.started + seen.vanished > 0 && seen.totals.requests > 0 {
+        return Err(Failure::Trial(
+            "a worker process ended and was replaced during the window; its log says why"
+                .to_owned(),
+        ));
+    }
     trial.split = Some(flights::split(&seen)).filter(|s| s.requests > 0);
     trial.saturation = Some(windows::window(
         &saturation.outcome,
@@ -198,8 +219,9 @@ fn measure(
         false,
     ));
     measured.flight = Some(seen);
-    if let Err(trouble @ GeneratorTrouble::Busy { .. }) = saturation.outcome.generator_ok() {
-        return Err(Failure::Trial(trouble.to_string()));
+    let share = saturation.outcome.generator_cpu_share();
+    if share > load::MAX_CPU_SHARE {
+        return Err(Failure::Trial(GeneratorTrouble::Busy { share }.to_string()));
     }
 
     watcher.on(Event::Phase("measuring latency"));
@@ -227,12 +249,28 @@ fn measure(
         .map_err(|died| Failure::Trial(died.to_string()))?;
     if !warmup.steady {
         trial.status = TrialStatus::NotSteady;
-        trial.reason = Some(format!(
-            "latency or CPU per request was not flat after {:.0} s of warm-up",
+        let unsteady = format!(
+            "latency, CPU per request or memory was not flat after {:.0} s of warm-up",
             warmup.seconds
-        ));
+        );
+        trial.reason = Some(match trial.reason.take() {
+            Some(reason) => format!("{unsteady}; {reason}"),
+            None => unsteady,
+        });
     }
     Ok(())
+}
+
+/// Redirects are answered by middleware in no time; a workload of them measures nothing of the application.
+fn mostly_redirects(outcome: &load::Outcome) -> Option<String> {
+    let share = outcome.redirects() as f64 / outcome.counts.completed.max(1) as f64;
+    (share > MOST_REDIRECTS).then(|| {
+        format!(
+            "{:.0} % of the answers are redirects, which do not reach the pages: turn config.force_ssl off for the \
+             measured environment, ask the paths that it redirects to, or send the session's headers",
+            share * 100.0
+        )
+    })
 }
 
 fn memory(end: &host::memory::TreeMemory, samples: &[drive::Sampled]) -> Option<Memory> {
@@ -240,15 +278,19 @@ fn memory(end: &host::memory::TreeMemory, samples: &[drive::Sampled]) -> Option<
         .iter()
         .map(|s| (s.requests, s.usage.rss_bytes as f64))
         .collect();
+    // A process that cannot be read would make the tree look smaller than it is.
+    if !end.unreadable.is_empty() || end.pss_bytes == 0 {
+        return None;
+    }
+    let seen = samples.iter().filter_map(|s| s.usage.pss_bytes);
     Some(Memory {
         processes: end.processes.len() as u32,
-        pss_bytes: end.pss_bytes,
+        pss_bytes: seen.fold(end.pss_bytes, u64::max),
         uss_bytes: end.uss_bytes,
         rss_bytes: end.rss_bytes,
         growth_bytes_per_thousand: stats::growth_per_thousand(&growth).unwrap_or(0.0),
         samples: samples.iter().map(|s| s.usage).collect(),
     })
-    .filter(|m| m.pss_bytes > 0)
 }
 
 /// A warm-up as the document has it.

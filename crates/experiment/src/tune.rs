@@ -1,12 +1,14 @@
 //! The main job: baseline, candidates, race, confirmation, path, verdict.
 
+mod answer;
 mod candidates;
 mod choose;
 mod path;
 mod verdict;
+mod warnings;
 
 pub(crate) use candidates::predict;
-pub(crate) use verdict::warn;
+pub(crate) use warnings::warn;
 
 use crate::budget;
 use crate::error::Stopped;
@@ -27,6 +29,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     procedure.expected = expected(procedure, 2);
     pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
     replan(procedure)?;
+    procedure.save()?;
 
     let entrants = candidates::choose(procedure)?;
     let arms: Vec<Arm> = std::iter::once(baseline.clone())
@@ -101,18 +104,30 @@ pub(crate) fn pilot(
                 baseline.settings
             )));
         }
+        let layout_before = &procedure.store.document.plan.pinning;
+        let was_pinned = !layout_before.generator_cores.is_empty();
         if first {
-            if procedure.settle_pinning() && wanted == trials {
-                procedure.watcher.on(Event::Note(
-                    procedure.store.document.plan.pinning.reason.clone(),
-                ));
+            let changed = procedure.settle_pinning();
+            let document = &mut procedure.store.document;
+            if !document.plan.pinning.generator_cores.is_empty() {
                 // Its figures belong to another layout, so the pair of equal runs begins with the next.
                 wanted += 1;
+            }
+            if changed && !was_pinned {
+                document.profile = None;
+                let reason = document.plan.pinning.reason.clone();
+                procedure.watcher.on(Event::Note(reason));
             }
             settle_rate(procedure, &ran[0]);
         } else if block == 2 && wanted > trials {
             procedure.store.document.plan.rate_per_s = procedure.bench.experiment.rate;
             settle_rate(procedure, &ran[0]);
+        }
+        if procedure.store.document.plan.rate_per_s.is_none() {
+            return Err(Stopped::NoAnswer(format!(
+                "the baseline answered nothing within a window of {:.1} s; give longer windows with --window or --budget",
+                procedure.store.document.plan.timing.saturation_s
+            )));
         }
     }
     Ok(())
@@ -204,26 +219,36 @@ fn race(
         let document = &procedure.store.document;
         let trials = &document.trials;
         let mut leaving: BTreeMap<String, String> = BTreeMap::new();
-        for arm in arms.iter().filter(|a| **a != baseline) {
-            if let Some(reason) = hopeless(trials, &arm.name) {
-                leaving.insert(arm.name.clone(), format!("failed: {reason}"));
+        let mut infeasible = Vec::new();
+        for arm in &arms {
+            if let Some(reason) = hopeless(trials, Stage::Race, &arm.name) {
+                if *arm == baseline {
+                    let why = format!(
+                        "the baseline ({}) cannot be measured: {reason}",
+                        arm.settings
+                    );
+                    return Err(Stopped::NoAnswer(why));
+                }
+                leaving.insert(arm.name.clone(), format!("failed: {}", first_line(&reason)));
                 continue;
             }
             let mine: Vec<&Trial> = trials
                 .iter()
-                .filter(|t| t.arm == arm.name && t.counts())
+                .filter(|t| t.stage == Stage::Race && t.arm == arm.name && t.counts())
                 .collect();
             let feasible = judge::feasibility(&mine, &document.plan.objective, document.seed);
             if feasible.standing == Feasibility::Breaks {
-                leaving.insert(
-                    arm.name.clone(),
-                    format!("breaks a limit: {}", feasible.why.unwrap_or_default()),
-                );
+                infeasible.push(arm.name.clone());
+                if *arm != baseline {
+                    let why = feasible.why.unwrap_or_default();
+                    leaving.insert(arm.name.clone(), format!("breaks a limit: {why}"));
+                }
             }
         }
+        // An arm that breaks a limit leads nobody, the baseline included.
         let live: Vec<Arm> = arms
             .iter()
-            .filter(|a| !leaving.contains_key(&a.name))
+            .filter(|a| !leaving.contains_key(&a.name) && !infeasible.contains(&a.name))
             .cloned()
             .collect();
         let rule = stats::RaceRule {
@@ -254,6 +279,11 @@ fn race(
     Ok(arms)
 }
 
+/// What a log's dozen lines begin with.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
 /// The winner meets the baseline on fresh blocks; steps of the path join them when the budget has room.
 fn confirm(
     procedure: &mut Procedure<'_>,
@@ -269,7 +299,16 @@ fn confirm(
         .map(|(_, _, to)| Arm::of(*to))
         .filter(|a| a != challenger)
         .collect();
-    if path::affordable(procedure, between.len()) {
+    let earlier = procedure.store.earlier_arms(Stage::Confirm);
+    let joined = if earlier.is_empty() {
+        path::affordable(procedure, between.len())
+    } else {
+        // An earlier sitting decided it, and its blocks are to be used.
+        between
+            .iter()
+            .any(|arm| earlier.contains(&arm.name.as_str()))
+    };
+    if joined {
         arms.extend(between);
     }
     procedure.expected = procedure.finished() + plan.blocks * arms.len() as u32;

@@ -37,6 +37,8 @@ pub struct Document {
     pub host: Host,
     /// What the measured processes said they are; empty until the first trial.
     pub versions: BTreeMap<String, String>,
+    /// What a resumed run must have in common with its first sitting, by name; values that may be secret are hashed.
+    pub asked: BTreeMap<String, String>,
     /// What was decided before measuring.
     pub plan: Plan,
     /// Where the baseline's request time goes; absent until its first trial.

@@ -72,6 +72,13 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What Puma does when nobody says anything.
+    pub const PUMA_DEFAULT: Settings = Settings {
+        workers: 0,
+        threads: 5,
+        preload: false,
+    };
+
     /// Processes that serve requests: single mode serves in one.
     pub fn processes(&self) -> u32 {
         u32::from(self.workers.max(1))

@@ -27,6 +27,8 @@ pub struct Trial {
     pub reason: Option<String>,
     /// Seconds after the start of the run.
     pub started_s: f64,
+    /// Wall-clock seconds of the whole trial, hooks and stop included.
+    pub took_s: f64,
     /// Seconds from the start of the server until it answered.
     pub boot_s: Option<f64>,
     /// The warm-up.
@@ -92,7 +94,7 @@ pub struct Window {
     pub requests: u64,
     /// Answers that were no failure.
     pub good: u64,
-    /// Connections refused, reset or closed early, malformed answers, and status 500 to 599.
+    /// Connections refused, reset or closed early, malformed answers, and status 400 to 599.
     pub errors: u64,
     /// Requests without a whole answer in time.
     pub timeouts: u64,
@@ -157,7 +159,7 @@ pub struct Latency {
 pub struct Memory {
     /// Processes at the end of the windows.
     pub processes: u32,
-    /// Proportional set size at the end of the saturation window, bytes: what the tree costs this machine.
+    /// Largest proportional set size seen in the windows and at their end, bytes: what the tree costs this machine.
     pub pss_bytes: u64,
     /// Unique set size then, bytes: what ending it would give back.
     pub uss_bytes: u64,

@@ -80,7 +80,8 @@ pub struct Verdict {
     pub sentence: String,
     /// The configuration to run; the baseline's when nothing better was shown.
     pub settings: Settings,
-    /// From the baseline to it, one variable at a time.
+    /// From the baseline to the configuration that was confirmed, one variable at a time; also when the answer is to keep
+    /// the baseline.
     pub path: Vec<Step>,
     /// Room that it leaves.
     pub headroom: Option<Headroom>,

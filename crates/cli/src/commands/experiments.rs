@@ -11,13 +11,6 @@ use jiff::Timestamp;
 use run::{Kind, Settings};
 use std::path::{Path, PathBuf};
 
-/// What the knobs are that neither `--baseline` nor an arm names: Puma's own defaults.
-const PUMA_DEFAULT: Settings = Settings {
-    workers: 0,
-    threads: 5,
-    preload: false,
-};
-
 /// `powerband tune`.
 pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
     let (request, problems) =
@@ -42,8 +35,8 @@ pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
 /// The knobs that an arm does not name. A baseline that makes no sense is told of by `resolve`.
 fn otherwise(baseline: Option<&Asked>) -> Settings {
     baseline
-        .and_then(|asked| parse_settings(asked, PUMA_DEFAULT).ok())
-        .unwrap_or(PUMA_DEFAULT)
+        .and_then(|asked| parse_settings(asked, Settings::PUMA_DEFAULT).ok())
+        .unwrap_or(Settings::PUMA_DEFAULT)
 }
 
 fn conduct(
@@ -93,7 +86,7 @@ fn conduct(
     let (store, result) = experiment::conduct(&experiment, store, &installation, &terminal);
     terminal.finish();
     match result {
-        Ok(()) => Ok(shown(&store, args.speech.json)),
+        Ok(()) => shown(&store, args.speech.json),
         Err(Stopped::Interrupted) => {
             let signal = signals.received().unwrap_or(2);
             output::say(&format!(
@@ -104,19 +97,19 @@ fn conduct(
             Ok(128 + signal)
         }
         Err(stopped) => {
-            drop_if_empty(&experiment, &store, &folder);
+            if args.resume.is_none() {
+                drop_if_empty(&experiment, &store, &folder);
+            }
             Err(explain(&stopped))
         }
     }
 }
 
-fn shown(store: &Store, json: bool) -> u8 {
+fn shown(store: &Store, json: bool) -> Result<u8, Failure> {
     let document = &store.document;
-    output::document(document, json);
-    document
-        .verdict
-        .as_ref()
-        .map_or(3, |verdict| verdict.exit_code)
+    output::document(document, json)?;
+    let verdict = document.verdict.as_ref();
+    Ok(verdict.map_or(3, |verdict| verdict.exit_code))
 }
 
 fn explain(stopped: &Stopped) -> Failure {
@@ -133,7 +126,7 @@ fn explain(stopped: &Stopped) -> Failure {
 
 /// A run that ended before its first trial has nothing to keep.
 fn drop_if_empty(experiment: &Experiment, store: &Store, folder: &Path) {
-    if store.document.trials.is_empty() && folder.starts_with(&experiment.runs_dir) {
+    if store.is_empty() && folder.starts_with(&experiment.runs_dir) {
         let _ = std::fs::remove_dir_all(folder);
     }
 }

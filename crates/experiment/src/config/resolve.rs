@@ -12,13 +12,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is assumed where neither the user nor the application's own files say anything: Puma's default.
-const ASSUMED: Settings = Settings {
-    workers: 0,
-    threads: 5,
-    preload: false,
-};
-
 /// Blocks below which no two-sided test at 5 % can decide (design of the exact signed-rank test).
 const LEAST_BLOCKS: u64 = 6;
 
@@ -61,7 +54,7 @@ pub fn resolve(
     let baseline = match request
         .baseline
         .as_ref()
-        .map(|asked| parse_settings(asked, ASSUMED))
+        .map(|asked| parse_settings(asked, Settings::PUMA_DEFAULT))
     {
         None => None,
         Some(Ok(settings)) => Some(settings),

@@ -3,8 +3,9 @@
 use super::{Assignment, Failure, warmup_of};
 use crate::progress::Watcher;
 use crate::request::Experiment;
-use load::{Arrivals, Mode, Observer, Outcome, Plan, Progress, Stop};
+use load::{Arrivals, LoadError, Mode, Observer, Outcome, Plan, Progress, Stop};
 use run::{UsageSample, Warmup};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use servers::Running;
 use stats::{Figure, Flatness, Steadiness};
 use std::ops::ControlFlow;
@@ -91,7 +92,7 @@ impl<'a> Driver<'a> {
             cpu_before: self.cpu(),
             steady: false,
         };
-        let outcome = load::run(&plan, &mut observer).map_err(|e| Failure::Fatal(e.to_string()))?;
+        let outcome = self.run(&plan, &mut observer)?;
         let (steady, watch) = (observer.steady, observer.watch);
         watch.end()?;
         self.count(&outcome);
@@ -110,7 +111,7 @@ impl<'a> Driver<'a> {
         let before = self.cpu();
         let monitor = host::Monitor::start(self.server.server_pid(), slice).ok();
         let mut watch = Watch::new(self);
-        let outcome = load::run(&plan, &mut watch).map_err(|e| Failure::Fatal(e.to_string()))?;
+        let outcome = self.run(&plan, &mut watch)?;
         let server_cpu = self.cpu().saturating_sub(before);
         let samples = monitor.map(host::Monitor::stop).unwrap_or_default();
         watch.end()?;
@@ -152,6 +153,18 @@ impl<'a> Driver<'a> {
             .set(self.driven_s.get() + outcome.window().as_secs_f64());
     }
 
+    /// The generator runs on this thread, on its own cores only while it does: hooks and samplers keep off them.
+    fn run(&self, plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome, Failure> {
+        let _pinned = Pinned::to(&self.assignment.pinning.generator_cores);
+        load::run(plan, observer).map_err(|error| match error {
+            // The outcome is lost, the other arms are not.
+            LoadError::NoPorts { .. } | LoadError::NoFiles { .. } => {
+                Failure::Trial(error.to_string())
+            }
+            error => Failure::Fatal(error.to_string()),
+        })
+    }
+
     fn plan(&self, how: Loop, stop: Stop, seed: u64) -> Plan {
         let mode = match how {
             Loop::Closed => Mode::Closed {
@@ -190,6 +203,35 @@ impl<'a> Driver<'a> {
 
     fn rss(&self) -> u64 {
         host::memory::rss_tree(self.server.server_pid()).unwrap_or_default()
+    }
+}
+
+/// This thread on some cores, and back where it was at the end.
+struct Pinned {
+    before: Option<CpuSet>,
+}
+
+impl Pinned {
+    /// No cores: no change. A refusal is harmless: the layout is then the scheduler's.
+    fn to(cores: &[u32]) -> Pinned {
+        if cores.is_empty() {
+            return Pinned { before: None };
+        }
+        let before = sched_getaffinity(None).ok();
+        let mut set = CpuSet::new();
+        for core in cores {
+            set.set(*core as usize);
+        }
+        let _ = sched_setaffinity(None, &set);
+        Pinned { before }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = sched_setaffinity(None, before);
+        }
     }
 }
 

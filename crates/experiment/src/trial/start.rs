@@ -13,7 +13,7 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(300);
 /// Longest wait for a started server to become quiet; a busy one is measured all the same, after its warm-up.
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Runs a hook, if there is one.
+/// Runs the hook before the trial, if there is one.
 pub(super) fn hook(
     bench: &Bench<'_>,
     command: Option<&str>,
@@ -21,27 +21,53 @@ pub(super) fn hook(
     assignment: &Assignment<'_>,
     watcher: &dyn Watcher,
 ) -> Result<(), Failure> {
+    let cancelled = || watcher.cancelled();
+    run_hook(bench, command, name, assignment, watcher, &cancelled).map_err(|failed| {
+        if watcher.cancelled() {
+            Failure::Interrupted
+        } else {
+            failed
+        }
+    })
+}
+
+/// Runs the hook after the trial. It puts back what others need, so a signal does not cut it short; its own time limit
+/// does.
+pub(super) fn hook_to_its_end(
+    bench: &Bench<'_>,
+    command: Option<&str>,
+    assignment: &Assignment<'_>,
+    watcher: &dyn Watcher,
+) -> Result<(), Failure> {
+    run_hook(bench, command, "after_trial", assignment, watcher, &|| {
+        false
+    })
+}
+
+fn run_hook(
+    bench: &Bench<'_>,
+    command: Option<&str>,
+    name: &str,
+    assignment: &Assignment<'_>,
+    watcher: &dyn Watcher,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<(), Failure> {
     let Some(command) = command else {
         return Ok(());
     };
     watcher.on(Event::Phase("running the hook"));
     let log = assignment.folder.join(format!("{name}.log"));
+    let (dir, env) = (&bench.experiment.base_dir, &bench.env);
     hooks::run(
         &bench.guard,
         command,
-        &bench.experiment.base_dir,
-        &bench.env,
+        dir,
+        env,
         HOOK_TIMEOUT,
         &log,
-        &|| watcher.cancelled(),
+        cancelled,
     )
-    .map_err(|e| {
-        if watcher.cancelled() {
-            Failure::Interrupted
-        } else {
-            Failure::Fatal(format!("the {name} hook failed: {e}"))
-        }
-    })
+    .map_err(|e| Failure::Fatal(format!("the {name} hook failed: {e}")))
 }
 
 /// Starts the server and waits until it answers and is quiet; the seconds that it took to answer.

@@ -7,6 +7,9 @@ use crate::request::Arm;
 use capacity::{Config, Demand, Grid, MemoryLimit, Observation};
 use run::{Document, Profile, Settings};
 
+/// Share of the machine's memory that a candidate may be predicted to need.
+const USABLE_MEMORY: f64 = 0.85;
+
 /// A candidate and what the model says of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entrant {
@@ -25,7 +28,7 @@ pub fn choose(procedure: &Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
     let plan = &document.plan;
     let Some(profile) = &document.profile else {
         return Err(Stopped::NoAnswer(
-            "the agent recorded no request of the baseline, so nothing can be predicted; does the server command start Puma in this Ruby?".to_owned(),
+            "the agent could not split the baseline's request time (no request of it was recorded, fibers serve it, or another tool took the GVL's hooks), so nothing can be predicted; compare configurations by hand with powerband compare".to_owned(),
         ));
     };
     let demand = demand(profile)?;
@@ -40,13 +43,19 @@ pub fn choose(procedure: &Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
         })
         .collect();
     let model = capacity::fit(&seen).ok();
-    let limit = match (&model, plan.objective.max_memory_bytes) {
-        (Some(model), Some(bytes)) => Some(MemoryLimit {
+    // Whatever the user allows, a candidate that would make this machine swap is no candidate.
+    let usable = (document.host.memory_bytes as f64 * USABLE_MEMORY) as u64;
+    let limit_bytes = plan
+        .objective
+        .max_memory_bytes
+        .map_or(usable, |limit| limit.min(usable));
+    let limit = model
+        .as_ref()
+        .filter(|_| limit_bytes > 0)
+        .map(|model| MemoryLimit {
             model,
-            limit_bytes: bytes as f64,
-        }),
-        _ => None,
-    };
+            limit_bytes: limit_bytes as f64,
+        });
     let grid = Grid {
         threads: experiment.threads.clone(),
         workers: experiment.workers.clone(),

@@ -9,11 +9,22 @@ use stats::{Range, Size};
 /// The challenger, or `None` when nobody but the baseline is left.
 pub fn challenger(procedure: &Procedure<'_>, survivors: &[Arm], baseline: &Arm) -> Option<Arm> {
     let document = &procedure.store.document;
-    let rated: Vec<(&Arm, f64)> = survivors
+    let standing: Vec<(&Arm, Feasibility)> = survivors
         .iter()
         .filter(|arm| *arm != baseline)
-        .filter(|arm| feasibility(document, arm) != Feasibility::Breaks)
-        .filter_map(|arm| Some((arm, ratio(document, baseline, arm)?)))
+        .map(|arm| (arm, likely(document, arm)))
+        .collect();
+    // An arm that seems to keep the limits is preferred to one that does not, whatever either carries.
+    let seems_to_keep = standing.iter().any(|(_, s)| *s == Feasibility::Meets);
+    let wanted = if seems_to_keep {
+        Feasibility::Meets
+    } else {
+        Feasibility::Unclear
+    };
+    let rated: Vec<(&Arm, f64)> = standing
+        .into_iter()
+        .filter(|(_, standing)| *standing == wanted)
+        .filter_map(|(arm, _)| Some((arm, ratio(document, baseline, arm)?)))
         .collect();
     let best = rated
         .iter()
@@ -48,13 +59,22 @@ fn ratio(document: &Document, baseline: &Arm, arm: &Arm) -> Option<f64> {
     .map(|c| c.ratio)
 }
 
-fn feasibility(document: &Document, arm: &Arm) -> Feasibility {
+/// How the race leaves an arm to its limits: proof is for the confirmation, here the estimate counts.
+fn likely(document: &Document, arm: &Arm) -> Feasibility {
     let mine: Vec<&Trial> = document
         .trials
         .iter()
         .filter(|t| t.arm == arm.name && t.counts())
         .collect();
-    judge::feasibility(&mine, &document.plan.objective, document.seed).standing
+    let objective = &document.plan.objective;
+    let found = judge::feasibility(&mine, objective, document.seed);
+    let allowed = objective
+        .latency
+        .map_or(1.0, |l| l.allowed_violation_rate());
+    match (found.standing, found.violations) {
+        (Feasibility::Unclear, Some((rate, _))) if rate <= allowed => Feasibility::Meets,
+        (standing, _) => standing,
+    }
 }
 
 fn size(document: &Document, arm: &Arm) -> Size {

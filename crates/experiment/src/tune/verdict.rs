@@ -1,7 +1,9 @@
 //! The answer: what the confirmation allows to be said, in one sentence, with what to change.
 
+use super::answer::{self, NONE_MEETS, every_arm_breaks, standing};
 use super::candidates::Entrant;
-use super::{Fates, choose, path, predicted};
+use super::warnings::{warn, warn_of_limits};
+use super::{Fates, path, predicted};
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::request::Arm;
@@ -10,8 +12,6 @@ use run::{
     Outcome, SdSource, Settings, Stage, TrialStatus, Verdict,
 };
 
-/// Growth that would reach the memory limit within so many thousand requests is worth a warning.
-const SOON_THOUSANDS: f64 = 1_000.0;
 /// Share of its capacity at which a server should get help.
 const ADD_CAPACITY_AT: f64 = 0.8;
 
@@ -25,13 +25,15 @@ pub fn without_challenger(
 ) {
     let document = &mut procedure.store.document;
     summarise(document, arms, entrants, &fates);
-    let feasible = standing(document, baseline);
-    let (answer, sentence, exit_code) = if feasible == Feasibility::Breaks {
-        (
-            Answer::NoneMeets,
-            "No configuration that was tried keeps the limits.".to_owned(),
-            1,
-        )
+    race_comparisons(document, baseline, arms);
+    let (answer, sentence, exit_code) = if every_arm_breaks(document) {
+        (Answer::NoneMeets, NONE_MEETS.to_owned(), 1)
+    } else if standing(document, baseline) == Feasibility::Breaks {
+        let sentence = format!(
+            "No answer: {} breaks a limit, and nothing that was tried is known to keep them.",
+            baseline.settings
+        );
+        (Answer::Undecided, sentence, 3)
     } else {
         let sentence = format!(
             "Keep {}: every other configuration tried was behind it, broke a limit or failed.",
@@ -50,6 +52,7 @@ pub fn without_challenger(
         blocks_to_decide: None,
         exit_code,
     });
+    warn_of_limits(document, baseline.settings);
     warn(procedure);
 }
 
@@ -77,7 +80,7 @@ pub fn confirmed(
             effect,
         };
     }
-    let (answer, exit_code) = answer(document, baseline, challenger, &comparison);
+    let (answer, exit_code) = answer::answer(document, baseline, challenger, &comparison);
     let chosen = if matches!(answer, Answer::Change | Answer::Smaller) {
         challenger
     } else {
@@ -85,7 +88,7 @@ pub fn confirmed(
     };
     let verdict = Verdict {
         answer,
-        sentence: sentence(document, answer, baseline, challenger, &comparison),
+        sentence: answer::sentence(document, answer, baseline, challenger, &comparison),
         settings: chosen.settings,
         path: path::steps(document, steps),
         headroom: headroom(document, chosen),
@@ -99,6 +102,19 @@ pub fn confirmed(
             .filter(|_| answer == Answer::Undecided),
         exit_code,
     };
+    let failed = document
+        .trials
+        .iter()
+        .filter(|t| t.status == TrialStatus::Failed);
+    let failed: Vec<&run::Trial> = failed.collect();
+    if let Some(last) = failed.last() {
+        document.warnings.push(format!(
+            "{} trials failed, the last of {}: {}",
+            failed.len(),
+            last.settings,
+            super::first_line(last.reason.as_deref().unwrap_or_default())
+        ));
+    }
     let wanted = document.plan.blocks;
     if comparison.blocks < wanted && comparison.outcome == Outcome::Undecided {
         let reasons = document.trials.iter().filter(|t| !t.counts());
@@ -106,103 +122,13 @@ pub fn confirmed(
         document.warnings.push(format!(
             "only {} of {wanted} blocks could be used: {}",
             comparison.blocks,
-            last.unwrap_or_else(|| "trials failed".to_owned())
+            last.as_deref().map_or("trials failed", super::first_line)
         ));
     }
     document.comparisons.push(comparison);
     document.verdict = Some(verdict);
     warn_of_limits(document, chosen.settings);
     warn(procedure);
-}
-
-fn answer(
-    document: &Document,
-    baseline: &Arm,
-    challenger: &Arm,
-    comparison: &Comparison,
-) -> (Answer, u8) {
-    let (ours, theirs) = (standing(document, challenger), standing(document, baseline));
-    match (ours, theirs) {
-        (Feasibility::Breaks, Feasibility::Breaks) => return (Answer::NoneMeets, 1),
-        (Feasibility::Breaks, _) => return (Answer::Keep, 0),
-        // A configuration that keeps the limits beats any that does not, whatever it carries.
-        (Feasibility::Meets, Feasibility::Breaks) => return (Answer::Change, 0),
-        _ => {}
-    }
-    match comparison.outcome {
-        Outcome::Better => (Answer::Change, 0),
-        Outcome::Worse => (Answer::Keep, 0),
-        Outcome::Equivalent if choose::smaller(document, challenger, baseline) => {
-            (Answer::Smaller, 0)
-        }
-        Outcome::Equivalent => (Answer::Keep, 0),
-        Outcome::Undecided => (Answer::Undecided, 3),
-    }
-}
-
-fn sentence(
-    document: &Document,
-    answer: Answer,
-    baseline: &Arm,
-    challenger: &Arm,
-    comparison: &Comparison,
-) -> String {
-    let percent = |ratio: f64| format!("{:.0} %", ((ratio - 1.0) * 100.0).abs());
-    let interval = match (comparison.low, comparison.high) {
-        (Some(low), Some(high)) => format!(
-            "{:+.0} to {:+.0} %",
-            (low - 1.0) * 100.0,
-            (high - 1.0) * 100.0
-        ),
-        _ => "no interval".to_owned(),
-    };
-    let blocks = comparison.blocks;
-    let (ours, theirs) = (challenger.settings, baseline.settings);
-    match answer {
-        Answer::Change if comparison.outcome == Outcome::Better => {
-            format!(
-                "Run {ours}: it carries {} more than {theirs} ({interval}, {blocks} blocks).",
-                percent(comparison.ratio)
-            )
-        }
-        Answer::Change => format!(
-            "Run {ours}: it keeps the limits, which {theirs} does not (capacity {interval}, {blocks} blocks)."
-        ),
-        Answer::Smaller => format!(
-            "Run {ours}: it carries as much as {theirs} ({interval}, {blocks} blocks) and is smaller."
-        ),
-        Answer::Keep if comparison.outcome == Outcome::Worse => {
-            format!(
-                "Keep {theirs}: the best other, {ours}, carries {} less ({interval}, {blocks} blocks).",
-                percent(comparison.ratio)
-            )
-        }
-        Answer::Keep if comparison.outcome == Outcome::Equivalent => {
-            format!(
-                "Keep {theirs}: the best other, {ours}, carries no more ({interval}, {blocks} blocks)."
-            )
-        }
-        Answer::Keep => format!("Keep {theirs}: the best other, {ours}, breaks a limit."),
-        Answer::NoneMeets => "No configuration that was tried keeps the limits.".to_owned(),
-        Answer::Undecided | Answer::Table => {
-            let more = match comparison.blocks_to_decide {
-                Some(more) => format!("about {more} blocks would decide"),
-                None => "no feasible number of blocks would decide at this noise".to_owned(),
-            };
-            let margin = document.plan.margin * 100.0;
-            format!(
-                "Undecided between {theirs} and {ours} ({interval}, {blocks} blocks, margin {margin:.0} %): {theirs} stays for now; {more}."
-            )
-        }
-    }
-}
-
-fn standing(document: &Document, arm: &Arm) -> Feasibility {
-    document
-        .arms
-        .iter()
-        .find(|a| a.name == arm.name)
-        .map_or(Feasibility::Meets, |a| a.feasible)
 }
 
 fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates: &Fates) {
@@ -286,6 +212,7 @@ pub fn changes(experiment: &crate::Experiment, settings: Settings) -> Vec<FileCh
     let config = experiment
         .puma_config
         .clone()
+        .or_else(|| servers::own_config(&experiment.app_dir, &experiment.environment))
         .unwrap_or_else(|| experiment.app_dir.join("config/puma.rb"));
     let name = config
         .strip_prefix(&experiment.app_dir)
@@ -305,82 +232,4 @@ pub fn changes(experiment: &crate::Experiment, settings: Settings) -> Vec<FileCh
             diff: c.diff,
         })
         .collect()
-}
-
-/// Says so when the chosen configuration may yet break a limit: memory that still grew, latency not proven.
-fn warn_of_limits(document: &mut Document, chosen: Settings) {
-    let arm = document.arms.iter().find(|a| a.settings == chosen);
-    let growing = arm.and_then(|a| Some((a.pss_bytes?, a.growth_bytes_per_thousand?)));
-    if let (Some(limit), Some((pss, growth))) = (document.plan.objective.max_memory_bytes, growing)
-        && growth > 0.0
-        && pss < limit
-    {
-        let thousands = (limit - pss) as f64 / growth;
-        if thousands < SOON_THOUSANDS {
-            document.warnings.push(format!(
-                "memory of {chosen} still grew by {:.1} MiB per thousand requests; at that pace it would pass \
-                 the limit of {} MiB after {:.0} thousand more",
-                growth / f64::from(1 << 20),
-                limit >> 20,
-                thousands
-            ));
-        }
-    }
-    let Some(limit) = document.plan.objective.latency else {
-        return;
-    };
-    let unproven = document
-        .arms
-        .iter()
-        .find(|a| a.settings == chosen && a.feasible == Feasibility::Unclear);
-    if let Some(arm) = unproven {
-        let seen = match (arm.violation_rate, arm.violation_interval) {
-            (Some(rate), Some((low, high))) => format!(
-                "{:.2} % of its requests took longer, which may mean {:.2} to {:.2} %",
-                rate * 100.0,
-                low * 100.0,
-                high * 100.0
-            ),
-            _ => "no latency window of it counts".to_owned(),
-        };
-        document.warnings.push(format!(
-            "that {chosen} keeps p{} = {:.0} ms is not proven: {seen}; more blocks or longer windows would tell",
-            limit.percentile, limit.limit_ms
-        ));
-    }
-}
-
-/// What a reader must know before believing it.
-pub fn warn(procedure: &mut Procedure<'_>) {
-    let host_warnings = host::facts::collect()
-        .map(|facts| host::warnings(&facts))
-        .unwrap_or_default();
-    let document = &mut procedure.store.document;
-    let counted = document.trials.iter().filter(|t| t.counts()).count();
-    let unsteady = document
-        .trials
-        .iter()
-        .filter(|t| t.status == TrialStatus::NotSteady)
-        .count();
-    if unsteady * 4 > counted {
-        document.warnings.push(format!("{unsteady} of {counted} trials were not steady after their warm-up; longer windows (--window, --budget) would help"));
-    }
-    let failures: u64 = document
-        .trials
-        .iter()
-        .filter_map(|t| t.saturation.as_ref())
-        .map(|w| w.errors + w.timeouts)
-        .sum();
-    if failures > 0 {
-        document.warnings.push(format!("{failures} requests failed in saturation windows; they count as infinitely late and not as capacity"));
-    }
-    document.warnings.push(format!(
-        "measured in the {} environment on this host; mail and jobs that requests start were not switched off unless your hooks do it",
-        document.plan.environment
-    ));
-    document.warnings.extend(
-        host_warnings
-            .into_iter()
-            .map(|w| format!("{}: {}; {}", w.what, w.evidence, w.remedy)),
-    );
 }
