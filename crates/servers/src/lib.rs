@@ -33,7 +33,7 @@ pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
 pub use error::{Died, StartError};
 pub use guard::Exit;
 pub use port::free_port;
-pub use puma::default_puma_command;
+pub use puma::{default_puma_command, own_config};
 pub use read_back::{Mismatch, ReadBack};
 pub use running::{Running, StopReport};
 pub use settle::{Quiet, Settled};

@@ -123,7 +123,7 @@ pub(crate) fn is_controlled(command: &ServerCommand) -> bool {
 }
 
 /// The file that Puma would find by itself.
-fn own_config(app_dir: &Path, env_name: &str) -> Option<PathBuf> {
+pub fn own_config(app_dir: &Path, env_name: &str) -> Option<PathBuf> {
     [
         format!("config/puma/{env_name}.rb"),
         "config/puma.rb".into(),
