@@ -27,7 +27,7 @@ pub struct Running {
 /// How a server ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StopReport {
-    /// The server ended within the grace and left nothing behind.
+    /// The server ended within the grace and left nothing behind, and its guard saw to that.
     pub clean: bool,
     /// Processes that had to be killed.
     pub killed_pids: Vec<u32>,
@@ -138,7 +138,10 @@ impl Running {
         let began = Instant::now();
         let (ended, exit) = self.stopping.end().expect("only stop takes the guard");
         StopReport {
-            clean: exit.is_some() && ended.killed.is_empty() && ended.left.is_empty(),
+            clean: ended.reported
+                && exit.is_some()
+                && ended.killed.is_empty()
+                && ended.left.is_empty(),
             killed_pids: ended.killed,
             left_pids: ended.left,
             exit,

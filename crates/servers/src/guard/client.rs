@@ -59,8 +59,10 @@ pub(crate) struct ProcessSpec<'a> {
 }
 
 /// The guard's last report.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
+    /// The guard said so itself; false when it was gone or silent, and its session was ended without it.
+    pub reported: bool,
     /// Processes that did not end by themselves within the grace.
     pub killed: Vec<u32>,
     /// Processes that even SIGKILL did not end (they hang in the kernel).
@@ -221,6 +223,10 @@ impl Guard {
 
     /// SIGTERM, at most `grace`, then the end of everything that is left.
     pub(crate) fn stop(&mut self, grace: Duration) -> Ended {
+        self.stop_within(grace, END_WITHIN)
+    }
+
+    fn stop_within(&mut self, grace: Duration, beyond: Duration) -> Ended {
         if let Some(input) = self.input.as_mut() {
             // A guard that is gone already cannot be told; what it said before is returned.
             let _ = send(
@@ -232,23 +238,25 @@ impl Guard {
         }
         let ended = self
             .shared
-            .wait(grace + END_WITHIN, |heard| heard.ended.clone());
+            .wait(grace + beyond, |heard| heard.ended.clone());
         self.input = None;
-        // Without its last word it was killed, and what it guarded runs on.
-        let ended = ended.or_else(|| {
-            self.is_gone().then(|| {
-                let swept = super::sweep::end_session(self.pid());
-                Ended {
-                    killed: swept.killed,
-                    left: swept.left,
-                }
-            })
-        });
-        if ended.is_some() {
-            // It has said its last word, so that this does not block.
-            let _ = self.child.wait();
+        let ended = ended.unwrap_or_else(|| self.end_without_it());
+        // It has said its last word or was killed, so that this does not block.
+        let _ = self.child.wait();
+        ended
+    }
+
+    /// The guard was killed, and what it guarded runs on; or it is stuck, and would not end that any more.
+    fn end_without_it(&mut self) -> Ended {
+        // Fails only when it is gone already.
+        let _ = self.child.kill();
+        // Not waited for yet: until then nobody else gets its number, which names the session.
+        let swept = super::sweep::end_session(self.pid());
+        Ended {
+            reported: false,
+            killed: swept.killed,
+            left: swept.left,
         }
-        ended.unwrap_or_default()
     }
 
     fn tell(&mut self, command: &Command) -> Result<(), GuardError> {
@@ -301,7 +309,13 @@ fn listen(output: ChildStdout, shared: &Shared) {
             Event::Started { id, pid } => _ = heard.started.insert(id, Ok(pid)),
             Event::NotStarted { id, error } => _ = heard.started.insert(id, Err(error)),
             Event::Exited { id, exit } => _ = heard.exited.insert(id, exit),
-            Event::Ended { killed, left } => heard.ended = Some(Ended { killed, left }),
+            Event::Ended { killed, left } => {
+                heard.ended = Some(Ended {
+                    reported: true,
+                    killed,
+                    left,
+                });
+            }
         }
         shared.changed.notify_all();
     }
@@ -311,4 +325,50 @@ fn listen(output: ChildStdout, shared: &Shared) {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps one process in a session of its own and hears nothing after the first command.
+    const DEAF: &str = "#!/bin/sh
+[ \"$1\" = guard ] && exec setsid \"$0\" leader
+read configure
+sleep 600 &
+echo $! > \"$0.kept\"
+echo '{\"event\":\"ready\",\"error\":null}'
+wait
+";
+
+    #[test]
+    fn a_guard_without_a_last_word_is_killed_and_so_is_what_it_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let exe = folder.path().join("deaf");
+        std::fs::write(&exe, DEAF).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(&exe, executable).unwrap();
+        let program = GuardProgram {
+            exe: exe.clone(),
+            arg: "guard".into(),
+        };
+        let log = folder.path().join("log");
+        let mut guard = Guard::launch(&program, None, Duration::ZERO, Vec::new(), &log).unwrap();
+        let kept = std::fs::read_to_string(exe.with_extension("kept")).unwrap();
+        let kept: u32 = kept.trim().parse().unwrap();
+
+        let ended = guard.stop_within(Duration::ZERO, Duration::from_millis(20));
+        assert_eq!(
+            ended,
+            Ended {
+                reported: false,
+                killed: vec![kept],
+                left: Vec::new()
+            }
+        );
+        for pid in [kept, guard.pid()] {
+            let running = crate::proc::stat(pid).is_some_and(|stat| !stat.is_dead());
+            assert!(!running, "{pid}");
+        }
+    }
 }

@@ -63,16 +63,13 @@ impl Keeper {
         })
     }
 
-    pub(super) fn run(mut self) -> io::Result<()> {
-        loop {
-            self.reap();
-            if let Some(deadline) = self.deadline
-                && (self.running.is_empty() || Instant::now() >= deadline)
-            {
-                break;
-            }
-            self.wait_for_something()?;
-        }
+    pub(super) fn run(self) -> io::Result<()> {
+        self.run_by(Self::wait_for_something)
+    }
+
+    fn run_by(mut self, wait: impl FnMut(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        // Whatever went wrong, nothing may be left running.
+        let kept = self.keep(wait);
         let swept = sweep::end_all(|| self.reap());
         for path in &self.remove {
             remove(path);
@@ -81,7 +78,20 @@ impl Keeper {
             killed: swept.killed,
             left: swept.left,
         });
-        Ok(())
+        kept
+    }
+
+    /// Until the end is asked for and everybody has ended, or the grace is over.
+    fn keep(&mut self, mut wait: impl FnMut(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        loop {
+            self.reap();
+            if let Some(deadline) = self.deadline
+                && (self.running.is_empty() || Instant::now() >= deadline)
+            {
+                return Ok(());
+            }
+            wait(self)?;
+        }
     }
 
     fn wait_for_something(&mut self) -> io::Result<()> {
@@ -277,4 +287,38 @@ fn remove(path: &Path) {
     } else {
         std::fs::remove_file(path)
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IN_A_PROCESS_OF_ITS_OWN: &str = "POWERBAND_TEST_KEEPER_FAILS";
+
+    /// A keeper ends all descendants of its process: the test runs itself again, as one.
+    #[test]
+    fn a_keeper_that_fails_leaves_nothing_running() {
+        if let Some(file) = std::env::var_os(IN_A_PROCESS_OF_ITS_OWN) {
+            let kept = Process::new("sleep").arg("600").spawn().unwrap();
+            std::fs::write(file, kept.id().to_string()).unwrap();
+            let failed = Keeper::new()
+                .unwrap()
+                .run_by(|_| Err(io::Error::other("poll")));
+            assert_eq!(failed.unwrap_err().to_string(), "poll");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let output = Process::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "guard::keeper::tests::a_keeper_that_fails_leaves_nothing_running",
+            ])
+            .env(IN_A_PROCESS_OF_ITS_OWN, &file)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let kept = std::fs::read_to_string(&file).unwrap();
+        assert!(!Path::new("/proc").join(kept).exists());
+    }
 }
