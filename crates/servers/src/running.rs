@@ -11,6 +11,9 @@ use crate::log::Log;
 use crate::port;
 use crate::spec::Settings;
 
+/// What services get to end by themselves where the server took all of the grace.
+const SERVICE_GRACE: Duration = Duration::from_secs(1);
+
 /// A server that answered. Dropping it stops it as [`Running::stop`] does.
 #[derive(Debug)]
 pub struct Running {
@@ -39,6 +42,15 @@ pub struct StopReport {
     pub took: Duration,
 }
 
+/// Something that was started for the server and runs as long as it.
+#[derive(Debug)]
+pub(crate) struct Service {
+    /// The id that the guard knows it by.
+    pub(crate) id: u32,
+    /// Such as `the service "upstream"`.
+    pub(crate) what: String,
+}
+
 /// The guard and what it needs to be stopped, so that dropping and stopping are one.
 #[derive(Debug)]
 pub(crate) struct Stopping {
@@ -46,6 +58,7 @@ pub(crate) struct Stopping {
     pub(crate) grace: Duration,
     /// The id that the guard knows the server by.
     pub(crate) server: u32,
+    pub(crate) services: Vec<Service>,
     /// Asked to stop before any signal is sent, see [`Stopping::end`].
     pub(crate) ask: Option<Control>,
 }
@@ -68,7 +81,13 @@ impl Stopping {
         {
             guard.wait_exit(self.server, self.grace);
         }
-        let ended = guard.stop(self.grace.saturating_sub(began.elapsed()));
+        let mut grace = self.grace.saturating_sub(began.elapsed());
+        let runs = |service: &Service| guard.exit_of(service.id).is_none();
+        if self.services.iter().any(runs) {
+            // They have not been asked yet, and are not killed for the time that the server took.
+            grace = grace.max(SERVICE_GRACE);
+        }
+        let ended = guard.stop(grace);
         Some((ended, guard.exit_of(self.server)))
     }
 }
@@ -100,21 +119,33 @@ impl Running {
     }
 
     /// # Errors
-    /// When the main process ended, or its guard was killed.
+    /// When the main process or one of the services ended, or their guard was killed.
     pub fn alive(&self) -> Result<(), Died> {
+        let died = |what: &str, exit| {
+            Err(Died {
+                what: what.to_string(),
+                exit,
+                last_log_lines: self.log.last_lines(),
+                log_path: self.log.path(),
+            })
+        };
         let exit = self.guard().exit_of(self.server.0);
-        if exit.is_none() && !self.guard().is_gone() {
-            return Ok(());
+        if exit.is_some() {
+            return died("the server", exit);
         }
-        Err(Died {
-            what: "the server".into(),
-            exit,
-            last_log_lines: self.log.last_lines(),
-            log_path: self.log.path(),
-        })
+        for service in &self.stopping.services {
+            let exit = self.guard().exit_of(service.id);
+            if exit.is_some() {
+                return died(&service.what, exit);
+            }
+        }
+        if self.guard().is_gone() {
+            return died("the server", None);
+        }
+        Ok(())
     }
 
-    /// Waits at most `limit` for the server to end; true when it did.
+    /// Waits at most `limit` for the server to end; true when it did, or a service did meanwhile.
     pub fn wait_for_death(&self, limit: Duration) -> bool {
         self.guard().wait_exit(self.server.0, limit).is_some() || self.alive().is_err()
     }

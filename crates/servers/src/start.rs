@@ -12,7 +12,7 @@ use crate::http::{self, Target};
 use crate::log::Log;
 use crate::port;
 use crate::puma::{self, PumaFiles};
-use crate::running::{Running, Stopping};
+use crate::running::{Running, Service, Stopping};
 use crate::spec::{Ready, ServerCommand, ServerSpec};
 
 /// Another process may take a free port before the server binds it; thrice in a row is no accident.
@@ -81,6 +81,7 @@ fn start_at(
     let log = Log::from_here(&spec.log_path, &env);
     let cpus = spec.cpus.clone();
     let mut guard = Guard::launch(&spec.guard, cpus, ORPHAN_GRACE, remove, &spec.log_path)?;
+    let mut services = Vec::new();
     for service in &spec.services {
         let waiting = Process {
             words: &service.command,
@@ -100,6 +101,10 @@ fn start_at(
                 waiting.until_it_answers(port, path)?;
             }
         }
+        services.push(Service {
+            id: waiting.id,
+            what: waiting.what,
+        });
     }
     let server = Process {
         words: &words,
@@ -125,6 +130,7 @@ fn start_at(
             guard: Some(guard),
             grace: spec.stop_grace,
             server: id,
+            services,
             ask: control.cloned(),
         },
     })

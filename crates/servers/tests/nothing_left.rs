@@ -254,6 +254,61 @@ fn services_come_before_the_server_and_go_with_it() {
     }
 }
 
+/// A service without a sign that it is ready.
+fn service(app: &App, script: &str) -> ServiceSpec {
+    ServiceSpec {
+        name: "upstream".into(),
+        command: ["sh", "-c", script].map(String::from).to_vec(),
+        cwd: app.path().to_path_buf(),
+        env: BTreeMap::new(),
+        ready: None,
+    }
+}
+
+#[test]
+fn a_service_that_dies_under_a_running_server_is_reported() {
+    let app = App::hello();
+    let script = "echo $$ > service.new; mv service.new service; exec sleep 600";
+    let spec = ServerSpec {
+        services: vec![service(&app, script)],
+        ..app.spec(1, 0, false)
+    };
+    let server = servers::start(&spec, &never).unwrap();
+    server.alive().unwrap();
+    eventually("the service runs", || app.path().join("service").exists());
+    kill(written_pid(&app, "service"), Signal::KILL);
+    eventually("its death is noticed", || server.alive().is_err());
+    let message = server.alive().unwrap_err().to_string();
+    assert!(
+        message.contains("the service \"upstream\" died (killed by signal 9"),
+        "{message}"
+    );
+    assert!(!is_gone(server.server_pid()));
+}
+
+/// The server is stopped, so that it takes all of its grace; the service ends as it is asked to.
+#[test]
+fn a_server_that_takes_all_of_the_grace_leaves_its_services_some() {
+    let app = App::hello();
+    let script = "trap 'sleep 0.1; echo > ended; exit 0' TERM; echo > trapped; \
+                  while :; do sleep 0.01; done";
+    let spec = ServerSpec {
+        services: vec![service(&app, script)],
+        stop_grace: Duration::from_millis(50),
+        ..app.spec(1, 0, false)
+    };
+    let server = servers::start(&spec, &never).unwrap();
+    eventually("the service listens to signals", || {
+        app.path().join("trapped").exists()
+    });
+    let pid = server.server_pid();
+    kill(pid, Signal::STOP);
+    let report = server.stop();
+    assert!(app.path().join("ended").exists(), "{report:?}");
+    assert_eq!(report.killed_pids, [pid]);
+    assert!(!report.clean);
+}
+
 #[test]
 fn the_server_runs_on_the_processors_it_was_given() {
     let app = App::hello();
