@@ -1,36 +1,45 @@
 //! The one door to stdout and stderr.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
 
+use crate::Failure;
 use run::Document;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// A message on stderr.
 pub fn error(message: &str) {
     for line in message.lines() {
-        eprintln!("powerband: {line}");
+        say(&format!("powerband: {line}"));
     }
 }
 
-/// A line of prose on stderr.
+/// A line of prose on stderr. When nobody reads it any more (`powerband tune 2>&1 | head`) the run goes on.
 pub fn say(line: &str) {
-    eprintln!("{line}");
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Text on stdout. A reader that went away is no error: `powerband report | head` is ordinary use.
-pub fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::usage(format!(
+            "stdout cannot be written: {e}; send it where there is room (powerband report prints a run again)"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A run as a page or as JSON.
-pub fn document(document: &Document, json: bool) {
-    if json {
-        let mut slim = document.clone();
-        slim.trials.iter_mut().for_each(run::Trial::drop_histograms);
-        let text = serde_json::to_string_pretty(&slim).unwrap_or_default();
-        print(&(text + "\n"));
-    } else {
-        print(&report::page(document, style()));
+pub fn document(document: &Document, json: bool) -> Result<(), Failure> {
+    if !json {
+        return print(&report::page(document, style()));
     }
+    let mut slim = document.clone();
+    slim.trials.iter_mut().for_each(run::Trial::drop_histograms);
+    let text = serde_json::to_string_pretty(&slim)
+        .map_err(|e| Failure::usage(format!("the run cannot be written as JSON: {e}")))?;
+    print(&(text + "\n"))
 }
 
 /// What stdout can show.
@@ -41,7 +50,7 @@ fn style() -> report::Style {
         .unwrap_or(0);
     let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     report::Style {
-        width: if terminal && width >= 60 { width } else { 120 },
+        width: if terminal && width >= 60 { width } else { 100 },
         colour,
     }
 }

@@ -118,7 +118,7 @@ impl Watcher for Terminal {
                 }
                 self.line(&described(trial, reused, self.began.elapsed()));
             }
-            Event::Note(note) => self.line(&note),
+            Event::Note(note) => self.line(in_short(&note)),
         }
     }
 

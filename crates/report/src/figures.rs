@@ -29,23 +29,33 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A ratio as a change: `+42.0 %`.
-pub fn change(ratio: f64) -> String {
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+/// A response time as a bare number of milliseconds; `∞` where a failure makes it so.
+pub fn number_of_ms(ms: Option<f64>) -> String {
+    match ms {
+        None => "∞".to_owned(),
+        Some(ms) if ms >= 100.0 => grouped(ms.round() as u64),
+        Some(ms) => format!("{ms:.1}"),
+    }
+}
+
+/// A ratio as a change: `+4.2 %`, `+302 %`.
+pub fn rounded_change(ratio: f64) -> String {
+    format!("{} %", percent(ratio))
+}
+
+fn percent(ratio: f64) -> String {
+    match (ratio - 1.0) * 100.0 {
+        p if p.abs() >= 99.5 => format!("{p:+.0}"),
+        p => format!("{p:+.1}"),
+    }
 }
 
 /// `+12.0 % (+8.0 to +16.0)`, or the estimate alone with what is missing.
 pub fn change_with_interval(ratio: f64, low: Option<f64>, high: Option<f64>) -> String {
+    let change = rounded_change(ratio);
     match (low, high) {
-        (Some(low), Some(high)) => {
-            format!(
-                "{} ({:+.1} to {:+.1})",
-                change(ratio),
-                (low - 1.0) * 100.0,
-                (high - 1.0) * 100.0
-            )
-        }
-        _ => format!("{} (too few blocks for an interval)", change(ratio)),
+        (Some(low), Some(high)) => format!("{change} ({} to {})", percent(low), percent(high)),
+        _ => format!("{change} (no interval)"),
     }
 }
 
@@ -87,6 +97,9 @@ mod tests {
         assert_eq!(milliseconds(Some(8.21)), "8.2 ms");
         assert_eq!(milliseconds(Some(1250.0)), "1.25 s");
         assert_eq!(milliseconds(None), "∞");
+        assert_eq!(number_of_ms(Some(1250.4)), "1,250");
+        assert_eq!(number_of_ms(None), "∞");
+        assert_eq!(rounded_change(4.02), "+302 %");
         assert_eq!(bytes(326 << 20), "326 MiB");
         assert_eq!(
             change_with_interval(1.12, Some(1.08), Some(1.16)),

@@ -1,9 +1,13 @@
 //! A run document as text for a terminal. Renders what the document holds and judges nothing anew.
 
+mod answer;
 mod figures;
 mod listing;
 mod page;
+mod reading;
+mod sheet;
 mod tables;
+mod tried;
 
 pub use listing::listing;
 pub use page::page;

@@ -1,6 +1,7 @@
 //! The list of runs.
 
 use crate::figures::duration;
+use crate::sheet::first_line;
 use run::{Document, State};
 
 /// One line a run: id, state, length, answer.
@@ -16,7 +17,7 @@ pub fn listing(documents: &[Document]) -> String {
         let answer = document
             .verdict
             .as_ref()
-            .map_or("", |v| v.sentence.as_str());
+            .map_or("", |v| first_line(&v.sentence));
         text.push_str(&format!(
             "{}  {state:<11}  {:>12}  {answer}\n",
             document.id,

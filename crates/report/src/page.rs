@@ -1,179 +1,190 @@
 //! The page that a run ends with: the answer first, then why, then what to change.
 
-use crate::Style;
-use crate::figures::{bytes, change, duration, rate};
-use crate::tables;
-use run::{Document, Kind, SdSource, State, TrialStatus};
+use crate::figures::{bytes, duration, rate};
+use crate::reading::{advised, advises_change, baseline_word, decides};
+use crate::sheet::{Sheet, first_line};
+use crate::{Style, answer, tables, tried};
+use run::{Document, Kind, Profile, State, TrialStatus};
 use std::fmt::Write;
 
 /// The whole page.
 pub fn page(document: &Document, style: Style) -> String {
-    let mut page = Page {
-        text: String::new(),
-        style,
-    };
-    page.answer(document);
-    page.heading("What was measured");
-    page.text.push_str(&tables::arms(document, style));
-    page.how(document);
-    if !document.comparisons.is_empty() {
-        page.heading("Compared, block by block");
-        page.text.push_str(&tables::comparisons(document, style));
+    let mut sheet = Sheet::new(style);
+    answer::write(&mut sheet, document);
+    if !document.arms.is_empty() {
+        sheet.heading("What was tried");
+        sheet.block(&tried::tried(document, style));
     }
+    if !document.trials.is_empty() {
+        how(&mut sheet, document);
+    }
+    deciding(&mut sheet, document);
     if let Some(profile) = &document.profile {
-        page.heading("Where the baseline's time goes, at saturation");
-        page.text.push_str(&tables::profile(profile, style));
-        page.line(&format!(
-            "T* = 1 + I/O / GVL held = {:.1} threads keep one GVL busy, if I/O neither queues nor locks.",
-            profile.useful_threads
-        ));
+        time(&mut sheet, profile, baseline_word(document));
     }
-    if document
-        .verdict
-        .as_ref()
-        .is_some_and(|v| !v.path.is_empty())
-    {
-        page.heading("From the baseline to there, one variable at a time");
-        page.text.push_str(&tables::path(document, style));
-    }
-    page.headroom(document);
-    page.changes(document);
-    if !document.warnings.is_empty() {
-        page.heading("Before you believe it");
-        for warning in &document.warnings {
-            page.line(&format!("- {warning}"));
-        }
-    }
-    page.text
+    path(&mut sheet, document);
+    headroom(&mut sheet, document);
+    changes(&mut sheet, document);
+    warnings(&mut sheet, document);
+    details(&mut sheet, document);
+    sheet.into_text()
 }
 
-struct Page {
-    text: String,
-    style: Style,
-}
-
-impl Page {
-    fn line(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.text.push('\n');
-    }
-
-    fn heading(&mut self, text: &str) {
-        let (on, off) = if self.style.colour {
-            ("\x1b[1m", "\x1b[0m")
-        } else {
-            ("", "")
-        };
-        let _ = write!(self.text, "\n{on}{text}{off}\n");
-    }
-
-    fn answer(&mut self, document: &Document) {
-        let (on, off) = if self.style.colour {
-            ("\x1b[1m", "\x1b[0m")
-        } else {
-            ("", "")
-        };
-        match (&document.verdict, document.state) {
-            (Some(verdict), _) => self.line(&format!("{on}{}{off}", verdict.sentence)),
-            (None, State::Running) => self.line(&format!("{on}This run has no verdict yet.{off}")),
-            (None, State::Interrupted) => {
-                self.line(&format!(
-                    "{on}This run was interrupted; powerband {} --resume {} goes on.{off}",
-                    document.kind.verb(),
-                    document.id
-                ));
-            }
-            (None, _) => self.line(&format!("{on}This run ended without a verdict.{off}")),
-        }
-    }
-
-    fn how(&mut self, document: &Document) {
-        let plan = &document.plan;
-        let counted = document.trials.iter().filter(|t| t.counts()).count();
-        let unsteady = document
+fn how(sheet: &mut Sheet, document: &Document) {
+    let plan = &document.plan;
+    let with = |status| {
+        document
             .trials
             .iter()
-            .filter(|t| t.status == TrialStatus::NotSteady)
-            .count();
-        let failed = document
-            .trials
-            .iter()
-            .filter(|t| t.status == TrialStatus::Failed)
-            .count();
-        let mut line = format!("{counted} trials in {}", duration(document.elapsed_s));
-        if unsteady > 0 {
-            let _ = write!(line, ", {unsteady} of them not steady");
-        }
-        if failed > 0 {
-            let _ = write!(line, ", and {failed} that failed");
-        }
+            .filter(|t| t.status == status)
+            .count()
+    };
+    let counted = document.trials.iter().filter(|t| t.counts()).count();
+    let (unsteady, failed) = (with(TrialStatus::NotSteady), with(TrialStatus::Failed));
+    let mut text = format!(
+        "{counted} trials, each a fresh start of the server, in {}",
+        duration(document.elapsed_s)
+    );
+    if unsteady > 0 {
         let _ = write!(
-            line,
-            "; capacity: closed loop of {} connections",
-            plan.connections
+            text,
+            "; {unsteady} of them were not steady after warming up"
         );
-        if let Some(asked) = plan.rate_per_s {
-            let _ = write!(
-                line,
-                "; latency: Poisson arrivals, {} a second",
-                rate(asked)
-            );
-        }
-        self.line(&(line + "."));
-        let detectable = &plan.detectable;
-        let source = match detectable.source {
-            SdSource::Default => "assumed",
-            SdSource::Pilot => "seen between two runs of the baseline",
-            SdSource::Data => "seen in the blocks themselves",
-        };
-        self.line(&format!(
-            "With {} blocks and the noise {source} ({:.1} % a block), a difference of {} is found four times in five.",
-            plan.blocks,
-            detectable.sd_log_ratio * 100.0,
-            change(1.0 + detectable.effect)
-        ));
     }
+    if failed > 0 {
+        let _ = write!(text, "; {failed} more failed");
+    }
+    let _ = write!(
+        text,
+        ". Throughput: {} clients that ask again as soon as they are answered, one connection a request.",
+        plan.connections
+    );
+    if let Some(asked) = plan.rate_per_s {
+        let _ = write!(
+            text,
+            " Latency: {} requests a second at random moments (Poisson).",
+            rate(asked)
+        );
+    }
+    let effect = plan.detectable.effect * 100.0;
+    if document.comparisons.iter().any(decides) && effect.is_finite() {
+        let _ = write!(
+            text,
+            " This run would notice a difference of {effect:.1} % or more four times in five; a smaller one may \
+             have been missed."
+        );
+    }
+    sheet.heading("How it was measured");
+    sheet.prose(&text);
+}
 
-    fn headroom(&mut self, document: &Document) {
-        let Some(room) = document.verdict.as_ref().and_then(|v| v.headroom.as_ref()) else {
-            return;
-        };
-        self.heading("Headroom");
+fn deciding(sheet: &mut Sheet, document: &Document) {
+    let title = match document.comparisons.iter().filter(|c| decides(c)).count() {
+        0 => return,
+        1 => "The deciding comparison",
+        _ => "The deciding comparisons",
+    };
+    sheet.heading(title);
+    sheet.block(&tables::deciding(document, sheet.style()));
+}
+
+fn time(sheet: &mut Sheet, profile: &Profile, baseline: &str) {
+    sheet.heading(&match baseline {
+        "today" => "Where a request spends its time today, at full load".to_owned(),
+        other => format!("Where a request spends its time with the {other}, at full load"),
+    });
+    sheet.block(&tables::profile(profile, sheet.style()));
+    let threads = profile.useful_threads.round();
+    sheet.prose(&if threads > 1.0 {
+        format!(
+            "While one thread runs Ruby, about {:.0} {} be waiting, so about {threads:.0} threads keep one process \
+             busy; fewer if that waiting is for a lock.",
+            threads - 1.0,
+            if threads > 2.0 { "others can" } else { "other can" }
+        )
+    } else {
+        "A request hardly waits for anything but Ruby, so one thread keeps one process busy.".to_owned()
+    });
+}
+
+fn path(sheet: &mut Sheet, document: &Document) {
+    let Some(verdict) = document.verdict.as_ref().filter(|v| !v.path.is_empty()) else {
+        return;
+    };
+    sheet.heading(&if advises_change(verdict) {
+        format!(
+            "From today's settings to {}, one change at a time",
+            verdict.settings
+        )
+    } else {
+        "What the best other would have changed".to_owned()
+    });
+    sheet.block(&tables::path(document, sheet.style()));
+}
+
+fn headroom(sheet: &mut Sheet, document: &Document) {
+    let Some(room) = document.verdict.as_ref().and_then(|v| v.headroom.as_ref()) else {
+        return;
+    };
+    sheet.heading("Headroom");
+    if advised(document).is_some() {
         if let Some(asked) = document.plan.rate_per_s {
-            self.line(&format!(
-                "At {} requests a second it is {:.0} % utilised.",
-                rate(asked),
+            let asked = rate(asked);
+            sheet.prose(&format!(
+                "At {asked} requests a second it is {:.0} % busy (latency was checked at {asked}/s only).",
                 room.utilisation_at_rate * 100.0
             ));
         }
-        self.line(&format!(
-            "Add capacity when traffic reaches {} a second (80 % of what it carries).",
+        sheet.prose(&format!(
+            "Add capacity when traffic reaches {} a second, 80 % of what it carries: beyond 80 % queues grow fast.",
             rate(room.add_capacity_at_per_s)
         ));
-        self.line(&format!(
-            "It takes {:.1} s to start; while two deploys overlap it needs up to {}.",
-            room.boot_s,
-            bytes(room.deploy_overlap_bytes)
-        ));
     }
+    sheet.prose(&format!(
+        "It takes {:.1} s to start; while two deploys overlap it needs up to {}.",
+        room.boot_s,
+        bytes(room.deploy_overlap_bytes)
+    ));
+}
 
-    fn changes(&mut self, document: &Document) {
-        let Some(verdict) = &document.verdict else {
-            return;
-        };
-        if document.kind != Kind::Tune || verdict.changes.is_empty() {
-            return;
+fn changes(sheet: &mut Sheet, document: &Document) {
+    let Some(verdict) = &document.verdict else {
+        return;
+    };
+    if document.kind != Kind::Tune || verdict.changes.is_empty() {
+        return;
+    }
+    sheet.heading("What to change");
+    for change in &verdict.changes {
+        for line in change.diff.lines() {
+            sheet.diff_line(line);
         }
-        self.heading("What to change");
-        for change in &verdict.changes {
-            for line in change.diff.lines() {
-                let (on, off) = match line.as_bytes().first() {
-                    Some(b'+') if self.style.colour => ("\x1b[32m", "\x1b[0m"),
-                    Some(b'-') if self.style.colour => ("\x1b[31m", "\x1b[0m"),
-                    _ => ("", ""),
-                };
-                self.line(&format!("{on}{line}{off}"));
-            }
-        }
+    }
+}
+
+fn warnings(sheet: &mut Sheet, document: &Document) {
+    let mut warnings = document.warnings.as_slice();
+    // The last warning of a run that failed is why, and stands at the top already.
+    if let (State::Failed, None, [rest @ .., _]) = (document.state, &document.verdict, warnings) {
+        warnings = rest;
+    }
+    if warnings.is_empty() {
+        return;
+    }
+    sheet.heading("Before you believe it");
+    for warning in warnings {
+        sheet.labelled("- ", first_line(warning));
+    }
+}
+
+fn details(sheet: &mut Sheet, document: &Document) {
+    if document.arms.is_empty() {
+        return;
+    }
+    sheet.heading("Details");
+    sheet.block(&tables::details(document, sheet.style()));
+    if document.comparisons.iter().any(|c| !decides(c)) {
+        sheet.line("");
+        sheet.block(&tables::screening(document, sheet.style()));
     }
 }

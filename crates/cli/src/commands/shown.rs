@@ -22,7 +22,7 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
     let document = folder
         .and_then(|folder| folder.read())
         .map_err(|e| Failure::usage(e.to_string()))?;
-    output::document(&document, args.json);
+    output::document(&document, args.json)?;
     Ok(0)
 }
 
@@ -36,7 +36,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
             Err(unreadable) => output::error(&unreadable.to_string()),
         }
     }
-    output::print(&report::listing(&documents));
+    output::print(&report::listing(&documents))?;
     Ok(0)
 }
 
@@ -44,7 +44,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
 pub fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "powerband", &mut script);
-    output::print(&String::from_utf8_lossy(&script));
+    output::print(&String::from_utf8_lossy(&script))?;
     Ok(0)
 }
 
@@ -54,6 +54,6 @@ pub fn man() -> Result<u8, Failure> {
     clap_mangen::Man::new(Cli::command())
         .render(&mut page)
         .map_err(|e| Failure::usage(e.to_string()))?;
-    output::print(&String::from_utf8_lossy(&page));
+    output::print(&String::from_utf8_lossy(&page))?;
     Ok(0)
 }

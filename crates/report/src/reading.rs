@@ -1,0 +1,113 @@
+//! What the page looks up in a document: how an arm is called, and which comparison speaks for it.
+
+use run::{
+    Answer, ArmSummary, Comparison, Document, Feasibility, Kind, LatencyObjective, Stage, Verdict,
+};
+
+/// What the first arm is called: `tune` compares with what runs today, the others with what was named first.
+pub fn baseline_word(document: &Document) -> &'static str {
+    match document.kind {
+        Kind::Tune => "today",
+        Kind::Compare | Kind::Sweep => "baseline",
+    }
+}
+
+/// The arm that everything is compared with; others may have the same settings.
+pub fn baseline(document: &Document) -> Option<&ArmSummary> {
+    let named = document.comparisons.first();
+    document.arms.iter().find(|arm| match named {
+        Some(comparison) => arm.name == comparison.baseline,
+        None => arm.settings == document.plan.baseline,
+    })
+}
+
+/// Whether the arm is that one.
+pub fn is_baseline(document: &Document, arm: &ArmSummary) -> bool {
+    baseline(document).is_some_and(|first| first.name == arm.name)
+}
+
+/// An arm's settings, and which of two with the same settings it is.
+pub fn called(document: &Document, arm: &ArmSummary) -> String {
+    let same = |other: &&ArmSummary| other.settings == arm.settings;
+    if document.arms.iter().filter(same).count() < 2 {
+        arm.settings.to_string()
+    } else if is_baseline(document, arm) {
+        format!("{} ({})", arm.settings, baseline_word(document))
+    } else {
+        format!("{} (again)", arm.settings)
+    }
+}
+
+/// Likewise by name.
+pub fn called_by_name(document: &Document, name: &str) -> String {
+    let arm = document.arms.iter().find(|arm| arm.name == name);
+    arm.map_or_else(|| name.to_owned(), |arm| called(document, arm))
+}
+
+/// Whether a claim may rest on the comparison.
+pub fn decides(comparison: &Comparison) -> bool {
+    matches!(comparison.stage, Stage::Confirm | Stage::Compare)
+}
+
+/// The comparison that says most about an arm: the deciding one before the race's.
+pub fn comparison_of<'a>(document: &'a Document, arm: &ArmSummary) -> Option<&'a Comparison> {
+    let mut mine = document
+        .comparisons
+        .iter()
+        .filter(|c| c.candidate == arm.name);
+    mine.clone().find(|c| decides(c)).or_else(|| mine.next())
+}
+
+/// Whether the answer is another configuration than the baseline.
+pub fn advises_change(verdict: &Verdict) -> bool {
+    matches!(verdict.answer, Answer::Change | Answer::Smaller)
+}
+
+/// The arm that the answer advises, or says to keep; none when it does neither.
+pub fn advised(document: &Document) -> Option<&ArmSummary> {
+    let verdict = document.verdict.as_ref()?;
+    match verdict.answer {
+        Answer::Change | Answer::Smaller => document
+            .arms
+            .iter()
+            .find(|arm| arm.settings == verdict.settings),
+        Answer::Keep => baseline(document),
+        Answer::Undecided | Answer::NoneMeets | Answer::Table => None,
+    }
+}
+
+/// The word for a judgement on limits.
+pub fn limit_word(feasible: Feasibility) -> &'static str {
+    match feasible {
+        Feasibility::Meets => "kept",
+        Feasibility::Breaks => "broken",
+        Feasibility::Unclear => "not proven",
+    }
+}
+
+/// Whether the latency limit alone is kept, by the interval of the share over it.
+pub fn latency_kept(arm: &ArmSummary, limit: LatencyObjective) -> Feasibility {
+    let allowed = limit.allowed_violation_rate();
+    match arm.violation_interval {
+        Some((_, high)) if high <= allowed => Feasibility::Meets,
+        Some((low, _)) if low > allowed => Feasibility::Breaks,
+        _ => Feasibility::Unclear,
+    }
+}
+
+/// Whether the memory limit alone is kept, by every trial of the arm.
+pub fn memory_kept(document: &Document, arm: &ArmSummary, limit: u64) -> Feasibility {
+    let trials = document
+        .trials
+        .iter()
+        .filter(|t| t.arm == arm.name && t.counts() && t.stage != Stage::Pilot);
+    let seen: Vec<u64> = trials
+        .filter_map(|t| t.memory.as_ref())
+        .map(|m| m.pss_bytes)
+        .collect();
+    match (seen.iter().min(), seen.iter().max()) {
+        (_, Some(most)) if *most <= limit => Feasibility::Meets,
+        (Some(least), _) if *least > limit => Feasibility::Breaks,
+        _ => Feasibility::Unclear,
+    }
+}

@@ -1,0 +1,138 @@
+//! The table of what was tried: one row a configuration.
+
+use crate::Style;
+use crate::figures::{bytes, change_with_interval, number_of_ms, rate, rounded_change, share};
+use crate::reading::{
+    advised, advises_change, baseline_word, called, comparison_of, decides, is_baseline, limit_word,
+};
+use crate::sheet::first_line;
+use crate::tables::{NONE, align_left, table, trimmed};
+use comfy_table::ColumnConstraint;
+use run::{Answer, ArmSummary, Document, Kind};
+
+/// Terminal columns in which an interval fits on one line.
+const WIDE: u16 = 100;
+/// Terminal columns that the table needs.
+const NARROW: u16 = 80;
+
+/// The table.
+pub fn tried(document: &Document, style: Style) -> String {
+    let objective = &document.plan.objective;
+    let limited = objective.latency.is_some() || objective.max_memory_bytes.is_some();
+    let against = format!("against\n{}", baseline_word(document));
+    let over = objective
+        .latency
+        .map(|limit| format!("over\n{} ms", limit.limit_ms));
+    let mut head = vec![
+        "settings",
+        "most/s",
+        against.as_str(),
+        "p50\nms",
+        "99 %\nwithin\nms",
+    ];
+    head.extend(over.as_deref());
+    head.extend(["memory", "trials"]);
+    head.extend(limited.then_some("limits"));
+    head.push("result");
+    let mut table = table(style, &head, 1);
+    align_left(&mut table, head.len() - 1);
+    // Figures that break cannot be read; the settings can, and take the room that is left.
+    table.set_width(style.width.max(NARROW));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+        if style.width < WIDE {
+            column.set_padding((0, 1));
+        }
+    }
+    for arm in &document.arms {
+        let mut row = vec![
+            called(document, arm),
+            arm.capacity_per_s.map_or_else(none, rate),
+            compared(document, arm, style),
+        ];
+        if arm.trials > 0 {
+            row.extend([arm.p50_ms, arm.p99_ms].map(number_of_ms));
+        } else {
+            row.extend([none(), none()]);
+        }
+        if objective.latency.is_some() {
+            row.push(arm.violation_rate.map_or_else(none, share));
+        }
+        row.push(arm.pss_bytes.map_or_else(none, bytes));
+        row.push(match arm.failed {
+            0 => arm.trials.to_string(),
+            failed => format!("{}/{}", arm.trials, arm.trials + failed),
+        });
+        if limited && arm.trials > 0 {
+            row.push(stacked(limit_word(arm.feasible)));
+        } else if limited {
+            row.push(none());
+        }
+        row.push(stacked(&result(document, arm)));
+        table.add_row(row);
+    }
+    trimmed(&table)
+}
+
+/// On two lines, where there are two words.
+fn stacked(words: &str) -> String {
+    words.replacen(' ', "\n", 1)
+}
+
+fn none() -> String {
+    NONE.to_owned()
+}
+
+/// The change against the baseline; the race's without an interval, since it proves nothing.
+fn compared(document: &Document, arm: &ArmSummary, style: Style) -> String {
+    let change = match comparison_of(document, arm) {
+        Some(c) if decides(c) => change_with_interval(c.ratio, c.low, c.high),
+        Some(c) => format!("{} ({} rounds)", rounded_change(c.ratio), c.blocks),
+        None => return none(),
+    };
+    let change = change.replace(" (", "\n(");
+    if style.width < WIDE {
+        change.replace(" to ", "\nto ")
+    } else {
+        change
+    }
+}
+
+/// What became of an arm, in a word or two.
+fn result(document: &Document, arm: &ArmSummary) -> String {
+    if is_baseline(document, arm) {
+        return baseline_word(document).to_owned();
+    }
+    let verdict = document.verdict.as_ref();
+    let chosen = verdict.is_some_and(advises_change)
+        && advised(document).is_some_and(|advised| advised.name == arm.name);
+    if chosen {
+        return "chosen".to_owned();
+    }
+    if arm.trials == 0 && arm.failed > 0 {
+        return "failed".to_owned();
+    }
+    if document.kind != Kind::Tune {
+        let decided = comparison_of(document, arm).map(|c| c.outcome.word());
+        return decided.unwrap_or(NONE).to_owned();
+    }
+    // `why it was tried; how it left`, where a reason of failure may hold anything.
+    let fate = first_line(&arm.fate);
+    let left = fate.split_once("; ").map_or(fate, |(_, left)| left);
+    let known = [
+        ("failed", "failed"),
+        ("breaks a limit", "breaks a limit"),
+        ("left the race", "dropped early"),
+        ("a step of the path", "step between"),
+    ];
+    if let Some((_, word)) = known.iter().find(|(start, _)| left.starts_with(start)) {
+        return (*word).to_owned();
+    }
+    match verdict.map(|v| v.answer) {
+        Some(Answer::Undecided) if left.starts_with("won") => "undecided",
+        Some(_) if left.starts_with("won") => "best other",
+        Some(_) => "not the best",
+        None => NONE,
+    }
+    .to_owned()
+}

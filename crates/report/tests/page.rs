@@ -1,0 +1,181 @@
+//! The page of a run that was really measured, and of the same run told otherwise.
+
+use report::Style;
+use run::{Answer, Document, Feasibility, State};
+
+const PLAIN: Style = Style {
+    width: 100,
+    colour: false,
+};
+
+fn sample(name: &str) -> Document {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/run/");
+    let text = std::fs::read_to_string(format!("{folder}{name}.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The sample of `tune` with figures that stay when the samples are measured anew.
+fn tuned() -> Document {
+    let mut document = sample("tune");
+    document.plan.connections = 8;
+    document.plan.rate_per_s = Some(29.4);
+    document.plan.detectable.effect = 0.027;
+    let deciding = document.comparisons.last_mut().unwrap();
+    (deciding.ratio, deciding.low, deciding.high) = (4.02, Some(3.95), Some(4.14));
+    deciding.blocks = 9;
+    document.arms[0].capacity_per_s = Some(42.0);
+    let arm = &mut document.arms[1];
+    (arm.capacity_per_s, arm.p99_ms) = (Some(170.0), Some(26.16));
+    (arm.violation_rate, arm.violation_interval) = (Some(0.0), Some((0.0, 0.15)));
+    (arm.pss_bytes, arm.failed) = (Some(26 << 20), 0);
+    document.profile.as_mut().unwrap().useful_threads = 10.9;
+    document
+}
+
+fn page(document: &Document) -> String {
+    let page = report::page(document, PLAIN);
+    for line in page.lines() {
+        assert!(line.chars().count() <= 100, "too wide: {line}\n{page}");
+    }
+    for noise in ["NaN", "inf", "Some(", "None"] {
+        assert!(!page.contains(noise), "{noise}:\n{page}");
+    }
+    page
+}
+
+#[track_caller]
+fn holds(page: &str, phrases: &[&str]) {
+    // Where prose breaks is not what these tests are about.
+    let flat: Vec<&str> = page.split_whitespace().collect();
+    let flat = flat.join(" ");
+    for phrase in phrases {
+        assert!(flat.contains(phrase), "{phrase:?} is missing:\n{page}");
+    }
+}
+
+#[test]
+fn a_change_is_told_from_the_answer_to_the_details() {
+    let document = tuned();
+    let page = page(&document);
+    holds(&page, &[&document.verdict.as_ref().unwrap().sentence]);
+    assert!(page.starts_with("Run single × 4 threads: "), "{page}");
+    holds(
+        &page,
+        &[
+            "Throughput 170/s at most, 42.0/s today: +302 % (+295 to +314), 9 blocks",
+            "Latency 99 % within 26.2 ms at 29.4/s; 0.00 % over 500 ms, 1.00 % allowed: not proven",
+            "Memory 26 MiB of 2048 MiB allowed: kept",
+            "8 clients that ask again as soon as they are answered, one connection a request.",
+            "29.4 requests a second at random moments (Poisson)",
+            "a difference of 2.7 % or more four times in five; a smaller one may have been missed",
+            "Where a request spends its time today, at full load",
+            "about 10 others can be waiting, so about 11 threads keep one process busy",
+            "From today's settings to single × 4 threads, one change at a time",
+            "(latency was checked at 29.4/s only)",
+            "+threads 4, 4",
+        ],
+    );
+    let rows: Vec<&str> = page.lines().filter(|l| l.starts_with("single ×")).collect();
+    assert!(
+        rows[0].ends_with("today") && rows[1].ends_with("chosen"),
+        "{page}"
+    );
+    let sections: Vec<usize> = [
+        "\nWhat was tried\n",
+        "\nHow it was measured\n",
+        "\nThe deciding comparison\n",
+        "\nHeadroom\n",
+        "\nWhat to change\n",
+        "\nBefore you believe it\n",
+        "\nDetails\n",
+        "\nscreening, proves nothing",
+    ]
+    .iter()
+    .map(|title| {
+        page.find(title)
+            .unwrap_or_else(|| panic!("{title}:\n{page}"))
+    })
+    .collect();
+    assert!(sections.is_sorted(), "{page}");
+}
+
+#[test]
+fn only_an_answer_that_names_a_configuration_speaks_of_its_room() {
+    let mut document = tuned();
+    let verdict = document.verdict.as_mut().unwrap();
+    verdict.answer = Answer::Undecided;
+    verdict.changes.clear();
+    let page = page(&document);
+    holds(&page, &["What the best other would have changed"]);
+    for absent in ["% busy", "Throughput  ", "chosen"] {
+        assert!(!page.contains(absent), "{absent}:\n{page}");
+    }
+}
+
+#[test]
+fn long_reasons_show_their_first_line_and_every_limit_its_word() {
+    let mut document = tuned();
+    document.warnings = vec!["one reason\n  log line".to_owned()];
+    let arm = &mut document.arms[1];
+    arm.fate = "T* threads; failed: no boot; sorry\n  log line".to_owned();
+    (arm.trials, arm.failed, arm.capacity_per_s) = (2, 1, None);
+    arm.feasible = Feasibility::Breaks;
+    document.verdict.as_mut().unwrap().answer = Answer::Keep;
+    let page = page(&document);
+    holds(
+        &page,
+        &[
+            "failed: no boot; sorry",
+            "- one reason",
+            "2/3 broken failed",
+        ],
+    );
+    assert!(!page.contains("log line"), "{page}");
+}
+
+#[test]
+fn without_a_limit_nothing_is_said_of_limits_in_the_table() {
+    let mut document = tuned();
+    document.plan.objective.latency = None;
+    document.plan.objective.max_memory_bytes = None;
+    let page = page(&document);
+    let table = &page[page.find("What was tried").unwrap()..page.find("How it").unwrap()];
+    for absent in ["limits", "over", "not proven"] {
+        assert!(!table.contains(absent), "{absent}:\n{page}");
+    }
+    holds(&page, &["26 MiB; no limit was given"]);
+}
+
+#[test]
+fn compare_speaks_of_a_baseline_and_tells_equal_arms_apart() {
+    let mut document = sample("compare");
+    holds(
+        &page(&document),
+        &["with the baseline, at full load", "better"],
+    );
+    document.arms[1].settings = document.arms[0].settings;
+    let page_of_equals = page(&document);
+    holds(&page_of_equals, &["single × 1 thread (again) against"]);
+    assert!(page_of_equals.contains("(baseline)"), "{page_of_equals}");
+    page(&sample("sweep"));
+}
+
+#[test]
+fn a_run_without_an_answer_says_how_to_go_on() {
+    let mut document = tuned();
+    document.verdict = None;
+    document.state = State::Interrupted;
+    let goes_on = format!("repeat your command and add --resume {}", document.id);
+    holds(&page(&document), &["was interrupted", &goes_on]);
+    document.state = State::Failed;
+    document.arms.clear();
+    document.comparisons.clear();
+    document.trials.clear();
+    document.warnings = vec!["puma does not start\n  log line".to_owned()];
+    let page = page(&document);
+    holds(
+        &page,
+        &["ended without an answer: puma does not start", &goes_on],
+    );
+    assert_eq!(page.matches("puma does not start").count(), 1, "{page}");
+}
