@@ -59,9 +59,6 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
 pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopped> {
     let mut store = Store::resume(Folder::open(folder)?)?;
     let document = &store.document;
-    if document.state == State::Done {
-        return Ok(store);
-    }
     experiment.seed = document.seed;
     if !store.is_empty() {
         experiment.baseline = Some(document.plan.baseline);
@@ -77,6 +74,9 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
              or start a new run",
             document.id
         )));
+    }
+    if document.state == State::Done {
+        return Ok(store);
     }
     if let (Some(budget), Goal::Tune) = (experiment.budget, &experiment.goal) {
         store.document.plan.budget_s = Some(budget.as_secs_f64());
