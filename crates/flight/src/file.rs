@@ -2,10 +2,13 @@
 //!
 //! Plain reads see what the process has stored through its mapping: both go through the page cache.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::bytes::{section, u64_at};
 use crate::error::FlightError;
@@ -29,19 +32,29 @@ impl FlightFile {
     /// Opens a file and looks whether it is a flight file.
     ///
     /// # Errors
-    /// When it cannot be opened or read, is no regular file, or its head is no flight file's (see
+    /// When it cannot be opened or read, is no regular file (a link is none), or its head is no flight file's (see
     /// [`parse`]); [`FlightError::BeingMade`] passes.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, FlightError> {
         let path = path.into();
-        let failed = |source| FlightError::Io {
+        // Opening a named pipe would wait for its writer, and a link in a folder that others may write to
+        // lead anywhere.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match rustix::fs::open(&path, flags, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            // What a link and a socket give.
+            Err(Errno::LOOP | Errno::NXIO) => return Err(FlightError::NotAFile { path }),
+            Err(errno) => {
+                let source = errno.into();
+                return Err(FlightError::Io { path, source });
+            }
+        };
+        let metadata = file.metadata().map_err(|source| FlightError::Io {
             path: path.clone(),
             source,
-        };
-        // Looked at before it is opened: opening a named pipe would wait for its writer.
-        if !fs::metadata(&path).map_err(failed)?.is_file() {
+        })?;
+        if !metadata.is_file() {
             return Err(FlightError::NotAFile { path });
         }
-        let file = File::open(&path).map_err(failed)?;
         let opened = Self { file, path };
         opened.layout()?;
         Ok(opened)
@@ -148,6 +161,8 @@ impl FlightFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const RING: usize = 16_384;

@@ -13,6 +13,12 @@ pub(crate) const HEADER_SIZE: usize = 512;
 const FIELD_ENTRY_SIZE: u64 = 32;
 const UNKNOWN: u32 = u32::MAX;
 
+// Far beyond what any version may come to need; damaged headers ask for more.
+const MAX_ENTRY_SIZE: u32 = 1 << 16;
+const MAX_RING_CAPACITY: u32 = 1 << 24;
+const MAX_FIELDS: u32 = 1 << 10;
+const MAX_ENDPOINTS: u32 = 1 << 16;
+
 /// How far the process that writes the file has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -104,7 +110,7 @@ pub struct Header {
     pub written: u64,
     /// Errors inside the agent that it swallowed.
     pub faults: u64,
-    /// Requests whose queue time came out negative and was taken as 0.
+    /// Requests whose queue time came out negative and was taken as 0, or was more than an hour off, hence unknown.
     pub clock_skew: u64,
     /// Requests booked under "(other)" because the endpoint table was full.
     pub endpoints_lost: u64,
@@ -232,7 +238,8 @@ impl Header {
     }
 }
 
-/// Checks magic, version and state, then that every section can hold what version 1 has in it.
+/// Checks magic, version and state, then that every section can hold what version 1 has in it and is
+/// no larger than any later version would make it.
 pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
     let magic = bytes.get(..MAGIC.len()).unwrap_or(bytes);
     if !magic.is_empty() && magic.iter().all(|&b| b == 0) {
@@ -269,8 +276,46 @@ pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
         ring_capacity: u32_of(20),
         record_size: u32_of(16),
     };
-    let at_least = |field, value: u32, least: usize, limit| {
-        if (value as usize) < least {
+    let sizes = [
+        (
+            "record_size",
+            layout.record_size,
+            RECORD_SIZE as u32..=MAX_ENTRY_SIZE,
+            "a record has 128 to 65,536 bytes",
+        ),
+        (
+            "ring_capacity",
+            layout.ring_capacity,
+            1..=MAX_RING_CAPACITY,
+            "a ring holds 1 to 16,777,216 records",
+        ),
+        (
+            "field_count",
+            layout.field_count,
+            0..=MAX_FIELDS,
+            "a field table has at most 1,024 entries",
+        ),
+        (
+            "totals_size",
+            u32_of(64),
+            Totals::SIZE as u32..=MAX_ENTRY_SIZE,
+            "the totals have 104 to 65,536 bytes",
+        ),
+        (
+            "endpoint_size",
+            layout.endpoint_size,
+            Endpoint::SIZE as u32..=MAX_ENTRY_SIZE,
+            "an endpoint entry has 1,280 to 65,536 bytes",
+        ),
+        (
+            "endpoint_capacity",
+            layout.endpoint_capacity,
+            0..=MAX_ENDPOINTS,
+            "an endpoint table has at most 65,536 entries",
+        ),
+    ];
+    for (field, value, possible, limit) in sizes {
+        if !possible.contains(&value) {
             let value = u64::from(value);
             return Err(FlightError::Layout {
                 field,
@@ -278,32 +323,7 @@ pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
                 limit,
             });
         }
-        Ok(())
-    };
-    at_least(
-        "record_size",
-        layout.record_size,
-        RECORD_SIZE,
-        "a record has at least 128 bytes",
-    )?;
-    at_least(
-        "ring_capacity",
-        layout.ring_capacity,
-        1,
-        "a ring holds at least one record",
-    )?;
-    at_least(
-        "totals_size",
-        u32_of(64),
-        Totals::SIZE,
-        "the totals have at least 104 bytes",
-    )?;
-    at_least(
-        "endpoint_size",
-        layout.endpoint_size,
-        Endpoint::SIZE,
-        "an endpoint entry has at least 1,280 bytes",
-    )?;
+    }
     Ok(layout)
 }
 

@@ -154,3 +154,24 @@ fn a_restarted_process_is_another_one() {
     assert_eq!(window.started, 1);
     assert_eq!(window.totals, restarted.totals);
 }
+
+/// None of them is waited for, and no link is followed out of the folder.
+#[test]
+fn what_is_no_regular_file_is_refused_without_being_waited_for() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let file = path("file.flight");
+    write(&file, &sample("basic.flight"));
+    std::os::unix::fs::symlink(&file, path("link.flight")).unwrap();
+    fs::create_dir(path("folder.flight")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(path("socket.flight")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe.flight"), 0o600.into()).unwrap();
+    assert!(FlightFile::open(&file).is_ok());
+    for name in ["link", "folder", "socket", "pipe"] {
+        let opened = FlightFile::open(path(&format!("{name}.flight")));
+        assert!(
+            matches!(opened, Err(FlightError::NotAFile { .. })),
+            "{name}"
+        );
+    }
+}

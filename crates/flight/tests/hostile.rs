@@ -53,6 +53,26 @@ fn sections_too_small_for_what_they_hold_are_refused() {
 }
 
 #[test]
+fn sizes_that_no_version_will_need_are_refused() {
+    let cases: [(usize, u32, &str); 6] = [
+        (16, 65_536, "record_size"),
+        (20, 1 << 24, "ring_capacity"),
+        (32, 1_024, "field_count"),
+        (48, 65_536, "endpoint_size"),
+        (52, 65_536, "endpoint_capacity"),
+        (64, 65_536, "totals_size"),
+    ];
+    for (offset, most, name) in cases {
+        let refused = |value: u32| match with(offset, &value.to_le_bytes()) {
+            Err(FlightError::Layout { field, .. }) => field == name,
+            _ => false,
+        };
+        assert!(!refused(most), "{name}");
+        assert!(refused(most + 1) && refused(u32::MAX), "{name}");
+    }
+}
+
+#[test]
 fn sections_beyond_the_end_are_errors_or_counted() {
     let far = u64::MAX.to_le_bytes();
     assert!(matches!(
@@ -134,10 +154,11 @@ fn a_counter_of_any_size_costs_no_time() {
         snapshot.records.len() as u64 + skipped.torn + skipped.unwritten + skipped.missing;
     assert_eq!(accounted, 64);
     let mut bytes = sample("basic.flight");
-    put(&mut bytes, 20, &u32::MAX.to_le_bytes());
+    let largest = 1_u32 << 24;
+    put(&mut bytes, 20, &largest.to_le_bytes());
     put(&mut bytes, 384, &u64::MAX.to_le_bytes());
     let skipped = parse(&bytes).unwrap().skipped;
-    assert!(skipped.missing >= u64::from(u32::MAX) - 64);
+    assert!(skipped.missing >= u64::from(largest) - 64);
 }
 
 #[test]
@@ -145,7 +166,7 @@ fn a_header_that_asks_for_a_gigabyte_is_refused_before_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("huge.flight");
     let mut bytes = sample("basic.flight");
-    put(&mut bytes, 20, &u32::MAX.to_le_bytes());
+    put(&mut bytes, 20, &(1_u32 << 24).to_le_bytes());
     std::fs::write(&path, &bytes).unwrap();
     let file = FlightFile::open(path).unwrap();
     assert!(matches!(file.snapshot(), Err(FlightError::TooLarge { .. })));
