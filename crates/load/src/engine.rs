@@ -172,7 +172,7 @@ impl<'a> Engine<'a> {
             }
             if observer.cancelled() {
                 self.cancelled = true;
-                self.end_window(now.min(self.window_end_ns));
+                self.end_window(now);
                 return Ok(());
             }
             if !self.draining && now >= self.window_end_ns {
@@ -261,10 +261,11 @@ impl<'a> Engine<'a> {
             .is_break()
     }
 
+    /// Not later than planned, however late it is noticed.
     fn end_window(&mut self, at_ns: u64) {
-        self.window_end_ns = at_ns;
+        self.window_end_ns = at_ns.min(self.window_end_ns);
         self.draining = true;
-        self.tally.window_ended(at_ns);
+        self.tally.window_ended(self.window_end_ns);
     }
 
     /// Fails every request whose deadline has passed and learns the next one.

@@ -65,8 +65,8 @@ pub(crate) struct Tally {
     slice_ok: u64,
     slice_errors: u64,
     slice_sum_us: f64,
-    /// `None` until the window has ended.
-    window_end_ns: Option<u64>,
+    /// The planned end, until the window ends before it.
+    window_end_ns: u64,
 }
 
 /// To the nearest microsecond.
@@ -116,12 +116,15 @@ impl Tally {
             slice_ok: 0,
             slice_errors: 0,
             slice_sum_us: 0.0,
-            window_end_ns: None,
+            window_end_ns: plan
+                .stop
+                .after
+                .map_or(u64::MAX, |after| started_ns.saturating_add(nanos(after))),
         }
     }
 
     pub(crate) fn window_ended(&mut self, at_ns: u64) {
-        self.window_end_ns = Some(at_ns);
+        self.window_end_ns = at_ns;
     }
 
     pub(crate) fn scheduled(&mut self, request: usize) {
@@ -168,7 +171,7 @@ impl Tally {
         endpoint.response.saturating_record(response_us);
         self.violations += violation;
         self.counts.ok += 1;
-        if self.window_end_ns.is_none_or(|end| timing.done_ns <= end) {
+        if timing.done_ns <= self.window_end_ns {
             self.counts.ok_in_window += 1;
         }
         self.response.saturating_record(response_us);
@@ -268,4 +271,42 @@ fn endpoint_indices(workload: &Workload, names: &[&str]) -> Vec<usize> {
 /// Saturates after 584 years.
 pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Mode, Stop};
+
+    /// The loop may have slept through the end, and hear of the answer before it looks at the clock.
+    #[test]
+    fn an_answer_after_the_planned_end_is_not_of_the_window() {
+        let plan = Plan::new(
+            "127.0.0.1:1".parse().unwrap(),
+            Workload::get("/").unwrap(),
+            Mode::Closed { connections: 1 },
+            Stop::after(Duration::from_secs(1)),
+        );
+        let started_ns = 5_000_000_000;
+        let mut tally = Tally::new(&plan, started_ns);
+        let mut answered_at = |done_ns| {
+            let timing = Timing {
+                scheduled_ns: started_ns,
+                sent_ns: started_ns,
+                done_ns,
+            };
+            tally.answered(0, timing, 200);
+            (tally.counts.ok, tally.counts.ok_in_window)
+        };
+        assert_eq!(answered_at(6_000_000_000), (1, 1));
+        assert_eq!(answered_at(6_000_000_001), (2, 1));
+        tally.window_ended(5_500_000_000);
+        let timing = Timing {
+            scheduled_ns: started_ns,
+            sent_ns: started_ns,
+            done_ns: 5_500_000_001,
+        };
+        tally.answered(0, timing, 200);
+        assert_eq!((tally.counts.ok, tally.counts.ok_in_window), (3, 1));
+    }
 }
