@@ -128,6 +128,7 @@ fn long_reasons_show_their_first_line_and_every_limit_its_word() {
             "failed: no boot; sorry",
             "- one reason",
             "2/3 broken failed",
+            "Throughput 42.0/s at most; the best other, single × 4 threads, unknown: +302 %",
         ],
     );
     assert!(!page.contains("log line"), "{page}");
