@@ -35,6 +35,20 @@ class InterruptionTest < PowerbandTest
     assert_refused_with_another_workload
   end
 
+  # The stages of tune build on each other: a resumed one must come to the same candidates, race and confirmation.
+  def test_a_tune_broken_off_in_its_confirmation_goes_on_and_loses_nothing
+    broken_off("INT", after: "confirm-b02", command: method(:tune)) { |ended| assert_equal 130, ended.code, ended.to_s }
+    assert_a_resume_that_cannot_start_loses_nothing
+    before = measured_trials
+    ended = finish(tune(resume: true), within: 240)
+    assert_includes [0, 3], ended.code, ended.to_s
+    broken_block = before.select { |id| id.start_with?("confirm-b02") }
+    assert_empty before - broken_block - measured_trials, "whole blocks are used again: #{ended}"
+    assert_equal "done", document["state"]
+    again = finish(tune(resume: true))
+    assert_equal document["trials"].size, JSON.parse(again.out)["trials"].size, "a finished run is shown, not measured"
+  end
+
   def test_the_server_dying_fails_its_trial_and_the_other_arms_go_on
     env = { "DIES_WITH_THREADS" => "3", "WAIT_MS" => "40" }
     ended = measured(*experiment("compare", "threads=1", "threads=3", "threads=2", app: "dies").drop(1),
@@ -65,14 +79,31 @@ class InterruptionTest < PowerbandTest
 
   private
 
+  def tune(resume: false, env: {})
+    again = resume ? ["--resume", run_folders.fetch(0)] : []
+    start(*experiment("tune", "--baseline", "threads=1", "--workers", 0, "--threads", "1,2,3", "--max-arms", 2),
+          "--blocks", 6, "--budget", "20m", "--seed", 1, "--json", *again, env: LIGHT.merge(env))
+  end
+
+  def measured_trials
+    document["trials"].reject { |trial| trial["status"] == "abandoned" }.map { |trial| trial["id"] }
+  end
+
+  def assert_a_resume_that_cannot_start_loses_nothing
+    before = measured_trials
+    ended = finish(tune(resume: true, env: { "PATH" => @dir }))
+    assert_equal 2, ended.code, ended.to_s
+    assert_equal before, measured_trials
+  end
+
   def compare(resume: false, more: [])
     again = resume ? ["--resume", run_folders.fetch(0)] : []
     start(*experiment("compare", *ARMS), *more, *again, env: LIGHT)
   end
 
   # Waits until the first trial of the block is on disk and the next server is up, and then sends the signal.
-  def broken_off(signal, after:)
-    started = compare(resume: !run_folders.empty?)
+  def broken_off(signal, after:, command: method(:compare))
+    started = command.call(resume: !run_folders.empty?)
     await("a trial of #{after}; so far:\n#{started.err}", within: 120) do
       started.pid == Process.wait(started.pid, Process::WNOHANG) and flunk "ended too early:\n#{started.err}"
       Dir[File.join(runs, "*/trials/#{after}-*.json")].any? && marked_like(/puma/).any?
