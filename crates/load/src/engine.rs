@@ -31,9 +31,10 @@ use crate::template::Template;
 const BATCH: usize = 64;
 /// Longest sleep, so that a cancellation is seen.
 const CANCEL_POLL_NS: u64 = 100_000_000;
-/// A closed loop's connection pauses this long after it could not connect, or
-/// a dead server would be asked a hundred thousand times a second.
-const REFUSED_PAUSE_NS: u64 = 10_000_000;
+/// A closed loop's slot pauses this long when a fresh connection brought no
+/// answer, or a server that is dead, or accepts only to reset, would be asked
+/// a hundred thousand times a second.
+const FAILURE_PAUSE_NS: u64 = 10_000_000;
 /// Time to prepare between the start of the run and the first arrival.
 const LEAD_NS: u64 = 1_000_000;
 const TIMER: u64 = u64::MAX;
@@ -63,7 +64,8 @@ struct Engine<'a> {
     /// so that all take turns and a server whose processes each hold some of
     /// them is loaded evenly. Entries may be stale.
     idle: VecDeque<(usize, u32)>,
-    /// Closed loop: slots that may connect again, and when.
+    /// Closed loop: slots that wait for their next request, and until when, in
+    /// that order.
     resting: VecDeque<(u64, usize)>,
     templates: Vec<Template>,
     sequence: Sequence,

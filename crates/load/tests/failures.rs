@@ -200,6 +200,60 @@ fn nobody_listening_is_refused_connections_in_both_loops() {
     }
 }
 
+/// 10 ms, as the engine has it.
+const FAILURE_PAUSE: Duration = Duration::from_millis(10);
+
+/// No slot can have failed more often in the window than there are pauses in it.
+fn failures_at_most(outcome: &Outcome, slots: u128) -> u128 {
+    slots * (outcome.window().as_nanos() / FAILURE_PAUSE.as_nanos() + 1)
+}
+
+#[test]
+fn a_server_that_accepts_only_to_hang_up_is_not_asked_without_pause() {
+    let stop = Stop::after(Duration::from_millis(200));
+    let hang_up = |reset: bool| {
+        Server::new(move |peer, _| {
+            peer.request();
+            if reset {
+                peer.reset_on_close();
+            }
+        })
+    };
+    for reset in [false, true] {
+        let server = hang_up(reset);
+        let mode = Mode::Closed { connections: 2 };
+        let plan = Plan::new(server.address, Workload::get("/").unwrap(), mode, stop);
+        let outcome = load::run(&plan, &mut Silent).unwrap();
+        assert_balanced(&outcome);
+        let failed = u128::from(outcome.errors.unanswered());
+        assert!(
+            (2..=failures_at_most(&outcome, 2)).contains(&failed),
+            "{failed}"
+        );
+    }
+}
+
+#[test]
+fn a_slot_that_pauses_holds_up_no_other() {
+    // The first connection is served well, every other one hung up.
+    let server = Server::new(|peer, number| {
+        while peer.request().is_some() && number == 0 {
+            peer.write(OK);
+        }
+    });
+    let mode = Mode::Closed { connections: 2 };
+    let stop = Stop::after(Duration::from_millis(300));
+    let plan = Plan::new(server.address, Workload::get("/").unwrap(), mode, stop);
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert!(outcome.errors.unanswered() > 0);
+    let (ok, pauses) = (u128::from(outcome.counts.ok), failures_at_most(&outcome, 1));
+    assert!(
+        ok > 3 * pauses,
+        "{ok} answers in the time of {pauses} pauses"
+    );
+}
+
 #[test]
 fn a_server_that_never_answers_makes_timeouts() {
     let server = Server::new(|peer, _| peer.swallow());

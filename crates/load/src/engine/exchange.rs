@@ -3,7 +3,7 @@
 use rustix::event::epoll;
 use rustix::io::Errno;
 
-use super::{Engine, REFUSED_PAUSE_NS, system, to_wall};
+use super::{Engine, FAILURE_PAUSE_NS, system, to_wall};
 use crate::clock::monotonic_ns;
 use crate::connection::{Event, Job, Phase};
 use crate::plan::LoadError;
@@ -196,13 +196,15 @@ impl Engine<'_> {
     pub(super) fn fail(&mut self, slot: usize, failure: Failure) -> Result<(), LoadError> {
         let connection = &mut self.connections[slot];
         connection.close();
+        let unconnected = matches!(failure, Failure::Refused | Failure::Connect(_));
+        let fresh = unconnected || !connection.reused;
         let now = monotonic_ns();
         if let Some(job) = connection.job.take() {
             self.tally.failed(job.request, failure);
             self.in_flight -= 1;
         }
-        if self.offsets.is_none() && matches!(failure, Failure::Refused | Failure::Connect(_)) {
-            self.resting.push_back((now + REFUSED_PAUSE_NS, slot));
+        if self.offsets.is_none() && fresh {
+            self.rest(slot, now + FAILURE_PAUSE_NS);
             return Ok(());
         }
         self.release(slot, now)
@@ -213,7 +215,7 @@ impl Engine<'_> {
         if self.offsets.is_none() {
             // By way of the queue rather than at once: a server that accepts
             // and closes cannot make the loop recurse.
-            self.resting.push_back((now, slot));
+            self.rest(slot, now);
             return Ok(());
         }
         let connection = &self.connections[slot];
@@ -228,6 +230,12 @@ impl Engine<'_> {
             self.start_due(now)?;
         }
         Ok(())
+    }
+
+    /// Closed loop: a slot that pauses lets those pass that need not.
+    fn rest(&mut self, slot: usize, until_ns: u64) {
+        let place = self.resting.partition_point(|(at, _)| *at <= until_ns);
+        self.resting.insert(place, (until_ns, slot));
     }
 }
 
