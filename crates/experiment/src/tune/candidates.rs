@@ -127,8 +127,8 @@ fn settings(config: Config, baseline: Settings) -> Settings {
 fn why(why: capacity::Why) -> &'static str {
     match why {
         capacity::Why::Predicted => "smallest near the predicted best",
-        capacity::Why::UsefulThreads => "T* threads",
-        capacity::Why::FewerThreads => "fewer threads, in case I/O is really a lock",
+        capacity::Why::UsefulThreads => "as many threads as its waiting suggests",
+        capacity::Why::FewerThreads => "fewer threads, in case the waiting is for a lock",
         capacity::Why::MoreThreads => "more threads, in case requests wait longer",
         capacity::Why::OtherProcesses => "another number of processes",
     }
