@@ -55,7 +55,8 @@ pub enum Ready {
     Url(String),
 }
 
-/// A process that the server needs, started before it and ended after it.
+/// A process that the server needs, started before it and ended with it. It stays in the foreground:
+/// once its command has ended, it counts as dead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceSpec {
     pub name: String,

@@ -299,8 +299,10 @@ mod tests {
     #[test]
     fn a_keeper_that_fails_leaves_nothing_running() {
         if let Some(file) = std::env::var_os(IN_A_PROCESS_OF_ITS_OWN) {
-            let kept = Process::new("sleep").arg("600").spawn().unwrap();
-            std::fs::write(file, kept.id().to_string()).unwrap();
+            let words = ["sleep", "600"].map(String::from);
+            let null = Path::new("/dev/null");
+            let kept = spawn(&words, Path::new("/"), &BTreeMap::new(), null, None).unwrap();
+            std::fs::write(file, kept.to_string()).unwrap();
             let failed = Keeper::new()
                 .unwrap()
                 .run_by(|_| Err(io::Error::other("poll")));
