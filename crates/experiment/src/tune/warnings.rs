@@ -51,8 +51,15 @@ pub fn warn_of_limits(document: &mut Document, chosen: Settings) {
 
 /// What a reader must know before believing it.
 pub fn warn(procedure: &mut Procedure<'_>) {
+    // The load of now is mostly this run's own; what was there before it is the question.
+    let load_before = procedure.store.document.host.load_average;
     let host_warnings = host::facts::collect()
-        .map(|facts| host::warnings(&facts))
+        .map(|facts| {
+            host::warnings(&host::HostFacts {
+                load_average_1m: Some(load_before),
+                ..facts
+            })
+        })
         .unwrap_or_default();
     let document = &mut procedure.store.document;
     let counted = document.trials.iter().filter(|t| t.counts()).count();
