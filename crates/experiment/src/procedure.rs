@@ -53,7 +53,7 @@ impl<'a> Procedure<'a> {
         };
         let trials = self.store.document.trials.iter();
         let overheads: Vec<f64> = trials
-            .filter(|t| t.status == TrialStatus::Ok && t.objective.is_some())
+            .filter(|t| t.counts() && t.objective.is_some())
             .map(beside)
             .collect();
         summary::median(&overheads)
