@@ -3,12 +3,13 @@
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
 #
-# Longer suites, each a target of its own: make known-answers, make aa
+# Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate
+# (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test build install bootstrap bootstrap-demo lint rust ruby storefront e2e contract aa known-answers samples
+.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate agent-soak lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -26,13 +27,17 @@ build: bootstrap-demo
 demo: build
 	$(POWERBAND) tune --config examples/storefront/powerband.toml
 
+# What is compiled once needs no state for compiling it again, and of debug information what a backtrace shows.
+test: export CARGO_INCREMENTAL = 0
+test: export CARGO_PROFILE_DEV_DEBUG = line-tables-only
 test: bootstrap lint rust ruby storefront e2e
 
 lint:
 	script/check-invariants
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
+	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null # its lock follows our crates'
+	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
 
 rust:
 	cargo test --workspace --locked
@@ -47,13 +52,38 @@ storefront:
 e2e: build
 	ruby e2e/run.rb
 
-# The known answers that take longer to show than `make test` has time for.
+# The known answers and other end-to-end tests that take longer than `make test` has time for.
 known-answers: build
 	ruby e2e/run.rb long
 
 # Repeated comparisons of identical arms: how often the procedure sees a difference that is not there.
 aa: build
 	ruby e2e/aa.rb $(RUNS)
+
+# The load generator beside wrk, ab, h2load and oha: half an hour on a quiet machine.
+bench-load:
+	@script/bootstrap bench
+	ruby bench/load/run.rb
+
+# What the agent costs, beside none and beside the usual way: an hour on a quiet machine, as root.
+bench-agent: bootstrap
+	ruby bench/agent/run.rb
+
+# How many requests a second the simulator makes, and how long a grid of configurations takes: half a minute.
+bench-simulate:
+	cargo run --quiet --release --locked --package powerband-capacity --example simulate
+
+# A cluster under load whose workers are killed, restarted and re-forked, and what became of their files: two minutes.
+agent-soak: build
+	ruby bench/agent/soak.rb
+
+# What reads foreign bytes under libFuzzer: half a minute each, or for RUNS executions (fuzz/README.md).
+fuzz:
+	script/fuzz $(RUNS)
+
+# The agent's extension under the address sanitizer and valgrind: about a quarter of an hour. KIND=asan: a minute.
+agent-memcheck:
+	script/agent-memcheck $(KIND)
 
 contract:
 	cargo run --quiet --package powerband-run --example contract

@@ -1,41 +1,109 @@
 # frozen_string_literal: true
 
-# How often the procedure sees a difference that is not there:  ruby e2e/aa.rb [COMPARISONS, 20 unless told otherwise]
-# Each comparison is of one configuration with itself, and a verdict of better or worse is a false positive. It fails only
-# when so many or more would come with a probability under 1 % from a procedure that errs in 5 %.
+# How often the procedure sees a difference that is not there:  ruby e2e/aa.rb [COMPARISONS, 20 unless told otherwise] [FILE]
+# Each comparison is of one configuration with itself, and a verdict of better or worse is a false positive. Their table is
+# kept in FILE (target/aa.md unless told otherwise) after each of them, and what stands there is not done again, so that
+# twenty may be spread over days; a comparison without an answer stands there too, and is done again. It fails only when so
+# many false positives or more would come with a probability under 1 % from a procedure that errs in 5 %.
 require "json"
 require "open3"
 require "tmpdir"
 require_relative "support/binomial"
 
-ROOT = File.expand_path("..", __dir__)
-BINARY = ENV.fetch("POWERBAND_BINARY", File.join(ROOT, "target/release/powerband"))
-NOMINAL = 0.05
-LEAST_LIKELY = 0.01
-SETTINGS = { "HELD_MS" => "3", "WAIT_MS" => "9" }.freeze
+# Comparisons of identical arms, one a seed, and the table of what they came to.
+class IdenticalArms
+  ROOT = File.expand_path("..", __dir__)
+  BINARY = ENV.fetch("POWERBAND_BINARY", File.join(ROOT, "target/release/powerband"))
+  NOMINAL = 0.05
+  LEAST_LIKELY = 0.01
+  NO_ANSWER = "no answer"
+  HEAD = %w[run ratio interval verdict blocks p].freeze
 
-def compare(number)
-  Dir.mktmpdir do |runs|
-    command = [BINARY, "compare", "threads=2", "threads=2", "--app", "#{ROOT}/e2e/apps/mixed", "--window", "1s",
-               "--seed", number.to_s, "--runs", runs, "--json", "--quiet"]
-    out, err, = Open3.capture3(SETTINGS, *command)
-    return [nil, err.lines.last.to_s.chomp] if out.empty?
+  # The storefront is a whole Rails application, which is what the claim is about.
+  WORDS = ["compare", "threads=2", "threads=2", "--config", "#{ROOT}/examples/storefront/powerband.toml", "--blocks", "6",
+           "--window", ENV.fetch("AA_WINDOW", "1s"), "--json", "--quiet"].freeze
 
-    comparison = JSON.parse(out).fetch("comparisons").fetch(0)
-    [comparison.fetch("outcome"), "ratio #{comparison.fetch('ratio').round(3)}, p #{comparison.fetch('p').round(3)}"]
+  def initialize(wanted, path)
+    @wanted = wanted
+    @path = path
+    @rows = File.exist?(path) ? read : {}
+  end
+
+  def run
+    puts line(HEAD), *@rows.values.map { |row| "#{line(row)}  (from before)" }
+    (1..@wanted).each do |number|
+      next if @rows.key?(number) && @rows[number][3] != NO_ANSWER
+
+      @rows[number] = compare(number)
+      puts line(@rows[number])
+      $stdout.flush
+      write
+    end
+    puts "", summary
+  end
+
+  # Whether a procedure that keeps its level would come to this count.
+  def credible?
+    chance >= LEAST_LIKELY
+  end
+
+  def answered
+    @rows.values.reject { |row| row[3] == NO_ANSWER }
+  end
+
+  private
+
+  def compare(number)
+    Dir.mktmpdir do |runs|
+      out, err, = Open3.capture3(BINARY, *WORDS, "--seed", number.to_s, "--runs", runs)
+      return [number, "", "", NO_ANSWER, 0, err.lines.last.to_s.strip.tr("|", "/")[0, 100]] if out.empty?
+
+      found = JSON.parse(out).fetch("comparisons").fetch(0)
+      interval = found.values_at("low", "high").map { |bound| bound ? format("%.3f", bound) : "none" }.join(" to ")
+      [number, format("%.3f", found["ratio"]), interval, found["outcome"], found["blocks"], format("%.3f", found["p"])]
+    end
+  rescue JSON::ParserError, IndexError => e
+    [number, "", "", NO_ANSWER, 0, e.message.lines.first.to_s.strip.tr("|", "/")[0, 100]]
+  end
+
+  def line(cells)
+    "| #{cells.join(' | ')} |"
+  end
+
+  def read
+    rows = File.readlines(@path, chomp: true).grep(/\A\| \d+ \|/)
+    rows.to_h do |row|
+      number, *cells = row.delete_prefix("| ").delete_suffix(" |").split(" | ", -1)
+      [Integer(number), [Integer(number), *cells]]
+    end
+  end
+
+  # Written beside its place and renamed: an interruption costs one comparison and not the table.
+  def write
+    text = [line(HEAD), "|#{'---|' * HEAD.size}", *@rows.sort.map { |_, row| line(row) }, "", summary, ""].join("\n")
+    File.write("#{@path}.writing", text)
+    File.rename("#{@path}.writing", @path)
+  end
+
+  def false_positives
+    answered.count { |row| %w[better worse].include?(row[3]) }
+  end
+
+  def chance
+    Binomial.at_least(false_positives, of: answered.size, at: NOMINAL)
+  end
+
+  def summary
+    failed = @rows.size - answered.size
+    unanswered = failed.zero? ? "" : ", #{failed} more had no answer"
+    "#{false_positives} false positives in #{answered.size} comparisons of identical arms#{unanswered}; " \
+      "so many or more have a probability of #{format('%.3f', chance)} where #{(NOMINAL * 100).round} % err."
   end
 end
 
-wanted = Integer(ARGV.fetch(0, 20))
-outcomes = (1..wanted).filter_map do |number|
-  outcome, figures = compare(number)
-  puts "#{number}: #{outcome || 'no answer'} (#{figures})"
-  $stdout.flush
-  outcome
+if $PROGRAM_NAME == __FILE__
+  identical = IdenticalArms.new(Integer(ARGV.fetch(0, 20)), ARGV.fetch(1, "#{IdenticalArms::ROOT}/target/aa.md"))
+  identical.run
+  abort "not one comparison came to an answer" if identical.answered.empty?
+  abort "more than a rate of 5 % explains" unless identical.credible?
 end
-false_positives = outcomes.count { |outcome| %w[better worse].include?(outcome) }
-chance = Binomial.at_least(false_positives, of: outcomes.size, at: NOMINAL)
-puts "#{false_positives} false positives in #{outcomes.size} comparisons; " \
-     "so many or more have a probability of #{chance.round(4)} where #{(NOMINAL * 100).round} % err"
-abort "not one comparison came to an answer" if outcomes.empty?
-abort "more than a rate of #{(NOMINAL * 100).round} % explains" if chance < LEAST_LIKELY

@@ -69,7 +69,7 @@ class InterruptionTest < PowerbandTest
   # Whoever kills the guard has taken away who would clean up; powerband does it then.
   def test_the_guard_being_killed
     started = compare
-    guard = await("a guard and its server") { marked_like(/__guard/).first if marked_like(/puma/).any? }
+    guard = await("a guard and its server", of: started) { marked_like(/__guard/).first if marked_like(/puma/).any? }
     Process.kill(:KILL, guard)
     ended = finish(started)
     assert_equal 3, ended.code, ended.to_s
@@ -104,8 +104,7 @@ class InterruptionTest < PowerbandTest
   # Waits until the first trial of the block is on disk and the next server is up, and then sends the signal.
   def broken_off(signal, after:, command: method(:compare))
     started = command.call(resume: !run_folders.empty?)
-    await("a trial of #{after}; so far:\n#{started.err}", within: 120) do
-      started.pid == Process.wait(started.pid, Process::WNOHANG) and flunk "ended too early:\n#{started.err}"
+    await("a trial of #{after}", within: 120, of: started) do
       Dir[File.join(runs, "*/trials/#{after}-*.json")].any? && marked_like(/puma/).any?
     end
     started.signal(signal)

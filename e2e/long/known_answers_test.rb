@@ -21,4 +21,12 @@ class LongKnownAnswersTest < KnownAnswerTest
       assert_operator confirmed["low"], :>, 2.0, story
     end
   end
+
+  # Nothing to overlap: more threads add waiting for the GVL and nothing else.
+  def test_pure_ruby_work_wants_one_or_two_threads
+    known_answer("cpu", threads: "1,2,3,5", baseline: "threads=5,workers=0", arms: 3) do
+      assert_includes 1..2, recommended, story
+      assert_includes %w[change smaller undecided], @document["verdict"]["answer"], story
+    end
+  end
 end

@@ -45,7 +45,7 @@ class RedmineSeed
       user = User.new(firstname: name, lastname: "Powers", mail: "#{name.downcase}@example.com", language: "en",
                       mail_notification: "none")
       user.login = name.downcase
-      user.random_password
+      user.password = "#{user.login}-powers"
       user.tap(&:save!)
     end
   end

@@ -43,8 +43,17 @@ class PowerbandTest < Minitest::Test
       File.read(err_path)
     end
 
+    # How it ended; nil while it runs.
+    def status
+      @status ||= Process.wait2(pid, Process::WNOHANG)&.last
+    end
+
     def signal(name)
       Process.kill(name, pid)
+    end
+
+    def to_s
+      "#{status || 'still running'}\n--- stdout\n#{out}\n--- stderr\n#{err}"
     end
   end
 
@@ -53,16 +62,14 @@ class PowerbandTest < Minitest::Test
     @mark = "powerband-e2e-#{SecureRandom.hex(8)}"
     @dir = Dir.mktmpdir("powerband-e2e-")
     @commands = 0
-    @running = {}
+    @running = []
   end
 
   # A failed test keeps its folder, and says where it is.
   def teardown
-    @running.each_value do |started|
+    @running.reject(&:status).each do |started|
       started.signal(:KILL)
       Process.wait(started.pid)
-    rescue Errno::ESRCH, Errno::ECHILD
-      nil # it had ended before its time, which is what failed the test
     end
     assert_nothing_left_running
     if passed?
@@ -78,7 +85,7 @@ class PowerbandTest < Minitest::Test
     out, err = %w[out err].map { |name| File.join(@dir, "#{@commands}.#{name}") }
     pid = Process.spawn(clean_environment.merge(LeftRunning::VARIABLE => @mark).merge(env), *words.map(&:to_s),
                         chdir: chdir, in: File::NULL, out: out, err: err)
-    @running[pid] = Started.new(pid, out, err)
+    Started.new(pid, out, err).tap { |started| @running << started }
   end
 
   def powerband(*words, within: 90, **options)
@@ -96,10 +103,8 @@ class PowerbandTest < Minitest::Test
 
   # Waits for the end; a command that does not come to one fails the test and is killed in teardown.
   def finish(started, within: 90)
-    status = await("the end of the command; so far it said:\n#{started.err}", within: within) do
-      Process.wait2(started.pid, Process::WNOHANG)&.last
-    end
-    @running.delete(started.pid)
+    status = await("the end of the command", within: within, of: started) { started.status }
+    @running.delete(started)
     Ended.new(started.out, started.err, status)
   end
 
@@ -143,15 +148,28 @@ class PowerbandTest < Minitest::Test
 
   # The contract, checked by the validator that the Rust tests use.
   def assert_valid_run_document(text)
+    assert_valid_document(text, "run-v1")
+  end
+
+  def assert_valid_document(text, contract)
     path = File.join(@dir, "document.json")
     File.write(path, text)
-    schema = File.join(ROOT, "contract/run-v1.schema.json")
-    ended = finish(start("cargo", "run", "--quiet", "--locked", "--package", "powerband-testkit", "--bin", "validate-json",
-                         "--", schema, path, chdir: ROOT), within: 600)
+    schema = File.join(ROOT, "contract/#{contract}.schema.json")
+    ended = finish(start(testkit("validate-json"), schema, path))
     assert_equal 0, ended.code, ended.to_s
   end
 
   private
+
+  # A validator's program: as `cargo test` has left it, or else built.
+  def testkit(name)
+    program = File.join(ENV.fetch("CARGO_TARGET_DIR", File.join(ROOT, "target")), "debug", name)
+    unless File.executable?(program)
+      ended = finish(start("cargo", "build", "--quiet", "--locked", "--package", "powerband-testkit", chdir: ROOT), within: 600)
+      assert_equal 0, ended.code, ended.to_s
+    end
+    program
+  end
 
   def clean_environment
     ENV.keys.grep(/\A(POWERBAND_|RAILS_|RACK_|WEB_CONCURRENCY|PUMA_|DATABASE_URL|BUNDLE|RUBYOPT|RUBYLIB)/).to_h { |k| [k, nil] }

@@ -4,44 +4,69 @@
 unless defined?(Powerband::Recorder)
   require_relative "powerband/version"
   require_relative "powerband/native"
+  require_relative "powerband/quantity"
   require_relative "powerband/config"
   require_relative "powerband/extension"
+  require_relative "powerband/retention"
+  require_relative "powerband/wrapping"
+  require_relative "powerband/calls"
   require_relative "powerband/recorder"
   require_relative "powerband/middleware"
+  require_relative "powerband/server_spans"
   require_relative "powerband/puma_hooks"
+  require_relative "powerband/unicorn_hooks"
+  require_relative "powerband/passenger_hooks"
+  require_relative "powerband/sidekiq_hooks"
 
   # Records where the time of each request goes into the process's flight file (contract/flight-v1.md).
   module Powerband
     @said = {}
+    autoload :Metrics, File.join(__dir__, "powerband/metrics")
 
     class << self
       def config
         @config ||= Config.new
       end
 
-      # An error of ours: counted in the flight file, and said once in a process.
+      # An error of ours: counted in the flight file, and each kind said once in a process.
       def fault(consequence, error)
         Native.fault
-        say("#{consequence}: #{error.class}: #{error.message}")
+        say("#{consequence}: #{error.class}: #{error.message}", about: consequence)
+      rescue StandardError
+        nil
       end
 
       # Each message once, children of a fork included; never at the application's cost: standard error may be closed,
       # or nobody may read it any more.
-      def say(message)
-        return if @said[message]
+      def say(message, about: message)
+        return if @said[about]
 
-        @said[message] = true
+        @said[about] = true
         $stderr.puts "powerband: #{message}" # rubocop:disable Style/StderrPuts
       rescue IOError, SystemCallError
         nil
       end
+
+      # What stands against recording in this process, said where something is going to serve and nowhere else.
+      def complain
+        @complaints.each { |message| say(message) }
+      end
+
+      # From here on a server that is there, or that comes, tells us when it starts.
+      def await_servers
+        complain unless Recorder.testing?
+        require_relative "powerband/inject" if !defined?(Inject) && config.enabled? && Native.available?
+      rescue StandardError, ScriptError => e
+        fault("servers are not recognised", e)
+      end
     end
 
-    config.errors.each { |message| say(message) }
+    @complaints = config.errors.dup
     if config.enabled?
       reason = Extension.load
-      say("does nothing here: #{reason}") if reason
+      @complaints << "does nothing here: #{reason}" if reason
     end
   end
   require_relative "powerband/railtie" if defined?(Rails::Railtie)
+  Powerband::SidekiqHooks.install if defined?(Sidekiq::CLI)
 end

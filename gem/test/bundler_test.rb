@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/puma_server"
+require "support/server_process"
 
 # Applications whose Gemfile does not know the agent, and one whose Gemfile does.
 class BundlerTest < Minitest::Test

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/processes"
 
 class EndpointTest < Minitest::Test
   include Recording
@@ -37,6 +38,29 @@ class EndpointTest < Minitest::Test
     assert_equal ["admin/products#show", "products#index", "GET /up", "PATCH /x/:id"],
                  flight.records.map { |r| flight.endpoint_of(r) }
     assert_equal [1, 1, 1, 5], flight.records.map { |r| r[:method] }
+  end
+
+  # A look-up is not for nothing, and once a framework is there it is made for good.
+  def test_a_frameworks_names_are_looked_for_once_it_is_loaded
+    script = <<~RUBY
+      serve = ->(env) { Powerband::Middleware.new(->(_) { [200, {}, []] }).call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/" }.merge(env)) }
+      rails = { "#{PARAMETERS}" => { controller: "orders", action: "show" } }
+      Powerband::Recorder.start(server_name: "test")
+      serve.(rails)
+      serve.("sinatra.route" => "GET /a/:b")
+      ActionDispatch = Sinatra = Module.new
+      Powerband::Calls.each_second
+      serve.(rails)
+      serve.("sinatra.route" => "GET /a/:b")
+      print Powerband::Native.path
+    RUBY
+    Dir.mktmpdir do |root|
+      library = ["-I", File.join(GEM_ROOT, "lib"), "-rpowerband"]
+      path, words, status = Processes.run_ruby(*library, "-e", script, env: { "POWERBAND_DIR" => root })
+      assert_equal ["", true], [words, status.success?]
+      flight = FlightReader.new(File.binread(path))
+      assert_equal ["GET /", "GET /", "orders#show", "GET /a/:b"], flight.records.map { |r| flight.endpoint_of(r) }
+    end
   end
 
   def test_paths_that_lead_nowhere_share_one_name_for_each_method

@@ -35,7 +35,8 @@ class InjectTest < Minitest::Test
   def test_foreign_constants_of_those_names_are_left_alone
     program = <<~RUBY
       class Server; end
-      module Mine; class Server; end; class Cluster; class Worker; end; end; class Puma; end; end
+      module Mine; class Server; end; class Cluster; class Worker; end; end; class Puma; end; class HttpServer; end; end
+      Module.new { const_set(:Puma, Class.new { const_set(:Server, Class.new) }) }
       print ObjectSpace.each_object(Class).grep(Class).none? { |c| c.name.to_s.match?(/Server|Worker/) && c.ancestors.to_s.include?("Powerband") }
     RUBY
     out, err, = run_injected(RbConfig.ruby, "-W", "-e", program)
@@ -81,7 +82,7 @@ class InjectTest < Minitest::Test
       out, err, status = run_injected(RbConfig.ruby, "-e", 'require "puma"; Puma::Server; print 1', env: { "RUBYLIB" => folder })
 
       assert_equal ["1", 0], [out, status.exitstatus]
-      assert_match(/\Apowerband: cannot hook into Server: LoadError: /, err)
+      assert_match(/\Apowerband: cannot hook into Puma::Server: LoadError: /, err)
     end
   end
 

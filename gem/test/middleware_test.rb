@@ -24,6 +24,17 @@ class MiddlewareTest < Minitest::Test
     record { assert_same response, request { response } }
   end
 
+  # Capitals, several values in one line, a status as text, a body that only enumerates: Rack 3 forbids what Rack 2 had.
+  def test_what_rack_2_allows_passes_untouched
+    body = Object.new.tap { |each_only| each_only.define_singleton_method(:each) { |&block| block.call("part") } }
+    headers = { "Content-Type" => "text/plain", "Set-Cookie" => "a=1\nb=2" }
+    env = environment("rack.version" => [1, 3], "rack.multithread" => true, "rack.run_once" => false).freeze
+    response = ["200", headers, body]
+    flight = record { assert_same response, Powerband::Middleware.new(->(given) { given.equal?(env) && response }).call(env) }
+
+    assert_equal [200], flight.records.map { |r| r[:status] }
+  end
+
   def test_an_exception_passes_unchanged_and_is_recorded
     error = Class.new(StandardError).new("theirs")
     calls = 0
@@ -90,6 +101,22 @@ class MiddlewareTest < Minitest::Test
 
     assert_equal before_the_end.size, after.counters[:requests]
     assert_equal 0, flight[:in_flight]
+  end
+
+  # Ruby raises it where a method in C returns, too, and it may be a StandardError (a timeout's own class).
+  def test_an_exception_from_outside_inside_our_own_calls_passes_and_leaves_the_thread_recordable
+    theirs = Class.new(StandardError)
+    %i[start finish].each do |native|
+      interruption = TracePoint.new(:c_return) do |point|
+        raise theirs if point.method_id == native && point.self.equal?(Powerband::Native)
+      end
+      flight = record do
+        assert_raises(theirs, native) { interruption.enable { request } }
+        request("PATH_INFO" => "/after")
+      end
+
+      assert_equal [2, 0], flight.header.values_at(:written, :in_flight), native
+    end
   end
 
   class Interruption < Exception; end # rubocop:disable Lint/InheritException

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/puma_server"
+require "support/server_process"
 
 # The gem as a user gets it: built, installed into an empty GEM_HOME, compiled there.
 class PackageTest < Minitest::Test

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/puma_server"
+require "support/server_process"
 
 # Real Puma servers that know nothing of the agent.
 class PumaTest < Minitest::Test
@@ -159,11 +159,16 @@ class PumaTest < Minitest::Test
     end
   end
 
-  def test_middleware_alone_opens_its_file_at_the_first_request
-    env = { "RUBYOPT" => nil }
-    flights = PumaServer.run("-t", "1:3", app: "with_middleware.ru", env:) { |server| drive(server) }
+  def test_middleware_alone_knows_the_server_that_it_is_in
+    [[[], [[0, 3, -1]]], [%w[-w 2], [[2, 3, 0], [2, 3, 1]]]].each do |mode, expected|
+      flights = PumaServer.run("-t", "1:3", *mode, app: "with_middleware.ru", env: { "RUBYOPT" => nil }) do |server|
+        server.await("every file") { server.flights.size == expected.size }
+        drive(server)
+      end
 
-    assert_equal [[41, FlightReader::UNKNOWN]], flights.map { |f| f.header.values_at(:written, :server_workers) }
+      assert_equal expected, flights.map { |f| f.header.values_at(:server_workers, :server_max_threads, :worker_index) }.sort
+      assert_equal 41, flights.sum { |f| f[:written] }
+    end
   end
 
   private

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/puma_server"
+require "support/server_process"
 
 # A Rails application that has the gem in production, without injection.
 class RailtieTest < Minitest::Test

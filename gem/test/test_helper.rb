@@ -25,6 +25,9 @@ require "support/flight_reader"
 
 abort "the extension is not compiled: run gem/test/run.rb" unless Powerband::Native.available?
 
+# As if every framework were there whose names of endpoints are looked for.
+Powerband::NAMES.each_value { |whose| Powerband::Native.names(whose) }
+
 # For tests in this very process.
 module Recording
   OPTIONS = {

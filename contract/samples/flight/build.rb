@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Builds the golden samples of the flight file byte by byte from contract/flight-v1.md, sharing no code
-# with the agent that writes real flight files or with the crate that reads them.
+# with the agent that writes real flight files or with the crate that reads them. The `wide` samples are files as
+# agent 0.2 writes them, the others as agent 0.1 did.
 #
 #   ruby contract/samples/flight/build.rb [FOLDER]     (default: this folder)
 
@@ -9,18 +10,15 @@ require "json"
 
 HEADER_SIZE = 4096
 TOTALS_OFFSET = 4096
-TOTALS_SIZE = 256
 ENDPOINT_OFFSET = 8192
-ENDPOINT_SIZE = 1280
-RECORD_SIZE = 128
 RING_CAPACITY = 64
 ENDPOINT_CAPACITY = 4
 FIELD_TABLE_OFFSET = 512
 BUCKETS = 128
 UNKNOWN = 0xFFFFFFFF
 
-# name, offset, size, unit (0 none, 1 ns, 2 count, 3 index), flags (bit 0: measured)
-FIELDS = [
+# name, offset, size, unit (0 none, 1 ns, 2 count, 3 index, 4 microseconds), flags (bit 0: measured)
+NARROW_FIELDS = [
   ["sequence", 0, 8, 0, 1],
   ["arrival_wall_ns", 8, 8, 1, 1],
   ["start_mono_ns", 16, 8, 1, 1],
@@ -42,16 +40,46 @@ FIELDS = [
   ["flags", 111, 1, 0, 1]
 ].freeze
 
+# As in a Rails process without an HTTP client and without Redis.
+WIDE_FIELDS = (NARROW_FIELDS.map { |name, offset, size, unit, _| [name, offset, size, unit, 1] } + [
+  ["gc_own_us", 112, 4, 4, 1],
+  ["gc_cpu_us", 116, 4, 4, 1],
+  ["sql_us", 120, 4, 4, 1],
+  ["sql_gvl_us", 124, 4, 4, 1],
+  ["sql_count", 160, 2, 2, 1],
+  ["http_us", 128, 4, 4, 0],
+  ["http_gvl_us", 132, 4, 4, 0],
+  ["http_count", 162, 2, 2, 0],
+  ["cache_us", 136, 4, 4, 1],
+  ["cache_gvl_us", 140, 4, 4, 1],
+  ["cache_count", 164, 2, 2, 1],
+  ["redis_us", 144, 4, 4, 0],
+  ["redis_gvl_us", 148, 4, 4, 0],
+  ["redis_count", 166, 2, 2, 0],
+  ["pool_us", 152, 4, 4, 1],
+  ["pool_gvl_us", 156, 4, 4, 1],
+  ["pool_count", 168, 2, 2, 1],
+  ["gc_count", 170, 2, 2, 1],
+  ["parse_us", 172, 4, 4, 1],
+  ["write_us", 176, 4, 4, 1],
+  ["server_held_us", 180, 4, 4, 1],
+  ["server_gvl_wait_us", 184, 4, 4, 1]
+]).freeze
+
 COUNTERS = %w[requests server_errors queue_ns queue_known wall_ns held_ns gvl_wait_ns lock_wait_ns io_ns
               cpu_ns gc_ns allocations yields].freeze
 SUMMED = %w[queue_ns wall_ns held_ns gvl_wait_ns lock_wait_ns io_ns cpu_ns gc_ns allocations yields].freeze
+FURTHER = %w[gc_own_ns gc_cpu_ns sql_ns sql_gvl_ns http_ns http_gvl_ns cache_ns cache_gvl_ns redis_ns redis_gvl_ns
+             pool_ns pool_gvl_ns sql_count http_count cache_count redis_count pool_count gc_count parse_ns write_ns
+             server_held_ns server_gvl_wait_ns busy_sum spans_known].freeze
+SAMPLE = %w[sequence mono_ns size connections busy dead idle waiting pool].freeze
 PACK = { 8 => "Q<", 4 => "L<", 2 => "S<", 1 => "C" }.freeze
 
 HEADER = {
-  "version" => 1, "header_size" => HEADER_SIZE, "record_size" => RECORD_SIZE, "ring_capacity" => RING_CAPACITY,
-  "ring_offset" => 16_384, "field_count" => FIELDS.size, "field_table_offset" => FIELD_TABLE_OFFSET,
-  "endpoint_offset" => ENDPOINT_OFFSET, "endpoint_size" => ENDPOINT_SIZE,
-  "endpoint_capacity" => ENDPOINT_CAPACITY, "totals_offset" => TOTALS_OFFSET, "totals_size" => TOTALS_SIZE,
+  "version" => 1, "header_size" => HEADER_SIZE, "record_size" => 128, "ring_capacity" => RING_CAPACITY,
+  "ring_offset" => 16_384, "field_count" => NARROW_FIELDS.size, "field_table_offset" => FIELD_TABLE_OFFSET,
+  "endpoint_offset" => ENDPOINT_OFFSET, "endpoint_size" => 1280,
+  "endpoint_capacity" => ENDPOINT_CAPACITY, "totals_offset" => TOTALS_OFFSET, "totals_size" => 256,
   "state" => 1, "pid" => 4242, "parent_pid" => 4200, "start_ticks" => 987_654,
   "created_wall_ns" => 1_700_000_000_000_000_000, "created_mono_ns" => 9_876_543_210_000,
   "worker_index" => 1, "server_workers" => 2, "server_min_threads" => 3, "server_max_threads" => 3,
@@ -59,6 +87,13 @@ HEADER = {
   "framework" => "rails 7.2.2.2", "agent_version" => "0.1.0", "app_root" => "/srv/storefront",
   "written" => 0, "faults" => 2, "clock_skew" => 1, "endpoints_lost" => 0, "in_flight" => 1
 }.freeze
+
+WIDE_HEADER = HEADER.merge(
+  "record_size" => 192, "ring_offset" => 20_480, "field_count" => WIDE_FIELDS.size, "endpoint_size" => 2048,
+  "totals_size" => 512, "agent_version" => "0.2.0", "gc_runs" => 12, "gc_pause_ns" => 34_000_000,
+  "gc_cpu_ns" => 33_000_000, "pool_offset" => 16_384, "pool_sample_size" => 32, "pool_capacity" => 8,
+  "pool_written" => 0, "trace_request" => 0
+).freeze
 
 HEADER_LAYOUT = {
   "version" => [8, "L<"], "header_size" => [12, "L<"], "record_size" => [16, "L<"], "ring_capacity" => [20, "L<"],
@@ -71,7 +106,10 @@ HEADER_LAYOUT = {
   "flags" => [124, "L<"], "ruby_version" => [128, "a32"], "server_name" => [160, "a32"],
   "framework" => [192, "a32"], "agent_version" => [224, "a32"], "app_root" => [256, "a128"],
   "written" => [384, "Q<"], "faults" => [392, "Q<"], "clock_skew" => [400, "Q<"],
-  "endpoints_lost" => [408, "Q<"], "in_flight" => [416, "Q<"]
+  "endpoints_lost" => [408, "Q<"], "in_flight" => [416, "Q<"], "gc_runs" => [424, "Q<"],
+  "gc_pause_ns" => [432, "Q<"], "gc_cpu_ns" => [440, "Q<"], "pool_offset" => [448, "Q<"],
+  "pool_sample_size" => [456, "L<"], "pool_capacity" => [460, "L<"], "pool_written" => [464, "Q<"],
+  "trace_request" => [472, "Q<"]
 }.freeze
 
 def bucket(nanoseconds)
@@ -94,14 +132,14 @@ class Dice
   end
 end
 
-# One flight file: the requests that it was told of, and what a reader must find in it.
+# One flight file as agent 0.1 wrote them: the requests that it was told of, and what a reader must find in it.
 class Sample
   def initialize(names:, requests:, header: {})
-    @header = HEADER.merge(header)
+    @header = base_header.merge(header)
     @names = ["(other)"] + names.first(ENDPOINT_CAPACITY - 1)
     @ring = Array.new(RING_CAPACITY)
-    @counters = Array.new(@names.size + 1) { COUNTERS.to_h { |name| [name, 0] } }
-    @histograms = Array.new(@names.size) { { "wall" => Hash.new(0), "gvl_wait" => Hash.new(0) } }
+    @counters = Array.new(@names.size + 1) { counters.to_h { |name| [name, 0] } }
+    @histograms = Array.new(@names.size) { histograms.to_h { |name| [name, Hash.new(0)] } }
     @torn = []
     @dice = Dice.new(42)
     requests.times { |k| add(k, names) }
@@ -113,21 +151,21 @@ class Sample
   end
 
   def bytes(cut_at = nil)
-    file = "\0".b * (@header["ring_offset"] + (RING_CAPACITY * RECORD_SIZE))
+    file = "\0".b * (@header["ring_offset"] + (RING_CAPACITY * record_size))
     put_header(file)
-    file[TOTALS_OFFSET, 104] = counter_bytes(@counters.last)
+    put_totals(file)
     @names.each_with_index { |name, index| put_endpoint(file, name, index) }
     @ring.each_with_index do |record, slot|
-      file[@header["ring_offset"] + (slot * RECORD_SIZE), RECORD_SIZE] = record_bytes(record, slot) if record
+      file[@header["ring_offset"] + (slot * record_size), record_size] = record_bytes(record, slot) if record
     end
     cut_at ? file.byteslice(0, cut_at) : file
   end
 
   def description(cut_at = nil)
-    whole_slots = cut_at ? (cut_at - @header["ring_offset"]) / RECORD_SIZE : RING_CAPACITY
+    whole_slots = cut_at ? (cut_at - @header["ring_offset"]) / record_size : RING_CAPACITY
     records = @ring.each_with_index.filter_map { |r, slot| r if r && slot < whole_slots && !@torn.include?(slot) }
     {
-      "header" => @header, "fields" => FIELDS.map { |f| %w[name offset size unit flags].zip(f).to_h },
+      "header" => @header, "fields" => fields.map { |f| %w[name offset size unit flags].zip(f).to_h },
       "totals" => @counters.last,
       "endpoints" => @names.each_with_index.map { |name, index| endpoint_description(name, index) },
       "records_readable" => records.size, "records" => records.sort_by { |r| r["sequence"] }
@@ -135,6 +173,12 @@ class Sample
   end
 
   private
+
+  def base_header = HEADER
+  def fields = NARROW_FIELDS
+  def counters = COUNTERS
+  def histograms = %w[wall gvl_wait]
+  def record_size = @header["record_size"]
 
   def add(index, names)
     record = roll_record(index)
@@ -144,8 +188,7 @@ class Sample
     @header["written"] = index + 1
     @ring[index % RING_CAPACITY] = record
     [record["endpoint"], -1].each { |at| count(@counters[at], record) }
-    @histograms[record["endpoint"]]["wall"][bucket(record["wall_ns"])] += 1
-    @histograms[record["endpoint"]]["gvl_wait"][bucket(record["gvl_wait_ns"])] += 1
+    histograms.each { |name| @histograms[record["endpoint"]][name][bucket(record["#{name}_ns"])] += 1 }
   end
 
   def roll_record(index)
@@ -167,41 +210,51 @@ class Sample
 
   def count(counters, record)
     counters["requests"] += 1
-    counters["server_errors"] += 1 if record["status"].zero? || record["status"].between?(500, 599)
+    counters["server_errors"] += 1 if record["flags"] & 2 == 2 || record["status"].between?(500, 599)
     counters["queue_known"] += 1 if record["flags"] & 1 == 1
     SUMMED.each { |name| counters[name] += record[name] }
   end
 
   def endpoint_description(name, index)
     { "index" => index, "name" => name }.merge(@counters[index]).merge(
-      "wall_histogram" => nonzero(@histograms[index]["wall"]),
-      "gvl_wait_histogram" => nonzero(@histograms[index]["gvl_wait"])
+      histograms.to_h { |which| ["#{which}_histogram", nonzero(@histograms[index][which])] }
     )
   end
 
   def nonzero(histogram)
-    histogram.sort.map { |at, n| { "bucket" => at, "count" => n } }
+    histogram.sort.filter_map { |at, n| { "bucket" => at, "count" => n } if n.positive? }
   end
 
   def put_header(file)
     file[0, 8] = "PBFLIGHT"
-    HEADER_LAYOUT.each do |name, (offset, format)|
+    HEADER_LAYOUT.slice(*@header.keys).each do |name, (offset, format)|
       packed = [@header.fetch(name)].pack(format)
       file[offset, packed.bytesize] = packed
     end
-    FIELDS.each_with_index do |field, index|
+    fields.each_with_index do |field, index|
       file[FIELD_TABLE_OFFSET + (index * 32), 32] = field.pack("a24S<S<S<S<")
     end
   end
 
+  def put_totals(file)
+    file[TOTALS_OFFSET, 104] = counter_bytes(@counters.last)
+  end
+
   def put_endpoint(file, name, index)
-    at = ENDPOINT_OFFSET + (index * ENDPOINT_SIZE)
+    at = endpoint_offset(index)
     file[at, 104] = counter_bytes(@counters[index])
     file[at + 128, 128] = [name, 1].pack("a120Q<")
-    %w[wall gvl_wait].each_with_index do |which, half|
-      counts = Array.new(BUCKETS) { |b| @histograms[index][which].fetch(b, 0) }
-      file[at + 256 + (half * 512), 512] = counts.pack("L<*")
+    { "wall" => 256, "gvl_wait" => 768 }.each do |which, offset|
+      file[at + offset, 512] = histogram_bytes(index, which)
     end
+  end
+
+  def endpoint_offset(index)
+    ENDPOINT_OFFSET + (index * @header["endpoint_size"])
+  end
+
+  def histogram_bytes(index, which)
+    Array.new(BUCKETS) { |b| @histograms[index][which].fetch(b, 0) }.pack("L<*")
   end
 
   def counter_bytes(counters)
@@ -209,10 +262,112 @@ class Sample
   end
 
   def record_bytes(record, slot)
-    bytes = "\0".b * RECORD_SIZE
-    FIELDS.each { |name, offset, size| bytes[offset, size] = [record.fetch(name)].pack(PACK.fetch(size)) }
+    bytes = "\0".b * record_size
+    fields.each { |name, offset, size| bytes[offset, size] = [record.fetch(name)].pack(PACK.fetch(size)) }
     bytes[0, 8] = "\0" * 8 if @torn.include?(slot)
     bytes
+  end
+end
+
+# One as agent 0.2 writes them.
+class WideSample < Sample
+  CALLS = { "sql" => 30_000, "http" => 0, "cache" => 4_000, "redis" => 0, "pool" => 9_000 }.freeze
+
+  def initialize(names:, requests:, samples:, header: {})
+    @wanted = names
+    super(names: names, requests: requests, header: header)
+    @header["pool_written"] = samples
+    @samples = Array.new(samples) { |k| roll_sample(k) }
+  end
+
+  def bytes(cut_at = nil)
+    file = super
+    @samples.last(@header["pool_capacity"]).each do |sample|
+      at = @header["pool_offset"] + ((sample["sequence"] - 1) % @header["pool_capacity"] * 32)
+      file[at, 32] = SAMPLE.map { |name| sample.fetch(name) }.push(0).pack("Q<2S<8")
+    end
+    file
+  end
+
+  def description(cut_at = nil)
+    super.merge("pool_samples" => @samples.last(@header["pool_capacity"]))
+  end
+
+  private
+
+  def base_header = WIDE_HEADER
+  def fields = WIDE_FIELDS
+  def counters = COUNTERS + FURTHER
+  def histograms = %w[wall gvl_wait queue]
+
+  def add(index, names)
+    super
+    record = @ring[index % RING_CAPACITY]
+    @histograms[record["endpoint"]]["queue"][bucket(0)] -= 1 if record["flags"].nobits?(1)
+  end
+
+  # Further dice are rolled after those of a narrow record.
+  def roll_record(index)
+    job = @wanted[index % @wanted.size].start_with?("job ")
+    super.merge("lock_wait_ns" => @dice.roll(2_000_000)).then do |record|
+      further = { "gc_own_us" => @dice.roll(900), "gc_count" => @dice.roll(4), "parse_us" => 0, "write_us" => 0,
+                  "server_held_us" => @dice.roll(700), "server_gvl_wait_us" => @dice.roll(300) }.merge(roll_calls)
+      further["gc_cpu_us"] = further["gc_own_us"] / 2
+      record.merge(further).merge("wall_ns" => record["wall_ns"] + record["lock_wait_ns"],
+                                  "gc_ns" => further["gc_own_us"] * 2_000).merge(served(record, index, job))
+    end
+  end
+
+  def roll_calls
+    CALLS.each_with_object({}) do |(kind, most), calls|
+      seen = most.zero? ? 0 : @dice.roll(most)
+      calls["#{kind}_us"] = seen
+      calls["#{kind}_gvl_us"] = seen / 3
+      calls["#{kind}_count"] = most.zero? ? 0 : 1 + @dice.roll(12)
+    end
+  end
+
+  def served(record, index, job)
+    return { "flags" => record["flags"] | 4, "status" => 0, "method" => 0 } if job
+    return {} if index % 5 == 4
+
+    { "flags" => record["flags"] | 16 | (index.zero? ? 8 : 0), "parse_us" => @dice.roll(400),
+      "write_us" => @dice.roll(200) }
+  end
+
+  def roll_sample(index)
+    busy, dead, idle = Array.new(3) { @dice.roll(3) }
+    { "sequence" => index + 1, "mono_ns" => HEADER["created_mono_ns"] + ((index + 1) * 1_000_000_000), "size" => 5,
+      "connections" => busy + dead + idle, "busy" => busy, "dead" => dead, "idle" => idle,
+      "waiting" => @dice.roll(3), "pool" => index % 2 }
+  end
+
+  def count(counters, record)
+    super
+    counters["busy_sum"] += record["busy_threads"]
+    counters["spans_known"] += 1 if record["flags"] & 16 == 16
+    FURTHER.each do |name|
+      if record.key?(name)
+        counters[name] += record[name]
+      elsif record.key?(name.sub(/_ns\z/, "_us"))
+        counters[name] += record[name.sub(/_ns\z/, "_us")] * 1_000
+      end
+    end
+  end
+
+  def put_totals(file)
+    super
+    file[TOTALS_OFFSET + 128, 192] = further_bytes(@counters.last)
+  end
+
+  def put_endpoint(file, name, index)
+    super
+    file[endpoint_offset(index) + 1280, 192] = further_bytes(@counters[index])
+    file[endpoint_offset(index) + 1536, 512] = histogram_bytes(index, "queue")
+  end
+
+  def further_bytes(counters)
+    FURTHER.map { |name| counters.fetch(name) }.pack("Q<*")
   end
 end
 
@@ -225,7 +380,8 @@ end
 if $PROGRAM_NAME == __FILE__
   folder = ARGV.fetch(0, __dir__)
   names = ["products#index", "products#show", "GET /health/:id"]
-  cut = HEADER["ring_offset"] + (20 * RECORD_SIZE) + 64
+  cut = HEADER["ring_offset"] + (20 * HEADER["record_size"]) + 64
+  mixed = names.first(2) + ["job HardWorker"]
 
   write(folder, "basic", Sample.new(names: names, requests: 40), "40 requests in a ring of 64, three endpoints")
   write(folder, "wrapped", Sample.new(names: names + ["orders#create", "carts#show"], requests: 150,
@@ -235,4 +391,9 @@ if $PROGRAM_NAME == __FILE__
   write(folder, "torn", Sample.new(names: names, requests: 40).tear(7), "slot 7 was being written: 39 records count")
   write(folder, "truncated", Sample.new(names: names, requests: 40),
         "cut in the middle of slot 20, as on a disk that filled up while copying: 20 whole records", cut)
+  write(folder, "wide", WideSample.new(names: mixed, requests: 40, samples: 5),
+        "40 requests and jobs as agent 0.2 writes them, and five samples of two connection pools")
+  write(folder, "wide_wrapped", WideSample.new(names: mixed + ["orders#create"], requests: 150, samples: 20,
+                                               header: { "state" => 2, "in_flight" => 0 }),
+        "150 requests in a ring of 64 and 20 pool samples where eight are kept")
 end

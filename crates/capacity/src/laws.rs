@@ -36,6 +36,45 @@ pub fn amdahl_limit(parallel: f64) -> Result<f64, CapacityError> {
     Ok(1.0 / serial(parallel)?)
 }
 
+/// What one processor more than `n` adds, S(n + 1) / S(n) - 1: 0.05 is 5 %. In
+/// closed form, p / (n ((1 - p)(n + 1) + p)), which loses no digits.
+///
+/// # Errors
+/// A part outside 0..=1, or no processor.
+pub fn amdahl_gain(parallel: f64, n: u32) -> Result<f64, CapacityError> {
+    let n = above_0("the number of processors", f64::from(n))?;
+    Ok(parallel / (n * (serial(parallel)? * (n + 1.0) + parallel)))
+}
+
+/// Less than this from one more thread or processor, and people stop.
+pub const WORTH_ONE_MORE: f64 = 0.05;
+
+/// The least count from which one more adds less than `worth` by [`amdahl`].
+///
+/// # Errors
+/// A part outside 0..=1, or a worth that is not between 0 and 1.
+pub fn amdahl_enough(parallel: f64, worth: f64) -> Result<u32, CapacityError> {
+    serial(parallel)?;
+    if !(worth > 0.0 && worth < 1.0) {
+        return Err(CapacityError::OutOfRange {
+            name: "the gain that is worth a processor",
+            value: worth,
+            limits: "between 0 and 1",
+        });
+    }
+    // The gain falls with n and is at most 1 / n.
+    let (mut adds, mut enough) = (0, (1.0 / worth).min(f64::from(u32::MAX - 2)) as u32 + 1);
+    while enough - adds > 1 {
+        let middle = adds + (enough - adds) / 2;
+        if amdahl_gain(parallel, middle)? < worth {
+            enough = middle;
+        } else {
+            adds = middle;
+        }
+    }
+    Ok(enough)
+}
+
 fn serial(parallel: f64) -> Result<f64, CapacityError> {
     if (0.0..=1.0).contains(&parallel) {
         return Ok(1.0 - parallel);
@@ -129,6 +168,8 @@ pub fn throughput_bounds(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mva::{Station, solve};
+    use proptest::prelude::*;
 
     fn close(a: f64, b: f64) {
         assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} {b}");
@@ -147,12 +188,25 @@ mod tests {
     }
 
     /// The threads at which one more adds less than 5 %: 3 at p = 0.37, where
-    /// a table with slips from N = 3 on gives 4.
+    /// a table with slips from N = 3 on gives 4. Fractions: S(4) / S(3) is
+    /// (400/289) / (300/226) = 904/867.
     #[test]
     fn the_five_per_cent_rule_gives_three_threads() {
-        let gain = |n| amdahl(0.37, n + 1).unwrap() / amdahl(0.37, n).unwrap() - 1.0;
-        let threads = (1..).find(|n| gain(*n) < 0.05);
+        assert_eq!(amdahl_enough(0.37, 0.05), Ok(3));
+        close(amdahl_gain(0.37, 3).unwrap(), 37.0 / 867.0);
+        let by_division = |n| amdahl(0.37, n + 1).unwrap() / amdahl(0.37, n).unwrap() - 1.0;
+        let threads = (1..).find(|n| by_division(*n) < 0.05);
         assert_eq!(threads, Some(3));
+    }
+
+    /// All parallel, the gain is 1/n: 1/20 is 5 %, and not less.
+    #[test]
+    fn the_rule_at_its_ends() {
+        assert_eq!(amdahl_enough(1.0, 0.05), Ok(21));
+        assert_eq!(amdahl_enough(0.0, 0.05), Ok(1));
+        for worth in [0.0, 1.0, -0.1, f64::NAN] {
+            assert!(amdahl_enough(0.5, worth).is_err());
+        }
     }
 
     #[test]
@@ -192,5 +246,29 @@ mod tests {
         assert_eq!(binding(&native, 2.0, 4, 9), (Binding::Cores, 200.0));
         let locked = demand.with_lock(0.0075).unwrap();
         assert_eq!(binding(&locked, 2.0, 1, 9).0, Binding::Lock);
+    }
+
+    proptest! {
+        #[test]
+        fn the_rule_ends_where_the_gain_falls_below_it(p in 0.0_f64..=1.0, worth in 0.001_f64..0.5) {
+            let enough = amdahl_enough(p, worth).unwrap();
+            prop_assert!(amdahl_gain(p, enough).unwrap() < worth);
+            prop_assert!(enough == 1 || amdahl_gain(p, enough - 1).unwrap() >= worth);
+            prop_assert!(amdahl(p, enough).unwrap() <= amdahl_limit(p).unwrap() * (1.0 + 1e-12));
+        }
+
+        /// Amdahl's speed-up is the pessimistic bound, every other request at the
+        /// GVL, and min(N, T*) the optimistic one; the truth lies between.
+        #[test]
+        fn a_saturated_process_lies_between_amdahl_and_the_bound(
+            held in 0.001_f64..0.1, io in 0.0_f64..0.5, n in 1_u16..40,
+        ) {
+            let gvl = [Station { demand_s: held }];
+            let gained = solve(&gvl, io, n).throughput / solve(&gvl, io, 1).throughput;
+            let pessimistic = amdahl(io / (held + io), n.into()).unwrap();
+            let optimistic = useful_threads(held, io).unwrap().min(n.into());
+            prop_assert!(pessimistic <= gained * (1.0 + 1e-9), "{} {}", pessimistic, gained);
+            prop_assert!(gained <= optimistic * (1.0 + 1e-9), "{} {}", gained, optimistic);
+        }
     }
 }

@@ -1,9 +1,11 @@
-//! Formulas that predict what a server configuration can do.
+//! Formulas that predict what a server configuration can do, a simulator of it
+//! request by request ([`sim`]), and the search for the highest rate that a
+//! running one does.
 //!
-//! Pure: no clock, no file, no network, no chance. Measuring the demand, trying
-//! the candidates and wording the advice are left to others.
+//! Pure: no clock, no file, no network, no chance but from a seed. Measuring the demand, trying
+//! the candidates, offering the rates and wording the advice are left to others.
 //!
-//! Every formula here holds a request's I/O time constant. That is wrong once
+//! Every formula here, [`sim`] apart, holds a request's I/O time constant. That is wrong once
 //! the database or an upstream slows down under the added threads: predictions
 //! choose what is worth trying, and a trial decides. `docs/method.md` gives
 //! each formula with its source, units and assumptions.
@@ -14,15 +16,23 @@ mod error;
 mod laws;
 mod memory;
 mod mva;
+mod pool;
 mod predict;
+pub mod queue;
+mod rate_search;
+pub mod sim;
+mod usl;
 
 pub use candidates::{Candidate, Grid, MemoryLimit, Why, candidates};
 pub use demand::{Config, Demand};
 pub use error::CapacityError;
 pub use laws::{
-    Binding, Bounds, amdahl, amdahl_limit, little_concurrency, little_response_s,
-    throughput_bounds, useful_threads,
+    Binding, Bounds, WORTH_ONE_MORE, amdahl, amdahl_enough, amdahl_gain, amdahl_limit, little_concurrency,
+    little_response_s, throughput_bounds, useful_threads,
 };
 pub use memory::{Basis, MemoryModel, Observation, fit};
 pub use mva::{Network, Station, solve};
+pub use pool::{Busy, Connecting, Connections, Fleet, busy_connections, connections};
 pub use predict::{Prediction, predict};
+pub use rate_search::{Ending, Purpose, RateBounds, RateGoal, RateSearch, RateStep, RateTrial};
+pub use usl::{Interval, LEAST_POINTS, Measured, Usl, UslFit, UslIntervals, fit_usl};

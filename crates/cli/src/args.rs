@@ -1,5 +1,15 @@
 //! What may be typed. Values are text here; `experiment::config` checks them, all at once.
 
+mod calc;
+mod inspect;
+mod load;
+mod trace;
+
+pub use calc::{AmdahlArgs, CalcArgs, Calculation, PoolArgs, QueueArgs, ThreadsArgs, UslArgs};
+pub use inspect::InspectArgs;
+pub use load::{LoadArgs, RequestArgs, TargetArgs};
+pub use trace::TraceArgs;
+
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,8 +37,18 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure one knob at several values, e.g. threads=1,2,3
     Sweep(SweepArgs),
+    /// Send load to a URL and measure what its users would see
+    Load(LoadArgs),
+    /// Find the highest arrival rate that meets an objective, and what happens beyond it
+    Capacity(CapacityArgs),
     /// Start any Ruby server with the agent inside, nothing in the application changed
     Run(RunArgs),
+    /// Show where request time goes, from the flight files of servers that run or have ended
+    Inspect(InspectArgs),
+    /// Calculate threads, queues, scaling and connections from figures that you give
+    Calc(CalcArgs),
+    /// Record what the threads of a running server do, for Perfetto
+    Trace(TraceArgs),
     /// Show a run again (the newest one unless told otherwise)
     Report(ReportArgs),
     /// List the runs
@@ -72,6 +92,10 @@ pub struct ExperimentArgs {
     /// Blocks of the deciding comparison, 6 to 24
     #[arg(long, value_name = "N", env = "POWERBAND_BLOCKS")]
     pub blocks: Option<String>,
+    /// First compare the baseline with itself in N blocks, 6 to 24 [without N: 10]
+    #[arg(long, value_name = "N", env = "POWERBAND_CALIBRATE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "10")]
+    pub calibrate: Option<String>,
     /// Length of each measured window, e.g. 5s [default: what the budget allows]
     #[arg(long, value_name = "DURATION", env = "POWERBAND_WINDOW")]
     pub window: Option<String>,
@@ -129,10 +153,10 @@ pub struct ExperimentArgs {
 #[derive(Debug, Clone, Copy, Args)]
 pub struct SpeechArgs {
     /// Print one JSON document instead of the page
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// No progress
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
 }
 
@@ -159,8 +183,8 @@ pub struct TuneArgs {
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Configurations, the first is compared with: threads=3 threads=5,workers=2
-    #[arg(required = true, num_args = 2.., value_name = "SETTINGS")]
+    /// Configurations, the first is compared with: threads=3 threads=5,workers=2; one alone with --calibrate
+    #[arg(required = true, num_args = 1.., value_name = "SETTINGS")]
     pub arms: Vec<String>,
     /// What every experiment takes.
     #[command(flatten)]
@@ -176,6 +200,26 @@ pub struct SweepArgs {
     /// The other knobs, e.g. workers=2
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
+    /// What every experiment takes.
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
+}
+
+/// `capacity`.
+#[derive(Debug, Args)]
+pub struct CapacityArgs {
+    /// A server that runs already, e.g. http://127.0.0.1:3000/ [default: the application is started]
+    #[arg(value_name = "URL")]
+    pub url: Option<String>,
+    /// What the application is started with, e.g. threads=3,workers=2 [default: what its configuration says]
+    #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
+    pub baseline: Option<String>,
+    /// Rates of the curve beside those of the search, e.g. 50,100,200 [default: 0.2 to 1.5 times saturation]
+    #[arg(long, value_name = "RATES")]
+    pub at: Option<String>,
+    /// Write the chart here too
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     /// What every experiment takes.
     #[command(flatten)]
     pub experiment: ExperimentArgs,

@@ -77,6 +77,7 @@ fn flags(
         rate: given(&args.rate, "--rate"),
         budget: given(&args.budget, "--budget"),
         blocks: given(&args.blocks, "--blocks"),
+        calibrate: given(&args.calibrate, "--calibrate"),
         window: given(&args.window, "--window"),
         margin: given(&args.margin, "--margin"),
         timeout: given(&args.timeout, "--timeout"),

@@ -1,12 +1,22 @@
 //! What each verb does.
 
+mod calc;
+mod capacity;
 mod experiments;
 mod inject;
+mod inspect;
+mod load;
 mod shown;
+mod trace;
 
+pub use calc::calc;
+pub use capacity::capacity;
 pub use experiments::{compare, sweep, tune};
 pub use inject::run;
+pub use inspect::inspect;
+pub use load::load;
 pub use shown::{completions, man, report, runs};
+pub use trace::trace;
 
 use servers::guard::{self, GuardProgram};
 use std::ffi::OsString;

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use run::Document;
+use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// A message on stderr.
@@ -31,19 +32,32 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// A run as a page or as JSON.
-pub fn document(document: &Document, json: bool) -> Result<(), Failure> {
-    if !json {
+pub fn document(document: &Document, as_json: bool) -> Result<(), Failure> {
+    if !as_json {
         return print(&report::page(document, style()));
     }
     let mut slim = document.clone();
     slim.trials.iter_mut().for_each(run::Trial::drop_histograms);
-    let text = serde_json::to_string_pretty(&slim)
+    json(&slim)
+}
+
+/// One JSON document.
+pub fn json(document: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(document)
         .map_err(|e| Failure::usage(format!("the run cannot be written as JSON: {e}")))?;
     print(&(text + "\n"))
 }
 
+/// What `powerband capacity` found, as a page or as JSON.
+pub fn capacity(found: &run::capacity::Document, json: bool) -> Result<(), Failure> {
+    if !json {
+        return print(&report::capacity_page(found, style()));
+    }
+    self::json(found)
+}
+
 /// What stdout can show.
-fn style() -> report::Style {
+pub fn style() -> report::Style {
     let terminal = std::io::stdout().is_terminal();
     let width = rustix::termios::tcgetwinsize(std::io::stdout())
         .map(|size| size.ws_col)

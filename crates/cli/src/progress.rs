@@ -4,7 +4,7 @@ use crate::output;
 use crate::signals::Signals;
 use experiment::{Event, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
-use run::{Trial, TrialStatus};
+use run::{RateTrial, Trial, TrialStatus};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ impl Terminal {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(1);
             let template =
-                "{spinner} {bar:24} {pos}/{len} trials  {elapsed} elapsed, {eta} left  {wide_msg}";
+                "{spinner} {bar:24} {pos}/{len}  {elapsed} elapsed, {eta} left  {wide_msg}";
             bar.set_style(
                 ProgressStyle::with_template(template)
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),
@@ -118,6 +118,23 @@ impl Watcher for Terminal {
                 }
                 self.line(&described(trial, reused, self.began.elapsed()));
             }
+            Event::Offering {
+                per_s,
+                seconds,
+                purpose,
+                left_s,
+                budget_s,
+            } => {
+                if let Some(bar) = &self.bar {
+                    bar.set_length(budget_s as u64);
+                    bar.set_position((budget_s - left_s) as u64);
+                }
+                self.doing(format!(
+                    "{}: {per_s:.4} a second for {seconds:.0} s",
+                    purpose.word()
+                ));
+            }
+            Event::Offered { trial } => self.line(&offered(trial, self.began.elapsed())),
             Event::Note(note) => self.line(in_short(&note)),
         }
     }
@@ -131,10 +148,33 @@ impl Watcher for Terminal {
     }
 }
 
+fn offered(trial: &RateTrial, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let share = |count: u64| 100.0 * count as f64 / trial.requests.max(1) as f64;
+    let p99 = trial
+        .p99_ms
+        .map_or_else(|| "∞".to_owned(), |ms| format!("{ms:.0} ms"));
+    let note = match &trial.refused {
+        Some(why) => format!("  does not count: {why}"),
+        None if !trial.recovered => "  did not recover".to_owned(),
+        None => String::new(),
+    };
+    format!(
+        "{:>3}:{:02}  {:<7} {:>8.1}/s for {:>4.1} s  late {:>5.2} %  failed {:>5.2} %  p99 {p99}{note}",
+        seconds / 60,
+        seconds % 60,
+        trial.purpose.word(),
+        trial.asked_per_s,
+        trial.seconds,
+        share(trial.late),
+        share(trial.failed),
+    )
+}
+
 fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let head = format!(
-        "{:>3}:{:02}  {:<7} block {:<2} {:<12}",
+        "{:>3}:{:02}  {:<9} block {:<2} {:<12}",
         seconds / 60,
         seconds % 60,
         trial.stage.word(),

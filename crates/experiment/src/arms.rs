@@ -1,22 +1,29 @@
 //! `compare` and `sweep`: named arms in blocks, each against the first.
 
 use crate::budget::{self, Overhead};
+use crate::calibrate::{calibrate, sentence};
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, Detectable, Outcome, SdSource, Stage, Verdict};
+use run::{Answer, Comparison, Outcome, Stage, Verdict};
+use stats::Look;
 
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
 pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let blocks = procedure.store.document.plan.blocks;
-    procedure.expected = 1 + blocks * arms.len() as u32;
+    let calibrating = procedure.bench.experiment.calibrating_trials();
+    procedure.expected = 1 + calibrating + trials(arms, blocks);
     tune::pilot(procedure, &arms[0], 1)?;
     let most = arms.iter().map(|a| a.settings.concurrency()).max();
     procedure.store.document.plan.connections = 2 * most.unwrap_or(1);
-    refit(procedure, arms.len())?;
+    refit(procedure, calibrating + trials(arms, blocks))?;
+    calibrate(procedure, &arms[0])?;
+    if arms.len() == 1 {
+        return conclude_alone(procedure, &arms[0]);
+    }
     let plan = procedure.store.document.plan.clone();
     procedure.watcher.on(Event::Planned {
         plan: &plan,
@@ -31,7 +38,7 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
             procedure.block(Stage::Compare, done, blocks, &live)?;
             drop_hopeless(procedure, &mut live)?;
         }
-        judge_open(procedure, arms, look.alpha);
+        judge_open(procedure, arms, look);
         let comparisons = &procedure.store.document.comparisons;
         if comparisons.iter().all(|c| c.outcome != Outcome::Undecided) {
             break;
@@ -40,8 +47,16 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
     conclude(procedure, arms)
 }
 
+/// Trials of the comparison itself: one arm alone is only calibrated.
+pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
+    match arms.len() as u32 {
+        0 | 1 => 0,
+        arms => arms * blocks,
+    }
+}
+
 /// Fits the windows into the budget again, now that a trial's cost is known.
-fn refit(procedure: &mut Procedure<'_>, arms: usize) -> Result<(), Stopped> {
+fn refit(procedure: &mut Procedure<'_>, trials: u32) -> Result<(), Stopped> {
     let plan = &procedure.store.document.plan;
     let resumed = procedure.store.resuming();
     let (Some(budget_s), Some(fixed_s), false) = (plan.budget_s, procedure.overhead_s(), resumed)
@@ -54,7 +69,7 @@ fn refit(procedure: &mut Procedure<'_>, arms: usize) -> Result<(), Stopped> {
     };
     let window_s = procedure.bench.experiment.window.map(|w| w.as_secs_f64());
     let left_s = budget_s - procedure.elapsed_s();
-    let fitted = budget::fit_blocks(left_s, overhead, arms, plan.blocks, window_s);
+    let fitted = budget::fit_trials(left_s, overhead, trials, window_s);
     let timing =
         fitted.map_err(|short| tune::too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
     procedure.store.document.plan.timing = timing;
@@ -84,12 +99,9 @@ fn drop_hopeless(procedure: &Procedure<'_>, live: &mut Vec<Arm>) -> Result<(), S
 }
 
 /// Judges what no earlier look has decided: a decision stands, or looking again would be another chance to err.
-fn judge_open(procedure: &mut Procedure<'_>, arms: &[Arm], alpha: f64) {
+fn judge_open(procedure: &mut Procedure<'_>, arms: &[Arm], look: Look) {
     let document = &mut procedure.store.document;
-    let judging = Judging {
-        margin: document.plan.margin,
-        alpha,
-    };
+    let judging = Judging::at(document, look);
     let judge = |arm: &Arm| {
         let before = document
             .comparisons
@@ -108,6 +120,38 @@ fn judge_open(procedure: &mut Procedure<'_>, arms: &[Arm], alpha: f64) {
     };
     let judged: Vec<_> = arms[1..].iter().filter_map(judge).collect();
     document.comparisons = judged;
+}
+
+/// One arm, compared with itself alone.
+fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stopped> {
+    let document = &mut procedure.store.document;
+    let (objective, seed) = (document.plan.objective.clone(), document.seed);
+    let predicted = tune::predict(document, arm.settings);
+    let fate = "compared with itself".to_owned();
+    let row = judge::summarise(arm, fate, predicted, &document.trials, &objective, seed);
+    document.arms = vec![row];
+    let plan = &document.plan;
+    let said = document
+        .calibration
+        .as_ref()
+        .map(|c| sentence(c, plan.margin))
+        .unwrap_or_default();
+    document.verdict = Some(Verdict {
+        answer: Answer::Table,
+        sentence: format!(
+            "{said}. With {} blocks a difference of {:.1} % would be found four times in five.",
+            plan.blocks,
+            plan.detectable.effect * 100.0
+        ),
+        settings: arm.settings,
+        path: Vec::new(),
+        headroom: None,
+        changes: Vec::new(),
+        blocks_to_decide: None,
+        exit_code: 0,
+    });
+    tune::warn(procedure);
+    Ok(())
 }
 
 fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
@@ -143,18 +187,14 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
             "not one block could be measured whole: {why}"
         )));
     }
-    let sds: Vec<f64> = document
+    // The noisiest comparison speaks for all of them.
+    let scatter = |c: &&Comparison| c.sd_log_ratio.unwrap_or(0.0);
+    let noisiest = document
         .comparisons
         .iter()
-        .filter_map(|c| c.sd_log_ratio)
-        .collect();
-    if let Some(sd) = stats::summary::median(&sds) {
-        let effect = judge::detectable(document.plan.blocks, sd, document.plan.alpha, seed);
-        document.plan.detectable = Detectable {
-            sd_log_ratio: sd,
-            source: SdSource::Data,
-            effect,
-        };
+        .max_by(|a, b| scatter(a).total_cmp(&scatter(b)));
+    if let Some(detectable) = noisiest.and_then(|c| judge::detectable(document, c)) {
+        document.plan.detectable = detectable;
     }
     let settings_of = |name: &str| {
         arms.iter()

@@ -62,6 +62,10 @@ impl<'a> Bench<'a> {
         // Totals are cumulative, so a short ring loses nothing, and sixty trials do not fill a disk.
         env.entry("POWERBAND_RING".to_owned())
             .or_insert_with(|| "4096".to_owned());
+        // A trial's files are the run's, those of workers that died in it included.
+        for keep in ["POWERBAND_KEEP", "POWERBAND_KEEP_SIZE"] {
+            env.insert(keep.to_owned(), "off".to_owned());
+        }
         if let Some(command) = &experiment.prepare {
             watcher.on(Event::Preparing("preparing the application"));
             let printed = hooks::capture(

@@ -130,16 +130,39 @@ pub fn fit(budget_s: f64, overhead: Overhead, wishes: Wishes) -> Result<Shape, T
     }
 }
 
-/// Fits `blocks` of `arms` into `budget_s`: the window, or the least budget that would do.
-pub fn fit_blocks(
+/// Share of a budget that is kept for the search of the highest rate, at the end.
+const SEARCH_SHARE: f64 = 0.2;
+/// Least and most that is kept, seconds: two searches of a few full windows each; more would narrow little.
+const SEARCH_S: (f64, f64) = (100.0, 900.0);
+
+/// Seconds of a budget that the searches at the end of `tune` take together, at most.
+pub fn kept_for_search(budget_s: f64) -> f64 {
+    (SEARCH_SHARE * budget_s).clamp(SEARCH_S.0, SEARCH_S.1)
+}
+
+/// Fits `tune` and the search at its end into what is left of a budget; without the search where only that fits.
+pub fn fit_with_search(
+    budget_s: f64,
+    spent_s: f64,
+    with_search: bool,
+    overhead: Overhead,
+    wishes: Wishes,
+) -> Result<Shape, TooShort> {
+    let left_s = budget_s - spent_s;
+    let kept_s = kept_for_search(budget_s);
+    let kept = with_search.then(|| fit(left_s - kept_s, overhead, wishes));
+    kept.and_then(Result::ok)
+        .map_or_else(|| fit(left_s, overhead, wishes), Ok)
+}
+
+/// Fits so many trials into `budget_s`: the window, or the least budget that would do.
+pub fn fit_trials(
     budget_s: f64,
     overhead: Overhead,
-    arms: usize,
-    blocks: u32,
+    trials: u32,
     window_s: Option<f64>,
 ) -> Result<Timing, TooShort> {
-    // One pilot trial settles the common rate.
-    let trials = 1.0 + f64::from(blocks) * arms as f64;
+    let trials = f64::from(trials.max(1));
     let least = window_s.unwrap_or(LEAST_WINDOW_S);
     let window = (USABLE * budget_s / trials - overhead.seconds()) / 2.0;
     if window < least {
@@ -180,6 +203,22 @@ mod tests {
             "{shape:?}"
         );
         assert!(shape.timing.saturation_s >= LEAST_WINDOW_S, "{shape:?}");
+    }
+
+    #[test]
+    fn the_search_is_kept_room_for_where_there_is_some() {
+        let wishes = wishes(Some(3), None, None);
+        let fitted = |budget_s, with_search| {
+            fit_with_search(budget_s, 0.0, with_search, Overhead::ASSUMED, wishes).unwrap()
+        };
+        let seconds = |shape: Shape| {
+            let trials = PILOT_TRIALS + shape.race_blocks * shape.arms as u32 + shape.blocks * 2;
+            f64::from(trials) * (Overhead::ASSUMED.seconds() + 2.0 * shape.timing.saturation_s)
+        };
+        assert!(seconds(fitted(450.0, true)) <= 350.0);
+        assert!(seconds(fitted(450.0, false)) > 350.0);
+        let tight = fit(1.0, Overhead::ASSUMED, wishes).unwrap_err().least_s;
+        assert_eq!(fitted(tight, true), fitted(tight, false));
     }
 
     #[test]

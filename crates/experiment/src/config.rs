@@ -7,7 +7,10 @@ mod values;
 
 pub use file::{read_all, read_file};
 pub use resolve::resolve;
-pub use values::{parse_duration, parse_latency, parse_settings, parse_size, unknown_knob};
+pub use values::{
+    parse_duration, parse_latency, parse_rate, parse_settings, parse_size, unknown_knob,
+    whole_u64 as parse_whole,
+};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -99,6 +102,8 @@ pub struct Request {
     pub budget: Option<Asked>,
     /// Blocks of the deciding comparison.
     pub blocks: Option<Asked>,
+    /// Blocks of the baseline against itself that come first.
+    pub calibrate: Option<Asked>,
     /// Most arms in the race, baseline included.
     pub max_arms: Option<Asked>,
     /// Equivalence margin, such as `3%`.
@@ -180,6 +185,7 @@ impl Request {
             max_memory: self.max_memory.or(there.max_memory),
             budget: self.budget.or(there.budget),
             blocks: self.blocks.or(there.blocks),
+            calibrate: self.calibrate.or(there.calibrate),
             max_arms: self.max_arms.or(there.max_arms),
             margin: self.margin.or(there.margin),
             seed: self.seed.or(there.seed),

@@ -1,6 +1,6 @@
 //! The agent's evidence: what the server really runs with, and where request time went.
 
-use flight::{Snapshot, Window};
+use flight::{Snapshot, Totals, Window};
 use run::{EndpointProfile, Profile, Settings, Split};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -92,6 +92,12 @@ pub fn unusable(snapshots: &[Snapshot]) -> Option<&'static str> {
     None
 }
 
+/// What the run document calls I/O: all that a thread waits for except the GVL. An agent that tells locks apart has
+/// them beside I/O, an older one in it.
+fn waited_ns(totals: &Totals) -> u64 {
+    totals.io_ns.saturating_add(totals.lock_wait_ns)
+}
+
 /// Sums over all processes between two readings.
 pub fn split(window: &Window) -> Split {
     let totals = &window.totals;
@@ -101,7 +107,7 @@ pub fn split(window: &Window) -> Split {
         wall_ms: ms(totals.wall_ns),
         held_ms: ms(totals.held_ns),
         gvl_wait_ms: ms(totals.gvl_wait_ns),
-        io_ms: ms(totals.io_ns),
+        io_ms: ms(waited_ns(totals)),
         cpu_ms: ms(totals.cpu_ns),
         queue_ms: (totals.queue_known > 0).then(|| ms(totals.queue_ns)),
     }
@@ -111,7 +117,7 @@ pub fn split(window: &Window) -> Split {
 pub fn profile(window: &Window, tree_cpu_ms: f64) -> Option<Profile> {
     let totals = &window.totals;
     let mean = |sum: u64| totals.per_request(sum).map(|ns| ns / 1e6);
-    let (held_ms, io_ms) = (mean(totals.held_ns)?, mean(totals.io_ns)?);
+    let (held_ms, io_ms) = (mean(totals.held_ns)?, mean(waited_ns(totals))?);
     let mut endpoints: Vec<EndpointProfile> = window
         .endpoints
         .iter()
@@ -123,7 +129,7 @@ pub fn profile(window: &Window, tree_cpu_ms: f64) -> Option<Profile> {
                 wall_ms: mean(endpoint.totals.wall_ns),
                 held_ms: mean(endpoint.totals.held_ns),
                 gvl_wait_ms: mean(endpoint.totals.gvl_wait_ns),
-                io_ms: mean(endpoint.totals.io_ns),
+                io_ms: mean(waited_ns(&endpoint.totals)),
             }
         })
         .collect();
@@ -145,4 +151,37 @@ pub fn profile(window: &Window, tree_cpu_ms: f64) -> Option<Profile> {
         },
         endpoints,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_a_lock_is_not_lost_between_the_columns() {
+        let totals = Totals {
+            requests: 2,
+            wall_ns: 20_000_000,
+            held_ns: 6_000_000,
+            gvl_wait_ns: 4_000_000,
+            lock_wait_ns: 3_000_000,
+            io_ns: 7_000_000,
+            ..Totals::default()
+        };
+        let window = Window {
+            totals,
+            ..Window::default()
+        };
+        let split = split(&window);
+        assert_eq!(
+            split.held_ms + split.gvl_wait_ms + split.io_ms,
+            split.wall_ms
+        );
+        let profile = profile(&window, 0.0).unwrap();
+        assert_eq!(profile.io_ms, 5.0);
+        assert_eq!(
+            profile.held_ms + profile.gvl_wait_ms + profile.io_ms,
+            profile.wall_ms
+        );
+    }
 }

@@ -2,19 +2,62 @@
 
 use crate::request::Arm;
 use hdrhistogram::Histogram;
-use run::{ArmSummary, Comparison, Feasibility, Metric, Objective, Outcome, Stage, Trial};
-use stats::{ArmSoFar, Better, Rule, Standing, Verdict, ViolationRule, summary};
+use run::{
+    ArmSummary, Comparison, Detectable, Document, Feasibility, Metric, Objective, Outcome,
+    SdSource, Stage, Timing, Trial,
+};
+use stats::{
+    ArmSoFar, Better, EqualArms, Look, Noise, Rule, Standing, Verdict, ViolationRule, summary,
+};
 
 /// Share of true effects of that size that are found.
 const POWER: f64 = 0.8;
+
+/// Of the simulation behind "so many blocks would decide": an estimate, which no choice of seed should change.
+const DECIDING_SEED: u64 = 1;
 
 /// The rule of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Judging {
     /// Equivalence margin, a share.
     pub margin: f64,
-    /// Two-sided level.
-    pub alpha: f64,
+    /// The look at which it is judged.
+    pub look: Look,
+    /// What identical arms were seen to differ by, a share; see [`stats::Rule`].
+    pub allowance: f64,
+}
+
+impl Judging {
+    /// At one look of the plan's run.
+    pub fn at(document: &Document, look: Look) -> Judging {
+        Judging {
+            margin: document.plan.margin,
+            look,
+            allowance: document.calibration.as_ref().map_or(0.0, |c| c.allowance),
+        }
+    }
+
+    /// At the look at which the stage came to its end: who compares other arms of its blocks profits from the same stop.
+    pub fn reached(document: &Document, stage: Stage) -> Judging {
+        let done = blocks(&document.trials, stage).len() as u32;
+        let looks = stats::looks(document.plan.blocks, document.plan.alpha, document.seed);
+        let reached = looks.and_then(|looks| looks.into_iter().rfind(|look| look.blocks <= done));
+        reached.map_or_else(
+            || Judging::once(document),
+            |look| Judging::at(document, look),
+        )
+    }
+
+    /// Where nothing is claimed.
+    pub fn once(document: &Document) -> Judging {
+        let alpha = document.plan.alpha;
+        let look = Look {
+            blocks: document.plan.blocks,
+            alpha,
+            overall: alpha,
+        };
+        Judging::at(document, look)
+    }
 }
 
 /// Compares `candidate` with `baseline` by capacity over the blocks of `stage` in which both count.
@@ -28,11 +71,15 @@ pub fn compare(
 ) -> Option<Comparison> {
     let pairs = pairs(trials, stage, baseline, candidate);
     let rule = Rule {
-        margin: judging.margin,
-        alpha: judging.alpha,
-        better: Better::Higher,
+        allowance: judging.allowance,
+        ..Rule::at(&judging.look, judging.margin, Better::Higher)
     };
     let judged = stats::compare(&pairs, &rule).ok()?;
+    // The race decides nothing, whatever the number of its blocks.
+    let undecided = judged.verdict == Verdict::Undecided && stage != Stage::Race;
+    let blocks_to_decide = undecided
+        .then(|| stats::blocks_to_decide(&judged, &rule, DECIDING_SEED))
+        .flatten();
     Some(Comparison {
         stage,
         baseline: baseline.to_owned(),
@@ -51,15 +98,61 @@ pub fn compare(
         p: judged.p,
         blocks: judged.blocks,
         sd_log_ratio: judged.sd_log_ratio,
-        blocks_to_decide: judged.blocks_to_decide,
+        blocks_to_decide,
     })
 }
 
-/// The minimum detectable effect of so many blocks, with the looks that they will really have, as a ratio less one.
-/// Infinite when no number of agreeing blocks could decide.
-pub fn detectable(blocks: u32, sd: f64, alpha: f64, seed: u64) -> f64 {
+/// The minimum detectable effect of so many blocks, with the looks that they will really have, before any of them is
+/// measured: from what equal arms have shown, or from the stated default without any. `allowance` as in [`Judging`].
+pub fn foreseen(
+    blocks: u32,
+    alpha: f64,
+    equal_arms: EqualArms<'_>,
+    allowance: f64,
+    measured: SdSource,
+    seed: u64,
+) -> Detectable {
     let looks = stats::looks(blocks, alpha, seed).unwrap_or_default();
-    stats::mde_of_looks(&looks, sd, POWER, seed) - 1.0
+    let foreseen = stats::foresee(&looks, equal_arms, allowance, POWER, seed);
+    Detectable {
+        sd_log_ratio: foreseen.noise.sd,
+        source: match foreseen.noise.freedom {
+            Some(_) => measured,
+            None => SdSource::Default,
+        },
+        effect: foreseen.effect - 1.0,
+    }
+}
+
+/// The same afterwards, from the scatter of the comparison's own blocks. `None` when there was but one.
+pub fn detectable(document: &Document, comparison: &Comparison) -> Option<Detectable> {
+    let (plan, seed) = (&document.plan, document.seed);
+    let sd_log_ratio = comparison.sd_log_ratio?;
+    let pairs = pairs(
+        &document.trials,
+        comparison.stage,
+        &comparison.baseline,
+        &comparison.candidate,
+    );
+    let capacities: Vec<f64> = pairs
+        .iter()
+        .flat_map(|(one, other)| [*one, *other])
+        .collect();
+    let noise = Noise::of_comparison(sd_log_ratio, comparison.blocks)
+        .counted(answers_a_window(&capacities, &plan.timing));
+    let looks = stats::looks(plan.blocks, plan.alpha, seed).unwrap_or_default();
+    let allowance = Judging::once(document).allowance;
+    Some(Detectable {
+        sd_log_ratio,
+        source: SdSource::Data,
+        effect: stats::mde(&looks, noise, allowance, POWER, seed) - 1.0,
+    })
+}
+
+/// Answers that a window holds at the least of these capacities; `None` without any.
+pub fn answers_a_window(capacities_per_s: &[f64], timing: &Timing) -> Option<f64> {
+    let least = capacities_per_s.iter().copied().reduce(f64::min)?;
+    Some(least * timing.saturation_s)
 }
 
 /// `(baseline, candidate)` capacities, one pair a block in which both trials count and answered anything.
@@ -76,7 +169,8 @@ pub fn pairs(trials: &[Trial], stage: Stage, baseline: &str, candidate: &str) ->
         .collect()
 }
 
-fn blocks(trials: &[Trial], stage: Stage) -> Vec<u32> {
+/// The blocks of a stage, in order.
+pub fn blocks(trials: &[Trial], stage: Stage) -> Vec<u32> {
     let mut blocks: Vec<u32> = trials
         .iter()
         .filter(|t| t.stage == stage)
@@ -215,7 +309,13 @@ impl Feasible {
 /// The trials that may speak for an arm: those of the deciding comparison, or of the race where it got no further. What
 /// chose an arm does not also judge it, and the pilot's windows differ in length and rate.
 fn evidence<'t>(arm: &Arm, trials: &'t [Trial]) -> Vec<&'t Trial> {
-    let stages = [Stage::Confirm, Stage::Compare, Stage::Race, Stage::Pilot];
+    let stages = [
+        Stage::Confirm,
+        Stage::Compare,
+        Stage::Race,
+        Stage::Calibrate,
+        Stage::Pilot,
+    ];
     let of = |stage: Stage| -> Vec<&'t Trial> {
         trials
             .iter()

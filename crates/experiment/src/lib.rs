@@ -6,12 +6,15 @@
 mod arms;
 mod bench;
 mod budget;
+mod calibrate;
 pub mod config;
 mod error;
 mod flights;
+mod generator;
 mod judge;
 mod procedure;
 mod progress;
+pub mod rates;
 mod request;
 mod session;
 mod store;

@@ -6,7 +6,7 @@ use crate::flights;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
 use crate::store::Store;
-use crate::trial::{self, Assignment};
+use crate::trial::{self, Assignment, Serving, WarmupLength};
 use run::{Pinning, Stage, State, Trial, TrialStatus};
 use stats::summary;
 
@@ -126,18 +126,23 @@ impl<'a> Procedure<'a> {
         let timing = plan.timing;
         let folder = self.store.folder().trial_dir(&id)?;
         let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let limit = self.bench.experiment.objective.latency;
         let assignment = Assignment {
             id,
             stage,
             block,
             place,
-            arm,
+            serving: Serving {
+                arm,
+                warmup: WarmupLength::before(timing.saturation_s, timing.warmup_max_s),
+                connections: plan.connections,
+                limit: limit.map(|objective| objective.limit()),
+                seed,
+                pinning: plan.pinning.clone(),
+                folder,
+            },
             timing,
-            connections: plan.connections,
             rate_per_s: plan.rate_per_s,
-            seed,
-            pinning: plan.pinning.clone(),
-            folder,
             started_s: self.elapsed_s(),
         };
         let measured = trial::run(self.bench, assignment, self.watcher)?;

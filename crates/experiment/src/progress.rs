@@ -1,6 +1,6 @@
 //! What the procedure tells whoever watches: the terminal, a test, nobody.
 
-use run::{Plan, Stage, Trial};
+use run::{Plan, RatePurpose, RateTrial, Stage, Trial};
 use std::time::Duration;
 
 /// Something that happened.
@@ -38,6 +38,24 @@ pub enum Event<'a> {
         trial: &'a Trial,
         /// Measured by an earlier sitting.
         reused: bool,
+    },
+    /// A search offers a rate.
+    Offering {
+        /// Requests per second.
+        per_s: f64,
+        /// Window, seconds.
+        seconds: f64,
+        /// What for.
+        purpose: RatePurpose,
+        /// Seconds left of the search's budget.
+        left_s: f64,
+        /// That budget.
+        budget_s: f64,
+    },
+    /// What became of it.
+    Offered {
+        /// The trial.
+        trial: &'a RateTrial,
     },
     /// Something that a person would want to know while it runs.
     Note(String),

@@ -41,6 +41,8 @@ pub struct Experiment {
     pub budget: Option<Duration>,
     /// Blocks of the deciding comparison.
     pub blocks: Option<u32>,
+    /// Blocks of the baseline against itself that come first.
+    pub calibrate: Option<u32>,
     /// Most arms in the race.
     pub max_arms: Option<usize>,
     /// Equivalence margin, a share.
@@ -67,6 +69,13 @@ pub struct Experiment {
     pub workload: Workload,
     /// Where run folders are made.
     pub runs_dir: PathBuf,
+}
+
+impl Experiment {
+    /// Trials of the calibration: two in each of its blocks.
+    pub fn calibrating_trials(&self) -> u32 {
+        2 * self.calibrate.unwrap_or(0)
+    }
 }
 
 /// A process that the application needs beside it.

@@ -10,8 +10,7 @@ use crate::request::{Experiment, Goal};
 use crate::store::Store;
 use crate::{arms, tune};
 use run::{
-    Detectable, Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State,
-    WorkloadEntry,
+    Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State, WorkloadEntry,
 };
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -43,9 +42,12 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         asked: asked(experiment),
         plan,
         profile: None,
+        calibration: None,
         trials: Vec::new(),
         comparisons: Vec::new(),
         arms: Vec::new(),
+        rates: Vec::new(),
+        rates_skipped: None,
         verdict: None,
         warnings: Vec::new(),
     };
@@ -155,10 +157,12 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
                 most_arms: experiment.max_arms,
                 blocks: experiment.blocks,
                 window_s,
-                pilot_trials: budget::PILOT_TRIALS,
+                pilot_trials: budget::PILOT_TRIALS + experiment.calibrating_trials(),
             };
-            let shape = budget::fit(budget_s, Overhead::ASSUMED, wishes)
-                .map_err(|short| too_short(budget_s, short))?;
+            let with_search = experiment.objective.latency.is_some();
+            let overhead = Overhead::ASSUMED;
+            let shape = budget::fit_with_search(budget_s, 0.0, with_search, overhead, wishes)
+                .map_err(|short| too_short(budget_s, short, experiment.calibrate))?;
             (
                 shape.timing,
                 shape.arms,
@@ -171,8 +175,10 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             let blocks = experiment.blocks.unwrap_or(COMPARE_BLOCKS);
             let timing = match budget_s {
                 Some(budget_s) => {
-                    budget::fit_blocks(budget_s, Overhead::ASSUMED, arms.len(), blocks, window_s)
-                        .map_err(|short| too_short(budget_s, short))?
+                    // One pilot trial settles the common rate.
+                    let trials = 1 + experiment.calibrating_trials() + arms::trials(arms, blocks);
+                    budget::fit_trials(budget_s, Overhead::ASSUMED, trials, window_s)
+                        .map_err(|short| too_short(budget_s, short, experiment.calibrate))?
                 }
                 None => budget::timing(window_s.unwrap_or(COMPARE_WINDOW_S)),
             };
@@ -183,7 +189,6 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         Goal::Arms { arms, .. } => arms[0].settings,
         Goal::Tune => experiment.baseline.unwrap_or(Settings::PUMA_DEFAULT),
     };
-    let sd = stats::default_sd();
     Ok(Plan {
         app_dir: experiment.app_dir.display().to_string(),
         server_command: Vec::new(),
@@ -200,11 +205,14 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         connections: 2 * baseline.concurrency(),
         rate_per_s: experiment.rate,
         timing,
-        detectable: Detectable {
-            sd_log_ratio: sd,
-            source: SdSource::Default,
-            effect: judge::detectable(blocks, sd, ALPHA, experiment.seed),
-        },
+        detectable: judge::foreseen(
+            blocks,
+            ALPHA,
+            stats::EqualArms::default(),
+            0.0,
+            SdSource::Default,
+            experiment.seed,
+        ),
         pinning: Pinning {
             server_cores: Vec::new(),
             generator_cores: Vec::new(),
@@ -248,6 +256,7 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
             ("the workload", hashed(&experiment.workload)),
             ("the objective", shown(&experiment.objective)),
             ("the margin", shown(&experiment.margin)),
+            ("--calibrate", shown(&experiment.calibrate)),
             ("the timeout", shown(&experiment.timeout)),
             (
                 "--threads or --workers",
@@ -258,14 +267,30 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
     )
 }
 
-fn too_short(budget_s: f64, short: budget::TooShort) -> Stopped {
+fn too_short(budget_s: f64, short: budget::TooShort, calibrate: Option<u32>) -> Stopped {
+    let (blocks, fewer) = blocks_asked(calibrate);
     Stopped::Configuration(format!(
-        "--budget = {budget_s:.0}s: too short for six blocks, and fewer can never decide at 5 %; give --budget {:.0}s or more, fewer arms, or a shorter --window",
+        "--budget = {budget_s:.0}s: too short for {blocks}, and fewer can never decide at 5 %; give --budget {:.0}s or \
+         more, fewer arms{fewer}, or a shorter --window",
         short.least_s
     ))
 }
 
-fn workload(experiment: &Experiment) -> Vec<WorkloadEntry> {
+/// What has to fit into a budget, and what could be left out of it.
+pub(crate) fn blocks_asked(calibrate: Option<u32>) -> (String, String) {
+    match calibrate {
+        None => ("six blocks".to_owned(), String::new()),
+        Some(wanted) => (
+            format!("six blocks beside the {wanted} of --calibrate={wanted}"),
+            match wanted {
+                0..=6 => ", no --calibrate".to_owned(),
+                _ => ", --calibrate=6 or none".to_owned(),
+            },
+        ),
+    }
+}
+
+pub(crate) fn workload(experiment: &Experiment) -> Vec<WorkloadEntry> {
     let requests = experiment.workload.requests();
     let total: f64 = requests.iter().map(|r| r.weight).sum();
     requests
@@ -279,7 +304,7 @@ fn workload(experiment: &Experiment) -> Vec<WorkloadEntry> {
         .collect()
 }
 
-fn host_of_run() -> Host {
+pub(crate) fn host_of_run() -> Host {
     match host::facts::collect() {
         Ok(facts) => Host {
             cpu_model: facts.cpu_model.clone().unwrap_or_default(),
@@ -302,5 +327,20 @@ fn host_of_run() -> Host {
             kernel: String::new(),
             load_average: 0.0,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_a_calibration_makes_too_short_names_it() {
+        let said = |calibrate| {
+            let short = budget::TooShort { least_s: 300.0 };
+            too_short(60.0, short, calibrate).to_string()
+        };
+        assert!(said(Some(10)).contains("--calibrate=10") && said(Some(10)).contains("300s"));
+        assert!(!said(None).contains("--calibrate"));
     }
 }

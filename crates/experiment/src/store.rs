@@ -56,6 +56,7 @@ impl Store {
         document.state = State::Running;
         document.warnings.clear();
         document.comparisons.clear();
+        document.calibration = None;
         document.verdict = None;
         Ok(Store {
             document,

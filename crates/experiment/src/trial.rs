@@ -3,19 +3,18 @@
 //! Whatever goes wrong with the server is the trial's result, not an error: the other arms go on.
 
 mod drive;
+mod serving;
 mod start;
 
 use crate::bench::Bench;
 use crate::error::Stopped;
 use crate::flights;
 use crate::progress::{Event, Watcher};
-use crate::request::Arm;
 use crate::windows;
 use drive::{Driver, Loop};
 use load::GeneratorTrouble;
-use run::{Memory, Pinning, Stage, Timing, Trial, TrialStatus, Warmup};
-use servers::Running;
-use std::path::PathBuf;
+use run::{Memory, Stage, Timing, Trial, TrialStatus, Warmup};
+pub use serving::{Begun, Ended, Serving, WarmupLength, with_server};
 use std::time::{Duration, Instant};
 
 /// What one trial is to be.
@@ -29,20 +28,12 @@ pub struct Assignment<'a> {
     pub block: u32,
     /// Place in the block's order, from 1.
     pub place: u32,
-    /// The arm.
-    pub arm: &'a Arm,
-    /// Lengths.
+    /// The arm's server.
+    pub serving: Serving<'a>,
+    /// Lengths of the windows.
     pub timing: Timing,
-    /// Connections of the closed loop.
-    pub connections: u32,
     /// Rate of the open loop; `None`: 70 % of this very trial's saturated throughput.
     pub rate_per_s: Option<f64>,
-    /// Seed of the block's requests and arrivals.
-    pub seed: u64,
-    /// Cores of either side.
-    pub pinning: Pinning,
-    /// Folder of the trial's log and flight files.
-    pub folder: PathBuf,
     /// Seconds since the run began.
     pub started_s: f64,
 }
@@ -76,11 +67,17 @@ pub fn run(
         snapshots: Vec::new(),
         flight: None,
     };
-    let flight_dir = assignment.folder.join("flight");
-    let result = attempt(bench, &assignment, watcher, &mut measured);
+    let flight_dir = assignment.serving.folder.join("flight");
+    let mut begun = Begun::default();
+    let result = with_server(bench, &assignment.serving, watcher, &mut begun, |driver| {
+        measure(bench, &assignment, driver, watcher, &mut measured)
+    })
+    .and_then(Ended::with_its_hook);
+    measured.trial.boot_s = begun.boot_s;
+    measured.trial.warmup = begun.warmup;
     measured.snapshots = flights::counters(&flight_dir);
     match result {
-        Ok(()) => {}
+        Ok(()) => note_whether_steady(&mut measured.trial),
         Err(Failure::Interrupted) => return Err(Stopped::Interrupted),
         Err(Failure::Fatal(message)) => return Err(Stopped::Configuration(message)),
         Err(Failure::Trial(reason)) => {
@@ -93,7 +90,8 @@ pub fn run(
 }
 
 /// How an attempt ended early.
-enum Failure {
+#[derive(Debug)]
+pub enum Failure {
     Interrupted,
     /// Would fail for every arm alike.
     Fatal(String),
@@ -107,8 +105,8 @@ fn blank(assignment: &Assignment<'_>) -> Trial {
         stage: assignment.stage,
         block: assignment.block,
         place: assignment.place,
-        arm: assignment.arm.name.clone(),
-        settings: assignment.arm.settings,
+        arm: assignment.serving.arm.name.clone(),
+        settings: assignment.serving.arm.settings,
         status: TrialStatus::Ok,
         reason: None,
         started_s: assignment.started_s,
@@ -122,88 +120,24 @@ fn blank(assignment: &Assignment<'_>) -> Trial {
     }
 }
 
-fn attempt(
-    bench: &Bench<'_>,
-    assignment: &Assignment<'_>,
-    watcher: &dyn Watcher,
-    measured: &mut Measured,
-) -> Result<(), Failure> {
-    start::hook(
-        bench,
-        bench.experiment.before_trial.as_deref(),
-        "before_trial",
-        assignment,
-        watcher,
-    )?;
-    let result = served(bench, assignment, watcher, measured);
-    // Whatever before_trial set up is taken down on every way out, also when the user has stopped the run.
-    let after = start::hook_to_its_end(
-        bench,
-        bench.experiment.after_trial.as_deref(),
-        assignment,
-        watcher,
-    );
-    result.and(after)
-}
-
-/// The server's part of the trial, its end included.
-fn served(
-    bench: &Bench<'_>,
-    assignment: &Assignment<'_>,
-    watcher: &dyn Watcher,
-    measured: &mut Measured,
-) -> Result<(), Failure> {
-    let (server, boot_s) = start::server(bench, assignment, watcher)?;
-    measured.trial.boot_s = Some(boot_s);
-    let result = measure(bench, assignment, &server, watcher, measured);
-    let died = server.alive().err().map(|died| died.to_string());
-    server.stop();
-    match (result, died) {
-        (Err(Failure::Trial(_)), Some(died)) => Err(Failure::Trial(died)),
-        (result, _) => result,
-    }
-}
-
 fn measure(
     bench: &Bench<'_>,
     assignment: &Assignment<'_>,
-    server: &Running,
+    driver: &Driver<'_>,
     watcher: &dyn Watcher,
     measured: &mut Measured,
 ) -> Result<(), Failure> {
-    let experiment = bench.experiment;
     let trial = &mut measured.trial;
-    let driver = Driver::new(experiment, assignment, server, watcher);
-
-    watcher.on(Event::Phase("warming up"));
-    let (warmup, outcome) = driver.warm_up()?;
-    if outcome.counts.ok == 0 {
-        let why = outcome
-            .first_error
-            .unwrap_or_else(|| "no request was answered in time".to_owned());
-        return Err(Failure::Trial(format!(
-            "not one good answer while warming up: {why}; ask these paths by hand, or mend the workload"
-        )));
-    }
-    trial.warmup = Some(warmup);
-    if let Some(why) = mostly_redirects(&outcome) {
-        return Err(Failure::Trial(why));
-    }
-    if let Some(why) = start::settings_not_taken(
-        server,
-        &assignment.folder.join("flight"),
-        assignment.arm.settings,
-    ) {
-        return Err(Failure::Trial(why));
-    }
+    let server = driver.server();
+    let flight_dir = assignment.serving.folder.join("flight");
 
     watcher.on(Event::Phase("saturating"));
-    let before = flights::counters(&assignment.folder.join("flight"));
+    let before = flights::counters(&flight_dir);
     let saturation = driver.window(
         Loop::Closed,
         Duration::from_secs_f64(assignment.timing.saturation_s),
     )?;
-    let after = flights::counters(&assignment.folder.join("flight"));
+    let after = flights::counters(&flight_dir);
     let memory_at_end = host::memory::sample_tree(server.server_pid());
     let seen = flight::Window::between(&before, &after);
     if seen.started + seen.vanished > 0 && seen.totals.requests > 0 {
@@ -228,7 +162,7 @@ fn measure(
     let rate = assignment
         .rate_per_s
         .unwrap_or(OBJECTIVE_LOAD * saturation.outcome.throughput_per_s());
-    let with_limit = experiment.objective.latency.is_some();
+    let with_limit = bench.experiment.objective.latency.is_some();
     let mut samples = saturation.samples;
     if rate > 0.0 {
         let length = Duration::from_secs_f64(assignment.timing.objective_s);
@@ -247,18 +181,22 @@ fn measure(
     server
         .alive()
         .map_err(|died| Failure::Trial(died.to_string()))?;
-    if !warmup.steady {
-        trial.status = TrialStatus::NotSteady;
-        let unsteady = format!(
-            "latency, CPU per request or memory was not flat after {:.0} s of warm-up",
-            warmup.seconds
-        );
-        trial.reason = Some(match trial.reason.take() {
-            Some(reason) => format!("{unsteady}; {reason}"),
-            None => unsteady,
-        });
-    }
     Ok(())
+}
+
+fn note_whether_steady(trial: &mut Trial) {
+    let Some(warmup) = trial.warmup.filter(|warmup| !warmup.steady) else {
+        return;
+    };
+    trial.status = TrialStatus::NotSteady;
+    let unsteady = format!(
+        "latency, CPU per request or memory was not flat after {:.0} s of warm-up",
+        warmup.seconds
+    );
+    trial.reason = Some(match trial.reason.take() {
+        Some(reason) => format!("{unsteady}; {reason}"),
+        None => unsteady,
+    });
 }
 
 /// Redirects are answered by middleware in no time; a workload of them measures nothing of the application.

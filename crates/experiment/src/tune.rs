@@ -4,6 +4,7 @@ mod answer;
 mod candidates;
 mod choose;
 mod path;
+mod rates;
 mod verdict;
 mod warnings;
 
@@ -11,13 +12,15 @@ pub(crate) use candidates::predict;
 pub(crate) use warnings::warn;
 
 use crate::budget;
+use crate::calibrate::calibrate;
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
 use candidates::Entrant;
-use run::{Detectable, Feasibility, SdSource, Settings, Stage, Trial};
+use run::{Feasibility, SdSource, Settings, Stage, Trial};
+use stats::EqualArms;
 use std::collections::BTreeMap;
 
 /// What became of each arm, by name.
@@ -30,6 +33,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
     replan(procedure)?;
     procedure.save()?;
+    calibrate(procedure, &baseline)?;
 
     let entrants = candidates::choose(procedure)?;
     let arms: Vec<Arm> = std::iter::once(baseline.clone())
@@ -58,7 +62,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let challenger = choose::challenger(procedure, &survivors, &baseline);
     let Some(challenger) = challenger else {
         verdict::without_challenger(procedure, &baseline, &arms, &entrants, fates);
-        return Ok(());
+        return rates::measure(procedure, &baseline);
     };
     fates.insert(challenger.name.clone(), "won the race".to_owned());
     for arm in survivors
@@ -81,7 +85,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         confirmed,
         &steps,
     );
-    Ok(())
+    rates::measure(procedure, &baseline)
 }
 
 /// The baseline against itself: its rate, where its time goes, what a trial costs, and the noise.
@@ -156,7 +160,6 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         .windows(2)
         .map(|pair| (pair[1] / pair[0]).ln())
         .collect();
-    let sd = stats::pilot_sd(&ratio);
     let budget_s = procedure.store.document.plan.budget_s;
     let resumed = procedure.store.resuming();
     if let (Some(budget_s), Some(fixed_s), false) = (budget_s, procedure.overhead_s(), resumed) {
@@ -168,9 +171,11 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
             most_arms: experiment.max_arms,
             blocks: experiment.blocks,
             window_s: experiment.window.map(|w| w.as_secs_f64()),
-            pilot_trials: 0,
+            pilot_trials: experiment.calibrating_trials(),
         };
-        let shape = budget::fit(budget_s - procedure.elapsed_s(), overhead, wishes)
+        let with_search = experiment.objective.latency.is_some();
+        let spent_s = procedure.elapsed_s();
+        let shape = budget::fit_with_search(budget_s, spent_s, with_search, overhead, wishes)
             .map_err(|short| too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
         let plan = &mut procedure.store.document.plan;
         plan.timing = shape.timing;
@@ -179,11 +184,19 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         plan.arms = shape.arms as u32;
     }
     let plan = &mut procedure.store.document.plan;
-    plan.detectable = Detectable {
-        sd_log_ratio: sd,
-        source: SdSource::Pilot,
-        effect: judge::detectable(plan.blocks, sd, plan.alpha, seed),
+    // A calibration comes after the pilot, and says again what can be found.
+    let equal_arms = EqualArms {
+        log_ratios: &ratio,
+        answers: judge::answers_a_window(&capacities, &plan.timing),
     };
+    plan.detectable = judge::foreseen(
+        plan.blocks,
+        plan.alpha,
+        equal_arms,
+        0.0,
+        SdSource::Pilot,
+        seed,
+    );
     Ok(())
 }
 
@@ -195,15 +208,17 @@ pub(crate) fn too_short_after_pilot(
     short: budget::TooShort,
 ) -> Stopped {
     let least_s = (short.least_s + procedure.elapsed_s()).ceil();
+    let (blocks, _) = crate::session::blocks_asked(procedure.bench.experiment.calibrate);
     Stopped::Configuration(format!(
-        "--budget = {budget_s:.0}s: a trial of this application takes {overhead_s:.1} s beside its windows, so six \
-         blocks need {least_s:.0}s; give --budget {least_s:.0}s or more"
+        "--budget = {budget_s:.0}s: a trial of this application takes {overhead_s:.1} s beside its windows, so \
+         {blocks} need {least_s:.0}s; give --budget {least_s:.0}s or more"
     ))
 }
 
 fn expected(procedure: &Procedure<'_>, arms: usize) -> u32 {
     let plan = &procedure.store.document.plan;
-    budget::PILOT_TRIALS + plan.race_blocks * arms as u32 + plan.blocks * 2
+    let calibrating = procedure.bench.experiment.calibrating_trials();
+    budget::PILOT_TRIALS + calibrating + plan.race_blocks * arms as u32 + plan.blocks * 2
 }
 
 /// Races all arms; those that break a limit, lose clearly or fail twice leave. The baseline stays to the end.
@@ -325,10 +340,7 @@ fn confirm(
             done += 1;
             procedure.block(Stage::Confirm, done, plan.blocks, &arms)?;
         }
-        let judging = Judging {
-            margin: plan.margin,
-            alpha: look.alpha,
-        };
+        let judging = Judging::at(&procedure.store.document, *look);
         let judged = judge::compare(
             &procedure.store.document.trials,
             Stage::Confirm,

@@ -48,7 +48,7 @@ fn endpoint(outcome: &load::EndpointOutcome) -> EndpointWindow {
 
 fn latency(histogram: &Histogram<u64>) -> Latency {
     Latency {
-        mean_ms: finite_mean_ms(histogram),
+        mean_ms: load::finite_mean_us(histogram).map(|us| us / 1e3),
         p50_ms: quantile_ms(histogram, 0.50),
         p95_ms: quantile_ms(histogram, 0.95),
         p99_ms: quantile_ms(histogram, 0.99),
@@ -64,21 +64,6 @@ pub fn quantile_ms(histogram: &Histogram<u64>, quantile: f64) -> Option<f64> {
         .map(|us| us as f64 / 1e3)
 }
 
-/// The mean without the failures, which stand at the top of the range.
-fn finite_mean_ms(histogram: &Histogram<u64>) -> Option<f64> {
-    let top = histogram.lowest_equivalent(load::HIGHEST_US);
-    let finite = histogram
-        .iter_recorded()
-        .filter(|v| v.value_iterated_to() < top);
-    let (mut sum, mut count) = (0.0, 0_u64);
-    for value in finite {
-        sum += histogram.median_equivalent(value.value_iterated_to()) as f64
-            * value.count_at_value() as f64;
-        count += value.count_at_value();
-    }
-    (count > 0).then(|| sum / count as f64 / 1e3)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,7 +75,7 @@ mod tests {
             histogram.record(10_000).unwrap();
         }
         histogram.record_n(load::HIGHEST_US, 2).unwrap();
-        assert!((finite_mean_ms(&histogram).unwrap() - 10.0).abs() < 0.02);
+        assert!((latency(&histogram).mean_ms.unwrap() - 10.0).abs() < 0.02);
         assert_eq!(quantile_ms(&histogram, 0.99), None);
         assert!((quantile_ms(&histogram, 0.5).unwrap() - 10.0).abs() < 0.02);
         assert_eq!(quantile_ms(&load::new_histogram(), 0.5), None);

@@ -32,6 +32,21 @@ fn read_all(
     root: &Path,
     read: impl Fn(&FlightFile) -> Result<Snapshot, FlightError>,
 ) -> Result<Vec<FileResult>, FlightError> {
+    Ok(find(root)?
+        .into_iter()
+        .map(|path| {
+            let result = FlightFile::open(&path).and_then(|file| read(&file));
+            (path, result)
+        })
+        .collect())
+}
+
+/// The paths that [`read_dir`] reads, without reading them: a folder of another user that may not be listed
+/// stands among them.
+///
+/// # Errors
+/// As for [`read_dir`].
+pub fn find(root: &Path) -> Result<Vec<PathBuf>, FlightError> {
     let mut found = Vec::new();
     for path in list(root)? {
         if path.extension().is_some_and(|e| e == "flight") {
@@ -50,13 +65,7 @@ fn read_all(
         }
     }
     found.sort();
-    Ok(found
-        .into_iter()
-        .map(|path| {
-            let result = FlightFile::open(&path).and_then(|file| read(&file));
-            (path, result)
-        })
-        .collect())
+    Ok(found)
 }
 
 fn list(folder: &Path) -> Result<Vec<PathBuf>, FlightError> {

@@ -14,6 +14,8 @@ pub struct Endpoint {
     pub totals: Totals,
     pub wall: Histogram,
     pub gvl_wait: Histogram,
+    /// Of the requests whose queue time is known; empty in files of agent 0.1, which kept the sum alone.
+    pub queue: Histogram,
 }
 
 const NAME_OFFSET: usize = 128;
@@ -21,22 +23,31 @@ const NAME_SIZE: usize = 120;
 const READY_OFFSET: usize = 248;
 const WALL_OFFSET: usize = 256;
 const GVL_WAIT_OFFSET: usize = WALL_OFFSET + 4 * BUCKETS;
+const FURTHER_OFFSET: usize = Endpoint::SIZE;
+const QUEUE_OFFSET: usize = 1_536;
 
 impl Endpoint {
-    /// Bytes that version 1 uses of an entry.
+    /// Bytes that every entry has; those of agent 0.1 end here.
     pub(crate) const SIZE: usize = GVL_WAIT_OFFSET + 4 * BUCKETS;
+    /// Bytes of an entry with the further counters.
+    pub(crate) const WIDE_SIZE: usize = QUEUE_OFFSET + 4 * BUCKETS;
 
     /// `None` while the entry's name is not whole, which includes every unused entry.
     pub(crate) fn from_le_bytes(index: u16, entry: &[u8]) -> Option<Self> {
         if u64_at(entry, READY_OFFSET)? == 0 {
             return None;
         }
+        let (further, queue) = match entry.get(FURTHER_OFFSET..Self::WIDE_SIZE) {
+            Some(wide) => wide.split_at(QUEUE_OFFSET - FURTHER_OFFSET),
+            None => Default::default(),
+        };
         Some(Self {
             index,
             name: text_at(entry, NAME_OFFSET, NAME_SIZE),
-            totals: Totals::from_le_bytes(entry),
+            totals: Totals::from_le_bytes(entry, further),
             wall: Histogram::from_le_bytes(entry.get(WALL_OFFSET..GVL_WAIT_OFFSET)?),
             gvl_wait: Histogram::from_le_bytes(entry.get(GVL_WAIT_OFFSET..Self::SIZE)?),
+            queue: Histogram::from_le_bytes(queue),
         })
     }
 }

@@ -13,13 +13,24 @@ use rustix::io::Errno;
 use crate::bytes::{section, u64_at};
 use crate::error::FlightError;
 use crate::header::{HEADER_SIZE, Header, Layout, parse_layout};
-use crate::record::Decoder;
+use crate::record::{Decoder, Place};
 use crate::snapshot::{Snapshot, parse, parse_counters};
 
 /// The most that is read of one file: several times what the largest ring and endpoint table take.
 pub const MAX_READ_BYTES: u64 = 1 << 30;
 
 const WRITTEN_OFFSET: usize = 384;
+const POOL_WRITTEN_OFFSET: usize = 464;
+
+/// Slots that are written in turn, over and over.
+struct Ring {
+    offset: u64,
+    slot_size: u32,
+    capacity: u32,
+    /// Where the header counts them.
+    written_at: usize,
+    sequence: Place,
+}
 
 /// An open flight file. Each reading is a new snapshot; the file may grow older, never invalid.
 #[derive(Debug)]
@@ -104,31 +115,55 @@ impl FlightFile {
         Ok(bytes)
     }
 
-    /// Looks again at the slots that the process may have begun to write since `bytes` were copied, and
-    /// spoils in the copy the sequence numbers of those that changed. The writer clears a slot's number
-    /// before it touches the rest, so a number that stayed vouches for what was copied in between.
+    /// Looks again at the slots of both rings that the process may have begun to write since `bytes` were
+    /// copied, and spoils in the copy the sequence numbers of those that changed.
     fn mark_overwritten(&self, layout: &Layout, bytes: &mut [u8]) -> Result<(), FlightError> {
         let mut head = [0; HEADER_SIZE];
         self.read_at(&mut head, 0)?;
-        let before = u64_at(bytes, WRITTEN_OFFSET).unwrap_or(0);
-        let after = u64_at(&head, WRITTEN_OFFSET).unwrap_or(0);
-        let capacity = u64::from(layout.ring_capacity);
+        let records = Ring {
+            offset: layout.ring_offset,
+            slot_size: layout.record_size,
+            capacity: layout.ring_capacity,
+            written_at: WRITTEN_OFFSET,
+            sequence: Decoder::new(&Header::parse(bytes)?.fields).sequence_place(),
+        };
+        let samples = Ring {
+            offset: layout.pool_offset,
+            slot_size: layout.pool_sample_size,
+            capacity: layout.pool_capacity,
+            written_at: POOL_WRITTEN_OFFSET,
+            sequence: Place::U64_AT_0,
+        };
+        self.spoil_overwritten(&records, &head, bytes)?;
+        self.spoil_overwritten(&samples, &head, bytes)
+    }
+
+    /// The writer clears a slot's number before it touches the rest, so a number that stayed vouches for
+    /// what was copied in between.
+    fn spoil_overwritten(
+        &self,
+        ring: &Ring,
+        head: &[u8],
+        bytes: &mut [u8],
+    ) -> Result<(), FlightError> {
+        let before = u64_at(bytes, ring.written_at).unwrap_or(0);
+        let after = u64_at(head, ring.written_at).unwrap_or(0);
+        let capacity = u64::from(ring.capacity);
         // One more than were written: the next may be under way.
         let touched = after.saturating_sub(before).saturating_add(1).min(capacity);
-        let header = Header::parse(bytes)?;
-        let decoder = Decoder::new(&header.fields);
-        let size = u64::from(layout.record_size);
+        let size = u64::from(ring.slot_size);
         let mut again = vec![0; size as usize];
         for step in 0..touched {
             let slot = before.wrapping_add(step) % capacity;
-            let offset = layout.ring_offset.saturating_add(slot * size);
+            let offset = ring.offset.saturating_add(slot * size);
             let Some(copied) = section(bytes, offset, size) else {
                 continue;
             };
             self.read_at(&mut again, offset)?;
-            if decoder.sequence_of(copied) != decoder.sequence_of(&again) {
+            if ring.sequence.read(copied) != ring.sequence.read(&again) {
                 let start = offset as usize;
-                decoder.spoil_sequence(&mut bytes[start..start + size as usize]);
+                ring.sequence
+                    .spoil(&mut bytes[start..start + size as usize]);
             }
         }
         Ok(())

@@ -4,6 +4,7 @@
 use crate::bytes::{section, text_at, u16_at, u32_at, u64_at};
 use crate::endpoint::Endpoint;
 use crate::error::FlightError;
+use crate::pool::PoolSample;
 use crate::record::RECORD_SIZE;
 use crate::totals::Totals;
 
@@ -18,6 +19,7 @@ const MAX_ENTRY_SIZE: u32 = 1 << 16;
 const MAX_RING_CAPACITY: u32 = 1 << 24;
 const MAX_FIELDS: u32 = 1 << 10;
 const MAX_ENDPOINTS: u32 = 1 << 16;
+const MAX_POOL_SAMPLES: u32 = 1 << 20;
 
 /// How far the process that writes the file has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +64,7 @@ pub enum Unit {
     Nanoseconds,
     Count,
     Index,
+    Microseconds,
     /// A unit that this version does not know.
     Other(u16),
 }
@@ -77,6 +80,17 @@ pub struct Field {
     pub unit: Unit,
     /// This agent measures it on this Ruby. Where it is false a 0 means "not measured".
     pub measured: bool,
+}
+
+/// What the garbage collector did to the whole process since its file was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collector {
+    /// Pauses; incremental and sweeping steps count one each.
+    pub runs: u64,
+    /// Their length, during which no Ruby thread of the process ran.
+    pub pause_ns: u64,
+    /// Thread CPU spent in them.
+    pub cpu_ns: u64,
 }
 
 /// Everything that stands before the counters and the ring.
@@ -116,6 +130,12 @@ pub struct Header {
     pub endpoints_lost: u64,
     /// Requests being served when the header was read.
     pub in_flight: u64,
+    /// `None` when this agent does not watch the collector.
+    pub collector: Option<Collector>,
+    /// Pool samples ever written, also those that have since been overwritten.
+    pub pool_written: u64,
+    /// What a reader wrote to ask for events; 0 none.
+    pub trace_request: u64,
     /// The field table, in the file's order.
     pub fields: Vec<Field>,
     pub(crate) layout: Layout,
@@ -127,24 +147,41 @@ pub(crate) struct Layout {
     pub field_table_offset: u64,
     pub field_count: u32,
     pub totals_offset: u64,
+    pub totals_size: u32,
     pub endpoint_offset: u64,
     pub endpoint_size: u32,
     pub endpoint_capacity: u32,
     pub ring_offset: u64,
     pub ring_capacity: u32,
     pub record_size: u32,
+    /// 0 when there are no pool samples.
+    pub pool_offset: u64,
+    pub pool_sample_size: u32,
+    pub pool_capacity: u32,
 }
 
 impl Layout {
-    /// The first byte after the header's tables, the totals and the endpoints; `None` when that
-    /// exceeds 64 bits.
+    /// Where the further counters lie in the totals: after 128 bytes for the first ones.
+    const TOTALS_FURTHER: u64 = 128;
+
+    /// The totals' further counters, as offset and size; `None` in files of agent 0.1.
+    pub fn totals_further(&self) -> Option<(u64, u64)> {
+        let (skip, size) = (Self::TOTALS_FURTHER, Totals::FURTHER_SIZE as u64);
+        (u64::from(self.totals_size) >= skip + size)
+            .then(|| (self.totals_offset.saturating_add(skip), size))
+    }
+
+    /// The first byte after the header's tables, the totals, the endpoints and the pool samples; `None`
+    /// when that exceeds 64 bits.
     pub fn counters_end(&self) -> Option<u64> {
         let fields = u64::from(self.field_count) * FIELD_ENTRY_SIZE;
         let endpoints = u64::from(self.endpoint_size) * u64::from(self.endpoint_capacity);
+        let samples = u64::from(self.pool_sample_size) * u64::from(self.pool_capacity);
         let ends = [
             self.field_table_offset.checked_add(fields)?,
-            self.totals_offset.checked_add(Totals::SIZE as u64)?,
+            self.totals_offset.checked_add(self.totals_size.into())?,
             self.endpoint_offset.checked_add(endpoints)?,
+            self.pool_offset.checked_add(samples)?,
         ];
         ends.into_iter().max()
     }
@@ -178,6 +215,14 @@ impl Header {
         self.fields.iter().any(|f| f.measured && f.name == field)
     }
 
+    /// Whether the file has the counters since agent 0.2: [`Totals::gc_own_ns`] and all that follow it, in
+    /// the totals and in every endpoint.
+    #[must_use]
+    pub fn counts_further(&self) -> bool {
+        self.layout.totals_further().is_some()
+            && self.layout.endpoint_size as usize >= Endpoint::WIDE_SIZE
+    }
+
     /// Records that the ring holds.
     #[must_use]
     pub fn ring_capacity(&self) -> u32 {
@@ -195,6 +240,9 @@ impl Header {
         let u64_of = |offset| u64_at(bytes, offset).unwrap_or(0);
         let known = |offset| Some(u32_of(offset)).filter(|&value| value != UNKNOWN);
         let flags = u32_of(124);
+        let watched = fields
+            .iter()
+            .any(|f: &Field| f.measured && f.name == "gc_ns");
         Ok(Self {
             version: u32_of(8),
             state: match u32_of(68) {
@@ -232,6 +280,13 @@ impl Header {
             clock_skew: u64_of(400),
             endpoints_lost: u64_of(408),
             in_flight: u64_of(416),
+            collector: watched.then(|| Collector {
+                runs: u64_of(424),
+                pause_ns: u64_of(432),
+                cpu_ns: u64_of(440),
+            }),
+            pool_written: u64_of(464),
+            trace_request: u64_of(472),
             fields,
             layout,
         })
@@ -265,17 +320,25 @@ pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
     if version == 0 {
         return Err(FlightError::Version { found: version });
     }
+    // Agent 0.1 has zeros there.
+    let pool_offset = u64_of(448);
+    let when_sampled = |value| if pool_offset == 0 { 0 } else { value };
     let layout = Layout {
         field_table_offset: u64::from(u32_of(36)),
         field_count: u32_of(32),
         totals_offset: u64_of(56),
+        totals_size: u32_of(64),
         endpoint_offset: u64_of(40),
         endpoint_size: u32_of(48),
         endpoint_capacity: u32_of(52),
         ring_offset: u64_of(24),
         ring_capacity: u32_of(20),
         record_size: u32_of(16),
+        pool_offset,
+        pool_sample_size: when_sampled(u32_of(456)),
+        pool_capacity: when_sampled(u32_of(460)),
     };
+    let least_sample = when_sampled(PoolSample::SIZE);
     let sizes = [
         (
             "record_size",
@@ -297,7 +360,7 @@ pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
         ),
         (
             "totals_size",
-            u32_of(64),
+            layout.totals_size,
             Totals::SIZE as u32..=MAX_ENTRY_SIZE,
             "the totals have 104 to 65,536 bytes",
         ),
@@ -312,6 +375,18 @@ pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
             layout.endpoint_capacity,
             0..=MAX_ENDPOINTS,
             "an endpoint table has at most 65,536 entries",
+        ),
+        (
+            "pool_sample_size",
+            layout.pool_sample_size,
+            least_sample..=MAX_ENTRY_SIZE,
+            "a pool sample has 32 to 65,536 bytes",
+        ),
+        (
+            "pool_capacity",
+            layout.pool_capacity,
+            least_sample.min(1)..=MAX_POOL_SAMPLES,
+            "1 to 1,048,576 pool samples are kept",
         ),
     ];
     for (field, value, possible, limit) in sizes {
@@ -353,6 +428,7 @@ fn parse_field(entry: &[u8], record_size: u32) -> Result<Field, FlightError> {
             1 => Unit::Nanoseconds,
             2 => Unit::Count,
             3 => Unit::Index,
+            4 => Unit::Microseconds,
             other => Unit::Other(other),
         },
         measured: u16_of(30) & 1 != 0,

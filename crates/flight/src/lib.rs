@@ -4,26 +4,34 @@
 //! a foreign, damaged or hostile file gives a [`FlightError`], never a panic, and what could not be
 //! read of a sound file is counted in [`Skipped`]. [`FlightFile`] and [`read_dir`] fetch the bytes of
 //! files whose processes may still be writing to them, or may be long dead; nothing here needs their
-//! cooperation. What the numbers mean for a server is left to others.
+//! cooperation. What the numbers mean for a server is left to others. [`events`] are the other kind of
+//! file: what happened to each thread, on demand.
 
+mod alive;
 mod bytes;
+mod call;
 mod directory;
 mod endpoint;
 mod error;
+pub mod events;
 mod file;
 mod header;
 mod histogram;
+mod pool;
 mod record;
 mod snapshot;
 mod totals;
 mod window;
 
-pub use directory::{FileResult, read_dir, read_dir_counters};
+pub use alive::alive;
+pub use call::{Call, CallKind, CallTotals, PerCall};
+pub use directory::{FileResult, find, read_dir, read_dir_counters};
 pub use endpoint::Endpoint;
 pub use error::FlightError;
 pub use file::{FlightFile, MAX_READ_BYTES};
-pub use header::{Field, Header, ProcessId, Server, State, Unit};
+pub use header::{Collector, Field, Header, ProcessId, Server, State, Unit};
 pub use histogram::{BUCKETS, Histogram};
+pub use pool::PoolSample;
 pub use record::{Method, Record};
 pub use snapshot::{Skipped, Snapshot, parse, parse_counters};
 pub use totals::Totals;

@@ -1,9 +1,12 @@
 //! One request, and how it lies in a slot of the ring.
 
+use crate::call::{Call, PerCall};
 use crate::header::Field;
 
-/// Bytes of a version 1 record; later ones may be longer.
+/// Bytes of a record of agent 0.1; later ones are longer.
 pub(crate) const RECORD_SIZE: usize = 128;
+/// Bytes that a later record's fields take; what follows is padding.
+const WIDE_SIZE: usize = 188;
 
 /// The request's method, as far as the agent tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,7 +25,7 @@ pub enum Method {
 ///
 /// held + gvl_wait + lock_wait + io = wall. CPU and GC are parts of these and are never added. A field
 /// that [`crate::Header::measures`] denies is 0 and says nothing: agent 0.1 denies `lock_wait_ns` (then
-/// part of `io_ns`) and `gc_ns`.
+/// part of `io_ns`), `gc_ns` and all from `gc_own_us` on. Fields in microseconds saturate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// The record's number from 0, in the order in which requests ended.
@@ -43,9 +46,10 @@ pub struct Record {
     pub lock_wait_ns: u64,
     /// Its thread had given the GVL up and was not ready.
     pub io_ns: u64,
-    /// CPU time of its thread.
+    /// CPU time of its thread since that finished its previous request, hence to be compared with
+    /// `held_ns` and `server_held_us` together; by agent 0.1 between arrival and return.
     pub cpu_ns: u64,
-    /// Pauses of this process's GC during the request.
+    /// The GC stopped it: in its own thread, or in another while it was ready.
     pub gc_ns: u64,
     /// Objects that this request allocated.
     pub allocations: u64,
@@ -62,6 +66,25 @@ pub struct Record {
     pub method: Method,
     /// The application raised.
     pub raised: bool,
+    /// A job, not a request: its status is 0 and its queue time the queue's latency.
+    pub job: bool,
+    /// Its events were recorded.
+    pub events: bool,
+    /// The part of `gc_ns` that its own thread ran.
+    pub gc_own_us: u32,
+    /// Thread CPU of that part.
+    pub gc_cpu_us: u32,
+    /// GC pauses that stopped it.
+    pub gc_count: u16,
+    pub calls: PerCall<Call>,
+    /// From its thread taking the connection up to the application; `None` when unknown.
+    pub parse_us: Option<u32>,
+    /// From the application's return until the response was written; `None` when unknown.
+    pub write_us: Option<u32>,
+    /// GVL held by its thread outside the application since its previous request.
+    pub server_held_us: u32,
+    /// GVL wait likewise.
+    pub server_gvl_wait_us: u32,
 }
 
 impl Record {
@@ -80,11 +103,13 @@ impl Record {
 
 /// Turns a slot into a [`Record`].
 ///
-/// Offsets come from the file's field table. Where they are those of version 1, as they are in every
-/// file that agent 0.1 writes, the slot is read with offsets that the compiler knows.
+/// Offsets come from the file's field table. Where they are those of the contract, as they are in every
+/// file that an agent writes, the slot is read with offsets that the compiler knows.
 #[derive(Debug)]
 pub(crate) enum Decoder {
-    Version1,
+    /// As agent 0.1 writes it.
+    Narrow,
+    Wide,
     Moved(Box<[Place; FIELDS]>),
 }
 
@@ -95,10 +120,13 @@ pub(crate) struct Place {
     size: usize,
 }
 
-const FIELDS: usize = 19;
+/// Fields of agent 0.1, which come first.
+const NARROW: usize = 19;
+const FIELDS: usize = 41;
+const ABSENT: Place = place(0, 0);
 
-/// The record of version 1. [`assemble`] names fields by their position here.
-const VERSION_1: [(&str, Place); FIELDS] = [
+/// The record. [`assemble`] names fields by their position here.
+const RECORD: [(&str, Place); FIELDS] = [
     ("sequence", place(0, 8)),
     ("arrival_wall_ns", place(8, 8)),
     ("start_mono_ns", place(16, 8)),
@@ -118,6 +146,28 @@ const VERSION_1: [(&str, Place); FIELDS] = [
     ("busy_threads", place(108, 2)),
     ("method", place(110, 1)),
     ("flags", place(111, 1)),
+    ("gc_own_us", place(112, 4)),
+    ("gc_cpu_us", place(116, 4)),
+    ("sql_us", place(120, 4)),
+    ("sql_gvl_us", place(124, 4)),
+    ("http_us", place(128, 4)),
+    ("http_gvl_us", place(132, 4)),
+    ("cache_us", place(136, 4)),
+    ("cache_gvl_us", place(140, 4)),
+    ("redis_us", place(144, 4)),
+    ("redis_gvl_us", place(148, 4)),
+    ("pool_us", place(152, 4)),
+    ("pool_gvl_us", place(156, 4)),
+    ("sql_count", place(160, 2)),
+    ("http_count", place(162, 2)),
+    ("cache_count", place(164, 2)),
+    ("redis_count", place(166, 2)),
+    ("pool_count", place(168, 2)),
+    ("gc_count", place(170, 2)),
+    ("parse_us", place(172, 4)),
+    ("write_us", place(176, 4)),
+    ("server_held_us", place(180, 4)),
+    ("server_gvl_wait_us", place(184, 4)),
 ];
 
 const fn place(offset: usize, size: usize) -> Place {
@@ -125,9 +175,19 @@ const fn place(offset: usize, size: usize) -> Place {
 }
 
 impl Place {
+    /// Where every slot that is no record has its sequence number.
+    pub(crate) const U64_AT_0: Self = place(0, 8);
+
+    /// Makes a copied slot one that holds another record than was asked for.
+    pub(crate) fn spoil(self, slot: &mut [u8]) {
+        if let Some(bytes) = slot.get_mut(self.offset..self.offset + self.size) {
+            bytes.fill(0xFF);
+        }
+    }
+
     /// The little-endian integer here; 0 where the slot is too short or the size is none of 1 to 8.
     #[inline(always)]
-    fn read(self, slot: &[u8]) -> u64 {
+    pub(crate) fn read(self, slot: &[u8]) -> u64 {
         let Some(bytes) = slot.get(self.offset..self.offset + self.size) else {
             return 0;
         };
@@ -141,44 +201,45 @@ impl Place {
 }
 
 impl Decoder {
-    /// A field that the table leaves out lies where version 1 has it: later versions keep the fields
-    /// that there were.
+    /// One of the first fields that the table leaves out lies where agent 0.1 has it, since later versions
+    /// keep the fields that there were; one of the others is not in the file.
     pub(crate) fn new(fields: &[Field]) -> Self {
-        let places = VERSION_1.map(|(name, version_1)| {
-            let entry = fields.iter().find(|field| field.name == name);
-            entry.map_or(version_1, |f| place(f.offset.into(), f.size.into()))
+        let narrow = std::array::from_fn(|at| if at < NARROW { RECORD[at].1 } else { ABSENT });
+        let places = std::array::from_fn(|at| {
+            let entry = fields.iter().find(|field| field.name == RECORD[at].0);
+            entry.map_or(narrow[at], |f| place(f.offset.into(), f.size.into()))
         });
-        if places == VERSION_1.map(|(_, place)| place) {
-            return Self::Version1;
+        if places == RECORD.map(|(_, place)| place) {
+            Self::Wide
+        } else if places == narrow {
+            Self::Narrow
+        } else {
+            Self::Moved(Box::new(places))
         }
-        Self::Moved(Box::new(places))
     }
 
     /// Record `index` from its slot.
     pub(crate) fn decode(&self, slot: &[u8], index: u64) -> Slot {
-        match (self, slot.first_chunk::<RECORD_SIZE>()) {
-            (Self::Version1, Some(slot)) => assemble(index, |field| VERSION_1[field].1.read(slot)),
-            (Self::Moved(places), _) => assemble(index, |field| places[field].read(slot)),
-            (Self::Version1, None) => Slot::Unwritten,
-        }
-    }
-
-    /// The slot's sequence number.
-    pub(crate) fn sequence_of(&self, slot: &[u8]) -> u64 {
-        self.sequence_place().read(slot)
-    }
-
-    /// Makes a copied slot one that holds another record than was asked for.
-    pub(crate) fn spoil_sequence(&self, slot: &mut [u8]) {
-        let Place { offset, size } = self.sequence_place();
-        if let Some(sequence) = slot.get_mut(offset..offset + size) {
-            sequence.fill(0xFF);
-        }
-    }
-
-    fn sequence_place(&self) -> Place {
         match self {
-            Self::Version1 => VERSION_1[0].1,
+            Self::Wide => match slot.first_chunk::<WIDE_SIZE>() {
+                Some(slot) => assemble(index, |field| RECORD[field].1.read(slot)),
+                None => Slot::Unwritten,
+            },
+            Self::Narrow => match slot.first_chunk::<RECORD_SIZE>() {
+                Some(slot) => assemble(index, |field| match field {
+                    0..NARROW => RECORD[field].1.read(slot),
+                    _ => 0,
+                }),
+                None => Slot::Unwritten,
+            },
+            Self::Moved(places) => assemble(index, |field| places[field].read(slot)),
+        }
+    }
+
+    /// Where a slot has its sequence number.
+    pub(crate) fn sequence_place(&self) -> Place {
+        match self {
+            Self::Narrow | Self::Wide => RECORD[0].1,
             Self::Moved(places) => places[0],
         }
     }
@@ -186,6 +247,10 @@ impl Decoder {
 
 /// What a slot held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one lives at a time, and boxing would allocate per record"
+)]
 pub(crate) enum Slot {
     Whole(Record),
     /// Another record than the one asked for.
@@ -231,5 +296,19 @@ fn assemble(index: u64, read: impl Fn(usize) -> u64) -> Slot {
             _ => Method::Other,
         },
         raised: flags & 2 != 0,
+        job: flags & 4 != 0,
+        events: flags & 8 != 0,
+        gc_own_us: read(19) as u32,
+        gc_cpu_us: read(20) as u32,
+        gc_count: read(36) as u16,
+        calls: PerCall::from_fn(|kind| Call {
+            seen_us: read(21 + 2 * kind as usize) as u32,
+            gvl_us: read(22 + 2 * kind as usize) as u32,
+            count: read(31 + kind as usize) as u16,
+        }),
+        parse_us: (flags & 16 != 0).then(|| read(37) as u32),
+        write_us: (flags & 16 != 0).then(|| read(38) as u32),
+        server_held_us: read(39) as u32,
+        server_gvl_wait_us: read(40) as u32,
     })
 }

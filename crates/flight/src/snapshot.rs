@@ -4,6 +4,7 @@ use crate::bytes::section;
 use crate::endpoint::Endpoint;
 use crate::error::FlightError;
 use crate::header::Header;
+use crate::pool::PoolSample;
 use crate::record::{Decoder, Record, Slot};
 use crate::totals::Totals;
 
@@ -17,6 +18,8 @@ pub struct Snapshot {
     pub endpoints: Vec<Endpoint>,
     /// The latest requests, oldest first, as many as the ring holds.
     pub records: Vec<Record>,
+    /// The latest samples of connection pools, oldest first, as many as are kept.
+    pub pool_samples: Vec<PoolSample>,
     /// What should have been there and was not.
     pub skipped: Skipped,
 }
@@ -32,6 +35,8 @@ pub struct Skipped {
     pub missing: u64,
     /// Endpoint entries beyond the end of the file; whether they were in use is not known.
     pub endpoints_missing: u64,
+    /// Pool samples that were being written, or lie beyond the end of the file.
+    pub pool_samples: u64,
 }
 
 impl Skipped {
@@ -97,22 +102,29 @@ pub fn parse(bytes: &[u8]) -> Result<Snapshot, FlightError> {
 /// As for [`parse`].
 pub fn parse_counters(bytes: &[u8]) -> Result<Snapshot, FlightError> {
     let header = Header::parse(bytes)?;
-    let offset = header.layout.totals_offset;
-    let Some(totals) = section(bytes, offset, Totals::SIZE as u64) else {
-        return Err(FlightError::Truncated {
+    let layout = header.layout;
+    let totals = |offset: u64, size| {
+        section(bytes, offset, size).ok_or(FlightError::Truncated {
             section: "totals",
-            need: offset.saturating_add(Totals::SIZE as u64),
+            need: offset.saturating_add(size),
             have: bytes.len() as u64,
-        });
+        })
+    };
+    let first = totals(layout.totals_offset, Totals::SIZE as u64)?;
+    let further = match layout.totals_further() {
+        Some((offset, size)) => totals(offset, size)?,
+        None => &[],
     };
     let mut snapshot = Snapshot {
-        totals: Totals::from_le_bytes(totals),
+        totals: Totals::from_le_bytes(first, further),
         header,
         endpoints: Vec::new(),
         records: Vec::new(),
+        pool_samples: Vec::new(),
         skipped: Skipped::default(),
     };
     parse_endpoints(bytes, &mut snapshot);
+    parse_pool_samples(bytes, &mut snapshot);
     Ok(snapshot)
 }
 
@@ -128,6 +140,28 @@ fn parse_endpoints(bytes: &[u8], snapshot: &mut Snapshot) {
         .zip(entries.take(present as usize))
         .filter_map(|(index, entry)| Endpoint::from_le_bytes(index, entry))
         .collect();
+}
+
+fn parse_pool_samples(bytes: &[u8], snapshot: &mut Snapshot) {
+    let layout = snapshot.header.layout;
+    let (written, capacity) = (
+        snapshot.header.pool_written,
+        u64::from(layout.pool_capacity),
+    );
+    if capacity == 0 {
+        return;
+    }
+    let size = layout.pool_sample_size as usize;
+    let samples = tail(bytes, layout.pool_offset);
+    let first = written.saturating_sub(capacity);
+    for index in first..written {
+        let at = (index % capacity) as usize * size;
+        let slot = samples.get(at..at + size);
+        match slot.and_then(|slot| PoolSample::from_le_bytes(slot, index)) {
+            Some(sample) => snapshot.pool_samples.push(sample),
+            None => snapshot.skipped.pool_samples += 1,
+        }
+    }
 }
 
 fn parse_records(bytes: &[u8], decoder: &Decoder, snapshot: &mut Snapshot) {

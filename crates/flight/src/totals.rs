@@ -1,11 +1,16 @@
 //! Cumulative counters: over a process or over one of its endpoints.
 
 use crate::bytes::u64_at;
+use crate::call::{CallKind, CallTotals, PerCall};
+use crate::record::Record;
 
 /// Counters since the file was made. Times are nanoseconds, summed over requests.
 ///
 /// A process adds to them as it runs, so a snapshot may hold a request in one counter and not yet in
 /// the next. What happened in between is the difference of two snapshots: [`Totals::since`].
+///
+/// Whether a counter says anything is for [`crate::Header::measures`] and, from `gc_own_ns` on, for
+/// [`crate::Header::counts_further`] to tell: where they deny it, its 0 means "not measured".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     pub requests: u64,
@@ -18,24 +23,49 @@ pub struct Totals {
     pub wall_ns: u64,
     pub held_ns: u64,
     pub gvl_wait_ns: u64,
-    /// See [`crate::Header::measures`]: not measured by agent 0.1, then a part of `io_ns`.
+    /// Not measured by agent 0.1, then a part of `io_ns`.
     pub lock_wait_ns: u64,
     pub io_ns: u64,
-    /// CPU of the serving thread; a part of the times above.
+    /// CPU of the serving thread since its previous request, hence to be compared with held + server_held;
+    /// by agent 0.1 during the request alone.
     pub cpu_ns: u64,
-    /// See [`crate::Header::measures`]: not measured by agent 0.1.
+    /// The GC stopped requests, by running in their own thread or in another; part of held and gvl_wait.
     pub gc_ns: u64,
     pub allocations: u64,
     pub yields: u64,
+    /// The part of `gc_ns` that the requests' own threads ran; part of held.
+    pub gc_own_ns: u64,
+    /// Thread CPU of that part.
+    pub gc_cpu_ns: u64,
+    /// GC pauses that stopped requests; one that stopped several counts for each.
+    pub gc_count: u64,
+    pub calls: PerCall<CallTotals>,
+    /// From the server thread taking the connection up to the application, of `spans_known` requests.
+    pub parse_ns: u64,
+    /// From the application's return until the response was written, of `spans_known` requests.
+    pub write_ns: u64,
+    /// GVL held by the serving threads outside the application.
+    pub server_held_ns: u64,
+    /// GVL wait likewise.
+    pub server_gvl_wait_ns: u64,
+    /// Requests in flight when one began, itself included, summed over requests.
+    pub busy_sum: u64,
+    /// Requests whose `parse_ns` and `write_ns` are known.
+    pub spans_known: u64,
 }
 
 impl Totals {
     /// Bytes that the counters take at the head of a totals section or an endpoint entry.
     pub(crate) const SIZE: usize = 104;
 
-    /// Reads the counters from the head of `bytes`; those that are not there are zero.
-    pub(crate) fn from_le_bytes(bytes: &[u8]) -> Self {
+    /// Bytes of the further ones, which stand apart.
+    pub(crate) const FURTHER_SIZE: usize = 192;
+
+    /// Reads the counters from the head of `bytes` and the further ones from that of `further`; those that
+    /// are not there are zero.
+    pub(crate) fn from_le_bytes(bytes: &[u8], further: &[u8]) -> Self {
         let at = |offset| u64_at(bytes, offset).unwrap_or(0);
+        let then = |offset| u64_at(further, offset).unwrap_or(0);
         Self {
             requests: at(0),
             server_errors: at(8),
@@ -50,6 +80,23 @@ impl Totals {
             gc_ns: at(80),
             allocations: at(88),
             yields: at(96),
+            gc_own_ns: then(0),
+            gc_cpu_ns: then(8),
+            gc_count: then(136),
+            calls: PerCall::from_fn(|kind| {
+                let kind = kind as usize;
+                CallTotals {
+                    seen_ns: then(16 + 16 * kind),
+                    gvl_ns: then(24 + 16 * kind),
+                    count: then(96 + 8 * kind),
+                }
+            }),
+            parse_ns: then(144),
+            write_ns: then(152),
+            server_held_ns: then(160),
+            server_gvl_wait_ns: then(168),
+            busy_sum: then(176),
+            spans_known: then(184),
         }
     }
 
@@ -65,6 +112,40 @@ impl Totals {
         self.zip(other, u64::saturating_add)
     }
 
+    /// Adds one request, as the agent does when it ends.
+    pub fn book(&mut self, record: &Record) {
+        let add = |sum: &mut u64, value: u64| *sum = sum.saturating_add(value);
+        let add_us = |sum: &mut u64, us: u32| *sum = sum.saturating_add(u64::from(us) * 1_000);
+        add(&mut self.requests, 1);
+        add(&mut self.server_errors, record.server_error().into());
+        add(&mut self.queue_ns, record.queue_ns.unwrap_or(0));
+        add(&mut self.queue_known, record.queue_ns.is_some().into());
+        add(&mut self.wall_ns, record.wall_ns);
+        add(&mut self.held_ns, record.held_ns);
+        add(&mut self.gvl_wait_ns, record.gvl_wait_ns);
+        add(&mut self.lock_wait_ns, record.lock_wait_ns);
+        add(&mut self.io_ns, record.io_ns);
+        add(&mut self.cpu_ns, record.cpu_ns);
+        add(&mut self.gc_ns, record.gc_ns);
+        add(&mut self.allocations, record.allocations);
+        add(&mut self.yields, record.yields.into());
+        add_us(&mut self.gc_own_ns, record.gc_own_us);
+        add_us(&mut self.gc_cpu_ns, record.gc_cpu_us);
+        add(&mut self.gc_count, record.gc_count.into());
+        for kind in CallKind::ALL {
+            let (sum, call) = (&mut self.calls[kind], &record.calls[kind]);
+            add_us(&mut sum.seen_ns, call.seen_us);
+            add_us(&mut sum.gvl_ns, call.gvl_us);
+            add(&mut sum.count, call.count.into());
+        }
+        add_us(&mut self.parse_ns, record.parse_us.unwrap_or(0));
+        add_us(&mut self.write_ns, record.write_us.unwrap_or(0));
+        add_us(&mut self.server_held_ns, record.server_held_us);
+        add_us(&mut self.server_gvl_wait_ns, record.server_gvl_wait_us);
+        add(&mut self.busy_sum, record.busy_threads.into());
+        add(&mut self.spans_known, record.parse_us.is_some().into());
+    }
+
     /// Mean queue time of the requests whose queue time is known; `None` when there are none.
     #[must_use]
     pub fn mean_queue_ns(&self) -> Option<f64> {
@@ -78,7 +159,7 @@ impl Totals {
         (self.requests > 0).then(|| sum as f64 / self.requests as f64)
     }
 
-    fn zip(&self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+    fn zip(&self, other: &Self, combine: impl Fn(u64, u64) -> u64 + Copy) -> Self {
         Self {
             requests: combine(self.requests, other.requests),
             server_errors: combine(self.server_errors, other.server_errors),
@@ -93,6 +174,16 @@ impl Totals {
             gc_ns: combine(self.gc_ns, other.gc_ns),
             allocations: combine(self.allocations, other.allocations),
             yields: combine(self.yields, other.yields),
+            gc_own_ns: combine(self.gc_own_ns, other.gc_own_ns),
+            gc_cpu_ns: combine(self.gc_cpu_ns, other.gc_cpu_ns),
+            gc_count: combine(self.gc_count, other.gc_count),
+            calls: PerCall::from_fn(|kind| self.calls[kind].zip(&other.calls[kind], combine)),
+            parse_ns: combine(self.parse_ns, other.parse_ns),
+            write_ns: combine(self.write_ns, other.write_ns),
+            server_held_ns: combine(self.server_held_ns, other.server_held_ns),
+            server_gvl_wait_ns: combine(self.server_gvl_wait_ns, other.server_gvl_wait_ns),
+            busy_sum: combine(self.busy_sum, other.busy_sum),
+            spans_known: combine(self.spans_known, other.spans_known),
         }
     }
 }

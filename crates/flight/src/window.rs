@@ -37,6 +37,7 @@ pub struct EndpointWindow {
     pub totals: Totals,
     pub wall: Histogram,
     pub gvl_wait: Histogram,
+    pub queue: Histogram,
 }
 
 impl Window {
@@ -91,11 +92,13 @@ impl Window {
                     sum.totals = sum.totals.plus(&endpoint.totals.since(&old.totals));
                     sum.wall = sum.wall.plus(&endpoint.wall.since(&old.wall));
                     sum.gvl_wait = sum.gvl_wait.plus(&endpoint.gvl_wait.since(&old.gvl_wait));
+                    sum.queue = sum.queue.plus(&endpoint.queue.since(&old.queue));
                 }
                 None => {
                     sum.totals = sum.totals.plus(&endpoint.totals);
                     sum.wall = sum.wall.plus(&endpoint.wall);
                     sum.gvl_wait = sum.gvl_wait.plus(&endpoint.gvl_wait);
+                    sum.queue = sum.queue.plus(&endpoint.queue);
                 }
             }
         }

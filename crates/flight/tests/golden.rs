@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use flight::{FlightFile, Histogram, Method, Record, Snapshot, State, Totals, Unit, parse};
+use flight::{
+    CallKind, FlightFile, Histogram, Method, PoolSample, Record, Snapshot, State, Totals, Unit,
+    parse,
+};
 use serde_json::{Value, json};
 
 fn folder() -> PathBuf {
@@ -22,7 +25,15 @@ fn samples() -> BTreeMap<String, (Vec<u8>, Value)> {
             found.insert(name, (fs::read(path).unwrap(), story));
         }
     }
-    for name in ["basic", "torn", "truncated", "wrapped"] {
+    let names = [
+        "basic",
+        "torn",
+        "truncated",
+        "wrapped",
+        "wide",
+        "wide_wrapped",
+    ];
+    for name in names {
         assert!(found.contains_key(name), "sample {name} is missing");
     }
     found
@@ -31,7 +42,7 @@ fn samples() -> BTreeMap<String, (Vec<u8>, Value)> {
 fn header(snapshot: &Snapshot) -> Value {
     let header = &snapshot.header;
     let or_unknown = |value: Option<u32>| value.unwrap_or(u32::MAX);
-    json!({
+    let mut value = json!({
         "version": header.version,
         "ring_capacity": header.ring_capacity(),
         "field_count": header.fields.len(),
@@ -61,11 +72,29 @@ fn header(snapshot: &Snapshot) -> Value {
         "clock_skew": header.clock_skew,
         "endpoints_lost": header.endpoints_lost,
         "in_flight": header.in_flight,
-    })
+    });
+    if let Some(collector) = header.collector {
+        merge(
+            &mut value,
+            json!({
+                "gc_runs": collector.runs,
+                "gc_pause_ns": collector.pause_ns,
+                "gc_cpu_ns": collector.cpu_ns,
+                "pool_written": header.pool_written,
+                "trace_request": header.trace_request,
+            }),
+        );
+    }
+    value
+}
+
+fn merge(value: &mut Value, more: Value) {
+    let fields = value.as_object_mut().unwrap();
+    fields.extend(more.as_object().unwrap().clone());
 }
 
 /// Where things lie is the reader's own business; that it found them shows in what it read.
-const PLACES: [&str; 8] = [
+const PLACES: [&str; 12] = [
     "header_size",
     "record_size",
     "ring_offset",
@@ -74,6 +103,10 @@ const PLACES: [&str; 8] = [
     "endpoint_size",
     "endpoint_capacity",
     "totals_offset",
+    "totals_size",
+    "pool_offset",
+    "pool_sample_size",
+    "pool_capacity",
 ];
 
 fn fields(snapshot: &Snapshot) -> Value {
@@ -83,6 +116,7 @@ fn fields(snapshot: &Snapshot) -> Value {
             Unit::Nanoseconds => 1,
             Unit::Count => 2,
             Unit::Index => 3,
+            Unit::Microseconds => 4,
             Unit::Other(n) => n,
         };
         json!({
@@ -93,8 +127,8 @@ fn fields(snapshot: &Snapshot) -> Value {
     fields.collect()
 }
 
-fn totals(totals: &Totals) -> Value {
-    json!({
+fn totals(totals: &Totals, wide: bool) -> Value {
+    let mut value = json!({
         "requests": totals.requests,
         "server_errors": totals.server_errors,
         "queue_ns": totals.queue_ns,
@@ -108,7 +142,45 @@ fn totals(totals: &Totals) -> Value {
         "gc_ns": totals.gc_ns,
         "allocations": totals.allocations,
         "yields": totals.yields,
-    })
+    });
+    let further = [
+        ("gc_own_ns", totals.gc_own_ns),
+        ("gc_cpu_ns", totals.gc_cpu_ns),
+        ("gc_count", totals.gc_count),
+        ("parse_ns", totals.parse_ns),
+        ("write_ns", totals.write_ns),
+        ("server_held_ns", totals.server_held_ns),
+        ("server_gvl_wait_ns", totals.server_gvl_wait_ns),
+        ("busy_sum", totals.busy_sum),
+        ("spans_known", totals.spans_known),
+    ];
+    let calls = CallKind::ALL.into_iter().flat_map(|kind| {
+        let (name, call) = (kind.field().trim_end_matches("_us"), totals.calls[kind]);
+        [
+            (format!("{name}_ns"), call.seen_ns),
+            (format!("{name}_gvl_ns"), call.gvl_ns),
+            (format!("{name}_count"), call.count),
+        ]
+    });
+    enter(&mut value, further, calls, wide);
+    value
+}
+
+/// What a file of the first version does not have must have been read as nothing.
+fn enter<T: Into<Value> + Into<u64> + Copy>(
+    value: &mut Value,
+    further: impl IntoIterator<Item = (&'static str, T)>,
+    calls: impl Iterator<Item = (String, T)>,
+    wide: bool,
+) {
+    let further = further.into_iter().map(|(name, n)| (name.to_owned(), n));
+    for (name, count) in further.chain(calls) {
+        if wide {
+            value[name] = count.into();
+        } else {
+            assert_eq!(Into::<u64>::into(count), 0, "{name}");
+        }
+    }
 }
 
 fn histogram(histogram: &Histogram) -> Value {
@@ -120,18 +192,24 @@ fn histogram(histogram: &Histogram) -> Value {
 }
 
 fn endpoints(snapshot: &Snapshot) -> Value {
+    let wide = snapshot.header.counts_further();
     let endpoints = snapshot.endpoints.iter().map(|endpoint| {
-        let mut value = totals(&endpoint.totals);
+        let mut value = totals(&endpoint.totals, wide);
         value["index"] = endpoint.index.into();
         value["name"] = endpoint.name.clone().into();
         value["wall_histogram"] = histogram(&endpoint.wall);
         value["gvl_wait_histogram"] = histogram(&endpoint.gvl_wait);
+        if wide {
+            value["queue_histogram"] = histogram(&endpoint.queue);
+        } else {
+            assert_eq!(endpoint.queue.count(), 0);
+        }
         value
     });
     endpoints.collect()
 }
 
-fn record(record: &Record) -> Value {
+fn record(record: &Record, wide: bool) -> Value {
     let method = match record.method {
         Method::Other => 0,
         Method::Get => 1,
@@ -142,7 +220,7 @@ fn record(record: &Record) -> Value {
         Method::Delete => 6,
         Method::Options => 7,
     };
-    json!({
+    let mut value = json!({
         "sequence": record.index + 1,
         "arrival_wall_ns": record.arrival_wall_ns,
         "start_mono_ns": record.start_mono_ns,
@@ -161,7 +239,42 @@ fn record(record: &Record) -> Value {
         "status": record.status,
         "busy_threads": record.busy_threads,
         "method": method,
-        "flags": u8::from(record.queue_ns.is_some()) | u8::from(record.raised) << 1,
+        "flags": u8::from(record.queue_ns.is_some()) | u8::from(record.raised) << 1
+            | u8::from(record.job) << 2 | u8::from(record.events) << 3
+            | u8::from(record.parse_us.is_some()) << 4,
+    });
+    let further = [
+        ("gc_own_us", record.gc_own_us),
+        ("gc_cpu_us", record.gc_cpu_us),
+        ("gc_count", record.gc_count.into()),
+        ("parse_us", record.parse_us.unwrap_or(0)),
+        ("write_us", record.write_us.unwrap_or(0)),
+        ("server_held_us", record.server_held_us),
+        ("server_gvl_wait_us", record.server_gvl_wait_us),
+    ];
+    let calls = CallKind::ALL.into_iter().flat_map(|kind| {
+        let (name, call) = (kind.field().trim_end_matches("_us"), record.calls[kind]);
+        [
+            (format!("{name}_us"), call.seen_us),
+            (format!("{name}_gvl_us"), call.gvl_us),
+            (format!("{name}_count"), call.count.into()),
+        ]
+    });
+    enter(&mut value, further, calls, wide);
+    value
+}
+
+fn pool_sample(sample: &PoolSample) -> Value {
+    json!({
+        "sequence": sample.index + 1,
+        "mono_ns": sample.mono_ns,
+        "size": sample.size,
+        "connections": sample.connections,
+        "busy": sample.busy,
+        "dead": sample.dead,
+        "idle": sample.idle,
+        "waiting": sample.waiting,
+        "pool": sample.pool,
     })
 }
 
@@ -173,14 +286,19 @@ fn every_field_of_every_sample_is_read() {
         for place in PLACES {
             expected.as_object_mut().unwrap().remove(place);
         }
-        expected.as_object_mut().unwrap().remove("totals_size");
         assert_eq!(header(&snapshot), expected, "{name}");
         assert_eq!(fields(&snapshot), story["fields"], "{name}");
-        assert_eq!(totals(&snapshot.totals), story["totals"], "{name}");
+        let wide = name.starts_with("wide");
+        assert_eq!(snapshot.header.counts_further(), wide, "{name}");
+        assert_eq!(snapshot.header.collector.is_some(), wide, "{name}");
+        assert_eq!(totals(&snapshot.totals, wide), story["totals"], "{name}");
         assert_eq!(endpoints(&snapshot), story["endpoints"], "{name}");
         assert_eq!(snapshot.records.len(), story["records_readable"], "{name}");
-        let records: Value = snapshot.records.iter().map(record).collect();
-        assert_eq!(records, story["records"], "{name}");
+        let records = snapshot.records.iter().map(|r| record(r, wide));
+        assert_eq!(records.collect::<Value>(), story["records"], "{name}");
+        let samples: Value = snapshot.pool_samples.iter().map(pool_sample).collect();
+        let expected = story.get("pool_samples").cloned().unwrap_or(json!([]));
+        assert_eq!(samples, expected, "{name}");
     }
 }
 
@@ -194,6 +312,7 @@ fn what_is_not_there_is_said() {
     assert_eq!(skipped("wrapped"), (0, 0, 0));
     assert_eq!(skipped("torn"), (0, 1, 0));
     assert_eq!(skipped("truncated"), (0, 0, 20));
+    assert_eq!(skipped("wide_wrapped"), (0, 0, 0));
 }
 
 #[test]
@@ -202,6 +321,10 @@ fn what_this_agent_does_not_measure_is_known() {
     assert!(header.measures("io_ns"));
     assert!(!header.measures("gc_ns"));
     assert!(!header.measures("no_such_field"));
+    assert!(!header.measures("sql_us"));
+    let wide = parse(&samples()["wide"].0).unwrap().header;
+    assert!(wide.measures("gc_ns") && wide.measures("sql_us") && wide.measures("lock_wait_ns"));
+    assert!(!wide.measures("http_us"));
 }
 
 #[test]
@@ -213,6 +336,7 @@ fn a_file_reads_as_its_bytes_do() {
         let counters = file.counters().unwrap();
         assert_eq!(counters.totals, parsed.totals);
         assert_eq!(counters.endpoints, parsed.endpoints);
+        assert_eq!(counters.pool_samples, parsed.pool_samples);
         assert_eq!(counters.records, []);
     }
 }
@@ -241,5 +365,20 @@ fn a_window_of_records_begins_at_its_first_instant_and_ends_before_its_last() {
     for record in &snapshot.records {
         let endpoint = snapshot.endpoint_of(record).unwrap();
         assert_eq!(endpoint.index, record.endpoint);
+    }
+}
+
+/// The samples' counters were added up by the script that built them.
+#[test]
+fn records_booked_one_by_one_give_the_counters() {
+    for name in ["basic", "wide"] {
+        let snapshot = parse(&samples()[name].0).unwrap();
+        let mut booked = Totals::default();
+        snapshot.records.iter().for_each(|r| booked.book(r));
+        if !snapshot.header.counts_further() {
+            assert!(booked.busy_sum > 0);
+            booked.busy_sum = 0;
+        }
+        assert_eq!(booked, snapshot.totals, "{name}");
     }
 }

@@ -1,21 +1,17 @@
 //! Foreign, damaged and hostile bytes: an error or a partial reading, never a panic.
 
-use std::path::PathBuf;
+mod support;
 
-use flight::{FlightError, FlightFile, Snapshot, parse, parse_counters};
+use flight::{CallKind, FlightError, FlightFile, Snapshot, parse, parse_counters};
 use proptest::prelude::*;
-
-fn sample(name: &str) -> Vec<u8> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
-    std::fs::read(folder.join(name)).expect("the golden samples are part of the repository")
-}
-
-fn put(bytes: &mut [u8], offset: usize, value: &[u8]) {
-    bytes[offset..offset + value.len()].copy_from_slice(value);
-}
+use support::{extremes, put, sample};
 
 fn with(offset: usize, value: &[u8]) -> Result<Snapshot, FlightError> {
-    let mut bytes = sample("basic.flight");
+    changed("flight/basic.flight", offset, value)
+}
+
+fn changed(name: &str, offset: usize, value: &[u8]) -> Result<Snapshot, FlightError> {
+    let mut bytes = sample(name);
     put(&mut bytes, offset, value);
     parse(&bytes)
 }
@@ -112,9 +108,9 @@ fn a_field_outside_its_record_is_refused() {
 
 #[test]
 fn a_field_that_the_table_moved_is_read_where_it_is() {
-    let plain = parse(&sample("basic.flight")).unwrap();
+    let plain = parse(&sample("flight/basic.flight")).unwrap();
     let (held, wait) = (512 + 5 * 32 + 24, 512 + 6 * 32 + 24);
-    let mut bytes = sample("basic.flight");
+    let mut bytes = sample("flight/basic.flight");
     put(&mut bytes, held, &48_u16.to_le_bytes());
     put(&mut bytes, wait, &40_u16.to_le_bytes());
     let moved = parse(&bytes).unwrap();
@@ -131,7 +127,7 @@ fn a_field_that_the_table_moved_is_read_where_it_is() {
 /// A later version's longer records keep the fields that there were.
 #[test]
 fn longer_records_are_read() {
-    let bytes = sample("basic.flight");
+    let bytes = sample("flight/basic.flight");
     let ring = 16_384;
     let mut longer = bytes[..ring].to_vec();
     put(&mut longer, 8, &2_u32.to_le_bytes());
@@ -147,13 +143,64 @@ fn longer_records_are_read() {
 }
 
 #[test]
+fn pool_samples_beyond_the_end_are_counted_and_absurd_ones_refused() {
+    let wide = |offset, value: &[u8]| changed("flight/wide_wrapped.flight", offset, value);
+    assert_eq!(wide(0, b"P").unwrap().pool_samples.len(), 8);
+    let far = wide(448, &u64::MAX.to_le_bytes()).unwrap();
+    assert_eq!((far.pool_samples.len(), far.skipped.pool_samples), (0, 8));
+    // Sample 17, the second oldest, lies in slot 4 and is being written.
+    let torn = wide(16_384 + 5 * 32, &[0; 8]).unwrap();
+    assert_eq!((torn.pool_samples.len(), torn.skipped.pool_samples), (7, 1));
+    let many = wide(464, &u64::MAX.to_le_bytes()).unwrap();
+    assert_eq!(many.skipped.pool_samples, 8);
+    for (offset, name) in [(456, "pool_sample_size"), (460, "pool_capacity")] {
+        for value in [0, u32::MAX] {
+            match wide(offset, &value.to_le_bytes()) {
+                Err(FlightError::Layout { field, .. }) => assert_eq!(field, name),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+    assert!(wide(448, &[0; 8]).unwrap().pool_samples.is_empty());
+}
+
+/// Half of the totals is no totals: what is missing would be taken for none.
+#[test]
+fn totals_that_were_cut_in_half_are_an_error() {
+    let bytes = sample("flight/wide.flight");
+    let cut = parse(&bytes[..4_096 + 300]);
+    let section = match cut {
+        Err(FlightError::Truncated { section, .. }) => section,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(section, "totals");
+}
+
+/// A field that is not where the contract has it is taken from where the table says.
+#[test]
+fn a_later_field_that_the_table_moved_is_read_where_it_is() {
+    let plain = parse(&sample("flight/wide.flight")).unwrap();
+    let (sql, cache) = (512 + 21 * 32 + 24, 512 + 27 * 32 + 24);
+    let mut bytes = sample("flight/wide.flight");
+    put(&mut bytes, sql, &136_u16.to_le_bytes());
+    put(&mut bytes, cache, &120_u16.to_le_bytes());
+    let moved = parse(&bytes).unwrap();
+    for (moved, plain) in moved.records.iter().zip(&plain.records) {
+        let seen = |record: &flight::Record, kind| record.calls[kind].seen_us;
+        assert_eq!(seen(moved, CallKind::Sql), seen(plain, CallKind::Cache));
+        assert_eq!(seen(moved, CallKind::Cache), seen(plain, CallKind::Sql));
+        assert_eq!(moved.server_held_us, plain.server_held_us);
+    }
+}
+
+#[test]
 fn a_counter_of_any_size_costs_no_time() {
     let snapshot = with(384, &u64::MAX.to_le_bytes()).unwrap();
     let skipped = snapshot.skipped;
     let accounted =
         snapshot.records.len() as u64 + skipped.torn + skipped.unwritten + skipped.missing;
     assert_eq!(accounted, 64);
-    let mut bytes = sample("basic.flight");
+    let mut bytes = sample("flight/basic.flight");
     let largest = 1_u32 << 24;
     put(&mut bytes, 20, &largest.to_le_bytes());
     put(&mut bytes, 384, &u64::MAX.to_le_bytes());
@@ -165,7 +212,7 @@ fn a_counter_of_any_size_costs_no_time() {
 fn a_header_that_asks_for_a_gigabyte_is_refused_before_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("huge.flight");
-    let mut bytes = sample("basic.flight");
+    let mut bytes = sample("flight/basic.flight");
     put(&mut bytes, 20, &(1_u32 << 24).to_le_bytes());
     std::fs::write(&path, &bytes).unwrap();
     let file = FlightFile::open(path).unwrap();
@@ -195,16 +242,6 @@ fn check(bytes: &[u8]) {
     }
 }
 
-fn extremes() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        Just(0),
-        Just(u64::MAX),
-        Just(u64::from(u32::MAX)),
-        0_u64..200,
-        any::<u64>(),
-    ]
-}
-
 proptest! {
     #[test]
     fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
@@ -218,12 +255,17 @@ proptest! {
 
     #[test]
     fn any_damage_to_a_sample_is_safe(
-        wrapped in any::<bool>(),
-        header in proptest::collection::vec((1_usize..140, extremes()), 0..4),
+        name in prop_oneof![
+            Just("flight/basic.flight"),
+            Just("flight/wrapped.flight"),
+            Just("flight/wide.flight"),
+            Just("flight/wide_wrapped.flight"),
+        ],
+        header in proptest::collection::vec((1_usize..480, extremes()), 0..4),
         anywhere in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20),
         cut in proptest::option::of(any::<prop::sample::Index>()),
     ) {
-        let mut bytes = sample(if wrapped { "wrapped.flight" } else { "basic.flight" });
+        let mut bytes = sample(name);
         for (word, value) in header {
             // The header and its field table, in steps of four bytes.
             put(&mut bytes, 4 * word + 4, &value.to_le_bytes());

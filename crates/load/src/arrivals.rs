@@ -1,54 +1,208 @@
 //! When requests are due: offsets from the start of the window in nanoseconds,
-//! a pure function of rate and seed. The same seed gives every arm of a block
-//! the same arrival times (common random numbers).
+//! a pure function of the schedule and its seed. The same seed gives every arm
+//! of a block the same arrival times (common random numbers).
+//!
+//! Arrivals at a rate of one (1, 2, 3, … or sums of exponential gaps) are
+//! mapped through the inverse of the profile's integral, so that one piece of
+//! code serves every profile with either spacing.
+
+mod profile;
+mod profile_text;
+mod recorded;
+
+#[cfg(test)]
+mod tests;
 
 use std::iter::FusedIterator;
+use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64;
 
+pub use profile::{Part, Profile};
+pub use profile_text::ProfileProblem;
+
+/// The highest rate that a schedule may ask for, requests a second.
+pub(crate) const HIGHEST_RATE: f64 = 1e7;
+const LOWEST_RATE: f64 = 1e-6;
+
 /// An open loop's schedule.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arrivals {
-    /// Evenly spaced: the n-th request (from zero) at n / rate.
-    Constant {
-        /// Requests a second.
-        rate: f64,
+    /// A rate over time.
+    Profile {
+        /// The rate.
+        profile: Profile,
+        /// How arrivals lie at that rate.
+        spacing: Spacing,
     },
-    /// Exponential gaps: what independent users make.
+    /// The instants of a recording, each divided by the speed. It lasts a mean
+    /// gap beyond its last instant, so that it has its own rate: n arrivals in
+    /// n gaps. One with a single instant lasts a second.
+    Recorded {
+        /// From the start of the recording in nanoseconds; never decreasing.
+        offsets: Arc<[u64]>,
+        /// 2 replays it in half the time.
+        speed: f64,
+    },
+}
+
+/// How arrivals lie at a given rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly: at a constant rate the n-th request (from zero) at n / rate.
+    Even,
+    /// With exponential gaps, as independent users make them.
     Poisson {
-        /// Requests a second, on average.
-        rate: f64,
         /// Of the gaps; the request sequence has its own seed.
         seed: u64,
     },
 }
 
 impl Arrivals {
-    /// The mean rate, requests a second.
+    /// Evenly spaced at one rate.
+    #[must_use]
+    pub fn constant(rate: f64) -> Self {
+        Self::even(Profile::constant(rate))
+    }
+
+    /// Poisson arrivals at one rate.
+    #[must_use]
+    pub fn poisson(rate: f64, seed: u64) -> Self {
+        Self::random(Profile::constant(rate), seed)
+    }
+
+    /// Evenly spaced at the profile's rate.
+    #[must_use]
+    pub fn even(profile: Profile) -> Self {
+        let spacing = Spacing::Even;
+        Self::Profile { profile, spacing }
+    }
+
+    /// Poisson arrivals at the profile's rate.
+    #[must_use]
+    pub fn random(profile: Profile, seed: u64) -> Self {
+        let spacing = Spacing::Poisson { seed };
+        Self::Profile { profile, spacing }
+    }
+
+    /// The mean rate, requests a second: over the profile's parts, or over the
+    /// recording.
     #[must_use]
     pub fn rate(&self) -> f64 {
-        match *self {
-            Self::Constant { rate } | Self::Poisson { rate, .. } => rate,
+        match self {
+            Self::Profile { profile, .. } => profile.mean_rate(),
+            Self::Recorded { offsets, speed } => recorded::mean_rate(offsets, *speed),
         }
     }
 
-    /// Offsets from the start in nanoseconds, never decreasing, without end.
-    /// The rate must be finite and above zero.
+    /// The rate at its highest; of a recording, the most arrivals within a
+    /// second.
+    #[must_use]
+    pub fn highest_rate(&self) -> f64 {
+        match self {
+            Self::Profile { profile, .. } => profile.highest_rate(),
+            Self::Recorded { offsets, speed } => recorded::highest_rate(offsets, *speed),
+        }
+    }
+
+    /// The rate at an offset from the start; of a recording, the arrivals of
+    /// the second that begins there.
+    #[must_use]
+    pub fn rate_at(&self, offset_ns: u64) -> f64 {
+        match self {
+            Self::Profile { profile, .. } => profile.rate_at(offset_ns),
+            Self::Recorded { .. } => {
+                self.mean_rate_between(offset_ns, offset_ns.saturating_add(1_000_000_000))
+            }
+        }
+    }
+
+    /// What the schedule asks for between two offsets from the start, requests
+    /// a second: the profile's own figure, not what chance makes of it.
+    #[must_use]
+    pub fn mean_rate_between(&self, from_ns: u64, to_ns: u64) -> f64 {
+        match self {
+            Self::Profile { profile, .. } => profile.mean_rate_between(from_ns, to_ns),
+            Self::Recorded { offsets, speed } => {
+                recorded::mean_rate_between(offsets, *speed, from_ns, to_ns)
+            }
+        }
+    }
+
+    /// When the schedule is over, if it ever is: a recording, or a profile
+    /// whose last rate is zero.
+    #[must_use]
+    pub fn ends_after_ns(&self) -> Option<u64> {
+        match self {
+            Self::Profile { profile, .. } => profile
+                .ends_after()
+                .map(|end| u64::try_from(end.as_nanos()).unwrap_or(u64::MAX)),
+            Self::Recorded { offsets, speed } => Some(recorded::length_ns(offsets, *speed)),
+        }
+    }
+
+    /// Offsets from the start in nanoseconds, never decreasing.
     #[must_use]
     pub fn offsets_ns(&self) -> Offsets {
-        Offsets(match *self {
-            Self::Constant { rate } => Kind::Constant {
-                gap_ns: 1e9 / rate,
-                count: 0,
+        Offsets(match self {
+            Self::Profile { profile, spacing } => Kind::Profile {
+                profile: profile.clone(),
+                clock: match *spacing {
+                    Spacing::Even => Clock::Even { count: 0 },
+                    Spacing::Poisson { seed } => Clock::Poisson {
+                        sum: 0.0,
+                        random: Pcg64::seed_from_u64(seed),
+                    },
+                },
+                last_ns: 0,
             },
-            Self::Poisson { rate, seed } => Kind::Poisson {
-                gap_ns: 1e9 / rate,
-                at_ns: 0.0,
-                random: Pcg64::seed_from_u64(seed),
+            Self::Recorded { offsets, speed } => Kind::Recorded {
+                offsets: offsets.clone(),
+                next: 0,
+                speed: *speed,
             },
         })
+    }
+
+    /// What is wrong with it: which figure, and what to give instead.
+    pub(crate) fn problem(&self) -> Option<(&'static str, String, &'static str)> {
+        let rate = |rate: f64| {
+            let remedy = "give requests a second, above 0 and at most 10 million";
+            Some(("rate", rate.to_string(), remedy))
+        };
+        match self {
+            Self::Profile { profile, .. } => {
+                if let Some(wrong) = profile.impossible_rate() {
+                    return rate(wrong);
+                }
+                if profile.mean_rate_between(0, u64::MAX) == 0.0 && profile.ends_after().is_none() {
+                    return rate(0.0);
+                }
+            }
+            Self::Recorded { offsets, speed } => {
+                if !(1e-3..=1e6).contains(speed) {
+                    let remedy = "give a factor from 0.001 to a million";
+                    return Some(("speed", speed.to_string(), remedy));
+                }
+                if offsets.is_empty() {
+                    let remedy = "nothing was recorded; replay a recording with requests";
+                    return Some(("recording", "0 arrivals".into(), remedy));
+                }
+                if let Some(at) = offsets.windows(2).position(|two| two[0] > two[1]) {
+                    let remedy = "it lies before the one ahead of it; sort them by time";
+                    return Some(("recording", format!("arrival {}", at + 2), remedy));
+                }
+                return None;
+            }
+        }
+        let highest = self.highest_rate();
+        if (LOWEST_RATE..=HIGHEST_RATE).contains(&highest) {
+            None
+        } else {
+            rate(highest)
+        }
     }
 }
 
@@ -58,102 +212,70 @@ pub struct Offsets(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Constant {
-        gap_ns: f64,
-        count: u64,
+    Profile {
+        profile: Profile,
+        clock: Clock,
+        /// Two arrivals whose instants differ by less than rounding must not
+        /// change places.
+        last_ns: u64,
     },
-    Poisson {
-        gap_ns: f64,
-        at_ns: f64,
-        random: Pcg64,
+    Recorded {
+        offsets: Arc<[u64]>,
+        next: usize,
+        speed: f64,
     },
+}
+
+/// Arrivals at a rate of one.
+#[derive(Debug, Clone)]
+enum Clock {
+    Even { count: u64 },
+    Poisson { sum: f64, random: Pcg64 },
+}
+
+impl Clock {
+    fn next(&mut self) -> f64 {
+        match self {
+            // Whole numbers: nothing is ever rounded away.
+            Self::Even { count } => {
+                let at = *count as f64;
+                *count += 1;
+                at
+            }
+            Self::Poisson { sum, random } => {
+                let gap: f64 = Exp1.sample(random);
+                *sum += gap;
+                *sum
+            }
+        }
+    }
 }
 
 impl Iterator for Offsets {
     type Item = u64;
 
-    // The casts saturate: past 2^64 ns (584 years) nothing is ever due.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn next(&mut self) -> Option<u64> {
         match &mut self.0 {
-            // A product, not a running sum, so that rounding cannot drift.
-            Kind::Constant { gap_ns, count } => {
-                let at = *gap_ns * *count as f64;
-                *count += 1;
-                Some(at as u64)
-            }
-            Kind::Poisson {
-                gap_ns,
-                at_ns,
-                random,
+            Kind::Profile {
+                profile,
+                clock,
+                last_ns,
             } => {
-                let gap: f64 = Exp1.sample(random);
-                *at_ns += gap * *gap_ns;
-                Some(*at_ns as u64)
+                let at = profile.offset_ns(clock.next())?;
+                *last_ns = at.max(*last_ns);
+                Some(*last_ns)
+            }
+            Kind::Recorded {
+                offsets,
+                next,
+                speed,
+            } => {
+                let at = *offsets.get(*next)?;
+                *next += 1;
+                Some(recorded::scaled(at, *speed))
             }
         }
     }
 }
 
 impl FusedIterator for Offsets {}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Pins generator and sampling: a run repeated with a newer Powerband must
-    /// ask at the same instants, so an upgrade that changes them is refused.
-    #[test]
-    fn poisson_arrivals_never_change() {
-        let first: Vec<u64> = Arrivals::Poisson {
-            rate: 1000.0,
-            seed: 42,
-        }
-        .offsets_ns()
-        .take(5)
-        .collect();
-        assert_eq!(first, GOLDEN);
-    }
-
-    const GOLDEN: [u64; 5] = [1_173_671, 2_227_005, 4_634_322, 4_868_329, 7_563_832];
-
-    #[test]
-    fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential() {
-        let rate = 250.0;
-        let count = 200_000;
-        let at: Vec<u64> = Arrivals::Poisson { rate, seed: 1 }
-            .offsets_ns()
-            .take(count)
-            .collect();
-        let gaps: Vec<f64> = at.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e9).collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance =
-            gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / (gaps.len() - 1) as f64;
-        // Five standard errors; an exponential's deviation is its mean.
-        assert!((mean * rate - 1.0).abs() < 5.0 / (count as f64).sqrt());
-        assert!((variance.sqrt() * rate - 1.0).abs() < 0.02);
-    }
-
-    #[test]
-    fn constant_arrivals_do_not_drift() {
-        let at = Arrivals::Constant { rate: 3.0 }
-            .offsets_ns()
-            .nth(3_000_000)
-            .unwrap();
-        assert!(at.abs_diff(1_000_000_000_000_000) <= 1);
-    }
-
-    proptest! {
-        #[test]
-        fn offsets_never_decrease_and_repeat(rate in 0.01f64..1e6, seed: u64) {
-            let arrivals = Arrivals::Poisson { rate, seed };
-            let first: Vec<u64> = arrivals.offsets_ns().take(300).collect();
-            prop_assert!(first.is_sorted());
-            prop_assert_eq!(&first, &arrivals.offsets_ns().take(300).collect::<Vec<_>>());
-            let other = Arrivals::Poisson { rate, seed: seed ^ 1 };
-            prop_assert_ne!(&first, &other.offsets_ns().take(300).collect::<Vec<_>>());
-        }
-    }
-}

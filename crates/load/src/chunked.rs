@@ -1,5 +1,8 @@
 //! The chunked transfer coding (RFC 9112 §7.1), skipped byte by byte or chunk
-//! by chunk; extensions and trailers are read over.
+//! by chunk; extensions and trailers are read over. Data are handed on only where
+//! somebody keeps them.
+
+use crate::parser::Keeping;
 
 /// Most bytes of one chunk's size line.
 const LINE_LIMIT: usize = 4 * 1024;
@@ -51,12 +54,19 @@ impl Chunked {
     }
 
     /// How many bytes were used, and where that leads.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> (usize, ChunkedEnd) {
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        mut keeping: Option<&mut Keeping>,
+    ) -> (usize, ChunkedEnd) {
         let mut used = 0;
         while used < bytes.len() {
             if matches!(self.state, State::Data) {
                 let take =
                     (bytes.len() - used).min(usize::try_from(self.remaining).unwrap_or(usize::MAX));
+                if let Some(keeping) = keeping.as_deref_mut() {
+                    keeping.body(&bytes[used..used + take]);
+                }
                 self.remaining -= take as u64;
                 used += take;
                 if self.remaining == 0 {

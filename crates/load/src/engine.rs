@@ -1,10 +1,19 @@
 //! The loop: one thread, one epoll set, one timer. It decides when each
 //! request starts and on which connection, and hands what happened to the
 //! tally. Memory is bounded by the connections, not by the requests: requests
-//! that are due but must wait stay in the schedule's iterator.
+//! that are due but must wait stay in the schedule's iterator, except those of
+//! sessions, of which each waits, as an instant, with its user.
 
+mod deadlines;
+mod ending;
 mod exchange;
+mod idling;
+mod lingering;
+mod resting;
 mod schedule;
+#[cfg(test)]
+mod tests;
+mod users;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,6 +34,11 @@ use crate::plan::{LoadError, Mode, Plan};
 use crate::sequence::Sequence;
 use crate::tally::{Failure, Tally, nanos};
 use crate::template::Template;
+use crate::think::{Think, Thinking};
+use deadlines::Deadlines;
+use idling::Idling;
+use lingering::Lingering;
+use resting::Resting;
 
 /// Events taken at once, and requests begun between two looks at the events:
 /// neither side may keep the other waiting long.
@@ -37,8 +51,14 @@ const CANCEL_POLL_NS: u64 = 100_000_000;
 const FAILURE_PAUSE_NS: u64 = 10_000_000;
 /// Time to prepare between the start of the run and the first arrival.
 const LEAD_NS: u64 = 1_000_000;
+/// Connections that wait for the server to close them, at most.
+const LINGERING: usize = 128;
 const TIMER: u64 = u64::MAX;
 const NEVER: u64 = u64::MAX;
+const AT_ONCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
 
 /// Runs the plan on the calling thread until its end.
 ///
@@ -47,28 +67,33 @@ const NEVER: u64 = u64::MAX;
 /// counted in the outcome instead.
 pub fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome, LoadError> {
     plan.check()?;
-    limits::make_room(plan.mode.connections())?;
-    let mut engine = Engine::new(plan)?;
+    let lingering = limits::make_room(plan.mode.connections(), LINGERING)?;
+    let mut engine = Engine::new(plan, lingering)?;
     engine.drive(observer)?;
-    Ok(engine.finish())
+    Ok(engine.finish(observer))
 }
 
 struct Engine<'a> {
     plan: &'a Plan,
     epoll: OwnedFd,
     timer: crate::timer::Timer,
+    naps: crate::timer::Naps,
     connections: Vec<Connection>,
     /// Slots without a connection.
     free: Vec<usize>,
+    /// Tokens of connections with more to read than one turn took.
+    unread: Vec<u64>,
     /// Slots with an idle connection and its generation: first in, first out,
     /// so that all take turns and a server whose processes each hold some of
     /// them is loaded evenly. Entries may be stale.
     idle: VecDeque<(usize, u32)>,
-    /// Closed loop: slots that wait for their next request, and until when, in
-    /// that order.
-    resting: VecDeque<(u64, usize)>,
-    templates: Vec<Template>,
+    /// Closed loop: slots that wait for their next request.
+    resting: Resting,
+    thinking: Thinking,
+    templates: Vec<Template<'a>>,
     sequence: Sequence,
+    /// Users and rows, for workloads that have such.
+    cast: Option<Box<users::Cast<'a>>>,
     /// The schedule (open loop), and its next instant.
     offsets: Option<Offsets>,
     next_due_ns: u64,
@@ -76,8 +101,8 @@ struct Engine<'a> {
     buffer: Vec<u8>,
     timeout_ns: u64,
     in_flight: usize,
-    /// No deadline is earlier; may itself have gone by without one.
-    deadline_bound_ns: u64,
+    deadlines: Deadlines,
+    lingering: Lingering,
     /// The last attempt to start a request found no connection.
     starved: bool,
     /// When a connection last became available after that.
@@ -87,80 +112,107 @@ struct Engine<'a> {
     started_ns: u64,
     wall_started_ns: u64,
     cpu_started_ns: u64,
+    cpu_in_window_ns: u64,
+    idling: Idling,
     window_end_ns: u64,
     draining: bool,
+    /// Closed loop: when the last of a number of requests was begun. The window
+    /// ends with the last answer.
+    counted_out_ns: u64,
+    /// When a request was last over.
+    last_over_ns: u64,
     cancelled: bool,
     first_arrivals_ns: Vec<u64>,
+    /// Counts what is due while the loop cannot keep up.
+    ahead: Option<schedule::Ahead>,
 }
 
 impl<'a> Engine<'a> {
-    fn new(plan: &'a Plan) -> Result<Self, LoadError> {
+    fn new(plan: &'a Plan, lingering: usize) -> Result<Self, LoadError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(system("epoll_create1"))?;
         let timer = crate::timer::Timer::new(&epoll, TIMER).map_err(system("timerfd"))?;
+        let (mut offsets, schedule_ends_ns, think) = match &plan.mode {
+            Mode::Open { arrivals, .. } => (
+                Some(arrivals.offsets_ns()),
+                arrivals.ends_after_ns(),
+                Think::None,
+            ),
+            Mode::Closed { think, .. } => (None, None, *think),
+        };
+        // The window ends with the schedule, if not before it.
+        let length_ns = (plan.stop.after.map(nanos).into_iter())
+            .chain(schedule_ends_ns)
+            .min();
+        let templates = (plan.workload.requests().iter().enumerate())
+            .map(|(index, request)| Template::new(request, plan.workload.recipe(index), plan))
+            .collect();
+        let cast = users::cast(plan);
+        let sequence = Sequence::new(&plan.workload, plan.seed);
+        let mut tally = Tally::new(plan);
+        let mut thinking = Thinking::new(think, plan.mode.connections(), plan.seed);
+        let mut connections = Vec::new();
+        let mut first_ns = Vec::new();
+        if let Mode::Closed { connections: n, .. } = plan.mode {
+            connections.resize_with(n, Connection::new);
+            first_ns.extend((0..n).map(|slot| thinking.first_ns(slot)));
+        }
+        let first_offset = offsets.as_mut().and_then(Iterator::next);
+        // After all that takes long with a large workload, or the first requests
+        // would be late by it.
         let started_ns = monotonic_ns() + LEAD_NS;
         let wall_offset_ns = wall_offset();
-        let mut offsets = match &plan.mode {
-            Mode::Open { arrivals, .. } => Some(arrivals.offsets_ns()),
-            Mode::Closed { .. } => None,
-        };
-        let mut engine = Self {
+        let window_end_ns = length_ns.map_or(NEVER, |length| started_ns.saturating_add(length));
+        tally.begin(started_ns, window_end_ns);
+        Ok(Self {
             plan,
             epoll,
             timer,
-            connections: Vec::new(),
+            naps: crate::timer::Naps::new(nanos(plan.spin)),
+            connections,
             free: Vec::new(),
+            unread: Vec::new(),
             idle: VecDeque::new(),
-            resting: VecDeque::new(),
-            templates: plan
-                .workload
-                .requests()
-                .iter()
-                .map(|request| Template::new(request, plan))
-                .collect(),
-            sequence: Sequence::new(&plan.workload, plan.seed),
-            next_due_ns: offsets
-                .as_mut()
-                .and_then(Iterator::next)
-                .map_or(NEVER, |offset| started_ns.saturating_add(offset)),
+            resting: Resting::of(started_ns, &first_ns),
+            thinking,
+            templates,
+            cast,
+            sequence,
+            next_due_ns: first_offset.map_or(NEVER, |offset| started_ns.saturating_add(offset)),
             offsets,
-            tally: Tally::new(plan, started_ns),
+            tally,
             buffer: vec![0; 64 * 1024],
             timeout_ns: nanos(plan.timeout),
             in_flight: 0,
-            deadline_bound_ns: NEVER,
+            deadlines: Deadlines::default(),
+            lingering: Lingering::new(lingering),
             starved: false,
             available_ns: 0,
             wall_offset_ns,
             started_ns,
             wall_started_ns: to_wall(started_ns, wall_offset_ns),
             cpu_started_ns: thread_cpu_ns(),
-            window_end_ns: plan
-                .stop
-                .after
-                .map_or(NEVER, |after| started_ns.saturating_add(nanos(after))),
+            cpu_in_window_ns: 0,
+            idling: Idling::from(started_ns),
+            window_end_ns,
             draining: false,
+            counted_out_ns: NEVER,
+            last_over_ns: started_ns,
             cancelled: false,
             first_arrivals_ns: Vec::new(),
-        };
-        if let Mode::Closed { connections } = plan.mode {
-            for slot in 0..connections {
-                engine.connections.push(Connection::new());
-                engine.resting.push_back((started_ns, slot));
-            }
-        }
-        Ok(engine)
+            ahead: None,
+        })
     }
 
     fn drive(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
         let slice_ns = nanos(self.plan.slice);
         let mut next_slice_ns = self.started_ns + slice_ns;
-        let mut drain_end_ns = NEVER;
         // A fixed instant rather than "100 ms from now": the timer is armed
         // anew only when the next instant of interest changes.
         let mut next_poll_ns = 0;
         let mut events: Vec<epoll::Event> = Vec::with_capacity(BATCH);
         loop {
             let now = monotonic_ns();
+            self.idling.until(now);
             if now >= next_slice_ns {
                 if self.end_slice(now, observer) && !self.draining {
                     self.window_end_ns = self.window_end_ns.min(now);
@@ -171,67 +223,100 @@ impl<'a> Engine<'a> {
             }
             if now >= next_poll_ns {
                 next_poll_ns = now + CANCEL_POLL_NS;
+                self.lingering.expire(now);
             }
             if observer.cancelled() {
-                self.cancelled = true;
-                self.end_window(now);
+                self.cancel(now);
                 return Ok(());
             }
             if !self.draining && now >= self.window_end_ns {
                 self.end_window(self.window_end_ns);
             }
-            if self.draining && drain_end_ns == NEVER {
-                drain_end_ns = self.window_end_ns.saturating_add(nanos(self.plan.drain));
+            if now >= self.deadlines.next_ns() {
+                self.read_before_deadlines(&mut events)?;
+                self.expire(now, &Failure::Timeout)?;
             }
-            if now >= self.deadline_bound_ns {
-                self.expire(now, Failure::Timeout)?;
+            let before = self.tally.counts.scheduled;
+            let more = self.start_due(now)? || !self.unread.is_empty();
+            if self.in_flight == 0 && self.counted_out_ns != NEVER && !self.draining {
+                self.end_window(self.last_over_ns);
             }
-            let more = self.start_due(now)?;
-            if self.draining {
-                if self.in_flight == 0 && !self.has_due() {
-                    return Ok(());
-                }
-                if now >= drain_end_ns {
-                    return self.give_up();
-                }
+            let drain_end_ns = self.drain_end_ns();
+            if self.draining && self.in_flight == 0 && !self.has_due() && self.held() == 0 {
+                return Ok(());
             }
-            let wake = self
-                .wake_at()
-                .min(next_slice_ns)
-                .min(next_poll_ns)
-                .min(if self.draining {
-                    drain_end_ns
-                } else {
-                    self.window_end_ns
-                });
-            self.wait(&mut events, wake, more)?;
-            for event in &events {
-                let token = event.data.u64();
-                if token != TIMER {
-                    self.ready(token, event.flags)?;
-                }
+            if now >= drain_end_ns {
+                self.end_window(now);
+                return self.give_up(now);
             }
+            let mut chore = next_slice_ns.min(next_poll_ns).min(drain_end_ns);
+            if !self.draining {
+                chore = chore.min(self.window_end_ns);
+            }
+            let slept = self.wait(&mut events, chore, more)?;
+            if !slept && !more && events.is_empty() && before == self.tally.counts.scheduled {
+                // What was due meanwhile was not waited for.
+                self.idling.since(now, self.wake_at());
+            }
+            self.take_events(&events)?;
         }
     }
 
+    fn take_events(&mut self, events: &[epoll::Event]) -> Result<(), LoadError> {
+        for event in events {
+            let token = event.data.u64();
+            if token != TIMER {
+                self.start_ahead()?;
+                self.ready(token, event.flags)?;
+            }
+        }
+        self.read_on()
+    }
+
+    /// An answer that is in its socket came in time, if the generator is late.
+    fn read_before_deadlines(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), LoadError> {
+        // What has come by now, and no endless stream of what comes meanwhile.
+        for _ in 0..=self.in_flight / BATCH {
+            events.clear();
+            self.poll(events, Some(&AT_ONCE))?;
+            self.take_events(events)?;
+            if events.len() < BATCH {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether it slept.
     fn wait(
         &mut self,
         events: &mut Vec<epoll::Event>,
-        wake: u64,
+        chore: u64,
         more: bool,
-    ) -> Result<(), LoadError> {
+    ) -> Result<bool, LoadError> {
         events.clear();
-        let spin_until = monotonic_ns().saturating_add(nanos(self.plan.spin));
-        let poll = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let timeout = if more || wake <= spin_until {
-            Some(&poll)
-        } else {
-            self.timer.arm(wake).map_err(system("timerfd_settime"))?;
-            None
-        };
+        let start = self.wake_at();
+        let wake = chore.min(start.saturating_sub(self.naps.early_ns()));
+        let now = monotonic_ns();
+        if more || wake <= now {
+            self.poll(events, Some(&AT_ONCE))?;
+            return Ok(false);
+        }
+        self.timer.arm(wake).map_err(system("timerfd_settime"))?;
+        self.poll(events, None)?;
+        let woke = monotonic_ns();
+        self.idling.slept(now, woke.min(wake));
+        if events.iter().any(|event| event.data.u64() == TIMER) {
+            self.naps.woke(wake, woke);
+        }
+        Ok(true)
+    }
+
+    fn poll(
+        &self,
+        events: &mut Vec<epoll::Event>,
+        timeout: Option<&Timespec>,
+    ) -> Result<(), LoadError> {
         match epoll::wait(&self.epoll, spare_capacity(events), timeout) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(source) => Err(LoadError::System {
@@ -244,96 +329,23 @@ impl<'a> Engine<'a> {
     /// Returns whether the observer wants the window to end.
     fn end_slice(&mut self, now: u64, observer: &mut dyn Observer) -> bool {
         self.wall_offset_ns = wall_offset();
-        let slice = self.tally.end_slice(self.started_ns, now);
-        observer
+        let due = self.due_by(now);
+        let slice = self.tally.end_slice(self.started_ns, now, due);
+        let asked_to_end = observer
             .tick(&Progress {
-                elapsed: Duration::from_nanos(now - self.started_ns),
+                elapsed: Duration::from_nanos(now.saturating_sub(self.started_ns)),
                 slice: &slice,
+                interval: &self.tally.course.interval,
                 counts: &self.tally.counts,
                 errors: &self.tally.errors,
                 response: &self.tally.response,
                 in_flight: self.in_flight,
-                behind: Duration::from_nanos(if self.has_due() {
-                    now.saturating_sub(self.next_due_ns)
-                } else {
-                    0
-                }),
+                behind: Duration::from_nanos(now.saturating_sub(self.oldest_due_ns())),
                 draining: self.draining,
             })
-            .is_break()
-    }
-
-    /// Not later than planned, however late it is noticed.
-    fn end_window(&mut self, at_ns: u64) {
-        self.window_end_ns = at_ns.min(self.window_end_ns);
-        self.draining = true;
-        self.tally.window_ended(self.window_end_ns);
-    }
-
-    /// Fails every request whose deadline has passed and learns the next one.
-    fn expire(&mut self, now: u64, failure: Failure) -> Result<(), LoadError> {
-        self.deadline_bound_ns = NEVER;
-        for slot in 0..self.connections.len() {
-            let Some(deadline) = self.connections[slot].job.map(|job| job.deadline_ns) else {
-                continue;
-            };
-            if deadline <= now {
-                self.fail(slot, failure)?;
-            } else {
-                self.deadline_bound_ns = self.deadline_bound_ns.min(deadline);
-            }
-        }
-        Ok(())
-    }
-
-    /// The drain is over: what has no answer yet gets none.
-    fn give_up(&mut self) -> Result<(), LoadError> {
-        while self.has_due() {
-            let request = self.take_due();
-            self.tally.failed(request, Failure::Drained);
-        }
-        self.expire(NEVER, Failure::Drained)
-    }
-
-    fn finish(mut self) -> Outcome {
-        let finished_ns = monotonic_ns();
-        for connection in &mut self.connections {
-            if let Some(job) = connection.job.take() {
-                self.tally.cut(job.request);
-            }
-        }
-        if !self.tally.slice_is_empty() {
-            self.tally.end_slice(self.started_ns, finished_ns);
-        }
-        let tally = self.tally;
-        Outcome {
-            counts: tally.counts,
-            errors: tally.errors,
-            statuses: tally.statuses,
-            first_error: tally.first_error,
-            violations: tally.violations,
-            response: tally.response,
-            service: tally.service,
-            lateness: tally.lateness,
-            connection_wait: tally.connection_wait,
-            connect: tally.connect,
-            endpoints: tally.endpoints,
-            slices: tally.slices.into(),
-            slices_dropped: tally.slices_dropped,
-            started_ns: self.started_ns,
-            ended_ns: self.window_end_ns.max(self.started_ns),
-            finished_ns: finished_ns.max(self.started_ns),
-            wall_started_ns: self.wall_started_ns,
-            generator_cpu: Duration::from_nanos(
-                thread_cpu_ns().saturating_sub(self.cpu_started_ns),
-            ),
-            first_arrivals_ns: self.first_arrivals_ns,
-            cancelled: self.cancelled,
-            asked_rate: match &self.plan.mode {
-                Mode::Open { arrivals, .. } => Some(arrivals.rate()),
-                Mode::Closed { .. } => None,
-            },
-        }
+            .is_break();
+        self.tally.course.begin(now);
+        asked_to_end
     }
 }
 

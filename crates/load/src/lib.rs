@@ -10,30 +10,47 @@
 mod arrivals;
 mod check;
 mod chunked;
+mod classes;
 mod clock;
 mod connection;
+mod course;
 mod engine;
 mod limits;
 mod observer;
 mod outcome;
 mod parser;
 mod plan;
+mod recorded;
+mod sendable;
 mod sequence;
+mod session;
 mod tally;
+mod target;
 mod template;
+mod think;
 mod timer;
+mod tls_settings;
+mod transport;
 mod workload;
 mod workload_file;
 
-pub use arrivals::{Arrivals, Offsets};
+pub use arrivals::{Arrivals, Offsets, Part, Profile, ProfileProblem, Spacing};
 pub use check::{GeneratorTrouble, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
+pub use classes::{ByClass, StatusClass};
+pub use course::Interval;
 pub use engine::run;
 pub use observer::{Observer, Progress, Silent};
 pub use outcome::{
-    Counts, EndpointOutcome, Errors, FIRST_ARRIVALS, HIGHEST_US, MAX_SLICES, Outcome, Slice,
-    new_histogram, quantile_us,
+    Counts, EndpointOutcome, Errors, FIRST_ARRIVALS, HIGHEST_US, INFINITE_FROM_US, LateAnswers,
+    MAX_SLICES, Outcome, Slice, finite_mean_us, new_histogram, quantile_us,
 };
-pub use parser::{Answer, Fed, HEAD_LIMIT, HEADER_LIMIT, ParseError, ResponseParser};
+pub use parser::{
+    Answer, Fed, HEAD_LIMIT, HEADER_LIMIT, KEEP_LIMIT, Kept, ParseError, ResponseParser,
+};
 pub use plan::{DEFAULT_MAX_CONNECTIONS, LoadError, Mode, Plan, Stop};
+pub use recorded::{OTHER, RecordedRequest, name_of};
 pub use sequence::{DECK, Sequence};
+pub use target::{Address, Target, TargetError};
+pub use think::Think;
+pub use tls_settings::TlsOptions;
 pub use workload::{MAX_NAMES, Request, Workload, WorkloadProblem};

@@ -10,30 +10,36 @@ use crate::plan::LoadError;
 const SPARE: u64 = 32;
 
 /// Raises the soft limit when it is too low for so many connections more.
-pub(crate) fn make_room(connections: usize) -> Result<(), LoadError> {
+/// Returns how many of `welcome` further ones there is room for.
+pub(crate) fn make_room(connections: usize, welcome: usize) -> Result<usize, LoadError> {
     let open = std::fs::read_dir("/proc/self/fd").map_or(64, Iterator::count) as u64;
     let needed = open + connections as u64 + SPARE;
     let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|soft| soft >= needed) {
-        return Ok(());
-    }
     if let Some(hard) = limit.maximum.filter(|hard| *hard < needed) {
         return Err(LoadError::FileLimit {
             needed,
             limit: hard,
         });
     }
+    let welcome = limit
+        .maximum
+        .map_or(welcome, |hard| welcome.min((hard - needed) as usize));
+    let wanted = needed + welcome as u64;
+    if limit.current.is_none_or(|soft| soft >= wanted) {
+        return Ok(welcome);
+    }
     // Not to the hard limit itself: children inherit it, and some programs
     // close every descriptor up to it.
     setrlimit(
         Resource::Nofile,
         Rlimit {
-            current: Some(needed),
+            current: Some(wanted),
             maximum: limit.maximum,
         },
     )
     .map_err(|source| LoadError::System {
         call: "setrlimit",
         source,
-    })
+    })?;
+    Ok(welcome)
 }

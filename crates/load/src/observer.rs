@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::course::Interval;
 use crate::outcome::{Counts, Errors, Slice};
 
 /// The state of a run at the end of a slice.
@@ -14,6 +15,9 @@ pub struct Progress<'a> {
     pub elapsed: Duration,
     /// The slice that has just ended.
     pub slice: &'a Slice,
+    /// The histograms of that slice alone: for an interval log. Copy them, or
+    /// merge them into one's own, and serialise elsewhere.
+    pub interval: &'a Interval,
     /// So far.
     pub counts: &'a Counts,
     /// So far.
@@ -31,7 +35,7 @@ pub struct Progress<'a> {
 /// Called on the generator's thread: what it does delays requests, so it
 /// should take microseconds.
 pub trait Observer {
-    /// A slice has ended. `Break` ends the window; requests that fell due are
+    /// A slice has ended, the last one too. `Break` ends the window; requests that fell due are
     /// still answered, as at the window's planned end.
     fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
         let _ = progress;

@@ -8,8 +8,15 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::classes::ByClass;
+
 /// The top of every histogram: 1 h. In `response` it stands for infinity.
 pub const HIGHEST_US: u64 = 3_600_000_000;
+/// The longest finite response time; longer ones are recorded as this.
+pub(crate) const LONGEST_US: u64 = HIGHEST_US / 2;
+/// From here on a response time is infinite: well between the longest finite one
+/// and the top, since a histogram rounds.
+pub const INFINITE_FROM_US: u64 = HIGHEST_US / 4 * 3;
 
 /// An empty histogram of the kind used throughout.
 #[must_use]
@@ -25,7 +32,22 @@ pub fn quantile_us(histogram: &Histogram<u64>, quantile: f64) -> Option<Option<u
         return None;
     }
     let value = histogram.value_at_quantile(quantile);
-    Some((value < histogram.lowest_equivalent(HIGHEST_US)).then_some(value))
+    Some((value < INFINITE_FROM_US).then_some(value))
+}
+
+/// The mean of a `response` histogram in µs without the failures; `None` when
+/// there is nothing else.
+#[must_use]
+pub fn finite_mean_us(histogram: &Histogram<u64>) -> Option<f64> {
+    let recorded = histogram
+        .iter_recorded()
+        .map(|step| (step.value_iterated_to(), step.count_at_value()));
+    let finite = recorded.filter(|(us, _)| *us < INFINITE_FROM_US);
+    let (sum, count) = finite.fold((0.0, 0), |(sum, count), (us, more)| {
+        let of_all = histogram.median_equivalent(us) as f64 * more as f64;
+        (sum + of_all, count + more)
+    });
+    (count > 0).then(|| sum / count as f64)
 }
 
 /// How many requests got how far. At the end of a run
@@ -43,7 +65,8 @@ pub struct Counts {
     pub ok: u64,
     /// Of those, answered before the window ended: throughput counts these.
     pub ok_in_window: u64,
-    /// In flight when the observer cancelled; in no histogram.
+    /// Due and without an answer when the observer cancelled, sent or not; in no
+    /// histogram.
     pub cut: u64,
     /// Sent again on a new connection, because the reused one turned out to
     /// be closed before any byte of the answer. The clock ran on.
@@ -56,6 +79,13 @@ pub struct Counts {
     pub surplus: u64,
     /// Requests that found all connections busy (open loop).
     pub waited: u64,
+    /// Requests of a session that fell due before their user had the answer to
+    /// the one before (open loop).
+    pub session_waited: u64,
+    /// Sessions begun.
+    pub sessions: u64,
+    /// Of these, ended by a failed request.
+    pub abandoned: u64,
 }
 
 /// Requests that failed, by kind. Each failed request is in exactly one.
@@ -65,6 +95,8 @@ pub struct Errors {
     pub connect_refused: u64,
     /// No connection for another reason.
     pub connect_failed: u64,
+    /// No TLS session, or one that broke: the certificate, the handshake.
+    pub tls_failed: u64,
     /// The connection was reset.
     pub reset: u64,
     /// The connection was closed before the end of the answer.
@@ -79,6 +111,10 @@ pub struct Errors {
     pub status_4xx: u64,
     /// A whole answer with a status of 500 or more.
     pub status_5xx: u64,
+    /// A whole answer with a status below 400 that the workload does not expect.
+    pub unexpected_status: u64,
+    /// A whole answer without the value that a session was to take from it.
+    pub capture_failed: u64,
 }
 
 impl Errors {
@@ -87,6 +123,7 @@ impl Errors {
     pub fn unanswered(&self) -> u64 {
         self.connect_refused
             + self.connect_failed
+            + self.tls_failed
             + self.reset
             + self.closed_early
             + self.timeout
@@ -97,7 +134,11 @@ impl Errors {
     /// All failed requests.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.unanswered() + self.status_4xx + self.status_5xx
+        self.unanswered()
+            + self.status_4xx
+            + self.status_5xx
+            + self.unexpected_status
+            + self.capture_failed
     }
 }
 
@@ -118,6 +159,25 @@ pub struct EndpointOutcome {
     pub violations: u64,
     /// As [`Outcome::response`].
     pub response: Histogram<u64>,
+    /// As [`Outcome::classes`].
+    pub classes: ByClass,
+}
+
+impl EndpointOutcome {
+    /// Of a name of which nothing was asked yet.
+    pub(crate) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            scheduled: 0,
+            ok: 0,
+            cut: 0,
+            errors: Errors::default(),
+            violations: 0,
+            // Filled at the end of the run, from the classes.
+            response: Histogram::new(1).expect("the digits are a valid constant"),
+            classes: ByClass::default(),
+        }
+    }
 }
 
 /// What ended within one interval of [`crate::Plan::slice`].
@@ -127,6 +187,11 @@ pub struct Slice {
     pub start_ns: u64,
     /// The last slice may be shorter.
     pub length_ns: u64,
+    /// Requests that fell due in it (closed loop: were begun), whether or not
+    /// they could be sent.
+    pub due: u64,
+    /// Requests that were written to a connection in it.
+    pub sent: u64,
     /// Requests that were answered with a status below 400.
     pub ok: u64,
     /// Requests that failed.
@@ -143,6 +208,16 @@ pub struct Slice {
 pub const MAX_SLICES: usize = 10_000;
 /// Arrivals kept in [`Outcome::first_arrivals_ns`].
 pub const FIRST_ARRIVALS: usize = 16;
+
+/// Answers to requests that were begun late: what the response times would be
+/// without the generator's delay.
+#[derive(Debug, Clone)]
+pub struct LateAnswers {
+    /// Response times as they stand in [`Outcome::response`].
+    pub counted: Histogram<u64>,
+    /// The same, each less its own lateness.
+    pub without: Histogram<u64>,
+}
 
 /// Everything a run measured.
 #[derive(Debug, Clone)]
@@ -162,14 +237,26 @@ pub struct Outcome {
     pub response: Histogram<u64>,
     /// From the write of the request to the last byte, whole answers only.
     pub service: Histogram<u64>,
+    /// From the write of the request to the first byte of the final answer
+    /// (interim answers do not count), whole answers only.
+    pub first_byte: Histogram<u64>,
     /// From when the request could be started (it was due and a connection was
     /// to be had) to when it was: the generator's own delay.
     pub lateness: Histogram<u64>,
+    /// The answers to requests that were begun so late that it may matter
+    /// ([`crate::LATE`]); `None` when there is none.
+    pub late_answers: Option<Box<LateAnswers>>,
     /// Open loop: how long each request that found all connections busy
     /// waited for one; it is part of `response`, not of `lateness`.
     pub connection_wait: Histogram<u64>,
+    /// Open loop: how long each request of a session that fell due too early
+    /// waited for the answer to its user's request before; part of `response`.
+    pub session_wait: Histogram<u64>,
     /// Time to connect, successful connections only.
     pub connect: Histogram<u64>,
+    /// Response times by the class of the answer, in which failed requests have
+    /// the time that they took.
+    pub classes: ByClass,
     /// By request name, in the workload's order.
     pub endpoints: Vec<EndpointOutcome>,
     /// The course of the run: the latest [`MAX_SLICES`].
@@ -186,6 +273,19 @@ pub struct Outcome {
     pub wall_started_ns: u64,
     /// CPU time of the generator's thread, from start to finish.
     pub generator_cpu: Duration,
+    /// The part of it until the window ended.
+    pub generator_cpu_in_window: Duration,
+    /// The time within the window in which the generator waited: it slept, or
+    /// it polled, found nothing and had nothing to start.
+    pub generator_idle_in_window: Duration,
+    /// Requests whose time ran out before the generator began them, though a
+    /// connection was to be had: timeouts of its own making.
+    pub stalled: u64,
+    /// For how long the oldest of [`Counts::cut`] had been due.
+    pub oldest_cut: Option<Duration>,
+    /// It polled until requests were due ([`crate::Plan::spin`], open loop), so
+    /// that its CPU time says little of its work.
+    pub spinning: bool,
     /// The first scheduled instants as offsets from the start (open loop).
     pub first_arrivals_ns: Vec<u64>,
     /// The observer ended the run by [`crate::Observer::cancelled`].
@@ -224,6 +324,19 @@ impl Outcome {
             .sum()
     }
 
+    /// CPU time of the generator's thread for each request that it sent; `None`
+    /// when it sent none.
+    #[must_use]
+    pub fn generator_cpu_per_request(&self) -> Option<Duration> {
+        let nanos = self
+            .generator_cpu
+            .as_nanos()
+            .checked_div(u128::from(self.counts.sent))?;
+        Some(Duration::from_nanos(
+            u64::try_from(nanos).unwrap_or(u64::MAX),
+        ))
+    }
+
     /// Share of the requests that violated the objective, 0 to 1.
     #[must_use]
     pub fn violation_rate(&self) -> f64 {
@@ -246,9 +359,13 @@ impl Outcome {
             violations: 0,
             response: new_histogram(),
             service: new_histogram(),
+            first_byte: new_histogram(),
             lateness: new_histogram(),
+            late_answers: None,
             connection_wait: new_histogram(),
+            session_wait: new_histogram(),
             connect: new_histogram(),
+            classes: ByClass::default(),
             endpoints: Vec::new(),
             slices: Vec::new(),
             slices_dropped: 0,
@@ -257,6 +374,11 @@ impl Outcome {
             finished_ns: 0,
             wall_started_ns: 0,
             generator_cpu: Duration::ZERO,
+            generator_cpu_in_window: Duration::ZERO,
+            generator_idle_in_window: Duration::ZERO,
+            stalled: 0,
+            oldest_cut: None,
+            spinning: false,
             first_arrivals_ns: Vec::new(),
             cancelled: false,
             asked_rate: None,
@@ -294,5 +416,24 @@ mod tests {
         histogram.saturating_record(HIGHEST_US);
         assert_eq!(quantile_us(&histogram, 1.0), Some(None));
         assert!(matches!(quantile_us(&histogram, 0.5), Some(Some(_))));
+    }
+
+    #[test]
+    fn failures_stay_out_of_the_mean() {
+        let mut histogram = new_histogram();
+        histogram.record_n(HIGHEST_US, 2).unwrap();
+        assert_eq!(finite_mean_us(&histogram), None);
+        histogram.record_n(10_000, 95).unwrap();
+        histogram.record_n(20_000, 5).unwrap();
+        let mean = finite_mean_us(&histogram).unwrap();
+        assert!((mean / 10_500.0 - 1.0).abs() < 0.001, "{mean}");
+    }
+
+    #[test]
+    fn the_longest_finite_time_is_finite_as_rounded() {
+        let mut histogram = new_histogram();
+        histogram.record(LONGEST_US).unwrap();
+        assert!(histogram.max() < INFINITE_FROM_US);
+        assert_eq!(quantile_us(&histogram, 1.0), Some(Some(histogram.max())));
     }
 }

@@ -1,5 +1,6 @@
 //! Where one HTTP/1.1 answer ends, and what it says: a state machine fed with
-//! bytes as they come, without I/O and without keeping bodies. How the bytes
+//! bytes as they come, without I/O and, unless told to, without keeping any of
+//! them. How the bytes
 //! are cut never changes the result. Framing follows RFC 9112 §6.3, strictly:
 //! what could be read in two ways is malformed.
 
@@ -11,6 +12,9 @@ use crate::chunked::{Chunked, ChunkedEnd};
 pub const HEAD_LIMIT: usize = 64 * 1024;
 /// Most header lines of one head.
 pub const HEADER_LIMIT: usize = 128;
+
+/// Most bytes that are kept of one body.
+pub const KEEP_LIMIT: usize = 1024 * 1024;
 
 /// Why an answer cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +62,36 @@ pub enum Fed {
     },
 }
 
+/// What was kept of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kept<'a> {
+    /// The final head, as it came; empty when none came or none was kept.
+    pub head: &'a [u8],
+    /// The body without its framing, its first [`KEEP_LIMIT`] bytes.
+    pub body: &'a [u8],
+    /// The body was longer than that.
+    pub cut: bool,
+}
+
+/// Where an answer is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Keeping {
+    head: Vec<u8>,
+    /// `None`: the head alone is wanted.
+    body: Option<Vec<u8>>,
+    cut: bool,
+}
+
+impl Keeping {
+    pub(crate) fn body(&mut self, bytes: &[u8]) {
+        if let Some(body) = &mut self.body {
+            let take = bytes.len().min(KEEP_LIMIT - body.len());
+            body.extend_from_slice(&bytes[..take]);
+            self.cut |= take < bytes.len();
+        }
+    }
+}
+
 #[derive(Debug)]
 enum State {
     Head,
@@ -76,7 +110,10 @@ pub struct ResponseParser {
     head: Vec<u8>,
     to_head: bool,
     started: bool,
+    /// Heads of which a byte has come, interim ones included.
+    heads: u32,
     answer: Answer,
+    keeping: Option<Box<Keeping>>,
 }
 
 impl Default for ResponseParser {
@@ -94,10 +131,12 @@ impl ResponseParser {
             head: Vec::new(),
             to_head: false,
             started: false,
+            heads: 0,
             answer: Answer {
                 status: 0,
                 reusable: false,
             },
+            keeping: None,
         }
     }
 
@@ -107,12 +146,47 @@ impl ResponseParser {
         self.head.clear();
         self.to_head = to_head;
         self.started = false;
+        self.heads = 0;
+        self.keeping = None;
+    }
+
+    /// Keeps the head of the answer that is expected, and its body if `body`.
+    /// Until the next [`ResponseParser::reset`].
+    pub fn keep(&mut self, body: bool) {
+        self.keeping = Some(Box::new(Keeping {
+            body: body.then(Vec::new),
+            ..Keeping::default()
+        }));
+    }
+
+    /// What was kept.
+    #[must_use]
+    pub fn kept(&self) -> Kept<'_> {
+        self.keeping
+            .as_deref()
+            .map_or_else(Kept::default, |keeping| Kept {
+                head: &keeping.head,
+                body: keeping.body.as_deref().unwrap_or_default(),
+                cut: keeping.cut,
+            })
+    }
+
+    /// Lets go of what was kept.
+    pub fn forget(&mut self) {
+        self.keeping = None;
     }
 
     /// Has any byte of this answer come?
     #[must_use]
     pub fn started(&self) -> bool {
         self.started
+    }
+
+    /// How many heads have begun: one, and one more for each interim answer.
+    /// The final answer begins with the last.
+    #[must_use]
+    pub fn heads(&self) -> u32 {
+        self.heads
     }
 
     /// Takes the next bytes.
@@ -130,13 +204,16 @@ impl ResponseParser {
                     let take = rest
                         .len()
                         .min(usize::try_from(*remaining).unwrap_or(usize::MAX));
+                    if let Some(keeping) = &mut self.keeping {
+                        keeping.body(&rest[..take]);
+                    }
                     *remaining -= take as u64;
                     if *remaining == 0 {
                         self.state = State::Whole;
                     }
                     take
                 }
-                State::Chunked(chunked) => match chunked.feed(rest) {
+                State::Chunked(chunked) => match chunked.feed(rest, self.keeping.as_deref_mut()) {
                     (taken, ChunkedEnd::More) => taken,
                     (taken, ChunkedEnd::Whole) => {
                         self.state = State::Whole;
@@ -145,7 +222,12 @@ impl ResponseParser {
                     (_, ChunkedEnd::Broken) => return Err(self.fail(ParseError::Chunk)),
                     (_, ChunkedEnd::TooLarge) => return Err(self.fail(ParseError::HeadTooLarge)),
                 },
-                State::UntilClose => rest.len(),
+                State::UntilClose => {
+                    if let Some(keeping) = &mut self.keeping {
+                        keeping.body(rest);
+                    }
+                    rest.len()
+                }
                 State::Whole => break,
                 State::Failed(error) => return Err(*error),
             };
@@ -192,6 +274,7 @@ impl ResponseParser {
     /// head that comes byte by byte is not parsed at each byte.
     fn feed_head(&mut self, bytes: &[u8]) -> Result<usize, ParseError> {
         let before = self.head.len();
+        self.heads += u32::from(before == 0);
         let room = HEAD_LIMIT - before;
         let seen = &bytes[..bytes.len().min(room)];
         let Some(last_line_end) = seen.iter().rposition(|b| *b == b'\n') else {
@@ -206,6 +289,12 @@ impl ResponseParser {
         };
         match parsed {
             Ok(Some(head)) => {
+                if let Some(keeping) = &mut self.keeping
+                    && !matches!(head.next, State::Head)
+                {
+                    let bytes = if before == 0 { seen } else { &self.head };
+                    keeping.head.extend_from_slice(&bytes[..head.length]);
+                }
                 self.head.clear();
                 self.answer = head.answer;
                 self.state = head.next;

@@ -1,11 +1,12 @@
 //! What a run is asked to do, and what makes it impossible. Nothing here
 //! touches the network.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::arrivals::Arrivals;
 use crate::outcome::HIGHEST_US;
+use crate::target::Target;
+use crate::think::Think;
 use crate::workload::Workload;
 
 /// How requests are started.
@@ -19,14 +20,24 @@ pub enum Mode {
         /// wait, and the wait is part of their response time.
         max_connections: usize,
     },
-    /// Each connection sends its next request when its answer has come.
+    /// Each connection sends its next request when its answer has come and
+    /// its user has thought about it.
     Closed {
         /// How many do so.
         connections: usize,
+        /// Between an answer and the next request.
+        think: Think,
     },
 }
 
 impl Mode {
+    /// A closed loop without think time.
+    #[must_use]
+    pub fn closed(connections: usize) -> Self {
+        let think = Think::None;
+        Self::Closed { connections, think }
+    }
+
     /// The most connections that may be open at once.
     #[must_use]
     pub fn connections(&self) -> usize {
@@ -34,7 +45,7 @@ impl Mode {
             Self::Open {
                 max_connections, ..
             } => max_connections,
-            Self::Closed { connections } => connections,
+            Self::Closed { connections, .. } => connections,
         }
     }
 }
@@ -78,10 +89,8 @@ impl Stop {
 /// One run against one server. [`Plan::new`] gives defaults for the rest.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Where to connect.
-    pub target: SocketAddr,
-    /// The `Host` header.
-    pub host: String,
+    /// Where to connect, and the `Host` header.
+    pub target: Target,
     /// What is asked.
     pub workload: Workload,
     /// Of the request sequence.
@@ -90,8 +99,8 @@ pub struct Plan {
     pub mode: Mode,
     /// The end of the window.
     pub stop: Stop,
-    /// From the scheduled instant (closed loop: from the start) to the last
-    /// byte; above zero, at most 30 minutes. Default 30 s.
+    /// From the scheduled instant (closed loop: from the start, or the end of
+    /// the think time) to the last byte; above zero, at most 30 minutes. Default 30 s.
     pub timeout: Duration,
     /// Reuse connections (default); otherwise each request opens its own and
     /// sends `Connection: close`, as nginx does towards its upstreams unless
@@ -109,9 +118,10 @@ pub struct Plan {
     /// How long to wait, once the window has ended, for answers still due;
     /// the rest count as timeouts. Default 30 s.
     pub drain: Duration,
-    /// Poll without sleeping this long before a request is due. Default zero:
-    /// the timer wakes within some 50 µs, and a spinning generator takes the
-    /// CPU from a server that shares its core.
+    /// At most how long to poll without sleeping before a request is due. How
+    /// long is learned: about as long as the timer wakes late. Default zero: a
+    /// generator that does not sleep takes the CPU from a server that shares
+    /// its core.
     pub spin: Duration,
     /// Permit a target that is not loopback. Default false.
     pub allow_remote: bool,
@@ -121,12 +131,11 @@ pub struct Plan {
 pub const DEFAULT_MAX_CONNECTIONS: usize = 1024;
 
 impl Plan {
-    /// A plan with the defaults, `Host` being the target's address.
+    /// A plan with the defaults.
     #[must_use]
-    pub fn new(target: SocketAddr, workload: Workload, mode: Mode, stop: Stop) -> Self {
+    pub fn new(target: impl Into<Target>, workload: Workload, mode: Mode, stop: Stop) -> Self {
         Self {
-            target,
-            host: target.to_string(),
+            target: target.into(),
             workload,
             seed: 0,
             mode,
@@ -144,19 +153,24 @@ impl Plan {
 
     /// Refuses what cannot be run.
     pub(crate) fn check(&self) -> Result<(), LoadError> {
-        if !self.allow_remote && !self.target.ip().to_canonical().is_loopback() {
-            return Err(LoadError::Remote(self.target));
+        if !self.allow_remote && !self.target.is_local() {
+            return Err(LoadError::Remote(self.target.to_string()));
         }
         let refuse = |key, value: String, remedy| Err(LoadError::Plan { key, value, remedy });
-        if let Mode::Open { arrivals, .. } = &self.mode {
-            let rate = arrivals.rate();
-            if !(1e-6..=1e7).contains(&rate) {
-                return refuse(
-                    "rate",
-                    rate.to_string(),
-                    "give requests a second, above 0 and at most 10 million",
-                );
-            }
+        if let Mode::Open { arrivals, .. } = &self.mode
+            && let Some((key, value, remedy)) = arrivals.problem()
+        {
+            return refuse(key, value, remedy);
+        }
+        if let Mode::Closed { think, .. } = self.mode
+            && let Think::Constant(time) | Think::Exponential { mean: time } = think
+            && (time.is_zero() || time > Duration::from_secs(3600))
+        {
+            return refuse(
+                "think",
+                format!("{time:?}"),
+                "give more than 0 and at most 1 h, or none",
+            );
         }
         if !(1..=60_000).contains(&self.mode.connections()) {
             return refuse(
@@ -195,14 +209,27 @@ impl Plan {
                 "give at least one request and some time",
             );
         }
-        if self.host.is_empty() || !self.host.bytes().all(|b| b.is_ascii_graphic()) {
+        let host = self.target.host();
+        if host.is_empty() || !host.bytes().all(|b| b.is_ascii_graphic()) {
             return refuse(
                 "host",
-                format!("{:?}", self.host),
+                format!("{host:?}"),
                 "give a host name, with :port if need be",
             );
         }
         Ok(())
+    }
+}
+
+impl LoadError {
+    /// What `EADDRNOTAVAIL` means, which Linux says of both. After so many
+    /// `connections` to the same target.
+    pub(crate) fn no_local_address(target: String, connections: u64, requests: u64) -> Self {
+        if connections == 0 {
+            Self::NoAddress { target }
+        } else {
+            Self::NoPorts { target, requests }
+        }
     }
 }
 
@@ -212,7 +239,7 @@ impl Plan {
 pub enum LoadError {
     /// The target is another machine.
     #[error("{0} is not a loopback address: pass --allow-remote if that server may be loaded")]
-    Remote(SocketAddr),
+    Remote(String),
     /// A setting of the plan is out of range.
     #[error("{key}: {value}: {remedy}")]
     Plan {
@@ -250,9 +277,19 @@ pub enum LoadError {
     )]
     NoPorts {
         /// The server.
-        target: SocketAddr,
+        target: String,
         /// Requests started until then.
         requests: u64,
+    },
+    /// The machine has no address to connect from.
+    #[error(
+        "this machine has no address from which to reach {target} (is its kind of address, \
+         IPv6 perhaps, switched off here?) or no local port left: give an address of the other \
+         kind, such as 127.0.0.1 for this machine, or wait a minute for ports"
+    )]
+    NoAddress {
+        /// The server.
+        target: String,
     },
     /// A system call failed that should not.
     #[error("{call}: {source}")]
@@ -262,4 +299,18 @@ pub enum LoadError {
         /// How.
         source: rustix::io::Errno,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_can_only_run_out_after_connections() {
+        let said = |connections| {
+            LoadError::no_local_address("[::1]:80".into(), connections, 7).to_string()
+        };
+        assert!(said(0).contains("[::1]:80") && said(0).contains("127.0.0.1"));
+        assert!(said(1).contains("out of local ports to [::1]:80 after 7"));
+    }
 }

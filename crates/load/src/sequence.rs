@@ -5,7 +5,10 @@
 //! many slow requests they hold, which is noise that no block design removes.
 //! Requests are therefore dealt from decks of [`DECK`]: each deck holds every
 //! request as often as its weight says, to within one card, what is rounded
-//! away in one deck is owed to the next, and each deck is shuffled.
+//! away in one deck is owed to the next, and each deck is shuffled. A recording
+//! keeps its own order.
+
+use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -16,7 +19,8 @@ use crate::workload::Workload;
 /// Requests in a deck. Weights in whole percent are exact in every deck.
 pub const DECK: usize = 100;
 
-/// An endless, deterministic stream of indices into [`Workload::requests`].
+/// An endless, deterministic stream of indices: of requests outside sessions, as
+/// in [`Workload::requests`], and, counted on from these, of sessions.
 #[derive(Debug, Clone)]
 pub struct Sequence {
     shares: Vec<f64>,
@@ -25,29 +29,32 @@ pub struct Sequence {
     deck: Vec<u32>,
     dealt: usize,
     random: Pcg64,
+    order: Option<Arc<[u32]>>,
 }
 
 impl Sequence {
     /// The stream of this workload and seed.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64) -> Self {
-        let total: f64 = workload.requests().iter().map(|r| r.weight).sum();
-        let shares: Vec<f64> = workload
-            .requests()
-            .iter()
-            .map(|r| r.weight / total)
-            .collect();
+        let total: f64 = workload.weights().sum();
+        let shares: Vec<f64> = workload.weights().map(|weight| weight / total).collect();
         Self {
             credit: vec![0.0; shares.len()],
             shares,
             deck: Vec::with_capacity(DECK),
             dealt: 0,
             random: Pcg64::seed_from_u64(seed),
+            order: workload.order().cloned(),
         }
     }
 
     /// The next index; the stream never ends.
     pub fn next_index(&mut self) -> usize {
+        if let Some(order) = &self.order {
+            let index = order[self.dealt];
+            self.dealt = (self.dealt + 1) % order.len();
+            return index as usize;
+        }
         if self.shares.len() == 1 {
             return 0;
         }

@@ -1,25 +1,32 @@
 //! Counts and histograms while a run is under way. Knows nothing of
 //! connections or schedules: it is told what happened to which request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::check::LATE;
+use crate::classes::{ByClass, StatusClass};
+use crate::course::Course;
 use crate::outcome::{
-    Counts, EndpointOutcome, Errors, HIGHEST_US, MAX_SLICES, Slice, new_histogram,
+    Counts, EndpointOutcome, Errors, LONGEST_US, LateAnswers, Slice, new_histogram,
 };
 use crate::parser::ParseError;
 use crate::plan::Plan;
 use crate::workload::Workload;
 
 /// Why a request has no whole answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("connection refused")]
     Refused,
     #[error("cannot connect: {0}")]
     Connect(rustix::io::Errno),
+    #[error("cannot connect: the socket's listen queue is full, the server accepts too slowly")]
+    Backlog,
+    #[error("{0}")]
+    Tls(Box<str>),
     #[error("connection reset")]
     Reset,
     #[error("no answer within the timeout")]
@@ -30,13 +37,27 @@ pub(crate) enum Failure {
     Answer(#[from] ParseError),
 }
 
+/// Why a whole answer with a status below 400 counts as a failure.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Rejected {
+    #[error("answered {0}, which the workload does not expect")]
+    Status(u16),
+    /// With the names of session and capture.
+    #[error("{0}")]
+    Capture(String),
+}
+
 /// The instants of one request, `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     /// Response time counts from here.
     pub(crate) scheduled_ns: u64,
+    /// Of the response time, the generator's own delay.
+    pub(crate) late_ns: u64,
     /// First byte of the request written.
     pub(crate) sent_ns: u64,
+    /// First byte of the final answer.
+    pub(crate) first_byte_ns: u64,
     pub(crate) done_ns: u64,
 }
 
@@ -44,27 +65,28 @@ pub(crate) struct Timing {
 pub(crate) struct Tally {
     pub(crate) counts: Counts,
     pub(crate) errors: Errors,
-    pub(crate) statuses: BTreeMap<u16, u64>,
     pub(crate) first_error: Option<String>,
     pub(crate) violations: u64,
+    /// Complete at the end of each slice, as is `service`.
     pub(crate) response: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
+    pub(crate) first_byte: Histogram<u64>,
     pub(crate) lateness: Histogram<u64>,
+    pub(crate) late_answers: Option<Box<LateAnswers>>,
     pub(crate) connection_wait: Histogram<u64>,
+    pub(crate) session_wait: Histogram<u64>,
     pub(crate) connect: Histogram<u64>,
-    pub(crate) endpoints: Vec<EndpointOutcome>,
-    pub(crate) slices: std::collections::VecDeque<Slice>,
-    pub(crate) slices_dropped: u64,
+    pub(crate) course: Course,
+    /// See [`crate::Outcome`].
+    pub(crate) stalled: u64,
+    pub(crate) oldest_cut: Option<Duration>,
+    /// Whole answers by status, from 0.
+    by_status: Vec<u64>,
+    endpoints: Vec<EndpointOutcome>,
     /// Index of each request's endpoint.
     endpoint_of: Vec<usize>,
     labels: Vec<String>,
     objective_ns: Option<u64>,
-    /// Of the slice under way.
-    slice: Histogram<u64>,
-    slice_start_ns: u64,
-    slice_ok: u64,
-    slice_errors: u64,
-    slice_sum_us: f64,
     /// The planned end, until the window ends before it.
     window_end_ns: u64,
 }
@@ -75,35 +97,27 @@ fn micros(ns: u64) -> u64 {
 }
 
 impl Tally {
-    pub(crate) fn new(plan: &Plan, started_ns: u64) -> Self {
+    /// To be told when the run begins.
+    pub(crate) fn new(plan: &Plan) -> Self {
         let names = plan.workload.names();
         let requests = plan.workload.requests();
         Self {
             counts: Counts::default(),
             errors: Errors::default(),
-            statuses: BTreeMap::new(),
             first_error: None,
             violations: 0,
             response: new_histogram(),
             service: new_histogram(),
+            first_byte: new_histogram(),
             lateness: new_histogram(),
+            late_answers: None,
             connection_wait: new_histogram(),
+            session_wait: new_histogram(),
             connect: new_histogram(),
+            course: Course::new(),
+            by_status: vec![0; 1_000],
             endpoint_of: endpoint_indices(&plan.workload, &names),
-            endpoints: names
-                .into_iter()
-                .map(|name| EndpointOutcome {
-                    name: name.to_owned(),
-                    scheduled: 0,
-                    ok: 0,
-                    cut: 0,
-                    errors: Errors::default(),
-                    violations: 0,
-                    response: new_histogram(),
-                })
-                .collect(),
-            slices: std::collections::VecDeque::new(),
-            slices_dropped: 0,
+            endpoints: names.into_iter().map(EndpointOutcome::new).collect(),
             labels: requests
                 .iter()
                 .map(|r| format!("{} {}", r.method, r.path))
@@ -111,16 +125,16 @@ impl Tally {
             objective_ns: plan
                 .objective
                 .map(|o| u64::try_from(o.as_nanos()).unwrap_or(u64::MAX)),
-            slice: new_histogram(),
-            slice_start_ns: started_ns,
-            slice_ok: 0,
-            slice_errors: 0,
-            slice_sum_us: 0.0,
-            window_end_ns: plan
-                .stop
-                .after
-                .map_or(u64::MAX, |after| started_ns.saturating_add(nanos(after))),
+            window_end_ns: u64::MAX,
+            stalled: 0,
+            oldest_cut: None,
         }
+    }
+
+    /// The run begins, and its window is to end then.
+    pub(crate) fn begin(&mut self, started_ns: u64, window_end_ns: u64) {
+        self.course.begin(started_ns);
+        self.window_end_ns = window_end_ns;
     }
 
     pub(crate) fn window_ended(&mut self, at_ns: u64) {
@@ -136,9 +150,22 @@ impl Tally {
         self.lateness.saturating_record(micros(by_ns));
     }
 
+    /// As late as that, a request was found to be out of time.
+    pub(crate) fn too_late(&mut self, by_ns: u64) {
+        self.late(by_ns);
+        // Less is no stall: it was about to run out of time anyway.
+        self.stalled += u64::from(by_ns >= nanos(LATE));
+    }
+
     pub(crate) fn waited(&mut self, for_ns: u64) {
         self.counts.waited += 1;
         self.connection_wait.saturating_record(micros(for_ns));
+    }
+
+    /// For the answer to the user's request before.
+    pub(crate) fn session_waited(&mut self, for_ns: u64) {
+        self.counts.session_waited += 1;
+        self.session_wait.saturating_record(micros(for_ns));
     }
 
     pub(crate) fn connected(&mut self, took_ns: u64) {
@@ -147,55 +174,109 @@ impl Tally {
 
     /// A whole answer.
     pub(crate) fn answered(&mut self, request: usize, timing: Timing, status: u16) {
+        self.judged(request, timing, status, None);
+    }
+
+    /// A whole answer that was looked at. Why it is rejected counts below 400 only.
+    pub(crate) fn judged(
+        &mut self,
+        request: usize,
+        timing: Timing,
+        status: u16,
+        rejected: Option<&Rejected>,
+    ) {
         self.counts.completed += 1;
-        *self.statuses.entry(status).or_insert(0) += 1;
-        self.service
-            .saturating_record(micros(timing.done_ns.saturating_sub(timing.sent_ns)));
-        if status >= 400 {
-            self.failed_with(request, &format_args!("answered {status}"), |errors| {
-                if status < 500 {
-                    &mut errors.status_4xx
-                } else {
-                    &mut errors.status_5xx
-                }
-            });
+        if let Some(count) = self.by_status.get_mut(usize::from(status)) {
+            *count += 1;
+        }
+        let since_sent = |at_ns: u64| micros(at_ns.saturating_sub(timing.sent_ns));
+        self.course
+            .interval
+            .service
+            .saturating_record(since_sent(timing.done_ns));
+        self.first_byte
+            .saturating_record(since_sent(timing.first_byte_ns));
+        let response_ns = timing.done_ns.saturating_sub(timing.scheduled_ns);
+        let class = StatusClass::of(status);
+        if class.failed() {
+            self.failed_with(
+                request,
+                class,
+                response_ns,
+                &format_args!("answered {status}"),
+                |errors| {
+                    if status < 500 {
+                        &mut errors.status_4xx
+                    } else {
+                        &mut errors.status_5xx
+                    }
+                },
+            );
             return;
         }
-        let response_ns = timing.done_ns.saturating_sub(timing.scheduled_ns);
-        // A response of an hour is finite; only failures reach the top.
-        let response_us = micros(response_ns).min(HIGHEST_US / 2);
+        if let Some(rejected) = rejected {
+            self.failed_with(
+                request,
+                StatusClass::Rejected,
+                response_ns,
+                rejected,
+                |errors| match rejected {
+                    Rejected::Status(_) => &mut errors.unexpected_status,
+                    Rejected::Capture(_) => &mut errors.capture_failed,
+                },
+            );
+            return;
+        }
+        let response_us = finite_us(response_ns);
         let violation = u64::from(self.objective_ns.is_some_and(|limit| response_ns > limit));
         let endpoint = &mut self.endpoints[self.endpoint_of[request]];
         endpoint.ok += 1;
         endpoint.violations += violation;
-        endpoint.response.saturating_record(response_us);
+        endpoint.classes.record(class, response_us);
         self.violations += violation;
         self.counts.ok += 1;
         if timing.done_ns <= self.window_end_ns {
             self.counts.ok_in_window += 1;
         }
-        self.response.saturating_record(response_us);
-        self.slice.saturating_record(response_us);
-        self.slice_ok += 1;
-        self.slice_sum_us += response_ns as f64 / 1e3;
+        self.course.answered(response_us, response_ns);
+        if timing.late_ns >= nanos(LATE) {
+            let late = self.late_answers.get_or_insert_with(|| {
+                Box::new(LateAnswers {
+                    counted: new_histogram(),
+                    without: new_histogram(),
+                })
+            });
+            let without_ns = response_ns.saturating_sub(timing.late_ns);
+            late.counted.saturating_record(response_us);
+            late.without.saturating_record(finite_us(without_ns));
+        }
     }
 
-    /// No whole answer.
-    pub(crate) fn failed(&mut self, request: usize, failure: Failure) {
-        self.failed_with(request, &failure, |errors| match failure {
-            Failure::Refused => &mut errors.connect_refused,
-            Failure::Connect(_) => &mut errors.connect_failed,
-            Failure::Reset => &mut errors.reset,
-            Failure::Timeout | Failure::Drained => &mut errors.timeout,
-            Failure::Answer(ParseError::Truncated) => &mut errors.closed_early,
-            Failure::Answer(ParseError::HeadTooLarge) => &mut errors.head_too_large,
-            Failure::Answer(_) => &mut errors.malformed,
-        });
+    /// No whole answer, `after_ns` after the scheduled instant.
+    pub(crate) fn failed(&mut self, request: usize, after_ns: u64, failure: Failure) {
+        self.failed_with(
+            request,
+            StatusClass::None,
+            after_ns,
+            &failure,
+            |errors| match failure {
+                Failure::Refused => &mut errors.connect_refused,
+                Failure::Connect(_) | Failure::Backlog => &mut errors.connect_failed,
+                Failure::Tls(_) => &mut errors.tls_failed,
+                Failure::Reset => &mut errors.reset,
+                Failure::Timeout | Failure::Drained => &mut errors.timeout,
+                Failure::Answer(ParseError::Truncated) => &mut errors.closed_early,
+                Failure::Answer(ParseError::HeadTooLarge) => &mut errors.head_too_large,
+                Failure::Answer(_) => &mut errors.malformed,
+            },
+        );
     }
 
     fn failed_with(
         &mut self,
         request: usize,
+        class: StatusClass,
+        after_ns: u64,
         what: &dyn std::fmt::Display,
         kind: impl Fn(&mut Errors) -> &mut u64,
     ) {
@@ -205,66 +286,66 @@ impl Tally {
         // Infinite latency, so over any objective.
         let violation = u64::from(self.objective_ns.is_some());
         endpoint.violations += violation;
+        endpoint.classes.record(class, finite_us(after_ns));
         self.violations += violation;
-        endpoint.response.saturating_record(HIGHEST_US);
-        self.response.saturating_record(HIGHEST_US);
-        self.slice.saturating_record(HIGHEST_US);
-        self.slice_errors += 1;
+        self.course.failed();
         if self.first_error.is_none() {
             self.first_error = Some(format!("{}: {what}", self.labels[request]));
         }
     }
 
-    /// In flight when the run was cancelled: in no histogram.
-    pub(crate) fn cut(&mut self, request: usize) {
+    /// Without an answer when the run was cancelled: in no histogram.
+    pub(crate) fn cut(&mut self, request: usize, age: Duration) {
         self.counts.cut += 1;
+        self.oldest_cut = self.oldest_cut.max(Some(age));
         self.endpoints[self.endpoint_of[request]].cut += 1;
     }
 
-    /// Ends the slice under way and begins the next.
-    pub(crate) fn end_slice(&mut self, run_started_ns: u64, now_ns: u64) -> Slice {
-        let slice = Slice {
-            start_ns: self.slice_start_ns - run_started_ns,
-            length_ns: now_ns.saturating_sub(self.slice_start_ns),
-            ok: self.slice_ok,
-            errors: self.slice_errors,
-            mean_us: if self.slice_ok == 0 {
-                0.0
-            } else {
-                self.slice_sum_us / self.slice_ok as f64
-            },
-            p50_us: self.slice.value_at_quantile(0.5).min(HIGHEST_US),
-            p99_us: self.slice.value_at_quantile(0.99).min(HIGHEST_US),
-        };
-        if self.slices.len() == MAX_SLICES {
-            self.slices.pop_front();
-            self.slices_dropped += 1;
+    /// Ends the slice under way, whose histograms stay in `course.interval` until
+    /// [`Course::begin`]. `due`: requests that fell due since the start of the run.
+    pub(crate) fn end_slice(&mut self, run_started_ns: u64, now_ns: u64, due: u64) -> Slice {
+        let slice = self.course.end(run_started_ns, now_ns, due, &self.counts);
+        let interval = &self.course.interval;
+        for (sum, part) in [
+            (&mut self.response, &interval.response),
+            (&mut self.service, &interval.service),
+        ] {
+            sum.add(part).expect("all histograms have the same bounds");
         }
-        self.slices.push_back(slice);
-        self.slice.reset();
-        self.slice_start_ns = now_ns;
-        self.slice_ok = 0;
-        self.slice_errors = 0;
-        self.slice_sum_us = 0.0;
         slice
     }
 
-    /// Is anything in the slice under way?
-    pub(crate) fn slice_is_empty(&self) -> bool {
-        self.slice_ok + self.slice_errors == 0
+    /// Whole answers by status.
+    pub(crate) fn statuses(&self) -> BTreeMap<u16, u64> {
+        (0..)
+            .zip(&self.by_status)
+            .filter(|(_, count)| **count > 0)
+            .map(|(status, count)| (status, *count))
+            .collect()
+    }
+
+    /// The endpoints with their histograms, and the classes of all.
+    pub(crate) fn endpoints(&mut self) -> (Vec<EndpointOutcome>, ByClass) {
+        let mut classes = ByClass::default();
+        let mut endpoints = std::mem::take(&mut self.endpoints);
+        for endpoint in &mut endpoints {
+            classes.add(&endpoint.classes);
+            endpoint.response = endpoint.classes.response(&endpoint.errors);
+        }
+        (endpoints, classes)
     }
 }
 
+/// A response of an hour is finite; only failures reach the top.
+fn finite_us(ns: u64) -> u64 {
+    micros(ns).min(LONGEST_US)
+}
+
 fn endpoint_indices(workload: &Workload, names: &[&str]) -> Vec<usize> {
-    workload
-        .requests()
-        .iter()
-        .map(|request| {
-            names
-                .iter()
-                .position(|name| *name == request.name)
-                .unwrap_or(0)
-        })
+    let places: HashMap<&str, usize> = (names.iter().copied()).zip(0..).collect();
+    let requests = workload.requests().iter();
+    requests
+        .map(|request| places.get(request.name.as_str()).copied().unwrap_or(0))
         .collect()
 }
 
@@ -282,17 +363,20 @@ mod tests {
     #[test]
     fn an_answer_after_the_planned_end_is_not_of_the_window() {
         let plan = Plan::new(
-            "127.0.0.1:1".parse().unwrap(),
+            std::net::SocketAddr::from(([127, 0, 0, 1], 1)),
             Workload::get("/").unwrap(),
-            Mode::Closed { connections: 1 },
+            Mode::closed(1),
             Stop::after(Duration::from_secs(1)),
         );
         let started_ns = 5_000_000_000;
-        let mut tally = Tally::new(&plan, started_ns);
+        let mut tally = Tally::new(&plan);
+        tally.begin(started_ns, 6_000_000_000);
         let mut answered_at = |done_ns| {
             let timing = Timing {
                 scheduled_ns: started_ns,
+                late_ns: 0,
                 sent_ns: started_ns,
+                first_byte_ns: done_ns,
                 done_ns,
             };
             tally.answered(0, timing, 200);
@@ -303,7 +387,9 @@ mod tests {
         tally.window_ended(5_500_000_000);
         let timing = Timing {
             scheduled_ns: started_ns,
+            late_ns: 0,
             sent_ns: started_ns,
+            first_byte_ns: 5_500_000_001,
             done_ns: 5_500_000_001,
         };
         tally.answered(0, timing, 200);

@@ -1,26 +1,45 @@
-//! A request as bytes, made once: only the digits of `X-Request-Start` change
-//! from one sending to the next.
+//! A request as bytes. Most are made once, and only the digits of
+//! `X-Request-Start` change from one sending to the next; those with a user's
+//! cookies or values are put together for each sending.
 
 use crate::plan::Plan;
+use crate::session::jar::Jar;
+use crate::session::pattern::{Pattern, Place, Values};
+use crate::session::{Body, Recipe};
 use crate::workload::Request;
 
 /// Unix time in µs has sixteen digits until the year 2286.
 const DIGITS: usize = 16;
 
 #[derive(Debug)]
-pub(crate) struct Template {
+pub(crate) struct Template<'a> {
+    request: &'a Request,
+    /// What is done anew for each sending, and with its answer.
+    pub(crate) recipe: Option<&'a Recipe>,
+    /// Its bytes differ from one sending to the next.
+    pub(crate) varies: bool,
+    /// The whole request; where it varies, the lines that never do.
     bytes: Vec<u8>,
     stamp_at: Option<usize>,
     pub(crate) to_head: bool,
     pub(crate) idempotent: bool,
 }
 
-impl Template {
-    pub(crate) fn new(request: &Request, plan: &Plan) -> Self {
-        let mut head = format!(
-            "{} {} HTTP/1.1\r\nHost: {}\r\n",
-            request.method, request.path, plan.host
-        );
+/// What a varying request is filled with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filling<'a> {
+    pub(crate) values: Values<'a>,
+    /// Of a user; none outside sessions.
+    pub(crate) jar: Option<&'a Jar>,
+    pub(crate) secure: bool,
+    /// Unix time of the scheduled instant.
+    pub(crate) wall_ns: u64,
+}
+
+impl<'a> Template<'a> {
+    pub(crate) fn new(request: &'a Request, recipe: Option<&'a Recipe>, plan: &Plan) -> Self {
+        let varies = recipe.is_some_and(Recipe::varies);
+        let mut head = format!("Host: {}\r\n", plan.target.host());
         let has = |name: &str| {
             request
                 .headers
@@ -33,14 +52,16 @@ impl Template {
         if !has("accept") {
             head += "Accept: */*\r\n";
         }
-        for (name, value) in &request.headers {
-            head += &format!("{name}: {value}\r\n");
+        if !varies {
+            head = format!("{} {} HTTP/1.1\r\n{head}", request.method, request.path);
+            for (name, value) in &request.headers {
+                head += &format!("{name}: {value}\r\n");
+            }
         }
         if !plan.keep_alive {
             head += "Connection: close\r\n";
         }
-        let expects_body = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
-        if expects_body || !request.body.is_empty() {
+        if !varies && has_length(request, request.body.len()) {
             head += &format!("Content-Length: {}\r\n", request.body.len());
         }
         let stamp_at = plan.send_request_start.then(|| {
@@ -50,10 +71,15 @@ impl Template {
             head += "\r\n";
             at
         });
-        head += "\r\n";
         let mut bytes = head.into_bytes();
-        bytes.extend_from_slice(&request.body);
+        if !varies {
+            bytes.extend_from_slice(b"\r\n");
+            bytes.extend_from_slice(&request.body);
+        }
         Self {
+            request,
+            recipe,
+            varies,
             bytes,
             stamp_at,
             to_head: request.method == "HEAD",
@@ -72,4 +98,87 @@ impl Template {
         }
         &self.bytes
     }
+
+    /// Path and query of a varying request.
+    pub(crate) fn path(&self, values: Values<'_>) -> String {
+        let mut path = Vec::new();
+        if let Some(recipe) = self.recipe {
+            recipe.path.fill(values, Place::Path, &mut path);
+        }
+        String::from_utf8(path).unwrap_or_default()
+    }
+
+    /// Puts a varying request together.
+    pub(crate) fn fill(&mut self, filling: Filling<'_>, out: &mut Vec<u8>) {
+        out.clear();
+        let Some(recipe) = self.recipe else {
+            return;
+        };
+        let values = filling.values;
+        let path = self.path(values);
+        for piece in [&self.request.method, " ", &path, " HTTP/1.1\r\n"] {
+            out.extend_from_slice(piece.as_bytes());
+        }
+        out.extend_from_slice(self.stamped(filling.wall_ns));
+        let mut cookies: Vec<u8> = Vec::new();
+        for (name, value) in &recipe.headers {
+            if name.eq_ignore_ascii_case("cookie") {
+                separate(&mut cookies);
+                value.fill(values, Place::Header, &mut cookies);
+                continue;
+            }
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b": ");
+            value.fill(values, Place::Header, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        if let Some(jar) = filling.jar {
+            let now_s = i64::try_from(filling.wall_ns / 1_000_000_000).unwrap_or(i64::MAX);
+            let mut own = Vec::new();
+            if jar.write(&path, filling.secure, now_s, &mut own) {
+                separate(&mut cookies);
+                cookies.extend_from_slice(&own);
+            }
+        }
+        if !cookies.is_empty() {
+            out.extend_from_slice(b"Cookie: ");
+            out.extend_from_slice(&cookies);
+            out.extend_from_slice(b"\r\n");
+        }
+        let body = filled(&recipe.body, values);
+        if has_length(self.request, body.len()) {
+            out.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(&body);
+    }
+}
+
+fn has_length(request: &Request, body: usize) -> bool {
+    body > 0 || matches!(request.method.as_str(), "POST" | "PUT" | "PATCH")
+}
+
+fn separate(cookies: &mut Vec<u8>) {
+    if !cookies.is_empty() {
+        cookies.extend_from_slice(b"; ");
+    }
+}
+
+fn filled(body: &Body, values: Values<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    match body {
+        Body::Fixed(bytes) => out.extend_from_slice(bytes),
+        Body::Text(text) => text.fill(values, Place::Body, &mut out),
+        Body::Form(fields) => {
+            for (name, value) in fields {
+                if !out.is_empty() {
+                    out.push(b'&');
+                }
+                crate::session::pattern::form_encode(name, &mut out);
+                out.push(b'=');
+                Pattern::fill(value, values, Place::Form, &mut out);
+            }
+        }
+    }
+    out
 }

@@ -1,15 +1,21 @@
-//! What is asked of the server: weighted requests from a workload file or from
-//! the `[[request]]` entries of a larger document. Everything that is wrong is
-//! reported at once. What the bytes look like is `template.rs`.
+//! What is asked of the server: weighted requests and sessions from a workload
+//! file or from the `[[request]]` and `[[session]]` entries of a larger
+//! document. Everything that is wrong is reported at once. What the bytes look
+//! like is `template.rs`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::session::pattern::names;
+use crate::session::{Recipe, Session};
 use crate::workload_file;
 
-/// Most distinct request names; each keeps a histogram of its own (about 200 KB).
+/// Most distinct request names; each keeps up to seven histograms of 184 KiB.
 pub const MAX_NAMES: usize = 256;
 
-/// One kind of request and how often it is sent.
+/// One kind of request and how often it is sent. Where it has `{{names}}`, path,
+/// headers and body are as written, before values are filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// What results are grouped by; several requests may share one.
@@ -19,7 +25,8 @@ pub struct Request {
     pub method: String,
     /// Origin form: path and query, percent-encoded.
     pub path: String,
-    /// Relative frequency, above zero.
+    /// Relative frequency, above zero; a session's weight is shared evenly by
+    /// its requests.
     pub weight: f64,
     /// Sent in this order, beside those that the generator sets itself.
     pub headers: Vec<(String, String)>,
@@ -57,10 +64,16 @@ pub struct WorkloadProblem {
     pub remedy: String,
 }
 
-/// A checked, non-empty list of requests.
+/// A checked, non-empty list of requests, some of which may belong to sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
+    /// Those of sessions come last, session by session.
     requests: Vec<Request>,
+    /// As many as requests; `None`: always the same bytes, and any answer.
+    recipes: Vec<Option<Recipe>>,
+    sessions: Vec<Session>,
+    /// Of a recording: which comes when. `None`: dealt by weight.
+    order: Option<Arc<[u32]>>,
 }
 
 impl Workload {
@@ -94,8 +107,9 @@ impl Workload {
         Self::from_value_in(&toml::Value::Table(table), folder)
     }
 
-    /// Takes the `request` array of a table: the whole workload file, or the
-    /// part of `powerband.toml` that holds one. Unknown keys are problems.
+    /// Takes the `request` and `session` arrays of a table: the whole workload
+    /// file, or the part of `powerband.toml` that holds them. Unknown keys are
+    /// problems.
     ///
     /// # Errors
     /// Every problem found.
@@ -108,7 +122,37 @@ impl Workload {
     /// # Errors
     /// Every problem found.
     pub fn from_value_in(value: &toml::Value, folder: &Path) -> Result<Self, Vec<WorkloadProblem>> {
-        workload_file::read(value, &PathBuf::from(folder)).map(|requests| Self { requests })
+        workload_file::read(value, &PathBuf::from(folder))
+    }
+
+    pub(crate) fn new(
+        requests: Vec<Request>,
+        recipes: Vec<Option<Recipe>>,
+        sessions: Vec<Session>,
+    ) -> Self {
+        Self {
+            requests,
+            recipes,
+            sessions,
+            order: None,
+        }
+    }
+
+    /// Checked requests that come in an order of their own: indices into them.
+    pub(crate) fn in_order(requests: Vec<Request>, order: Arc<[u32]>) -> Self {
+        Self {
+            recipes: vec![None; requests.len()],
+            requests,
+            sessions: Vec::new(),
+            order: Some(order),
+        }
+    }
+
+    /// The order of a recording: indices into [`Workload::requests`], begun
+    /// again at its end. `None`: requests are dealt by weight from the seed.
+    #[must_use]
+    pub fn order(&self) -> Option<&Arc<[u32]>> {
+        self.order.as_ref()
     }
 
     /// A single GET.
@@ -123,10 +167,50 @@ impl Workload {
         Self::from_value(&toml::Value::Table(table))
     }
 
-    /// The requests, in the file's order; never empty.
+    /// The requests, in the file's order, those of sessions last; never empty.
     #[must_use]
     pub fn requests(&self) -> &[Request] {
         &self.requests
+    }
+
+    /// The path of the first GET or HEAD that has no `{{names}}` in it: fit to
+    /// ask whether the server answers.
+    #[must_use]
+    pub fn plain_path(&self) -> Option<&str> {
+        self.requests
+            .iter()
+            .find(|request| request.is_safe() && names(&request.path).is_empty())
+            .map(|request| request.path.as_str())
+    }
+
+    /// Are there any sessions? Their users are made anew in each run.
+    #[must_use]
+    pub fn has_sessions(&self) -> bool {
+        !self.sessions.is_empty()
+    }
+
+    pub(crate) fn recipe(&self, request: usize) -> Option<&Recipe> {
+        self.recipes[request].as_ref()
+    }
+
+    pub(crate) fn sessions(&self) -> &[Session] {
+        &self.sessions
+    }
+
+    /// The requests outside sessions come first; so many are they.
+    pub(crate) fn outside_sessions(&self) -> usize {
+        self.sessions
+            .first()
+            .map_or(self.requests.len(), |session| session.steps.start)
+    }
+
+    /// Of each request outside sessions, then of each session.
+    pub(crate) fn weights(&self) -> impl Iterator<Item = f64> {
+        let outside = &self.requests[..self.outside_sessions()];
+        outside
+            .iter()
+            .map(|request| request.weight)
+            .chain(self.sessions.iter().map(|session| session.weight))
     }
 
     /// Methods other than GET and HEAD, each once, in order of appearance: the
@@ -145,12 +229,8 @@ impl Workload {
     /// The distinct names, in order of appearance.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for request in &self.requests {
-            if !names.contains(&request.name.as_str()) {
-                names.push(&request.name);
-            }
-        }
-        names
+        let mut seen = HashSet::new();
+        let names = self.requests.iter().map(|request| request.name.as_str());
+        names.filter(|name| seen.insert(*name)).collect()
     }
 }

@@ -1,39 +1,39 @@
-//! The workload file's keys: reads a table, collects every problem. The rules
-//! keep a request what it claims to be: nothing that could end a line early,
-//! contradict the framing, or send a second request.
+//! The workload file's keys: reads a table, collects every problem. What may
+//! stand in a request is `sendable.rs`. What is particular to
+//! sessions is `workload_file/session.rs`, to names in braces
+//! `workload_file/filled.rs`.
+
+mod filled;
+mod session;
 
 use std::path::Path;
 
 use toml::Value;
 
-use crate::workload::{MAX_NAMES, Request, WorkloadProblem};
+use crate::sendable::{header_name_problem, header_value_problem, method_problem, path_problem};
+use crate::session::pattern::{Pattern, without_names};
+use crate::session::{Body, Recipe, Session};
+use crate::workload::{MAX_NAMES, Request, Workload, WorkloadProblem};
+use filled::Scope;
 
-const KEYS: &str = "name, method, path, weight, headers, body, body_file";
-/// Headers that frame the message or that the run sets itself.
-const RESERVED: [&str; 8] = [
-    "host",
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "expect",
-    "upgrade",
-    "te",
-    "x-request-start",
-];
+const KEYS: &str = "name, method, path, weight, headers, body, body_file, form, data, status";
+/// Of a request in a session.
+const STEP_KEYS: &str = "name, method, path, headers, body, body_file, form, capture, status";
+const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 
 struct Reader<'a> {
     folder: &'a Path,
     problems: Vec<WorkloadProblem>,
 }
 
-pub(crate) fn read(value: &Value, folder: &Path) -> Result<Vec<Request>, Vec<WorkloadProblem>> {
+pub(crate) fn read(value: &Value, folder: &Path) -> Result<Workload, Vec<WorkloadProblem>> {
     let mut reader = Reader {
         folder,
         problems: Vec::new(),
     };
-    let requests = reader.document(value);
+    let workload = reader.document(value);
     if reader.problems.is_empty() {
-        Ok(requests)
+        Ok(workload)
     } else {
         Err(reader.problems)
     }
@@ -48,43 +48,49 @@ impl Reader<'_> {
         });
     }
 
-    fn document(&mut self, value: &Value) -> Vec<Request> {
-        let Some(table) = value.as_table() else {
+    fn document(&mut self, value: &Value) -> Workload {
+        let empty = toml::Table::new();
+        let table = value.as_table().unwrap_or_else(|| {
             self.problem(
                 "workload",
                 value.type_str(),
-                "give a table with [[request]] entries",
+                "give a table with [[request]] or [[session]] entries",
             );
-            return Vec::new();
-        };
-        for key in table.keys().filter(|key| *key != "request") {
+            &empty
+        });
+        for key in table
+            .keys()
+            .filter(|key| !matches!(key.as_str(), "request" | "session"))
+        {
             self.problem(
                 key,
                 "unknown key",
-                "a workload holds [[request]] entries only",
+                "a workload holds [[request]] and [[session]] entries only",
             );
         }
-        let entries = match table.get("request") {
-            Some(Value::Array(entries)) if !entries.is_empty() => entries,
-            None | Some(Value::Array(_)) => {
-                self.problem("request", "none", "add at least one [[request]] entry");
-                return Vec::new();
-            }
-            Some(other) => {
-                self.problem(
-                    "request",
-                    other.type_str(),
-                    "write [[request]], with two brackets",
-                );
-                return Vec::new();
-            }
-        };
-        let requests: Vec<Request> = entries
+        let mut requests: Vec<(Request, Option<Recipe>)> = self
+            .entries("", table, "request")
             .iter()
             .enumerate()
             .map(|(index, entry)| self.request(&format!("request[{}]", index + 1), entry))
             .collect();
-        let mut names: Vec<&str> = requests.iter().map(|r| r.name.as_str()).collect();
+        let mut sessions: Vec<Session> = Vec::new();
+        for (index, entry) in self.entries("", table, "session").iter().enumerate() {
+            let session = self.session(index, entry, &mut requests);
+            sessions.push(session);
+        }
+        let none = |name: &str| {
+            let entries = table.get(name);
+            entries.is_none_or(|entries| entries.as_array().is_some_and(Vec::is_empty))
+        };
+        if value.is_table() && none("request") && none("session") {
+            self.problem(
+                "request",
+                "none",
+                "add at least one [[request]] or [[session]] entry",
+            );
+        }
+        let mut names: Vec<&str> = requests.iter().map(|(r, _)| r.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         if names.len() > MAX_NAMES {
@@ -96,48 +102,127 @@ impl Reader<'_> {
                 ),
             );
         }
-        requests
+        let (requests, recipes) = requests.into_iter().unzip();
+        Workload::new(requests, recipes, sessions)
     }
 
-    fn request(&mut self, key: &str, entry: &Value) -> Request {
-        let empty = toml::Table::new();
-        let table = entry.as_table().unwrap_or_else(|| {
+    /// The tables of `[[name]]`; none when there is no such key.
+    fn entries<'v>(&mut self, key: &str, table: &'v toml::Table, name: &str) -> &'v [Value] {
+        match table.get(name) {
+            None => &[],
+            Some(Value::Array(entries)) => entries,
+            Some(other) => {
+                self.problem(
+                    &format!("{key}{name}"),
+                    other.type_str(),
+                    &format!("write [[{name}]], with two brackets"),
+                );
+                &[]
+            }
+        }
+    }
+
+    fn table<'v>(&mut self, key: &str, entry: &'v Value, keys: &str) -> Option<&'v toml::Table> {
+        let Some(table) = entry.as_table() else {
             self.problem(key, entry.type_str(), "give a table");
-            &empty
-        });
+            return None;
+        };
         for unknown in table
             .keys()
-            .filter(|k| !KEYS.split(", ").any(|known| known == k.as_str()))
+            .filter(|k| !keys.split(", ").any(|known| known == k.as_str()))
         {
             self.problem(
                 &format!("{key}.{unknown}"),
                 "unknown key",
-                &format!("the keys are {KEYS}"),
+                &format!("the keys are {keys}"),
             );
         }
+        Some(table)
+    }
+
+    /// A request outside sessions.
+    fn request(&mut self, key: &str, entry: &Value) -> (Request, Option<Recipe>) {
+        let empty = toml::Table::new();
+        let table = self.table(key, entry, KEYS).unwrap_or(&empty);
+        let data = self.data(key, table);
+        let mut scope = Scope {
+            data: data.as_deref(),
+            unreadable: data.is_none() && table.contains_key("data"),
+            ..Scope::default()
+        };
+        let (mut request, mut recipe) = self.sendable(key, table, &mut scope);
+        request.weight = self.weight(key, table);
+        recipe.data = data;
+        let plain = recipe.data.is_none() && recipe.expected.is_empty();
+        (request, (!plain).then_some(recipe))
+    }
+
+    /// What requests have in common, in sessions and outside.
+    fn sendable(
+        &mut self,
+        key: &str,
+        table: &toml::Table,
+        scope: &mut Scope<'_>,
+    ) -> (Request, Recipe) {
+        let form = self.form(key, table, scope);
         let method = self.method(key, table);
-        let path = self.path(key, table);
-        let given = self.text(key, table, "name");
-        if given
-            .as_ref()
-            .is_some_and(|name| name.is_empty() || name.chars().any(char::is_control))
-        {
+        let (path, path_pattern) = self.path(key, table, scope);
+        let name = self
+            .name(key, table)
+            .unwrap_or_else(|| format!("{method} {}", path.split('?').next().unwrap_or(&path)));
+        let mut headers = self.headers(key, table, scope);
+        let (mut body, mut filled_body) = self.body(key, table, scope);
+        if let Some(form) = form {
+            let typed = |(name, _): &(String, _)| name.eq_ignore_ascii_case("content-type");
+            if !headers.iter().any(|(header, _)| typed(header)) {
+                let header = ("Content-Type".to_owned(), FORM_TYPE.to_owned());
+                headers.push((header.clone(), scope.pattern(&header.1)));
+            }
+            if table.contains_key("body") || table.contains_key("body_file") {
+                self.problem(
+                    &format!("{key}.form"),
+                    "and a body",
+                    "give form or a body, not both",
+                );
+            }
+            body = form.as_written;
+            filled_body = Body::Form(form.fields);
+        }
+        let expected = self.expected(key, table);
+        let (headers, filled_headers) = headers
+            .into_iter()
+            .map(|((name, value), pattern)| ((name.clone(), value), (name, pattern)))
+            .unzip();
+        let request = Request {
+            name,
+            weight: 1.0,
+            headers,
+            body,
+            method,
+            path,
+        };
+        let recipe = Recipe {
+            path: path_pattern,
+            headers: filled_headers,
+            body: filled_body,
+            captures: Vec::new(),
+            expected,
+            data: None,
+            session: None,
+        };
+        (request, recipe)
+    }
+
+    fn name(&mut self, key: &str, table: &toml::Table) -> Option<String> {
+        let given = self.text(key, table, "name")?;
+        if given.is_empty() || given.chars().any(char::is_control) {
             self.problem(
                 &format!("{key}.name"),
-                format!("{:?}", given.as_deref().unwrap_or_default()),
+                format!("{given:?}"),
                 "give a name without control characters, or none",
             );
         }
-        let name = given
-            .unwrap_or_else(|| format!("{method} {}", path.split('?').next().unwrap_or(&path)));
-        Request {
-            name,
-            weight: self.weight(key, table),
-            headers: self.headers(key, table),
-            body: self.body(key, table),
-            method,
-            path,
-        }
+        Some(given)
     }
 
     fn text(&mut self, key: &str, table: &toml::Table, name: &str) -> Option<String> {
@@ -158,30 +243,30 @@ impl Reader<'_> {
         let method = self
             .text(key, table, "method")
             .unwrap_or_else(|| "GET".into());
-        if !is_token(&method) || method == "CONNECT" || method != method.to_ascii_uppercase() {
-            self.problem(
-                &format!("{key}.method"),
-                format!("{method:?}"),
-                "give an HTTP method in capitals, such as GET, HEAD or POST",
-            );
+        if let Some(remedy) = method_problem(&method) {
+            self.problem(&format!("{key}.method"), format!("{method:?}"), remedy);
         }
         method
     }
 
-    fn path(&mut self, key: &str, table: &toml::Table) -> String {
+    fn path(&mut self, key: &str, table: &toml::Table, scope: &mut Scope<'_>) -> (String, Pattern) {
         let path = self.text(key, table, "path").unwrap_or_else(|| "/".into());
-        let legal = path.starts_with('/')
-            && path
-                .bytes()
-                .all(|b| b.is_ascii_graphic() && !matches!(b, b'#' | b'"' | b'<' | b'>' | b'\\'));
-        if !legal {
-            self.problem(
-                &format!("{key}.path"),
-                format!("{path:?}"),
-                "start with / and percent-encode spaces, #, quotes, control and non-ASCII characters",
-            );
+        let at = format!("{key}.path");
+        let pattern = self.pattern(&at, &path, scope);
+        if let Some(source) = pattern.lone_value() {
+            self.address(&at, source, scope);
+            return (path, pattern);
         }
-        path
+        // A value in front of the first / could make another host of it.
+        let fixed = if path.starts_with('/') {
+            without_names(&path)
+        } else {
+            path.clone()
+        };
+        if let Some(remedy) = path_problem(&fixed) {
+            self.problem(&at, format!("{path:?}"), remedy);
+        }
+        (path, pattern)
     }
 
     fn weight(&mut self, key: &str, table: &toml::Table) -> f64 {
@@ -211,7 +296,12 @@ impl Reader<'_> {
         weight
     }
 
-    fn headers(&mut self, key: &str, table: &toml::Table) -> Vec<(String, String)> {
+    fn headers(
+        &mut self,
+        key: &str,
+        table: &toml::Table,
+        scope: &mut Scope<'_>,
+    ) -> Vec<((String, String), Pattern)> {
         let headers = match table.get("headers") {
             None => return Vec::new(),
             Some(Value::Table(headers)) => headers,
@@ -227,35 +317,28 @@ impl Reader<'_> {
         let mut result = Vec::with_capacity(headers.len());
         for (name, value) in headers {
             let at = format!("{key}.headers.{name}");
-            if !is_token(name) {
-                self.problem(
-                    &at,
-                    format!("{name:?}"),
-                    "a header name holds letters, digits and - only",
-                );
-            } else if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
-                self.problem(&at, "set by powerband", "remove it");
+            if let Some((what, remedy)) = header_name_problem(name) {
+                self.problem(&at, what, remedy);
             }
             let Some(value) = value.as_str() else {
                 self.problem(&at, value.type_str(), "give a string in quotes");
                 continue;
             };
-            if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7f) {
-                self.problem(
-                    &at,
-                    format!("{value:?}"),
-                    "remove line breaks and control characters",
-                );
+            if let Some(remedy) = header_value_problem(value) {
+                self.problem(&at, format!("{value:?}"), remedy);
             }
-            result.push((name.clone(), value.to_owned()));
+            let pattern = self.pattern(&at, value, scope);
+            result.push(((name.clone(), value.to_owned()), pattern));
         }
         result
     }
 
-    fn body(&mut self, key: &str, table: &toml::Table) -> Vec<u8> {
+    fn body(&mut self, key: &str, table: &toml::Table, scope: &mut Scope<'_>) -> (Vec<u8>, Body) {
         let body = self.text(key, table, "body");
         let Some(file) = self.text(key, table, "body_file") else {
-            return body.unwrap_or_default().into_bytes();
+            let body = body.unwrap_or_default();
+            let pattern = self.pattern(&format!("{key}.body"), &body, scope);
+            return (body.into_bytes(), Body::Text(pattern));
         };
         if body.is_some() {
             self.problem(
@@ -265,21 +348,14 @@ impl Reader<'_> {
             );
         }
         let path = self.folder.join(&file);
-        std::fs::read(&path).unwrap_or_else(|error| {
+        let body = std::fs::read(&path).unwrap_or_else(|error| {
             self.problem(
                 &format!("{key}.body_file"),
                 format!("{}: {error}", path.display()),
                 "name a readable file, relative to the workload file",
             );
             Vec::new()
-        })
+        });
+        (body.clone(), Body::Fixed(body))
     }
-}
-
-/// RFC 9110 §5.6.2.
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }

@@ -4,6 +4,7 @@
 mod support;
 
 use std::net::TcpListener;
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use load::{Arrivals, Errors, Mode, Outcome, Plan, Silent, Stop, Workload, quantile_us};
@@ -16,7 +17,7 @@ fn ask(server: &Server, method: &str) -> Outcome {
     let plan = Plan::new(
         server.address,
         Workload::from_toml(&text).unwrap(),
-        Mode::Closed { connections: 1 },
+        Mode::closed(1),
         Stop::requests(1),
     );
     let outcome = load::run(&plan, &mut Silent).unwrap();
@@ -122,7 +123,7 @@ fn bytes_after_the_announced_end_cost_the_connection_only() {
     let plan = Plan::new(
         server.address,
         Workload::get("/").unwrap(),
-        Mode::Closed { connections: 1 },
+        Mode::closed(1),
         Stop::requests(5),
     );
     let outcome = load::run(&plan, &mut Silent).unwrap();
@@ -156,7 +157,7 @@ fn a_kept_connection_that_turns_out_closed_is_replaced_for_idempotent_requests()
     let mut plan = Plan::new(
         server.address,
         Workload::get("/").unwrap(),
-        Mode::Closed { connections: 1 },
+        Mode::closed(1),
         Stop::requests(9),
     );
     let outcome = load::run(&plan, &mut Silent).unwrap();
@@ -180,9 +181,9 @@ fn nobody_listening_is_refused_connections_in_both_loops() {
         .local_addr()
         .unwrap();
     let workload = Workload::get("/").unwrap();
-    let arrivals = Arrivals::Constant { rate: 1000.0 };
+    let arrivals = Arrivals::constant(1000.0);
     for mode in [
-        Mode::Closed { connections: 2 },
+        Mode::closed(2),
         Mode::Open {
             arrivals,
             max_connections: 2,
@@ -221,7 +222,7 @@ fn a_server_that_accepts_only_to_hang_up_is_not_asked_without_pause() {
     };
     for reset in [false, true] {
         let server = hang_up(reset);
-        let mode = Mode::Closed { connections: 2 };
+        let mode = Mode::closed(2);
         let plan = Plan::new(server.address, Workload::get("/").unwrap(), mode, stop);
         let outcome = load::run(&plan, &mut Silent).unwrap();
         assert_balanced(&outcome);
@@ -241,7 +242,7 @@ fn a_slot_that_pauses_holds_up_no_other() {
             peer.write(OK);
         }
     });
-    let mode = Mode::Closed { connections: 2 };
+    let mode = Mode::closed(2);
     let stop = Stop::after(Duration::from_millis(300));
     let plan = Plan::new(server.address, Workload::get("/").unwrap(), mode, stop);
     let outcome = load::run(&plan, &mut Silent).unwrap();
@@ -262,10 +263,10 @@ fn a_server_that_never_answers_makes_timeouts() {
     let server = Server::new(|peer, _| peer.swallow());
     let workload = Workload::get("/").unwrap();
     for mode in [
-        Mode::Closed { connections: 3 },
+        Mode::closed(3),
         // Fewer connections than requests: the others wait, and time out too.
         Mode::Open {
-            arrivals: Arrivals::Constant { rate: 200.0 },
+            arrivals: Arrivals::constant(200.0),
             max_connections: 4,
         },
     ] {
@@ -278,6 +279,113 @@ fn a_server_that_never_answers_makes_timeouts() {
     }
 }
 
+/// However fast it comes, it keeps the loop from nothing else.
+#[test]
+fn an_answer_without_end_is_a_timeout() {
+    let server = Server::new(|peer, _| {
+        peer.request();
+        peer.write(b"HTTP/1.1 200 OK\r\n\r\n");
+        while peer.write(&[b'x'; 1 << 20]) {}
+    });
+    let mut plan = Plan::new(
+        server.address,
+        Workload::get("/").unwrap(),
+        Mode::closed(2),
+        Stop::requests(2),
+    );
+    plan.timeout = Duration::from_millis(200);
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!(outcome.errors.timeout, 2);
+}
+
+#[test]
+fn a_long_answer_is_read_to_its_end_whatever_else_comes() {
+    static ANSWER: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(|| {
+        let mut answer = b"HTTP/1.1 200 OK\r\nContent-Length: 20000000\r\n\r\n".to_vec();
+        answer.resize(answer.len() + 20_000_000, b'x');
+        answer
+    });
+    let server = Server::answering(&ANSWER);
+    let mut plan = Plan::new(
+        server.address,
+        Workload::get("/").unwrap(),
+        Mode::closed(3),
+        Stop::requests(12),
+    );
+    plan.timeout = Duration::from_secs(60);
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!((outcome.counts.ok, outcome.counts.connections), (12, 3));
+}
+
+/// The answer may be there before the client has seen that it is connected.
+#[test]
+fn what_a_server_says_as_soon_as_it_accepts_is_read() {
+    let server = Server::new(|peer, _| {
+        peer.write(OK);
+        peer.swallow();
+    });
+    let mut plan = Plan::new(
+        server.address,
+        Workload::get("/").unwrap(),
+        Mode::closed(200),
+        Stop::requests(200),
+    );
+    plan.timeout = Duration::from_secs(10);
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!(outcome.counts.ok, 200, "{:?}", outcome.first_error);
+}
+
+/// A server that answers early reads on until the client closes: it waits for
+/// no courtesy from there.
+#[test]
+fn an_answer_in_the_middle_of_a_request_ends_its_connection_at_once() {
+    /// Connections begun, and ended.
+    #[derive(Default)]
+    struct Seen(Mutex<(usize, usize)>, Condvar);
+    impl Seen {
+        fn note(&self, note: impl Fn(&mut (usize, usize))) {
+            note(&mut self.0.lock().unwrap());
+            self.1.notify_all();
+        }
+        fn wait(&self, until: impl Fn(&(usize, usize)) -> bool) {
+            let seen = self.0.lock().unwrap();
+            drop(self.1.wait_while(seen, |seen| !until(seen)).unwrap());
+        }
+    }
+    const REQUESTS: usize = 4;
+    let seen = Seen::default();
+    let server = Server::new(move |peer, number| {
+        seen.note(|seen| seen.0 += 1);
+        // Each connection is answered when the one before it has ended.
+        seen.wait(|seen| seen.1 >= number);
+        peer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        // So that the client knows the answer before it has sent the whole.
+        seen.wait(|seen| seen.0 >= REQUESTS.min(number + 2));
+        peer.swallow();
+        seen.note(|seen| seen.1 += 1);
+    });
+    let body = "y".repeat(20_000_000);
+    let text = format!("[[request]]\nmethod = \"POST\"\nbody = \"{body}\"\n");
+    let mut plan = Plan::new(
+        server.address,
+        Workload::from_toml(&text).unwrap(),
+        Mode::closed(1),
+        Stop::requests(REQUESTS as u64),
+    );
+    // Less than the courtesy lasts.
+    plan.timeout = Duration::from_millis(900);
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!(
+        outcome.errors.status_4xx, REQUESTS as u64,
+        "{:?}",
+        outcome.first_error
+    );
+}
+
 #[test]
 fn what_is_unanswered_after_the_drain_is_a_timeout() {
     let server = Server::new(|peer, _| peer.swallow());
@@ -285,7 +393,7 @@ fn what_is_unanswered_after_the_drain_is_a_timeout() {
         server.address,
         Workload::get("/").unwrap(),
         Mode::Open {
-            arrivals: Arrivals::Constant { rate: 1000.0 },
+            arrivals: Arrivals::constant(1000.0),
             max_connections: 5,
         },
         Stop::after(Duration::from_millis(50)),
@@ -334,10 +442,10 @@ proptest! {
     ) {
         let server = Server::new(move |peer, number| misbehave(peer, hows[number % hows.len()]));
         let mode = if closed {
-            Mode::Closed { connections }
+            Mode::closed(connections)
         } else {
             Mode::Open {
-                arrivals: Arrivals::Poisson { rate: 2000.0, seed },
+                arrivals: Arrivals::poisson(2000.0, seed),
                 max_connections: connections,
             }
         };

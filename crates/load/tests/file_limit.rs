@@ -36,7 +36,7 @@ fn the_soft_limit_is_raised_and_too_low_a_hard_limit_is_an_error() {
         .local_addr()
         .unwrap();
     let plan = |target, connections| {
-        let mode = Mode::Closed { connections };
+        let mode = Mode::closed(connections);
         Plan::new(target, Workload::get("/").unwrap(), mode, Stop::requests(1))
     };
 

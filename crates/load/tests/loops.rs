@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,12 +12,12 @@ use support::{OK, Server, assert_balanced};
 
 fn closed(server: &Server, connections: usize, stop: Stop) -> Plan {
     let workload = Workload::get("/").unwrap();
-    Plan::new(server.address, workload, Mode::Closed { connections }, stop)
+    Plan::new(server.address, workload, Mode::closed(connections), stop)
 }
 
 fn open(server: &Server, rate: f64, stop: Stop) -> Plan {
     let mode = Mode::Open {
-        arrivals: Arrivals::Poisson { rate, seed: 7 },
+        arrivals: Arrivals::poisson(rate, 7),
         max_connections: 64,
     };
     Plan::new(server.address, Workload::get("/").unwrap(), mode, stop)
@@ -113,7 +114,7 @@ fn requests_come_in_the_sequence_order_with_their_bytes() {
     let mut plan = closed(&server, 1, Stop::requests(12));
     plan.workload = workload;
     plan.seed = 5;
-    plan.host = "shop.example".into();
+    plan.target = plan.target.with_host("shop.example");
     let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let outcome = load::run(&plan, &mut Silent).unwrap();
     let after = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -142,11 +143,32 @@ fn requests_come_in_the_sequence_order_with_their_bytes() {
     assert_eq!(names, ["GET /a", "POST /b"]);
 }
 
+/// As `ab` does it: else N clients asked for N requests would have had no throughput at all.
+#[test]
+fn a_closed_loop_of_n_requests_ends_with_the_last_answer() {
+    let server = Server::answering(OK);
+    let outcome = load::run(&closed(&server, 8, Stop::requests(8)), &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!((outcome.counts.ok, outcome.counts.ok_in_window), (8, 8));
+    assert!(outcome.throughput_per_s() > 0.0);
+    let slowest = Duration::from_micros(outcome.response.min());
+    assert!(outcome.window() >= slowest.mul_f64(0.9));
+    // One that gets no answer is given up after the drain.
+    let server = Server::new(|peer, _| peer.swallow());
+    let mut plan = closed(&server, 2, Stop::requests(2));
+    plan.drain = Duration::from_millis(50);
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!(outcome.errors.timeout, 2);
+    assert!(outcome.window() >= plan.drain);
+}
+
 struct StopAt(u32);
 
 impl Observer for StopAt {
     fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
-        self.0 -= 1;
+        // Once more at the end of the run, when the answer means nothing.
+        self.0 = self.0.saturating_sub(1);
         assert!(progress.counts.scheduled >= progress.counts.ok);
         if self.0 == 0 {
             ControlFlow::Break(())
@@ -202,23 +224,25 @@ fn plans_that_cannot_be_run_are_refused_with_a_remedy() {
     let server = Server::answering(OK);
     let good = closed(&server, 1, Stop::requests(1));
     let mut remote = good.clone();
-    remote.target = "192.0.2.1:80".parse().unwrap();
+    remote.target = "192.0.2.1:80".parse::<SocketAddr>().unwrap().into();
     let error = load::run(&remote, &mut Silent).unwrap_err();
     assert!(matches!(error, LoadError::Remote(_)));
     assert!(error.to_string().contains("192.0.2.1:80"));
     assert!(error.to_string().contains("--allow-remote"));
     type Change = (&'static str, fn(&mut Plan));
     let changes: [Change; 8] = [
-        ("connections", |p| p.mode = Mode::Closed { connections: 0 }),
+        ("connections", |p| p.mode = Mode::closed(0)),
         ("timeout", |p| p.timeout = Duration::ZERO),
         ("slice", |p| p.slice = Duration::ZERO),
         ("objective", |p| p.objective = Some(Duration::ZERO)),
         ("stop", |p| p.stop = Stop::requests(0)),
-        ("host", |p| p.host = "a\r\nX: y".into()),
+        ("host", |p| {
+            p.target = p.target.clone().with_host("a\r\nX: y")
+        }),
         ("drain", |p| p.drain = Duration::MAX),
         ("rate", |p| {
             p.mode = Mode::Open {
-                arrivals: Arrivals::Constant { rate: f64::NAN },
+                arrivals: Arrivals::constant(f64::NAN),
                 max_connections: 1,
             }
         }),

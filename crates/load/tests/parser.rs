@@ -233,3 +233,69 @@ proptest! {
         let _ = parse_all_ways(&bytes, false);
     }
 }
+
+/// What is kept of an answer, fed in pieces of this size: head, body, cut.
+fn kept(bytes: &[u8], size: usize, body: bool) -> (Vec<u8>, Vec<u8>, bool) {
+    let mut parser = ResponseParser::new();
+    parser.reset(false);
+    parser.keep(body);
+    for piece in bytes.chunks(size) {
+        parser.feed(piece).unwrap();
+    }
+    parser.close().unwrap();
+    let kept = parser.kept();
+    let found = (kept.head.to_vec(), kept.body.to_vec(), kept.cut);
+    if body {
+        parser.forget();
+    } else {
+        parser.reset(false);
+    }
+    assert_eq!(parser.kept(), load::Kept::default());
+    found
+}
+
+/// The body in the three framings, after an interim answer.
+fn framed(body: &[u8], chunk: usize) -> [(String, Vec<u8>); 3] {
+    let head = |line: &str| format!("HTTP/1.1 200 OK\r\nX: y\r\n{line}\r\n");
+    let chunks: Vec<u8> = body
+        .chunks(chunk)
+        .flat_map(|part| [format!("{:x}\r\n", part.len()).as_bytes(), part, b"\r\n"].concat())
+        .chain(*b"0\r\nTrailer: z\r\n\r\n")
+        .collect();
+    [
+        (
+            head(&format!("Content-Length: {}\r\n", body.len())),
+            body.to_vec(),
+        ),
+        (head("Transfer-Encoding: chunked\r\n"), chunks),
+        (head(""), body.to_vec()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_kept_is_head_and_body_however_they_are_framed_and_cut(
+        body in prop::collection::vec(any::<u8>(), 0..300),
+        chunk in 1usize..100,
+        size in 1usize..100,
+    ) {
+        for (head, framed) in framed(&body, chunk) {
+            let bytes = [b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n", head.as_bytes(), &framed].concat();
+            let (kept_head, kept_body, cut) = kept(&bytes, size, true);
+            prop_assert_eq!(String::from_utf8(kept_head).unwrap(), head);
+            prop_assert_eq!(&kept_body, &body);
+            prop_assert!(!cut);
+            prop_assert_eq!(kept(&bytes, size, false).1, b"");
+        }
+    }
+}
+
+#[test]
+fn a_body_is_kept_up_to_the_limit() {
+    let body = vec![7; load::KEEP_LIMIT + 1];
+    for (head, framed) in framed(&body, 70_000) {
+        let bytes = [head.as_bytes(), &framed].concat();
+        let (_, kept_body, cut) = kept(&bytes, 64 * 1024, true);
+        assert!(cut && kept_body.len() == load::KEEP_LIMIT);
+    }
+}

@@ -138,3 +138,126 @@ fn too_many_names_are_a_problem_but_not_too_many_requests() {
     let shared = Workload::from_toml(&with(|_| "page".into())).unwrap();
     assert_eq!(shared.requests().len(), 300);
 }
+
+#[test]
+fn sessions_and_data_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("users.csv"), "email,next\na@x,/home\n").unwrap();
+    let workload = Workload::from_toml_in(
+        r#"
+        [[request]]
+        path = "/find?q={{email}}"
+        data = "users.csv"
+
+        [[request]]
+        method = "POST"
+        path = "/plain"
+        form = { a = "b c", n = 1 }
+
+        [[session]]
+        weight = 3
+        data = { file = "users.csv" }
+        [[session.request]]
+        path = "{{next}}"
+        capture = { id = { regex = '(?i)ID=(\d+)' }, sid = { cookie = "sid" }, again = { header = "Location" } }
+        [[session.request]]
+        method = "PATCH"
+        path = "/things/{{id}}"
+        headers = { X-Sid = "{{sid}}" }
+        body = '{"a": {{"b": 1}}, "email": "{{ email }}"}'
+        [[session.request]]
+        path = "{{again}}"
+        "#,
+        folder.path(),
+    )
+    .unwrap();
+    let names = [
+        "GET /find",
+        "POST /plain",
+        "GET {{next}}",
+        "PATCH /things/{{id}}",
+        "GET {{again}}",
+    ];
+    assert_eq!(workload.names(), names);
+    assert_eq!(workload.unsafe_methods(), ["POST", "PATCH"]);
+    let [_, form, steps @ ..] = workload.requests() else {
+        panic!("{workload:?}")
+    };
+    assert_eq!(form.body, b"a=b+c&n=1");
+    let content_type = "application/x-www-form-urlencoded".to_owned();
+    assert_eq!(form.headers, [("Content-Type".to_owned(), content_type)]);
+    assert!(steps.iter().all(|step| (step.weight - 1.0).abs() < 1e-12));
+    assert!(workload.has_sessions());
+    assert_eq!(workload.plain_path(), None);
+}
+
+#[test]
+fn what_is_wrong_with_sessions_comes_at_once_each_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("users.csv"), "email,next\na@x,home\n").unwrap();
+    let found = Workload::from_toml_in(
+        r#"
+        [[request]]
+        path = "/find?q={{email}}"
+        [[request]]
+        data = "missing.csv"
+        body = "{{whatever}}"
+        form = { a = "b" }
+        status = 404
+        [[session]]
+        users = 0
+        colour = "red"
+        data = "users.csv"
+        [[session.request]]
+        path = "{{next}}"
+        weight = 2
+        headers = { X = "{{later}}" }
+        capture = { email = { form = "x" }, later = { regex = "(" }, two = { form = "a", meta = "b" } }
+        [[session.request]]
+        path = "/{{two}}/{{emial}}"
+        capture = { j = { json = "items" }, x = { xpath = "//a" }, h = { header = "a b" }, e = { cookie = "" } }
+        [[session]]
+        data = { folder = "x" }
+        "#,
+        folder.path(),
+    )
+    .unwrap_err();
+    let keys: Vec<&str> = found.iter().map(|problem| problem.key.as_str()).collect();
+    let expected = [
+        "request[1].path",
+        "request[2].data",
+        "request[2].form",
+        "request[2].status",
+        "session[1].colour",
+        "session[1].users",
+        "session[1].request[1].capture.later.regex",
+        "session[1].request[1].capture.two",
+        "session[1].request[2].capture.e.cookie",
+        "session[1].request[2].capture.h.header",
+        "session[1].request[2].capture.j.json",
+        "session[1].request[2].capture.x.xpath",
+        "session[1].request[1].weight",
+        "session[1].request[1].path",
+        "session[1].request[1].headers.X",
+        "session[1].request[1].capture.email",
+        "session[1].request[2].path",
+        "session[2].data.folder",
+        "session[2].data",
+        "session[2].request",
+    ];
+    let (mut keys, mut expected) = (keys, expected.to_vec());
+    keys.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(keys, expected, "{found:#?}");
+    let told = |key: &str| {
+        found
+            .iter()
+            .find(|problem| problem.key == key)
+            .unwrap()
+            .to_string()
+    };
+    assert!(told("session[1].request[1].headers.X").contains("before this one"));
+    assert!(told("session[1].request[2].path").contains("email, next"));
+    assert!(told("session[1].request[1].path").contains("\"home\""));
+    assert!(told("request[2].data").contains("missing.csv"));
+}

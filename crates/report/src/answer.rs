@@ -3,7 +3,7 @@
 use crate::figures::{bytes, change_with_interval, milliseconds, rate, share};
 use crate::reading::{advised, baseline, called, decides, latency_kept, limit_word, memory_kept};
 use crate::sheet::{Sheet, first_line};
-use run::{ArmSummary, Document, State};
+use run::{ArmSummary, Document, Fitness, State};
 
 /// Writes it.
 pub fn write(sheet: &mut Sheet, document: &Document) {
@@ -20,10 +20,19 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         }
         return;
     }
-    let resume = format!(
-        "To go on, repeat your command and add --resume {}",
-        document.id
-    );
+    let refused = document
+        .calibration
+        .as_ref()
+        .is_some_and(|c| c.fitness == Fitness::Refused);
+    let next = if refused {
+        // Resumed, it would only judge the same blocks again.
+        "Start a new run when the cause is found: this one cannot go on".to_owned()
+    } else {
+        format!(
+            "To go on, repeat your command and add --resume {}",
+            document.id
+        )
+    };
     match document.state {
         State::Failed => {
             let reason = document.warnings.last().map_or("", |w| first_line(w));
@@ -32,7 +41,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         State::Interrupted => sheet.bold("This run was interrupted and has no answer yet."),
         State::Running | State::Done => sheet.bold("This run has no answer yet."),
     }
-    sheet.prose(&resume);
+    sheet.prose(&next);
 }
 
 fn throughput(document: &Document, arm: &ArmSummary) -> String {

@@ -74,7 +74,8 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-fn grouped(number: u64) -> String {
+/// `1,240`.
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

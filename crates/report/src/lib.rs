@@ -1,15 +1,26 @@
-//! A run document as text for a terminal. Renders what the document holds and judges nothing anew.
+//! A run document as text for a terminal, and the chart of a capacity document. Renders what the document holds and judges nothing anew.
 
 mod answer;
+mod calc_page;
+mod capacity;
+mod chart;
 mod figures;
+mod inspect_page;
 mod listing;
+mod load_page;
 mod page;
+mod rates;
 mod reading;
 mod sheet;
 mod tables;
 mod tried;
 
+pub use calc_page::calc_page;
+pub use capacity::capacity_page;
+pub use chart::chart;
+pub use inspect_page::{USUAL_ENDPOINTS, inspect_page};
 pub use listing::listing;
+pub use load_page::load_page;
 pub use page::page;
 
 /// How the page may look.

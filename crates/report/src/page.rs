@@ -1,11 +1,14 @@
 //! The page that a run ends with: the answer first, then why, then what to change.
 
-use crate::figures::{bytes, duration, rate};
+use crate::figures::{bytes, change_with_interval, duration, rate, rounded_change};
 use crate::reading::{advised, advises_change, baseline_word, decides};
 use crate::sheet::{Sheet, first_line};
-use crate::{Style, answer, tables, tried};
-use run::{Document, Kind, Profile, State, TrialStatus};
+use crate::{Style, answer, rates, tables, tried};
+use run::{Calibration, Document, Fitness, Kind, Profile, State, TrialStatus};
 use std::fmt::Write;
+
+/// An effect of the order inside blocks is worth a sentence from this p on.
+const ORDER_MATTERS: f64 = 0.05;
 
 /// The whole page.
 pub fn page(document: &Document, style: Style) -> String {
@@ -19,10 +22,14 @@ pub fn page(document: &Document, style: Style) -> String {
         how(&mut sheet, document);
     }
     deciding(&mut sheet, document);
+    if let Some(calibration) = &document.calibration {
+        identical(&mut sheet, calibration);
+    }
     if let Some(profile) = &document.profile {
         time(&mut sheet, profile, baseline_word(document));
     }
     path(&mut sheet, document);
+    rates::write(&mut sheet, document);
     headroom(&mut sheet, document);
     changes(&mut sheet, document);
     warnings(&mut sheet, document);
@@ -86,6 +93,46 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
     };
     sheet.heading(title);
     sheet.block(&tables::deciding(document, sheet.style()));
+}
+
+/// The baseline against itself: what a reader may take from it about this host.
+fn identical(sheet: &mut Sheet, calibration: &Calibration) {
+    sheet.heading("Identical configurations");
+    let found = change_with_interval(
+        calibration.ratio,
+        Some(calibration.low),
+        Some(calibration.high),
+    );
+    let mut text = format!(
+        "{} was first compared with itself: {found}, {} blocks. {} of {} runs of six blocks called the two different",
+        calibration.settings, calibration.blocks, calibration.false_positives, calibration.runs
+    );
+    let _ = match calibration.fitness {
+        Fitness::Sound => write!(text, ", no more than chance explains."),
+        Fitness::Widened => write!(
+            text,
+            ", more than chance explains: every interval here is widened by {:.1} % on both sides.",
+            calibration.allowance * 100.0
+        ),
+        Fitness::Refused => write!(
+            text,
+            ", more than chance explains, and by more than the margin: nothing was compared."
+        ),
+    };
+    let _ = write!(
+        text,
+        " Within a block throughput scatters by {:.1} %, from block to block by {:.1} %.",
+        calibration.sd_log_ratio / std::f64::consts::SQRT_2 * 100.0,
+        calibration.sd_log_level * 100.0
+    );
+    if calibration.p_order <= ORDER_MATTERS {
+        let _ = write!(
+            text,
+            " Whoever came second in a block did {}; random order keeps that out of the answer.",
+            rounded_change(calibration.second_over_first)
+        );
+    }
+    sheet.prose(&text);
 }
 
 fn time(sheet: &mut Sheet, profile: &Profile, baseline: &str) {

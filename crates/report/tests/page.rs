@@ -180,3 +180,93 @@ fn a_run_without_an_answer_says_how_to_go_on() {
     );
     assert_eq!(page.matches("puma does not start").count(), 1, "{page}");
 }
+
+#[test]
+fn a_calibration_says_what_it_was_and_what_follows() {
+    let mut document = sample("compare");
+    document.calibration = Some(run::Calibration {
+        fitness: run::Fitness::Sound,
+        settings: document.plan.baseline,
+        blocks: 10,
+        ratio: 1.004,
+        low: 0.991,
+        high: 1.016,
+        p: 0.5,
+        runs: 5,
+        false_positives: 0,
+        p_false_positives: 1.0,
+        allowance: 0.0,
+        sd_log_ratio: 0.02,
+        sd_log_level: 0.062,
+        second_over_first: 0.97,
+        p_order: 0.01,
+    });
+    let sound = page(&document);
+    holds(
+        &sound,
+        &[
+            "Identical configurations",
+            "+0.4 % (-0.9 to +1.6), 10 blocks. 0 of 5 runs of six blocks called the two different, no more than",
+            "scatters by 1.4 %, from block to block by 6.2 %",
+            "Whoever came second in a block did -3.0 %",
+        ],
+    );
+    let calibration = document.calibration.as_mut().unwrap();
+    (calibration.fitness, calibration.allowance) = (run::Fitness::Widened, 0.021);
+    calibration.p_order = 0.4;
+    let widened = page(&document);
+    holds(
+        &widened,
+        &["every interval here is widened by 2.1 % on both sides"],
+    );
+    assert!(!widened.contains("Whoever came second"), "{widened}");
+    document.calibration.as_mut().unwrap().fitness = run::Fitness::Refused;
+    (document.verdict, document.state) = (None, State::Failed);
+    let refused = page(&document);
+    holds(&refused, &["Start a new run when the cause is found"]);
+    assert!(!refused.contains("--resume"), "{refused}");
+}
+
+#[test]
+fn the_rates_that_meet_the_objective_stand_in_a_table_and_a_missing_bound_is_a_dash() {
+    let mut document = tuned();
+    document.plan.objective.latency = Some(run::LatencyObjective {
+        percentile: 99.0,
+        limit_ms: 250.0,
+    });
+    let search = run::RateSearch {
+        objective: document.plan.objective.latency.unwrap(),
+        ending: run::RateEnding::Found,
+        met_per_s: Some(61.0),
+        decided: true,
+        broke_per_s: Some(64.0),
+        low_per_s: Some(55.5),
+        high_per_s: None,
+        confidence: 0.95,
+        saturated_per_s: Some(80.0),
+        curve: Vec::new(),
+        trials: Vec::new(),
+        took_s: 45.0,
+        warnings: vec!["the server took 3 s to recover from 90/s".to_owned()],
+    };
+    document.rates = vec![run::ArmRates {
+        arm: document.arms[0].name.clone(),
+        settings: document.arms[0].settings,
+        search,
+    }];
+    document.rates_skipped = Some("no time was left for the other".to_owned());
+    let text = page(&document);
+    holds(
+        &text,
+        &[
+            "Highest rate that meets p99 = 250 ms",
+            "61.0 64.0 55.5 –",
+            "took 3 s to recover",
+            "A dash:",
+            "Not searched further: no time was left for the other.",
+        ],
+    );
+    document.rates.clear();
+    document.rates_skipped = None;
+    assert!(!page(&document).contains("Highest rate"));
+}

@@ -3,7 +3,9 @@
 //! The comment on each field is its public description: `contract/run-v1.schema.json` and
 //! `contract/run-v1.md` are generated from them.
 
+use crate::calibration::Calibration;
 use crate::plan::{Plan, Settings};
+use crate::rates::RateSearch;
 use crate::trial::Trial;
 use crate::verdict::{Comparison, Verdict};
 use schemars::JsonSchema;
@@ -43,16 +45,37 @@ pub struct Document {
     pub plan: Plan,
     /// Where the baseline's request time goes; absent until its first trial.
     pub profile: Option<Profile>,
+    /// What comparing the baseline with itself showed; absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// Every trial that ran, in the order in which it ran.
     pub trials: Vec<Trial>,
     /// Each candidate against the baseline, a stage at a time.
     pub comparisons: Vec<Comparison>,
     /// One row an arm: the estimates over all of its valid trials.
     pub arms: Vec<ArmSummary>,
+    /// The highest rate that meets the latency objective, of the baseline and of what the run recommends; `tune` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<ArmRates>,
+    /// Why there are none, or not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates_skipped: Option<String>,
     /// The answer; absent while the run goes on.
     pub verdict: Option<Verdict>,
     /// What a reader must know before believing it, most important first.
     pub warnings: Vec<String>,
+}
+
+/// The search on one arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArmRates {
+    /// Name of the arm.
+    pub arm: String,
+    /// Its knobs.
+    pub settings: Settings,
+    /// What was found.
+    pub search: RateSearch,
 }
 
 /// What was asked.
@@ -93,7 +116,7 @@ pub enum State {
 }
 
 /// The machine that was measured on. No host name: documents are passed around.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Processor model, from `/proc/cpuinfo`.

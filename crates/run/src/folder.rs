@@ -5,11 +5,14 @@
 //!   run.json            the document without raw histograms, rewritten after each trial
 //!   trials/ID.json      one trial each, raw histograms included, written once
 //!   trials/ID/          its server's log and flight files
+//!   capacity.json       instead of run.json, where `powerband capacity` made the folder
+//!   capacity.svg        its chart
 //!   lock                held while a process works on the folder
 //! ```
 //!
 //! Every file is written beside its place and renamed, so that a reader sees the old or the new, never a half.
 
+use crate::capacity;
 use crate::document::{Document, SCHEMA};
 use crate::trial::Trial;
 use std::fs::{self, File};
@@ -141,6 +144,16 @@ impl Folder {
         self.write_json(&format!("trials/{}.json", trial.id), trial)
     }
 
+    /// Writes what `powerband capacity` found, and its chart.
+    pub fn write_capacity(
+        &self,
+        found: &capacity::Document,
+        chart: &str,
+    ) -> Result<(), FolderError> {
+        self.write_json("capacity.json", found)?;
+        self.write_whole("capacity.svg", chart.as_bytes())
+    }
+
     /// Reads the document as `run.json` has it.
     pub fn read(&self) -> Result<Document, FolderError> {
         let path = self.path.join("run.json");
@@ -164,6 +177,13 @@ impl Folder {
     }
 
     fn write_json<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<(), FolderError> {
+        let mut text = serde_json::to_vec_pretty(value)
+            .expect("documents have string keys and no failing serialisers");
+        text.push(b'\n');
+        self.write_whole(name, &text)
+    }
+
+    fn write_whole(&self, name: &str, text: &[u8]) -> Result<(), FolderError> {
         let path = self.path.join(name);
         let parent = path
             .parent()
@@ -172,10 +192,7 @@ impl Folder {
             .prefix(".writing-")
             .tempfile_in(parent)
             .map_err(io("write in", parent))?;
-        let text = serde_json::to_vec_pretty(value)
-            .expect("documents have string keys and no failing serialisers");
-        file.write_all(&text)
-            .and_then(|()| file.write_all(b"\n"))
+        file.write_all(text)
             .and_then(|()| file.as_file().sync_data())
             .map_err(io("write", &path))?;
         file.persist(&path)

@@ -4,18 +4,27 @@
 //! This crate owns the document's types and how they reach the disk. It measures nothing and judges nothing:
 //! `experiment` fills the types, `report` renders them.
 
+pub mod calc;
+pub mod calibration;
+pub mod capacity;
 pub mod document;
 mod folder;
 mod histogram;
+pub mod inspect;
+pub mod load;
 pub mod plan;
+mod rates;
 mod schema;
+pub mod trace;
 pub mod trial;
 pub mod verdict;
 
+pub use calibration::*;
 pub use document::*;
 pub use folder::{Folder, FolderError, Lock};
 pub use histogram::{Hdr, HdrError};
 pub use plan::*;
-pub use schema::{field_page, json_schema};
+pub use rates::*;
+pub use schema::{Contract, contracts, json_schema};
 pub use trial::*;
 pub use verdict::*;

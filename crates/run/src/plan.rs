@@ -136,6 +136,11 @@ impl LatencyObjective {
     pub fn allowed_violation_rate(&self) -> f64 {
         1.0 - self.percentile / 100.0
     }
+
+    /// The response time beyond which a request is late.
+    pub fn limit(&self) -> std::time::Duration {
+        std::time::Duration::from_secs_f64(self.limit_ms / 1e3)
+    }
 }
 
 /// Lengths of a trial's parts, in seconds.
@@ -170,6 +175,8 @@ pub enum SdSource {
     Default,
     /// A pilot: the baseline against itself.
     Pilot,
+    /// A calibration: blocks of the baseline against itself.
+    Calibration,
     /// The blocks of the comparison itself.
     Data,
 }
@@ -200,6 +207,8 @@ pub enum Stage {
     Confirm,
     /// The named arms of `compare` and `sweep`.
     Compare,
+    /// The baseline against itself in blocks, with `--calibrate`.
+    Calibrate,
 }
 
 impl Stage {
@@ -210,6 +219,7 @@ impl Stage {
             Stage::Race => "race",
             Stage::Confirm => "confirm",
             Stage::Compare => "compare",
+            Stage::Calibrate => "calibrate",
         }
     }
 }

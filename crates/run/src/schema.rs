@@ -1,32 +1,93 @@
-//! The document's JSON Schema and its page for people, both made from the types and their comments, so that
+//! The JSON Schemas of the documents and their pages for people, both made from the types and their comments, so that
 //! neither can drift from what is written.
 
-use crate::document::{Document, SCHEMA};
+use crate::{calc, capacity, document, inspect, load, trace};
+use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
+/// What is published about one kind of document.
+#[derive(Debug)]
+pub struct Contract {
+    /// Name of its files in `contract/`, e.g. `run-v1`.
+    pub name: &'static str,
+    /// The JSON Schema.
+    pub schema: Value,
+    /// A Markdown page that describes every field.
+    pub page: String,
+}
+
+/// Every kind of document that powerband prints.
+pub fn contracts() -> Vec<Contract> {
+    vec![
+        contract::<document::Document>("run-v1", document::SCHEMA, RUN),
+        contract::<load::Document>("load-v1", load::SCHEMA, LOAD),
+        contract::<capacity::Document>("capacity-v1", capacity::SCHEMA, CAPACITY),
+        contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
+        contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
+        contract::<trace::Document>("trace-v1", trace::SCHEMA, TRACE),
+    ]
+}
+
 /// The JSON Schema of the run document.
 pub fn json_schema() -> Value {
-    let mut schema =
-        serde_json::to_value(schemars::schema_for!(Document)).expect("a schema is JSON");
-    schema["properties"]["schema"]["const"] = Value::from(SCHEMA);
+    schema_of::<document::Document>(document::SCHEMA)
+}
+
+const RUN: &str = "# The run document, version 1\n\n\
+     What `powerband tune|compare|sweep --json` prints and `run.json` in a run folder holds. Generated from the\n\
+     types in `crates/run`; `contract/run-v1.schema.json` is the same for machines, and the samples in\n\
+     `contract/samples/run/` are tested against it from Rust and from Ruby. Times are milliseconds in `_ms`,\n\
+     seconds in `_s`; sizes are bytes; rates are per second; ratios and shares are plain numbers.\n\
+     An absent or `null` field was not measured; it never means zero.\n\n\
+     In the folder, `trials/ID.json` holds one trial each with its raw histograms (`hdr`).\n";
+
+const CAPACITY: &str = "# The capacity document, version 1\n\n\
+     What `powerband capacity --json` prints and `capacity.json` in its folder holds. Generated from the types in\n\
+     `crates/run`; `contract/capacity-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`,\n\
+     seconds in `_s`; rates are per second; shares are plain numbers from 0 to 1. How the search goes and what its\n\
+     interval means is in `docs/capacity.md`.\n";
+
+const CALC: &str = "# The calc document, version 1\n\n\
+     What `powerband calc WHAT --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/calc-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`; rates are per second;\n\
+     shares are plain numbers from 0 to 1. An absent or `null` field was not asked for, is infinite or has no formula;\n\
+     it never means zero. What each formula takes for granted, and its source, is in `docs/calc.md`.\n";
+
+const TRACE: &str = "# The trace document, version 1\n\n\
+     What `powerband trace --json` prints about the file for Perfetto that it wrote. Generated from the types in\n\
+     `crates/run`; `contract/trace-v1.schema.json` is the same for machines. What is in the file itself is in\n\
+     `docs/trace.md`.\n";
+
+const LOAD: &str = "# The load document, version 1\n\n\
+     What `powerband load --json` prints. Generated from the types in `crates/run`; `contract/load-v1.schema.json`\n\
+     is the same for machines. Times are milliseconds in `_ms`, seconds in `_s`; rates are per second; shares are\n\
+     plain numbers from 0 to 1. What each latency counts from and to is in `docs/load.md`.\n";
+
+const INSPECT: &str = "# The inspect document, version 1\n\n\
+     What `powerband inspect --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/inspect-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`, seconds in `_s`;\n\
+     rates are per second; shares are plain numbers from 0 to 1. An absent or `null` field was not measured; it never\n\
+     means zero. What each figure is taken from is in `docs/inspect.md`.\n";
+
+fn contract<T: JsonSchema>(name: &'static str, schema: &str, opening: &str) -> Contract {
+    let schema_value = schema_of::<T>(schema);
+    Contract {
+        name,
+        page: field_page(&schema_value, schema, opening),
+        schema: schema_value,
+    }
+}
+
+fn schema_of<T: JsonSchema>(name: &str) -> Value {
+    let mut schema = serde_json::to_value(schemars::schema_for!(T)).expect("a schema is JSON");
+    schema["properties"]["schema"]["const"] = Value::from(name);
     schema
 }
 
-/// A Markdown page that describes every field.
-pub fn field_page() -> String {
-    let schema = json_schema();
-    let mut page = format!(
-        "# The run document, version 1\n\n\
-         What `powerband tune|compare|sweep --json` prints and `run.json` in a run folder holds. Generated from the\n\
-         types in `crates/run`; `contract/run-v1.schema.json` is the same for machines, and the samples in\n\
-         `contract/samples/run/` are tested against it from Rust and from Ruby. Times are milliseconds in `_ms`,\n\
-         seconds in `_s`; sizes are bytes; rates are per second; ratios and shares are plain numbers.\n\
-         An absent or `null` field was not measured; it never means zero.\n\n\
-         In the folder, `trials/ID.json` holds one trial each with its raw histograms (`hdr`).\n\n\
-         The document's `schema` is `{SCHEMA}`.\n"
-    );
-    section(&mut page, "Document", &schema);
+fn field_page(schema: &Value, name: &str, opening: &str) -> String {
+    let mut page = format!("{opening}\nThe document's `schema` is `{name}`.\n");
+    section(&mut page, "Document", schema);
     let empty = Map::new();
     let definitions = schema["$defs"].as_object().unwrap_or(&empty);
     for (name, definition) in definitions {

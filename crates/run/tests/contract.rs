@@ -10,21 +10,27 @@ fn committed(name: &str) -> String {
 }
 
 #[test]
-fn the_committed_schema_is_the_types_own() {
-    let schema: serde_json::Value = serde_json::from_str(&committed("run-v1.schema.json")).unwrap();
-    assert_eq!(
-        schema,
-        run::json_schema(),
-        "run `make contract` and commit what it writes"
-    );
+fn the_committed_schemas_are_the_types_own() {
+    for contract in run::contracts() {
+        let text = committed(&format!("{}.schema.json", contract.name));
+        let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            schema, contract.schema,
+            "{}: run `make contract` and commit what it writes",
+            contract.name
+        );
+    }
 }
 
 #[test]
-fn the_committed_page_is_the_types_own() {
-    assert!(
-        committed("run-v1.md") == run::field_page(),
-        "run `make contract` and commit what it writes"
-    );
+fn the_committed_pages_are_the_types_own() {
+    for contract in run::contracts() {
+        assert!(
+            committed(&format!("{}.md", contract.name)) == contract.page,
+            "{}: run `make contract` and commit what it writes",
+            contract.name
+        );
+    }
 }
 
 #[test]
@@ -39,9 +45,10 @@ fn every_field_is_described() {
             }
         }
     }
-    let schema = run::json_schema();
-    check("Document", &schema);
-    for (name, definition) in schema["$defs"].as_object().unwrap() {
-        check(name, definition);
+    for contract in run::contracts() {
+        check(contract.name, &contract.schema);
+        for (name, definition) in contract.schema["$defs"].as_object().unwrap() {
+            check(&format!("{} {name}", contract.name), definition);
+        }
     }
 }

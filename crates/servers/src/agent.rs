@@ -63,7 +63,8 @@ impl AgentGem {
 }
 
 /// Finds the gem: `explicit` (a flag or `POWERBAND_GEM`) and nothing else when given; otherwise
-/// `share/powerband/gem` beside the folder of this program, then the source tree it was built from.
+/// `share/powerband/gem` beside the folder of this program, the checkout in whose `target/` it lies, then the source tree
+/// that it was built from.
 ///
 /// # Errors
 /// When it is not there.
@@ -73,12 +74,15 @@ pub fn locate(explicit: Option<&Path>) -> Result<AgentGem, AgentError> {
             path: path.to_path_buf(),
         });
     }
-    let beside = std::env::current_exe().ok().and_then(|exe| {
-        let prefix = exe.parent()?.parent()?;
-        Some(prefix.join("share/powerband/gem"))
-    });
+    let exe = std::env::current_exe().ok();
+    let prefix = exe.as_deref().and_then(|exe| exe.parent()?.parent());
+    let installed = prefix.map(|prefix| prefix.join("share/powerband/gem"));
+    let checkout = prefix.and_then(|target| Some(target.parent()?.join("gem")));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gem");
-    let looked_at: Vec<PathBuf> = beside.into_iter().chain([source]).collect();
+    let looked_at: Vec<PathBuf> = [installed, checkout, Some(source)]
+        .into_iter()
+        .flatten()
+        .collect();
     looked_at
         .iter()
         .find_map(|path| AgentGem::at(path))

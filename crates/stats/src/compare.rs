@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::within;
-use crate::{SignedRank, StatsError, summary};
+use crate::{Look, SignedRank, StatsError, summary};
 
 /// Which direction of the figure is the better one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,28 @@ pub struct Rule {
     pub margin: f64,
     /// The level of this look, see [`crate::looks`].
     pub alpha: f64,
+    /// The level of all looks of the run together: what an interval may claim
+    /// that is reported at whichever look the run stops. The same as `alpha`
+    /// where there is one look.
+    pub overall: f64,
+    /// Identical arms were seen to differ by up to a factor of `1 + allowance`,
+    /// so as much is taken off every difference; 0 where they were not. See
+    /// [`crate::calibrate`].
+    pub allowance: f64,
     pub better: Better,
+}
+
+impl Rule {
+    /// The rule of one look of a run.
+    pub fn at(look: &Look, margin: f64, better: Better) -> Self {
+        Self {
+            margin,
+            alpha: look.alpha,
+            overall: look.overall,
+            allowance: 0.0,
+            better,
+        }
+    }
 }
 
 impl Default for Rule {
@@ -33,6 +54,8 @@ impl Default for Rule {
         Self {
             margin: 0.03,
             alpha: 0.05,
+            overall: 0.05,
+            allowance: 0.0,
             better: Better::Higher,
         }
     }
@@ -56,7 +79,8 @@ pub enum Verdict {
 pub struct Interval {
     pub low: f64,
     pub high: f64,
-    /// The confidence really achieved, at least the one asked for.
+    /// The confidence of the procedure that reports it: of a single look what
+    /// the discrete test really achieves, of several looks that of all.
     pub confidence: f64,
 }
 
@@ -66,20 +90,16 @@ pub struct Comparison {
     /// Candidate over baseline: the exponential of the Hodges-Lehmann estimate
     /// of the log ratios.
     pub ratio: f64,
-    /// Of the ratio, at 1 - alpha. `None` when the blocks are too few for any
+    /// Of the ratio, widened by the allowance. `None` when the blocks are too few for any
     /// finite interval (fewer than six at 0.05).
     pub interval: Option<Interval>,
-    /// Two-sided, exact, of "no difference".
+    /// Two-sided, exact, of "no difference beyond the allowance".
     pub p: f64,
     /// The greater of the two one-sided p-values of "outside the margin".
     pub p_equivalence: f64,
     pub blocks: u32,
     /// Standard deviation of the log ratios; `None` for a single block.
     pub sd_log_ratio: Option<f64>,
-    /// When undecided: about how many blocks in all would decide with power
-    /// 0.8, should the ratio stay what it is now. `None` when decided or when
-    /// it cannot be told (one block, or more than 10,000 needed).
-    pub blocks_to_decide: Option<u32>,
 }
 
 /// Judges `(baseline, candidate)` pairs, one a block, in any common unit.
@@ -89,14 +109,29 @@ pub struct Comparison {
 pub fn compare(pairs: &[(f64, f64)], rule: &Rule) -> Result<Comparison, StatsError> {
     within("alpha", rule.alpha, (0.0, 1.0), "0..1, for instance 0.05")?;
     within("margin", rule.margin, (0.0, 1.0), "0..1, for instance 0.03")?;
+    within(
+        "allowance",
+        1.0 + rule.allowance,
+        (1.0 - f64::EPSILON, f64::INFINITY),
+        "0 and above, for instance 0.01",
+    )?;
     let log_ratios = log_ratios(pairs)?;
     let test = SignedRank::of(&log_ratios)?;
-    let margin = rule.margin.ln_1p();
-    let p = test.p_two_sided();
-    let p_equivalence = test
-        .against(-margin)?
-        .p_greater()
-        .max(test.against(margin)?.p_less());
+    let allowance = rule.allowance.ln_1p();
+    let margin = rule.margin.ln_1p() - allowance;
+    let p = if allowance > 0.0 {
+        let above = test.against(allowance)?.p_greater();
+        let below = test.against(-allowance)?.p_less();
+        (2.0 * above.min(below)).min(1.0)
+    } else {
+        test.p_two_sided()
+    };
+    let p_equivalence = if margin > 0.0 {
+        let not_slower = test.against(-margin)?.p_greater();
+        not_slower.max(test.against(margin)?.p_less())
+    } else {
+        1.0
+    };
     let estimate = test.estimate();
     let verdict = if p_equivalence <= rule.alpha {
         Verdict::Equivalent
@@ -109,22 +144,23 @@ pub fn compare(pairs: &[(f64, f64)], rule: &Rule) -> Result<Comparison, StatsErr
     } else {
         Verdict::Undecided
     };
-    let sd = summary::sd(&log_ratios);
+    let sequential = rule.overall > rule.alpha;
     Ok(Comparison {
         verdict,
         ratio: estimate.exp(),
         interval: test.interval(rule.alpha).map(|i| Interval {
-            low: i.low.exp(),
-            high: i.high.exp(),
-            confidence: i.confidence,
+            low: (i.low - allowance).exp(),
+            high: (i.high + allowance).exp(),
+            confidence: if sequential {
+                1.0 - rule.overall
+            } else {
+                i.confidence
+            },
         }),
         p,
         p_equivalence,
         blocks: u32::try_from(pairs.len()).unwrap_or(u32::MAX),
-        sd_log_ratio: sd,
-        blocks_to_decide: sd
-            .filter(|_| verdict == Verdict::Undecided)
-            .and_then(|sd| blocks_to_decide(pairs.len(), estimate, sd, margin)),
+        sd_log_ratio: summary::sd(&log_ratios),
     })
 }
 
@@ -142,29 +178,6 @@ fn log_ratios(pairs: &[(f64, f64)]) -> Result<Vec<f64>, StatsError> {
         }
     };
     pairs.iter().enumerate().map(of).collect()
-}
-
-/// (z(0.975) + z(0.8))², for a difference; (z(0.95) + z(0.9))², for two
-/// one-sided tests about no difference. Both over 3/pi, the efficiency of the
-/// signed-rank test under the normal distribution.
-const FOR_A_DIFFERENCE: f64 = 7.849 * std::f64::consts::PI / 3.0;
-const FOR_EQUIVALENCE: f64 = 8.564 * std::f64::consts::PI / 3.0;
-
-/// Whichever answer comes first: that there is a difference, or that it lies
-/// within the margin.
-fn blocks_to_decide(blocks: usize, estimate: f64, sd: f64, margin: f64) -> Option<u32> {
-    let squared = |room: f64| (sd / room).powi(2);
-    let different = FOR_A_DIFFERENCE * squared(estimate);
-    let room = margin - estimate.abs();
-    let equivalent = if room > 0.0 {
-        FOR_EQUIVALENCE * squared(room)
-    } else {
-        f64::INFINITY
-    };
-    let needed = different.min(equivalent).ceil();
-    // Below six nothing can be decided; this look did not decide either.
-    let least = 6.max(blocks + 1) as f64;
-    (needed <= 10_000.0).then(|| needed.max(least) as u32)
 }
 
 #[cfg(test)]
@@ -188,7 +201,6 @@ mod tests {
         let faster = [108.0, 111.0, 109.0, 112.0, 107.0, 110.0];
         let up = verdict(&faster, Better::Higher);
         assert_eq!((up.verdict, up.p, up.blocks), (Verdict::Better, 0.03125, 6));
-        assert_eq!(up.blocks_to_decide, None);
         assert!((up.ratio - 1.095).abs() < 0.002);
         assert_eq!(verdict(&faster, Better::Lower).verdict, Verdict::Worse);
     }
@@ -197,7 +209,6 @@ mod tests {
     fn five_that_agree_do_not() {
         let c = verdict(&[130.0, 131.0, 129.0, 132.0, 128.0], Better::Higher);
         assert_eq!((c.verdict, c.interval), (Verdict::Undecided, None));
-        assert_eq!(c.blocks_to_decide, Some(6));
     }
 
     #[test]
@@ -208,10 +219,39 @@ mod tests {
     }
 
     #[test]
-    fn wide_scatter_is_undecided_and_says_what_would_decide() {
+    fn wide_scatter_is_undecided() {
         let c = verdict(&[93.0, 108.0, 97.0, 112.0, 91.0, 104.0], Better::Higher);
         assert_eq!(c.verdict, Verdict::Undecided);
-        assert!(c.blocks_to_decide.unwrap() > 24);
+    }
+
+    /// What identical arms were seen to differ by is taken off on both sides.
+    #[test]
+    fn an_allowance_widens_what_is_claimed() {
+        let by = |candidates: &[f64], allowance: f64| {
+            let rule = Rule {
+                allowance,
+                ..Rule::default()
+            };
+            compare(&against_100(candidates), &rule).unwrap()
+        };
+        let faster = [108.0, 111.0, 109.0, 112.0, 107.0, 110.0];
+        assert_eq!(by(&faster, 0.05).verdict, Verdict::Better);
+        let wide = by(&faster, 0.08);
+        assert_eq!(wide.verdict, Verdict::Undecided);
+        assert!(wide.interval.unwrap().low < 1.0 && wide.p > 0.05);
+        let close = [101.0, 101.2, 100.8, 101.1, 100.9, 101.3];
+        assert_eq!(by(&close, 0.01).verdict, Verdict::Equivalent);
+        assert_eq!(by(&close, 0.02).verdict, Verdict::Undecided);
+        assert_eq!(by(&close, 0.04).p_equivalence, 1.0);
+    }
+
+    /// At whichever look a run stops, its interval covers as all looks promise.
+    #[test]
+    fn one_look_of_several_claims_the_confidence_of_all() {
+        let looks = crate::looks(24, 0.05, 1).unwrap();
+        let pairs: Vec<(f64, f64)> = (0..10).map(|i| (100.0, 104.0 + f64::from(i))).collect();
+        let c = compare(&pairs, &Rule::at(&looks[0], 0.03, Better::Higher)).unwrap();
+        assert_eq!(c.interval.unwrap().confidence, 0.95);
     }
 
     #[test]

@@ -20,8 +20,10 @@ use crate::signed_rank::critical;
 pub struct Look {
     /// Blocks done by then, from the first.
     pub blocks: u32,
-    /// The two-sided level of this look alone, for [`crate::Rule`].
+    /// The two-sided level of this look alone.
     pub alpha: f64,
+    /// The two-sided level of all looks of the run together.
+    pub overall: f64,
 }
 
 /// Interim looks; the end of the plan is always the last one.
@@ -43,6 +45,7 @@ pub fn looks(planned: u32, alpha: f64, seed: u64) -> Option<Vec<Look>> {
         return Some(vec![Look {
             blocks: planned,
             alpha,
+            overall: alpha,
         }]);
     }
     let spent = |blocks: u32| {
@@ -64,6 +67,7 @@ pub fn looks(planned: u32, alpha: f64, seed: u64) -> Option<Vec<Look>> {
         looks.push(Look {
             blocks,
             alpha: level_of(blocks, limit),
+            overall: alpha,
         });
     }
     Some(looks)
@@ -124,6 +128,7 @@ mod tests {
             let one = vec![Look {
                 blocks: planned,
                 alpha: 0.05,
+                overall: 0.05,
             }];
             assert_eq!(looks(planned, 0.05, 1), Some(one));
         }

@@ -6,7 +6,9 @@
 //! Running trials, storing them and wording the outcome are left to others.
 //! `docs/method.md` gives each method with its source and its assumptions.
 
-mod calibration;
+mod binomial;
+mod blocks;
+mod calibrate;
 mod compare;
 mod design;
 mod error;
@@ -22,18 +24,21 @@ mod student;
 pub mod summary;
 mod violation;
 
-pub use calibration::{binomial_at_least, binomial_at_most};
+pub use binomial::{binomial_at_least, binomial_at_most};
+pub use blocks::blocks_to_decide;
+pub use calibrate::{Calibrated, EqualBlock, Fitness, RUN_OF, calibrate};
 pub use compare::{Better, Comparison, Interval, Rule, Verdict, compare};
 pub use design::{Look, looks};
 pub use error::StatsError;
 pub use growth::growth_per_thousand;
-pub use mde::{blocks_needed, mde, mde_of_looks, power_of_looks};
+pub use mde::{Noise, mde};
 pub use order::block_orders;
-pub use pilot::{default_sd, pilot_sd};
+pub use pilot::{EqualArms, Foreseen, foresee};
 pub use race::{ArmSoFar, Dropped, RaceRule, Step, Why, step};
 pub use signed_rank::{RankInterval, SignedRank};
 pub use sizes::{Range, Size, smallest};
 pub use steady::{Figure, Flatness, Steadiness, Window, flat};
+pub use student::two_sided as student_two_sided;
 pub use violation::{Feasibility, Standing, ViolationRule, meets};
 
 use rand::SeedableRng;

@@ -1,52 +1,117 @@
-//! How much one block's log ratio scatters when nothing differs.
+//! What a run is going to detect, from the little that is known before it.
 //!
-//! Needed before a run, to say what it can detect. After the run the data
-//! speak for themselves: `Comparison::sd_log_ratio`.
+//! After the run the data speak for themselves: `Comparison::sd_log_ratio`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Look, Noise, mde};
 
 /// The scatter assumed where nothing was measured, 4 % a block: a convention,
 /// to be replaced by a pilot, not the finding of one.
 const DEFAULT_SD: f64 = 0.04;
 
-/// The default counts as much as three pilot pairs.
-const DEFAULT_WEIGHT: f64 = 3.0;
+/// Below so many pairs no less is promised than the default allows: one pair
+/// can agree by luck to a tenth of a per cent.
+const FEW: usize = 3;
 
-/// The stated default: the standard deviation of an A/A log ratio, 0.04.
-pub fn default_sd() -> f64 {
-    DEFAULT_SD
+/// What equal arms have shown.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EqualArms<'a> {
+    /// One log ratio a pair.
+    pub log_ratios: &'a [f64],
+    /// Answers that a window of the coming blocks will hold, as far as is known.
+    pub answers: Option<f64>,
 }
 
-/// The standard deviation from pilot A/A pairs, drawn towards the default
-/// while they are few: one pair can agree by luck to a tenth of a per cent,
-/// and a plan that believed it would promise the impossible.
+/// The noise that was reckoned with, and the effect that follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Foreseen {
+    /// Its degrees of freedom are `None` when it is the default.
+    pub noise: Noise,
+    /// Minimum detectable effect, a ratio above 1.
+    pub effect: f64,
+}
+
+/// The detectable effect of a run with these looks, from what equal arms have
+/// shown, or from the stated default without any. Of fewer than three pairs
+/// whichever of both promises less counts.
 ///
-/// The mean of A/A log ratios is zero by construction, so each pair is a
-/// degree of freedom of its own: s² = (3 d² + sum x²) / (3 + n), the posterior
-/// scale of a scaled inverse chi-square prior with three degrees of freedom.
-pub fn pilot_sd(log_ratios: &[f64]) -> f64 {
-    let squares: f64 = log_ratios.iter().map(|x| x * x).sum();
-    let weight = DEFAULT_WEIGHT + log_ratios.len() as f64;
-    ((DEFAULT_WEIGHT * DEFAULT_SD * DEFAULT_SD + squares) / weight).sqrt()
+/// `allowance` is what a widened calibration takes off, see [`mde`].
+pub fn foresee(
+    looks: &[Look],
+    equal_arms: EqualArms<'_>,
+    allowance: f64,
+    power: f64,
+    seed: u64,
+) -> Foreseen {
+    let with = |noise: Noise| {
+        let noise = noise.counted(equal_arms.answers);
+        Foreseen {
+            noise,
+            effect: mde(looks, noise, allowance, power, seed),
+        }
+    };
+    let default = || with(Noise::assumed(DEFAULT_SD));
+    let Some(measured) = Noise::of_equal_arms(equal_arms.log_ratios).map(with) else {
+        return default();
+    };
+    if equal_arms.log_ratios.len() >= FEW {
+        return measured;
+    }
+    let default = default();
+    if default.effect > measured.effect {
+        default
+    } else {
+        measured
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(pairs: &[f64]) -> Foreseen {
+        counted(pairs, None)
+    }
+
+    fn counted(log_ratios: &[f64], answers: Option<f64>) -> Foreseen {
+        let equal_arms = EqualArms {
+            log_ratios,
+            answers,
+        };
+        foresee(&crate::looks(6, 0.05, 1).unwrap(), equal_arms, 0.0, 0.8, 1)
+    }
+
+    #[test]
+    fn short_windows_that_agree_promise_no_silence() {
+        assert_eq!(of(&[0.0; 6]).effect, 1.0);
+        assert!(counted(&[0.0; 6], Some(41.0)).effect > 1.06);
+    }
+
     #[test]
     fn without_pairs_it_is_the_default() {
-        assert!((pilot_sd(&[]) - default_sd()).abs() < 1e-15);
+        assert_eq!(of(&[]).noise, Noise::assumed(DEFAULT_SD));
     }
 
     #[test]
     fn a_lucky_pair_does_not_promise_silence() {
-        assert!(pilot_sd(&[0.0]) > 0.8 * default_sd());
+        assert_eq!(of(&[0.0]), of(&[]));
     }
 
     #[test]
-    fn many_pairs_outweigh_the_default() {
-        let quiet: Vec<f64> = (0..100)
+    fn a_noisy_pair_promises_less_than_the_default() {
+        let noisy = of(&[0.05]);
+        assert!(
+            noisy.effect > 1.2 && noisy.noise.freedom == Some(1),
+            "{noisy:?}"
+        );
+    }
+
+    #[test]
+    fn many_quiet_pairs_outweigh_the_default() {
+        let quiet: Vec<f64> = (0..10)
             .map(|i| if i % 2 == 0 { 0.01 } else { -0.01 })
             .collect();
-        assert!((pilot_sd(&quiet) - 0.01).abs() < 0.003);
+        assert!(of(&quiet).effect < 1.03);
     }
 }

@@ -1,8 +1,8 @@
 //! Student's t for whole degrees of freedom, by the finite series of
-//! Abramowitz and Stegun 26.7.3 and 26.7.4. `violation` alone needs it.
+//! Abramowitz and Stegun 26.7.3 and 26.7.4.
 
 /// The t that |T| exceeds with probability `alpha`, for `df` >= 1.
-pub(crate) fn two_sided(alpha: f64, df: u32) -> f64 {
+pub fn two_sided(alpha: f64, df: u32) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while 1.0 - central(high, df) > alpha && high < 1e12 {
         high *= 2.0;

@@ -1,7 +1,9 @@
 //! What must hold for any sample.
 
 use proptest::prelude::*;
-use stats::{Better, Rule, SignedRank, Standing, Verdict, ViolationRule, compare, mde, meets};
+use stats::{
+    Better, Look, Noise, Rule, SignedRank, Standing, Verdict, ViolationRule, compare, mde, meets,
+};
 
 fn pairs() -> impl Strategy<Value = Vec<(f64, f64)>> {
     let rate = || (-0.4_f64..0.4).prop_map(|x| 100.0 * x.exp());
@@ -43,7 +45,7 @@ proptest! {
     fn p_is_a_probability_and_the_interval_holds_the_estimate(
         pairs in prop_oneof![pairs(), coarse_pairs()], alpha in 0.01_f64..0.4,
     ) {
-        let rule = Rule { alpha, ..Rule::default() };
+        let rule = Rule { alpha, overall: alpha, ..Rule::default() };
         let c = compare(&pairs, &rule).unwrap();
         prop_assert!(c.p > 0.0 && c.p <= 1.0);
         prop_assert!(c.p_equivalence > 0.0 && c.p_equivalence <= 1.0);
@@ -51,14 +53,13 @@ proptest! {
             prop_assert!(i.low <= c.ratio * (1.0 + 1e-12) && c.ratio <= i.high * (1.0 + 1e-12));
             prop_assert!(i.confidence >= 1.0 - alpha);
         }
-        prop_assert_eq!(c.blocks_to_decide.is_some_and(|b| b <= c.blocks), false);
     }
 
     /// The interval is the test inverted: it leaves out 1 exactly when the
     /// test rejects.
     #[test]
     fn test_and_interval_agree(pairs in pairs(), alpha in 0.01_f64..0.4) {
-        let rule = Rule { alpha, ..Rule::default() };
+        let rule = Rule { alpha, overall: alpha, ..Rule::default() };
         let c = compare(&pairs, &rule).unwrap();
         let outside = c.interval.is_some_and(|i| i.low > 1.0 || i.high < 1.0);
         prop_assert_eq!(outside, c.p <= alpha);
@@ -97,10 +98,16 @@ proptest! {
 
 #[test]
 fn detectable_effects_grow_with_scatter_and_shrink_with_blocks() {
-    let effects: Vec<f64> = [6, 8, 10, 16, 24, 40]
-        .map(|blocks| mde(blocks, 0.04, 0.05, 0.8, 3))
-        .to_vec();
+    let of = |blocks: u32, sd: f64| {
+        let look = Look {
+            blocks,
+            alpha: 0.05,
+            overall: 0.05,
+        };
+        mde(&[look], Noise::assumed(sd), 0.0, 0.8, 3)
+    };
+    let effects = [6, 8, 10, 16, 24, 40].map(|blocks| of(blocks, 0.04));
     assert!(effects.windows(2).all(|w| w[0] > w[1]), "{effects:?}");
-    let scatters = [0.005, 0.01, 0.04, 0.2].map(|sd| mde(8, sd, 0.05, 0.8, 3));
+    let scatters = [0.005, 0.01, 0.04, 0.2].map(|sd| of(8, sd));
     assert!(scatters.windows(2).all(|w| w[0] < w[1]), "{scatters:?}");
 }

@@ -1,4 +1,8 @@
-//! What only tests need: whether JSON keeps a contract. Nothing that is shipped depends on it.
+//! What only tests need: whether JSON keeps a contract, a trace its format. Nothing that is shipped depends on it.
+
+mod chrome_trace;
+
+pub use chrome_trace::trace_problems;
 
 use serde_json::Value;
 

@@ -105,6 +105,16 @@ pb_endpoint_action_name(char name[PB_NAME_SIZE], const char *controller, size_t 
     put(&writer, action, action_length);
 }
 
+void
+pb_endpoint_given_name(char name[PB_NAME_SIZE], const char *prefix, const char *text, size_t length)
+{
+    struct writer writer = { name, 0 };
+
+    memset(name, 0, PB_NAME_SIZE);
+    put(&writer, prefix, strlen(prefix));
+    put(&writer, text, length);
+}
+
 static uint32_t
 hash(const char *name)
 {

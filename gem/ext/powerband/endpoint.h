@@ -16,6 +16,9 @@ void pb_endpoint_not_found_name(char name[PB_NAME_SIZE], const char *method);
 void pb_endpoint_action_name(char name[PB_NAME_SIZE], const char *controller, size_t controller_length,
                              const char *action, size_t action_length);
 
+/* Writes the prefix and then what the endpoint or the job was called by the application. */
+void pb_endpoint_given_name(char name[PB_NAME_SIZE], const char *prefix, const char *text, size_t length);
+
 /* The entry of that name, made if there is none; entry 0 once the table is full. */
 uint16_t pb_endpoint_index(const char name[PB_NAME_SIZE]);
 

@@ -13,6 +13,10 @@ if supported
   have_func("rb_fiber_scheduler_current", ["ruby/fiber/scheduler.h"])
   append_cflags(["-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fvisibility=hidden"])
   $defs << "-D_GNU_SOURCE" # rubocop:disable Style/GlobalVars
+  if ENV["POWERBAND_CFLAGS"] # as script/agent-memcheck has it compiled
+    $CFLAGS << " #{ENV['POWERBAND_CFLAGS']}" # rubocop:disable Style/GlobalVars
+    $DLDFLAGS << " #{ENV['POWERBAND_CFLAGS']}" # rubocop:disable Style/GlobalVars
+  end
   create_makefile("powerband/powerband")
 else
   File.write("Makefile", dummy_makefile($srcdir).join) # rubocop:disable Style/GlobalVars

@@ -4,13 +4,18 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 #include "clock.h"
 #include "endpoint.h"
 #include "folder.h"
 #include "histogram.h"
+#include "mapping.h"
+
+#define ENDPOINT_OFFSET 8192
+#define POOL_OFFSET (ENDPOINT_OFFSET + PB_ENDPOINTS * sizeof(struct pb_endpoint))
+#define RING_OFFSET (POOL_OFFSET + PB_POOL_SAMPLES * sizeof(struct pb_pool_sample))
+_Static_assert(POOL_OFFSET % 4096 == 0 && RING_OFFSET % 4096 == 0, "sections begin at pages");
 
 struct pb_flight pb_flight;
 unsigned pb_generation;
@@ -18,8 +23,15 @@ unsigned pb_generation;
 /* Faults from before there was a file to count them in. */
 static uint64_t early_faults;
 
+/* The kinds of calls that are seen in this process, a bit each; a forked child sees them too. */
+static unsigned kinds;
+
 #define GVL 0x8000u /* measured only while the GVL hook is active */
 #define FIELD(name, unit, flags) { #name, offsetof(struct pb_record, name), sizeof(((struct pb_record *)0)->name), unit, flags }
+#define AT(call, member) offsetof(struct pb_record, member) + (call) * sizeof(((struct pb_record *)0)->member[0])
+#define CALL(name, call) \
+    { #name "_us", AT(call, calls), 4, PB_FIELD_US, 0 }, { #name "_gvl_us", AT(call, calls) + 4, 4, PB_FIELD_US, 0 }, \
+    { #name "_count", AT(call, call_counts), 2, PB_FIELD_COUNT, 0 }
 static const struct pb_field fields[] = {
     FIELD(sequence, 0, PB_FIELD_MEASURED),
     FIELD(arrival_wall_ns, PB_FIELD_NS, PB_FIELD_MEASURED),
@@ -28,10 +40,10 @@ static const struct pb_field fields[] = {
     FIELD(wall_ns, PB_FIELD_NS, PB_FIELD_MEASURED),
     FIELD(held_ns, PB_FIELD_NS, GVL),
     FIELD(gvl_wait_ns, PB_FIELD_NS, GVL),
-    FIELD(lock_wait_ns, PB_FIELD_NS, 0),
+    FIELD(lock_wait_ns, PB_FIELD_NS, GVL),
     FIELD(io_ns, PB_FIELD_NS, GVL),
     FIELD(cpu_ns, PB_FIELD_NS, PB_FIELD_MEASURED),
-    FIELD(gc_ns, PB_FIELD_NS, 0),
+    FIELD(gc_ns, PB_FIELD_NS, GVL),
     FIELD(allocations, PB_FIELD_COUNT, GVL),
     FIELD(yields, PB_FIELD_COUNT, GVL),
     FIELD(thread_id, 0, PB_FIELD_MEASURED),
@@ -40,8 +52,21 @@ static const struct pb_field fields[] = {
     FIELD(busy_threads, PB_FIELD_COUNT, PB_FIELD_MEASURED),
     FIELD(method, 0, PB_FIELD_MEASURED),
     FIELD(flags, 0, PB_FIELD_MEASURED),
+    FIELD(gc_own_us, PB_FIELD_US, GVL),
+    FIELD(gc_cpu_us, PB_FIELD_US, GVL),
+    CALL(sql, PB_SQL),
+    CALL(http, PB_HTTP),
+    CALL(cache, PB_CACHE),
+    CALL(redis, PB_REDIS),
+    CALL(pool, PB_POOL),
+    FIELD(gc_count, PB_FIELD_COUNT, GVL),
+    FIELD(parse_us, PB_FIELD_US, PB_FIELD_MEASURED),
+    FIELD(write_us, PB_FIELD_US, PB_FIELD_MEASURED),
+    FIELD(server_held_us, PB_FIELD_US, GVL),
+    FIELD(server_gvl_wait_us, PB_FIELD_US, GVL),
 };
 #undef FIELD
+#undef CALL
 #define FIELD_COUNT (sizeof fields / sizeof fields[0])
 
 _Static_assert(PB_FIELD_TABLE_OFFSET + FIELD_COUNT * sizeof(struct pb_field) <= sizeof(struct pb_header), "field table");
@@ -99,21 +124,24 @@ copy_text(char *to, size_t size, const char *from)
 }
 
 static void
-fill_header(struct pb_header *header, const struct pb_settings *settings, uint64_t ticks, uint64_t ring_offset)
+fill_header(struct pb_header *header, const struct pb_settings *settings, uint64_t ticks)
 {
     memcpy(header->magic, PB_MAGIC, sizeof header->magic);
     header->version = PB_VERSION;
     header->header_size = sizeof *header;
     header->record_size = sizeof(struct pb_record);
     header->ring_capacity = settings->ring_capacity;
-    header->ring_offset = ring_offset;
+    header->ring_offset = RING_OFFSET;
     header->field_count = FIELD_COUNT;
     header->field_table_offset = PB_FIELD_TABLE_OFFSET;
-    header->endpoint_offset = 8192;
+    header->endpoint_offset = ENDPOINT_OFFSET;
     header->endpoint_size = sizeof(struct pb_endpoint);
     header->endpoint_capacity = PB_ENDPOINTS;
     header->totals_offset = sizeof *header;
     header->totals_size = sizeof(struct pb_totals);
+    header->pool_offset = POOL_OFFSET;
+    header->pool_sample_size = sizeof(struct pb_pool_sample);
+    header->pool_capacity = PB_POOL_SAMPLES;
     header->pid = (uint32_t)getpid();
     header->parent_pid = (uint32_t)getppid();
     header->start_ticks = ticks;
@@ -144,23 +172,29 @@ fill_field_table(struct pb_header *header, bool gvl_hook)
     }
 }
 
-/* Every signal to the thread interrupts it, and Ruby's own timer sends some: tried again, but not for ever. */
-static int
-allocate(int fd, size_t size)
+/* A kind's fields are three in a row of the table. What depends on the GVL's events is known only with them. */
+static void
+mark_kinds(struct pb_header *header, bool gvl_hook)
 {
-    int error = EINTR;
+    struct pb_field *table = (struct pb_field *)((char *)header + PB_FIELD_TABLE_OFFSET);
 
-    for (int attempt = 0; error == EINTR && attempt < 64; attempt++) {
-        error = posix_fallocate(fd, 0, (off_t)size);
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        for (int kind = 0; kind < PB_CALLS; kind++) {
+            const bool seen = fields[i].offset == AT(kind, calls);
+            const bool gvl = fields[i].offset == AT(kind, calls) + 4;
+            const bool counted = fields[i].offset == AT(kind, call_counts);
+
+            if (!(kinds & 1u << kind) || !(seen || gvl || counted)) continue;
+            if ((gvl || kind == PB_POOL) && !gvl_hook) continue;
+            __atomic_fetch_or(&table[i].flags, PB_FIELD_MEASURED, __ATOMIC_RELEASE);
+        }
     }
-    return error;
 }
 
 bool
 pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_size)
 {
-    const uint64_t ring_offset = (8192 + PB_ENDPOINTS * sizeof(struct pb_endpoint) + 4095) / 4096 * 4096;
-    const size_t size = ring_offset + (size_t)settings->ring_capacity * sizeof(struct pb_record);
+    const size_t size = RING_OFFSET + (size_t)settings->ring_capacity * sizeof(struct pb_record);
     const uint64_t ticks = start_ticks();
     char name[80];
     char *base;
@@ -175,30 +209,25 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
         return false;
     }
 
-    /* A sparse file on a disk that fills up later is a SIGBUS, which would kill the server. */
-    error = allocate(fd, size);
-    base = error ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (!error && base == MAP_FAILED) error = errno;
-    /* A child must never write into its parent's file; if the kernel cannot promise that, there is no file. */
-    if (!error && madvise(base, size, MADV_DONTFORK) != 0) {
-        error = errno;
-        munmap(base, size);
-    }
+    base = pb_mapping_make(fd, size);
+    error = errno;
     close(fd);
-    if (error) {
-        unlinkat(folder, name, 0);
-        close(folder);
+    if (!base) unlinkat(folder, name, 0);
+    close(folder);
+    if (!base) {
         snprintf(reason, reason_size, "cannot map %zu bytes in %s: %s", size, settings->root, strerror(error));
         return false;
     }
-    close(folder);
 
-    fill_header((struct pb_header *)base, settings, ticks, ring_offset);
+    fill_header((struct pb_header *)base, settings, ticks);
     fill_field_table((struct pb_header *)base, settings->gvl_hook);
+    mark_kinds((struct pb_header *)base, settings->gvl_hook);
     snprintf(pb_flight.path, sizeof pb_flight.path, "%s/%u/%s", settings->root, (unsigned)geteuid(), name);
     pb_flight.totals = (struct pb_totals *)(base + sizeof(struct pb_header));
-    pb_flight.endpoints = (struct pb_endpoint *)(base + 8192);
-    pb_flight.ring = (struct pb_record *)(base + ring_offset);
+    pb_flight.endpoints = (struct pb_endpoint *)(base + ENDPOINT_OFFSET);
+    pb_flight.pool = (struct pb_pool_sample *)(base + POOL_OFFSET);
+    pb_flight.ring = (struct pb_record *)(base + RING_OFFSET);
+    pb_flight.ring_mask = settings->ring_capacity - 1;
     pb_flight.header = (struct pb_header *)base;
     pb_generation++;
     early_faults = 0;
@@ -213,6 +242,7 @@ pb_flight_forget(void)
     pb_flight.header = NULL;
     pb_flight.totals = NULL;
     pb_flight.endpoints = NULL;
+    pb_flight.pool = NULL;
     pb_flight.ring = NULL;
     pb_flight.path[0] = '\0';
     early_faults = 0;
@@ -232,6 +262,61 @@ pb_flight_fault(void)
     else early_faults++;
 }
 
+/* Both kinds of slots begin with their sequence number, 0 while the rest is not whole. */
+static void
+publish(void *slot, const void *from, size_t size, uint64_t sequence)
+{
+    uint64_t *number = slot;
+
+    __atomic_store_n(number, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(number + 1, (const uint64_t *)from + 1, size - sizeof *number);
+    __atomic_store_n(number, sequence, __ATOMIC_RELEASE);
+}
+
+void
+pb_flight_measures(enum pb_call kind, bool gvl_hook)
+{
+    kinds |= 1u << kind;
+    if (pb_flight.header) mark_kinds(pb_flight.header, gvl_hook);
+}
+
+static uint32_t
+saturated_us(uint64_t nanoseconds)
+{
+    uint64_t microseconds = nanoseconds / 1000;
+
+    return microseconds > UINT32_MAX ? UINT32_MAX : (uint32_t)microseconds;
+}
+
+static uint16_t
+saturated(uint64_t count)
+{
+    return count > UINT16_MAX ? UINT16_MAX : (uint16_t)count;
+}
+
+static void
+fill_calls_and_pauses(struct pb_record *record, const struct pb_more_counters *more)
+{
+    for (int kind = 0; kind < PB_CALLS; kind++) {
+        record->calls[kind].seen = saturated_us(more->calls[kind].seen);
+        record->calls[kind].gvl = saturated_us(more->calls[kind].gvl);
+        record->call_counts[kind] = saturated(more->call_counts[kind]);
+    }
+    record->gc_own_us = saturated_us(more->gc_own_ns);
+    record->gc_cpu_us = saturated_us(more->gc_cpu_ns);
+    record->gc_count = saturated(more->gc_count);
+}
+
+static void
+fill_server_part(struct pb_record *record, const struct pb_more_counters *more)
+{
+    record->parse_us = saturated_us(more->parse_ns);
+    record->write_us = saturated_us(more->write_ns);
+    record->server_held_us = saturated_us(more->server_held_ns);
+    record->server_gvl_wait_us = saturated_us(more->server_gvl_wait_ns);
+}
+
 static void
 count(struct pb_counters *counters, const struct pb_record *record)
 {
@@ -244,29 +329,53 @@ count(struct pb_counters *counters, const struct pb_record *record)
     counters->wall_ns += record->wall_ns;
     counters->held_ns += record->held_ns;
     counters->gvl_wait_ns += record->gvl_wait_ns;
+    counters->lock_wait_ns += record->lock_wait_ns;
     counters->io_ns += record->io_ns;
     counters->cpu_ns += record->cpu_ns;
+    counters->gc_ns += record->gc_ns;
     counters->allocations += record->allocations;
     counters->yields += record->yields;
 }
 
+/* The structure holds nothing but such counters, up to its zeroes; those of the server come last. */
+static void
+count_more(struct pb_more_counters *counters, const struct pb_more_counters *more, bool eventful)
+{
+    uint64_t *to = (uint64_t *)counters;
+    const uint64_t *from = (const uint64_t *)more;
+    const size_t first = eventful ? 0 : offsetof(struct pb_more_counters, parse_ns);
+
+    for (size_t i = first / sizeof *to; i < offsetof(struct pb_more_counters, zero) / sizeof *to; i++) to[i] += from[i];
+}
+
 void
-pb_flight_write(const struct pb_record *record)
+pb_flight_write(struct pb_record *record, const struct pb_more_counters *more, bool eventful)
 {
     struct pb_header *header = pb_flight.header;
     struct pb_endpoint *endpoint = &pb_flight.endpoints[record->endpoint];
     const uint64_t k = header->written;
-    struct pb_record *slot = &pb_flight.ring[k & (header->ring_capacity - 1)];
+    struct pb_record *slot = &pb_flight.ring[k & pb_flight.ring_mask];
 
+    if (eventful) fill_calls_and_pauses(record, more);
+    fill_server_part(record, more);
     count(&pb_flight.totals->counters, record);
     count(&endpoint->counters, record);
+    count_more(&pb_flight.totals->more, more, eventful);
+    count_more(&endpoint->more, more, eventful);
     endpoint->wall_histogram[pb_bucket(record->wall_ns)]++;
     endpoint->gvl_wait_histogram[pb_bucket(record->gvl_wait_ns)]++;
+    if (record->flags & PB_REQUEST_QUEUE_KNOWN) endpoint->queue_histogram[pb_bucket(record->queue_ns)]++;
 
-    __atomic_store_n(&slot->sequence, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy((char *)slot + sizeof slot->sequence, (const char *)record + sizeof record->sequence,
-           sizeof *slot - sizeof slot->sequence);
-    __atomic_store_n(&slot->sequence, k + 1, __ATOMIC_RELEASE);
+    publish(slot, record, sizeof *slot, k + 1);
     __atomic_store_n(&header->written, k + 1, __ATOMIC_RELEASE);
+}
+
+void
+pb_flight_write_pool(const struct pb_pool_sample *sample)
+{
+    struct pb_header *header = pb_flight.header;
+    const uint64_t k = header->pool_written;
+
+    publish(&pb_flight.pool[k % PB_POOL_SAMPLES], sample, sizeof *sample, k + 1);
+    __atomic_store_n(&header->pool_written, k + 1, __ATOMIC_RELEASE);
 }

@@ -28,7 +28,9 @@ struct pb_flight {
     struct pb_header *header; /* NULL: this process records nothing */
     struct pb_totals *totals;
     struct pb_endpoint *endpoints;
+    struct pb_pool_sample *pool;
     struct pb_record *ring;
+    uint64_t ring_mask; /* not asked of the file, which somebody may spoil: it must not lead the writer astray */
     char path[4352];
 };
 
@@ -48,6 +50,13 @@ void pb_flight_close(void);
 
 void pb_flight_fault(void);
 
-void pb_flight_write(const struct pb_record *record);
+/* Calls of this kind are seen from now on, in this file and in later ones. */
+void pb_flight_measures(enum pb_call kind, bool gvl_hook);
+
+/* Books and publishes a request; its fields in microseconds are filled from `more`. Unless it was `eventful`, only what of
+ * `more` is of the server is not zero. */
+void pb_flight_write(struct pb_record *record, const struct pb_more_counters *more, bool eventful);
+
+void pb_flight_write_pool(const struct pb_pool_sample *sample);
 
 #endif

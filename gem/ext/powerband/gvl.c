@@ -4,12 +4,15 @@
 
 #include <ruby.h>
 #include <ruby/thread.h>
-#include <stdlib.h>
 #include "clock.h"
+#include "events.h"
+#include "locks.h"
+#include "request.h"
+#include "threads.h"
+#include "watch.h"
 
 static bool available;
 static bool enabled;
-static VALUE total_allocated_objects;
 
 /* The state of the thread that runs: all there is on Ruby 3.2, whose events name no thread and come on the native
  * thread that they are about; from 3.3, where they need not, only for want of a key, and then without the split. */
@@ -49,6 +52,13 @@ thread_set(VALUE thread, struct pb_thread *state)
     else own = state;
 }
 
+/* So that no thread is without a state when it is first asked for something. */
+static void
+begin(VALUE thread)
+{
+    if (!thread_get(thread)) thread_set(thread, pb_threads_take());
+}
+
 #define EVENT_THREAD(data) ((data)->thread)
 #define EVENT_HAS_THREAD true
 #else
@@ -70,84 +80,105 @@ thread_set(VALUE unused, struct pb_thread *state)
     own = state;
 }
 
+/* A thread's first event does not come on that thread here. */
+static void
+begin(VALUE unused)
+{
+}
+
 #define EVENT_THREAD(data) Qnil
 #define EVENT_HAS_THREAD ruby_native_thread_p()
 #endif
 
-/* Only reads memory, because the symbol was interned at load. Process-wide, and yet exact for one thread: only
- * the thread that holds the GVL allocates. */
-static uint64_t
-allocated(void)
+static void
+end(VALUE thread)
 {
-    return rb_gc_stat(total_allocated_objects);
+    struct pb_thread *state = thread_get(thread);
+
+    if (!state) return;
+    thread_set(thread, NULL);
+    pb_threads_give(state);
 }
 
 static void
-lose(struct pb_watch *watch, uint64_t now_ns)
+on_life(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
-    if (watch->gvl != PB_HELD) return;
-    watch->held_ns += now_ns - watch->since_ns;
-    watch->allocations += allocated() - watch->allocated_before;
-    watch->yields++;
-    watch->since_ns = now_ns;
-    watch->gvl = PB_GIVEN_UP;
+    if (!EVENT_HAS_THREAD) return;
+    if (event == (RUBY_INTERNAL_THREAD_EVENT_STARTED)) {
+        begin(EVENT_THREAD(data));
+        if (pb_events_wanted()) pb_event_write(thread_get(EVENT_THREAD(data)), pb_mono_ns(), PB_EVENT_STARTED, 0, 0, 0);
+    }
+    else {
+        if (pb_events_wanted()) pb_event_write(thread_get(EVENT_THREAD(data)), pb_mono_ns(), PB_EVENT_EXITED, 0, 0, 0);
+        end(EVENT_THREAD(data));
+    }
+}
+
+/* A thread that was killed is here for the last time without a frame left; nothing may be asked of it then, and what
+ * it had open ends. */
+static void
+lose(struct pb_thread *thread, uint64_t now_ns)
+{
+    bool at_lock = false;
+
+    if (thread->serving || thread->pending) {
+        if (rb_sourcefile()) at_lock = pb_locks_awaited();
+        else pb_request_abandon(thread);
+    }
+    else if (pb_events_wanted()) {
+        at_lock = rb_sourcefile() && pb_locks_awaited();
+    }
+    if (thread->watch.running) pb_watch_lose(&thread->watch, now_ns, at_lock);
+    pb_event(thread, now_ns, PB_EVENT_SUSPENDED, at_lock);
+}
+
+/* A trace sees the threads that never served, too. */
+static void
+turn(struct pb_thread *thread, rb_event_flag_t event, uint64_t now_ns)
+{
+    const bool running = thread->watch.running;
+
+    switch (event) {
+      case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED:
+        lose(thread, now_ns);
+        break;
+      case RUBY_INTERNAL_THREAD_EVENT_READY:
+        if (running) pb_watch_want(&thread->watch, now_ns);
+        pb_event(thread, now_ns, PB_EVENT_READY, 0);
+        break;
+      case RUBY_INTERNAL_THREAD_EVENT_RESUMED:
+        if (running) pb_watch_gain(&thread->watch, now_ns);
+        pb_event(thread, now_ns, PB_EVENT_RESUMED, 0);
+        break;
+      default:
+        break;
+    }
 }
 
 static void
-want(struct pb_watch *watch, uint64_t now_ns)
-{
-    if (watch->gvl != PB_GIVEN_UP) return;
-    watch->since_ns = now_ns;
-    watch->gvl = PB_READY;
-}
-
-static void
-gain(struct pb_watch *watch, uint64_t now_ns)
-{
-    if (watch->gvl == PB_HELD) return;
-    if (watch->gvl == PB_READY) watch->gvl_wait_ns += now_ns - watch->since_ns;
-    watch->allocated_before = allocated();
-    watch->since_ns = now_ns;
-    watch->gvl = PB_HELD;
-}
-
-static void
-on_event(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
+on_turn(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
     struct pb_thread *thread;
 
-    if (!EVENT_HAS_THREAD) return;
-    if (event == (RUBY_INTERNAL_THREAD_EVENT_EXITED)) {
-        thread = thread_get(EVENT_THREAD(data));
-        if (thread) {
-            thread_set(EVENT_THREAD(data), NULL);
-            free(thread);
-        }
-        return;
-    }
-    if (!__atomic_load_n(&enabled, __ATOMIC_RELAXED)) return;
+    if (!__atomic_load_n(&enabled, __ATOMIC_RELAXED) || !EVENT_HAS_THREAD) return;
     thread = thread_get(EVENT_THREAD(data));
-    if (!thread || !thread->watch.running) return;
-
-    switch (event) {
-      case RUBY_INTERNAL_THREAD_EVENT_SUSPENDED: lose(&thread->watch, pb_mono_ns()); break;
-      case RUBY_INTERNAL_THREAD_EVENT_READY: want(&thread->watch, pb_mono_ns()); break;
-      case RUBY_INTERNAL_THREAD_EVENT_RESUMED: gain(&thread->watch, pb_mono_ns()); break;
-      default: break;
-    }
+    if (thread && (thread->watch.running || pb_events_wanted())) turn(thread, event, pb_mono_ns());
 }
 
 void
 pb_gvl_init(void)
 {
-    total_allocated_objects = ID2SYM(rb_intern("total_allocated_objects"));
-    allocated();
+    VALUE threads;
+
+    pb_watch_init();
     available = prepare();
     if (!available) return;
+    threads = rb_funcall(rb_cThread, rb_intern("list"), 0);
+    for (long i = 0; i < RARRAY_LEN(threads); i++) begin(rb_ary_entry(threads, i));
+    rb_internal_thread_add_event_hook(on_life, (RUBY_INTERNAL_THREAD_EVENT_STARTED) | (RUBY_INTERNAL_THREAD_EVENT_EXITED), NULL);
     rb_internal_thread_add_event_hook(
-        on_event,
-        (RUBY_INTERNAL_THREAD_EVENT_READY) | (RUBY_INTERNAL_THREAD_EVENT_RESUMED) |
-            (RUBY_INTERNAL_THREAD_EVENT_SUSPENDED) | (RUBY_INTERNAL_THREAD_EVENT_EXITED),
+        on_turn,
+        (RUBY_INTERNAL_THREAD_EVENT_READY) | (RUBY_INTERNAL_THREAD_EVENT_RESUMED) | (RUBY_INTERNAL_THREAD_EVENT_SUSPENDED),
         NULL);
 }
 
@@ -163,6 +194,19 @@ pb_gvl_enable(bool on)
     __atomic_store_n(&enabled, on && available, __ATOMIC_RELAXED);
 }
 
+void
+pb_gvl_after_fork(void)
+{
+    pb_gvl_enable(false);
+    pb_threads_keep_only(ruby_native_thread_p() ? thread_get(rb_thread_current()) : NULL);
+}
+
+struct pb_thread *
+pb_thread_known(void)
+{
+    return thread_get(rb_thread_current());
+}
+
 struct pb_thread *
 pb_thread_current(void)
 {
@@ -170,29 +214,22 @@ pb_thread_current(void)
     struct pb_thread *state = thread_get(thread);
 
     if (!state) {
-        state = calloc(1, sizeof *state);
+        state = pb_threads_take();
         if (state) thread_set(thread, state);
     }
     return state;
 }
 
-void
-pb_watch_start(struct pb_watch *watch, uint64_t now_ns)
+#ifdef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
+struct pb_thread *
+pb_thread_of(VALUE thread)
 {
-    watch->gvl = PB_HELD;
-    watch->since_ns = now_ns;
-    watch->held_ns = watch->gvl_wait_ns = watch->allocations = 0;
-    watch->yields = 0;
-    watch->allocated_before = allocated();
-    watch->running = available;
+    return available ? thread_get(thread) : NULL;
 }
-
-void
-pb_watch_stop(struct pb_watch *watch, uint64_t now_ns)
+#else
+struct pb_thread *
+pb_thread_of(VALUE thread)
 {
-    if (!watch->running) return;
-    watch->running = false;
-    if (watch->gvl != PB_HELD) return;
-    watch->held_ns += now_ns - watch->since_ns;
-    watch->allocations += allocated() - watch->allocated_before;
+    return thread == rb_thread_current() ? own : NULL;
 }
+#endif

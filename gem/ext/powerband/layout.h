@@ -13,6 +13,7 @@
 #define PB_FIELD_NS 1
 #define PB_FIELD_COUNT 2
 #define PB_FIELD_INDEX 3
+#define PB_FIELD_US 4
 #define PB_FIELD_MEASURED 1
 
 #define PB_BUCKETS 128
@@ -24,8 +25,16 @@
 
 #define PB_REQUEST_QUEUE_KNOWN 1u
 #define PB_REQUEST_RAISED 2u
+#define PB_REQUEST_JOB 4u
+#define PB_REQUEST_EVENTS 8u
+#define PB_REQUEST_SPANS 16u
+
+#define PB_POOL_SAMPLES 1024
 
 enum pb_state { PB_STATE_MAKING = 0, PB_STATE_LIVE = 1, PB_STATE_CLOSED = 2 };
+
+/* What a request calls and waits for, in the order of the record's fields. */
+enum pb_call { PB_SQL, PB_HTTP, PB_CACHE, PB_REDIS, PB_POOL, PB_CALLS };
 
 struct pb_header {
     char magic[8];
@@ -63,7 +72,15 @@ struct pb_header {
     uint64_t clock_skew;
     uint64_t endpoints_lost;
     uint64_t in_flight;
-    char zero[3672];
+    uint64_t gc_runs;
+    uint64_t gc_pause_ns;
+    uint64_t gc_cpu_ns;
+    uint64_t pool_offset;
+    uint32_t pool_sample_size;
+    uint32_t pool_capacity;
+    uint64_t pool_written;
+    uint64_t trace_request; /* the one field that readers write */
+    char zero[3616];
 };
 
 struct pb_field {
@@ -94,7 +111,16 @@ struct pb_record {
     uint16_t busy_threads;
     uint8_t method;
     uint8_t flags;
-    char zero[16];
+    uint32_t gc_own_us;
+    uint32_t gc_cpu_us;
+    struct pb_call_us { uint32_t seen, gvl; } calls[PB_CALLS];
+    uint16_t call_counts[PB_CALLS];
+    uint16_t gc_count;
+    uint32_t parse_us;
+    uint32_t write_us;
+    uint32_t server_held_us;
+    uint32_t server_gvl_wait_us;
+    uint32_t zero;
 };
 
 struct pb_counters {
@@ -114,8 +140,25 @@ struct pb_counters {
     char zero[24];
 };
 
+/* The counters that came after those; see the contract for why they stand apart. */
+struct pb_more_counters {
+    uint64_t gc_own_ns;
+    uint64_t gc_cpu_ns;
+    struct pb_call_ns { uint64_t seen, gvl; } calls[PB_CALLS];
+    uint64_t call_counts[PB_CALLS];
+    uint64_t gc_count;
+    uint64_t parse_ns;
+    uint64_t write_ns;
+    uint64_t server_held_ns;
+    uint64_t server_gvl_wait_ns;
+    uint64_t busy_sum;
+    uint64_t spans_known;
+    char zero[64];
+};
+
 struct pb_totals {
     struct pb_counters counters;
+    struct pb_more_counters more;
     char zero[128];
 };
 
@@ -125,6 +168,21 @@ struct pb_endpoint {
     uint64_t named;
     uint32_t wall_histogram[PB_BUCKETS];
     uint32_t gvl_wait_histogram[PB_BUCKETS];
+    struct pb_more_counters more;
+    uint32_t queue_histogram[PB_BUCKETS];
+};
+
+struct pb_pool_sample {
+    uint64_t sequence;
+    uint64_t mono_ns;
+    uint16_t size;
+    uint16_t connections;
+    uint16_t busy;
+    uint16_t dead;
+    uint16_t idle;
+    uint16_t waiting;
+    uint16_t pool;
+    uint16_t zero;
 };
 
 _Static_assert(sizeof(struct pb_header) == 4096, "header");
@@ -132,14 +190,25 @@ _Static_assert(offsetof(struct pb_header, created_wall_ns) == 88, "header");
 _Static_assert(offsetof(struct pb_header, ruby_version) == 128, "header");
 _Static_assert(offsetof(struct pb_header, written) == 384, "header");
 _Static_assert(offsetof(struct pb_header, in_flight) == 416, "header");
+_Static_assert(offsetof(struct pb_header, gc_runs) == 424, "header");
+_Static_assert(offsetof(struct pb_header, trace_request) == 472, "header");
 _Static_assert(sizeof(struct pb_field) == 32, "field table");
-_Static_assert(sizeof(struct pb_record) == 128, "record");
+_Static_assert(sizeof(struct pb_record) == 192, "record");
 _Static_assert(offsetof(struct pb_record, yields) == 96, "record");
 _Static_assert(offsetof(struct pb_record, flags) == 111, "record");
+_Static_assert(offsetof(struct pb_record, calls) == 120, "record");
+_Static_assert(offsetof(struct pb_record, call_counts) == 160, "record");
+_Static_assert(offsetof(struct pb_record, server_gvl_wait_us) == 184, "record");
 _Static_assert(sizeof(struct pb_counters) == 128, "counters");
-_Static_assert(sizeof(struct pb_totals) == 256, "totals");
-_Static_assert(sizeof(struct pb_endpoint) == 1280, "endpoint entry");
+_Static_assert(sizeof(struct pb_more_counters) == 256, "counters");
+_Static_assert(offsetof(struct pb_more_counters, call_counts) == 96, "counters");
+_Static_assert(offsetof(struct pb_more_counters, busy_sum) == 176, "counters");
+_Static_assert(sizeof(struct pb_totals) == 512, "totals");
+_Static_assert(sizeof(struct pb_endpoint) == 2048, "endpoint entry");
 _Static_assert(offsetof(struct pb_endpoint, named) == 248, "endpoint entry");
 _Static_assert(offsetof(struct pb_endpoint, gvl_wait_histogram) == 768, "endpoint entry");
+_Static_assert(offsetof(struct pb_endpoint, more) == 1280, "endpoint entry");
+_Static_assert(offsetof(struct pb_endpoint, queue_histogram) == 1536, "endpoint entry");
+_Static_assert(sizeof(struct pb_pool_sample) == 32, "pool sample");
 
 #endif

@@ -2,12 +2,21 @@
 #include <pthread.h>
 #include <ruby.h>
 #include <stdlib.h>
+#include "calls.h"
 #include "endpoint.h"
+#include "environment.h"
+#include "events.h"
+#include "fiber_request.h"
 #include "flight.h"
+#include "gc.h"
 #include "gvl.h"
 #include "histogram.h"
+#include "locks.h"
+#include "pools.h"
 #include "queue_time.h"
 #include "request.h"
+#include "threads.h"
+#include "trace.h"
 
 static VALUE
 option(VALUE options, const char *name)
@@ -29,6 +38,27 @@ text_option(VALUE options, const char *name)
     VALUE value = option(options, name);
 
     return NIL_P(value) ? "" : StringValueCStr(value);
+}
+
+static VALUE bursts_refused = Qnil;
+
+/* Without them the rest goes on. */
+static void
+open_bursts(uint32_t one_in)
+{
+    char reason[512] = "";
+
+    bursts_refused = Qnil;
+    if (one_in == 0 || pb_bursts_open(one_in, reason, sizeof reason)) return;
+    pb_flight_fault();
+    bursts_refused = rb_utf8_str_new_cstr(reason);
+}
+
+/* Why no request's events are recorded although it was asked for, or nil. */
+static VALUE
+native_bursts_refused(VALUE self)
+{
+    return bursts_refused;
 }
 
 /* Makes this process's flight file; true when there is one (also one from before). Raises when it cannot. */
@@ -62,6 +92,8 @@ native_open(VALUE self, VALUE options)
         rb_raise(rb_eArgError, "a ring of %u records: it must be a power of two from 64 to 1048576", settings.ring_capacity);
     }
     if (!pb_flight_open(&settings, reason, sizeof reason)) rb_raise(rb_eRuntimeError, "%s", reason);
+    pb_locks_learn();
+    if (!NIL_P(option(options, "bursts"))) open_bursts(NUM2UINT(option(options, "bursts")));
     pb_gvl_enable(true);
     return Qtrue;
 }
@@ -77,6 +109,8 @@ native_close(VALUE self)
 static VALUE
 native_forget(VALUE self)
 {
+    pb_trace_stop();
+    pb_events_stop();
     pb_gvl_enable(false);
     pb_flight_close();
     pb_flight_forget();
@@ -127,11 +161,22 @@ native_request_start_ns(VALUE self, VALUE text)
     return pb_request_start_ns(RSTRING_PTR(text), (size_t)RSTRING_LEN(text), &start_ns) ? ULL2NUM(start_ns) : Qnil;
 }
 
+static VALUE
+native_thread_states(VALUE self)
+{
+    unsigned used, made;
+
+    pb_threads_count(&used, &made);
+    return rb_assoc_new(UINT2NUM(used), UINT2NUM(made));
+}
+
 /* In the child of a fork: only clears, because any lock may be held by a thread that is not there. */
 static void
 after_fork_in_child(void)
 {
-    pb_gvl_enable(false);
+    pb_events_forget();
+    pb_trace_forget();
+    pb_gvl_after_fork();
     pb_flight_forget();
 }
 
@@ -140,19 +185,36 @@ Init_powerband(void)
 {
     VALUE native = rb_const_get(rb_const_get(rb_cObject, rb_intern("Powerband")), rb_intern("Native"));
 
-    pb_request_init();
+    pb_environment_init();
+    pb_fiber_request_init();
+    pb_locks_learn();
     pb_gvl_init();
+    pb_gc_init();
     pthread_atfork(NULL, NULL, after_fork_in_child);
 
     rb_define_singleton_method(native, "available?", native_available, 0);
     rb_define_singleton_method(native, "open", native_open, 1);
+    rb_global_variable(&bursts_refused);
+    rb_define_singleton_method(native, "bursts_refused", native_bursts_refused, 0);
     rb_define_singleton_method(native, "close", native_close, 0);
     rb_define_singleton_method(native, "forget", native_forget, 0);
     rb_define_singleton_method(native, "path", native_path, 0);
     rb_define_singleton_method(native, "fault", native_fault, 0);
     rb_define_singleton_method(native, "start", pb_request_start, 1);
     rb_define_singleton_method(native, "finish", pb_request_finish, 4);
+    rb_define_singleton_method(native, "server_start", pb_server_start, 0);
+    rb_define_singleton_method(native, "server_finish", pb_server_finish, 0);
+    rb_define_singleton_method(native, "call_start", pb_call_start, 1);
+    rb_define_singleton_method(native, "call_finish", pb_call_finish, 2);
+    rb_define_singleton_method(native, "call_prepared", pb_call_prepared, 2);
+    rb_define_singleton_method(native, "names", pb_environment_names, 1);
+    rb_define_singleton_method(native, "measures", pb_call_measures, 1);
+    rb_define_singleton_method(native, "job_start", pb_job_start, 1);
+    rb_define_singleton_method(native, "job_finish", pb_job_finish, 3);
+    rb_define_singleton_method(native, "pool_due?", pb_pool_due, 0);
+    rb_define_singleton_method(native, "pool_sample", pb_pool_sample, 7);
     rb_define_singleton_method(native, "bucket", native_bucket, 1);
     rb_define_singleton_method(native, "path_name", native_path_name, 2);
     rb_define_singleton_method(native, "request_start_ns", native_request_start_ns, 1);
+    rb_define_singleton_method(native, "thread_states", native_thread_states, 0);
 }

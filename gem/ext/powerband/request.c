@@ -1,115 +1,100 @@
-/* Invariant: nothing here can raise, allocate a Ruby object or call a method, though the environment and the response
- * are the application's objects. Types are checked before use, and a look-up whose key is a plain String or a Symbol
- * asks neither the hash nor its keys. */
+/* Invariant: nothing here can raise, allocate a Ruby object or call a method. Any of these may come at any time, in
+ * any thread: an exception from another thread can end a request between any two lines, and a file can change under
+ * it. What a thread's state says of an older file than there is now counts for nothing. */
 #include "request.h"
 
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#ifdef HAVE_RUBY_FIBER_SCHEDULER_H
-#include <ruby/fiber/scheduler.h>
-#endif
 #include "clock.h"
 #include "endpoint.h"
+#include "environment.h"
+#include "events.h"
+#include "fiber_request.h"
 #include "flight.h"
 #include "gvl.h"
-#include "queue_time.h"
+#include "trace.h"
 
-static VALUE key_request_start, key_body_wait, key_method, key_path, key_path_parameters;
-static VALUE sym_controller, sym_action;
-
-static const char *const methods[] = { "OTHER", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
-#define METHODS (sizeof methods / sizeof methods[0])
-
-/* What is further off, one hour, is a clock that is wrong, or a client's own header. */
-#define QUEUE_AT_MOST_NS UINT64_C(3600000000000)
-
-static VALUE
-key(const char *name)
+static bool
+current(const struct pb_thread *thread)
 {
-    VALUE string = rb_interned_str_cstr(name);
+    return thread->generation == pb_generation && pb_flight.header;
+}
 
-    rb_gc_register_mark_object(string);
-    return string;
+/* The thread's first request in this file: there is no previous one for it to count from. */
+static void
+adopt(struct pb_thread *thread, uint64_t now_ns)
+{
+    thread->generation = pb_generation;
+    thread->serving = thread->spanned = thread->pending = false;
+    thread->thread_id = (uint32_t)syscall(SYS_gettid);
+    if (pb_gvl_available()) pb_watch_start(&thread->watch, now_ns);
+    thread->before = thread->watch.sums;
+    thread->cpu_before_ns = pb_thread_cpu_ns();
+}
+
+/* The end of one record is the beginning of the thread's next: its CPU clock, a system call, is read here alone. The
+ * watch has been read. */
+static void
+write_record(struct pb_thread *thread, uint64_t cpu_ns)
+{
+    const struct pb_sums *sums = &thread->watch.sums;
+
+    thread->record.cpu_ns = cpu_ns - thread->cpu_before_ns;
+    thread->more.server_held_ns = sums->held_ns - thread->before.held_ns - thread->inside_held_ns;
+    thread->more.server_gvl_wait_ns = sums->gvl_wait_ns - thread->before.gvl_wait_ns - thread->inside_gvl_wait_ns;
+    thread->cpu_before_ns = cpu_ns;
+    thread->before = *sums;
+    thread->pending = false;
+    pb_flight_write(&thread->record, &thread->more, thread->eventful);
+}
+
+static void
+write_pending(struct pb_thread *thread, uint64_t cpu_ns, uint64_t now_ns, bool written)
+{
+    pb_watch_read(&thread->watch, now_ns);
+    if (written) {
+        thread->record.flags |= PB_REQUEST_SPANS;
+        thread->more.spans_known = 1;
+        thread->more.parse_ns = thread->record.start_mono_ns - thread->span_start_ns;
+        thread->more.write_ns = now_ns - thread->returned_ns;
+    }
+    write_record(thread, cpu_ns);
 }
 
 void
-pb_request_init(void)
+pb_request_abandon(struct pb_thread *thread)
 {
-    key_request_start = key("HTTP_X_REQUEST_START");
-    key_body_wait = key("puma.request_body_wait");
-    key_method = key("REQUEST_METHOD");
-    key_path = key("PATH_INFO");
-    key_path_parameters = key("action_dispatch.request.path_parameters");
-    sym_controller = ID2SYM(rb_intern("controller"));
-    sym_action = ID2SYM(rb_intern("action"));
+    if (!current(thread)) thread->serving = thread->pending = false;
+    if (thread->serving) pb_flight.header->in_flight--;
+    thread->serving = thread->sampled = false;
+    pb_watch_count(&thread->watch, false);
+    if (thread->pending) write_pending(thread, pb_thread_cpu_ns(), pb_mono_ns(), false);
 }
 
-static bool
-is_string(VALUE value)
-{
-    return RB_TYPE_P(value, T_STRING);
-}
-
-static uint64_t
-body_wait_ns(VALUE milliseconds)
-{
-    double value = 0;
-
-    if (RB_FLOAT_TYPE_P(milliseconds)) value = RFLOAT_VALUE(milliseconds);
-    else if (FIXNUM_P(milliseconds)) value = (double)FIX2LONG(milliseconds);
-    return value > 0 && value < 1e9 ? (uint64_t)(value * 1e6) : 0;
-}
-
+/* What was of the previous request. */
 static void
-read_queue_time(struct pb_thread *thread, VALUE env)
+clear(struct pb_thread *thread)
 {
-    VALUE header = rb_hash_lookup(env, key_request_start);
-    const uint64_t arrival_ns = thread->arrival_wall_ns;
-    uint64_t sent_ns, waited_ns, ahead_ns, age_ns, queue_ns;
-
-    if (!is_string(header)) return;
-    if (!pb_request_start_ns(RSTRING_PTR(header), (size_t)RSTRING_LEN(header), &sent_ns)) return;
-    waited_ns = body_wait_ns(rb_hash_lookup(env, key_body_wait));
-    ahead_ns = sent_ns > arrival_ns ? sent_ns - arrival_ns : 0;
-    age_ns = sent_ns < arrival_ns ? arrival_ns - sent_ns : 0;
-    queue_ns = waited_ns < age_ns ? age_ns - waited_ns : 0;
-    if (ahead_ns > 0 || waited_ns > age_ns || queue_ns > QUEUE_AT_MOST_NS) pb_flight.header->clock_skew++;
-    if (ahead_ns > QUEUE_AT_MOST_NS || queue_ns > QUEUE_AT_MOST_NS) return;
-    thread->queue_ns = queue_ns;
-    thread->flags |= PB_REQUEST_QUEUE_KNOWN;
-}
-
-static uint8_t
-read_method(VALUE env)
-{
-    VALUE method = rb_hash_lookup(env, key_method);
-
-    if (is_string(method)) {
-        for (unsigned i = 1; i < METHODS; i++) {
-            size_t length = strlen(methods[i]);
-            if ((size_t)RSTRING_LEN(method) == length && memcmp(RSTRING_PTR(method), methods[i], length) == 0) return (uint8_t)i;
-        }
+    memset(&thread->record, 0, sizeof thread->record);
+    if (thread->eventful) {
+        memset(&thread->more, 0, sizeof thread->more);
+        memset(thread->calls, 0, sizeof thread->calls);
+        thread->eventful = false;
     }
-    return 0;
+    else {
+        thread->more.parse_ns = thread->more.write_ns = thread->more.spans_known = 0;
+    }
+    thread->env = 0;
 }
 
-static void
-read_arrival(struct pb_thread *thread, VALUE env)
-{
-    thread->flags = 0;
-    thread->queue_ns = 0;
-    thread->method = 0;
-    if (!RB_TYPE_P(env, T_HASH)) return;
-    read_queue_time(thread, env);
-    thread->method = read_method(env);
-}
-
-VALUE
-pb_request_start(VALUE self, VALUE env)
+/* nil, false or true, as pb_request_start answers. */
+static VALUE
+start(struct pb_thread **started)
 {
     struct pb_header *header = pb_flight.header;
     struct pb_thread *thread;
+    uint64_t now_ns;
 
     if (!header) return Qnil;
     thread = pb_thread_current();
@@ -117,118 +102,203 @@ pb_request_start(VALUE self, VALUE env)
         pb_flight_fault();
         return Qfalse;
     }
-    if (thread->serving && thread->generation == pb_generation) return Qfalse;
+    pb_trace_look(thread);
+    if (current(thread)) {
+        if (thread->serving) return Qfalse;
+        /* The server goes on with the connection's next request: where writing ended and parsing began is unknown. */
+        if (thread->pending) write_pending(thread, pb_thread_cpu_ns(), pb_mono_ns(), false);
+        now_ns = pb_mono_ns();
+        pb_watch_read(&thread->watch, now_ns);
+    }
+    else {
+        now_ns = pb_mono_ns();
+        adopt(thread, now_ns);
+    }
 
+    clear(thread);
+    pb_watch_count(&thread->watch, true);
+    thread->began = thread->watch.sums;
+    thread->span_requests++;
+    thread->record.arrival_wall_ns = pb_wall_ns();
+    thread->record.start_mono_ns = now_ns;
+    thread->record.thread_id = thread->thread_id;
+    thread->record.busy_threads = (uint16_t)++header->in_flight;
+    thread->more.busy_sum = thread->record.busy_threads;
     thread->serving = true;
-    if (thread->generation != pb_generation) thread->thread_id = (uint32_t)syscall(SYS_gettid);
-    thread->generation = pb_generation;
-    thread->busy_threads = (uint16_t)++header->in_flight;
-    thread->arrival_wall_ns = pb_wall_ns();
-    thread->start_mono_ns = pb_mono_ns();
-    thread->cpu_ns = pb_thread_cpu_ns();
-    pb_watch_start(&thread->watch, thread->start_mono_ns);
-
-    read_arrival(thread, env);
-#ifdef HAVE_RB_FIBER_SCHEDULER_CURRENT
-    /* Other requests run on this thread while this one waits: the thread's split is not this request's. */
-    if (rb_fiber_scheduler_current() != Qnil) header->flags |= PB_FLAG_FIBERS;
-#endif
+    thread->sampled = pb_bursts_sampled();
+    if (thread->sampled) thread->record.flags |= PB_REQUEST_EVENTS;
+    if (pb_events_wanted()) pb_event_write(thread, now_ns, PB_EVENT_REQUEST_BEGIN, 0, thread->record.busy_threads, 0);
+    *started = thread;
     return Qtrue;
 }
 
-static uint16_t
-read_status(VALUE response)
+static void
+split(struct pb_thread *thread)
 {
-    VALUE status;
-    long code = 0;
+    const struct pb_sums *now = &thread->watch.sums, *then = &thread->began;
+    struct pb_record *record = &thread->record;
+    struct pb_more_counters *more = &thread->more;
 
-    if (!RB_TYPE_P(response, T_ARRAY) || RARRAY_LEN(response) == 0) return 0;
-    status = rb_ary_entry(response, 0);
-    if (FIXNUM_P(status)) {
-        code = FIX2LONG(status);
-    }
-    else if (is_string(status)) {
-        for (long i = 0; i < RSTRING_LEN(status) && i < 3; i++) {
-            char c = RSTRING_PTR(status)[i];
-            if (c < '0' || c > '9') return 0;
-            code = code * 10 + (c - '0');
-        }
-    }
-    return code >= 100 && code <= 999 ? (uint16_t)code : 0;
+    thread->inside_held_ns = record->held_ns = now->held_ns - then->held_ns;
+    thread->inside_gvl_wait_ns = record->gvl_wait_ns = now->gvl_wait_ns - then->gvl_wait_ns;
+    if (!thread->watch.running) return;
+    record->lock_wait_ns = now->lock_wait_ns - then->lock_wait_ns;
+    record->io_ns = record->wall_ns - record->held_ns - record->gvl_wait_ns - record->lock_wait_ns;
+    record->allocations = now->allocations - then->allocations;
+    record->yields = (uint32_t)(now->yields - then->yields);
+    if (now->gc_count == then->gc_count) return;
+    thread->eventful = true;
+    more->gc_own_ns = now->gc_own_ns - then->gc_own_ns;
+    more->gc_cpu_ns = now->gc_cpu_ns - then->gc_cpu_ns;
+    more->gc_count = now->gc_count - then->gc_count;
+    record->gc_ns = more->gc_own_ns + now->gc_wait_ns - then->gc_wait_ns;
 }
 
-static VALUE
-text_of(VALUE value)
+/* The thread whose request, begun with that answer, ends now; NULL when there is none. What is still to be read of the
+ * request takes time that is not the application's, so the clocks come first. */
+static struct pb_thread *
+returned(VALUE started, VALUE raised, uint64_t *cpu_ns)
 {
-    return RB_SYMBOL_P(value) ? rb_sym2str(value) : value;
+    struct pb_thread *thread;
+
+    if (!RTEST(started)) return NULL;
+    thread = pb_thread_current();
+    if (!thread || !thread->serving) return NULL;
+    thread->serving = false;
+    /* The file that it began in is gone, and with it what it counted in. */
+    if (!current(thread)) return NULL;
+
+    *cpu_ns = thread->spanned ? 0 : pb_thread_cpu_ns();
+    thread->returned_ns = pb_mono_ns();
+    pb_watch_read(&thread->watch, thread->returned_ns);
+    pb_watch_count(&thread->watch, false);
+    thread->record.wall_ns = thread->returned_ns - thread->record.start_mono_ns;
+    if (RTEST(raised)) thread->record.flags |= PB_REQUEST_RAISED;
+    split(thread);
+    pb_flight.header->in_flight--;
+    return thread;
 }
 
-static uint16_t
-read_endpoint(VALUE env, uint8_t method, uint16_t status)
+static void
+conclude(struct pb_thread *thread, uint64_t cpu_ns)
 {
-    char name[PB_NAME_SIZE];
-    VALUE parameters, path;
+    const struct pb_record *record = &thread->record;
 
-    if (!RB_TYPE_P(env, T_HASH)) {
-        pb_endpoint_path_name(name, methods[method], "", 0);
-        return pb_endpoint_index(name);
+    if (pb_events_wanted()) {
+        pb_event_write(thread, thread->returned_ns, PB_EVENT_REQUEST_END, record->flags, record->status, record->endpoint);
     }
-    parameters = rb_hash_lookup(env, key_path_parameters);
-    if (RB_TYPE_P(parameters, T_HASH)) {
-        VALUE controller = text_of(rb_hash_lookup(parameters, sym_controller));
-        VALUE action = text_of(rb_hash_lookup(parameters, sym_action));
+    thread->sampled = false;
+    if (thread->spanned) thread->pending = true;
+    else write_record(thread, cpu_ns);
+    pb_trace_look(thread);
+}
 
-        if (is_string(controller) && is_string(action)) {
-            pb_endpoint_action_name(name, RSTRING_PTR(controller), (size_t)RSTRING_LEN(controller),
-                                    RSTRING_PTR(action), (size_t)RSTRING_LEN(action));
-            return pb_endpoint_index(name);
-        }
-    }
-    path = rb_hash_lookup(env, key_path);
-    if (status == 404) pb_endpoint_not_found_name(name, methods[method]);
-    else if (is_string(path)) pb_endpoint_path_name(name, methods[method], RSTRING_PTR(path), (size_t)RSTRING_LEN(path));
-    else pb_endpoint_path_name(name, methods[method], "", 0);
-    return pb_endpoint_index(name);
+VALUE
+pb_request_start(VALUE self, VALUE env)
+{
+    struct pb_thread *thread;
+    VALUE answer;
+
+    if (pb_flight.header && pb_fiber_scheduled()) return pb_fiber_request_start(env);
+    answer = start(&thread);
+    if (answer != Qtrue) return answer;
+    thread->env = (uintptr_t)env;
+    pb_environment_read(env, &thread->record);
+    return Qtrue;
+}
+
+/* Whether the thread serves this very request. An inner layer, whose environment is the same, is not told from the outer
+ * one: it then ends the request a little early. */
+static bool
+serves(VALUE env)
+{
+    const struct pb_thread *thread = pb_thread_current();
+
+    return thread && thread->serving && thread->env == (uintptr_t)env;
 }
 
 VALUE
 pb_request_finish(VALUE self, VALUE started, VALUE env, VALUE response, VALUE raised)
 {
+    uint64_t cpu_ns;
     struct pb_thread *thread;
-    struct pb_record record;
-    uint64_t cpu_ns, end_ns;
 
-    if (!RTEST(started)) return Qnil;
-    thread = pb_thread_current();
-    if (!thread || !thread->serving) return Qnil;
-    cpu_ns = pb_thread_cpu_ns();
-    end_ns = pb_mono_ns();
-    pb_watch_stop(&thread->watch, end_ns);
-    thread->serving = false;
-    /* The application forked while it served: this is the child, and the record is the parent's. */
-    if (thread->generation != pb_generation || !pb_flight.header) return Qnil;
-
-    memset(&record, 0, sizeof record);
-    record.arrival_wall_ns = thread->arrival_wall_ns;
-    record.start_mono_ns = thread->start_mono_ns;
-    record.queue_ns = thread->queue_ns;
-    record.wall_ns = end_ns - thread->start_mono_ns;
-    record.cpu_ns = cpu_ns - thread->cpu_ns;
-    record.thread_id = thread->thread_id;
-    record.busy_threads = thread->busy_threads;
-    record.method = thread->method;
-    record.flags = (uint8_t)(thread->flags | (RTEST(raised) ? PB_REQUEST_RAISED : 0));
-    if (pb_gvl_available()) {
-        record.held_ns = thread->watch.held_ns;
-        record.gvl_wait_ns = thread->watch.gvl_wait_ns;
-        record.io_ns = record.wall_ns - record.held_ns - record.gvl_wait_ns;
-        record.allocations = thread->watch.allocations;
-        record.yields = thread->watch.yields;
+    if (FIXNUM_P(started)) {
+        pb_fiber_request_finish(started, env, response, RTEST(raised));
+        return Qnil;
     }
+    if (NIL_P(started) && serves(env)) started = Qtrue;
+    thread = returned(started, raised, &cpu_ns);
+    if (!thread) return Qnil;
+    if (!RTEST(raised)) thread->record.status = pb_environment_status(response);
+    thread->record.endpoint = pb_environment_endpoint(env, thread->record.method, thread->record.status);
+    conclude(thread, cpu_ns);
+    return Qnil;
+}
 
-    if (!RTEST(raised)) record.status = read_status(response);
-    record.endpoint = read_endpoint(env, record.method, record.status);
-    pb_flight.header->in_flight--;
-    pb_flight_write(&record);
+VALUE
+pb_job_start(VALUE self, VALUE queue_ns)
+{
+    struct pb_thread *thread;
+    VALUE answer;
+
+    /* Others run on this thread while this one waits: the thread's split is not its own. */
+    if (pb_flight.header && pb_fiber_scheduled()) return Qfalse;
+    answer = start(&thread);
+    if (answer != Qtrue) return answer;
+    thread->record.flags |= PB_REQUEST_JOB;
+    if (FIXNUM_P(queue_ns) && FIX2LONG(queue_ns) >= 0) {
+        thread->record.queue_ns = (uint64_t)FIX2LONG(queue_ns);
+        thread->record.flags |= PB_REQUEST_QUEUE_KNOWN;
+    }
+    return Qtrue;
+}
+
+VALUE
+pb_job_finish(VALUE self, VALUE started, VALUE name, VALUE raised)
+{
+    uint64_t cpu_ns;
+    struct pb_thread *thread = returned(started, raised, &cpu_ns);
+    char endpoint[PB_NAME_SIZE];
+
+    if (!thread) return Qnil;
+    if (RB_TYPE_P(name, T_STRING)) pb_endpoint_given_name(endpoint, "job ", RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
+    else pb_endpoint_given_name(endpoint, "job ", "(unnamed)", strlen("(unnamed)"));
+    thread->record.endpoint = pb_endpoint_index(endpoint);
+    conclude(thread, cpu_ns);
+    return Qnil;
+}
+
+VALUE
+pb_server_start(VALUE self)
+{
+    struct pb_thread *thread;
+
+    if (!pb_flight.header) return Qnil;
+    thread = pb_thread_current();
+    if (!thread) return Qnil;
+    if (!current(thread)) adopt(thread, pb_mono_ns());
+    /* The server had looked at the connection before it came to our mark, and has not waited for anything since. */
+    thread->span_start_ns = pb_watch_held_since_ns(&thread->watch);
+    pb_request_abandon(thread);
+    thread->spanned = true;
+    thread->span_requests = 0;
+    return Qnil;
+}
+
+VALUE
+pb_server_finish(VALUE self)
+{
+    struct pb_thread *thread;
+
+    if (!pb_flight.header) return Qnil;
+    thread = pb_thread_current();
+    if (!thread || !current(thread) || !thread->spanned) return Qnil;
+    if (thread->pending) {
+        const uint64_t cpu_ns = pb_thread_cpu_ns();
+        write_pending(thread, cpu_ns, pb_mono_ns(), thread->span_requests == 1);
+    }
+    pb_request_abandon(thread);
+    thread->spanned = false;
     return Qnil;
 }

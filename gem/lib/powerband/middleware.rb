@@ -6,21 +6,32 @@ module Powerband
   class Middleware
     def initialize(app)
       @app = app
+      Powerband.await_servers
     end
 
-    # An exception of another thread's (a timeout's, a forced shutdown's) may come between any two lines. What was begun
-    # is finished all the same, and that without a branch, where Ruby would look for such exceptions once more.
+    # An exception of another thread's (a timeout's, a forced shutdown's) may come between any two lines, and as a method
+    # returns: then its answer is lost, and nil says so. What was begun is finished all the same, and only what a mistake
+    # of ours can raise is rescued.
     def call(env)
-      started = false
+      started = nil
       raised = true
       begin
-        started = Native.start(env)
-        started = Recorder.start_late && Native.start(env) if started.nil?
+        begin
+          Calls.each_second if Native.pool_due?
+          started = Native.start(env)
+          started = Native.start(env) if started.nil? && Recorder.start_late
+        rescue *MISTAKES => e
+          Powerband.fault("a request is not measured", e)
+        end
         response = @app.call(env)
         raised = false
         response
       ensure
-        Native.finish(started, env, response, raised)
+        begin
+          Native.finish(started, env, response, raised)
+        rescue *MISTAKES => e
+          Powerband.fault("a request is not measured", e)
+        end
       end
     end
   end

@@ -7,7 +7,7 @@ module Powerband
     # Prepended to Puma::Server.
     module Server
       def initialize(app, *rest)
-        super(PumaHooks.launchers?(rest[1]) ? PumaHooks.wrap(app) : app, *rest)
+        super(PumaHooks.wrap(app, rest[1]), *rest)
       end
       ruby2_keywords :initialize
 
@@ -21,7 +21,7 @@ module Powerband
     # Prepended to Puma::Cluster::Worker.
     module Worker
       def run
-        PumaHooks.worker_index = index
+        PumaHooks.working(self)
         super
       end
     end
@@ -29,18 +29,12 @@ module Powerband
     @worker_index = nil
 
     class << self
-      attr_writer :worker_index
+      # Puma's classes are whole by the time that a server is made.
+      def wrap(app, options)
+        return app unless launchers?(options)
 
-      # Only Puma's launcher hands over the options that it has read. What else may run in the process (Puma's own
-      # status page, a plugin's page of metrics) is made with a few of its own.
-      def launchers?(options)
-        defined?(::Puma::UserFileDefaultOptions) && ::Puma::UserFileDefaultOptions === options # rubocop:disable Style/CaseEquality
-      end
-
-      def wrap(app)
-        return app if Middleware === app # rubocop:disable Style/CaseEquality
-
-        Middleware.new(app)
+        mark
+        Middleware === app ? app : Middleware.new(app) # rubocop:disable Style/CaseEquality
       rescue StandardError => e
         Powerband.fault("the application is not measured", e)
         app
@@ -54,7 +48,28 @@ module Powerband
         Powerband.fault("Puma's settings cannot be read", e)
       end
 
+      def working(worker)
+        @worker_index = worker.index
+      rescue StandardError => e
+        Powerband.fault("the worker's index cannot be read", e)
+      end
+
       private
+
+      # Only Puma's launcher hands over the options that it has read. What else may run in the process (Puma's own
+      # status page, a plugin's page of metrics) is made with a few of its own.
+      def launchers?(options)
+        defined?(::Puma::UserFileDefaultOptions) && ::Puma::UserFileDefaultOptions === options # rubocop:disable Style/CaseEquality
+      end
+
+      # One mark alone, since a mark costs each request what a request's clocks cost. A thread of the pool comes here with a
+      # request that it, or the reactor, has parsed; what it did since it last waited was reading and parsing, so that
+      # waiting for the client is not. What the reactor had read and parsed before is not seen.
+      def mark
+        ServerSpans.mark(::Puma::Server, :handle_request)
+      rescue StandardError => e
+        Powerband.fault("Puma's parsing and writing are not measured", e)
+      end
 
       # The agent may have been loaded by the application, when the worker was already running; Puma's title tells.
       def worker_index

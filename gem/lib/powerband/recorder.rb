@@ -11,9 +11,11 @@ module Powerband
       def start(server = {})
         return false unless Powerband.config.enabled? && Native.available?
         return false if @given_up_in == Process.pid
+        return true if Native.path
 
         Native.open(settings.merge(server))
-        close_at_exit
+        opened
+        Calls.install
         true
       rescue StandardError => e
         @given_up_in = Process.pid
@@ -21,29 +23,36 @@ module Powerband
         false
       end
 
-      # For servers that we have no hook in: what is known is the name.
+      # For servers that we have no hook in: what is known is the name. An exception that another thread sends is the
+      # application's and waits until we are done.
       def start_late
-        return false if @given_up_in == Process.pid
+        return false if @given_up_in == Process.pid || testing?
 
-        start(server_name: guess_server)
+        Thread.handle_interrupt(Exception => :never) { start(server_name: guess_server) }
+      end
+
+      def app_root
+        root = ::Rails.root if defined?(::Rails) && ::Rails.respond_to?(:root)
+        (root || Dir.pwd).to_s
+      end
+
+      # Requests that no server makes are a test suite's.
+      def testing?
+        ENV["RACK_ENV"] == "test" || ENV["RAILS_ENV"] == "test"
       end
 
       private
 
       def settings
         {
-          root: Powerband.config.root, ring_capacity: Powerband.config.ring_capacity, ruby_version: RUBY_VERSION,
+          root: Powerband.config.root, ring_capacity: Powerband.config.ring_capacity,
+          bursts: Powerband.config.bursts, ruby_version: RUBY_VERSION,
           agent_version: VERSION, framework: framework, app_root: app_root
         }
       end
 
       def framework
         defined?(::Rails::VERSION::STRING) ? "rails #{::Rails::VERSION::STRING}" : ""
-      end
-
-      def app_root
-        root = ::Rails.root if defined?(::Rails) && ::Rails.respond_to?(:root)
-        (root || Dir.pwd).to_s
       end
 
       def guess_server
@@ -53,12 +62,35 @@ module Powerband
         ""
       end
 
+      # What is recorded is recorded, whatever happens here.
+      def opened
+        close_at_exit
+        refused = Native.bursts_refused
+        Powerband.say("no bursts are recorded in process #{Process.pid}: #{refused}") if refused
+        clean_up
+      rescue StandardError => e
+        Powerband.fault("the flight file is kept, but its folder is not cleaned up", e)
+      end
+
+      def clean_up
+        Retention.new(Native.path, keep_s: Powerband.config.keep_s, keep_bytes: Powerband.config.keep_bytes).sweep
+      end
+
       # Inherited by forked children, where Native.close does what is right for their own file.
       def close_at_exit
         return if @at_exit
 
         @at_exit = true
-        at_exit { Native.close }
+        at_exit { close }
+      end
+
+      # The file's time of change tells when it ended, for as long as it is kept.
+      def close
+        Native.close
+        path = Native.path
+        File.utime(nil, nil, path) if path
+      rescue SystemCallError
+        nil
       end
     end
   end

@@ -5,6 +5,10 @@
 class FlightReader
   COUNTERS = %i[requests server_errors queue_ns queue_known wall_ns held_ns gvl_wait_ns lock_wait_ns io_ns cpu_ns
                 gc_ns allocations yields].freeze
+  MORE = %i[gc_own_ns gc_cpu_ns sql_ns sql_gvl_ns http_ns http_gvl_ns cache_ns cache_gvl_ns redis_ns redis_gvl_ns
+            pool_ns pool_gvl_ns sql_count http_count cache_count redis_count pool_count gc_count parse_ns write_ns
+            server_held_ns server_gvl_wait_ns busy_sum spans_known].freeze
+  SAMPLE = %i[sequence mono_ns size connections busy dead idle waiting pool].freeze
   HEADER = {
     version: [8, "L<"], header_size: [12, "L<"], record_size: [16, "L<"], ring_capacity: [20, "L<"],
     ring_offset: [24, "Q<"], field_count: [32, "L<"], field_table_offset: [36, "L<"], endpoint_offset: [40, "Q<"],
@@ -14,19 +18,21 @@ class FlightReader
     server_workers: [108, "L<"], server_min_threads: [112, "L<"], server_max_threads: [116, "L<"],
     server_preload: [120, "L<"], flags: [124, "L<"], ruby_version: [128, "Z32"], server_name: [160, "Z32"],
     framework: [192, "Z32"], agent_version: [224, "Z32"], app_root: [256, "Z128"], written: [384, "Q<"],
-    faults: [392, "Q<"], clock_skew: [400, "Q<"], endpoints_lost: [408, "Q<"], in_flight: [416, "Q<"]
+    faults: [392, "Q<"], clock_skew: [400, "Q<"], endpoints_lost: [408, "Q<"], in_flight: [416, "Q<"],
+    gc_runs: [424, "Q<"], gc_pause_ns: [432, "Q<"], gc_cpu_ns: [440, "Q<"], pool_offset: [448, "Q<"],
+    pool_sample_size: [456, "L<"], pool_capacity: [460, "L<"], pool_written: [464, "Q<"], trace_request: [472, "Q<"]
   }.freeze
   FORMATS = { 8 => "Q<", 4 => "L<", 2 => "S<", 1 => "C" }.freeze
   UNKNOWN = 0xFFFFFFFF
 
   Field = Struct.new(:name, :offset, :bytes, :unit, :flags)
-  Endpoint = Struct.new(:index, :name, :counters, :wall_histogram, :gvl_wait_histogram)
+  Endpoint = Struct.new(:index, :name, :counters, :wall_histogram, :gvl_wait_histogram, :queue_histogram)
 
   attr_reader :header, :fields
 
-  # Every flight file of this user under a root.
-  def self.all(root)
-    Dir[File.join(root, Process.uid.to_s, "*.flight")].sort.map { |path| new(File.binread(path)) }
+  # Every flight file of a user under a root.
+  def self.all(root, uid: Process.uid)
+    Dir[File.join(root, uid.to_s, "*.flight")].sort.map { |path| new(File.binread(path)) }
   end
 
   def initialize(bytes)
@@ -44,7 +50,8 @@ class FlightReader
   end
 
   def totals
-    counters(header[:totals_offset])
+    offset = header[:totals_offset]
+    counters(offset).merge(header[:totals_size] >= 384 ? more(offset + 128) : {})
   end
 
   def endpoints
@@ -52,7 +59,9 @@ class FlightReader
       offset = header[:endpoint_offset] + (index * header[:endpoint_size])
       next unless at(offset + 248, "Q<") == 1
 
-      Endpoint.new(index, at(offset + 128, "Z120"), counters(offset), buckets(offset + 256), buckets(offset + 768))
+      wide = header[:endpoint_size] >= 2048
+      Endpoint.new(index, at(offset + 128, "Z120"), counters(offset).merge(wide ? more(offset + 1280) : {}),
+                   buckets(offset + 256), buckets(offset + 768), wide ? buckets(offset + 1536) : {})
     end
   end
 
@@ -68,6 +77,16 @@ class FlightReader
     end
   end
 
+  # The readable pool samples in order.
+  def pool_samples
+    last = header[:pool_written]
+    ([0, last - header[:pool_capacity]].max...last).filter_map do |k|
+      offset = header[:pool_offset] + ((k % header[:pool_capacity]) * header[:pool_sample_size])
+      sample = SAMPLE.zip(@bytes.unpack("Q<2S<7", offset:)).to_h
+      sample if sample[:sequence] == k + 1
+    end
+  end
+
   def endpoint_of(record)
     endpoints.find { |endpoint| endpoint.index == record[:endpoint] }.name
   end
@@ -80,6 +99,10 @@ class FlightReader
 
   def counters(offset)
     COUNTERS.each_with_index.to_h { |name, i| [name, at(offset + (i * 8), "Q<")] }
+  end
+
+  def more(offset)
+    MORE.each_with_index.to_h { |name, i| [name, at(offset + (i * 8), "Q<")] }
   end
 
   def buckets(offset)

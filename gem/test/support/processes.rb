@@ -20,4 +20,12 @@ module Processes
   def run_injected(*command, root: "/nonexistent", env: {}, chdir: Dir.pwd)
     Open3.capture3(injected(root).merge(env), *command, chdir:)
   end
+
+  # What promtool finds wrong with metrics; nil where it is not installed.
+  def promtool(text)
+    output, = Open3.capture2e("promtool", "check", "metrics", stdin_data: text)
+    output
+  rescue Errno::ENOENT
+    nil
+  end
 end

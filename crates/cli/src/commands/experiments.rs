@@ -8,7 +8,7 @@ use crate::{Failure, asked, output};
 use experiment::config::{Asked, Problem, Request, parse_settings, resolve};
 use experiment::{Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
-use run::{Kind, Settings};
+use run::Settings;
 use std::path::{Path, PathBuf};
 
 /// `powerband tune`.
@@ -52,9 +52,8 @@ fn conduct(
     });
     let kind = goal.kind();
     let now = Timestamp::now();
-    // Seeds below 2^53 survive every JSON reader.
-    let fallback_seed = now.as_nanosecond() as u64 & ((1 << 53) - 1);
-    let resolved = resolve(request, goal, fallback_seed).map_err(|found| problems.extend(found));
+    let resolved =
+        resolve(request, goal, fallback_seed(now)).map_err(|found| problems.extend(found));
     let Some(mut experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
         return Err(asked::failure(&problems));
     };
@@ -68,7 +67,7 @@ fn conduct(
         None => experiment::begin(
             &experiment,
             &now.to_string(),
-            &id(now, kind, experiment.seed),
+            &id(now, kind.verb(), experiment.seed),
         ),
     };
     let store = store.map_err(|stopped| explain(&stopped))?;
@@ -112,7 +111,7 @@ fn shown(store: &Store, json: bool) -> Result<u8, Failure> {
     Ok(verdict.map_or(3, |verdict| verdict.exit_code))
 }
 
-fn explain(stopped: &Stopped) -> Failure {
+pub fn explain(stopped: &Stopped) -> Failure {
     match stopped {
         Stopped::Interrupted => Failure {
             message: "interrupted".to_owned(),
@@ -131,15 +130,17 @@ fn drop_if_empty(experiment: &Experiment, store: &Store, folder: &Path) {
     }
 }
 
-fn id(now: Timestamp, kind: Kind, seed: u64) -> String {
+/// The seed where none was given. Seeds below 2^53 survive every JSON reader.
+pub fn fallback_seed(now: Timestamp) -> u64 {
+    now.as_nanosecond() as u64 & ((1 << 53) - 1)
+}
+
+/// The name of a run folder.
+pub fn id(now: Timestamp, verb: &str, seed: u64) -> String {
     let mixed = (now.as_nanosecond() as u64 ^ seed.rotate_left(17))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         >> 48;
-    format!(
-        "{}-{}-{mixed:04x}",
-        now.strftime("%Y%m%d-%H%M%S"),
-        kind.verb()
-    )
+    format!("{}-{}-{mixed:04x}", now.strftime("%Y%m%d-%H%M%S"), verb)
 }
 
 /// A run by its folder, or by its name under the runs.

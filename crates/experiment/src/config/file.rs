@@ -94,6 +94,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         for (key, place) in [
             ("budget", &mut request.budget),
             ("blocks", &mut request.blocks),
+            ("calibrate", &mut request.calibrate),
             ("max_arms", &mut request.max_arms),
             ("margin", &mut request.margin),
             ("seed", &mut request.seed),
@@ -109,8 +110,17 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
             tune,
             "tune",
             &[
-                "budget", "blocks", "max_arms", "margin", "seed", "threads", "workers", "window",
-                "timeout", "runs_dir",
+                "budget",
+                "blocks",
+                "calibrate",
+                "max_arms",
+                "margin",
+                "seed",
+                "threads",
+                "workers",
+                "window",
+                "timeout",
+                "runs_dir",
             ],
         );
     }
@@ -127,11 +137,22 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     if let Some(mut workload) = reader.section(&mut table, "workload") {
         request.workload_file = reader.text(&mut workload, "workload", "file");
         request.path = reader.text(&mut workload, "workload", "path");
-        if let Some(requests) = workload.remove("request") {
-            let inline = Table::from_iter([("request".to_owned(), requests)]);
+        let mut inline = Table::new();
+        for key in ["request", "session"] {
+            inline.extend(
+                workload
+                    .remove(key)
+                    .map(|entries| (key.to_owned(), entries)),
+            );
+        }
+        if !inline.is_empty() {
             request.workload_inline = Some(inline.to_string());
         }
-        reader.rest(workload, "workload", &["file", "path", "request"]);
+        reader.rest(
+            workload,
+            "workload",
+            &["file", "path", "request", "session"],
+        );
     }
     let sections = [
         "app",
@@ -293,7 +314,7 @@ mod tests {
             "[app]\ndir = '.'\n[app.env]\nA = 1\n[server]\nport = 3000\n[baseline]\nthreads = 3\nworkers = 0\n\
              [objective]\nslo = 'p99=250ms'\n[tune]\nthreads = [1, 2]\nbudget = '8m'\n[safety]\nallow_unsafe = true\n\
              [[service]]\nname = 'upstream'\ncommand = 'ruby x.rb {port}'\nport_env = 'UPSTREAM_PORT'\n\
-             [[workload.request]]\npath = '/'\n",
+             [[workload.request]]\npath = '/'\n[[workload.session]]\n[[workload.session.request]]\npath = '/a'\n",
         )
         .unwrap();
         assert_eq!(request.base_dir, Path::new("/app"));
@@ -305,7 +326,8 @@ mod tests {
             "tune.budget in powerband.toml"
         );
         assert_eq!(request.services[0].name.text, "upstream");
-        assert!(request.workload_inline.unwrap().contains("[[request]]"));
+        let workload = load::Workload::from_toml(&request.workload_inline.unwrap()).unwrap();
+        assert_eq!(workload.names(), ["GET /", "GET /a"]);
     }
 
     #[test]

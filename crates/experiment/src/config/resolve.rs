@@ -69,6 +69,17 @@ pub fn resolve(
     let blocks = all
         .take(request.blocks.as_ref(), most_blocks)
         .map(u32::from);
+    let calibrate = all
+        .take(request.calibrate.as_ref(), most_blocks)
+        .map(u32::from);
+    if let Goal::Arms { arms, .. } = &goal
+        && let ([alone], None) = (arms.as_slice(), &request.calibrate)
+    {
+        all.0.push(Problem::with(
+            format!("{} is compared with nothing", alone.settings),
+            "name a second configuration, or pass --calibrate to measure it against itself",
+        ));
+    }
     let window = all.take(request.window.as_ref(), parse_duration);
     if let (Some(asked), Some(window)) = (&request.window, window)
         && window < Duration::from_millis(500)
@@ -123,6 +134,7 @@ pub fn resolve(
         },
         budget: all.take(request.budget.as_ref(), parse_duration),
         blocks,
+        calibrate,
         max_arms: all
             .take(request.max_arms.as_ref(), |a| {
                 whole(a, 2, budget::MOST_ARMS as u64, "arms")
@@ -250,11 +262,7 @@ fn existing(all: &mut Collected, asked: &Asked, app_dir: &Path) -> PathBuf {
 }
 
 fn first_path(workload: &Workload) -> String {
-    workload
-        .requests()
-        .iter()
-        .find(|r| r.is_safe())
-        .map_or_else(|| "/".to_owned(), |r| r.path.clone())
+    workload.plain_path().unwrap_or("/").to_owned()
 }
 
 /// The empty path of a file that was named without its folder means this one.

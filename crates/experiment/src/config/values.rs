@@ -116,7 +116,7 @@ pub(super) fn whole(asked: &Asked, least: u64, most: u64, noun: &str) -> Result<
 }
 
 /// A whole number in a range, up to 64 bits.
-pub(super) fn whole_u64(asked: &Asked, least: u64, most: u64, noun: &str) -> Result<u64, Problem> {
+pub fn whole_u64(asked: &Asked, least: u64, most: u64, noun: &str) -> Result<u64, Problem> {
     let remedy = format!("give a whole number from {least} to {most}");
     let value: u64 = asked
         .text
@@ -166,7 +166,7 @@ pub(super) fn parse_share(asked: &Asked) -> Result<f64, Problem> {
 }
 
 /// `300/s` or `300`, per second.
-pub(super) fn parse_rate(asked: &Asked) -> Result<f64, Problem> {
+pub fn parse_rate(asked: &Asked) -> Result<f64, Problem> {
     let remedy = "give requests per second over 0, such as 40 or 40/s";
     let text = asked.text.trim();
     match text

@@ -1,11 +1,9 @@
 //! Drives load at a trial's server and watches the server meanwhile.
 
-use super::{Assignment, Failure, warmup_of};
-use crate::progress::Watcher;
-use crate::request::Experiment;
-use load::{Arrivals, LoadError, Mode, Observer, Outcome, Plan, Progress, Stop};
+use super::{Failure, Serving, warmup_of};
+use crate::generator::{self, Generator};
+use load::{Mode, Outcome, Plan, Progress, Stop};
 use run::{UsageSample, Warmup};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use servers::Running;
 use stats::{Figure, Flatness, Steadiness};
 use std::ops::ControlFlow;
@@ -13,15 +11,13 @@ use std::time::Duration;
 
 /// Requests that every thread of the server serves before steadiness is asked for.
 const LEAST_REQUESTS_A_THREAD: u64 = 20;
-/// Connections that an open loop may hold.
-const MOST_CONNECTIONS: usize = 512;
 /// The open loop's requests differ from the closed loop's, so that neither window warms a cache for the other.
 const OPEN_LOOP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// How requests start.
 #[derive(Debug, Clone, Copy)]
 pub enum Loop {
-    /// As many connections as the assignment says, each asking again when it has its answer.
+    /// As many connections as the server is to have, each asking again when it has its answer.
     Closed,
     /// Poisson arrivals.
     Open {
@@ -52,69 +48,72 @@ pub struct Driven {
 
 /// Drives one trial's windows.
 pub struct Driver<'a> {
-    experiment: &'a Experiment,
-    assignment: &'a Assignment<'a>,
+    generator: Generator<'a>,
     server: &'a Running,
-    watcher: &'a dyn Watcher,
+    serving: &'a Serving<'a>,
     answered: std::cell::Cell<u64>,
     driven_s: std::cell::Cell<f64>,
 }
 
 impl<'a> Driver<'a> {
     /// For a server that is ready.
-    pub fn new(
-        experiment: &'a Experiment,
-        assignment: &'a Assignment<'a>,
-        server: &'a Running,
-        watcher: &'a dyn Watcher,
-    ) -> Driver<'a> {
+    pub fn new(generator: Generator<'a>, server: &'a Running, serving: &'a Serving<'a>) -> Self {
         Driver {
-            experiment,
-            assignment,
+            generator,
             server,
-            watcher,
+            serving,
             answered: std::cell::Cell::new(0),
             driven_s: std::cell::Cell::new(0.0),
         }
     }
 
+    /// The server.
+    pub fn server(&self) -> &'a Running {
+        self.server
+    }
+
+    /// What drives it.
+    pub fn generator(&self) -> &Generator<'a> {
+        &self.generator
+    }
+
     /// Closed loop until every thread has served its share and the last three windows are flat, or time is up.
     pub fn warm_up(&self) -> Result<(Warmup, Outcome), Failure> {
-        let longest = Duration::from_secs_f64(self.assignment.timing.warmup_max_s);
-        let slice =
-            Duration::from_secs_f64((self.assignment.timing.saturation_s / 8.0).clamp(0.3, 1.0));
-        let mut plan = self.plan(Loop::Closed, Stop::after(longest), self.assignment.seed ^ 1);
-        plan.slice = slice;
-        let mut observer = Steadying {
-            watch: Watch::new(self),
-            least: LEAST_REQUESTS_A_THREAD * u64::from(self.assignment.arm.settings.concurrency()),
+        let warmup = self.serving.warmup;
+        let mut plan = self.plan(
+            Loop::Closed,
+            Stop::after(warmup.longest),
+            self.serving.seed ^ 1,
+        );
+        plan.slice = warmup.slice;
+        let mut steadying = Steadying {
+            driver: self,
+            least: LEAST_REQUESTS_A_THREAD * u64::from(self.serving.arm.settings.concurrency()),
             windows: Vec::new(),
             cpu_before: self.cpu(),
             steady: false,
         };
-        let outcome = self.run(&plan, &mut observer)?;
-        let (steady, watch) = (observer.steady, observer.watch);
-        watch.end()?;
+        let outcome = self
+            .generator
+            .run_until(&plan, &mut |progress| steadying.tick(progress))?;
         self.count(&outcome);
-        Ok((warmup_of(&outcome, steady), outcome))
+        Ok((warmup_of(&outcome, steadying.steady), outcome))
     }
 
     /// A measured window. Memory is sampled on a thread of its own: the generator's has a schedule to keep.
     pub fn window(&self, how: Loop, length: Duration) -> Result<Driven, Failure> {
         let seed = match how {
-            Loop::Closed => self.assignment.seed,
-            Loop::Open { .. } => self.assignment.seed ^ OPEN_LOOP,
+            Loop::Closed => self.serving.seed,
+            Loop::Open { .. } => self.serving.seed ^ OPEN_LOOP,
         };
         let slice = Duration::from_secs_f64((length.as_secs_f64() / 20.0).clamp(0.1, 1.0));
         let mut plan = self.plan(how, Stop::after(length), seed);
         plan.slice = slice;
         let before = self.cpu();
         let monitor = host::Monitor::start(self.server.server_pid(), slice).ok();
-        let mut watch = Watch::new(self);
-        let outcome = self.run(&plan, &mut watch)?;
+        let outcome = self.generator.run(&plan)?;
         let server_cpu = self.cpu().saturating_sub(before);
         let samples = monitor.map(host::Monitor::stop).unwrap_or_default();
-        watch.end()?;
         let samples = self.placed(&outcome, &samples);
         self.count(&outcome);
         Ok(Driven {
@@ -153,46 +152,12 @@ impl<'a> Driver<'a> {
             .set(self.driven_s.get() + outcome.window().as_secs_f64());
     }
 
-    /// The generator runs on this thread, on its own cores only while it does: hooks and samplers keep off them.
-    fn run(&self, plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome, Failure> {
-        let _pinned = Pinned::to(&self.assignment.pinning.generator_cores);
-        load::run(plan, observer).map_err(|error| match error {
-            // The outcome is lost, the other arms are not.
-            LoadError::NoPorts { .. } | LoadError::NoFiles { .. } => {
-                Failure::Trial(error.to_string())
-            }
-            error => Failure::Fatal(error.to_string()),
-        })
-    }
-
     fn plan(&self, how: Loop, stop: Stop, seed: u64) -> Plan {
         let mode = match how {
-            Loop::Closed => Mode::Closed {
-                connections: self.assignment.connections as usize,
-            },
-            Loop::Open { rate } => Mode::Open {
-                arrivals: Arrivals::Poisson { rate, seed },
-                max_connections: MOST_CONNECTIONS,
-            },
+            Loop::Closed => Mode::closed(self.serving.connections as usize),
+            Loop::Open { rate } => generator::open(rate, seed),
         };
-        let mut plan = Plan::new(
-            self.server.addr(),
-            self.experiment.workload.clone(),
-            mode,
-            stop,
-        );
-        plan.seed = seed;
-        plan.timeout = self.experiment.timeout;
-        plan.drain = self.experiment.timeout;
-        // One connection a request, as nginx does it unless told otherwise. Kept connections stay with the worker
-        // that accepted them, and their chance distribution would be measured instead of the configuration.
-        plan.keep_alive = false;
-        plan.objective = self
-            .experiment
-            .objective
-            .latency
-            .map(|l| Duration::from_secs_f64(l.limit_ms / 1e3));
-        plan
+        self.generator.plan(mode, stop, seed)
     }
 
     fn cpu(&self) -> Duration {
@@ -206,85 +171,20 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// This thread on some cores, and back where it was at the end.
-struct Pinned {
-    before: Option<CpuSet>,
-}
-
-impl Pinned {
-    /// No cores: no change. A refusal is harmless: the layout is then the scheduler's.
-    fn to(cores: &[u32]) -> Pinned {
-        if cores.is_empty() {
-            return Pinned { before: None };
-        }
-        let before = sched_getaffinity(None).ok();
-        let mut set = CpuSet::new();
-        for core in cores {
-            set.set(*core as usize);
-        }
-        let _ = sched_setaffinity(None, &set);
-        Pinned { before }
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            let _ = sched_setaffinity(None, before);
-        }
-    }
-}
-
-/// Ends a window early when the server died or the user stopped everything.
-struct Watch<'a> {
-    driver: &'a Driver<'a>,
-    died: Option<String>,
-}
-
-impl<'a> Watch<'a> {
-    fn new(driver: &'a Driver<'a>) -> Watch<'a> {
-        Watch { driver, died: None }
-    }
-
-    fn end(self) -> Result<(), Failure> {
-        if self.driver.watcher.cancelled() {
-            return Err(Failure::Interrupted);
-        }
-        self.died.map_or(Ok(()), |why| Err(Failure::Trial(why)))
-    }
-}
-
-impl Observer for Watch<'_> {
-    fn tick(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
-        if let Err(died) = self.driver.server.alive() {
-            self.died = Some(died.to_string());
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn cancelled(&mut self) -> bool {
-        self.driver.watcher.cancelled() || self.died.is_some()
-    }
-}
-
 /// Ends the warm-up once it is flat.
 struct Steadying<'a> {
-    watch: Watch<'a>,
+    driver: &'a Driver<'a>,
     least: u64,
     windows: Vec<stats::Window>,
     cpu_before: Duration,
     steady: bool,
 }
 
-impl Observer for Steadying<'_> {
+impl Steadying<'_> {
     fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
-        if self.watch.tick(progress).is_break() {
-            return ControlFlow::Break(());
-        }
         let slice = progress.slice;
         let served = slice.ok + slice.errors;
-        let cpu = self.watch.driver.cpu();
+        let cpu = self.driver.cpu();
         if progress.draining || served == 0 {
             return ControlFlow::Continue(());
         }
@@ -296,7 +196,7 @@ impl Observer for Steadying<'_> {
         };
         let spent = cpu.saturating_sub(self.cpu_before).as_secs_f64();
         self.cpu_before = cpu;
-        let memory = self.watch.driver.rss() as f64;
+        let memory = self.driver.rss() as f64;
         self.windows.push(stats::Window {
             latency: figure(slice.mean_us),
             cpu_per_request: figure(spent / served as f64),
@@ -312,9 +212,5 @@ impl Observer for Steadying<'_> {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
-    }
-
-    fn cancelled(&mut self) -> bool {
-        self.watch.cancelled()
     }
 }

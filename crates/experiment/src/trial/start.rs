@@ -1,6 +1,6 @@
 //! Starts a trial's server and reads back what it really runs with.
 
-use super::{Assignment, Failure};
+use super::{Failure, Serving};
 use crate::bench::Bench;
 use crate::flights;
 use crate::progress::{Event, Watcher};
@@ -18,11 +18,11 @@ pub(super) fn hook(
     bench: &Bench<'_>,
     command: Option<&str>,
     name: &str,
-    assignment: &Assignment<'_>,
+    folder: &Path,
     watcher: &dyn Watcher,
 ) -> Result<(), Failure> {
     let cancelled = || watcher.cancelled();
-    run_hook(bench, command, name, assignment, watcher, &cancelled).map_err(|failed| {
+    run_hook(bench, command, name, folder, watcher, &cancelled).map_err(|failed| {
         if watcher.cancelled() {
             Failure::Interrupted
         } else {
@@ -36,19 +36,17 @@ pub(super) fn hook(
 pub(super) fn hook_to_its_end(
     bench: &Bench<'_>,
     command: Option<&str>,
-    assignment: &Assignment<'_>,
+    folder: &Path,
     watcher: &dyn Watcher,
 ) -> Result<(), Failure> {
-    run_hook(bench, command, "after_trial", assignment, watcher, &|| {
-        false
-    })
+    run_hook(bench, command, "after_trial", folder, watcher, &|| false)
 }
 
 fn run_hook(
     bench: &Bench<'_>,
     command: Option<&str>,
     name: &str,
-    assignment: &Assignment<'_>,
+    folder: &Path,
     watcher: &dyn Watcher,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<(), Failure> {
@@ -56,7 +54,7 @@ fn run_hook(
         return Ok(());
     };
     watcher.on(Event::Phase("running the hook"));
-    let log = assignment.folder.join(format!("{name}.log"));
+    let log = folder.join(format!("{name}.log"));
     let (dir, env) = (&bench.experiment.base_dir, &bench.env);
     hooks::run(
         &bench.guard,
@@ -73,12 +71,12 @@ fn run_hook(
 /// Starts the server and waits until it answers and is quiet; the seconds that it took to answer.
 pub(super) fn server(
     bench: &Bench<'_>,
-    assignment: &Assignment<'_>,
+    serving: &Serving<'_>,
     watcher: &dyn Watcher,
 ) -> Result<(Running, f64), Failure> {
     watcher.on(Event::Phase("starting"));
     let began = Instant::now();
-    let spec = spec(bench, assignment)?;
+    let spec = spec(bench, serving)?;
     let cancelled = || watcher.cancelled();
     let server = servers::start(&spec, &cancelled).map_err(|error| match error {
         StartError::Cancelled => Failure::Interrupted,
@@ -96,9 +94,9 @@ pub(super) fn server(
     Ok((server, boot_s))
 }
 
-fn spec(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Result<ServerSpec, Failure> {
+fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure> {
     let experiment = bench.experiment;
-    let knobs = assignment.arm.settings;
+    let knobs = serving.arm.settings;
     let settings = servers::Settings {
         threads: knobs.threads,
         workers: knobs.workers,
@@ -107,7 +105,7 @@ fn spec(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Result<ServerSpec, Fa
     let mut spec = ServerSpec::new(
         &experiment.app_dir,
         settings,
-        assignment.folder.join("server"),
+        serving.folder.join("server"),
         bench.guard.clone(),
     );
     spec.command = bench.command.clone();
@@ -115,14 +113,14 @@ fn spec(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Result<ServerSpec, Fa
     spec.ready_path = experiment.ready_path.clone();
     spec.boot_timeout = experiment.boot_timeout;
     spec.stop_grace = Duration::from_secs(3);
-    spec.log_path = assignment.folder.join("server.log");
+    spec.log_path = serving.folder.join("server.log");
     spec.port = experiment.port;
     spec.agent = Some(Agent {
         lib_dir: bench.agent_lib.clone(),
         ext_path: bench.agent_ext.clone(),
-        flight_dir: assignment.folder.join("flight"),
+        flight_dir: serving.folder.join("flight"),
     });
-    let cores: Vec<usize> = assignment
+    let cores: Vec<usize> = serving
         .pinning
         .server_cores
         .iter()

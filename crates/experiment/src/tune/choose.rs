@@ -45,10 +45,7 @@ pub fn smaller(document: &Document, candidate: &Arm, baseline: &Arm) -> bool {
 }
 
 fn ratio(document: &Document, baseline: &Arm, arm: &Arm) -> Option<f64> {
-    let judging = Judging {
-        margin: document.plan.margin,
-        alpha: document.plan.alpha,
-    };
+    let judging = Judging::once(document);
     judge::compare(
         &document.trials,
         Stage::Race,

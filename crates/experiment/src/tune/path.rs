@@ -2,6 +2,7 @@
 //! marked so where they are not.
 
 use super::candidates;
+use crate::budget;
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::request::Arm;
@@ -52,8 +53,19 @@ pub fn affordable(procedure: &Procedure<'_>, extra: usize) -> bool {
         return extra > 0 && plan.budget_s.is_none();
     };
     let trial_s = overhead_s + plan.timing.saturation_s + plan.timing.objective_s;
-    let needed = f64::from(plan.blocks) * (2 + extra) as f64 * trial_s;
-    extra > 0 && procedure.elapsed_s() + needed <= budget_s
+    let needed_s = f64::from(plan.blocks) * (2 + extra) as f64 * trial_s;
+    let with_search = plan.objective.latency.is_some();
+    extra > 0 && fits(budget_s, procedure.elapsed_s(), needed_s, with_search)
+}
+
+/// Whether what is needed leaves the searches at the end their time.
+fn fits(budget_s: f64, elapsed_s: f64, needed_s: f64, with_search: bool) -> bool {
+    let kept_s = if with_search {
+        budget::kept_for_search(budget_s)
+    } else {
+        0.0
+    };
+    elapsed_s + needed_s <= budget_s - kept_s
 }
 
 /// The steps with what is known of each.
@@ -65,14 +77,11 @@ pub fn steps(document: &Document, steps: &[(String, Settings, Settings)]) -> Vec
 }
 
 fn step(document: &Document, knob: &str, from: Settings, to: Settings) -> Option<Step> {
-    let judging = Judging {
-        margin: document.plan.margin,
-        alpha: document.plan.alpha,
-    };
     let (before, after) = (Arm::of(from).name, Arm::of(to).name);
-    let measured = [Stage::Confirm, Stage::Race]
-        .into_iter()
-        .find_map(|stage| judge::compare(&document.trials, stage, &before, &after, judging));
+    let measured = [Stage::Confirm, Stage::Race].into_iter().find_map(|stage| {
+        let judging = Judging::reached(document, stage);
+        judge::compare(&document.trials, stage, &before, &after, judging)
+    });
     let (ratio, low, high, measured) = match measured {
         Some(c) => (c.ratio, c.low, c.high, true),
         None => (
@@ -103,6 +112,14 @@ mod tests {
             threads,
             preload,
         }
+    }
+
+    /// Of 1000 s the searches at the end keep 200.
+    #[test]
+    fn the_path_leaves_the_search_its_time() {
+        assert!(fits(1000.0, 500.0, 400.0, false));
+        assert!(!fits(1000.0, 500.0, 400.0, true));
+        assert!(fits(1000.0, 500.0, 300.0, true));
     }
 
     #[test]

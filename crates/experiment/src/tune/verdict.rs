@@ -8,8 +8,8 @@ use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::request::Arm;
 use run::{
-    Answer, ArmSummary, Comparison, Detectable, Document, Feasibility, FileChange, Headroom,
-    Outcome, SdSource, Settings, Stage, TrialStatus, Verdict,
+    Answer, ArmSummary, Comparison, Document, Feasibility, FileChange, Headroom, Outcome, Settings,
+    Stage, TrialStatus, Verdict,
 };
 
 /// Share of its capacity at which a server should get help.
@@ -71,14 +71,8 @@ pub fn confirmed(
     let document = &mut procedure.store.document;
     summarise(document, arms, entrants, &fates);
     race_comparisons(document, baseline, arms);
-    if let Some(sd) = comparison.sd_log_ratio {
-        let effect =
-            judge::detectable(document.plan.blocks, sd, document.plan.alpha, document.seed);
-        document.plan.detectable = Detectable {
-            sd_log_ratio: sd,
-            source: SdSource::Data,
-            effect,
-        };
+    if let Some(detectable) = judge::detectable(document, &comparison) {
+        document.plan.detectable = detectable;
     }
     let (answer, exit_code) = answer::answer(document, baseline, challenger, &comparison);
     let chosen = if matches!(answer, Answer::Change | Answer::Smaller) {
@@ -169,10 +163,7 @@ fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates:
 
 /// What the race saw of each arm, for the reader; no claim rests on it.
 fn race_comparisons(document: &mut Document, baseline: &Arm, arms: &[Arm]) {
-    let judging = Judging {
-        margin: document.plan.margin,
-        alpha: document.plan.alpha,
-    };
+    let judging = Judging::once(document);
     let found = arms.iter().filter(|a| *a != baseline).filter_map(|a| {
         judge::compare(
             &document.trials,

@@ -80,6 +80,10 @@ pub fn warn(procedure: &mut Procedure<'_>) {
     if failures > 0 {
         document.warnings.push(format!("{failures} requests failed in saturation windows; they count as infinitely late and not as capacity"));
     }
+    if let Some(calibration) = document.calibration.as_ref().filter(|c| c.allowance > 0.0) {
+        let warning = crate::calibrate::sentence(calibration, document.plan.margin);
+        document.warnings.push(warning);
+    }
     document.warnings.push(format!(
         "measured in the {} environment on this host; mail and jobs that requests start were not switched off unless your hooks do it",
         document.plan.environment

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod tls;
+
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -19,6 +21,17 @@ pub struct Server {
 }
 
 impl Server {
+    /// Answers OK, each request once it has passed the gate.
+    pub fn gated(gate: &Arc<Gate>) -> Self {
+        let gate = gate.clone();
+        Self::new(move |peer, _| {
+            while peer.request().is_some() {
+                gate.pass();
+                peer.write(OK);
+            }
+        })
+    }
+
     /// `script` is called with each connection and its number, from 0.
     pub fn new(script: impl Fn(&mut Peer, usize) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -129,6 +142,11 @@ impl Peer {
 
     pub fn write_byte_by_byte(&mut self, bytes: &[u8]) -> bool {
         bytes.iter().all(|byte| self.write(&[*byte]))
+    }
+
+    /// Waits for the first bytes, or the client's end.
+    pub fn wait(&mut self) {
+        let _ = self.more();
     }
 
     /// Waits until the client closes, answering nothing.

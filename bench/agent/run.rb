@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+# The agent beside no agent and beside the usual way: `ruby bench/agent/run.rb`, or one or more of
+# `cycle request memory puma instructions storefront redmine` as arguments. QUICK=1 proves that it works, not what it costs.
+# Prints the tables and writes them; see README.md beside this file.
+
+require "json"
+require_relative "bench"
+require_relative "costs"
+require_relative "instructions"
+require_relative "sites"
+require_relative "throughput"
+
+QUICK = ENV["QUICK"] == "1"
+rounds = QUICK ? 6 : 9
+seconds = QUICK ? 1 : 3
+many = QUICK ? 6 : 24
+fewer = QUICK ? 6 : 16
+
+PARTS = {
+  "cycle" => ["One GVL cycle", "SUSPENDED, READY, RESUMED: medians over #{rounds} rounds, and what it is more than without.",
+              ->(bench) { Cycle.new(bench, rounds:, cycles: QUICK ? 200_000 : 2_000_000) }],
+  "request" => ["One request", "Thread CPU more than a bare call of the same application; medians over #{rounds} rounds.",
+                ->(bench) { Request.new(bench, rounds:, requests: QUICK ? 30_000 : 300_000) }],
+  "memory" => ["Memory of a process", "Proportional set size after a full collection.",
+               ->(bench) { Memory.new(bench, requests: QUICK ? 50_000 : 2_000_000) }],
+  "puma" => ["A saturated Puma, 5 threads, a trivial application",
+             "#{many} rounds of #{seconds} s in random order; Hodges-Lehmann ratio with its 95 % interval.",
+             ->(bench) { Throughput.new(bench, Sites.hello, rounds: many, seconds:) }],
+  "instructions" => ["The same, in instructions", "User code of the whole process, by valgrind's callgrind.",
+                     ->(bench) { Instructions.new(bench, Sites.hello, requests: QUICK ? 1000 : 5000) }],
+  "storefront" => ["The storefront, 3 threads, saturated", "#{fewer} rounds of #{seconds * 5} s, without and with the agent.",
+                   lambda { |bench|
+                     Throughput.new(bench, Sites.storefront(bench), rounds: fewer, seconds: seconds * 5, arms: %w[none powerband])
+                   }],
+  "redmine" => ["Redmine, 3 threads, saturated", "#{fewer} rounds of #{seconds * 5} s, without and with the agent.",
+                lambda { |bench|
+                  Throughput.new(bench, Sites.redmine(bench), rounds: fewer, seconds: seconds * 5, arms: %w[none powerband])
+                }]
+}.freeze
+
+unknown = ARGV - PARTS.keys
+abort "bench/agent: #{unknown.join(', ')}: give one or more of #{PARTS.keys.join(', ')}, or nothing for all" if unknown.any?
+
+bench = Bench.new
+command = "#{'QUICK=1 ' if QUICK}ruby bench/agent/run.rb #{ARGV.join(' ')}".strip
+text = <<~MARKDOWN
+  # What the agent costs
+
+  Made by `#{command}` on #{Time.now.utc.strftime('%Y-%m-%d')}, seed #{bench.seed}: #{Figures.machine}, Ruby #{RUBY_VERSION}.
+  What is measured how: [README.md](README.md).
+MARKDOWN
+(ARGV.empty? ? PARTS.values : PARTS.values_at(*ARGV)).each do |title, words, part|
+  text << "\n## #{title}\n\n#{words}\n\n#{part.call(bench).table}"
+  File.write("#{bench.target}/bench-agent.md", text)
+end
+# Only a full run replaces the committed tables.
+results = QUICK || ARGV.any? ? "#{bench.target}/bench-agent.md" : "#{__dir__}/RESULTS.md"
+File.write(results, text)
+puts text
+warn "bench/agent: written to #{results}"

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require "json"
+require "net/http"
+require "open3"
+require "socket"
+
+# What is served: where, with which environment and arguments, and what is asked of it.
+Site = Struct.new(:name, :dir, :env, :threads, :ask, :ready, keyword_init: true)
+
+# A Puma that serves a site under one arm, under a tool such as valgrind where one is given; and Powerband's own generator,
+# which saturates it with two connections a thread.
+class Served
+  def initialize(bench, site, arm, under: [])
+    @bench = bench
+    @site = site
+    @port = TCPServer.open("127.0.0.1", 0) { |socket| socket.addr[1] }
+    puma = [*under, "ruby", "-S", "puma", "-e", "production", "-w", "0", "-t", "#{site.threads}:#{site.threads}"]
+    @pid = Process.spawn(environment(arm), *puma, "-b", "tcp://127.0.0.1:#{@port}", chdir: site.dir, out: File::NULL, err: log)
+  end
+
+  def await
+    600.times do
+      raise "puma ended: #{File.read(log)}" if Process.wait(@pid, Process::WNOHANG)
+      return if Net::HTTP.get_response("127.0.0.1", @site.ready, @port).is_a?(Net::HTTPSuccess)
+    rescue SystemCallError
+      sleep 0.1
+    end
+    raise "#{@site.name} does not answer"
+  end
+
+  # Requests a second, over so long (["--duration", "3s"]) or so many (["-n", "1000"]).
+  def load(*bound)
+    said = "#{@bench.folder}/load.log"
+    output, = Open3.capture2(@bench.powerband, "load", "http://127.0.0.1:#{@port}", *@site.ask, "-c",
+                             (2 * @site.threads).to_s, *bound, "--json", "--quiet", err: said)
+    raise "powerband load said nothing: #{File.read(said)}" if output.empty?
+
+    document = JSON.parse(output)
+    counts = document["counts"]
+    raise "#{@site.name}: #{counts}" unless counts["answered"].positive?
+
+    counts["answered"] / document["window_s"]
+  end
+
+  # Puma now and then hangs as it ends, with and without us.
+  def stop
+    Process.kill(:TERM, @pid)
+    100.times do
+      return if Process.wait(@pid, Process::WNOHANG)
+
+      sleep 0.1
+    end
+    Process.kill(:KILL, @pid)
+    Process.wait(@pid)
+  rescue Errno::ESRCH, Errno::ECHILD
+    nil
+  end
+
+  private
+
+  def log = "#{@bench.folder}/puma.log"
+
+  def environment(arm)
+    @bench.environment(arm).merge(@site.env).merge("RUBYOPT" => arm == "powerband" ? "-rpowerband/inject" : nil)
+  end
+end

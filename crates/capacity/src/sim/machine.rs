@@ -1,0 +1,415 @@
+//! The whole simulated server: its processes with their GVLs, the threads that
+//! ask for them, the cores, and the loop that takes events in their order.
+//!
+//! What a thread does once it runs is left to `serving` (requests) and `puma`
+//! (acceptor and reactor).
+
+use super::calendar::{Calendar, Ticket};
+use super::coming::Coming;
+use super::cores::Cores;
+use super::line::{Line, NOBODY};
+use super::puma::Front;
+use super::serving::{Service, StationState};
+use super::{Outcome, REFUSED_NS, Scenario, Work};
+use crate::CapacityError;
+
+/// What a task waits for or does; a task is whatever may ask for a GVL: serving
+/// threads, then acceptors, then reactors, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// Until another task or a connection wakes it.
+    Asleep,
+    /// In the line for the GVL, or handed it and not yet running.
+    Ready,
+    /// Running with the GVL.
+    Held,
+    /// Computing without it.
+    Native,
+    /// Until an instant in the calendar.
+    Waiting,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Task {
+    pub process: u32,
+    pub doing: Doing,
+    /// Since when it is ready, or computes.
+    pub since_ns: u64,
+    /// CPU time under the GVL that it is to spend next, or spends.
+    pub held_ns: u64,
+    /// Its entry in the calendar that still counts; 0 is none.
+    pub ticket: Ticket,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gvl {
+    pub owner: u32,
+    /// Who ran last: its time goes on counting when nobody else ran since.
+    last: u32,
+    line: Line,
+    since_ns: u64,
+    /// Ticks that the owner ran through while others waited.
+    ran_ns: u64,
+    /// Whether the timer's next tick is in the calendar.
+    ticking: bool,
+}
+
+/// Sums as they grow; see [`Outcome`].
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    pub queue_ns: u64,
+    pub gvl_wait_ns: u64,
+    pub core_wait_ns: u64,
+    pub station_wait_ns: u64,
+    pub io_ns: u64,
+    pub gvl_held_ns: u64,
+    pub busy_ns: u64,
+}
+
+pub(super) struct Machine<'a> {
+    pub work: &'a Work,
+    pub scenario: &'a Scenario,
+    pub coming: Coming<'a>,
+    pub now_ns: u64,
+    pub calendar: Calendar,
+    pub cores: Cores,
+    pub tasks: Vec<Task>,
+    /// Who stands behind whom, in whichever line.
+    pub behind: Vec<u32>,
+    pub gvls: Vec<Gvl>,
+    /// Tasks that have got a GVL and not yet run.
+    granted: Vec<u32>,
+    pub services: Vec<Service>,
+    pub stations: Vec<StationState>,
+    pub front: Front,
+    pub sums: Sums,
+    /// By request: when it arrived until it is answered, then how long it took.
+    pub times_ns: Vec<u64>,
+    pub answered: u64,
+    pub refused: u64,
+    /// Requests in threads.
+    pub serving: u32,
+    pub threads: u32,
+    pub processes: u32,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(
+        work: &'a Work,
+        scenario: &'a Scenario,
+        coming: Coming<'a>,
+        seed: u64,
+    ) -> Self {
+        let processes = u32::from(scenario.processes);
+        let per_process = u32::from(scenario.serving_threads());
+        let threads = processes * per_process;
+        let process_of = |task: u32| match task.checked_sub(threads) {
+            None => task / per_process,
+            Some(own) => own % processes,
+        };
+        let tasks = threads + 2 * processes;
+        let requests = coming.requests();
+        Self {
+            work,
+            scenario,
+            coming,
+            now_ns: 0,
+            calendar: Calendar::default(),
+            cores: Cores::new(scenario.cores, scenario.quota, tasks as usize),
+            tasks: (0..tasks)
+                .map(|task| Task {
+                    process: process_of(task),
+                    doing: Doing::Asleep,
+                    since_ns: 0,
+                    held_ns: 0,
+                    ticket: 0,
+                })
+                .collect(),
+            behind: vec![NOBODY; tasks as usize],
+            gvls: vec![Gvl::default(); processes as usize],
+            granted: Vec::new(),
+            services: vec![Service::default(); threads as usize],
+            stations: StationState::of(&scenario.stations, scenario.processes),
+            front: Front::new(scenario, seed),
+            sums: Sums::default(),
+            times_ns: Vec::with_capacity(requests),
+            answered: 0,
+            refused: 0,
+            serving: 0,
+            threads,
+            processes,
+        }
+    }
+
+    /// Takes event after event until every request is answered or refused. At
+    /// one instant ends of bursts come first, then what is in the calendar, then
+    /// arrivals.
+    pub(super) fn run(mut self) -> Result<Outcome, CapacityError> {
+        self.open_for_business();
+        let requests = self.coming.requests() as u64;
+        while self.answered + self.refused < requests {
+            let computed = self.cores.next_ns();
+            let due = self.calendar.next_ns();
+            let arrival = self.coming.next_ns();
+            let next = computed.min(due).min(arrival);
+            if next == u64::MAX {
+                let waiting = requests - self.answered - self.refused;
+                return Err(CapacityError::Deadlock { waiting });
+            }
+            self.now_ns = next;
+            if computed == next {
+                if let Some(task) = self.cores.take_ended(next) {
+                    self.burst_ended(task);
+                }
+            } else if due == next {
+                if let Some((who, ticket)) = self.calendar.take() {
+                    self.due(who, ticket);
+                }
+            } else {
+                self.arrive(None);
+            }
+            self.run_granted();
+        }
+        Ok(self.outcome())
+    }
+
+    /// Those who got a GVL run in the order in which they got one; they may
+    /// give others theirs.
+    fn run_granted(&mut self) {
+        let mut nth = 0;
+        while let Some(&task) = self.granted.get(nth) {
+            nth += 1;
+            self.run_task(task);
+        }
+        self.granted.clear();
+    }
+
+    /// The calendar's numbers above those of tasks: ticks of processes, then
+    /// connections that send their next request, then waking acceptors.
+    fn due(&mut self, who: u32, ticket: Ticket) {
+        let tasks = self.tasks.len() as u32;
+        if who < tasks {
+            let task = &mut self.tasks[who as usize];
+            if task.ticket != ticket {
+                return;
+            }
+            task.ticket = 0;
+            match task.doing {
+                Doing::Ready => self.granted.push(who),
+                _ => self.ask(who),
+            }
+        } else if who < tasks + self.processes {
+            self.tick(who - tasks);
+        } else if who == tasks + self.processes {
+            self.wake_acceptors();
+        } else {
+            self.arrive(Some(who - tasks - self.processes - 1));
+        }
+    }
+
+    pub(super) fn acceptors_wake(&self) -> u32 {
+        self.tasks.len() as u32 + self.processes
+    }
+
+    pub(super) fn connection_due(&self, connection: u32) -> u32 {
+        self.acceptors_wake() + 1 + connection
+    }
+
+    /// `task` needs the GVL of its process.
+    pub(super) fn ask(&mut self, task: u32) {
+        let asking = &mut self.tasks[task as usize];
+        asking.since_ns = self.now_ns;
+        asking.doing = Doing::Ready;
+        let process = asking.process;
+        let gvl = &mut self.gvls[process as usize];
+        if gvl.owner == NOBODY {
+            gvl.owner = task;
+            gvl.since_ns = self.now_ns;
+            self.granted.push(task);
+            return;
+        }
+        gvl.line.join(&mut self.behind, task);
+        if !gvl.ticking {
+            gvl.ticking = true;
+            self.set_tick(process);
+        }
+    }
+
+    /// The owner lets go of the GVL, and the first in the line has it.
+    pub(super) fn let_go(&mut self, process: u32) {
+        let gvl = &mut self.gvls[process as usize];
+        self.sums.gvl_held_ns += self.now_ns - gvl.since_ns;
+        gvl.since_ns = self.now_ns;
+        gvl.owner = NOBODY;
+        let Some(next) = gvl.line.take(&self.behind) else {
+            return;
+        };
+        gvl.owner = next;
+        match self.scenario.overheads.hand_over_ns {
+            0 => self.granted.push(next),
+            hand_over_ns => self.wait(next, hand_over_ns, Doing::Ready),
+        }
+    }
+
+    /// `task` does something that ends by itself.
+    pub(super) fn wait(&mut self, task: u32, for_ns: u64, doing: Doing) {
+        let ticket = self.calendar.set(self.now_ns + for_ns, task);
+        let waiting = &mut self.tasks[task as usize];
+        waiting.doing = doing;
+        waiting.ticket = ticket;
+    }
+
+    /// `task`, which has the GVL, spends what it is to spend.
+    pub(super) fn spend(&mut self, task: u32) {
+        let spending = &mut self.tasks[task as usize];
+        spending.doing = Doing::Held;
+        spending.since_ns = self.now_ns;
+        self.cores.start(self.now_ns, task, spending.held_ns);
+    }
+
+    fn burst_ended(&mut self, task: u32) {
+        let ended = &mut self.tasks[task as usize];
+        let waited_ns = self.now_ns - ended.since_ns - ended.held_ns;
+        ended.held_ns = 0;
+        if task < self.threads {
+            self.sums.core_wait_ns += waited_ns;
+        }
+        match ended.doing {
+            Doing::Native => self.ask(task),
+            _ => self.go_on(task),
+        }
+    }
+
+    /// `task` has got the GVL and runs.
+    fn run_task(&mut self, task: u32) {
+        let running = &mut self.tasks[task as usize];
+        running.doing = Doing::Held;
+        let gvl = &mut self.gvls[running.process as usize];
+        if gvl.last != task {
+            gvl.last = task;
+            gvl.ran_ns = 0;
+        }
+        if running.held_ns > 0 {
+            // It was preempted.
+            if task < self.threads {
+                self.sums.gvl_wait_ns += self.now_ns - running.since_ns;
+            }
+            self.spend(task);
+            return;
+        }
+        self.resume(task);
+    }
+
+    fn resume(&mut self, task: u32) {
+        match task.checked_sub(self.threads) {
+            None => self.resume_thread(task),
+            Some(own) if own < self.processes => self.resume_acceptor(own),
+            Some(own) => self.resume_reactor(own - self.processes),
+        }
+    }
+
+    fn go_on(&mut self, task: u32) {
+        match task.checked_sub(self.threads) {
+            None => self.proceed(task),
+            Some(own) if own < self.processes => self.accepted(own),
+            Some(own) => self.passed_on(own - self.processes),
+        }
+    }
+
+    fn set_tick(&mut self, process: u32) {
+        let who = self.tasks.len() as u32 + process;
+        self.calendar.set(self.now_ns + self.scenario.tick_ns, who);
+    }
+
+    /// The timer's tick: nobody waits, and it stops; else the owner has run
+    /// through one more, and goes to the end of the line after a quantum.
+    fn tick(&mut self, process: u32) {
+        let gvl = &mut self.gvls[process as usize];
+        if gvl.line.is_empty() {
+            gvl.ticking = false;
+            return;
+        }
+        let owner = gvl.owner;
+        // Who was handed the GVL and does not run yet is not looked at.
+        if self.tasks[owner as usize].doing == Doing::Held {
+            gvl.ran_ns += self.scenario.tick_ns;
+            if gvl.ran_ns >= self.scenario.quantum_ns {
+                self.preempt(owner, process);
+            }
+        }
+        self.set_tick(process);
+    }
+
+    fn preempt(&mut self, owner: u32, process: u32) {
+        let left_ns = self.cores.stop(self.now_ns, owner);
+        let preempted = &mut self.tasks[owner as usize];
+        if owner < self.threads {
+            let ran_ns = preempted.held_ns - left_ns;
+            self.sums.core_wait_ns += self.now_ns - preempted.since_ns - ran_ns;
+        }
+        preempted.held_ns = left_ns;
+        preempted.since_ns = self.now_ns;
+        preempted.doing = Doing::Ready;
+        self.gvls[process as usize]
+            .line
+            .join(&mut self.behind, owner);
+        self.let_go(process);
+    }
+
+    pub(super) fn gvl_is_free(&self, process: u32) -> bool {
+        self.gvls[process as usize].owner == NOBODY
+    }
+
+    fn outcome(self) -> Outcome {
+        let span_ns = self.now_ns;
+        let open: u64 = self
+            .gvls
+            .iter()
+            .filter(|gvl| gvl.owner != NOBODY)
+            .map(|gvl| self.now_ns - gvl.since_ns)
+            .sum();
+        let share = |part_ns: u64, of: f64| match span_ns {
+            0 => 0.0,
+            ns => part_ns as f64 / (ns as f64 * of),
+        };
+        let quota = self.scenario.quota.map_or(f64::INFINITY, |quota| {
+            quota.quota_ns as f64 / quota.period_ns as f64
+        });
+        let network_ns = self.scenario.overheads.network_ns;
+        let mut response_ns = self.times_ns;
+        for ns in response_ns.iter_mut().filter(|ns| **ns != REFUSED_NS) {
+            *ns += network_ns;
+        }
+        Outcome {
+            answered: self.answered,
+            refused: self.refused,
+            span_ns,
+            response_ns,
+            queue_ns: self.sums.queue_ns,
+            gvl_wait_ns: self.sums.gvl_wait_ns,
+            core_wait_ns: self.sums.core_wait_ns,
+            station_wait_ns: self.sums.station_wait_ns,
+            io_ns: self.sums.io_ns,
+            cpu_ns: self.cores.done_ns(),
+            gvl_utilisation: share(
+                self.sums.gvl_held_ns + open,
+                f64::from(self.scenario.processes),
+            ),
+            core_utilisation: share(self.cores.done_ns(), self.scenario.cores.min(quota)),
+            thread_utilisation: share(self.sums.busy_ns, f64::from(self.threads)),
+        }
+    }
+}
+
+impl Default for Gvl {
+    fn default() -> Self {
+        Self {
+            owner: NOBODY,
+            last: NOBODY,
+            line: Line::default(),
+            since_ns: 0,
+            ran_ns: 0,
+            ticking: false,
+        }
+    }
+}

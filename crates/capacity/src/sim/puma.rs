@@ -1,0 +1,371 @@
+//! Puma in front of its serving threads: the acceptor that takes connections,
+//! the pool's queue, and the reactor that keeps idle connections.
+//!
+//! After `Puma::Server#handle_servers`, `#process_client` and
+//! `Puma::ThreadPool` of 6.6.0, 7.1.0 and 8.0.2; docs/simulator.md says what
+//! of them is here.
+
+use std::collections::VecDeque;
+
+use super::coming::Place;
+use super::line::Line;
+use super::machine::{Doing, Machine};
+use super::serving::Stage;
+use super::{Discipline, PumaVersion, Scenario};
+
+/// `wait_for_less_busy_worker`, in both versions the longest wait.
+const BUSY_WAIT_NS: u64 = 5_000_000;
+/// 7 and later wait the longest when so many times the threads are taken.
+const OVERLOAD: u64 = 25;
+/// `FAST_TRACK_KA_TIMEOUT` of 6.6: a thread waits so long for the next request.
+const LINGER_NS: u64 = 200_000_000;
+/// `max_fast_inline` of 6.6: so many in a row while others wait.
+const IN_ROW: u32 = 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Accepting {
+    /// Sleeps until a connection is there, or has just been woken.
+    Select,
+    /// All threads are taken (6.6).
+    Full,
+    /// Lets less busy workers have it.
+    Delay,
+    /// Was told that a thread is idle, and wakes up (6.6).
+    Signalled,
+    /// Accepts this request's connection.
+    Taking(u32),
+}
+
+#[derive(Debug)]
+pub(super) struct Front {
+    /// Requests whose connections nobody has accepted; of one-per-process
+    /// servers with a shared queue, that queue.
+    pub backlog: VecDeque<u32>,
+    acceptors: Vec<Accepting>,
+    /// Acceptors that sleep until a connection comes.
+    selecting: u32,
+    /// By process: threads that wait for work, those among them that were
+    /// signalled and have not run yet included.
+    waiting: Vec<u32>,
+    /// By process: those that were not signalled.
+    pub idle: Vec<Line>,
+    /// By process: the pool's queue.
+    pub todo: Vec<VecDeque<u32>>,
+    /// By process: requests that came over connections in the reactor.
+    reactors: Vec<VecDeque<u32>>,
+    /// Whose acceptor is woken first is chance.
+    chance: u64,
+}
+
+impl Front {
+    pub(super) fn new(scenario: &Scenario, seed: u64) -> Self {
+        let processes = usize::from(scenario.processes);
+        Self {
+            backlog: VecDeque::new(),
+            acceptors: vec![Accepting::Select; processes],
+            selecting: u32::from(scenario.processes),
+            waiting: vec![u32::from(scenario.serving_threads()); processes],
+            idle: vec![Line::default(); processes],
+            todo: vec![VecDeque::new(); processes],
+            reactors: vec![VecDeque::new(); processes],
+            chance: seed,
+        }
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood 2014).
+    fn chance(&mut self) -> u64 {
+        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.chance;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+}
+
+impl Machine<'_> {
+    /// Every thread waits for work, and every connection of a closed loop thinks.
+    pub(super) fn open_for_business(&mut self) {
+        for thread in 0..self.threads {
+            let line = match self.scenario.discipline {
+                Discipline::OnePerProcess => 0,
+                _ => self.tasks[thread as usize].process as usize,
+            };
+            self.front.idle[line].join(&mut self.behind, thread);
+        }
+        for connection in 0..self.coming.connections() {
+            if let Some(think_ns) = self.coming.think_ns() {
+                self.calendar.set(think_ns, self.connection_due(connection));
+            }
+        }
+    }
+
+    /// A request arrives, over this connection where it was its turn.
+    pub(super) fn arrive(&mut self, connection: Option<u32>) {
+        let request = self.times_ns.len() as u32;
+        self.times_ns.push(self.now_ns);
+        let place = self.coming.arrived(connection);
+        if !matches!(self.scenario.discipline, Discipline::Puma { .. }) {
+            return self.arrive_alone(request);
+        }
+        match place {
+            Place::Thread(thread) => {
+                let service = &mut self.services[thread as usize];
+                service.came = true;
+                service.request = request;
+                let task = &mut self.tasks[thread as usize];
+                if task.doing == Doing::Waiting {
+                    task.ticket = 0;
+                    self.wake(thread);
+                }
+            }
+            Place::Reactor(process) => {
+                self.front.reactors[process as usize].push_back(request);
+                let reactor = self.threads + self.processes + process;
+                if self.tasks[reactor as usize].doing == Doing::Asleep {
+                    self.wake(reactor);
+                }
+            }
+            Place::Nowhere if self.front.backlog.len() >= self.scenario.backlog as usize => {
+                self.refuse(request);
+            }
+            Place::Nowhere => {
+                self.front.backlog.push_back(request);
+                match self.scenario.overheads.wake_ns {
+                    _ if self.front.selecting == 0 => {}
+                    0 => self.wake_acceptors(),
+                    wake_ns => {
+                        let who = self.acceptors_wake();
+                        self.calendar.set(self.now_ns + wake_ns, who);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `task` slept in the kernel, and has something to do.
+    pub(super) fn wake(&mut self, task: u32) {
+        match self.scenario.overheads.wake_ns {
+            0 => self.ask(task),
+            wake_ns => self.wait(task, wake_ns, Doing::Waiting),
+        }
+    }
+
+    /// A connection wakes all acceptors that sleep, in no order. Those of idle
+    /// processes beyond the connections that are there would find nothing and
+    /// sleep again: they are let sleep.
+    pub(super) fn wake_acceptors(&mut self) {
+        let first = (self.front.chance() % u64::from(self.processes)) as u32;
+        let mut takers = 0;
+        for nth in 0..self.processes {
+            let process = (first + nth) % self.processes;
+            let acceptor = self.threads + process;
+            let sleeps = self.front.acceptors[process as usize] == Accepting::Select
+                && self.tasks[acceptor as usize].doing == Doing::Asleep;
+            if !sleeps || self.front.backlog.is_empty() {
+                continue;
+            }
+            if self.gvl_is_free(process) && self.busy(process) == 0 {
+                if takers == self.front.backlog.len() {
+                    continue;
+                }
+                takers += 1;
+            }
+            self.front.selecting -= 1;
+            self.ask(acceptor);
+        }
+    }
+
+    /// Threads with a request, and requests that wait for one: `busy_threads`.
+    fn busy(&self, process: u32) -> u32 {
+        let threads = u32::from(self.scenario.threads);
+        let process = process as usize;
+        threads - self.front.waiting[process] + self.front.todo[process].len() as u32
+    }
+
+    /// The acceptor of `process` has the GVL.
+    pub(super) fn resume_acceptor(&mut self, process: u32) {
+        let stage = self.front.acceptors[process as usize];
+        let version = match self.scenario.discipline {
+            Discipline::Puma { version } => version,
+            _ => return,
+        };
+        let busy = self.busy(process);
+        let threads = u32::from(self.scenario.threads);
+        let delay_ns = match (version, stage) {
+            (_, Accepting::Delay | Accepting::Signalled | Accepting::Taking(_)) => 0,
+            (PumaVersion::V6, _) if busy >= threads => {
+                self.front.acceptors[process as usize] = Accepting::Full;
+                self.tasks[(self.threads + process) as usize].doing = Doing::Asleep;
+                return self.let_go(process);
+            }
+            (PumaVersion::V6, _) if self.scenario.cluster && busy > 0 => BUSY_WAIT_NS,
+            (PumaVersion::V7, _) if self.processes > 1 => {
+                let most = OVERLOAD * u64::from(threads);
+                BUSY_WAIT_NS * u64::from(busy).min(most) / most
+            }
+            _ => 0,
+        };
+        if delay_ns > 0 {
+            self.front.acceptors[process as usize] = Accepting::Delay;
+            self.let_go(process);
+            let sleeps_ns = delay_ns + self.scenario.overheads.wake_ns;
+            return self.wait(self.threads + process, sleeps_ns, Doing::Waiting);
+        }
+        match self.front.backlog.pop_front() {
+            None => self.select(process),
+            Some(request) => self.take(process, request),
+        }
+    }
+
+    fn take(&mut self, process: u32, request: u32) {
+        self.front.acceptors[process as usize] = Accepting::Taking(request);
+        match self.scenario.overheads.accept_ns {
+            0 => self.accepted(process),
+            accept_ns => {
+                let acceptor = self.threads + process;
+                self.tasks[acceptor as usize].held_ns = accept_ns;
+                self.spend(acceptor);
+            }
+        }
+    }
+
+    /// The connection is in the pool's queue.
+    pub(super) fn accepted(&mut self, process: u32) {
+        if let Accepting::Taking(request) = self.front.acceptors[process as usize] {
+            self.queue_up(process, request);
+        }
+        self.select(process);
+    }
+
+    /// The acceptor looks for the next connection, without the GVL; where one is
+    /// there it does not sleep, but stands behind those who wait for the GVL.
+    fn select(&mut self, process: u32) {
+        let acceptor = self.threads + process;
+        self.front.acceptors[process as usize] = Accepting::Select;
+        self.let_go(process);
+        if self.front.backlog.is_empty() {
+            self.tasks[acceptor as usize].doing = Doing::Asleep;
+            self.front.selecting += 1;
+        } else {
+            self.ask(acceptor);
+        }
+    }
+
+    fn queue_up(&mut self, process: u32, request: u32) {
+        self.front.todo[process as usize].push_back(request);
+        if let Some(thread) = self.front.idle[process as usize].take(&self.behind) {
+            self.ask(thread);
+        }
+    }
+
+    /// The reactor of `process` has the GVL.
+    pub(super) fn resume_reactor(&mut self, process: u32) {
+        let reactor = self.threads + self.processes + process;
+        while !self.front.reactors[process as usize].is_empty() {
+            let reactor_ns = self.scenario.overheads.reactor_ns;
+            if reactor_ns > 0 {
+                self.tasks[reactor as usize].held_ns = reactor_ns;
+                return self.spend(reactor);
+            }
+            self.pass_on(process);
+        }
+        self.tasks[reactor as usize].doing = Doing::Asleep;
+        self.let_go(process);
+    }
+
+    fn pass_on(&mut self, process: u32) {
+        if let Some(request) = self.front.reactors[process as usize].pop_front() {
+            self.queue_up(process, request);
+        }
+    }
+
+    /// The reactor has read a request.
+    pub(super) fn passed_on(&mut self, process: u32) {
+        self.pass_on(process);
+        self.resume_reactor(process);
+    }
+
+    /// A signalled thread has the GVL: whether it found work, which another
+    /// thread may have taken since.
+    pub(super) fn woken(&mut self, thread: u32) -> bool {
+        let process = self.tasks[thread as usize].process as usize;
+        self.front.waiting[process] -= 1;
+        self.next_from_pool(thread)
+    }
+
+    /// Whether `thread` has a next request; else it waits for one.
+    fn next_from_pool(&mut self, thread: u32) -> bool {
+        let process = self.tasks[thread as usize].process;
+        if let Some(request) = self.front.todo[process as usize].pop_front() {
+            self.begin(thread, request, 1);
+            return true;
+        }
+        self.services[thread as usize].stage = Stage::Idle;
+        self.tasks[thread as usize].doing = Doing::Asleep;
+        self.front.waiting[process as usize] += 1;
+        self.front.idle[process as usize].join(&mut self.behind, thread);
+        self.signal_not_full(process);
+        self.let_go(process);
+        false
+    }
+
+    /// A thread waits for work. An acceptor that slept without a limit is put
+    /// into the line for the GVL by the thread that signals; one with a limit
+    /// is woken by the kernel.
+    fn signal_not_full(&mut self, process: u32) {
+        let Discipline::Puma {
+            version: PumaVersion::V6,
+        } = self.scenario.discipline
+        else {
+            return;
+        };
+        let acceptor = self.threads + process;
+        let task = &mut self.tasks[acceptor as usize];
+        match (self.front.acceptors[process as usize], task.doing) {
+            (Accepting::Full, Doing::Asleep) => self.ask(acceptor),
+            (Accepting::Delay, Doing::Waiting) => {
+                task.ticket = 0;
+                self.front.acceptors[process as usize] = Accepting::Signalled;
+                self.wake(acceptor);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether `thread` has its next request at once.
+    pub(super) fn after_answer(&mut self, thread: u32) -> bool {
+        let process = self.tasks[thread as usize].process;
+        let service = self.services[thread as usize];
+        if !self.scenario.keep_alive {
+            self.user_goes_on(service.request, Place::Nowhere);
+            return self.next_from_pool(thread);
+        }
+        let version6 = self.scenario.discipline
+            == Discipline::Puma {
+                version: PumaVersion::V6,
+            };
+        let others_wait = !self.front.todo[process as usize].is_empty();
+        if !version6 || service.in_row >= IN_ROW && others_wait {
+            self.user_goes_on(service.request, Place::Reactor(process));
+            return self.next_from_pool(thread);
+        }
+        self.services[thread as usize].stage = Stage::Lingering;
+        self.let_go(process);
+        let lingers_ns = LINGER_NS + self.scenario.overheads.wake_ns;
+        self.wait(thread, lingers_ns, Doing::Waiting);
+        self.user_goes_on(service.request, Place::Thread(thread));
+        false
+    }
+
+    /// A lingering thread has the GVL: whether it has a request.
+    pub(super) fn lingered(&mut self, thread: u32) -> bool {
+        let service = self.services[thread as usize];
+        if service.came {
+            self.begin(thread, service.request, service.in_row + 1);
+            return true;
+        }
+        let process = self.tasks[thread as usize].process;
+        self.coming.moved(service.request, Place::Reactor(process));
+        self.next_from_pool(thread)
+    }
+}

@@ -1,0 +1,100 @@
+//! Which recorded headers a replay may send again.
+
+use http::{HeaderName, HeaderValue};
+
+/// Those that belonged to the recorded connection and its framing (RFC 9110
+/// §7.6.1), and `X-Request-Start`, which stamps an instant long past.
+const DROPPED: [&str; 11] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-request-start",
+];
+
+/// A value that a log's writer put in place of a secret: it is no value.
+const REDACTED: &str = "REDACTED";
+
+/// Names and values.
+pub(crate) type Headers = Vec<(String, String)>;
+
+/// The host that `Host` or HTTP/2's `:authority` names, and the headers to keep.
+pub(crate) fn end_to_end(headers: Headers) -> Result<(Option<String>, Headers), String> {
+    let nominated: Vec<String> = headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("connection"))
+        .flat_map(|(_, value)| value.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect();
+    let mut host = None;
+    let mut kept = Vec::with_capacity(headers.len());
+    for (name, value) in headers {
+        let lower = name.to_ascii_lowercase();
+        let value = value.trim();
+        if (lower == "host" || lower == ":authority") && !value.is_empty() {
+            host.get_or_insert_with(|| value.to_owned());
+        }
+        // Pseudo headers of HTTP/2 are in the method and the path already.
+        let dropped = lower.starts_with(':')
+            || lower.starts_with("proxy-")
+            || DROPPED.contains(&lower.as_str())
+            || nominated.contains(&lower)
+            || value == REDACTED;
+        if dropped {
+            continue;
+        }
+        if HeaderName::from_bytes(name.as_bytes()).is_err() {
+            return Err(format!("not a header name: {name:?}"));
+        }
+        // The value may be a secret: it is not shown.
+        if HeaderValue::from_str(value).is_err() {
+            return Err(format!("header {name} holds control characters"));
+        }
+        kept.push((name, value.to_owned()));
+    }
+    Ok((host, kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(headers: &[(&str, &str)]) -> Result<(Option<String>, Headers), String> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        end_to_end(headers.iter().map(owned).collect())
+    }
+
+    #[test]
+    fn what_belonged_to_the_connection_is_dropped() {
+        let (host, headers) = kept(&[
+            ("Host", "shop.test"),
+            ("Connection", "close, X-Hop"),
+            ("x-hop", "1"),
+            ("Proxy-Authorization", "Basic x"),
+            ("Transfer-Encoding", "chunked"),
+            ("Content-Length", "3"),
+            ("TE", "trailers"),
+            (":method", "GET"),
+            ("Authorization", "REDACTED"),
+            ("Cookie", " a=b "),
+            ("Cookie", "c=d"),
+        ])
+        .unwrap();
+        assert_eq!(host.as_deref(), Some("shop.test"));
+        let cookie = |value: &str| ("Cookie".to_owned(), value.to_owned());
+        assert_eq!(headers, [cookie("a=b"), cookie("c=d")]);
+    }
+
+    #[test]
+    fn what_could_end_a_line_is_refused_without_showing_it() {
+        assert!(kept(&[("A B", "x")]).is_err());
+        let refusal = kept(&[("A", "secret\r\nX: y")]).unwrap_err();
+        assert!(!refusal.contains("secret"), "{refusal}");
+    }
+}

@@ -1,0 +1,43 @@
+//! What `inspect` takes.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Folders of flight files, or flight files [default: this user's files where the agent writes: $POWERBAND_DIR,
+    /// else powerband in $XDG_RUNTIME_DIR or /tmp]
+    #[arg(value_name = "DIR|FILE")]
+    pub sources: Vec<PathBuf>,
+    /// Endpoints shown, those with the most time [default: 20]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only requests of the last so long, e.g. 10m; from the rings, which hold the latest requests
+    #[arg(long, value_name = "DURATION", conflicts_with = "since")]
+    pub last: Option<String>,
+    /// Only requests since then, e.g. 2025-11-21T16:00:00Z; from the rings, which hold the latest requests
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only processes with this many threads
+    #[arg(long, value_name = "N")]
+    pub threads: Option<u32>,
+    /// Print one JSON document instead of the page
+    #[arg(long, help_heading = "Output", conflicts_with = "csv")]
+    pub json: bool,
+    /// Print a row an endpoint or job class as CSV instead of the page
+    #[arg(long, help_heading = "Output")]
+    pub csv: bool,
+    /// Print counters and histograms over all processes as Prometheus' text; --limit is then of endpoints told apart
+    /// [default: 50]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "last", "since", "threads"])]
+    pub prometheus: bool,
+    /// With --prometheus: only the application with this root folder
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        help_heading = "Output",
+        requires = "prometheus"
+    )]
+    pub application: Option<String>,
+}

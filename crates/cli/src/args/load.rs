@@ -1,0 +1,202 @@
+//! `load`: what may be typed. `target` and `requests` are for every verb that drives a URL.
+
+use super::SpeechArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `load`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "powerband load [OPTIONS] URL",
+    after_help = "Examples:
+  powerband load http://127.0.0.1:3000/                       one client, ten seconds
+  powerband load http://127.0.0.1:3000/ -n 1000 -c 10         as ab: 1000 requests by 10 clients
+  powerband load http://127.0.0.1:3000/ --rate 100            100 a second, as independent users send them
+  powerband load http://127.0.0.1:3000/ --rate 10..200 --duration 2m     from 10 up to 200 a second
+  powerband load http://127.0.0.1:3000 --rate 40 --duration 1m --workload workload.toml
+  powerband load http://127.0.0.1:3000/ --rate 40 --assert p99=250ms,errors=0.1%
+  powerband load http://127.0.0.1:3000 --replay access.log --speed 2x    recorded traffic, twice as fast
+
+With --rate requests start on schedule, whatever the server does, and latency counts from the instant at
+which a request was due: so the figures hold the waiting that users would feel. Without --rate each of -c
+clients waits for its answer before it asks again; a server that stalls then delays only them.
+
+Exit codes: 0 done; 1 an assertion failed; 2 wrong usage; 3 no honest answer (nothing was answered, the
+generator was too slow); 130 interrupted by Ctrl-C, after the table of what was measured so far."
+)]
+pub struct LoadArgs {
+    /// What the load is sent to.
+    #[command(flatten)]
+    pub target: TargetArgs,
+
+    /// Requests to send [default: as many as fit the duration]
+    #[arg(short = 'n', long, value_name = "N", help_heading = "How much")]
+    pub requests: Option<String>,
+    /// Clients, each of which asks again when it has its answer [default: 1]
+    #[arg(short = 'c', long, value_name = "N", help_heading = "How much")]
+    pub connections: Option<String>,
+    /// Pause of a client between an answer and its next request, e.g. 1s [default: none]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "POWERBAND_THINK",
+        help_heading = "How much"
+    )]
+    pub think: Option<String>,
+    /// Poll instead of sleeping for up to this long before a request is due, e.g. 200us: nearer to the
+    /// schedule, for a generator with a core of its own [default: none]
+    #[arg(long, value_name = "DURATION", help_heading = "How much")]
+    pub spin: Option<String>,
+    /// Requests to start each second, whatever the server does: 100; a ramp, 10..200; steps, 50,100,200;
+    /// with times, 50x30s,100x5min; bursts, 200x2s,20x28s,...
+    #[arg(
+        long,
+        value_name = "PER_SECOND",
+        env = "POWERBAND_RATE",
+        help_heading = "How much"
+    )]
+    pub rate: Option<String>,
+    /// How --rate spaces them: poisson (as independent users) or constant [default: poisson]
+    #[arg(
+        long,
+        value_name = "KIND",
+        env = "POWERBAND_ARRIVALS",
+        help_heading = "How much"
+    )]
+    pub arrivals: Option<String>,
+    /// How long, e.g. 30s [default: 10s, or until -n is reached]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "POWERBAND_DURATION",
+        help_heading = "How much"
+    )]
+    pub duration: Option<String>,
+    /// Load that is sent first and not counted, e.g. 5s
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "POWERBAND_WARMUP",
+        help_heading = "How much"
+    )]
+    pub warmup: Option<String>,
+    /// Connections that --rate may open; requests beyond wait [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "How much")]
+    pub max_connections: Option<String>,
+
+    /// What is requested.
+    #[command(flatten)]
+    pub requested: RequestArgs,
+
+    /// Count the requests slower than this, e.g. p99=250ms
+    #[arg(
+        long,
+        value_name = "OBJECTIVE",
+        env = "POWERBAND_SLO",
+        help_heading = "Judging"
+    )]
+    pub slo: Option<String>,
+    /// Limits not to be exceeded, else exit 1: p50, p99, p99.9, …, max, errors; and min-throughput.
+    /// E.g. p99=250ms,errors=0.1%,min-throughput=90/s
+    #[arg(
+        long,
+        value_name = "LIMITS",
+        env = "POWERBAND_ASSERT",
+        help_heading = "Judging"
+    )]
+    pub assert: Vec<String>,
+
+    /// Write a row for each second as CSV; - is stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub csv: Option<PathBuf>,
+    /// Write the histograms of each second as an HdrHistogram log, for its tools and plotters
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub hdr_log: Option<PathBuf>,
+    /// How to speak.
+    #[command(flatten)]
+    pub speech: SpeechArgs,
+}
+
+/// What the load is sent to.
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// What to ask, e.g. http://127.0.0.1:3000/products?page=2
+    #[arg(value_name = "URL")]
+    pub url: String,
+    /// Host header, if it is not the URL's
+    #[arg(long, value_name = "NAME", help_heading = "Connection")]
+    pub host: Option<String>,
+    /// Connect to this Unix socket; the URL gives the path and the Host header
+    #[arg(long, value_name = "PATH", help_heading = "Connection")]
+    pub unix_socket: Option<PathBuf>,
+    /// PEM file of authorities to trust beside the system's
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "POWERBAND_CACERT",
+        help_heading = "Connection"
+    )]
+    pub cacert: Option<PathBuf>,
+    /// Take any certificate
+    #[arg(long, help_heading = "Connection")]
+    pub insecure: bool,
+    /// Open a connection for each request, as nginx does towards its upstreams unless told otherwise
+    #[arg(long, help_heading = "Connection")]
+    pub no_keep_alive: bool,
+    /// Longest wait for an answer before it counts as failed [default: 30s]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "POWERBAND_TIMEOUT",
+        help_heading = "Connection"
+    )]
+    pub timeout: Option<String>,
+    /// Allow a target that is not on this machine
+    #[arg(long, help_heading = "Connection")]
+    pub allow_remote: bool,
+}
+
+/// What is requested.
+#[derive(Debug, Default, Args)]
+pub struct RequestArgs {
+    /// File of weighted requests (TOML) or of recorded traffic, instead of the URL's path
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "POWERBAND_WORKLOAD",
+        help_heading = "Requests"
+    )]
+    pub workload: Option<PathBuf>,
+    /// Recorded traffic, sent when it came: an access log, HAR, GoReplay, vegeta or h2load file
+    #[arg(long, value_name = "FILE", help_heading = "Requests")]
+    pub replay: Option<PathBuf>,
+    /// How much faster than recorded, e.g. 2x [default: 1x]
+    #[arg(long, value_name = "FACTOR", help_heading = "Requests")]
+    pub speed: Option<String>,
+    /// Method [default: GET]
+    #[arg(short = 'X', long, value_name = "METHOD", help_heading = "Requests")]
+    pub method: Option<String>,
+    /// A header, e.g. "Accept: application/json"; may be repeated
+    #[arg(short = 'H', long, value_name = "HEADER", help_heading = "Requests")]
+    pub header: Vec<String>,
+    /// Body to send
+    #[arg(long, value_name = "TEXT", help_heading = "Requests")]
+    pub body: Option<String>,
+    /// File whose bytes are the body
+    #[arg(long, value_name = "FILE", help_heading = "Requests")]
+    pub body_file: Option<String>,
+    /// Allow methods other than GET and HEAD: they may change the application's data
+    #[arg(long, help_heading = "Requests")]
+    pub allow_unsafe: bool,
+    /// Do not send X-Request-Start, the instant at which a request was due
+    #[arg(long, help_heading = "Requests")]
+    pub no_request_start: bool,
+    /// Seed of the arrival times and of the order of requests [default: of the clock]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "POWERBAND_SEED",
+        help_heading = "Requests"
+    )]
+    pub seed: Option<String>,
+}

@@ -1,0 +1,37 @@
+//! What may be typed after `powerband trace`.
+
+use super::SpeechArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// Who holds Ruby's lock (the GVL), who waits for it, who waits for something else
+    #[arg(long)]
+    pub gvl: bool,
+    /// Folder that the agent records into, or an .events or .bursts file in it [default: $XDG_RUNTIME_DIR/powerband or /tmp/powerband]
+    #[arg(value_name = "DIR|FILE", env = "POWERBAND_DIR")]
+    pub target: Option<PathBuf>,
+    /// Only this process; may be repeated
+    #[arg(long, value_name = "PID")]
+    pub pid: Vec<u32>,
+    /// How long, e.g. 5s
+    #[arg(long = "for", value_name = "DURATION", default_value = "5s")]
+    pub duration: String,
+    /// Where to write
+    #[arg(long, short, value_name = "FILE", default_value = "trace.json")]
+    pub output: PathBuf,
+    /// Draw the timeline as well
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Memory for events, of all processes together
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub buffer: String,
+    /// Leave the .events files where they are
+    #[arg(long)]
+    pub keep: bool,
+    /// How to speak.
+    #[command(flatten)]
+    pub speech: SpeechArgs,
+}

@@ -1,0 +1,166 @@
+//! `capacity`: the highest rate that meets an objective, on the application or on a server that runs already.
+
+use super::experiments::{explain, fallback_seed, id};
+use super::{cache_dir, guard_program};
+use crate::args::CapacityArgs;
+use crate::progress::Terminal;
+use crate::signals::Signals;
+use crate::{Failure, asked, output};
+use experiment::config::{Asked, Problem, parse_rate, resolve};
+use experiment::rates::{self, Curve, LEAST_BUDGET};
+use experiment::{Goal, Installation, Stopped, Watcher};
+use jiff::Timestamp;
+use load::{Target, TlsOptions};
+use run::Folder;
+use std::path::Path;
+use std::time::Duration;
+
+/// Time that a search takes unless told otherwise.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
+
+/// `powerband capacity`.
+pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
+    let (mut request, mut problems) =
+        asked::request(&args.experiment, None, args.baseline.as_ref())?;
+    let target = match &args.url {
+        None => None,
+        Some(url) => {
+            let (target, path) = Target::from_url(url, &TlsOptions::default())
+                .map_err(|e| Failure::usage(e.to_string()))?;
+            // A path in the URL is the workload, unless one was given.
+            let given = args.experiment.workload.is_some() || args.experiment.path.is_some();
+            if path != "/" && !given {
+                request.workload_file = None;
+                request.workload_inline = None;
+                request.path = Some(Asked::new(path, "URL"));
+            }
+            Some(target)
+        }
+    };
+    if request.slo.is_none() {
+        problems.push(Problem::with(
+            "no objective",
+            "say what must be kept, such as --slo p99=250ms: at most 1 % of the requests may take longer or fail",
+        ));
+    }
+    if args.experiment.resume.is_some() {
+        problems.push(Problem::with(
+            "--resume: a search is not resumed",
+            "ask again without it",
+        ));
+    }
+    let curve = curve(args.at.as_deref(), &mut problems);
+    let now = Timestamp::now();
+    let budget_asked = request.budget.clone();
+    // No run document is made, so that the goal is never looked at.
+    let resolved =
+        resolve(request, Goal::Tune, fallback_seed(now)).map_err(|found| problems.extend(found));
+    let resolved = resolved.ok();
+    let budget = resolved.as_ref().and_then(|e| e.budget);
+    if let (Some(asked), true) = (&budget_asked, budget.is_some_and(|b| b < LEAST_BUDGET)) {
+        problems.push(Problem::of(
+            asked,
+            "too short for a search",
+            format!("give {} s or more", LEAST_BUDGET.as_secs()),
+        ));
+    }
+    let objective = resolved.as_ref().and_then(|e| e.objective.latency);
+    let (Some(experiment), Some(objective), true) = (resolved, objective, problems.is_empty())
+    else {
+        return Err(asked::failure(&problems));
+    };
+    let budget = budget.unwrap_or(DEFAULT_BUDGET);
+    if let Some(path) = &args.svg {
+        // Minutes before the chart is there, and without emptying what stands there now.
+        let mut options = std::fs::OpenOptions::new();
+        let tried = options.append(true).create(true).open(path);
+        tried.map_err(|e| unwritable(path, &e))?;
+    }
+    let signals = Signals::listen()
+        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
+    let name = id(now, "capacity", experiment.seed);
+    let folder =
+        Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
+    let found = match &target {
+        Some(target) => rates::of_server(target, &experiment, objective, budget, curve, &terminal),
+        None => {
+            let installation = Installation {
+                guard: guard_program(),
+                gem: args.experiment.gem.clone(),
+                cache: cache_dir(),
+            };
+            rates::of_application(
+                &experiment,
+                &installation,
+                folder.path(),
+                objective,
+                budget,
+                curve,
+                &terminal,
+            )
+        }
+    };
+    terminal.finish();
+    let found = match found {
+        Ok(found) => found,
+        Err(stopped) => {
+            // Logs of a server that would not start are worth keeping; nothing else is.
+            if target.is_some() || !matches!(stopped, Stopped::NoAnswer(_)) {
+                let _ = std::fs::remove_dir_all(folder.path());
+            }
+            if let (Stopped::Interrupted, Some(signal)) = (&stopped, signals.received()) {
+                return Err(Failure {
+                    message: "interrupted".to_owned(),
+                    code: 128 + signal,
+                });
+            }
+            return Err(explain(&stopped));
+        }
+    };
+    let elapsed = terminal.elapsed();
+    let started_at = now.to_string();
+    let mut document = rates::document(&experiment, found, args.url, &started_at, elapsed, budget);
+    if let Some(signal) = signals.received() {
+        document.exit_code = 128 + signal;
+    }
+    let chart = report::chart(&document);
+    // The answer first: a disk that is full takes nothing from it.
+    output::capacity(&document, args.experiment.speech.json)?;
+    folder
+        .write_capacity(&document, &chart)
+        .map_err(|e| Failure::usage(e.to_string()))?;
+    if let Some(path) = &args.svg {
+        std::fs::write(path, &chart).map_err(|e| unwritable(path, &e))?;
+    }
+    if !args.experiment.speech.quiet {
+        output::say(&format!(
+            "chart: {}",
+            folder.path().join("capacity.svg").display()
+        ));
+    }
+    Ok(document.exit_code)
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!(
+        "--svg = {:?}: {error}; name a file that can be written",
+        path.display().to_string()
+    ))
+}
+
+fn curve(at: Option<&str>, problems: &mut Vec<Problem>) -> Curve {
+    let Some(at) = at else {
+        return Curve::Wide;
+    };
+    let mut rates = Vec::new();
+    for text in at.split(',') {
+        match parse_rate(&Asked::new(text.trim(), "--at")) {
+            Ok(rate) => rates.push(rate),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    Curve::At(rates)
+}

@@ -1,0 +1,90 @@
+//! `inspect`: reads flight files and prints where request time went.
+
+mod prometheus;
+mod rows;
+
+use crate::args::InspectArgs;
+use crate::{Failure, output};
+use inspect::{Asked, Selection};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// `powerband inspect`.
+pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
+    let now_ns = now_ns();
+    let selection = Selection {
+        since_ns: since(&args, now_ns)?,
+        threads: args.threads,
+    };
+    let (root, uid) = (flight_root(), rustix::process::getuid().as_raw());
+    if args.prometheus {
+        return prometheus::print(&args, &::inspect::folder_of_user(&root, uid));
+    }
+    let files = ::inspect::files(&args.sources, &root, uid).map_err(|e| match e.is_usage() {
+        true => Failure::usage(e.to_string()),
+        false => Failure::no_answer(e.to_string()),
+    })?;
+    let reading = ::inspect::read(&files, selection, now_ns);
+    if reading.is_empty() {
+        return Err(Failure::no_answer(reading.why_empty()));
+    }
+    let sources = if args.sources.is_empty() {
+        vec![::inspect::folder_of_user(&root, uid)]
+    } else {
+        args.sources.clone()
+    };
+    let document = ::inspect::document(
+        reading,
+        &Asked {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            sources: sources.iter().map(|s| s.display().to_string()).collect(),
+            now_ns,
+        },
+    );
+    if args.json {
+        output::json(&document)?;
+    } else if args.csv {
+        output::print(&rows::csv(&document)?)?;
+    } else {
+        let limit = args.limit.unwrap_or(report::USUAL_ENDPOINTS);
+        output::print(&report::inspect_page(&document, limit, output::style()))?;
+    }
+    Ok(0)
+}
+
+/// Where the agent writes when it is not told otherwise, as `docs/agent.md` has it.
+fn flight_root() -> PathBuf {
+    let named = |key: &str| std::env::var_os(key).filter(|value| !value.is_empty());
+    match named("POWERBAND_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => named("XDG_RUNTIME_DIR")
+            .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+            .join("powerband"),
+    }
+}
+
+fn since(args: &InspectArgs, now_ns: u64) -> Result<Option<u64>, Failure> {
+    if let Some(last) = &args.last {
+        let length = humantime::parse_duration(last).map_err(|e| {
+            Failure::usage(format!(
+                "--last = {last:?}: {e}; give a time with its unit, e.g. 10m or 90s"
+            ))
+        })?;
+        let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        return Ok(Some(now_ns.saturating_sub(length_ns)));
+    }
+    let Some(since) = &args.since else {
+        return Ok(None);
+    };
+    let at: jiff::Timestamp = since.parse().map_err(|e| {
+        Failure::usage(format!(
+            "--since = {since:?}: {e}; give an instant with its zone, e.g. 2025-11-21T16:00:00Z"
+        ))
+    })?;
+    Ok(Some(u64::try_from(at.as_nanosecond()).unwrap_or(0)))
+}
+
+fn now_ns() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |at| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
+}

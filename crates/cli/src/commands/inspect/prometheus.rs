@@ -1,0 +1,43 @@
+//! `inspect --prometheus`: the counters of a folder as Prometheus reads them.
+
+use crate::args::InspectArgs;
+use crate::{Failure, output};
+use metrics::MetricsError;
+use std::path::Path;
+
+/// `own` is the folder of this user's files where the agent writes.
+pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
+    let folder = match args.sources.as_slice() {
+        [] => own,
+        [folder] if !folder.is_file() => folder,
+        _ => {
+            return Err(Failure::usage(format!(
+                "--prometheus adds up one folder of flight files, and what removed files had counted, which is kept beside them; name one folder, or none for {}",
+                own.display()
+            )));
+        }
+    };
+    let application = args.application.as_deref().map(::metrics::application_of);
+    let reading = ::metrics::read(folder, application, |process| {
+        flight::alive(process.pid, process.start_ticks)
+    }).map_err(|e| match &e {
+        MetricsError::Io { .. } => Failure::no_answer(format!(
+            "{e}; start the server with powerband run -- CMD, or name the folder of its flight files"
+        )),
+        _ => Failure::no_answer(e.to_string()),
+    })?;
+    // A page of zeroes would take the place of the figures that somebody scraped before.
+    if reading.sums == metrics::Sums::default() {
+        let whose = args
+            .application
+            .as_deref()
+            .map_or(String::new(), |root| format!(" of {root}"));
+        return Err(Failure::no_answer(format!(
+            "no flight file{whose} is in {}; start the server with powerband run -- CMD, or name the folder of its flight files",
+            folder.display()
+        )));
+    }
+    let endpoints = args.limit.unwrap_or(::metrics::ENDPOINTS);
+    output::print(&::metrics::text(&reading.sums, &reading.gauges, endpoints))?;
+    Ok(0)
+}

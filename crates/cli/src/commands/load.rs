@@ -1,0 +1,182 @@
+//! `load`: drives a URL and shows what its users would have seen.
+
+mod assertions;
+mod csv_file;
+mod document;
+mod follow;
+mod hdr_log;
+mod mode;
+mod order;
+mod recorded;
+mod reporter;
+mod requests;
+mod target;
+
+use super::experiments::fallback_seed;
+use crate::args::LoadArgs;
+use crate::signals::Signals;
+use crate::{Failure, asked, output};
+use ::load::{LoadError, Outcome, Plan};
+use csv_file::CsvFile;
+use follow::Follow;
+use hdr_log::{Entry, HdrLog};
+use jiff::Timestamp;
+use order::order;
+use reporter::{Extent, Reporter};
+use run::load::{Document, State};
+use std::path::Path;
+use std::sync::mpsc::Sender;
+
+/// `powerband load`.
+pub fn load(args: LoadArgs) -> Result<u8, Failure> {
+    let order = order(&args, fallback_seed(Timestamp::now()))
+        .map_err(|problems| asked::failure(&problems))?;
+    let rows_on_stdout = args.csv.as_deref() == Some(Path::new("-"));
+    if rows_on_stdout && args.speech.json {
+        return Err(Failure::usage(
+            "--json and --csv - both want stdout; name a file for --csv",
+        ));
+    }
+    if let Some(skipped) = &order.skipped {
+        output::error(&format!("some of the recording was left out: {skipped}"));
+    }
+    let csv = args.csv.as_deref().map(CsvFile::create).transpose();
+    let csv = csv.map_err(Failure::usage)?;
+    let log = args.hdr_log.as_deref().map(HdrLog::create).transpose();
+    let (to_log, log) = log.map_err(Failure::usage)?.unzip();
+    let signals = Signals::listen()
+        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let quiet = args.speech.quiet;
+    if let Some(warmup) = &order.warmup {
+        // Its figures are not wanted, and it writes no file.
+        let _ = window(warmup, "warming up", &signals, quiet, None, None)?;
+    }
+    let measured = window(
+        &order.plan,
+        "measuring",
+        &signals,
+        quiet,
+        csv,
+        to_log.as_ref(),
+    );
+    drop(to_log);
+    let logged = log.map_or(Ok(()), HdrLog::finish);
+    let (outcome, reached, written) = measured?;
+    let document = document::document(&order, &outcome, signals.received(), reached);
+    let shown = if rows_on_stdout && quiet {
+        Ok(())
+    } else {
+        show(&document, args.speech.json, rows_on_stdout)
+    };
+    explain(&document);
+    let files = [shown.map_err(|failure| failure.message), written, logged];
+    Ok(with_files(document.exit_code, &files, output::error))
+}
+
+/// What could not be written is told after the answer, each file once. It is worth an exit code of its own where the run
+/// went well, and takes none away from an answer that says more.
+fn with_files(code: u8, files: &[Result<(), String>], tell: impl Fn(&str)) -> u8 {
+    let failures: Vec<&String> = files.iter().filter_map(|f| f.as_ref().err()).collect();
+    failures.iter().for_each(|failure| tell(failure));
+    if code == 0 && !failures.is_empty() {
+        2
+    } else {
+        code
+    }
+}
+
+/// One window, and whether the files beside it could be written.
+fn window(
+    plan: &Plan,
+    what: &'static str,
+    signals: &Signals,
+    quiet: bool,
+    csv: Option<CsvFile>,
+    log: Option<&Sender<Entry>>,
+) -> Result<(Outcome, bool, Result<(), String>), Failure> {
+    let extent = Extent {
+        requests: plan.stop.requests,
+        length: plan.stop.after,
+    };
+    let (to, reporter) = Reporter::start(what, extent, quiet, csv);
+    let mut follow = Follow::new(signals, &to, log);
+    let outcome = ::load::run(plan, &mut follow);
+    let reached = follow.reached();
+    drop(to);
+    let written = reporter.finish();
+    Ok((outcome.map_err(refused)?, reached, written))
+}
+
+fn refused(error: LoadError) -> Failure {
+    match error {
+        // What the machine lacked while the run was under way.
+        LoadError::NoFiles { .. }
+        | LoadError::NoPorts { .. }
+        | LoadError::NoAddress { .. }
+        | LoadError::System { .. } => Failure::no_answer(error.to_string()),
+        error => Failure::usage(error.to_string()),
+    }
+}
+
+fn show(document: &Document, json: bool, rows_on_stdout: bool) -> Result<(), Failure> {
+    if json {
+        return output::json(document);
+    }
+    let page = report::load_page(document, output::style());
+    if rows_on_stdout {
+        page.lines().for_each(output::say);
+        return Ok(());
+    }
+    output::print(&page)
+}
+
+/// On stderr, what led to the exit code.
+fn explain(document: &Document) {
+    for assertion in &document.assertions {
+        if assertion.outcome != run::load::AssertionOutcome::Holds {
+            output::error(&assertion.sentence);
+        }
+    }
+    let why = match (&document.generator.trouble, &document.first_error) {
+        _ if document.state == State::Interrupted => {
+            Some("interrupted: these are the figures until then".to_owned())
+        }
+        (_, first) if document.counts.answered == 0 => Some(match first {
+            Some(first) => format!(
+                "no request was answered; {first}; is the server running at {}?",
+                document.asked.url
+            ),
+            None => "no request was answered; give it more time with --duration".to_owned(),
+        }),
+        (Some(trouble), _) => Some(format!("do not quote these figures: {trouble}")),
+        _ => None,
+    };
+    if let Some(why) = why {
+        output::error(&why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn a_file_that_cannot_be_written_replaces_no_verdict() {
+        let full = || {
+            [
+                Err("no room for the rows".to_owned()),
+                Err("nor the log".to_owned()),
+            ]
+        };
+        let told = RefCell::new(Vec::new());
+        let tell = |failure: &str| told.borrow_mut().push(failure.to_owned());
+        assert_eq!(
+            [0, 1, 3, 130].map(|code| with_files(code, &full(), tell)),
+            [2, 1, 3, 130]
+        );
+        assert_eq!(told.borrow().len(), 8, "each once");
+        assert_eq!(with_files(0, &[Ok(()), Ok(())], tell), 0);
+        assert_eq!(told.borrow().len(), 8);
+    }
+}

@@ -1,0 +1,242 @@
+//! `--assert`: limits not to be exceeded, for scripts and continuous integration.
+
+use experiment::config::{Asked, Problem, parse_duration, parse_rate};
+use load::{Outcome, quantile_us};
+use run::load::{Assertion, AssertionOutcome, least_values};
+
+/// What may not be exceeded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// As given.
+    text: String,
+    measure: Measure,
+    /// ms, a share, or a rate per second.
+    limit: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Measure {
+    /// Of the response times.
+    Percentile(f64),
+    Max,
+    /// Share of the requests that failed.
+    Errors,
+    /// The one that may not be fallen short of.
+    MinThroughput,
+}
+
+const REMEDY: &str = "write limits such as p99=250ms, max=2s, errors=0.1% or min-throughput=90/s, with commas between";
+
+/// Reads every `--assert`. `requests` is what -n asks for.
+pub fn limits(given: &[String], requests: Option<u64>, problems: &mut Vec<Problem>) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    for text in given.iter().flat_map(|list| list.split(',')) {
+        match limit(&Asked::new(text.trim(), "--assert"), requests) {
+            Ok(limit) => limits.push(limit),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    limits
+}
+
+fn limit(asked: &Asked, requests: Option<u64>) -> Result<Limit, Problem> {
+    let wrong = |what: &str| Problem::of(asked, what, REMEDY);
+    let (name, value) = asked
+        .text
+        .split_once('=')
+        .ok_or_else(|| wrong("no limit"))?;
+    let value = value.trim();
+    let (measure, limit) = match name.trim() {
+        "errors" => (
+            Measure::Errors,
+            share(value).ok_or_else(|| wrong("no share from 0% to 100%"))?,
+        ),
+        "min-throughput" => (
+            Measure::MinThroughput,
+            parse_rate(&Asked::new(value, "")).map_err(|_| wrong("no rate a second"))?,
+        ),
+        name => {
+            let measure =
+                latency(name).ok_or_else(|| wrong("not a figure that can be asserted"))?;
+            let limit = parse_duration(&Asked::new(value, ""))
+                .map_err(|_| wrong("a latency needs a number and a unit"))?;
+            (measure, limit.as_secs_f64() * 1e3)
+        }
+    };
+    if let (Measure::Percentile(p), Some(requests)) = (measure, requests)
+        && requests < least_values(p)
+    {
+        return Err(Problem::of(
+            asked,
+            format_args!("{requests} requests (-n) are too few for it"),
+            format!("send at least {}", least_values(p)),
+        ));
+    }
+    Ok(Limit {
+        text: asked.text.clone(),
+        measure,
+        limit,
+    })
+}
+
+fn latency(name: &str) -> Option<Measure> {
+    if name == "max" {
+        return Some(Measure::Max);
+    }
+    let percentile = name.strip_prefix('p')?.parse::<f64>().ok()?;
+    (1.0..=99.999)
+        .contains(&percentile)
+        .then_some(Measure::Percentile(percentile))
+}
+
+fn share(text: &str) -> Option<f64> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse().ok()?,
+    };
+    (0.0..=1.0).contains(&share).then_some(share)
+}
+
+impl Limit {
+    /// Holds the limit against what was measured.
+    pub fn judge(&self, outcome: &Outcome) -> Assertion {
+        let counted = outcome.counts.scheduled - outcome.counts.cut;
+        let needed = match self.measure {
+            Measure::Percentile(p) => least_values(p),
+            _ => 1,
+        };
+        let (verdict, measured, words) = if counted < needed {
+            let words =
+                format!("{counted} requests are too few to tell; {needed} or more are needed");
+            (AssertionOutcome::Unknown, None, words)
+        } else {
+            self.held_against(outcome, counted)
+        };
+        let word = match verdict {
+            AssertionOutcome::Holds => "holds",
+            AssertionOutcome::Fails => "fails",
+            AssertionOutcome::Unknown => "unknown",
+        };
+        Assertion {
+            assertion: self.text.clone(),
+            limit: self.limit,
+            measured,
+            outcome: verdict,
+            sentence: format!("{} {word}: {words}", self.text),
+        }
+    }
+
+    fn held_against(
+        &self,
+        outcome: &Outcome,
+        counted: u64,
+    ) -> (AssertionOutcome, Option<f64>, String) {
+        let (measured, breaks, words) = match self.measure {
+            Measure::Percentile(_) | Measure::Max => return self.latency(outcome),
+            Measure::Errors => {
+                let share = outcome.errors.total() as f64 / counted as f64;
+                let words = format!(
+                    "{} of {counted} requests failed ({:.3} %)",
+                    outcome.errors.total(),
+                    share * 100.0
+                );
+                (share, share > self.limit, words)
+            }
+            Measure::MinThroughput => {
+                let rate = outcome.throughput_per_s();
+                let words = format!("{rate:.1} requests a second were answered");
+                (rate, rate < self.limit, words)
+            }
+        };
+        if !breaks {
+            return (AssertionOutcome::Holds, Some(measured), words);
+        }
+        let words = match self.measure {
+            Measure::MinThroughput => format!("{words}, {:.1} too few", self.limit - measured),
+            _ => format!("{words}, {:.3} % too many", (measured - self.limit) * 100.0),
+        };
+        (AssertionOutcome::Fails, Some(measured), words)
+    }
+
+    fn latency(&self, outcome: &Outcome) -> (AssertionOutcome, Option<f64>, String) {
+        let quantile = match self.measure {
+            Measure::Percentile(p) => p / 100.0,
+            _ => 1.0,
+        };
+        let Some(us) = quantile_us(&outcome.response, quantile).flatten() else {
+            let words = "so many requests failed that it is infinite".to_owned();
+            return (AssertionOutcome::Fails, None, words);
+        };
+        let ms = us as f64 / 1e3;
+        if ms <= self.limit {
+            return (AssertionOutcome::Holds, Some(ms), format!("{ms:.1} ms"));
+        }
+        // A late generator only adds: a limit that was kept was kept. The p99 and what is below is judged with the run.
+        if quantile > 0.99
+            && let Err(trouble) = outcome.generator_ok_at(quantile)
+        {
+            return (
+                AssertionOutcome::Unknown,
+                Some(ms),
+                format!("{ms:.1} ms, but {trouble}"),
+            );
+        }
+        let over = ms - self.limit;
+        let words = format!(
+            "{ms:.1} ms, {over:.1} ms ({:.0} %) over",
+            over / self.limit * 100.0
+        );
+        (AssertionOutcome::Fails, Some(ms), words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, requests: Option<u64>) -> Result<Vec<Limit>, String> {
+        let mut problems = Vec::new();
+        let limits = limits(&[text.to_owned()], requests, &mut problems);
+        if problems.is_empty() {
+            return Ok(limits);
+        }
+        Err(problems.iter().map(|p| format!("{p}\n")).collect())
+    }
+
+    #[test]
+    fn limits_are_read_with_their_units() {
+        let limits = read(
+            "p99=250ms, p99.9=1s,max=2s,errors=0.1%,min-throughput=90/s",
+            None,
+        )
+        .unwrap();
+        let expected = [
+            (Measure::Percentile(99.0), 250.0),
+            (Measure::Percentile(99.9), 1000.0),
+            (Measure::Max, 2000.0),
+            (Measure::Errors, 0.001),
+            (Measure::MinThroughput, 90.0),
+        ];
+        let found: Vec<_> = limits.iter().map(|l| (l.measure, l.limit)).collect();
+        assert_eq!(found.len(), expected.len());
+        for ((measure, limit), (wanted, value)) in found.iter().zip(expected) {
+            assert_eq!(*measure, wanted);
+            assert!((limit - value).abs() < 1e-9, "{limit} is not {value}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_limit_is_told_all_at_once() {
+        let wrong = "p99=250,errors=,q99=1s,p100=1s,errors=101%,min-throughput=0,p99";
+        let said = read(wrong, None).unwrap_err();
+        assert_eq!(said.lines().count(), 7, "{said}");
+        assert!(said.contains("such as p99=250ms"), "{said}");
+    }
+
+    #[test]
+    fn a_percentile_that_the_requests_cannot_show_is_refused_beforehand() {
+        assert!(read("p99=1s", Some(100)).is_ok());
+        let said = read("p99=1s", Some(99)).unwrap_err();
+        assert!(said.contains("send at least 100"), "{said}");
+    }
+}

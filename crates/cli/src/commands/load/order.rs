@@ -1,0 +1,170 @@
+//! From arguments to what will be done: every value checked, all problems told at once.
+
+use super::assertions::{self, Limit};
+use super::mode::{mode, warm};
+use super::{requests, target};
+use crate::args::LoadArgs;
+use experiment::config::{Asked, Problem, parse_duration, parse_latency, parse_whole};
+use load::{Arrivals, Mode, Plan, Spacing, Think};
+use run::LatencyObjective;
+use run::load as document;
+use std::time::Duration;
+
+/// Keeps the arrivals of the warm-up apart from those that are measured.
+pub const WARMUP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What will be done.
+#[derive(Debug)]
+pub struct Order {
+    /// The measured load.
+    pub plan: Plan,
+    /// Load before it that is not counted.
+    pub warmup: Option<Plan>,
+    /// What the response times are held against.
+    pub objective: Option<LatencyObjective>,
+    /// Limits not to be exceeded.
+    pub limits: Vec<Limit>,
+    /// The same for the document.
+    pub asked: document::Asked,
+    /// What of a recording could not be read.
+    pub skipped: Option<String>,
+}
+
+/// Checks everything.
+pub fn order(args: &LoadArgs, fallback_seed: u64) -> Result<Order, Vec<Problem>> {
+    let mut found = Found::default();
+    let target = found.take(target::target(&args.target));
+    let path = target.as_ref().map_or("/", |(_, path)| path);
+    let mut requested = match requests::requested(&args.requested, path) {
+        Ok(requested) => Some(requested),
+        Err(problems) => {
+            found.problems.extend(problems);
+            None
+        }
+    };
+    let seed = found
+        .given(&args.requested.seed, "--seed", |a| {
+            parse_whole(a, 0, (1 << 53) - 1, "a seed")
+        })
+        .unwrap_or(fallback_seed);
+    let warmup = found.given(&args.warmup, "--warmup", parse_duration);
+    let timeout = found.given(&args.target.timeout, "--timeout", parse_duration);
+    let spin = found.given(&args.spin, "--spin", parse_spin);
+    let objective = found.given(&args.slo, "--slo", parse_latency);
+    let instants_ns = requested.as_mut().and_then(|r| r.instants_ns.take());
+    let mode = mode(args, instants_ns, seed, &mut found);
+    let requests = mode.as_ref().and_then(|(_, stop)| stop.requests);
+    let limits = assertions::limits(&args.assert, requests, &mut found.problems);
+    let (Some((target, _)), Some(requested), Some((mode, stop)), true) =
+        (target, requested, mode, found.problems.is_empty())
+    else {
+        return Err(found.problems);
+    };
+    let mut plan = Plan::new(target, requested.workload, mode, stop);
+    plan.seed = seed;
+    plan.keep_alive = !args.target.no_keep_alive;
+    plan.allow_remote = args.target.allow_remote;
+    plan.send_request_start = !args.requested.no_request_start;
+    plan.objective = objective.map(|o| Duration::from_secs_f64(o.limit_ms / 1e3));
+    plan.spin = spin.unwrap_or(Duration::ZERO);
+    if let Some(timeout) = timeout {
+        plan.timeout = timeout;
+        plan.drain = timeout;
+    }
+    let asked = asked(args, &plan, requested.name, warmup);
+    Ok(Order {
+        warmup: warmup.map(|length| warm(&plan, length)),
+        plan,
+        objective,
+        limits,
+        asked,
+        skipped: requested.skipped,
+    })
+}
+
+/// Polling for longer than the timer is ever late only burns a core.
+fn parse_spin(asked: &Asked) -> Result<Duration, Problem> {
+    let spin = parse_duration(asked)?;
+    if spin > Duration::from_millis(10) {
+        return Err(Problem::of(
+            asked,
+            "longer than a timer is ever late",
+            "give at most 10ms, such as 200us",
+        ));
+    }
+    Ok(spin)
+}
+
+fn asked(
+    args: &LoadArgs,
+    plan: &Plan,
+    workload: String,
+    warmup: Option<Duration>,
+) -> document::Asked {
+    let open = match &plan.mode {
+        Mode::Open { arrivals, .. } => Some(arrivals),
+        Mode::Closed { .. } => None,
+    };
+    let spacing = |arrivals: &Arrivals| match arrivals {
+        Arrivals::Recorded { .. } => "recorded",
+        Arrivals::Profile {
+            spacing: Spacing::Even,
+            ..
+        } => "constant",
+        Arrivals::Profile { .. } => "poisson",
+    };
+    let think = match plan.mode {
+        Mode::Closed {
+            think: Think::Constant(time) | Think::Exponential { mean: time },
+            ..
+        } => Some(time),
+        _ => None,
+    };
+    document::Asked {
+        url: args.target.url.clone(),
+        workload,
+        mode: match open {
+            Some(_) => document::Mode::Open,
+            None => document::Mode::Closed,
+        },
+        rate: args.rate.clone(),
+        arrivals: open.map(|arrivals| spacing(arrivals).to_owned()),
+        speed: open.and_then(|arrivals| match arrivals {
+            Arrivals::Recorded { speed, .. } => Some(*speed),
+            Arrivals::Profile { .. } => None,
+        }),
+        mean_rate_per_s: open.map(Arrivals::rate),
+        connections: plan.mode.connections() as u64,
+        think_ms: think.map(|time| time.as_secs_f64() * 1e3),
+        requests: plan.stop.requests,
+        duration_s: plan.stop.after.map(|d| d.as_secs_f64()),
+        warmup_s: warmup.map(|d| d.as_secs_f64()),
+        timeout_ms: plan.timeout.as_secs_f64() * 1e3,
+        keep_alive: plan.keep_alive,
+        seed: plan.seed,
+    }
+}
+
+/// The problems found so far.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// In the order in which they were found.
+    pub problems: Vec<Problem>,
+}
+
+impl Found {
+    fn take<T>(&mut self, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.problems.push(problem)).ok()
+    }
+
+    /// A value that may have been given.
+    pub fn given<T>(
+        &mut self,
+        text: &Option<String>,
+        flag: &str,
+        parse: impl Fn(&Asked) -> Result<T, Problem>,
+    ) -> Option<T> {
+        let asked = Asked::new(text.as_ref()?, flag);
+        self.take(parse(&asked))
+    }
+}

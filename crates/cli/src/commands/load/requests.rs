@@ -1,0 +1,222 @@
+//! What is requested: one request made of flags, a workload file, or recorded traffic.
+
+use super::recorded;
+use crate::args::RequestArgs;
+use experiment::config::{Asked, Problem};
+use load::{Workload, WorkloadProblem};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// What is requested, and its name for people.
+#[derive(Debug)]
+pub struct Requested {
+    /// For the generator.
+    pub workload: Workload,
+    /// `GET /products`, or the file.
+    pub name: String,
+    /// When, where a recording says so that is to be sent as it came.
+    pub instants_ns: Option<Vec<u64>>,
+    /// What of a recording could not be read.
+    pub skipped: Option<String>,
+}
+
+/// The file that is named, or the one request that URL and flags describe.
+pub fn requested(args: &RequestArgs, path: &str) -> Result<Requested, Vec<Problem>> {
+    let named = [(&args.replay, "--replay"), (&args.workload, "--workload")];
+    let named = named.map(|(file, flag)| Some((file.as_deref()?, flag)));
+    let requested = match named {
+        [Some(_), Some(_)] => {
+            return Err(vec![Problem::with(
+                "--replay and --workload exclude each other",
+                "give --workload with --rate for requests of your own timing, or --replay alone",
+            )]);
+        }
+        [Some((file, flag)), None] | [None, Some((file, flag))] => {
+            from_file(args, file, flag, path)?
+        }
+        [None, None] => from_flags(args, path)?,
+    };
+    let methods = requested.workload.unsafe_methods();
+    if methods.is_empty() || args.allow_unsafe {
+        return Ok(requested);
+    }
+    Err(vec![Problem::with(
+        format!(
+            "{} would be sent, which may change the application's data",
+            methods.join(", ")
+        ),
+        "pass --allow-unsafe if the server's data may be changed",
+    )])
+}
+
+fn from_file(
+    args: &RequestArgs,
+    file: &Path,
+    named_by: &str,
+    path: &str,
+) -> Result<Requested, Vec<Problem>> {
+    let name = file.display().to_string();
+    let mut problems = Vec::new();
+    let with_file = |flag: &str| {
+        Problem::with(
+            format!("{flag} and {named_by} exclude each other"),
+            format!("what is requested stands in the file; leave out {flag}, or {named_by}"),
+        )
+    };
+    for (given, flag) in [
+        (args.method.is_some(), "--method"),
+        (!args.header.is_empty(), "--header"),
+        (args.body.is_some(), "--body"),
+        (args.body_file.is_some(), "--body-file"),
+        (path != "/", "a path in the URL"),
+    ] {
+        if given {
+            problems.push(with_file(flag));
+        }
+    }
+    let toml = named_by == "--workload" && file.extension().is_some_and(|e| e == "toml");
+    let read = if toml {
+        from_toml(file, name)
+    } else {
+        recorded::read(file, named_by)
+    };
+    match read {
+        Ok(requested) if problems.is_empty() => Ok(requested),
+        Ok(_) => Err(problems),
+        Err(found) => {
+            problems.extend(found);
+            Err(problems)
+        }
+    }
+}
+
+fn from_toml(file: &Path, name: String) -> Result<Requested, Vec<Problem>> {
+    let text = std::fs::read_to_string(file).map_err(|e| {
+        let asked = Asked::new(&name, "--workload");
+        vec![Problem::of(&asked, e, "name a file that can be read")]
+    })?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    match Workload::from_toml_in(&text, folder) {
+        Ok(workload) => Ok(Requested {
+            workload,
+            name,
+            instants_ns: None,
+            skipped: None,
+        }),
+        Err(found) => Err(of_file(&found, &name)),
+    }
+}
+
+/// What is wrong in a file, each with its place there.
+pub fn of_file(problems: &[WorkloadProblem], name: &str) -> Vec<Problem> {
+    let told =
+        |p: &WorkloadProblem| Problem::with(format!("{} in {name}: {}", p.key, p.value), &p.remedy);
+    problems.iter().map(told).collect()
+}
+
+/// By way of a workload's table, so that the same rules hold.
+fn from_flags(args: &RequestArgs, path: &str) -> Result<Requested, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut request = Table::new();
+    request.insert("path".into(), path.into());
+    for (key, value) in [
+        ("method", &args.method),
+        ("body", &args.body),
+        ("body_file", &args.body_file),
+    ] {
+        if let Some(value) = value {
+            request.insert(key.into(), value.as_str().into());
+        }
+    }
+    let headers = headers(&args.header, &mut problems);
+    if !headers.is_empty() {
+        request.insert("headers".into(), headers.into());
+    }
+    let mut workload = Table::new();
+    workload.insert("request".into(), Value::Array(vec![request.into()]));
+    let method = args.method.as_deref().unwrap_or("GET");
+    match Workload::from_value(&workload.into()) {
+        Ok(workload) if problems.is_empty() => Ok(Requested {
+            workload,
+            name: format!("{method} {path}"),
+            instants_ns: None,
+            skipped: None,
+        }),
+        Ok(_) => Err(problems),
+        Err(found) => {
+            problems.extend(found.iter().map(of_flag));
+            Err(problems)
+        }
+    }
+}
+
+fn headers(given: &[String], problems: &mut Vec<Problem>) -> Table {
+    let mut headers = Table::new();
+    // Values are often credentials, so that none is shown.
+    for (index, header) in given.iter().enumerate() {
+        let Some((name, value)) = header.split_once(':') else {
+            problems.push(Problem::with(
+                format!("--header, number {}: no colon in it", index + 1),
+                "write it as \"NAME: VALUE\"",
+            ));
+            continue;
+        };
+        let (name, value) = (name.trim(), value.trim());
+        if headers.insert(name.to_owned(), value.into()).is_some() {
+            problems.push(Problem::with(
+                format!("--header {name}: given twice"),
+                "join the values in one header",
+            ));
+        }
+    }
+    headers
+}
+
+/// The flag in place of the key that it stands for.
+fn of_flag(problem: &WorkloadProblem) -> Problem {
+    let key = problem
+        .key
+        .strip_prefix("request[1].")
+        .unwrap_or(&problem.key);
+    let mut remedy = problem.remedy.as_str();
+    let flag = match key.split_once('.') {
+        Some(("headers", name)) => {
+            if name.eq_ignore_ascii_case("host") {
+                remedy = "use --host NAME";
+            }
+            format!("--header {name}")
+        }
+        _ if key == "path" => "the URL's path".to_owned(),
+        _ => format!("--{}", key.replace('_', "-")),
+    };
+    Problem::with(format!("{flag}: {}", problem.value), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_header_is_named_and_its_value_not_shown() {
+        let given = [
+            "X-Key: s3cret",
+            "x-other s3cret",
+            "X-Key: s3cret",
+            "Host: s3cret",
+        ];
+        let args = RequestArgs {
+            header: given.map(str::to_owned).to_vec(),
+            ..RequestArgs::default()
+        };
+        let problems = from_flags(&args, "/").unwrap_err();
+        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 3);
+        assert!(!said.join("\n").contains("s3cret"), "{said:?}");
+        assert!(
+            said[0].contains("number 2")
+                && said[1].contains("X-Key: given twice")
+                && said[2].contains("Host: set by powerband; use --host"),
+            "{said:?}"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! `trace --gvl`: what the threads of a server do, for Perfetto: asks its processes for their events, waits, writes.
+
+mod ask;
+mod write;
+
+use crate::args::TraceArgs;
+use crate::{Failure, output};
+use experiment::config::{Asked, Problem, parse_duration, parse_size};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Above this nobody looks at a timeline, and the file grows past what viewers open.
+const LONGEST: Duration = Duration::from_secs(600);
+const LEAST_BYTES: u64 = 1 << 20;
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What is wanted, checked.
+struct Wanted {
+    target: PathBuf,
+    pids: Vec<u32>,
+    duration: Duration,
+    bytes: u64,
+    output: PathBuf,
+    svg: Option<PathBuf>,
+    keep: bool,
+    quiet: bool,
+}
+
+/// `powerband trace`.
+pub fn trace(args: TraceArgs) -> Result<u8, Failure> {
+    let json = args.speech.json;
+    let wanted = resolve(args)?;
+    write::possible(&wanted)?;
+    let recordings = if wanted.target.is_dir() {
+        ask::processes(&wanted)?
+    } else {
+        ask::file(&wanted.target)?
+    };
+    let document = write::trace(&wanted, recordings)?;
+    if json {
+        output::json(&document)?;
+        return Ok(0);
+    }
+    output::print(&write::page(&document))?;
+    Ok(0)
+}
+
+fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
+    let mut problems = Vec::new();
+    if !args.gvl {
+        problems.push(Problem::with(
+            "nothing to trace",
+            "say what: --gvl records who holds Ruby's lock",
+        ));
+    }
+    let asked = Asked::new(args.duration, "--for");
+    let duration = parse_duration(&asked).unwrap_or_else(|problem| {
+        problems.push(problem);
+        LONGEST
+    });
+    if duration > LONGEST {
+        problems.push(Problem::of(
+            &asked,
+            "longer than 10 minutes",
+            "give a shorter time, such as 5s",
+        ));
+    }
+    let asked = Asked::new(args.buffer, "--buffer");
+    let bytes = parse_size(&asked).unwrap_or_else(|problem| {
+        problems.push(problem);
+        LEAST_BYTES
+    });
+    if !(LEAST_BYTES..=MOST_BYTES).contains(&bytes) {
+        let remedy = "give a size from 1MiB to 1GiB";
+        problems.push(Problem::of(&asked, "out of range", remedy));
+    }
+    let target = args.target.unwrap_or_else(default_root);
+    if !target.exists() {
+        problems.push(Problem::with(
+            format!("{} is not there", target.display()),
+            "start the server with powerband run -- CMD, or name the folder that its agent records into (POWERBAND_DIR)",
+        ));
+    }
+    if !problems.is_empty() {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        return Err(Failure::usage(lines.join("\n")));
+    }
+    Ok(Wanted {
+        target,
+        pids: args.pid,
+        duration,
+        bytes,
+        output: args.output,
+        svg: args.svg,
+        keep: args.keep,
+        quiet: args.speech.quiet,
+    })
+}
+
+/// The agent's own default.
+fn default_root() -> PathBuf {
+    let given = |key: &str| {
+        std::env::var_os(key)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
+    given("XDG_RUNTIME_DIR")
+        .unwrap_or_else(|| PathBuf::from("/tmp"))
+        .join("powerband")
+}
+
+fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {
+    Failure::usage(format!("{}: {why}", path.display()))
+}

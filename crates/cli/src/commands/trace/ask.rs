@@ -1,0 +1,252 @@
+//! Which processes there are, and their events: asked for, waited for, read.
+
+use super::{Wanted, unreadable};
+use crate::signals::Signals;
+use crate::{Failure, output};
+use flight::events::{Ask, Events, EventsState, Trace, is_traced_until, read_events};
+use flight::{FlightFile, Snapshot};
+use indicatif::{ProgressBar, ProgressStyle};
+use run::trace::Silent;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use trace::Origin;
+
+/// What there is to write.
+pub struct Recordings {
+    pub found: Vec<(Events, Origin)>,
+    pub silent: Vec<Silent>,
+}
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// The events file of one process, which may be long dead.
+pub fn file(path: &Path) -> Result<Recordings, Failure> {
+    let events = read_events(path).map_err(|e| unreadable(path, e))?;
+    let flight = path.with_extension("flight");
+    let snapshot = FlightFile::open(&flight)
+        .and_then(|file| file.counters())
+        .ok();
+    let mut origin = snapshot.as_ref().map_or_else(
+        || Origin {
+            name: format!("process {}", events.header.pid),
+            ..Origin::default()
+        },
+        origin_of,
+    );
+    let over = (events.header.state == EventsState::Over).then_some(events.header.ended_mono_ns);
+    origin.until_ns = over.map(|ended| ended.min(events.header.deadline_mono_ns));
+    if events.events.is_empty() {
+        return Err(Failure::no_answer(format!(
+            "{} holds no event: its process served nothing after it was asked",
+            path.display()
+        )));
+    }
+    Ok(Recordings {
+        found: vec![(events, origin)],
+        silent: Vec::new(),
+    })
+}
+
+/// All living processes under a folder, or those that were named.
+pub fn processes(wanted: &Wanted) -> Result<Recordings, Failure> {
+    let signals = Signals::listen().map_err(|e| Failure::usage(format!("signals: {e}")))?;
+    let living = living(wanted)?;
+    let mut recordings = Recordings {
+        found: Vec::new(),
+        silent: Vec::new(),
+    };
+    let bytes = (wanted.bytes / living.len() as u64).max(super::LEAST_BYTES);
+    let mut traces = Vec::new();
+    for (path, snapshot) in &living {
+        match ask(path, snapshot, wanted, bytes) {
+            Ok(trace) => traces.push((trace, snapshot)),
+            Err(reason) => recordings.add(snapshot, Err(reason)),
+        }
+    }
+    await_events(wanted, &signals, &traces);
+    // What was begun before the deadline is in the file a moment later.
+    std::thread::sleep(POLL);
+    for (trace, snapshot) in traces {
+        recordings.add(snapshot, read(&trace, snapshot));
+        if let Err(e) = trace.withdraw(!wanted.keep) {
+            output::error(&e.to_string());
+        }
+    }
+    if let Some(signal) = signals.received() {
+        return Err(Failure {
+            message: "interrupted; the processes record no more".to_owned(),
+            code: 128 + signal,
+        });
+    }
+    if recordings.found.is_empty() {
+        let silent = recordings.silent.iter();
+        let why: Vec<String> = silent
+            .map(|s| format!("process {}: {}", s.pid, s.reason))
+            .collect();
+        return Err(Failure::no_answer(format!(
+            "nothing was recorded\n{}",
+            why.join("\n")
+        )));
+    }
+    Ok(recordings)
+}
+
+impl Recordings {
+    fn add(&mut self, snapshot: &Snapshot, recorded: Result<(Events, Origin), String>) {
+        let pid = snapshot.header.pid;
+        match recorded {
+            Ok(recorded) => self.found.push(recorded),
+            Err(reason) => self.silent.push(Silent { pid, reason }),
+        }
+    }
+}
+
+fn ask(path: &Path, snapshot: &Snapshot, wanted: &Wanted, bytes: u64) -> Result<Trace, String> {
+    let ask = Ask {
+        request: random(),
+        duration_ns: wanted.duration.as_nanos() as u64,
+        bytes,
+        wall_ns: now_ns(rustix::time::ClockId::Realtime),
+        mono_ns: now_ns(rustix::time::ClockId::Monotonic),
+    };
+    if is_traced_until(path).is_some_and(|until| until > ask.mono_ns) {
+        return Err("another powerband trace records it; wait until that has ended".to_owned());
+    }
+    Trace::ask(path, snapshot, ask).map_err(|e| e.to_string())
+}
+
+fn read(trace: &Trace, snapshot: &Snapshot) -> Result<(Events, Origin), String> {
+    let events = read_events(trace.path()).map_err(|e| e.to_string())?;
+    if events.events.is_empty() {
+        return Err(why_silent(&events, snapshot));
+    }
+    let mut origin = origin_of(snapshot);
+    let now_ns = now_ns(rustix::time::ClockId::Monotonic);
+    origin.until_ns = alive(snapshot).then_some(events.header.deadline_mono_ns.min(now_ns));
+    Ok((events, origin))
+}
+
+fn living(wanted: &Wanted) -> Result<Vec<(std::path::PathBuf, Snapshot)>, Failure> {
+    let root = &wanted.target;
+    let read = flight::read_dir_counters(root).map_err(|e| unreadable(root, e))?;
+    let all = read
+        .into_iter()
+        .filter_map(|(path, result)| Some((path, result.ok()?)));
+    let living: Vec<_> = all.filter(|(_, snapshot)| alive(snapshot)).collect();
+    for pid in &wanted.pids {
+        if !living
+            .iter()
+            .any(|(_, snapshot)| snapshot.header.pid == *pid)
+        {
+            return Err(Failure::no_answer(format!(
+                "--pid = {pid}: no living process of that number records into {}; start it with powerband run -- CMD",
+                root.display()
+            )));
+        }
+    }
+    let named = |pid: u32| wanted.pids.is_empty() || wanted.pids.contains(&pid);
+    let living: Vec<_> = living
+        .into_iter()
+        .filter(|(_, s)| named(s.header.pid))
+        .collect();
+    if living.is_empty() {
+        return Err(Failure::no_answer(format!(
+            "no living process records into {}; start the server with powerband run -- CMD, or name the folder that its agent records into",
+            root.display()
+        )));
+    }
+    let (hooked, without): (Vec<_>, Vec<_>) =
+        living.into_iter().partition(|(_, s)| s.header.gvl_hook);
+    if let ([], Some((_, other))) = (hooked.as_slice(), without.first()) {
+        return Err(Failure::no_answer(format!(
+            "process {} has no GVL hook (Ruby {}): its agent cannot tell who holds the lock",
+            other.header.pid, other.header.ruby_version
+        )));
+    }
+    Ok(hooked)
+}
+
+fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &Snapshot)]) {
+    let began = Instant::now();
+    let bar = (!wanted.quiet && std::io::stderr().is_terminal()).then(|| {
+        let bar = ProgressBar::new(wanted.duration.as_millis() as u64);
+        let style = ProgressStyle::with_template(
+            "{spinner} {bar:24} {elapsed} elapsed, {eta} left  {wide_msg}",
+        );
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar
+    });
+    if bar.is_none() && !wanted.quiet {
+        let (count, seconds) = (traces.len(), wanted.duration.as_secs_f64());
+        output::say(&format!("recording {count} processes for {seconds} s"));
+    }
+    while began.elapsed() < wanted.duration && signals.received().is_none() {
+        std::thread::sleep(POLL.min(wanted.duration.saturating_sub(began.elapsed())));
+        let headers: Vec<_> = traces
+            .iter()
+            .filter_map(|(trace, _)| trace.header().ok())
+            .collect();
+        if let Some(bar) = &bar {
+            let noticed = headers
+                .iter()
+                .filter(|h| h.state != EventsState::Asked)
+                .count();
+            let events: u64 = headers.iter().map(|h| h.claimed).sum();
+            bar.set_position(began.elapsed().as_millis() as u64);
+            bar.set_message(format!(
+                "{noticed} of {} processes, {events} events",
+                headers.len()
+            ));
+        }
+        if headers.iter().all(|h| h.lost() > 0) {
+            break;
+        }
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+}
+
+fn why_silent(events: &Events, snapshot: &Snapshot) -> String {
+    match events.header.state {
+        EventsState::Asked if !alive(snapshot) => "it ended before it served a request".to_owned(),
+        EventsState::Asked => "it served no request in that time, and a process notices that it is asked when it serves one".to_owned(),
+        _ => "no thread of it did anything".to_owned(),
+    }
+}
+
+fn origin_of(snapshot: &Snapshot) -> Origin {
+    let header = &snapshot.header;
+    let server = match header.server.name.split(' ').next() {
+        Some(name) if !name.is_empty() => name,
+        _ => "ruby",
+    };
+    Origin {
+        name: match header.server.worker_index {
+            Some(index) => format!("{server} worker {index}"),
+            None => server.to_owned(),
+        },
+        endpoints: snapshot
+            .endpoints
+            .iter()
+            .map(|e| (e.index, e.name.clone()))
+            .collect(),
+        until_ns: None,
+    }
+}
+
+fn alive(snapshot: &Snapshot) -> bool {
+    flight::alive(snapshot.header.pid, snapshot.header.start_ticks)
+}
+
+fn now_ns(clock: rustix::time::ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Not 0; needs only to differ from what was there before.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(now_ns(rustix::time::ClockId::Monotonic)) | 1
+}

@@ -1,0 +1,209 @@
+//! The highest arrival rate that meets the objective, on a server that powerband starts or on one that runs already.
+//! Which rate comes next is decided in `capacity`; what a violation rate proves, in `stats`.
+
+mod answer;
+mod lengths;
+mod points;
+mod search;
+#[cfg(test)]
+mod simulated;
+mod station;
+
+pub(crate) use answer::figure;
+pub use answer::{answer, document};
+pub use search::Curve;
+
+use crate::bench::{Bench, Installation};
+use crate::error::Stopped;
+use crate::generator::Generator;
+use crate::progress::{Event, Watcher};
+use crate::request::{Arm, Experiment};
+use crate::trial::{self, Begun, Ended, Failure, Serving, WarmupLength};
+use run::{LatencyObjective, Pinning, RateSearch, Settings};
+use search::Question;
+use station::Station;
+use std::path::Path;
+use std::time::Duration;
+
+/// Connections of the closed loop on a server of which nothing else is known.
+pub const CONNECTIONS: u32 = 64;
+/// Longest warm-up before a search, as a share of its budget.
+const WARMUP_SHARE: f64 = 0.1;
+/// What a search gets at least, however long the start and the warm-up took, seconds.
+const LEAST_SEARCH_S: f64 = lengths::LEAST_BUDGET_S / 2.0;
+
+/// Least budget that a search is begun with.
+pub const LEAST_BUDGET: Duration = Duration::from_secs(lengths::LEAST_BUDGET_S as u64);
+
+/// A search on a server that powerband starts.
+#[derive(Debug)]
+pub struct Started<'a> {
+    /// What it is started with.
+    pub arm: &'a Arm,
+    /// Folder of its log and flight files.
+    pub folder: &'a Path,
+    /// Cores of either side.
+    pub pinning: Pinning,
+    /// Time for everything, start and warm-up included.
+    pub budget: Duration,
+    /// Limit to keep.
+    pub objective: LatencyObjective,
+    /// Good answers per second of a closed loop, where trials have measured them.
+    pub saturated_per_s: Option<f64>,
+    /// Connections of that loop.
+    pub connections: u32,
+    /// Points wanted beside the search's own.
+    pub curve: Curve,
+    /// Seed of requests and arrivals.
+    pub seed: u64,
+}
+
+/// What `powerband capacity` found, and on what.
+#[derive(Debug)]
+pub struct Found {
+    /// The search.
+    pub search: RateSearch,
+    /// What the server was started with; `None` when it ran already.
+    pub settings: Option<Settings>,
+    /// Connections of the closed loop.
+    pub connections: u32,
+}
+
+/// Starts the application as it is configured, or as `experiment.baseline` says, and measures it.
+pub fn of_application(
+    experiment: &Experiment,
+    installation: &Installation,
+    folder: &Path,
+    objective: LatencyObjective,
+    budget: Duration,
+    curve: Curve,
+    watcher: &dyn Watcher,
+) -> Result<Found, Stopped> {
+    let before = watcher.elapsed();
+    let bench = Bench::set_up(experiment, installation, folder, watcher)?;
+    let configured = experiment.baseline.or_else(|| bench.configured_settings());
+    let arm = Arm::of(configured.unwrap_or(Settings::PUMA_DEFAULT));
+    watcher.on(Event::Note(format!("server: {}", arm.settings)));
+    let connections = 2 * arm.settings.concurrency();
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let search = of_arm(
+        &bench,
+        Started {
+            arm: &arm,
+            folder: &folder,
+            pinning: Pinning {
+                server_cores: Vec::new(),
+                generator_cores: Vec::new(),
+                reason: "the server has every core".to_owned(),
+            },
+            budget: budget.saturating_sub(watcher.elapsed().saturating_sub(before)),
+            objective,
+            saturated_per_s: None,
+            connections,
+            curve,
+            seed: experiment.seed,
+        },
+        watcher,
+    )?;
+    Ok(Found {
+        search,
+        settings: Some(arm.settings),
+        connections,
+    })
+}
+
+/// Measures a server that runs already.
+pub fn of_server(
+    target: &load::Target,
+    experiment: &Experiment,
+    objective: LatencyObjective,
+    budget: Duration,
+    curve: Curve,
+    watcher: &dyn Watcher,
+) -> Result<Found, Stopped> {
+    let station = Station {
+        generator: Generator {
+            target: target.clone(),
+            workload: &experiment.workload,
+            timeout: experiment.timeout,
+            limit: Some(objective.limit()),
+            allow_remote: experiment.allow_remote,
+            cores: &[],
+            server: None,
+            watcher,
+        },
+        server_cores: 0.0,
+    };
+    let question = Question {
+        objective,
+        seed: experiment.seed,
+        budget,
+        saturated_per_s: None,
+        connections: CONNECTIONS as usize,
+        curve,
+    };
+    let search = search::search(&station, &question).map_err(|failure| match failure {
+        Failure::Trial(why) => Stopped::NoAnswer(format!("{target}: {why}")),
+        failure => stopped(failure),
+    })?;
+    Ok(Found {
+        search,
+        settings: None,
+        connections: CONNECTIONS,
+    })
+}
+
+/// Starts one configuration and measures it.
+pub(crate) fn of_arm(
+    bench: &Bench<'_>,
+    asked: Started<'_>,
+    watcher: &dyn Watcher,
+) -> Result<RateSearch, Stopped> {
+    let began = watcher.elapsed();
+    let warmup_max_s = (WARMUP_SHARE * asked.budget.as_secs_f64()).clamp(2.0, 30.0);
+    let serving = Serving {
+        arm: asked.arm,
+        warmup: WarmupLength::before(warmup_max_s, warmup_max_s),
+        connections: asked.connections,
+        limit: Some(asked.objective.limit()),
+        seed: asked.seed,
+        pinning: asked.pinning.clone(),
+        folder: asked.folder.to_owned(),
+    };
+    let cores = host::cores::available().map_or(1.0, |cores| cores.effective);
+    let server_cores = match asked.pinning.server_cores.len() {
+        0 => cores,
+        pinned => pinned as f64,
+    };
+    let mut begun = Begun::default();
+    let searched = trial::with_server(bench, &serving, watcher, &mut begun, |driver| {
+        let station = Station {
+            generator: driver.generator().clone(),
+            server_cores,
+        };
+        let spent = watcher.elapsed().saturating_sub(began);
+        let left = asked.budget.saturating_sub(spent);
+        let question = Question {
+            objective: asked.objective,
+            seed: asked.seed,
+            budget: left.max(Duration::from_secs_f64(LEAST_SEARCH_S)),
+            saturated_per_s: asked.saturated_per_s,
+            connections: asked.connections as usize,
+            curve: asked.curve.clone(),
+        };
+        search::search(&station, &question)
+    });
+    let (mut search, hook_failed) = searched
+        .and_then(Ended::whatever_its_hook_did)
+        .map_err(stopped)?;
+    search.warnings.extend(hook_failed);
+    Ok(search)
+}
+
+fn stopped(failure: Failure) -> Stopped {
+    match failure {
+        Failure::Interrupted => Stopped::Interrupted,
+        Failure::Fatal(why) => Stopped::Configuration(why),
+        Failure::Trial(why) => Stopped::NoAnswer(why),
+    }
+}

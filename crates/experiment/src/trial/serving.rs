@@ -1,0 +1,188 @@
+//! A server for as long as it is measured: hooks around it, its start, its warm-up, what it really runs with, its end.
+
+use super::drive::Driver;
+use super::{Failure, mostly_redirects, start};
+use crate::bench::Bench;
+use crate::generator::Generator;
+use crate::progress::{Event, Watcher};
+use crate::request::Arm;
+use run::{Pinning, Warmup};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is started, and how it is warmed up.
+#[derive(Debug, Clone)]
+pub struct Serving<'a> {
+    /// The arm.
+    pub arm: &'a Arm,
+    /// How long it is warmed up.
+    pub warmup: WarmupLength,
+    /// Connections of the closed loop.
+    pub connections: u32,
+    /// Response time beyond which a request is late.
+    pub limit: Option<Duration>,
+    /// Seed of requests and arrivals.
+    pub seed: u64,
+    /// Cores of either side.
+    pub pinning: Pinning,
+    /// Folder of its log and flight files.
+    pub folder: PathBuf,
+}
+
+/// Lengths of a warm-up.
+#[derive(Debug, Clone, Copy)]
+pub struct WarmupLength {
+    /// Of all of it, at most.
+    pub longest: Duration,
+    /// Of a slice; the last few of them must be alike.
+    pub slice: Duration,
+}
+
+impl WarmupLength {
+    /// Before windows of this length, seconds.
+    pub fn before(window_s: f64, longest_s: f64) -> WarmupLength {
+        WarmupLength {
+            longest: Duration::from_secs_f64(longest_s),
+            slice: Duration::from_secs_f64((window_s / 8.0).clamp(0.3, 1.0)),
+        }
+    }
+}
+
+/// What is known of the beginning, however it ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Begun {
+    /// Seconds until the server answered.
+    pub boot_s: Option<f64>,
+    /// The warm-up.
+    pub warmup: Option<Warmup>,
+}
+
+/// What became of the work, and of the hook after it.
+#[derive(Debug)]
+pub struct Ended<T> {
+    result: Result<T, Failure>,
+    after: Result<(), Failure>,
+}
+
+impl<T> Ended<T> {
+    /// Work that counts only when the hook after it succeeded.
+    pub fn with_its_hook(self) -> Result<T, Failure> {
+        self.result.and_then(|value| self.after.map(|()| value))
+    }
+
+    /// What the work gave stands even when the hook after it fails: why it failed comes with it.
+    pub fn whatever_its_hook_did(self) -> Result<(T, Option<String>), Failure> {
+        let value = self.result?;
+        let failed = match self.after {
+            Err(Failure::Fatal(why) | Failure::Trial(why)) => Some(why),
+            Ok(()) | Err(Failure::Interrupted) => None,
+        };
+        Ok((value, failed))
+    }
+}
+
+/// Starts a server, warms it up and hands it over; ends it and runs the hooks around it.
+pub fn with_server<T>(
+    bench: &Bench<'_>,
+    serving: &Serving<'_>,
+    watcher: &dyn Watcher,
+    begun: &mut Begun,
+    work: impl FnOnce(&Driver<'_>) -> Result<T, Failure>,
+) -> Result<Ended<T>, Failure> {
+    let (before, after) = (
+        bench.experiment.before_trial.as_deref(),
+        bench.experiment.after_trial.as_deref(),
+    );
+    let folder = &serving.folder;
+    start::hook(bench, before, "before_trial", folder, watcher)?;
+    let result = served(bench, serving, watcher, begun, work);
+    // Whatever before_trial set up is taken down on every way out, also when the user has stopped the run.
+    let after = start::hook_to_its_end(bench, after, folder, watcher);
+    Ok(Ended { result, after })
+}
+
+fn served<T>(
+    bench: &Bench<'_>,
+    serving: &Serving<'_>,
+    watcher: &dyn Watcher,
+    begun: &mut Begun,
+    work: impl FnOnce(&Driver<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (server, boot_s) = start::server(bench, serving, watcher)?;
+    begun.boot_s = Some(boot_s);
+    let generator = Generator {
+        target: server.addr().into(),
+        workload: &bench.experiment.workload,
+        timeout: bench.experiment.timeout,
+        limit: serving.limit,
+        allow_remote: false,
+        cores: &serving.pinning.generator_cores,
+        server: Some(&server),
+        watcher,
+    };
+    let driver = Driver::new(generator, &server, serving);
+    let result = warmed_up(&driver, serving, watcher, begun).and_then(|()| work(&driver));
+    let died = server.alive().err().map(|died| died.to_string());
+    drop(driver);
+    server.stop();
+    match (result, died) {
+        (Err(Failure::Trial(_)), Some(died)) => Err(Failure::Trial(died)),
+        (result, _) => result,
+    }
+}
+
+fn warmed_up(
+    driver: &Driver<'_>,
+    serving: &Serving<'_>,
+    watcher: &dyn Watcher,
+    begun: &mut Begun,
+) -> Result<(), Failure> {
+    watcher.on(Event::Phase("warming up"));
+    let (warmup, outcome) = driver.warm_up()?;
+    begun.warmup = Some(warmup);
+    answers_well(&outcome)?;
+    let flights = serving.folder.join("flight");
+    start::settings_not_taken(driver.server(), &flights, serving.arm.settings)
+        .map_or(Ok(()), |why| Err(Failure::Trial(why)))
+}
+
+/// A server that answers nothing, or sends everybody elsewhere, is not worth measuring.
+fn answers_well(warm_up: &load::Outcome) -> Result<(), Failure> {
+    if warm_up.counts.ok == 0 {
+        let why = warm_up
+            .first_error
+            .clone()
+            .unwrap_or_else(|| "no request was answered in time".to_owned());
+        return Err(Failure::Trial(format!(
+            "not one good answer while warming up: {why}; ask these paths by hand, or mend the workload"
+        )));
+    }
+    mostly_redirects(warm_up).map_or(Ok(()), |why| Err(Failure::Trial(why)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_that_fails_afterwards_takes_no_result_away_where_it_is_not_wanted() {
+        let ended = |result| Ended {
+            result,
+            after: Err(Failure::Fatal("exit status 3".to_owned())),
+        };
+        let (value, why) = ended(Ok(7)).whatever_its_hook_did().unwrap();
+        assert_eq!((value, why.as_deref()), (7, Some("exit status 3")));
+        assert!(matches!(
+            ended(Err(Failure::Interrupted)).whatever_its_hook_did(),
+            Err(Failure::Interrupted)
+        ));
+        assert!(matches!(
+            ended(Ok(7)).with_its_hook(),
+            Err(Failure::Fatal(_))
+        ));
+        assert!(matches!(
+            ended(Err(Failure::Interrupted)).with_its_hook(),
+            Err(Failure::Interrupted)
+        ));
+    }
+}

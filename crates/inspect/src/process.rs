@@ -1,0 +1,70 @@
+//! Who wrote a file, and whether it still runs.
+
+use crate::instant::{printable, rfc3339};
+use flight::{Header, Snapshot, State};
+use run::inspect::{Process, ProcessState};
+use std::path::Path;
+
+/// How many of a process were counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counted {
+    /// Requests and jobs.
+    pub requests: u64,
+    /// Of those: jobs.
+    pub jobs: u64,
+}
+
+impl Counted {
+    pub fn add(&mut self, requests: u64, jobs: bool) {
+        self.requests = self.requests.saturating_add(requests);
+        if jobs {
+            self.jobs = self.jobs.saturating_add(requests);
+        }
+    }
+}
+
+/// The process behind a file.
+pub fn process(path: &Path, snapshot: &Snapshot, counted: Counted, split_valid: bool) -> Process {
+    let header = &snapshot.header;
+    Process {
+        file: printable(&path.display().to_string()),
+        pid: header.pid,
+        state: state(header),
+        started_at: rfc3339(header.created_wall_ns),
+        worker: header.server.worker_index,
+        workers: header.server.workers,
+        threads: header.server.max_threads,
+        server: printable(&header.server.name),
+        ruby: printable(&header.ruby_version),
+        framework: printable(&header.framework),
+        agent: printable(&header.agent_version),
+        app_root: printable(&header.app_root),
+        requests: counted.requests,
+        jobs: counted.jobs,
+        in_flight: header.in_flight,
+        ring: header.ring_capacity(),
+        records: snapshot.records.len() as u64,
+        records_from: rfc3339(wall_of(header, snapshot.reaches_back_to())),
+        split_valid,
+        faults: header.faults,
+        clock_skew: header.clock_skew,
+        endpoints_lost: header.endpoints_lost,
+    }
+}
+
+/// An instant of the monotonic clock as the wall clock had it when the file was made.
+pub fn wall_of(header: &Header, mono_ns: u64) -> u64 {
+    header
+        .created_wall_ns
+        .saturating_add(mono_ns.saturating_sub(header.created_mono_ns))
+}
+
+fn state(header: &Header) -> ProcessState {
+    if header.state == State::Closed {
+        return ProcessState::Closed;
+    }
+    match flight::alive(header.pid, header.start_ticks) {
+        true => ProcessState::Live,
+        false => ProcessState::Died,
+    }
+}

@@ -1,0 +1,365 @@
+//! Takes flight files one after the other and adds up what they hold.
+
+use crate::band::Sample;
+use crate::instant::{printable, rfc3339};
+use crate::pools::Pools;
+use crate::process::{Counted, process, wall_of};
+use crate::sums::{Measured, Sums};
+use flight::{Endpoint, FlightError, FlightFile, Histogram, Record, Skipped, Snapshot, Totals};
+use run::inspect::{NotRead, Process, ProcessState};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Which of it counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Selection {
+    /// Requests that arrived since (nanoseconds since 1970). Everything then comes from the rings.
+    pub since_ns: Option<u64>,
+    /// Processes with this many threads.
+    pub threads: Option<u32>,
+}
+
+/// What the files hold, added up.
+#[derive(Debug, Default)]
+pub struct Reading {
+    pub(crate) selection: Selection,
+    pub(crate) endpoints: BTreeMap<String, Group>,
+    pub(crate) processes: Vec<Process>,
+    pub(crate) not_read: Vec<NotRead>,
+    pub(crate) pools: Pools,
+    pub(crate) collector: Option<CollectorSums>,
+    /// Processes of other thread counts that were left out.
+    pub(crate) left_out: usize,
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) last_ns: u64,
+    /// Since when every ring holds every request, where one wrapped or was cut off.
+    pub(crate) lost_before_ns: Option<u64>,
+    pub(crate) records: u64,
+    pub(crate) fibers: bool,
+}
+
+/// Requests of one endpoint, or jobs of one class.
+#[derive(Debug, Default)]
+pub struct Group {
+    pub jobs: bool,
+    pub sums: Sums,
+    pub wall: Histogram,
+    pub gvl_wait: Histogram,
+    pub queue: Histogram,
+    pub samples: Vec<Sample>,
+    /// Some of its requests are in no ring any more.
+    pub records_lost: bool,
+}
+
+/// The collector of whole processes.
+#[derive(Debug, Default)]
+pub struct CollectorSums {
+    pub pauses: u64,
+    pub pause_ns: u64,
+    pub cpu_ns: u64,
+    /// How long those processes were watched.
+    pub watched_ns: u64,
+}
+
+/// The name of endpoint entries that hold what was lost with the end of a file.
+const CUT_OFF: &str = "(cut off)";
+
+/// Reads them all. `now_ns` is the time, in nanoseconds since 1970.
+#[must_use]
+pub fn read(files: &[PathBuf], selection: Selection, now_ns: u64) -> Reading {
+    let mut reading = Reading::of(selection);
+    for path in files {
+        match FlightFile::open(path).and_then(|file| file.snapshot()) {
+            Ok(snapshot) => reading.add(path, snapshot, now_ns),
+            Err(error) => reading.not_read.push(refused(path, &error)),
+        }
+    }
+    reading
+        .processes
+        .sort_by(|a, b| (&a.started_at, a.pid).cmp(&(&b.started_at, b.pid)));
+    reading
+}
+
+/// The counters alone, process by process, and what could not be read: for whoever adds up otherwise.
+#[must_use]
+pub fn counters(files: &[PathBuf]) -> (Vec<Snapshot>, Vec<NotRead>) {
+    let mut snapshots = Vec::new();
+    let mut not_read = Vec::new();
+    for path in files {
+        match FlightFile::open(path).and_then(|file| file.counters()) {
+            Ok(snapshot) => snapshots.push(snapshot),
+            Err(error) => not_read.push(refused(path, &error)),
+        }
+    }
+    (snapshots, not_read)
+}
+
+impl Reading {
+    /// Nothing read yet.
+    #[must_use]
+    pub fn of(selection: Selection) -> Self {
+        Self {
+            selection,
+            ..Self::default()
+        }
+    }
+
+    /// Whether any request or job was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.endpoints.values().all(|e| e.sums.requests == 0)
+    }
+
+    /// Why there is nothing to say, for a reading that [`Reading::is_empty`].
+    #[must_use]
+    pub fn why_empty(&self) -> String {
+        if let (true, Some(first)) = (self.processes.is_empty(), self.not_read.first()) {
+            let more = match self.not_read.len() {
+                1 => String::new(),
+                n => format!(" (and {} more files)", n - 1),
+            };
+            return format!("{}: {}{more}", first.file, first.reason);
+        }
+        if let (true, Some(threads)) = (self.processes.is_empty(), self.selection.threads) {
+            return format!(
+                "--threads = {threads}: none of the {} processes has that many; leave it out to see them",
+                self.left_out
+            );
+        }
+        let live = self
+            .processes
+            .iter()
+            .filter(|p| p.state == ProcessState::Live);
+        let since = match self.selection.since_ns {
+            Some(at) => format!(" since {}", rfc3339(at)),
+            None => " yet".to_owned(),
+        };
+        format!(
+            "no request was recorded{since}: {} processes, {} of them alive",
+            self.processes.len(),
+            live.count()
+        )
+    }
+
+    /// Adds what one file held. `now_ns` is the time, in nanoseconds since 1970.
+    pub fn add(&mut self, path: &Path, mut snapshot: Snapshot, now_ns: u64) {
+        let threads = snapshot.header.server.max_threads;
+        if self.selection.threads.is_some() && self.selection.threads != threads {
+            self.left_out += 1;
+            return;
+        }
+        self.note_skipped(path, &snapshot.skipped);
+        let measured = Measured::by(&snapshot.header);
+        self.fibers |= snapshot.header.fiber_scheduler;
+        let capacity = u64::from(snapshot.header.ring_capacity());
+        let lost = snapshot.header.written > capacity || snapshot.skipped.missing > 0;
+        let all_records = snapshot.records.len() as u64;
+        let reaches_back = wall_of(&snapshot.header, snapshot.reaches_back_to());
+        let last = snapshot.records.iter().map(ended).max();
+        if let Some(since) = self.selection.since_ns {
+            snapshot.records.retain(|r| r.arrival_wall_ns >= since);
+        }
+        let counted = if self.selection.since_ns.is_some() {
+            self.add_records(&snapshot, &measured)
+        } else {
+            self.add_counters(&snapshot, &measured, lost)
+        };
+        let mut seen = process(path, &snapshot, counted, measured.split);
+        seen.records = all_records;
+        seen.records_from = rfc3339(reaches_back);
+        let made = snapshot.header.created_wall_ns;
+        let until = match seen.state {
+            ProcessState::Live => now_ns,
+            _ => last.unwrap_or(made),
+        };
+        self.first_ns = Some(self.first_ns.map_or(made, |first| first.min(made)));
+        self.last_ns = self.last_ns.max(until);
+        // A whole ring has all of its process, however young that is.
+        if lost {
+            let cut_off = snapshot.skipped.missing > 0;
+            let complete_from = if cut_off {
+                until.saturating_add(1)
+            } else {
+                reaches_back
+            };
+            self.lost_before_ns = self.lost_before_ns.max(Some(complete_from));
+        }
+        self.records += snapshot.records.len() as u64;
+        self.add_collector(&snapshot, until.saturating_sub(made));
+        self.add_pools(&snapshot);
+        self.processes.push(seen);
+    }
+
+    /// Sums and histograms from the counters, times from the ring.
+    fn add_counters(&mut self, snapshot: &Snapshot, measured: &Measured, lost: bool) -> Counted {
+        let further = snapshot.header.counts_further();
+        let only_jobs = has_only_jobs(&snapshot.endpoints);
+        let mut samples = by_endpoint(&snapshot.records);
+        let mut summed = Totals::default();
+        let mut counted = Counted::default();
+        for endpoint in &snapshot.endpoints {
+            summed = summed.plus(&endpoint.totals);
+            let group = self.group(&endpoint.name, only_jobs);
+            counted.add(endpoint.totals.requests, group.jobs);
+            group.sums.add(&endpoint.totals, measured, further);
+            group.wall = group.wall.plus(&endpoint.wall);
+            group.gvl_wait = group.gvl_wait.plus(&endpoint.gvl_wait);
+            group.queue = group.queue.plus(&endpoint.queue);
+            group.records_lost |= lost && endpoint.totals.requests > 0;
+            if let Some(own) = samples.get_mut(usize::from(endpoint.index)) {
+                group.samples.append(own);
+            }
+        }
+        if snapshot.skipped.endpoints_missing > 0 {
+            let rest = snapshot.totals.since(&summed);
+            let group = self.group(CUT_OFF, only_jobs);
+            counted.add(rest.requests, group.jobs);
+            group.sums.add(&rest, measured, further);
+            group.records_lost = true;
+        }
+        counted
+    }
+
+    /// Everything from the records, which were chosen by their arrival.
+    fn add_records(&mut self, snapshot: &Snapshot, measured: &Measured) -> Counted {
+        let only_jobs = has_only_jobs(&snapshot.endpoints);
+        let mut totals: Vec<Totals> = Vec::new();
+        for record in &snapshot.records {
+            let at = usize::from(record.endpoint);
+            if totals.len() <= at {
+                totals.resize(at + 1, Totals::default());
+            }
+            totals[at].book(record);
+        }
+        let mut samples = by_endpoint(&snapshot.records);
+        let mut counted = Counted::default();
+        for (at, totals) in totals.iter().enumerate().filter(|(_, t)| t.requests > 0) {
+            let entries = &snapshot.endpoints;
+            let own = entries.binary_search_by_key(&at, |e| usize::from(e.index));
+            let name = own.map_or(CUT_OFF, |entry| &entries[entry].name);
+            let group = self.group(name, only_jobs);
+            counted.add(totals.requests, group.jobs);
+            group.sums.add(totals, measured, true);
+            group.samples.append(&mut samples[at]);
+        }
+        counted
+    }
+
+    fn group(&mut self, name: &str, only_jobs: bool) -> &mut Group {
+        let jobs = is_job(name) || (only_jobs && name.starts_with('('));
+        // What is not named is kept apart for requests and jobs.
+        let key = if jobs && !is_job(name) {
+            format!("job {name}")
+        } else {
+            name.to_owned()
+        };
+        let group = self.endpoints.entry(key).or_default();
+        group.jobs = jobs;
+        group
+    }
+
+    fn add_collector(&mut self, snapshot: &Snapshot, watched_ns: u64) {
+        if let (Some(collector), None) = (snapshot.header.collector, self.selection.since_ns) {
+            let sums = self.collector.get_or_insert_default();
+            sums.pauses = sums.pauses.saturating_add(collector.runs);
+            sums.pause_ns = sums.pause_ns.saturating_add(collector.pause_ns);
+            sums.cpu_ns = sums.cpu_ns.saturating_add(collector.cpu_ns);
+            sums.watched_ns = sums.watched_ns.saturating_add(watched_ns);
+        }
+    }
+
+    fn add_pools(&mut self, snapshot: &Snapshot) {
+        let since = self.selection.since_ns.unwrap_or(0);
+        for sample in &snapshot.pool_samples {
+            if wall_of(&snapshot.header, sample.mono_ns) >= since {
+                self.pools.add(sample);
+            }
+        }
+    }
+
+    fn note_skipped(&mut self, path: &Path, skipped: &Skipped) {
+        let parts = [
+            (
+                skipped.missing,
+                "records beyond the end of the file, which was cut off",
+            ),
+            (
+                skipped.torn,
+                "records that were being overwritten as they were read",
+            ),
+            (skipped.unwritten, "records that were never finished"),
+            (
+                skipped.endpoints_missing,
+                "entries of the endpoint table beyond the end of the file, which was cut off",
+            ),
+            (
+                skipped.pool_samples,
+                "samples of connection pools that were not whole",
+            ),
+        ];
+        let missing: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        if !missing.is_empty() {
+            self.not_read.push(NotRead {
+                file: printable(&path.display().to_string()),
+                partly: true,
+                reason: missing.join("; "),
+            });
+        }
+    }
+}
+
+fn refused(path: &Path, error: &FlightError) -> NotRead {
+    let reason = match error {
+        // The path stands before the reason.
+        FlightError::Io { source, .. } => source.to_string(),
+        FlightError::NotAFile { .. } => "no regular file".to_owned(),
+        other => other.to_string(),
+    };
+    NotRead {
+        file: printable(&path.display().to_string()),
+        partly: false,
+        reason,
+    }
+}
+
+/// The wall clock at which a request ended.
+fn ended(record: &Record) -> u64 {
+    record.arrival_wall_ns.saturating_add(record.wall_ns)
+}
+
+/// Times by endpoint index, in one pass.
+fn by_endpoint(records: &[Record]) -> Vec<Vec<Sample>> {
+    let mut samples: Vec<Vec<Sample>> = Vec::new();
+    for record in records {
+        let at = usize::from(record.endpoint);
+        if samples.len() <= at {
+            samples.resize_with(at + 1, Vec::new);
+        }
+        samples[at].push(Sample {
+            wall: record.wall_ns,
+            queue: record.queue_ns.unwrap_or(u64::MAX),
+            held: record.held_ns,
+            gvl_wait: record.gvl_wait_ns,
+            lock_wait: record.lock_wait_ns,
+            io: record.io_ns,
+            gc: record.gc_ns,
+        });
+    }
+    samples
+}
+
+fn is_job(name: &str) -> bool {
+    name.starts_with("job ")
+}
+
+fn has_only_jobs(endpoints: &[Endpoint]) -> bool {
+    let mut named = endpoints
+        .iter()
+        .filter(|e| e.totals.requests > 0 && !e.name.starts_with('('))
+        .peekable();
+    named.peek().is_some() && named.all(|e| is_job(&e.name))
+}

@@ -1,0 +1,183 @@
+//! The document of a reading.
+
+use crate::instant::rfc3339;
+use crate::reading::{Group, Reading};
+use crate::threads::{serves, threads};
+use run::inspect::{Collector, Document, Process, ProcessState, SCHEMA, Scope, Traffic};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who asks, and when.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Version of powerband.
+    pub version: String,
+    /// The folders and files named, or the folder that stood in for them.
+    pub sources: Vec<String>,
+    /// Nanoseconds since 1970.
+    pub now_ns: u64,
+}
+
+/// Makes the document.
+#[must_use]
+pub fn document(mut reading: Reading, asked: &Asked) -> Document {
+    // Before the first file was made there was nobody whose requests could be counted.
+    let made_ns = reading.first_ns.unwrap_or(asked.now_ns);
+    let from_ns = reading.selection.since_ns.unwrap_or(0).max(made_ns);
+    let to_ns = reading.last_ns.max(from_ns);
+    let span_s = (to_ns - from_ns) as f64 / 1e9;
+    let from_rings = reading.selection.since_ns.is_some();
+    let records_from_ns = reading.lost_before_ns.unwrap_or(0).max(from_ns);
+    let rings_reach = records_from_ns == from_ns;
+    // Records that are gone would make every rate too low.
+    let rate_span = (!from_rings || rings_reach).then_some(span_s);
+    let (requests, endpoints) = traffic(&mut reading, false, rate_span, from_rings);
+    let (jobs, job_classes) = traffic(&mut reading, true, rate_span, from_rings);
+    let advice = match (&requests, &jobs) {
+        (Some(requests), _) => threads(requests, "request", &reading.processes),
+        (None, Some(jobs)) => threads(jobs, "job", &reading.processes),
+        (None, None) => None,
+    };
+    let mut document = Document {
+        schema: SCHEMA.to_owned(),
+        powerband_version: asked.version.clone(),
+        read_at: rfc3339(asked.now_ns),
+        sources: asked.sources.clone(),
+        scope: Scope {
+            from: rfc3339(from_ns),
+            to: rfc3339(to_ns),
+            span_s,
+            since: reading.selection.since_ns.map(rfc3339),
+            threads: reading.selection.threads,
+            records: reading.records,
+            records_from: rfc3339(records_from_ns),
+            records_are_all: rings_reach,
+        },
+        requests,
+        jobs,
+        endpoints,
+        job_classes,
+        collector: reading.collector.map(|sums| Collector {
+            pauses: sums.pauses,
+            pause_ms: sums.pause_ns as f64 / 1e6,
+            cpu_ms: sums.cpu_ns as f64 / 1e6,
+            share_of_time: (sums.watched_ns > 0)
+                .then(|| sums.pause_ns as f64 / sums.watched_ns as f64),
+        }),
+        pools: reading.pools.into_document(),
+        threads: advice,
+        processes: reading.processes,
+        not_read: reading.not_read,
+        warnings: Vec::new(),
+    };
+    document.warnings = warnings(&document, reading.fibers, rings_reach);
+    document
+}
+
+/// All requests (or jobs) together, and each endpoint.
+fn traffic(
+    reading: &mut Reading,
+    jobs: bool,
+    span_s: Option<f64>,
+    from_rings: bool,
+) -> (Option<Traffic>, Vec<Traffic>) {
+    let (mine, others) = std::mem::take(&mut reading.endpoints)
+        .into_iter()
+        .partition(|(_, group)| group.jobs == jobs);
+    reading.endpoints = others;
+    let mine: BTreeMap<String, Group> = mine;
+    let mut groups: Vec<(String, Group)> = mine.into_iter().collect();
+    groups.retain(|(_, group)| group.sums.requests > 0);
+    if groups.is_empty() {
+        return (None, Vec::new());
+    }
+    let mut all = Group::default();
+    groups.iter().for_each(|(_, group)| all.merge(group));
+    let wall = all.sums.wall.total();
+    let mut each: Vec<Traffic> = groups
+        .into_iter()
+        .map(|(name, group)| group.into_traffic(&name, wall, span_s, from_rings))
+        .collect();
+    each.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
+    let name = if jobs { "all jobs" } else { "all requests" };
+    (Some(all.into_traffic(name, wall, span_s, from_rings)), each)
+}
+
+fn warnings(document: &Document, fibers: bool, rings_reach: bool) -> Vec<String> {
+    let mut said = Vec::new();
+    if fibers {
+        said.push("Fibers serve requests in some of these processes: several share a thread, and what is known by thread (held, GVL wait, I/O, CPU, allocations) is not theirs. It is left out.".to_owned());
+    } else if document
+        .processes
+        .iter()
+        .any(|p| !p.split_valid && p.requests > 0)
+    {
+        said.push("Some of these processes could not watch the GVL (Ruby before 3.2, or another engine): their requests count, and the split of time is of the others.".to_owned());
+    }
+    let roots: BTreeSet<&str> = served(document).map(|p| p.app_root.as_str()).collect();
+    if roots.len() > 1 {
+        let roots: Vec<&str> = roots.into_iter().collect();
+        said.push(format!(
+            "The files are of {} applications ({}), and all are counted together: name the files of one.",
+            roots.len(),
+            roots.join(", ")
+        ));
+    }
+    // Web servers and job runners differ as a matter of course.
+    for one in ["request", "job"] {
+        let those = document.processes.iter().filter(|p| serves(p, one));
+        let counts: BTreeSet<Option<u32>> = those.map(|p| p.threads).collect();
+        if counts.len() < 2 {
+            continue;
+        }
+        let counts: Vec<String> = counts
+            .iter()
+            .map(|c| c.map_or("unknown".to_owned(), |n| n.to_string()))
+            .collect();
+        said.push(format!(
+            "Processes that served {one}s ran with different thread counts ({}), and GVL wait depends on it: --threads N counts those with N alone.",
+            counts.join(", ")
+        ));
+    }
+    if let (Some(since), false) = (&document.scope.since, rings_reach) {
+        said.push(format!(
+            "The rings do not reach back to {since}: all requests since {} are there, older ones in part. Rates are left out; POWERBAND_RING makes rings longer.",
+            document.scope.records_from
+        ));
+    }
+    let sum = |of: fn(&Process) -> u64| {
+        let each = document.processes.iter().map(of);
+        each.fold(0_u64, u64::saturating_add)
+    };
+    let faults = sum(|p| p.faults);
+    if faults > 0 {
+        said.push(format!(
+            "The agent swallowed {faults} errors of its own; the server's log has the first of each process."
+        ));
+    }
+    let skew = sum(|p| p.clock_skew);
+    if skew > 0 {
+        said.push(format!(
+            "{skew} requests came with a queue time below zero or beyond an hour: the proxy's clock and this machine's disagree, and queue times are as wrong."
+        ));
+    }
+    let lost = sum(|p| p.endpoints_lost);
+    if lost > 0 {
+        said.push(format!(
+            "{lost} requests stand under (other): more endpoints were asked for than the table holds."
+        ));
+    }
+    let died = sum(|p| match p.state {
+        ProcessState::Died => p.in_flight,
+        _ => 0,
+    });
+    if died > 0 {
+        said.push(format!(
+            "{died} requests were being served when their processes died, and count nowhere."
+        ));
+    }
+    said
+}
+
+fn served(document: &Document) -> impl Iterator<Item = &Process> {
+    document.processes.iter().filter(|p| p.requests > 0)
+}

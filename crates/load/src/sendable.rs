@@ -1,0 +1,89 @@
+//! What may stand in a request, wherever it comes from: nothing that could end
+//! a line early, contradict the framing, or send a second request. Each function
+//! says why not, or what to do instead.
+
+/// Headers that frame the message or that the run sets itself.
+const RESERVED: [&str; 8] = [
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "expect",
+    "upgrade",
+    "te",
+    "x-request-start",
+];
+
+/// The remedy when this is no method to send.
+pub(crate) fn method_problem(method: &str) -> Option<&'static str> {
+    let legal =
+        is_token(method) && method != "CONNECT" && !method.bytes().any(|b| b.is_ascii_lowercase());
+    (!legal).then_some("give an HTTP method in capitals, such as GET, HEAD or POST")
+}
+
+/// The remedy when this is no path and query to send.
+pub(crate) fn path_problem(path: &str) -> Option<&'static str> {
+    let legal = path.starts_with('/') && path.bytes().all(may_stand_in_path);
+    (!legal).then_some(
+        "start with / and percent-encode spaces, #, quotes, <, >, \\, control and non-ASCII characters",
+    )
+}
+
+fn may_stand_in_path(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'<' | b'>' | b'\\')
+}
+
+/// What is wrong with a header's name, and the remedy.
+pub(crate) fn header_name_problem(name: &str) -> Option<(&'static str, &'static str)> {
+    if !is_token(name) {
+        return Some((
+            "not a header name",
+            "a header name holds letters, digits and - only",
+        ));
+    }
+    RESERVED
+        .contains(&name.to_ascii_lowercase().as_str())
+        .then_some(("set by powerband", "remove it"))
+}
+
+/// The remedy when this is no header's value to send.
+pub(crate) fn header_value_problem(value: &str) -> Option<&'static str> {
+    let ends_line = |b: u8| (b < b' ' && b != b'\t') || b == 0x7f;
+    value
+        .bytes()
+        .any(ends_line)
+        .then_some("remove line breaks and control characters")
+}
+
+/// RFC 9110 §5.6.2.
+pub(crate) fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_refuses_what_it_is_for() {
+        for (method, legal) in [("GET", true), ("M-SEARCH", true), ("get", false)] {
+            assert_eq!(method_problem(method).is_none(), legal, "{method}");
+        }
+        assert!(method_problem("CONNECT").is_some() && method_problem("A B").is_some());
+        assert_eq!(path_problem("/a?b=%20&c[]={x}"), None);
+        for path in ["", "a", "*", "/ ", "/#", "/\"", "/<", "/\\", "/é", "/\r\n"] {
+            assert!(path_problem(path).is_some(), "{path:?}");
+        }
+        assert_eq!(header_name_problem("X-Sid"), None);
+        for name in ["", "A B", "A:", "Host", "TE", "X-Request-Start"] {
+            assert!(header_name_problem(name).is_some(), "{name:?}");
+        }
+        assert_eq!(header_value_problem("a\té"), None);
+        for value in ["a\r\nB: c", "\0", "\x7f"] {
+            assert!(header_value_problem(value).is_some(), "{value:?}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The flight files of a folder, added up.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use flight::{FlightError, FlightFile, PoolSample, Snapshot, State};
+
+use crate::carried::{Carried, Damaged};
+use crate::sums::{Gauges, Sums};
+
+const CARRIED: &str = "carried";
+/// How often a reading that files were removed under begins anew.
+const ATTEMPTS: usize = 3;
+/// A pool's state is its newest among so many samples of its process.
+const LATEST_SAMPLES: u64 = 64;
+
+/// Why there is no text. A scrape that fails costs nothing; a sum that misses a process is taken for a restart of all.
+#[derive(Debug, thiserror::Error)]
+pub enum MetricsError {
+    #[error("cannot read {path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    File(#[from] FlightError),
+    #[error("{path}: {source}")]
+    Carried { path: PathBuf, source: Damaged },
+    #[error("flight files are being removed from {path}; try again")]
+    Busy { path: PathBuf },
+}
+
+/// The process that a flight file names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Process {
+    pub pid: u32,
+    /// Field 22 of `/proc/<pid>/stat`.
+    pub start_ticks: u64,
+}
+
+/// Sums, and what is true at this moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    pub sums: Sums,
+    pub gauges: Gauges,
+}
+
+/// The application that a root folder is of, whichever its release: deployments put each into a folder of its own.
+#[must_use]
+pub fn application_of(root: &str) -> &str {
+    match root.rsplit_once('/') {
+        Some((before, release)) if !release.is_empty() => {
+            let application = before.strip_suffix("/releases");
+            application.filter(|a| !a.is_empty()).unwrap_or(root)
+        }
+        _ => root,
+    }
+}
+
+/// Adds up the flight files in a user's folder: those of one application, or all. `lives` says whether a process does.
+///
+/// # Errors
+/// When the system fails, the carried sums are damaged, or files were removed all the while. Files that are none, or
+/// damaged, are counted and left out.
+pub fn read(
+    folder: &Path,
+    application: Option<&str>,
+    lives: impl Fn(Process) -> bool,
+) -> Result<Reading, MetricsError> {
+    for _ in 0..ATTEMPTS {
+        let carried = carried(folder)?;
+        let reading = add_up(folder, application, &carried, &lives)?;
+        if self::carried(folder)?.generation == carried.generation {
+            return Ok(reading);
+        }
+    }
+    Err(MetricsError::Busy {
+        path: folder.to_owned(),
+    })
+}
+
+fn carried(folder: &Path) -> Result<Carried, MetricsError> {
+    let path = folder.join(CARRIED);
+    match fs::read(&path) {
+        Ok(bytes) => Carried::parse(&String::from_utf8_lossy(&bytes))
+            .map_err(|source| MetricsError::Carried { path, source }),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Carried::default()),
+        Err(source) => Err(MetricsError::Io { path, source }),
+    }
+}
+
+/// What stays of a file once it was added: what concerns its process.
+struct Open {
+    created_mono_ns: u64,
+    in_flight: u64,
+    pools: BTreeMap<u16, PoolSample>,
+}
+
+fn add_up(
+    folder: &Path,
+    application: Option<&str>,
+    carried: &Carried,
+    lives: impl Fn(Process) -> bool,
+) -> Result<Reading, MetricsError> {
+    let mut reading = Reading::default();
+    let chosen = |name: &str| application.is_none_or(|wanted| name == wanted);
+    for (_, sums) in carried.applications.iter().filter(|(name, _)| chosen(name)) {
+        reading.sums.merge(sums);
+    }
+    let mut open: BTreeMap<Process, Open> = BTreeMap::new();
+    for path in files(folder, carried)? {
+        let Some(snapshot) = counters(&path, &mut reading.gauges)? else {
+            continue;
+        };
+        if !chosen(application_of(&snapshot.header.app_root)) {
+            continue;
+        }
+        reading.sums.add(&snapshot);
+        if snapshot.header.state == State::Live {
+            let process = Process {
+                pid: snapshot.header.pid,
+                start_ticks: snapshot.header.start_ticks,
+            };
+            let this = Open::of(&snapshot);
+            // Puma's USR2 leaves the pid and its start as they were: then the younger file is the process's.
+            match open.get(&process) {
+                Some(other) if other.created_mono_ns >= this.created_mono_ns => {}
+                _ => drop(open.insert(process, this)),
+            }
+        }
+    }
+    for (process, file) in &open {
+        if lives(*process) {
+            reading.gauges.add(file.in_flight, &file.pools);
+        }
+    }
+    Ok(reading)
+}
+
+impl Open {
+    fn of(snapshot: &Snapshot) -> Self {
+        let oldest = snapshot.header.pool_written.saturating_sub(LATEST_SAMPLES);
+        let latest = snapshot
+            .pool_samples
+            .iter()
+            .filter(|sample| sample.index >= oldest);
+        Self {
+            created_mono_ns: snapshot.header.created_mono_ns,
+            in_flight: snapshot.header.in_flight,
+            pools: latest.map(|sample| (sample.pool, *sample)).collect(),
+        }
+    }
+}
+
+fn files(folder: &Path, carried: &Carried) -> Result<Vec<PathBuf>, MetricsError> {
+    let failed = |source| MetricsError::Io {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or("");
+        if path.extension().is_some_and(|e| e == "flight") && !carried.files.contains(name) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// `None` where the file has nothing to add.
+fn counters(path: &Path, gauges: &mut Gauges) -> Result<Option<Snapshot>, MetricsError> {
+    match FlightFile::open(path).and_then(|file| file.counters()) {
+        Ok(snapshot) => Ok(Some(snapshot)),
+        Err(FlightError::BeingMade) => Ok(None),
+        Err(FlightError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(FlightError::Io { path, source })
+            if source.kind() != io::ErrorKind::PermissionDenied =>
+        {
+            Err(FlightError::Io { path, source }.into())
+        }
+        Err(_) => {
+            gauges.unreadable += 1;
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What flight files hold, as Prometheus reads it: `contract/metrics-v1.md`.
+//!
+//! [`read`] adds up the files of a folder and what removed ones had counted, [`text`] writes the sums. The gem's
+//! `Powerband::Metrics` writes the same bytes; why no counter ever goes down stands in the contract. Which processes
+//! live is the caller's to say.
+
+mod carried;
+mod families;
+mod folder;
+mod row;
+mod sums;
+mod text;
+
+pub use carried::{Carried, Damaged};
+pub use folder::{MetricsError, Process, Reading, application_of, read};
+pub use sums::{Gauges, Kind, Pool, Sums};
+pub use text::text;
+
+/// How many endpoints are told apart, unless asked for otherwise.
+pub const ENDPOINTS: usize = 50;

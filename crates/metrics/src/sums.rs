@@ -1,0 +1,147 @@
+//! What the processes of an application have counted.
+
+use std::collections::BTreeMap;
+
+use flight::{Endpoint, PoolSample, Snapshot, Totals};
+
+use crate::row::{Measured, Row, measures, sum};
+
+/// What an endpoint is asked for with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Request,
+    Job,
+}
+
+pub(crate) const OTHER: &str = "(other)";
+const JOB: &str = "job ";
+
+/// What a process counts outside its requests, by the names of the contract.
+pub(crate) const PROCESS: [&str; 6] = [
+    "faults",
+    "clock_skew",
+    "endpoints_lost",
+    "gc_runs",
+    "gc_pause_ns",
+    "gc_cpu_ns",
+];
+
+/// Sums over processes, since their files were made, and over files that were removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub(crate) endpoints: BTreeMap<(Kind, String), Row>,
+    pub(crate) totals: Row,
+    pub(crate) process: [Option<u64>; PROCESS.len()],
+}
+
+/// What is true at this moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gauges {
+    /// Live processes.
+    pub processes: u64,
+    /// Requests that they serve.
+    pub in_flight: u64,
+    /// Files that could not be read.
+    pub unreadable: u64,
+    /// By the pool's number.
+    pub pools: BTreeMap<u16, Pool>,
+}
+
+/// A connection pool, over live processes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pool {
+    pub size: u64,
+    pub busy: u64,
+    pub idle: u64,
+    pub dead: u64,
+    pub waiting: u64,
+}
+
+impl Sums {
+    /// Adds what a file has counted.
+    pub fn add(&mut self, snapshot: &Snapshot) {
+        let header = &snapshot.header;
+        let measured = Measured::by(header);
+        self.totals
+            .add(&Row::of_totals(&snapshot.totals, &measured));
+        let collector = header
+            .collector
+            .filter(|_| header.counts_further() && measures(header, "gc_ns"));
+        let process = [
+            Some(header.faults),
+            Some(header.clock_skew),
+            Some(header.endpoints_lost),
+            collector.map(|c| c.runs),
+            collector.map(|c| c.pause_ns),
+            collector.map(|c| c.cpu_ns),
+        ];
+        self.add_process(process);
+        let used = || snapshot.endpoints.iter().filter(|e| e.totals.requests > 0);
+        let others = || used().filter(|e| e.name != OTHER);
+        let jobs_only = others().next().is_some() && others().all(|e| e.name.starts_with(JOB));
+        // A server that has answered nothing yet says 0 and not nothing.
+        self.row(Kind::Request, OTHER)
+            .add(&Row::of_endpoint(&nothing(), &measured));
+        for endpoint in used() {
+            let (kind, name) = match endpoint.name.strip_prefix(JOB) {
+                Some(class) => (Kind::Job, class),
+                None if endpoint.name == OTHER && jobs_only => (Kind::Job, OTHER),
+                None => (Kind::Request, endpoint.name.as_str()),
+            };
+            self.row(kind, name)
+                .add(&Row::of_endpoint(endpoint, &measured));
+        }
+    }
+
+    /// Adds other sums.
+    pub fn merge(&mut self, other: &Self) {
+        self.totals.add(&other.totals);
+        self.add_process(other.process);
+        for ((kind, name), row) in &other.endpoints {
+            self.row(*kind, name).add(row);
+        }
+    }
+
+    pub(crate) fn row(&mut self, kind: Kind, name: &str) -> &mut Row {
+        self.endpoints.entry((kind, name.to_owned())).or_default()
+    }
+
+    pub(crate) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&str, &Row)> {
+        let all = self.endpoints.iter();
+        all.filter(move |((k, _), _)| *k == kind)
+            .map(|((_, name), row)| (name.as_str(), row))
+    }
+
+    pub(crate) fn add_process(&mut self, more: [Option<u64>; PROCESS.len()]) {
+        for (mine, theirs) in self.process.iter_mut().zip(more) {
+            *mine = sum(*mine, theirs);
+        }
+    }
+}
+
+impl Gauges {
+    /// Adds a live process and its pools, each in its newest state.
+    pub(crate) fn add(&mut self, in_flight: u64, pools: &BTreeMap<u16, PoolSample>) {
+        self.processes += 1;
+        self.in_flight = self.in_flight.saturating_add(in_flight);
+        for (number, sample) in pools {
+            let pool = self.pools.entry(*number).or_default();
+            pool.size += u64::from(sample.size);
+            pool.busy += u64::from(sample.busy);
+            pool.idle += u64::from(sample.idle);
+            pool.dead += u64::from(sample.dead);
+            pool.waiting += u64::from(sample.waiting);
+        }
+    }
+}
+
+fn nothing() -> Endpoint {
+    Endpoint {
+        index: 0,
+        name: OTHER.to_owned(),
+        totals: Totals::default(),
+        wall: flight::Histogram::default(),
+        gvl_wait: flight::Histogram::default(),
+        queue: flight::Histogram::default(),
+    }
+}

@@ -1,0 +1,295 @@
+//! Sums and gauges as text exposition 0.0.4.
+
+use std::fmt::Write as _;
+
+use crate::families::{GROUPS, Group, OF_PROCESS, OVERALL, STATES};
+use crate::row::{Buckets, Row};
+use crate::sums::{Gauges, OTHER, PROCESS, Sums};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The text of a scrape, in which so many endpoints and job classes are told apart.
+#[must_use]
+pub fn text(sums: &Sums, gauges: &Gauges, endpoints: usize) -> String {
+    let mut text = Text::default();
+    for group in &GROUPS {
+        write_group(&mut text, group, &rows(sums, group, endpoints));
+    }
+    for family in &OVERALL {
+        text.family(family.name, "counter", family.help);
+        for (value, counter) in family.counters {
+            text.counter(
+                &label(family.label, value),
+                counter,
+                sums.totals.counter(counter),
+            );
+        }
+    }
+    for (name, help, key) in OF_PROCESS {
+        let at = PROCESS.iter().position(|process| *process == key);
+        text.family(name, "counter", help);
+        text.counter("", key, at.and_then(|at| sums.process[at]));
+    }
+    write_gauges(&mut text, gauges);
+    text.out
+}
+
+/// What is written, and the head of a family of which no sample was.
+#[derive(Default)]
+struct Text {
+    out: String,
+    name: String,
+    head: Option<String>,
+}
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        self.name = format!("powerband_{name}");
+        let name = &self.name;
+        self.head = Some(format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    fn sample(&mut self, suffix: &str, labels: &str, value: impl std::fmt::Display) {
+        if let Some(head) = self.head.take() {
+            self.out.push_str(&head);
+        }
+        let name = &self.name;
+        // Writing to a string cannot fail.
+        let _ = if labels.is_empty() {
+            writeln!(self.out, "{name}{suffix} {value}")
+        } else {
+            writeln!(self.out, "{name}{suffix}{{{labels}}} {value}")
+        };
+    }
+
+    /// One that is not measured has no sample.
+    fn counter(&mut self, labels: &str, counter: &str, value: Option<u64>) {
+        match value {
+            Some(value) if counter.ends_with("_ns") => self.sample("", labels, seconds(value)),
+            Some(value) => self.sample("", labels, value),
+            None => {}
+        }
+    }
+
+    fn histogram(&mut self, labels: &str, counts: Option<&Buckets>, sum: Option<u64>) {
+        let (Some(counts), Some(sum)) = (counts, sum) else {
+            return;
+        };
+        let below = |bucket: usize| {
+            counts[..bucket]
+                .iter()
+                .fold(0_u64, |sum, n| sum.saturating_add(*n))
+        };
+        // Powers of two of a microsecond, at which buckets of the file end.
+        for exponent in 8..=25 {
+            let le = label("le", &seconds((1_u64 << exponent) * 1_000));
+            self.sample("_bucket", &join(labels, &le), below(4 * (exponent - 1)));
+        }
+        let count = below(counts.len());
+        self.sample("_bucket", &join(labels, &label("le", "+Inf")), count);
+        self.sample("_sum", labels, seconds(sum));
+        self.sample("_count", labels, count);
+    }
+}
+
+/// Labels and sums of each series of a group.
+fn rows(sums: &Sums, group: &Group, endpoints: usize) -> Vec<(String, Row)> {
+    let Some(name_of_label) = group.label else {
+        let mut all = None;
+        for (_, row) in sums.of_kind(group.kind) {
+            all.get_or_insert_with(Row::default).add(row);
+        }
+        return all.map(|row| (String::new(), row)).into_iter().collect();
+    };
+    // Those with the most requests, and what processes had no entry of its own for. Whoever falls out of them is absent
+    // and loses nothing; what is left out is in the sums over all.
+    let mut shown: Vec<_> = sums
+        .of_kind(group.kind)
+        .filter(|(_, row)| row.requests() > 0)
+        .collect();
+    shown.sort_by_key(|(name, row)| (*name != OTHER, std::cmp::Reverse(row.requests()), *name));
+    let other = usize::from(shown.first().is_some_and(|(name, _)| *name == OTHER));
+    shown.truncate(endpoints.saturating_add(other));
+    shown.sort_by_key(|(name, _)| *name);
+    let labelled = shown.into_iter();
+    labelled
+        .map(|(name, row)| (label(name_of_label, name), row.clone()))
+        .collect()
+}
+
+fn write_group(text: &mut Text, group: &Group, rows: &[(String, Row)]) {
+    let Group {
+        count,
+        errors,
+        prefix,
+        subject,
+        by,
+        ..
+    } = group;
+    let mut capital = (*subject).to_owned();
+    capital[..1].make_ascii_uppercase();
+    let plain = [
+        (
+            format!("{count}_total"),
+            format!("{capital} that ended"),
+            "requests",
+        ),
+        (
+            format!("{errors}_total"),
+            format!("{capital} that failed (an exception, or a status of 500 to 599)"),
+            "server_errors",
+        ),
+        (
+            format!("{prefix}_cpu_seconds_total"),
+            format!("Processor time of {subject}"),
+            "cpu_ns",
+        ),
+        (
+            format!("{prefix}_gc_stopped_seconds_total"),
+            format!("Time in which the garbage collector stopped {subject}"),
+            "gc_ns",
+        ),
+        (
+            format!("{prefix}_allocations_total"),
+            format!("Objects allocated by {subject}"),
+            "allocations",
+        ),
+    ];
+    for (name, help, counter) in plain {
+        text.family(&name, "counter", &format!("{help}{by}."));
+        for (labels, row) in rows {
+            text.counter(labels, counter, row.counter(counter));
+        }
+    }
+    let help = format!("Time of {subject} by what their thread did{by}.");
+    text.family(&format!("{prefix}_seconds_total"), "counter", &help);
+    for (labels, row) in rows {
+        for (state, counter) in STATES {
+            text.counter(
+                &join(labels, &label("state", state)),
+                counter,
+                row.counter(counter),
+            );
+        }
+    }
+    write_histograms(text, group, rows);
+}
+
+fn write_histograms(text: &mut Text, group: &Group, rows: &[(String, Row)]) {
+    let Group {
+        prefix,
+        subject,
+        by,
+        ..
+    } = group;
+    type Of = fn(&Row) -> Option<&Buckets>;
+    let histograms: [(&str, String, Of, &str); 3] = [
+        (
+            "duration",
+            format!("Time of {subject}, without what went before"),
+            |row| row.wall.as_ref(),
+            "wall_ns",
+        ),
+        (
+            "gvl_wait",
+            format!("Time for which {subject} were ready to run and waited for the GVL"),
+            |row| row.gvl_wait.as_ref(),
+            "gvl_wait_ns",
+        ),
+        (
+            "queue",
+            format!("Time for which {subject} waited before they were begun, where it is known"),
+            |row| row.queue.as_ref(),
+            "queue_ns",
+        ),
+    ];
+    for (name, help, counts, sum) in histograms {
+        text.family(
+            &format!("{prefix}_{name}_seconds"),
+            "histogram",
+            &format!("{help}{by}."),
+        );
+        for (labels, row) in rows {
+            text.histogram(labels, counts(row), row.counter(sum));
+        }
+    }
+}
+
+fn write_gauges(text: &mut Text, gauges: &Gauges) {
+    let pools: Vec<_> = gauges
+        .pools
+        .iter()
+        .map(|(number, pool)| (label("pool", &number.to_string()), pool))
+        .collect();
+    text.family(
+        "pool_size",
+        "gauge",
+        "Connections that the pools of live processes may have.",
+    );
+    for (labels, pool) in &pools {
+        text.sample("", labels, pool.size);
+    }
+    text.family(
+        "pool_connections",
+        "gauge",
+        "Connections of the pools of live processes as last seen.",
+    );
+    for (labels, pool) in &pools {
+        for (state, value) in [
+            ("busy", pool.busy),
+            ("idle", pool.idle),
+            ("dead", pool.dead),
+        ] {
+            text.sample("", &join(labels, &label("state", state)), value);
+        }
+    }
+    let help = "Threads of live processes that waited for a connection as last seen.";
+    text.family("pool_waiting", "gauge", help);
+    for (labels, pool) in &pools {
+        text.sample("", labels, pool.waiting);
+    }
+    text.family("processes", "gauge", "Live processes that record.");
+    text.sample("", "", gauges.processes);
+    text.family(
+        "requests_in_flight",
+        "gauge",
+        "Requests and jobs being served in live processes.",
+    );
+    text.sample("", "", gauges.in_flight);
+    text.family(
+        "unreadable_files",
+        "gauge",
+        "Flight files that are damaged or none, and left out.",
+    );
+    text.sample("", "", gauges.unreadable);
+}
+
+/// Nothing for a family without a label.
+fn label(name: &str, value: &str) -> String {
+    if name.is_empty() {
+        return String::new();
+    }
+    let value = value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("{name}=\"{value}\"")
+}
+
+fn join(labels: &str, more: &str) -> String {
+    if labels.is_empty() {
+        return more.to_owned();
+    }
+    format!("{labels},{more}")
+}
+
+/// Exact, and without zeros at the end.
+fn seconds(ns: u64) -> String {
+    let (whole, rest) = (ns / SECOND, ns % SECOND);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    format!("{whole}.{rest:09}")
+        .trim_end_matches('0')
+        .to_owned()
+}

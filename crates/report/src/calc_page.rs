@@ -1,0 +1,54 @@
+//! The page of `powerband calc`: what it means, the table, what the table takes for granted.
+
+mod amdahl;
+mod pool;
+mod queue;
+mod threads;
+mod usl;
+
+use crate::Style;
+use crate::sheet::Sheet;
+use run::calc::Document;
+
+/// The whole page.
+pub fn calc_page(document: &Document, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.bold(&document.sentence);
+    if let Some(found) = &document.amdahl {
+        amdahl::page(&mut sheet, found);
+    }
+    if let Some(found) = &document.threads {
+        threads::page(&mut sheet, found);
+    }
+    if let Some(found) = &document.queue {
+        queue::page(&mut sheet, found);
+    }
+    if let Some(found) = &document.usl {
+        usl::page(&mut sheet, found);
+    }
+    if let Some(found) = &document.pool {
+        pool::page(&mut sheet, found);
+    }
+    listed(&mut sheet, "Before you believe it", &document.warnings);
+    listed(
+        &mut sheet,
+        "What this takes for granted",
+        &document.assumptions,
+    );
+    sheet.into_text()
+}
+
+fn listed(sheet: &mut Sheet, heading: &str, sentences: &[String]) {
+    if sentences.is_empty() {
+        return;
+    }
+    sheet.heading(heading);
+    for sentence in sentences {
+        sheet.labelled("- ", sentence);
+    }
+}
+
+/// `24.1 %`.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

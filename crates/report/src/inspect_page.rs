@@ -1,0 +1,185 @@
+//! The page of `powerband inspect`: who was read, where a request's time goes, and what follows for the threads.
+
+mod endpoints;
+mod parts;
+mod threads;
+
+use crate::Style;
+use crate::figures::{duration, grouped, rate, share};
+use crate::sheet::Sheet;
+use run::inspect::{Document, ProcessState, Traffic};
+
+/// Endpoints shown unless told otherwise.
+pub const USUAL_ENDPOINTS: usize = 20;
+
+/// The whole page, with at most so many endpoints and as many job classes.
+pub fn inspect_page(document: &Document, endpoints: usize, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.bold(&what(document));
+    sheet.prose(&reach(document));
+    for warning in &document.warnings {
+        sheet.prose(warning);
+    }
+    if let Some(requests) = &document.requests {
+        traffic(&mut sheet, requests, "request");
+        endpoints::table(
+            &mut sheet,
+            "Requests by endpoint",
+            &document.endpoints,
+            endpoints,
+        );
+        parts::calls(&mut sheet, requests);
+        parts::bands(&mut sheet, requests);
+    }
+    parts::pools(&mut sheet, document);
+    parts::collector(&mut sheet, document);
+    if let Some(advice) = &document.threads {
+        threads::advice(&mut sheet, advice);
+    }
+    if let Some(jobs) = &document.jobs {
+        traffic(&mut sheet, jobs, "job");
+        endpoints::table(
+            &mut sheet,
+            "Jobs by class",
+            &document.job_classes,
+            endpoints,
+        );
+        parts::calls(&mut sheet, jobs);
+    }
+    not_read(&mut sheet, document);
+    sheet.into_text()
+}
+
+/// `12,345 requests and 12 jobs in 3 processes of puma 6.6.0 (2 live, 1 died), ruby 3.3.8`
+fn what(document: &Document) -> String {
+    let counted = [(&document.requests, "request"), (&document.jobs, "job")];
+    let counted: Vec<String> = counted
+        .iter()
+        .filter_map(|(traffic, name)| traffic.as_ref().map(|t| plural(t.requests, name)))
+        .collect();
+    let states = [
+        (ProcessState::Live, "live"),
+        (ProcessState::Closed, "ended"),
+        (ProcessState::Died, "died"),
+    ];
+    let states: Vec<String> = states
+        .iter()
+        .filter_map(|(state, word)| {
+            let count = document
+                .processes
+                .iter()
+                .filter(|p| p.state == *state)
+                .count();
+            (count > 0).then(|| format!("{count} {word}"))
+        })
+        .collect();
+    let mut text = format!(
+        "{} in {} ({})",
+        counted.join(" and "),
+        plural(document.processes.len() as u64, "process"),
+        states.join(", ")
+    );
+    if let Some(process) = document.processes.last() {
+        let named = [&process.server, &process.framework];
+        for name in named.into_iter().filter(|name| !name.is_empty()) {
+            text.push_str(", ");
+            text.push_str(name);
+        }
+        if !process.ruby.is_empty() {
+            text.push_str(", ruby ");
+            text.push_str(&process.ruby);
+        }
+        if let Some(threads) = process.threads {
+            text.push_str(&format!(", {}", plural(threads.into(), "thread")));
+        }
+    }
+    text + "."
+}
+
+/// Over which time, and what percentiles are taken from.
+fn reach(document: &Document) -> String {
+    let scope = &document.scope;
+    let mut text = format!(
+        "{} to {} ({}). ",
+        scope.from,
+        scope.to,
+        duration(scope.span_s)
+    );
+    text.push_str(&if scope.since.is_some() {
+        format!("All figures are from the {} records of the rings.", grouped(scope.records))
+    } else if scope.records_are_all {
+        "Counts and means are of all requests; percentiles are exact, the rings still hold every request.".to_owned()
+    } else {
+        format!(
+            "Counts and means are of all requests. The rings hold the latest {} in full, every one since {}; percentiles marked ≤ are from histograms of all requests, at most 25 % above the truth.",
+            grouped(scope.records),
+            scope.records_from
+        )
+    });
+    text
+}
+
+fn traffic(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
+    sheet.heading(&format!("Where a {one}'s time goes"));
+    let mut counts = plural(traffic.requests, one);
+    if let Some(per_s) = traffic.rate_per_s {
+        counts.push_str(&format!(", {} a second", rate(per_s)));
+    }
+    if traffic.requests > 0 {
+        counts.push_str(&format!(
+            ", {} failed ({})",
+            grouped(traffic.errors),
+            share(traffic.errors as f64 / traffic.requests as f64)
+        ));
+    }
+    if let Some(busy) = traffic.busy_threads {
+        counts.push_str(&format!(
+            ", {busy:.1} in flight in its process when one began"
+        ));
+    }
+    sheet.prose(&(counts + "."));
+    sheet.line("");
+    parts::split(sheet, traffic);
+    sheet.line("");
+    parts::times(sheet, traffic);
+    parts::counted(sheet, traffic, one);
+}
+
+fn not_read(sheet: &mut Sheet, document: &Document) {
+    if document.not_read.is_empty() {
+        return;
+    }
+    sheet.heading("Not read");
+    for file in &document.not_read {
+        let how = if file.partly { "in part: " } else { "" };
+        sheet.labelled("- ", &format!("{}: {how}{}", file.file, file.reason));
+    }
+}
+
+/// `1 request`, `1,240 requests`, `2 processes`.
+fn plural(count: u64, one: &str) -> String {
+    match (count, one) {
+        (1, _) => format!("1 {one}"),
+        (_, "process") => format!("{} processes", grouped(count)),
+        _ => format!("{} {one}s", grouped(count)),
+    }
+}
+
+/// Three digits, so that neither 0.031 nor 1,250 is lost.
+fn ms(ms: f64) -> String {
+    match ms {
+        ms if ms >= 100.0 => grouped(ms.round() as u64),
+        ms if ms >= 10.0 => format!("{ms:.1}"),
+        ms if ms >= 1.0 => format!("{ms:.2}"),
+        ms => format!("{ms:.3}"),
+    }
+}
+
+fn ms_or_none(value: Option<f64>) -> String {
+    value.map_or(crate::tables::NONE.to_owned(), ms)
+}
+
+/// `24.1 %`.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

@@ -1,0 +1,283 @@
+//! The page of `powerband load`: what was sent, what came back, how long it took, and whether to believe it.
+
+use crate::Style;
+use crate::figures::{grouped, rate, share};
+use crate::sheet::Sheet;
+use crate::tables::{NONE, align_left, table, trimmed};
+use run::load::{AssertionOutcome, Document, Latency, Mode, State, least_values};
+use std::fmt::Write;
+
+/// Endpoints shown; the document has all.
+const MOST_ENDPOINTS: usize = 20;
+
+/// The whole page.
+pub fn load_page(document: &Document, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    if let Some(trouble) = &document.generator.trouble {
+        sheet.bold(&format!("Do not quote these figures: {trouble}."));
+        sheet.line("");
+    }
+    sheet.bold(&what(document));
+    sheet.prose(&came_back(document));
+    if document.counts.failed > 0 {
+        sheet.prose(&failures(document));
+    }
+    for warning in &document.warnings {
+        sheet.prose(warning);
+    }
+    if document.counts.answered > 0 {
+        sheet.line("");
+        sheet.block(&latencies(document, style));
+    }
+    if document.endpoints.len() > 1 {
+        sheet.line("");
+        sheet.block(&endpoints(document, style));
+    }
+    if document.statuses.len() > 1 {
+        sheet.line("");
+        sheet.block(&statuses(document, style));
+    }
+    sheet.line("");
+    judged(&mut sheet, document);
+    sheet.prose(&generator(document));
+    sheet.into_text()
+}
+
+/// `GET /products at http://…: 100 a second (Poisson) for 10.0 s`.
+fn what(document: &Document) -> String {
+    let asked = &document.asked;
+    let how = match asked.mode {
+        Mode::Open if asked.speed.is_some() => {
+            format!("as recorded, at {}x", asked.speed.unwrap_or(1.0))
+        }
+        Mode::Open => format!(
+            "{} requests a second ({})",
+            asked.rate.as_deref().unwrap_or(NONE),
+            match asked.arrivals.as_deref() {
+                Some("poisson") => "open loop, Poisson",
+                _ => "open loop, evenly spaced",
+            }
+        ),
+        Mode::Closed if asked.connections == 1 => "1 client".to_owned(),
+        Mode::Closed => format!("{} clients", grouped(asked.connections)),
+    };
+    let thinking = asked.think_ms.map_or(String::new(), |ms| {
+        format!(" who think for {} ms", milliseconds(ms))
+    });
+    let kept = if asked.keep_alive {
+        ""
+    } else {
+        ", a connection each"
+    };
+    let ended = match document.state {
+        State::Done => "",
+        State::Interrupted => ", interrupted",
+        State::Unreachable => ", given up",
+    };
+    format!(
+        "{} at {}: {how}{thinking}{kept}, {:.1} s{ended}",
+        asked.workload, asked.url, document.window_s
+    )
+}
+
+fn came_back(document: &Document) -> String {
+    let counts = &document.counts;
+    let mut text = format!(
+        "{} requests asked for, {} sent, {} answered, {} failed",
+        grouped(counts.asked),
+        grouped(counts.sent),
+        grouped(counts.answered),
+        grouped(counts.failed),
+    );
+    if counts.cut > 0 {
+        let _ = write!(text, ", {} cut short", grouped(counts.cut));
+    }
+    let _ = write!(
+        text,
+        ". Throughput {} a second: {} good answers within the {:.1} s",
+        rate(document.throughput_per_s),
+        grouped((document.throughput_per_s * document.window_s).round() as u64),
+        document.window_s
+    );
+    if let Some(asked) = document.asked.mean_rate_per_s {
+        let _ = write!(text, "; {} a second were asked for", rate(asked));
+    }
+    text.push('.');
+    text
+}
+
+fn failures(document: &Document) -> String {
+    let counts = &document.counts;
+    let counted = (counts.ok + counts.failed).max(1);
+    let kinds: Vec<String> = document
+        .errors
+        .iter()
+        .map(|(kind, count)| format!("{} {}", grouped(*count), kind.replace('_', " ")))
+        .collect();
+    let mut text = format!(
+        "Failed: {} of the requests ({})",
+        share(counts.failed as f64 / counted as f64),
+        kinds.join(", ")
+    );
+    if let Some(first) = &document.first_error {
+        let _ = write!(text, "; the first: {first}");
+    }
+    text + "."
+}
+
+fn latencies(document: &Document, style: Style) -> String {
+    let head = ["ms", "p50", "p90", "p99", "p99.9", "max", "mean", ""];
+    let mut table = table(style, &head, 1);
+    align_left(&mut table, head.len() - 1);
+    let due = match document.asked.mode {
+        Mode::Open => "request due",
+        Mode::Closed => "request begun",
+    };
+    let rows = [
+        (
+            "response",
+            &document.response,
+            format!("{due} to last byte: what users wait"),
+        ),
+        (
+            "service",
+            &document.service,
+            "request sent to last byte".to_owned(),
+        ),
+        (
+            "first byte",
+            &document.first_byte,
+            "request sent to first byte".to_owned(),
+        ),
+        ("connect", &document.connect, String::new()),
+        (
+            "wait",
+            &document.connection_wait,
+            "of those that found every connection busy".to_owned(),
+        ),
+        (
+            "lateness",
+            &document.lateness,
+            "the generator's own delay".to_owned(),
+        ),
+    ];
+    for (name, latency, about) in rows {
+        if latency.count > 0 {
+            let mut row = vec![name.to_owned()];
+            row.extend(quantiles(latency));
+            row.push(about);
+            table.add_row(row);
+        }
+    }
+    trimmed(&table)
+}
+
+/// p50, p90, p99, p99.9, largest and mean.
+fn quantiles(latency: &Latency) -> [String; 6] {
+    let at = |percentile: f64, ms: Option<f64>| match ms {
+        Some(ms) => milliseconds(ms),
+        None if latency.count < least_values(percentile) => NONE.to_owned(),
+        None => "failed".to_owned(),
+    };
+    let max = match latency.max_ms {
+        Some(ms) => milliseconds(ms),
+        None if latency.count == 0 => NONE.to_owned(),
+        None => "failed".to_owned(),
+    };
+    [
+        at(50.0, latency.p50_ms),
+        at(90.0, latency.p90_ms),
+        at(99.0, latency.p99_ms),
+        at(99.9, latency.p99_9_ms),
+        max,
+        latency.mean_ms.map_or(NONE.to_owned(), milliseconds),
+    ]
+}
+
+/// Three digits, so that neither 0.031 nor 1,250 is lost.
+fn milliseconds(ms: f64) -> String {
+    match ms {
+        ms if ms >= 100.0 => grouped(ms.round() as u64),
+        ms if ms >= 10.0 => format!("{ms:.1}"),
+        ms if ms >= 1.0 => format!("{ms:.2}"),
+        ms => format!("{ms:.3}"),
+    }
+}
+
+fn endpoints(document: &Document, style: Style) -> String {
+    let head = [
+        "request, response in ms",
+        "asked",
+        "failed",
+        "p50",
+        "p90",
+        "p99",
+        "p99.9",
+        "max",
+        "mean",
+    ];
+    let mut table = table(style, &head, 1);
+    for endpoint in document.endpoints.iter().take(MOST_ENDPOINTS) {
+        let mut row = vec![
+            endpoint.name.clone(),
+            grouped(endpoint.asked),
+            grouped(endpoint.failed),
+        ];
+        row.extend(quantiles(&endpoint.response));
+        table.add_row(row);
+    }
+    let mut text = trimmed(&table);
+    let more = document.endpoints.len().saturating_sub(MOST_ENDPOINTS);
+    if more > 0 {
+        let _ = writeln!(text, "and {more} more, which --json has");
+    }
+    text
+}
+
+fn statuses(document: &Document, style: Style) -> String {
+    let mut table = table(style, &["status", "answers"], 1);
+    for (status, count) in &document.statuses {
+        table.add_row(vec![status.clone(), grouped(*count)]);
+    }
+    trimmed(&table)
+}
+
+fn judged(sheet: &mut Sheet, document: &Document) {
+    if let Some(objective) = &document.objective {
+        sheet.labelled(
+            "Objective  ",
+            &format!(
+                "p{}={} ms: {} requests took longer or failed, {} of them; {} may",
+                objective.percentile,
+                objective.limit_ms,
+                grouped(objective.violations),
+                share(objective.violation_rate),
+                share((100.0 - objective.percentile) / 100.0),
+            ),
+        );
+    }
+    for assertion in &document.assertions {
+        let label = match assertion.outcome {
+            AssertionOutcome::Holds => "Asserted   ",
+            AssertionOutcome::Fails | AssertionOutcome::Unknown => "NOT HELD   ",
+        };
+        sheet.labelled(label, &assertion.sentence);
+    }
+}
+
+fn generator(document: &Document) -> String {
+    let generator = &document.generator;
+    let cpu = generator
+        .cpu_us_per_request
+        .map_or(String::new(), |us| format!("{us:.1} µs of CPU a request, "));
+    let verdict = if generator.ok {
+        "the figures are the server's"
+    } else {
+        "the figures are not the server's alone"
+    };
+    format!(
+        "Generator: {cpu}{:.1} % of a core; {verdict}. Seed {}.",
+        generator.cpu_share * 100.0,
+        document.asked.seed
+    )
+}

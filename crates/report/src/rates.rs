@@ -1,0 +1,79 @@
+//! What the search at the end of `tune` came to: the highest rate that meets the objective, of each arm.
+
+use crate::Style;
+use crate::figures::rate;
+use crate::sheet::{Sheet, first_line};
+use crate::tables::{NONE, align_left, table, trimmed};
+use run::{ArmRates, Document, RateEnding};
+
+/// The section; nothing where no search was asked for.
+pub fn write(sheet: &mut Sheet, document: &Document) {
+    let Some(objective) = document.plan.objective.latency else {
+        return;
+    };
+    if document.rates.is_empty() && document.rates_skipped.is_none() {
+        return;
+    }
+    sheet.heading(&format!(
+        "Highest rate that meets p{} = {} ms, requests per second",
+        objective.percentile, objective.limit_ms
+    ));
+    if !document.rates.is_empty() {
+        sheet.block(&rows(&document.rates, sheet.style()));
+    }
+    for arm in &document.rates {
+        for warning in &arm.search.warnings {
+            sheet.labelled("- ", &format!("{}: {}", arm.settings, first_line(warning)));
+        }
+    }
+    if document.rates.iter().any(|arm| !closed(arm)) {
+        sheet.prose(
+            "A dash: the time left did not show it. powerband capacity takes the time that it needs for one \
+             configuration, and draws the curve.",
+        );
+    }
+    if let Some(why) = &document.rates_skipped {
+        sheet.prose(&format!("Not searched further: {why}."));
+    }
+}
+
+fn closed(arm: &ArmRates) -> bool {
+    arm.search.low_per_s.is_some() && arm.search.high_per_s.is_some()
+}
+
+fn rows(arms: &[ArmRates], style: Style) -> String {
+    let head = [
+        "configuration",
+        "met",
+        "did not",
+        "surely met",
+        "surely did not",
+        "windows",
+        "",
+    ];
+    let mut table = table(style, &head, 1);
+    align_left(&mut table, head.len() - 1);
+    for arm in arms {
+        let search = &arm.search;
+        let shown = |bound: Option<f64>| bound.map_or_else(|| NONE.to_owned(), rate);
+        let remark = match search.ending {
+            RateEnding::Found => "",
+            RateEnding::NotEven => "nothing met it",
+            RateEnding::AtLeast => "more could not be offered",
+            RateEnding::OutOfTime => "the time ran out first",
+            RateEnding::Broken => "the server did not recover",
+            RateEnding::GeneratorLate => "the generator was too late",
+            RateEnding::Interrupted => "interrupted",
+        };
+        table.add_row(vec![
+            arm.settings.to_string(),
+            shown(search.met_per_s),
+            shown(search.broke_per_s),
+            shown(search.low_per_s),
+            shown(search.high_per_s),
+            search.trials.len().to_string(),
+            remark.to_owned(),
+        ]);
+    }
+    trimmed(&table)
+}

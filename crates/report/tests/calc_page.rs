@@ -1,0 +1,84 @@
+//! The pages of `powerband calc` at the widths of terminals.
+
+use report::{Style, calc_page};
+use run::calc::Document;
+
+const NAMES: [&str; 5] = ["amdahl", "threads", "queue", "usl", "pool"];
+
+fn sample(name: &str) -> Document {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/calc");
+    serde_json::from_str(&std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap())
+        .unwrap()
+}
+
+fn page(document: &Document, width: u16) -> String {
+    let style = Style {
+        width,
+        colour: false,
+    };
+    let page = calc_page(document, style);
+    for noise in ["NaN", "inf", "Some(", "None"] {
+        assert!(!page.contains(noise), "{noise}:\n{page}");
+    }
+    page
+}
+
+fn flat(page: &str) -> String {
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn pages_keep_the_width_and_say_first_what_it_means() {
+    for name in NAMES {
+        let mut document = sample(name);
+        // Lines for a file are not broken.
+        if let Some(pool) = &mut document.pool {
+            pool.files.clear();
+        }
+        for width in [80, 100, 160] {
+            let page = page(&document, width);
+            for line in page.lines() {
+                let length = line.chars().count();
+                assert!(
+                    length <= width.into(),
+                    "{length} at {width}: {line}\n{page}"
+                );
+            }
+            assert!(flat(&page).starts_with(&document.sentence), "{page}");
+            for assumption in &document.assumptions {
+                assert!(flat(&page).contains(assumption), "{assumption}\n{page}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_infinite_or_was_not_given_is_no_figure() {
+    let mut amdahl = sample("amdahl");
+    amdahl.amdahl.as_mut().unwrap().limit = None;
+    assert!(!page(&amdahl, 100).contains('∞'));
+    let mut usl = sample("usl");
+    usl.usl.as_mut().unwrap().coherency.high = None;
+    assert!(page(&usl, 100).contains('∞'));
+    let mut queue = sample("queue");
+    let found = queue.queue.as_mut().unwrap();
+    (found.rate_per_s, found.offered, found.utilisation) = (None, None, None);
+    found.answers.clear();
+    let page = page(&queue, 100);
+    assert!(
+        !page.contains("Little  ") && page.contains("just meets the objective"),
+        "{page}"
+    );
+}
+
+#[test]
+fn lines_for_files_stand_as_they_are() {
+    let document = sample("pool");
+    let page = page(&document, 80);
+    for file in &document.pool.as_ref().unwrap().files {
+        assert!(
+            page.contains(&format!("{}\n{}", file.name, file.lines.join("\n"))),
+            "{page}"
+        );
+    }
+}

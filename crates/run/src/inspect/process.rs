@@ -1,0 +1,118 @@
+//! The processes behind the figures: who they are, what of them was read, their collector and pools.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A process whose flight file was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    /// Its file.
+    pub file: String,
+    /// Its process id.
+    pub pid: u32,
+    /// Whether it runs.
+    pub state: ProcessState,
+    /// When its file was made, RFC 3339.
+    pub started_at: String,
+    /// Puma's index of this worker; absent in single mode or when unknown.
+    pub worker: Option<u32>,
+    /// Worker processes of its server, 0 in single mode; absent when unknown.
+    pub workers: Option<u32>,
+    /// Threads that serve at most; absent when unknown.
+    pub threads: Option<u32>,
+    /// e.g. `puma 6.6.0`.
+    pub server: String,
+    /// e.g. `3.3.8`.
+    pub ruby: String,
+    /// e.g. `rails 7.2.2.1`, or empty.
+    pub framework: String,
+    /// Version of the agent.
+    pub agent: String,
+    /// Folder of the application.
+    pub app_root: String,
+    /// Requests and jobs counted.
+    pub requests: u64,
+    /// Jobs among `requests`.
+    pub jobs: u64,
+    /// Being served at the reading; of a process that died, what died with it.
+    pub in_flight: u64,
+    /// Records that its ring holds.
+    pub ring: u32,
+    /// Records read.
+    pub records: u64,
+    /// Every request that ended since is among these, RFC 3339.
+    pub records_from: String,
+    /// Whether the split of its time by the GVL was measured and is valid: it is not where fibers serve requests.
+    pub split_valid: bool,
+    /// Errors inside the agent that it swallowed.
+    pub faults: u64,
+    /// Requests whose queue time came out negative, or unknown because it was absurd: clocks disagree.
+    pub clock_skew: u64,
+    /// Requests booked under `(other)` because the endpoint table was full.
+    pub endpoints_lost: u64,
+}
+
+/// Whether a process runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessState {
+    /// It runs.
+    Live,
+    /// It closed its file in good order.
+    Closed,
+    /// It ended without closing its file: killed, or crashed.
+    Died,
+}
+
+/// A file that was not read, or not whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotRead {
+    /// Its path.
+    pub file: String,
+    /// Whether the rest of it was read and counted.
+    pub partly: bool,
+    /// Why, or what of it.
+    pub reason: String,
+}
+
+/// What the garbage collector did to the processes as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Collector {
+    /// Pauses; incremental and sweeping steps count one each.
+    pub pauses: u64,
+    /// Their length together, ms; no Ruby thread of the process ran meanwhile.
+    pub pause_ms: f64,
+    /// Thread CPU spent in them, ms.
+    pub cpu_ms: f64,
+    /// Their length as a share of the processes' time since their files were made.
+    pub share_of_time: Option<f64>,
+}
+
+/// A database connection pool over time, over all processes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// Which of the process's pools, from 0.
+    pub pool: u16,
+    /// Samples, at most one a second and process, taken by requests that end.
+    pub samples: u64,
+    /// Connections that a process's pool may have, the largest seen.
+    pub size: u16,
+    /// Connections that it had, most.
+    pub connections_max: u16,
+    /// In use by live threads, mean.
+    pub busy_mean: f64,
+    /// In use by live threads, most.
+    pub busy_max: u16,
+    /// Threads that waited for one, mean.
+    pub waiting_mean: f64,
+    /// Threads that waited for one, most.
+    pub waiting_max: u16,
+    /// Share of the samples in which somebody waited.
+    pub waiting_share: f64,
+    /// In use by threads that had died, most.
+    pub dead_max: u16,
+}

@@ -1,0 +1,323 @@
+//! The load document, version 1: what `powerband load --json` prints.
+//!
+//! As in the run document, the comment on each field is its public description:
+//! `contract/load-v1.schema.json` and `contract/load-v1.md` are generated from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The value of `schema` in every load document of this version.
+pub const SCHEMA: &str = "powerband/load/1";
+
+/// One run of `powerband load`: what was asked, and what the server did with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Always `powerband/load/1`.
+    pub schema: String,
+    /// Version of powerband that ran it.
+    pub powerband_version: String,
+    /// UTC time at the start of the window, RFC 3339.
+    pub started_at: String,
+    /// What was asked.
+    pub asked: Asked,
+    /// How it ended.
+    pub state: State,
+    /// Length of the window: from its start until the last request was due or time was up, seconds.
+    pub window_s: f64,
+    /// The window and the wait for the answers still due at its end, seconds.
+    pub elapsed_s: f64,
+    /// How many requests got how far.
+    pub counts: Counts,
+    /// Failed requests by kind, e.g. `timeout` or `status_5xx`; a kind that did not occur is left out.
+    pub errors: BTreeMap<String, u64>,
+    /// The first failure in words: the request and what became of it.
+    pub first_error: Option<String>,
+    /// Whole answers by status code.
+    pub statuses: BTreeMap<String, u64>,
+    /// Successful answers within the window, per second.
+    pub throughput_per_s: f64,
+    /// From the instant at which a request was due (closed loop: was begun) to its last byte: what a user waits. Failed
+    /// requests count as infinite.
+    pub response: Latency,
+    /// From the writing of a request to the last byte of its answer; whole answers only.
+    pub service: Latency,
+    /// From the writing of a request to the first byte of its answer; whole answers only.
+    pub first_byte: Latency,
+    /// Time to connect; connections that were made.
+    pub connect: Latency,
+    /// Open loop: how long requests that found every connection busy waited for one; a part of `response`.
+    pub connection_wait: Latency,
+    /// How long after it could be a request was begun: the generator's own delay.
+    pub lateness: Latency,
+    /// The response times against `--slo`; absent without one.
+    pub objective: Option<Objective>,
+    /// Each `--assert`, in the order given.
+    pub assertions: Vec<Assertion>,
+    /// Response times by class of answer, failed requests having the time that they took.
+    pub classes: Vec<Class>,
+    /// One entry a request name, in the workload's order.
+    pub endpoints: Vec<Endpoint>,
+    /// The course of the run: the latest 10,000 intervals.
+    pub intervals: Vec<Interval>,
+    /// Earlier intervals that made way.
+    pub intervals_dropped: u64,
+    /// The generator's judgement of itself.
+    pub generator: Generator,
+    /// What a reader must know before believing it, most important first.
+    pub warnings: Vec<String>,
+    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer; 128 + n ended by signal n.
+    pub exit_code: u8,
+}
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// The URL, without user name and password.
+    pub url: String,
+    /// What was requested: method and path, or the workload's file.
+    pub workload: String,
+    /// How requests were started.
+    pub mode: Mode,
+    /// The arrival rate as given, e.g. `100` or `10..200` (open loop).
+    pub rate: Option<String>,
+    /// Spacing of the arrivals: `poisson`, `constant` or `recorded` (open loop).
+    pub arrivals: Option<String>,
+    /// How much faster than recorded (replay).
+    pub speed: Option<f64>,
+    /// The schedule's mean rate, per second (open loop).
+    pub mean_rate_per_s: Option<f64>,
+    /// Connections: how many ask (closed loop), or how many there may be (open loop).
+    pub connections: u64,
+    /// Pause between an answer and the next request, ms (closed loop).
+    pub think_ms: Option<f64>,
+    /// Requests after which the window ended.
+    pub requests: Option<u64>,
+    /// Longest window, seconds.
+    pub duration_s: Option<f64>,
+    /// Load before the window that was measured apart and not counted, seconds.
+    pub warmup_s: Option<f64>,
+    /// Longest wait for an answer, ms.
+    pub timeout_ms: f64,
+    /// Whether connections were used again.
+    pub keep_alive: bool,
+    /// Seed of the arrival times and of the order of requests.
+    pub seed: u64,
+}
+
+/// How requests were started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// On schedule, whatever the server does.
+    Open,
+    /// Each connection sends its next request when its answer has come.
+    Closed,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// As planned.
+    Done,
+    /// By a signal: the figures are those of the requests until then.
+    Interrupted,
+    /// At once, because every connection failed.
+    Unreachable,
+}
+
+/// How many requests got how far. `asked = ok + failed + cut`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// Fell due in the window (closed loop: were begun).
+    pub asked: u64,
+    /// Were written to a connection, at least in part.
+    pub sent: u64,
+    /// Got a whole answer, whatever its status.
+    pub answered: u64,
+    /// Got a whole answer with a status below 400.
+    pub ok: u64,
+    /// Got none, or one with a status of 400 or more.
+    pub failed: u64,
+    /// Were due and had no answer when a signal ended the run; in no figure.
+    pub cut: u64,
+    /// Were sent once more because the server had closed the kept connection.
+    pub sent_again: u64,
+    /// Found every connection busy (open loop).
+    pub waited: u64,
+    /// Connections opened.
+    pub connections: u64,
+    /// Connections that the server closed while idle.
+    pub idle_closed: u64,
+    /// Connections with bytes beyond the announced end of an answer.
+    pub surplus: u64,
+}
+
+/// Quantiles of one kind of latency, ms. One is `null` when the requests are too few for it (p50 needs 2, p90 10, p95
+/// 20, p99 100, p99.9 1,000, p99.99 10,000) or, in `response`, when that share of the requests failed: it is infinite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// Values recorded.
+    pub count: u64,
+    /// Values that are infinite, because the request failed.
+    pub infinite: u64,
+    /// Mean of the finite values.
+    pub mean_ms: Option<f64>,
+    /// Smallest.
+    pub min_ms: Option<f64>,
+    /// Median.
+    pub p50_ms: Option<f64>,
+    /// 90th percentile.
+    pub p90_ms: Option<f64>,
+    /// 95th percentile.
+    pub p95_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// 99.9th percentile.
+    pub p99_9_ms: Option<f64>,
+    /// 99.99th percentile.
+    pub p99_99_ms: Option<f64>,
+    /// Largest; `null` when one is infinite.
+    pub max_ms: Option<f64>,
+}
+
+/// Response times against an objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Objective {
+    /// The percentile that must keep the limit, e.g. 99.
+    pub percentile: f64,
+    /// The limit, ms.
+    pub limit_ms: f64,
+    /// Requests over the limit, failed ones included.
+    pub violations: u64,
+    /// Their share of the requests, 0 to 1.
+    pub violation_rate: f64,
+}
+
+/// One limit that was not to be exceeded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Assertion {
+    /// What was asserted, as given, e.g. `p99=250ms`.
+    pub assertion: String,
+    /// The limit: ms, a share from 0 to 1, or a rate per second.
+    pub limit: f64,
+    /// The measured figure in the same unit; `null` when it is infinite or was not to be had.
+    pub measured: Option<f64>,
+    /// What became of it.
+    pub outcome: AssertionOutcome,
+    /// The same in words.
+    pub sentence: String,
+}
+
+/// What became of an assertion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AssertionOutcome {
+    /// The limit was kept.
+    Holds,
+    /// It was exceeded.
+    Fails,
+    /// The requests were too few to tell, or the generator too late.
+    Unknown,
+}
+
+/// The results of the requests of one name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    /// The name in the workload, or method and path.
+    pub name: String,
+    /// Requests that fell due.
+    pub asked: u64,
+    /// Answered with a status below 400.
+    pub ok: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Failed ones by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// As in the document.
+    pub response: Latency,
+    /// As in the document.
+    pub classes: Vec<Class>,
+}
+
+/// The answers of one class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// `2xx` to `5xx`, or `none` for requests without a whole answer.
+    pub class: String,
+    /// From the instant at which a request was due to its last byte, or until it was given up.
+    pub response: Latency,
+}
+
+/// What ended within one interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// From the start of the window, seconds.
+    pub start_s: f64,
+    /// Its length; the last one may be shorter, seconds.
+    pub length_s: f64,
+    /// Requests that fell due.
+    pub asked: u64,
+    /// Requests that were sent.
+    pub sent: u64,
+    /// Requests answered with a status below 400.
+    pub ok: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Median response time, ms; `null` when nothing ended or it is infinite.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile, likewise; of few requests it is the largest.
+    pub p99_ms: Option<f64>,
+}
+
+/// The generator's judgement of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Generator {
+    /// Whether the figures are the server's rather than the generator's own.
+    pub ok: bool,
+    /// Why not, and what to do.
+    pub trouble: Option<String>,
+    /// CPU time of its thread, seconds.
+    pub cpu_s: f64,
+    /// Share of one core that it used, 0 to 1.
+    pub cpu_share: f64,
+    /// CPU time per request, µs.
+    pub cpu_us_per_request: Option<f64>,
+}
+
+/// Values that a percentile needs, so that one at least lies beyond it.
+pub fn least_values(percentile: f64) -> u64 {
+    // The small step down undoes what 100 - 99.9 is off by.
+    (100.0 / (100.0 - percentile) - 1e-6).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::least_values;
+
+    #[test]
+    fn a_percentile_needs_a_value_beyond_it() {
+        let needed = [
+            (50.0, 2),
+            (90.0, 10),
+            (95.0, 20),
+            (99.0, 100),
+            (99.9, 1_000),
+            (99.99, 10_000),
+        ];
+        for (percentile, values) in needed {
+            assert_eq!(least_values(percentile), values, "p{percentile}");
+        }
+    }
+}

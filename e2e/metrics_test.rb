@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+require "open3"
+require_relative "support/powerband"
+
+# `powerband inspect --prometheus` beside the gem's `Powerband::Metrics`, on the same files.
+class MetricsTest < PowerbandTest
+  ROOT = File.expand_path("..", __dir__)
+  SAMPLES = Dir[File.join(ROOT, "contract/samples/flight/*.flight")]
+  GEM = <<~RUBY
+    require "powerband"
+    reading = Powerband::Metrics::Folder.new(ARGV[0]).read(nil)
+    Powerband::Metrics::Carried.retire(ARGV[0], ARGV.drop(1))
+    print Powerband::Metrics::Exposition.new(reading.sums, reading.gauges, 50)
+  RUBY
+
+  # Before and after the gem has removed some of the files.
+  def test_the_tool_and_the_gem_print_the_same
+    folder = File.join(@dir, "flight")
+    FileUtils.mkdir_p(folder)
+    FileUtils.cp(SAMPLES, folder)
+    removed = SAMPLES.first(2).map { |path| File.join(folder, File.basename(path)) }
+    texts = [gem_text(folder), tool_text(folder), gem_text(folder, *removed), tool_text(folder), gem_text(folder)]
+
+    assert_equal [texts.first] * 5, texts
+    assert_includes texts.first, "powerband_endpoint_duration_seconds_bucket"
+    refute removed.any? { |path| File.exist?(path) }
+    assert_promtool texts.first
+  end
+
+  def test_one_folder_and_one_application
+    folder = File.join(@dir, "flight")
+    FileUtils.mkdir_p(folder)
+    FileUtils.cp(SAMPLES, folder)
+    all = tool_text(folder)
+
+    assert_equal all, tool_text(folder, "--application", "/srv/storefront")
+    none = powerband("inspect", "--prometheus", folder, "--application", "/srv/none")
+    assert_equal [3, ""], [none.code, none.out], "a page of zeroes would replace what was scraped before"
+    assert_equal 2, powerband("inspect", "--prometheus", *SAMPLES.first(2)).code
+    assert_equal 3, powerband("inspect", "--prometheus", env: { "POWERBAND_DIR" => File.join(@dir, "none") }).code
+  end
+
+  private
+
+  def tool_text(folder, *words)
+    ended = powerband("inspect", "--prometheus", folder, *words)
+    assert_equal 0, ended.code, ended.to_s
+    ended.out
+  end
+
+  def gem_text(folder, *removed)
+    out, status = Open3.capture2(RbConfig.ruby, "-I", File.join(ROOT, "gem/lib"), "-e", GEM, folder, *removed)
+    assert_predicate status, :success?
+    out
+  end
+
+  def assert_promtool(text)
+    said, status = Open3.capture2e("promtool", "check", "metrics", stdin_data: text)
+    assert_equal ["", true], [said, status.success?]
+  rescue Errno::ENOENT
+    skip "promtool is not installed (Debian's package promtool)"
+  end
+end

@@ -1,0 +1,12 @@
+/* Files beside this process's flight file: the same folder, the same stem. */
+#ifndef POWERBAND_BESIDE_H
+#define POWERBAND_BESIDE_H
+
+#include <stddef.h>
+
+/* Opens <stem>.<suffix>, following no link; 0600 where it is made. Returns -1 with the cause in `reason`. */
+int pb_beside_open(const char *suffix, int flags, char *reason, size_t reason_size);
+
+void pb_beside_unlink(const char *suffix);
+
+#endif

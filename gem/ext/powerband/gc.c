@@ -1,0 +1,113 @@
+/* GC_ENTER and GC_EXIT bracket each stretch in which the collector has the process to itself: a marking, a step of
+ * an incremental one, a step of sweeping. The hooks run inside the collector, on the thread that needed the memory. */
+#include "gc.h"
+
+#include <ruby.h>
+#include <ruby/debug.h>
+#include <stdbool.h>
+#include "clock.h"
+#include "events.h"
+#include "flight.h"
+#include "gvl.h"
+
+/* What the thread's CPU clock costs to read twice: of a shorter pause the length is taken for its CPU time. */
+#define SHORT_NS 2000
+
+/* The pauses' length P at any instant, in one word that other threads may read meanwhile: between pauses P itself,
+ * during one (UNDER_WAY set) what is to be taken from the clock to have P. */
+#define UNDER_WAY (UINT64_C(1) << 63)
+static uint64_t paused;
+static uint64_t runs;
+
+static uint64_t since_ns;
+static uint64_t cpu_before_ns;
+
+uint64_t
+pb_gc_paused_ns(uint64_t now_ns)
+{
+    const uint64_t word = __atomic_load_n(&paused, __ATOMIC_ACQUIRE);
+    const uint64_t offset_ns = word & ~UNDER_WAY;
+
+    if (!(word & UNDER_WAY)) return word;
+    return now_ns > offset_ns ? now_ns - offset_ns : 0;
+}
+
+uint64_t
+pb_gc_runs(void)
+{
+    return __atomic_load_n(&runs, __ATOMIC_ACQUIRE);
+}
+
+static bool has_state;
+static VALUE state_key, sym_marking, sym_sweeping;
+
+/* Only reads memory, because its symbols were interned at load. */
+static uint8_t
+phase(void)
+{
+    VALUE state;
+
+    if (!has_state) return 3;
+    state = rb_gc_latest_gc_info(state_key);
+    if (state == sym_marking) return 1;
+    return state == sym_sweeping ? 2 : 0;
+}
+
+static void
+enter(void)
+{
+    cpu_before_ns = pb_thread_cpu_ns();
+    since_ns = pb_mono_ns();
+    __atomic_store_n(&paused, (since_ns - pb_gc_paused_ns(since_ns)) | UNDER_WAY, __ATOMIC_RELEASE);
+    if (pb_events_wanted()) pb_event_write(pb_thread_known(), since_ns, PB_EVENT_GC_ENTER, phase(), 0, 0);
+}
+
+static void
+leave(void)
+{
+    const uint64_t now_ns = pb_mono_ns();
+    const uint64_t pause_ns = now_ns - since_ns;
+    uint64_t cpu_ns = pause_ns;
+    struct pb_thread *thread = pb_thread_known();
+
+    pb_event(thread, now_ns, PB_EVENT_GC_EXIT, 0);
+    __atomic_store_n(&paused, pb_gc_paused_ns(now_ns), __ATOMIC_RELEASE);
+    __atomic_store_n(&runs, runs + 1, __ATOMIC_RELEASE);
+    if (pause_ns >= SHORT_NS) {
+        cpu_ns = pb_thread_cpu_ns() - cpu_before_ns;
+        if (cpu_ns > pause_ns) cpu_ns = pause_ns;
+    }
+    pb_flight.header->gc_runs++;
+    pb_flight.header->gc_pause_ns += pause_ns;
+    pb_flight.header->gc_cpu_ns += cpu_ns;
+    if (!thread || !thread->watch.running) return;
+    thread->watch.sums.gc_own_ns += pause_ns;
+    thread->watch.sums.gc_cpu_ns += cpu_ns;
+    thread->watch.sums.gc_count++;
+}
+
+static void
+on_gc(rb_event_flag_t event, VALUE data, VALUE self, ID method, VALUE klass)
+{
+    if (event == RUBY_INTERNAL_EVENT_GC_ENTER) {
+        if (pb_flight.header) enter();
+    }
+    else if (paused & UNDER_WAY) {
+        leave();
+    }
+}
+
+/* No hook for objects made or freed: those cost each object. */
+void
+pb_gc_init(void)
+{
+    int failed = 0;
+
+    state_key = ID2SYM(rb_intern("state"));
+    sym_marking = ID2SYM(rb_intern("marking"));
+    sym_sweeping = ID2SYM(rb_intern("sweeping"));
+    rb_protect(rb_gc_latest_gc_info, state_key, &failed);
+    if (failed) rb_set_errinfo(Qnil);
+    has_state = !failed;
+    rb_add_event_hook(on_gc, RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT, Qnil);
+}

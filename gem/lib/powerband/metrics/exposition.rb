@@ -1,0 +1,124 @@
+# frozen_string_literal: true
+
+module Powerband
+  class Metrics
+    # Sums and gauges as text: the same bytes as those of `powerband inspect --prometheus`.
+    class Exposition
+      # Powers of two of a microsecond, 256 µs to 33.6 s, at which buckets of the file end: which buckets each adds to the
+      # one before it, and its label.
+      EDGES = (8..25).map { |e| [e == 8 ? 0...28 : (4 * (e - 2))...(4 * (e - 1)), Text.seconds((2**e) * 1000)] }
+                     .push([96...FlightFile::BUCKETS, "+Inf"]).map { |range, le| [range, Text.labels("le" => le)] }.freeze
+      STATES = Families::STATES.map { |state, key| [Text.labels("state" => state), key] }.freeze
+      PLACE = FlightFile::NAMED.each_with_index.to_h.freeze
+
+      def initialize(sums, gauges, limit)
+        @sums = sums
+        @gauges = gauges
+        @limit = limit
+        @text = Text.new
+      end
+
+      def to_s
+        Families::GROUPS.each { |group| group(group) }
+        overall
+        process
+        pools
+        live
+        @text.to_s
+      end
+
+      private
+
+      def group(group)
+        rows = group.label ? by_name(group) : all(group)
+        Families::PLAIN.each do |name, help, key|
+          family(group, name, "counter", help) { rows.each { |labels, row| @text.sample(labels, value(row, key)) } }
+        end
+        family(group, :states, "counter", Families::STATES_HELP) { states(rows) }
+        Families::HISTOGRAMS.each do |name, help, buckets, sum|
+          Pace.give_way
+          family(group, name, "histogram", help) { rows.each { |labels, row| histogram(labels, row[buckets], value(row, sum)) } }
+        end
+      end
+
+      def family(group, name, type, help, &block)
+        @text.family(group.names.fetch(name), type, group.help(help), &block)
+      end
+
+      def all(group)
+        sum = @sums.of_all(group.kind)
+        sum.empty? ? {} : { "" => sum }
+      end
+
+      # Those with the most requests, and what processes had no entry of its own for. Whoever falls out of them is
+      # absent and loses nothing; what is left out is in the sums over all.
+      def by_name(group)
+        rows = @sums.by_name(group.kind)
+        rows.select! { |_, row| requests(row).positive? }
+        other = rows.delete(Sums::OTHER)
+        shown = rows.min_by(@limit) { |name, row| [-requests(row), name.b] }
+        shown << [Sums::OTHER, other] if other
+        shown.sort_by { |name, _| name.b }.to_h.transform_keys { |name| Text.labels(group.label => name) }
+      end
+
+      def requests(row)
+        row[PLACE[:requests]].to_i
+      end
+
+      def states(rows)
+        rows.each { |labels, row| STATES.each { |state, key| @text.sample(join(labels, state), value(row, key)) } }
+      end
+
+      def histogram(labels, counts, sum)
+        return unless sum && counts.first
+
+        below = 0
+        EDGES.each { |range, edge| @text.sample(join(labels, edge), below += counts[range].sum, "_bucket") }
+        @text.sample(labels, sum, "_sum")
+        @text.sample(labels, below, "_count")
+      end
+
+      def overall
+        row = @sums.totals.to_a
+        Families::OVERALL.each do |name, help, label, counters|
+          @text.family(name, "counter", help) do
+            counters.each { |word, key| @text.sample(Text.labels(label => word), value(row, key)) }
+          end
+        end
+      end
+
+      def process
+        counted = FlightFile::Process.members.zip(@sums.process.to_a).to_h
+        Families::PROCESS.each do |name, help, key|
+          @text.family(name, "counter", help) { @text.sample("", number(counted[key], key)) }
+        end
+      end
+
+      def pools
+        Families::POOLS.each do |name, help, states|
+          @text.family(name, "gauge", help) do
+            @gauges.fetch(:pools).sort.each do |pool, sample|
+              states.each { |state, at| @text.sample(Text.labels("pool" => pool.to_s, "state" => state), sample[at]) }
+            end
+          end
+        end
+      end
+
+      def live
+        Families::LIVE.each { |name, help, key| @text.family(name, "gauge", help) { @text.sample("", @gauges[key]) } }
+      end
+
+      def value(row, key)
+        number(row[PLACE.fetch(key)], key)
+      end
+
+      def number(value, key)
+        value && key.end_with?("_ns") ? Text.seconds(value) : value
+      end
+
+      def join(labels, more)
+        labels.empty? ? more : "#{labels},#{more}"
+      end
+    end
+  end
+end

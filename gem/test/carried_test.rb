@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+require "test_helper"
+
+# The removal of flight files, which takes nothing from the sums, wherever it is interrupted.
+class CarriedTest < Minitest::Test
+  Carried = Powerband::Metrics::Carried
+  SAMPLE = File.expand_path("../contract/samples/flight/wrapped.flight", GEM_ROOT)
+  REQUESTS = 150
+
+  def in_folder(files)
+    Dir.mktmpdir do |folder|
+      paths = files.map { |name| File.join(folder, "#{name}.flight").tap { |path| FileUtils.cp(SAMPLE, path) } }
+      yield folder, paths
+    end
+  end
+
+  def requests(folder)
+    Powerband::Metrics::Folder.new(folder).read(nil).sums.totals[0]
+  end
+
+  def test_removed_files_go_on_counting
+    in_folder(%w[a b c]) do |folder, paths|
+      assert_equal paths.first(2), Carried.retire(folder, paths.first(2))
+      assert_equal %w[c.flight carried carried.lock], Dir.children(folder).sort
+      assert_equal 3 * REQUESTS, requests(folder)
+      assert_equal 0o600, File.stat(File.join(folder, "carried")).mode & 0o777
+      Carried.retire(folder, paths.drop(2))
+      assert_equal 3 * REQUESTS, requests(folder)
+    end
+  end
+
+  # Killed between writing and removing: the file is still there and counts once; the next removal takes it along.
+  def test_an_interrupted_removal_counts_nothing_twice
+    in_folder(%w[a b]) do |folder, paths|
+      Carried.read(folder).with(folder, [paths.first]).write(folder)
+      assert_equal 2 * REQUESTS, requests(folder)
+      Carried.retire(folder, [paths.last])
+      assert_equal 2 * REQUESTS, requests(folder)
+      assert_equal ["a.flight"], Dir.children(folder).grep(/flight/)
+      Carried.retire(folder, [paths.first])
+      assert_equal [2 * REQUESTS, []], [requests(folder), Dir.children(folder).grep(/flight/)]
+    end
+  end
+
+  def test_what_a_starting_process_cleans_up_goes_on_counting
+    in_folder(%w[4194305-1-00000001 4194305-2-00000002]) do |folder, paths|
+      FileUtils.touch(File.join(folder, "4194305-1-00000001.events"))
+      own = File.join(folder, "#{Process.pid}-1-00000003.flight")
+      Powerband::Retention.new(own, keep_s: 0, keep_bytes: 0).sweep
+
+      assert_equal %w[carried carried.lock], Dir.children(folder).sort
+      assert_equal paths.size * REQUESTS, requests(folder)
+    end
+  end
+
+  def test_two_removers_do_not_meet
+    in_folder(%w[a]) do |folder, paths|
+      File.open(File.join(folder, "carried.lock"), "w") do |lock|
+        lock.flock(File::LOCK_EX)
+        assert_empty Carried.retire(folder, paths)
+      end
+      assert_path_exists paths.first
+    end
+  end
+
+  def test_scrapes_beside_removals_see_every_file_once
+    in_folder(("a".."z").to_a) do |folder, paths|
+      pid = fork { paths.each { |path| Carried.retire(folder, [path]) } }
+      seen = []
+      until Process.wait(pid, Process::WNOHANG)
+        begin
+          seen << requests(folder)
+        rescue Errno::EBUSY
+          next
+        end
+      end
+
+      assert_equal [26 * REQUESTS], (seen << requests(folder)).uniq
+    end
+  end
+
+  def test_what_was_not_measured_stays_so
+    in_folder(%w[a]) do |folder, paths|
+      Carried.retire(folder, paths)
+      sums = Carried.read(folder).sums(nil)
+      assert_nil sums.totals[Powerband::FlightFile::NAMED.index(:lock_wait_ns)]
+      assert_nil sums.totals[Powerband::FlightFile::NAMED.index(:sql_ns)]
+    end
+  end
+
+  def test_a_damaged_text_is_named_and_the_next_writer_begins_anew
+    sound = "powerband-carried 1\ngeneration 3\n"
+    lines = ["totals requests=-1", "totals requests", "request requests=1", "request wall=128:1 name=x", "request wall=1 name=x",
+             "request requests=1 name=\xFF"]
+    damages = ["", "x", sound.chomp, "powerband-carried 1\n", "#{sound}totals requests=1\n"] +
+              lines.map { |line| "#{sound}application a\n#{line}\n" }
+    in_folder(%w[a]) do |folder, paths|
+      damages.each do |text|
+        File.write(File.join(folder, "carried"), text)
+        assert_raises(Carried::Damaged, text.inspect) { requests(folder) }
+      end
+      capture_io { Carried.retire(folder, paths) }
+      assert_equal REQUESTS, requests(folder)
+    end
+  end
+
+  def test_what_cannot_be_written_leaves_nothing_behind
+    in_folder(%w[a]) do |folder, paths|
+      Dir.mkdir(File.join(folder, "carried"))
+      assert_raises(SystemCallError) { Carried.new(1, [], {}).write(folder) }
+      assert_equal [File.basename(paths[0]), "carried"], Dir.children(folder).sort
+    end
+  end
+
+  def test_names_of_any_kind_come_back
+    names = ["a b", "a\\nb", "a\nb", "name=x", "é", " "]
+    sums = Powerband::Metrics::Sums.new
+    row = Array.new(Powerband::FlightFile::ROW) { |i| i }
+    names.each { |name| sums.endpoint(:request, name).add(row, [true] * row.size) }
+    text = Powerband::Metrics::CarriedText.format(Carried.new(1, ["x y"], { "/a\nb" => sums }))
+    again = Powerband::Metrics::CarriedText.parse(text)
+
+    assert_equal [["x y"], ["/a\nb"]], [again.files, again.applications.keys]
+    assert_equal names.to_h { |name| [name, row] }, again.sums(nil).endpoints[:request].transform_values(&:to_a)
+  end
+
+  def test_names_are_bounded
+    sums = Powerband::Metrics::Sums.new
+    names = ("aa".."az").to_a
+    size = Powerband::FlightFile::ROW
+    names.each_with_index { |name, n| sums.endpoint(:request, name).add([n + 1] * size, [true] * size) }
+    sums.fold(3)
+
+    assert_equal ["(other)", "ax", "ay", "az"], sums.endpoints[:request].keys.sort
+    assert_equal (1..23).sum, sums.endpoint(:request, "(other)")[0]
+  end
+end

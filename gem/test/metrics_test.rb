@@ -1,0 +1,205 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "pathname"
+require "rack"
+require "rack/lint"
+require "rack/mock"
+require "support/server_process"
+
+class MetricsTest < Minitest::Test
+  include Recording
+
+  APP = "/srv/shop"
+
+  # A folder as the agent makes it, with the settings pointing at it.
+  def in_root
+    Dir.mktmpdir do |root|
+      config = Powerband::Config.new("POWERBAND_DIR" => root)
+      Powerband.stub(:config, config) { yield File.join(root, Process.euid.to_s) }
+    ensure
+      Powerband::Native.forget
+    end
+  end
+
+  def record_in(folder, app_root: APP)
+    Powerband::Native.forget
+    Powerband::Native.open(OPTIONS.merge(root: File.dirname(folder), app_root: app_root))
+    yield if block_given?
+    Powerband::Native.path
+  end
+
+  def get(app = metrics, path = "/", **options)
+    Rack::MockRequest.new(Rack::Lint.new(app)).get(path, options)
+  end
+
+  def metrics(**options)
+    Powerband::Metrics.new(application: APP, **options)
+  end
+
+  def value(text, series)
+    text[/^#{Regexp.escape(series)} (\S+)$/, 1]
+  end
+
+  def test_a_scrape
+    in_root do |folder|
+      record_in(folder) { 3.times { request("PATH_INFO" => "/orders/1") } }
+      response = get
+
+      assert_equal [200, "text/plain; version=0.0.4; charset=utf-8"], [response.status, response["content-type"]]
+      assert_equal "3", value(response.body, 'powerband_endpoint_requests_total{endpoint="GET /orders/:id"}')
+      assert_equal "3", value(response.body, "powerband_requests_total")
+      assert_equal "1", value(response.body, "powerband_processes")
+      assert_equal "0", value(response.body, "powerband_requests_in_flight")
+      refute_includes response.body, "powerband_jobs_total"
+    end
+  end
+
+  def test_methods
+    in_root do |folder|
+      record_in(folder)
+      request = Rack::MockRequest.new(Rack::Lint.new(metrics))
+
+      assert_equal [200, ""], request.head("/").then { |r| [r.status, r.body] }
+      assert_equal [405, "GET, HEAD"], request.post("/").then { |r| [r.status, r["allow"]] }
+    end
+  end
+
+  def test_in_front_of_an_application_it_answers_at_its_path_alone
+    in_root do |folder|
+      record_in(folder)
+      app = Powerband::Metrics.new(->(_) { [200, {}, ["theirs"]] }, path: "/internal/metrics", application: APP)
+
+      assert_equal "theirs", get(app, "/").body
+      assert_equal "theirs", get(app, "/internal/metrics/").body
+      assert_includes get(app, "/internal/metrics").body, "powerband_requests_total 0"
+    end
+  end
+
+  # As Puma's own builder, where a bundle has no Rack, hands over what `use` was given.
+  def test_keywords_that_come_as_a_hash
+    in_root do |folder|
+      record_in(folder)
+      app = Powerband::Metrics.new(->(_) { [200, {}, ["theirs"]] }, { path: "/m", application: APP })
+
+      assert_equal ["theirs", true], [get(app, "/").body, get(app, "/m").body.include?("powerband_requests_total")]
+      assert_raises(ArgumentError) { Powerband::Metrics.new(nil, { paths: "/m" }) }
+    end
+  end
+
+  # Prometheus sees a scrape that failed, and no counter that fell.
+  def test_what_goes_wrong_is_an_answer
+    in_root do |folder|
+      record_in(folder)
+      File.write(File.join(folder, "carried"), "not ours\n")
+      response = nil
+      _, said = capture_io { response = get }
+
+      assert_equal 500, response.status
+      assert_match(/metrics cannot be read: .*"not ours/, response.body)
+      assert_match(/metrics cannot be read/, said)
+      assert_equal "", Rack::MockRequest.new(Rack::Lint.new(metrics)).head("/").body
+    end
+  end
+
+  def test_without_a_folder_nothing_has_been_counted
+    in_root { assert_equal "0", value(get.body, "powerband_processes") }
+  end
+
+  def test_other_applications_are_left_out_and_releases_are_one
+    in_root do |folder|
+      record_in(folder, app_root: "/srv/other") { 5.times { request } }
+      record_in(folder, app_root: "#{APP}/releases/20260101120000") { request }
+      record_in(folder, app_root: "#{APP}/releases/20260102120000") { 2.times { request } }
+
+      assert_equal "3", value(get.body, "powerband_requests_total")
+      { :all => "8", Pathname("/srv/other") => "5", "/srv/other" => "5" }.each do |application, requests|
+        assert_equal requests, value(get(Powerband::Metrics.new(application:)).body, "powerband_requests_total")
+      end
+    end
+  end
+
+  def test_of_a_process_with_two_files_the_younger_lives
+    in_root do |folder|
+      2.times { record_in(folder) { request } }
+
+      assert_equal %w[2 1], %w[requests_total processes].map { |name| value(get.body, "powerband_#{name}") }
+    end
+  end
+
+  def test_a_process_that_ended_is_counted_and_not_live
+    in_root do |folder|
+      pid = fork do
+        record_in(folder) { 4.times { request } }
+        exit!
+      end
+      Process.wait(pid)
+
+      assert_equal %w[4 0], %w[requests_total processes].map { |name| value(get.body, "powerband_#{name}") }
+    end
+  end
+
+  # Whoever is in front at the one scrape and not at the next: no series is lower than it was.
+  def test_no_counter_falls_when_an_endpoint_falls_out_or_a_file_is_removed
+    in_root do |folder|
+      dice = Random.new(7)
+      app = metrics(endpoints: 3)
+      seen = {}
+      paths = []
+      20.times do |round|
+        paths << record_in(folder) { 30.times { request("PATH_INFO" => "/#{'abcdefgh'[dice.rand(8)]}x") } }
+        Powerband::Metrics::Carried.retire(folder, [paths.shift]) if round.odd? && dice.rand < 0.8
+        counters = counters(get(app).body)
+        counters.each { |series, number| assert_operator number, :>=, seen.fetch(series, 0), series }
+        seen.merge!(counters)
+      end
+
+      assert_equal 600, seen["powerband_requests_total"]
+      assert_operator seen.keys.grep(/endpoint_requests_total/).size, :>, 3
+    end
+  end
+
+  def counters(text)
+    gauges = text.scan(/^# TYPE (\S+) gauge/).flatten
+    all = text.scan(/^(powerband_.+) (\S+)$/).reject { |series, _| gauges.include?(series[/\A\w+/]) }.to_h
+    all.transform_values(&:to_r)
+  end
+
+  # What a thread did is no fiber's own, and of calls nobody looks: 0 would be a lie.
+  def test_under_fibers_only_what_is_true_of_requests_is_there
+    in_root do |folder|
+      path = record_in(folder) { request }
+      File.binwrite(path, [3].pack("L<"), 124)
+      text = get.body
+
+      assert_equal "1", value(text, "powerband_requests_total")
+      assert_empty text.lines.grep(/client=|pool_wait|_gc_|state="io"|cpu|server_(?!errors)/)
+    end
+  end
+
+  # The agent writes "?" for what cannot be printed; a newline is another writer's.
+  def test_names_are_escaped
+    in_root do |folder|
+      record_in(folder) do
+        request("action_dispatch.request.path_parameters" => { controller: "a\\b", action: "c\"d" })
+      end
+
+      assert_equal "1", value(get.body, 'powerband_endpoint_requests_total{endpoint="a\\\\b#c\\"d"}')
+      assert_equal 'endpoint="a\\nb"', Powerband::Metrics::Text.labels("endpoint" => "a\nb")
+    end
+  end
+
+  def test_a_cluster_answers_for_all_its_workers
+    PumaServer.run("-w", "2", "-t", "2:2", "-q", app: "metrics.ru") do |server|
+      60.times { |n| server.get("/pages/#{n}") }
+      texts = Array.new(10) { server.get("/metrics") }
+      pages = texts.map { |text| value(text, 'powerband_endpoint_requests_total{endpoint="GET /pages/:id"}') }
+      assert_equal ["60"], pages.uniq
+      texts.map { |text| counters(text) }.each_cons(2) do |earlier, later|
+        earlier.each { |series, number| assert_operator later[series], :>=, number, series }
+      end
+      assert_equal "2", value(texts.last, "powerband_processes")
+      assert_equal "", Processes.promtool(texts.last) || skip("promtool is not installed (Debian's package promtool)")
+    end
+  end
+end
