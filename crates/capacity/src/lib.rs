@@ -27,8 +27,8 @@ pub use candidates::{Candidate, Grid, MemoryLimit, Why, candidates};
 pub use demand::{Config, Demand};
 pub use error::CapacityError;
 pub use laws::{
-    Binding, Bounds, WORTH_ONE_MORE, amdahl, amdahl_enough, amdahl_gain, amdahl_limit, little_concurrency,
-    little_response_s, throughput_bounds, useful_threads,
+    Binding, Bounds, WORTH_ONE_MORE, amdahl, amdahl_enough, amdahl_gain, amdahl_limit,
+    little_concurrency, little_response_s, throughput_bounds, useful_threads,
 };
 pub use memory::{Basis, MemoryModel, Observation, fit};
 pub use mva::{Network, Station, solve};

@@ -74,7 +74,8 @@ fn table(p: f64, useful: Option<f64>, present: Option<u32>) -> Vec<ThreadRow> {
             ThreadRow {
                 threads,
                 amdahl: speed(threads),
-                amdahl_gain: (threads > 1).then(|| capacity::amdahl_gain(p, threads - 1).unwrap_or(0.0)),
+                amdahl_gain: (threads > 1)
+                    .then(|| capacity::amdahl_gain(p, threads - 1).unwrap_or(0.0)),
                 bound,
                 // At one thread the GVL is held for the share that is no I/O.
                 gvl_busy: (bound * (1.0 - p)).min(1.0),

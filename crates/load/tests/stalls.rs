@@ -209,7 +209,10 @@ fn a_stalled_generator_owns_up_to_the_timeouts() {
         let (stalled, counts) = (outcome.stalled, outcome.counts);
         let unsent = counts.scheduled - counts.sent;
         assert!(unsent > 20, "{counts:?}");
-        assert!((unsent - 2..=unsent).contains(&stalled), "{stalled}, {counts:?}");
+        assert!(
+            (unsent - 2..=unsent).contains(&stalled),
+            "{stalled}, {counts:?}"
+        );
         assert_eq!(outcome.counts.waited, 0);
         assert_eq!(outcome.lateness.len(), outcome.counts.scheduled);
         let trouble = outcome.generator_ok().unwrap_err();

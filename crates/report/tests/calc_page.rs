@@ -1,7 +1,10 @@
 //! The pages of `powerband calc` at the widths of terminals.
 
+mod support;
+
 use report::{Style, calc_page};
 use run::calc::Document;
+use support::{flat, within, without_noise};
 
 const NAMES: [&str; 5] = ["amdahl", "threads", "queue", "usl", "pool"];
 
@@ -17,14 +20,8 @@ fn page(document: &Document, width: u16) -> String {
         colour: false,
     };
     let page = calc_page(document, style);
-    for noise in ["NaN", "inf", "Some(", "None"] {
-        assert!(!page.contains(noise), "{noise}:\n{page}");
-    }
+    without_noise(&page);
     page
-}
-
-fn flat(page: &str) -> String {
-    page.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -37,13 +34,7 @@ fn pages_keep_the_width_and_say_first_what_it_means() {
         }
         for width in [80, 100, 160] {
             let page = page(&document, width);
-            for line in page.lines() {
-                let length = line.chars().count();
-                assert!(
-                    length <= width.into(),
-                    "{length} at {width}: {line}\n{page}"
-                );
-            }
+            within(width, &page);
             assert!(flat(&page).starts_with(&document.sentence), "{page}");
             for assumption in &document.assumptions {
                 assert!(flat(&page).contains(assumption), "{assumption}\n{page}");

@@ -1,7 +1,10 @@
 //! The page of `powerband inspect` at the widths of terminals.
 
+mod support;
+
 use report::{Style, inspect_page};
 use run::inspect::{Document, NotRead};
+use support::{flat, within, without_noise};
 
 fn sample() -> Document {
     let path = concat!(
@@ -17,21 +20,9 @@ fn page(document: &Document, width: u16) -> String {
         colour: false,
     };
     let page = inspect_page(document, 20, style);
-    for line in page.lines() {
-        let length = line.chars().count();
-        assert!(
-            length <= width.into(),
-            "{length} at {width}: {line}\n{page}"
-        );
-    }
-    for noise in ["NaN", "inf", "Some(", "None"] {
-        assert!(!page.contains(noise), "{noise}:\n{page}");
-    }
+    within(width, &page);
+    without_noise(&page);
     page
-}
-
-fn flat(page: &str) -> String {
-    page.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

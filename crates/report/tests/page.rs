@@ -1,7 +1,10 @@
 //! The page of a run that was really measured, and of the same run told otherwise.
 
+mod support;
+
 use report::Style;
 use run::{Answer, Document, Feasibility, State};
+use support::{flat, within, without_noise};
 
 const PLAIN: Style = Style {
     width: 100,
@@ -34,20 +37,15 @@ fn tuned() -> Document {
 
 fn page(document: &Document) -> String {
     let page = report::page(document, PLAIN);
-    for line in page.lines() {
-        assert!(line.chars().count() <= 100, "too wide: {line}\n{page}");
-    }
-    for noise in ["NaN", "inf", "Some(", "None"] {
-        assert!(!page.contains(noise), "{noise}:\n{page}");
-    }
+    within(PLAIN.width, &page);
+    without_noise(&page);
     page
 }
 
 #[track_caller]
 fn holds(page: &str, phrases: &[&str]) {
     // Where prose breaks is not what these tests are about.
-    let flat: Vec<&str> = page.split_whitespace().collect();
-    let flat = flat.join(" ");
+    let flat = flat(page);
     for phrase in phrases {
         assert!(flat.contains(phrase), "{phrase:?} is missing:\n{page}");
     }

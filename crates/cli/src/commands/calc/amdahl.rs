@@ -5,7 +5,6 @@ use super::given::{Given, part, share, whole};
 use crate::args::AmdahlArgs;
 use run::calc::{Amdahl, AmdahlRow, Document};
 
-
 /// Amdahl's law for what was asked.
 pub fn amdahl(args: &AmdahlArgs, given: &mut Given) -> Option<Document> {
     let parallel = given.required(

@@ -5,6 +5,9 @@ use crate::{Failure, output};
 use metrics::MetricsError;
 use std::path::Path;
 
+const WHERE_TO_LOOK: &str =
+    "start the server with powerband run -- CMD, or name the folder of its flight files";
+
 /// `own` is the folder of this user's files where the agent writes.
 pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
     let folder = match args.sources.as_slice() {
@@ -20,10 +23,9 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
     let application = args.application.as_deref().map(::metrics::application_of);
     let reading = ::metrics::read(folder, application, |process| {
         flight::alive(process.pid, process.start_ticks)
-    }).map_err(|e| match &e {
-        MetricsError::Io { .. } => Failure::no_answer(format!(
-            "{e}; start the server with powerband run -- CMD, or name the folder of its flight files"
-        )),
+    })
+    .map_err(|e| match &e {
+        MetricsError::Io { .. } => Failure::no_answer(format!("{e}; {WHERE_TO_LOOK}")),
         _ => Failure::no_answer(e.to_string()),
     })?;
     // A page of zeroes would take the place of the figures that somebody scraped before.
@@ -33,7 +35,7 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
             .as_deref()
             .map_or(String::new(), |root| format!(" of {root}"));
         return Err(Failure::no_answer(format!(
-            "no flight file{whose} is in {}; start the server with powerband run -- CMD, or name the folder of its flight files",
+            "no flight file{whose} is in {}; {WHERE_TO_LOOK}",
             folder.display()
         )));
     }
