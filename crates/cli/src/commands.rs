@@ -50,3 +50,14 @@ fn cache_dir() -> PathBuf {
         .or_else(home);
     root.unwrap_or_else(std::env::temp_dir).join("powerband")
 }
+
+/// Where the agent writes when it is not told otherwise, as `docs/agent.md` has it.
+fn flight_root() -> PathBuf {
+    let named = |key: &str| std::env::var_os(key).filter(|value| !value.is_empty());
+    match named("POWERBAND_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => named("XDG_RUNTIME_DIR")
+            .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+            .join("powerband"),
+    }
+}

@@ -12,7 +12,7 @@ pub enum FlightError {
     #[error("{path} is not a regular file; flight files are written by the agent, one per process")]
     NotAFile { path: PathBuf },
 
-    #[error("not a flight file: it begins with {found:02x?} instead of \"PBFLIGHT\"")]
+    #[error("not a flight file: it begins with \"{}\" instead of \"PBFLIGHT\"{}", found.escape_ascii(), of_events(found))]
     Foreign { found: Vec<u8> },
 
     /// The agent has reserved the file and is still filling its header. It passes within
@@ -59,4 +59,34 @@ pub enum FlightError {
          the file is damaged"
     )]
     TooLarge { bytes: u64, limit: u64 },
+}
+
+/// Bursts and timelines lie beside the flight files.
+fn of_events(found: &[u8]) -> &'static str {
+    if found.starts_with(crate::events::MAGIC) {
+        "; it is an events file, which powerband trace reads"
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_bytes_are_shown_as_text_and_an_events_file_is_known() {
+        let said = |found: &[u8]| {
+            let found = found.to_vec();
+            FlightError::Foreign { found }.to_string()
+        };
+        assert_eq!(
+            said(b"GIF89a\x00\xff"),
+            r#"not a flight file: it begins with "GIF89a\x00\xff" instead of "PBFLIGHT""#
+        );
+        assert!(
+            said(crate::events::MAGIC)
+                .ends_with("; it is an events file, which powerband trace reads")
+        );
+    }
 }

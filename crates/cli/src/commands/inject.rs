@@ -7,6 +7,9 @@ use servers::{agent, ruby};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+/// What the agent takes for "stay off" (`gem/lib/powerband/config.rb`).
+const OFF: [&str; 3] = ["0", "false", "off"];
+
 /// `powerband run`.
 pub fn run(args: RunArgs) -> Result<u8, Failure> {
     let found = ruby::probe("ruby").map_err(|e| Failure::usage(e.to_string()))?;
@@ -26,11 +29,13 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
         args.flight_dir.as_deref(),
         given,
     ));
-    let folder = args.flight_dir.map_or_else(
-        || "its default folder".to_owned(),
-        |dir| dir.display().to_string(),
-    );
-    output::say(&format!("powerband: the agent records into {folder}"));
+    let folder = args.flight_dir.unwrap_or_else(super::flight_root);
+    output::say(&match given("POWERBAND_ENABLED") {
+        Some(off) if OFF.contains(&off.to_lowercase().as_str()) => {
+            format!("powerband: POWERBAND_ENABLED={off}: the agent records nothing")
+        }
+        _ => format!("powerband: the agent records into {}", folder.display()),
+    });
     // The command takes this process's place, so that signals and the exit code are its own.
     let refused = command.exec();
     Err(Failure::usage(format!(

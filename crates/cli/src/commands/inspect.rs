@@ -6,7 +6,6 @@ mod rows;
 use crate::args::InspectArgs;
 use crate::{Failure, output};
 use inspect::{Asked, Selection};
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `powerband inspect`.
@@ -16,7 +15,7 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
         since_ns: since(&args, now_ns)?,
         threads: args.threads,
     };
-    let (root, uid) = (flight_root(), rustix::process::getuid().as_raw());
+    let (root, uid) = (super::flight_root(), rustix::process::getuid().as_raw());
     if args.prometheus {
         return prometheus::print(&args, &::inspect::folder_of_user(&root, uid));
     }
@@ -50,17 +49,6 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
         output::print(&report::inspect_page(&document, limit, output::style()))?;
     }
     Ok(0)
-}
-
-/// Where the agent writes when it is not told otherwise, as `docs/agent.md` has it.
-fn flight_root() -> PathBuf {
-    let named = |key: &str| std::env::var_os(key).filter(|value| !value.is_empty());
-    match named("POWERBAND_DIR") {
-        Some(folder) => PathBuf::from(folder),
-        None => named("XDG_RUNTIME_DIR")
-            .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
-            .join("powerband"),
-    }
 }
 
 fn since(args: &InspectArgs, now_ns: u64) -> Result<Option<u64>, Failure> {

@@ -74,7 +74,7 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
         let remedy = "give a size from 1MiB to 1GiB";
         problems.push(Problem::of(&asked, "out of range", remedy));
     }
-    let target = args.target.unwrap_or_else(default_root);
+    let target = args.target.unwrap_or_else(super::flight_root);
     if !target.exists() {
         problems.push(Problem::with(
             format!("{} is not there", target.display()),
@@ -95,18 +95,6 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
         keep: args.keep,
         quiet: args.speech.quiet,
     })
-}
-
-/// The agent's own default.
-fn default_root() -> PathBuf {
-    let given = |key: &str| {
-        std::env::var_os(key)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    given("XDG_RUNTIME_DIR")
-        .unwrap_or_else(|| PathBuf::from("/tmp"))
-        .join("powerband")
 }
 
 fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {

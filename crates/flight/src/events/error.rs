@@ -14,7 +14,7 @@ pub enum EventsError {
     )]
     NotAFile { path: PathBuf },
 
-    #[error("not an events file: it begins with {found:02x?} instead of \"PBEVENTS\"")]
+    #[error("not an events file: it begins with \"{}\" instead of \"PBEVENTS\"", found.escape_ascii())]
     Foreign { found: Vec<u8> },
 
     #[error("events file version {found} is not supported; this powerband reads version 1")]

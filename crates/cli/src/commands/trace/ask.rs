@@ -179,7 +179,8 @@ fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &Snapshot)
     });
     if bar.is_none() && !wanted.quiet {
         let (count, seconds) = (traces.len(), wanted.duration.as_secs_f64());
-        output::say(&format!("recording {count} processes for {seconds} s"));
+        let processes = if count == 1 { "process" } else { "processes" };
+        output::say(&format!("recording {count} {processes} for {seconds} s"));
     }
     while began.elapsed() < wanted.duration && signals.received().is_none() {
         std::thread::sleep(POLL.min(wanted.duration.saturating_sub(began.elapsed())));
