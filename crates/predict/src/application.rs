@@ -1,0 +1,208 @@
+//! What flight files say of an application, freed of the configuration that it was traced under.
+
+use std::path::PathBuf;
+
+use capacity::sim::Work;
+use flight::Record;
+
+use crate::assumption::{Assumption, locks, taken_for_granted};
+use crate::costs::{Costs, Known, costs};
+use crate::recorded::{Patterns, requests};
+use crate::server::Server;
+use crate::traced::{Size, Traced, traced};
+use crate::{Figures, PredictError, ProcessTrace, Selection, generation, reading};
+
+/// A p99 of fewer has less than 5 slower than it.
+const LEAST_REQUESTS: usize = 500;
+/// From here on a queue is as good as endless.
+pub(crate) const SATURATED: f64 = 0.99;
+
+/// An application: what its requests do, and how it was traced.
+#[derive(Debug, Clone)]
+pub struct Application {
+    pub(crate) work: Work,
+    pub(crate) traced: Traced,
+    pub(crate) costs: Costs,
+    pub(crate) recorded: Figures,
+    patterns: Patterns,
+    pub(crate) assumptions: Vec<Assumption>,
+    /// As [`capacity::sim::Scenario`] has it.
+    pub(crate) io_growth: f64,
+}
+
+impl Application {
+    /// Reads flight files, and the events beside them.
+    ///
+    /// # Errors
+    /// Files that cannot be read, and as for [`Application::of`].
+    pub fn read(files: &[PathBuf], selection: &Selection) -> Result<Self, PredictError> {
+        Self::of(reading::read(files)?, selection)
+    }
+
+    /// Of what processes left.
+    ///
+    /// # Errors
+    /// No or too few requests, fibers, servers of different kinds or settings, a trace without an end to its queue.
+    pub fn of(processes: Vec<ProcessTrace>, selection: &Selection) -> Result<Self, PredictError> {
+        let jobs = count(&processes, |record| record.job);
+        let wanted = |record: &Record| !record.job && selection.takes(record.arrival_wall_ns);
+        let (processes, left_out) = generation::latest(processes, wanted);
+        let first = processes.first().ok_or(PredictError::NoRequests { jobs })?;
+        processes.iter().try_for_each(usable)?;
+        same(&processes)?;
+        let header = &first.flight.header;
+        let server = Server::named(&header.server.name)?;
+        let ruby = header.ruby_version.clone();
+        let size = Size::of(&server, &processes)?;
+        let complete_from = complete_from(&processes);
+        let (taken, patterns) = requests(&processes, |record| {
+            wanted(record) && record.start_mono_ns >= complete_from
+        });
+        if taken.len() < LEAST_REQUESTS {
+            let (found, needed) = (taken.len(), LEAST_REQUESTS);
+            return Err(PredictError::TooFew { found, needed });
+        }
+        let mut traced = traced(server, ruby, &size, &taken);
+        traced.left_out = left_out;
+        let busiest = [
+            ("the GVL", traced.utilisation_gvl),
+            ("its threads", traced.utilisation_threads),
+        ];
+        for (what, utilisation) in busiest {
+            if utilisation >= SATURATED {
+                return Err(PredictError::Saturated { what, utilisation });
+            }
+        }
+        let costs = costs(&processes, &taken);
+        let (locks, about_locks) = locks(&taken);
+        let mut work = Work::new();
+        let start_ns = taken.first().map_or(0, |request| request.arrival_ns);
+        for request in &taken {
+            work.push(request.arrival_ns - start_ns, request.steps(locks));
+        }
+        let response_ns: Vec<u64> = taken.iter().map(|request| request.response_ns).collect();
+        let answered_ns = taken.iter().map(|r| r.arrival_ns + r.response_ns).max();
+        let span_ns = answered_ns.unwrap_or(0).saturating_sub(start_ns).max(1);
+        let per_s = taken.len() as f64 * 1e9 / span_ns as f64;
+        let recorded = Figures::of(&response_ns, per_s);
+        let recorded = recorded.ok_or(PredictError::NoRequests { jobs })?;
+        let mut assumptions = vec![Assumption::IoConstant];
+        assumptions.extend(about_locks);
+        assumptions.extend(taken_for_granted(&traced, &costs, &patterns, &taken));
+        assumptions.extend(size.assumption);
+        Ok(Self {
+            work,
+            traced,
+            costs,
+            recorded,
+            patterns,
+            assumptions,
+            io_growth: 0.0,
+        })
+    }
+
+    /// The CPU time of all the server's processes over the requests of this trace, for the cost of its own threads: what is
+    /// not in any request's thread is the acceptor's and the reactor's. Ignored where the events of these are there.
+    #[must_use]
+    pub fn with_process_cpu(mut self, cpu_ns: u64) -> Self {
+        let requests = self.traced.requests as u64;
+        if let (Some(cpu_ms), true) = (self.traced.cpu_ms, self.costs.front != Known::Events) {
+            let each_ns = cpu_ns / requests.max(1);
+            self.costs.accept_ns = each_ns.saturating_sub((cpu_ms * 1e6) as u64);
+            self.costs.reactor_ns = self.costs.accept_ns;
+            self.costs.front = Known::ProcessCpu;
+            self.assumptions.retain(|a| *a != Assumption::FrontAssumed);
+        }
+        self
+    }
+
+    /// The configuration that was traced.
+    #[must_use]
+    pub fn traced(&self) -> &Traced {
+        &self.traced
+    }
+
+    /// What server and kernel add.
+    #[must_use]
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// Response times as recorded: from the proxy's stamp where there is one, else from when a thread took the request.
+    #[must_use]
+    pub fn recorded(&self) -> &Figures {
+        &self.recorded
+    }
+
+    /// Where the requests' steps are from.
+    #[must_use]
+    pub fn patterns(&self) -> &Patterns {
+        &self.patterns
+    }
+
+    /// What is taken for granted.
+    #[must_use]
+    pub fn assumptions(&self) -> &[Assumption] {
+        &self.assumptions
+    }
+
+    /// Its requests, in the order of arrival.
+    #[must_use]
+    pub fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// Whether most requests have their steps from bursts.
+    #[must_use]
+    pub fn has_bursts(&self) -> bool {
+        self.patterns.own + self.patterns.borrowed > self.patterns.typical
+    }
+}
+
+fn count(processes: &[ProcessTrace], of: impl Fn(&Record) -> bool) -> usize {
+    let records = processes.iter().flat_map(|process| &process.flight.records);
+    records.filter(|record| of(record)).count()
+}
+
+/// Where a ring has turned, what other processes have from before is a part of the traffic only.
+fn complete_from(processes: &[ProcessTrace]) -> u64 {
+    let turned = |process: &&ProcessTrace| {
+        let first = process.flight.records.first();
+        first.is_some_and(|record| record.index > 0)
+    };
+    let turned = processes.iter().filter(turned);
+    let reach = turned.map(|process| process.flight.reaches_back_to());
+    reach.max().unwrap_or(0)
+}
+
+fn usable(process: &ProcessTrace) -> Result<(), PredictError> {
+    let header = &process.flight.header;
+    if header.fiber_scheduler {
+        return Err(PredictError::Fibers);
+    }
+    if !header.gvl_hook || !header.measures("held_ns") {
+        return Err(PredictError::NotSplit { pid: header.pid });
+    }
+    Ok(())
+}
+
+fn same(processes: &[ProcessTrace]) -> Result<(), PredictError> {
+    let named = |process: &ProcessTrace| {
+        let (header, server) = (&process.flight.header, &process.flight.header.server);
+        let of = |what: Option<u32>| what.map_or("?".to_owned(), |n| n.to_string());
+        format!(
+            "{} on Ruby {} with {} workers of {} threads",
+            server.name,
+            header.ruby_version,
+            of(server.workers),
+            of(server.max_threads)
+        )
+    };
+    let mut found: Vec<String> = processes.iter().map(named).collect();
+    found.sort();
+    found.dedup();
+    match found.len() {
+        0 | 1 => Ok(()),
+        _ => Err(PredictError::Mixed { found }),
+    }
+}

@@ -1,0 +1,176 @@
+//! What is taken for granted, in words.
+
+use std::fmt;
+
+use crate::costs::{ASSUMED_FRONT_NS, Costs, Known};
+use crate::recorded::{Patterns, Request};
+use crate::steps::Locks;
+use crate::traced::Traced;
+
+/// Below this part of a request's work, waits for locks are not worth a word.
+const MUCH_LOCK: f64 = 0.05;
+/// Above this part of the time held, what had no processor is worth one.
+const MUCH_STARVED: f64 = 0.1;
+
+/// What is taken for granted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Assumption {
+    IoConstant,
+    IoGrows { growth: f64 },
+    FewBursts(Patterns),
+    QueueUnknown,
+    FrontAssumed,
+    HandOverUnknown,
+    LocksLeftOut { ms: f64 },
+    LocksAreIo { ms: f64 },
+    Starved { share: f64 },
+    CpuUnknown,
+    ServerUnlike(String),
+    ThreadsVary { least: u32, most: u32 },
+    ProcessesCounted { found: u16 },
+    LeftOut { processes: usize },
+}
+
+impl fmt::Display for Assumption {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IoConstant => write!(
+                to,
+                "I/O takes as long as in the trace however many requests are served: a database or an upstream that slows down under more is not foreseen; give a second trace at another level to have it fitted"
+            ),
+            Self::IoGrows { growth } => write!(
+                to,
+                "each further request in service makes I/O {:.1} % longer than a request's alone, a straight line through the two traces",
+                100.0 * growth
+            ),
+            Self::FewBursts(Patterns {
+                own,
+                borrowed,
+                typical,
+            }) => write!(
+                to,
+                "of {own} requests the course was recorded; {borrowed} have that of another of their endpoint, stretched to their own totals, and {typical} have their totals divided evenly, which makes the intervals wider: set POWERBAND_BURSTS=1 for a trace"
+            ),
+            Self::QueueUnknown => write!(
+                to,
+                "no proxy said when requests came (X-Request-Start): arrivals are taken as when a thread began, so that the self-check does not see what waited before"
+            ),
+            Self::FrontAssumed => write!(
+                to,
+                "accepting a connection takes the server's own threads {ASSUMED_FRONT_NS} ns: nothing in the trace says it; a trace with --keep does"
+            ),
+            Self::HandOverUnknown => write!(
+                to,
+                "the GVL changes hands in no time: too few hand-overs were recorded to measure it"
+            ),
+            Self::LocksLeftOut { ms } => write!(
+                to,
+                "requests waited {ms:.2} ms for locks, which is left out as a stall of the traced configuration: with more threads a process they would wait longer than predicted"
+            ),
+            Self::LocksAreIo { ms } => write!(
+                to,
+                "requests waited {ms:.2} ms for locks or queues, and about as long when they were alone: taken as I/O"
+            ),
+            Self::Starved { share } => write!(
+                to,
+                "for {:.0} % of the time that requests held the GVL they had no processor: taken as a busy core, and their steps shortened to the processor time they had; where it was I/O that keeps the GVL, predictions are too fast",
+                100.0 * share
+            ),
+            Self::CpuUnknown => write!(
+                to,
+                "the thread's CPU time was not measured: the GVL is taken to be held only while computing"
+            ),
+            Self::ServerUnlike(how) => write!(to, "{how}"),
+            Self::ThreadsVary { least, most } => write!(
+                to,
+                "all {most} threads are always there; the server was set to between {least} and {most}"
+            ),
+            Self::ProcessesCounted { found } => write!(
+                to,
+                "the server did not say how many processes it runs: the {found} that served are taken"
+            ),
+            Self::LeftOut { processes } => write!(
+                to,
+                "{processes} processes of the folder ran at another time and were left out"
+            ),
+        }
+    }
+}
+
+/// A wait for a lock that others held is a stall. Where requests that were alone in their process waited about as long, it
+/// was for no other request.
+pub(crate) fn locks(all: &[Request]) -> (Locks, Option<Assumption>) {
+    let mean = |of: &mut dyn Iterator<Item = &Request>| {
+        let (mut sum_ns, mut count) = (0, 0);
+        for request in of {
+            sum_ns += request.sums.lock_ns;
+            count += 1;
+        }
+        (count >= 30).then(|| sum_ns as f64 / f64::from(count) / 1e6)
+    };
+    let alone = mean(&mut all.iter().filter(|request| request.busy_threads <= 1));
+    let crowded = mean(&mut all.iter().filter(|request| request.busy_threads > 1));
+    let every = mean(&mut all.iter()).unwrap_or(0.0);
+    let work_ms = all
+        .iter()
+        .map(|r| r.sums.held_ns + r.sums.away_ns)
+        .sum::<u64>() as f64
+        / 1e6
+        / all.len().max(1) as f64;
+    let worth_a_word = every > MUCH_LOCK * work_ms.max(every);
+    match (alone, crowded) {
+        (Some(alone), crowded) if alone >= 0.5 * crowded.unwrap_or(alone) && alone > 0.0 => (
+            Locks::AsIo,
+            worth_a_word.then_some(Assumption::LocksAreIo { ms: every }),
+        ),
+        _ => (
+            Locks::LeftOut,
+            worth_a_word.then_some(Assumption::LocksLeftOut { ms: every }),
+        ),
+    }
+}
+
+pub(crate) fn taken_for_granted(
+    traced: &Traced,
+    costs: &Costs,
+    patterns: &Patterns,
+    all: &[Request],
+) -> Vec<Assumption> {
+    let mut found = Vec::new();
+    if patterns.own * 2 < patterns.own + patterns.borrowed + patterns.typical {
+        found.push(Assumption::FewBursts(*patterns));
+    }
+    if traced.queue_ms.is_none() {
+        found.push(Assumption::QueueUnknown);
+    }
+    if costs.front == Known::Assumed {
+        found.push(Assumption::FrontAssumed);
+    }
+    if costs.hand_over_ns.is_none() {
+        found.push(Assumption::HandOverUnknown);
+    }
+    if traced.cpu_ms.is_none() {
+        found.push(Assumption::CpuUnknown);
+    }
+    let sum = |of: &dyn Fn(&Request) -> u64| all.iter().map(of).sum::<u64>() as f64;
+    let starved = sum(&|r| {
+        r.held_ns()
+            .saturating_sub(r.cpu.thread_ns.unwrap_or(u64::MAX))
+    });
+    let share = starved / sum(&Request::held_ns).max(1.0);
+    if share > MUCH_STARVED {
+        found.push(Assumption::Starved { share });
+    }
+    found.extend(
+        traced
+            .server
+            .unlike_the_model()
+            .map(Assumption::ServerUnlike),
+    );
+    if traced.left_out > 0 {
+        found.push(Assumption::LeftOut {
+            processes: traced.left_out,
+        });
+    }
+    found
+}

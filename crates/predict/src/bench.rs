@@ -1,0 +1,297 @@
+//! An application on a machine, and what it would do there.
+
+use capacity::CapacityError;
+use capacity::sim::{Arrivals, Outcome, Overheads, Quota, Scenario, Work, simulate};
+
+use crate::application::SATURATED;
+use crate::{Application, Figures, ModelError, PredictError, SelfCheck, Server, Within, bootstrap};
+
+/// What the server runs on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Machine {
+    /// Cores that the server has, the load generator's share taken off; may be a fraction.
+    pub cores: f64,
+    /// Of its control group.
+    pub quota: Option<Quota>,
+    /// Whether clients keep their connections; `None`: as the trace says, and not where it does not.
+    pub keep_alive: Option<bool>,
+}
+
+/// A configuration of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Point {
+    /// 1 is Puma's single mode, unless a cluster of one was traced.
+    pub processes: u16,
+    /// 1 where the server has one request per process.
+    pub threads: u16,
+}
+
+/// How requests come. The application's come one after the other in the order of the trace, from its first again where they
+/// do not suffice, the same for every configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Coming {
+    Poisson {
+        rate_per_s: f64,
+        requests: usize,
+    },
+    /// At these times from the start: those of a trial, to be scored against.
+    Given {
+        arrivals_ns: Vec<u64>,
+    },
+    /// Each connection sends as soon as it has its answer.
+    Closed {
+        connections: u32,
+        requests: usize,
+    },
+}
+
+impl Coming {
+    fn arrivals(&self) -> Arrivals {
+        match self {
+            Self::Poisson {
+                rate_per_s,
+                requests,
+            } => Arrivals::Poisson {
+                per_s: *rate_per_s,
+                requests: *requests,
+            },
+            Self::Given { arrivals_ns } => Arrivals::Given(arrivals_ns.clone()),
+            Self::Closed {
+                connections,
+                requests,
+            } => Arrivals::Closed {
+                connections: *connections,
+                think_ns: 0,
+                requests: *requests,
+            },
+        }
+    }
+}
+
+/// What a configuration would do. Means are of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// Response times are from the arrival at the server to the answer.
+    pub figures: Figures,
+    /// Of that: before a thread began, waiting for the GVL since, and waiting for a core.
+    pub queue_ms: f64,
+    pub gvl_wait_ms: f64,
+    pub core_wait_ms: f64,
+    pub io_ms: f64,
+    pub cpu_ms: f64,
+    /// 0 to 1.
+    pub utilisation_gvl: f64,
+    pub utilisation_cores: f64,
+    pub utilisation_threads: f64,
+    /// In the order of arrival.
+    pub response_ns: Vec<u64>,
+}
+
+impl Prediction {
+    fn of(outcome: Outcome) -> Option<Self> {
+        let each_ms = |sum_ns: u64| sum_ns as f64 / 1e6 / outcome.answered.max(1) as f64;
+        Some(Self {
+            figures: Figures::of(&outcome.response_ns, outcome.throughput_per_s())?,
+            queue_ms: each_ms(outcome.queue_ns),
+            gvl_wait_ms: each_ms(outcome.gvl_wait_ns),
+            core_wait_ms: each_ms(outcome.core_wait_ns),
+            io_ms: each_ms(outcome.io_ns),
+            cpu_ms: each_ms(outcome.cpu_ns),
+            utilisation_gvl: outcome.gvl_utilisation,
+            utilisation_cores: outcome.core_utilisation,
+            utilisation_threads: outcome.thread_utilisation,
+            response_ns: outcome.response_ns,
+        })
+    }
+
+    /// Of GVL, cores and threads, the busiest: where it nears 1 the queue has no end, and response times say how long the
+    /// simulation was rather than anything else.
+    #[must_use]
+    pub fn busiest(&self) -> f64 {
+        self.utilisation_gvl
+            .max(self.utilisation_cores)
+            .max(self.utilisation_threads)
+    }
+
+    /// Whether response times are of a queue without an end.
+    #[must_use]
+    pub fn is_saturated(&self) -> bool {
+        self.busiest() >= SATURATED
+    }
+}
+
+/// An application on a machine.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    pub(crate) application: Application,
+    pub(crate) machine: Machine,
+    pub(crate) server: Server,
+    pub(crate) check: SelfCheck,
+    pub(crate) error: ModelError,
+}
+
+impl Bench {
+    /// `machine` is the one that was traced on, as the self-check needs it; [`Bench::on`] asks about another.
+    ///
+    /// # Errors
+    /// A machine that is none, or was busy throughout.
+    pub fn new(application: Application, machine: Machine) -> Result<Self, PredictError> {
+        let traced = &application.traced;
+        let quota = machine.quota.map_or(f64::INFINITY, |quota| {
+            quota.quota_ns as f64 / quota.period_ns as f64
+        });
+        let cores = machine.cores.min(quota);
+        let utilisation = traced.busy_cores / cores;
+        if cores > 0.0 && utilisation >= SATURATED {
+            let what = "the cores";
+            return Err(PredictError::Saturated { what, utilisation });
+        }
+        let server = traced.server.clone();
+        let point = Point {
+            processes: traced.processes,
+            threads: traced.threads,
+        };
+        let mut bench = Self {
+            check: SelfCheck {
+                recorded: application.recorded,
+                predicted: application.recorded,
+            },
+            error: ModelError(application.recorded.map(|_| 0.0)),
+            application,
+            machine,
+            server,
+        };
+        let work = &bench.application.work;
+        let scenario = bench.scenario(point);
+        let outcome = simulate(work, &scenario, &Arrivals::Recorded { speed: 1.0 }, 0)?;
+        let predicted = Prediction::of(outcome).ok_or(CapacityError::NoRequests)?;
+        bench.check.predicted = predicted.figures;
+        bench.error = ModelError::of(&bench.check.logs(), bench.application.has_bursts());
+        Ok(bench)
+    }
+
+    /// The same application on another machine; what the self-check found stays.
+    #[must_use]
+    pub fn on(&self, machine: Machine) -> Self {
+        Self {
+            machine,
+            ..self.clone()
+        }
+    }
+
+    /// The same application in another server.
+    #[must_use]
+    pub fn in_server(&self, server: Server) -> Self {
+        Self {
+            server,
+            ..self.clone()
+        }
+    }
+
+    #[must_use]
+    pub fn application(&self) -> &Application {
+        &self.application
+    }
+
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The traced configuration under its own arrivals, against what was recorded.
+    #[must_use]
+    pub fn self_check(&self) -> &SelfCheck {
+        &self.check
+    }
+
+    /// The error of the model that widens every interval.
+    #[must_use]
+    pub fn model_error(&self) -> &ModelError {
+        &self.error
+    }
+
+    /// What `point` would do.
+    ///
+    /// # Errors
+    /// A configuration, a rate or a number of requests that is none.
+    pub fn predict(
+        &self,
+        point: Point,
+        coming: &Coming,
+        seed: u64,
+    ) -> Result<Prediction, PredictError> {
+        self.simulate(&self.application.work, point, coming, seed)
+    }
+
+    /// The same as the mean of the trace and `draws` others that it might have been, with a 90 % interval. Draws are the same
+    /// for every configuration.
+    ///
+    /// # Errors
+    /// As for [`Bench::predict`].
+    pub fn predict_within(
+        &self,
+        point: Point,
+        coming: &Coming,
+        seed: u64,
+        draws: u32,
+    ) -> Result<(Prediction, Within), PredictError> {
+        let mut prediction = self.predict(point, coming, seed)?;
+        let mut drawn = vec![prediction.figures];
+        for nth in 1..=u64::from(draws) {
+            let work = bootstrap::draw(&self.application.work, seed.wrapping_add(nth));
+            let found = self.simulate(&work, point, coming, seed)?;
+            drawn.push(found.figures);
+        }
+        let count = drawn.len() as f64;
+        let sum = drawn[1..]
+            .iter()
+            .fold(drawn[0], |sum, more| sum.zip(more, |a, b| a + b));
+        prediction.figures = sum.map(|x| x / count);
+        let within = Within::of(&prediction.figures, &drawn, &self.error);
+        Ok((prediction, within))
+    }
+
+    fn simulate(
+        &self,
+        work: &Work,
+        point: Point,
+        coming: &Coming,
+        seed: u64,
+    ) -> Result<Prediction, PredictError> {
+        let outcome = simulate(work, &self.scenario(point), &coming.arrivals(), seed)?;
+        let prediction = Prediction::of(outcome).ok_or(CapacityError::NoRequests)?;
+        Ok(prediction)
+    }
+
+    /// What is simulated of a configuration.
+    #[must_use]
+    pub fn scenario(&self, point: Point) -> Scenario {
+        let Point { processes, threads } = point;
+        let traced = &self.application.traced;
+        let costs = &self.application.costs;
+        let cluster = processes > 1 || traced.cluster && traced.processes == 1;
+        let mut scenario = Scenario::new(processes, threads, self.machine.cores);
+        // Up to 3.2 who waits for the GVL has its holder interrupted after a quantum.
+        if traced.ruby.starts_with("3.2.") {
+            scenario.tick_ns = scenario.quantum_ns;
+        }
+        scenario.discipline = self.server.discipline();
+        scenario.cluster = self.server.waits_when_busy(cluster);
+        scenario.quota = self.machine.quota;
+        scenario.io_growth = self.application.io_growth;
+        scenario.keep_alive =
+            self.machine.keep_alive.or(costs.kept).unwrap_or(false) && self.server.has_threads();
+        // Parsing and writing are steps of the requests, and waking up after I/O is in its time as recorded.
+        scenario.overheads = Overheads {
+            // Who serves one request at a time accepts it itself, which is in its parsing.
+            accept_ns: match self.server.has_threads() {
+                true => costs.accept_ns,
+                false => 0,
+            },
+            reactor_ns: costs.reactor_ns,
+            hand_over_ns: costs.hand_over_ns.unwrap_or(0),
+            ..Overheads::default()
+        };
+        scenario
+    }
+}

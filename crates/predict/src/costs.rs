@@ -1,0 +1,65 @@
+//! What the server and the kernel add to the requests' own steps.
+
+use crate::recorded::Request;
+use crate::{ProcessTrace, front, hand_over};
+
+/// Where nothing was measured: an accept, a turn of the reactor.
+pub(crate) const ASSUMED_FRONT_NS: u64 = 50_000;
+
+/// Where a cost is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// From the events of the server's own threads.
+    Events,
+    /// From the CPU time of the server's processes, which the caller measured.
+    ProcessCpu,
+    /// From what requests waited that came when nothing else was served.
+    Queues,
+    /// Nothing says it: a usual value.
+    Assumed,
+}
+
+/// What the server and the kernel add to the requests' own steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    pub accept_ns: u64,
+    pub reactor_ns: u64,
+    pub front: Known,
+    /// `None`: not measured, and taken as 0.
+    pub hand_over_ns: Option<u64>,
+    /// Means of what each request has as steps of its own.
+    pub parse_ns: u64,
+    pub write_ns: u64,
+    /// Whether clients keep their connections, where a trace of all threads tells.
+    pub kept: Option<bool>,
+}
+
+pub(crate) fn costs(processes: &[ProcessTrace], taken: &[Request]) -> Costs {
+    let events = processes.iter().flat_map(|p| [&p.trace, &p.bursts]);
+    let found = events.flatten().flat_map(hand_over::hand_overs);
+    let hand_over_ns = hand_over::typical_ns(found.collect());
+    let traces = processes
+        .iter()
+        .filter_map(|process| process.trace.as_ref());
+    let seen = front::from_traces(traces);
+    let records = processes.iter().flat_map(|p| &p.flight.records);
+    let records = records.filter(|record| !record.job);
+    let (accept_ns, reactor_ns, from) = match seen {
+        Some(front) => (front.accept_ns, front.reactor_ns, Known::Events),
+        None => match front::from_queues(records, hand_over_ns.unwrap_or(0)) {
+            Some(ns) => (ns, ns, Known::Queues),
+            None => (ASSUMED_FRONT_NS, ASSUMED_FRONT_NS, Known::Assumed),
+        },
+    };
+    let count = taken.len().max(1) as u64;
+    let mean = |of: fn(&Request) -> u64| taken.iter().map(of).sum::<u64>() / count;
+    Costs {
+        accept_ns,
+        reactor_ns,
+        front: from,
+        hand_over_ns,
+        parse_ns: mean(|request| request.cpu.before_ns),
+        write_ns: mean(|request| request.cpu.after_ns),
+        kept: seen.map(|front| front.kept),
+    }
+}

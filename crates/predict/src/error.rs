@@ -1,0 +1,64 @@
+//! Why there is no honest prediction, and what would help.
+
+use std::path::PathBuf;
+
+use capacity::CapacityError;
+use thiserror::Error;
+
+/// Every message names what was found, the limit and the remedy.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum PredictError {
+    #[error("{path}: {reason}")]
+    NotRead { path: PathBuf, reason: String },
+    #[error(
+        "no request was recorded{}: send traffic to the server while the agent runs in it (powerband run -- CMD), and predict then",
+        but_jobs(*.jobs)
+    )]
+    NoRequests { jobs: usize },
+    #[error(
+        "{found} requests are too few: {needed} are the least of which five are slower than the p99, and intervals come from the trace alone; trace for longer, or under more traffic"
+    )]
+    TooFew { found: usize, needed: usize },
+    #[error(
+        "the trace was made with {what} busy {:.1} % of the time: a queue that has no end says nothing about other rates; trace at 85 % or less, by a lower rate, or with more threads or processes",
+        100.0 * .utilisation
+    )]
+    Saturated {
+        what: &'static str,
+        utilisation: f64,
+    },
+    #[error(
+        "fibers serve these requests: what a thread does is then nobody's, so that a request's steps cannot be told; nothing can be predicted for a server under a fiber scheduler"
+    )]
+    Fibers,
+    #[error(
+        "the agent could not tell held, waiting and I/O apart in process {pid}: it needs CRuby 3.2 or newer on Linux, and no other tool at the GVL's hook"
+    )]
+    NotSplit { pid: u32 },
+    #[error(
+        "the files are of different servers or configurations: {}; give those of one, by their names or by --since",
+        .found.join("; ")
+    )]
+    Mixed { found: Vec<String> },
+    #[error(
+        "{name} is a server that is not simulated: Puma 5 to 8, Unicorn and Passenger are; for another, try configurations with powerband compare"
+    )]
+    UnknownServer { name: String },
+    #[error(
+        "the files do not say how many {what} the server runs with: trace it with a Puma, Unicorn or Passenger that the agent knows"
+    )]
+    UnknownSize { what: &'static str },
+    #[error(
+        "I/O {found:.2} times as long at {more:.1} requests in service as at {fewer:.1}: to see it grow, give two traces of the same requests, one with at least 1.5 times as many in service at a time as the other"
+    )]
+    SameLevel { fewer: f64, more: f64, found: f64 },
+    #[error(transparent)]
+    Capacity(#[from] CapacityError),
+}
+
+fn but_jobs(jobs: usize) -> String {
+    match jobs {
+        0 => String::new(),
+        jobs => format!(", only {jobs} jobs, which no arrivals at a server are predicted for"),
+    }
+}

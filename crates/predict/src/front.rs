@@ -1,0 +1,113 @@
+//! What the server's own threads do for each request: Puma's acceptor and its reactor. No request's record has it.
+
+use std::collections::HashMap;
+
+use flight::Record;
+use flight::events::{Doing, Event, EventKind, Events};
+
+/// CPU per request of the threads in front of the pool.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Front {
+    pub accept_ns: u64,
+    pub reactor_ns: u64,
+    /// Whether clients sent further requests over their connections.
+    pub kept: bool,
+}
+
+/// Fewer requests say too little.
+const LEAST: u64 = 50;
+/// An acceptor takes tens of microseconds; what is above this is something else.
+const MOST_NS: u64 = 500_000;
+
+/// From traces of everything, by the names that Puma gives its threads: `puma srv`, `puma srv tp 001`, `puma reactor`.
+pub(crate) fn from_traces<'a>(traces: impl Iterator<Item = &'a Events>) -> Option<Front> {
+    let mut sums = Sums::default();
+    traces.for_each(|events| sums.add(events));
+    if sums.requests < LEAST || !sums.named {
+        return None;
+    }
+    let each = |ns: u64| ns / sums.requests;
+    Some(Front {
+        accept_ns: each(sums.acceptor_ns),
+        // With connections that are not kept it has next to nothing to do.
+        reactor_ns: each(sums.reactor_ns),
+        kept: sums.accepted * 2 < sums.requests,
+    })
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    named: bool,
+    requests: u64,
+    acceptor_ns: u64,
+    accepted: u64,
+    reactor_ns: u64,
+}
+
+impl Sums {
+    fn add(&mut self, events: &Events) {
+        let named = |name: &str| {
+            let found = events.threads.iter().find(|thread| thread.name == name);
+            found.map(|thread| thread.number)
+        };
+        let (acceptor, reactor) = (named("puma srv"), named("puma reactor"));
+        if acceptor.is_none() {
+            return;
+        }
+        self.named = true;
+        let mut last: HashMap<u32, (Option<Doing>, u64)> = HashMap::new();
+        for event in &events.events {
+            self.requests += u64::from(matches!(event.kind, EventKind::RequestEnd { .. }));
+            let own = Some(event.thread);
+            if own != acceptor && own != reactor {
+                continue;
+            }
+            let ran_ns = ran(&mut last, event);
+            if own == acceptor {
+                self.acceptor_ns += ran_ns;
+                self.accepted += u64::from(event.kind == EventKind::Resumed);
+            } else {
+                self.reactor_ns += ran_ns;
+            }
+        }
+    }
+}
+
+/// How long the event's thread had run when it came.
+fn ran(last: &mut HashMap<u32, (Option<Doing>, u64)>, event: &Event) -> u64 {
+    let (before, since) = last.get(&event.thread).copied().unwrap_or((None, 0));
+    let after = Doing::after(before, event.kind);
+    if after == before {
+        return 0;
+    }
+    last.insert(event.thread, (after, event.mono_ns));
+    match before {
+        Some(Doing::Running) => event.mono_ns.saturating_sub(since),
+        _ => 0,
+    }
+}
+
+/// From what requests waited that came when nothing else was served: the way through the acceptor and to a thread, of which
+/// two wake-ups (of either) are no work. `None` where the proxy's clock is too coarse, or hardly a request came alone.
+pub(crate) fn from_queues<'a>(
+    records: impl Iterator<Item = &'a Record>,
+    hand_over_ns: u64,
+) -> Option<u64> {
+    const COARSE_NS: u64 = 1_000_000;
+    let mut coarse = true;
+    let mut waits: Vec<u64> = records
+        .filter(|record| record.busy_threads == 1)
+        .filter_map(|record| {
+            let (queue_ns, parse_us) = (record.queue_ns?, record.parse_us?);
+            coarse &= record.arrival_wall_ns.wrapping_sub(queue_ns) % COARSE_NS == 0;
+            Some(queue_ns.saturating_sub(u64::from(parse_us) * 1_000))
+        })
+        .collect();
+    if coarse || (waits.len() as u64) < LEAST {
+        return None;
+    }
+    let middle = waits.len() / 2;
+    let (_, median, _) = waits.select_nth_unstable(middle);
+    let own_ns = median.saturating_sub(2 * hand_over_ns);
+    (own_ns > 0 && own_ns <= MOST_NS).then_some(own_ns)
+}

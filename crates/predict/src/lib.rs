@@ -1,0 +1,39 @@
+//! Flight files of a server in, what it would answer with another number of processes and threads out.
+//!
+//! [`Application`] is what the files say of the application, freed of the configuration that it was traced under: each
+//! request's own steps without its stalls, what the server adds to each, and which server that is. A [`Bench`] is an
+//! application on a machine; it simulates ([`capacity::sim`]) a [`Point`] under the traffic of a [`Coming`], and says how
+//! far it can be believed: [`SelfCheck`] is the traced configuration under its own arrivals against what was recorded.
+//!
+//! Reading the files is the only I/O, in [`Application::read`]; everything else is pure, and chance comes from seeds.
+
+mod application;
+mod assumption;
+mod bench;
+mod bootstrap;
+mod check;
+mod costs;
+mod error;
+mod figures;
+mod front;
+mod generation;
+mod hand_over;
+mod interval;
+mod reading;
+mod recorded;
+mod server;
+mod steps;
+mod traced;
+
+pub use application::Application;
+pub use assumption::Assumption;
+pub use bench::{Bench, Coming, Machine, Point, Prediction};
+pub use check::SelfCheck;
+pub use costs::{Costs, Known};
+pub use error::PredictError;
+pub use figures::Figures;
+pub use interval::{ModelError, Within};
+pub use reading::{ProcessTrace, Selection};
+pub use recorded::Patterns;
+pub use server::{Kind, Server};
+pub use traced::Traced;

@@ -1,0 +1,59 @@
+//! Fetches what processes left: flight files, and beside each the events that were kept.
+
+use std::path::{Path, PathBuf};
+
+use flight::events::{Events, bursts_path, events_path, read_events};
+use flight::{FlightFile, Snapshot};
+
+use crate::PredictError;
+
+/// What one process left.
+#[derive(Debug, Clone)]
+pub struct ProcessTrace {
+    pub path: PathBuf,
+    pub flight: Snapshot,
+    /// The course of sampled requests (`POWERBAND_BURSTS`).
+    pub bursts: Option<Events>,
+    /// All threads' events, where a trace of them was kept (`powerband trace --keep`).
+    pub trace: Option<Events>,
+}
+
+/// Which requests count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Those that arrived at the application since, and before (nanoseconds since 1970).
+    pub since_ns: Option<u64>,
+    pub until_ns: Option<u64>,
+}
+
+impl Selection {
+    pub(crate) fn takes(&self, wall_ns: u64) -> bool {
+        (self.since_ns.unwrap_or(0)..self.until_ns.unwrap_or(u64::MAX)).contains(&wall_ns)
+    }
+}
+
+/// Reads the flight files of `paths` and what stands beside them.
+pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<ProcessTrace>, PredictError> {
+    paths.iter().map(|path| read_one(path)).collect()
+}
+
+fn read_one(path: &Path) -> Result<ProcessTrace, PredictError> {
+    let failed = |path: &Path, reason: String| PredictError::NotRead {
+        path: path.to_owned(),
+        reason,
+    };
+    let file = FlightFile::open(path).map_err(|e| failed(path, e.to_string()))?;
+    let flight = file.snapshot().map_err(|e| failed(path, e.to_string()))?;
+    let beside = |path: PathBuf| match path.exists() {
+        true => read_events(&path)
+            .map(Some)
+            .map_err(|e| failed(&path, e.to_string())),
+        false => Ok(None),
+    };
+    Ok(ProcessTrace {
+        path: path.to_owned(),
+        flight,
+        bursts: beside(bursts_path(path))?,
+        trace: beside(events_path(path))?,
+    })
+}

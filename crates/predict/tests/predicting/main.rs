@@ -1,0 +1,6 @@
+//! Predictions from flight files of servers that never ran.
+
+mod arithmetic;
+mod overheads;
+mod refusals;
+mod support;
