@@ -41,8 +41,8 @@ pub use course::Interval;
 pub use engine::run;
 pub use observer::{Observer, Progress, Silent};
 pub use outcome::{
-    Counts, EndpointOutcome, Errors, FIRST_ARRIVALS, HIGHEST_US, INFINITE_FROM_US, LateAnswers,
-    MAX_SLICES, Outcome, Slice, finite_mean_us, new_histogram, quantile_us,
+    Answered, Counts, EndpointOutcome, Errors, FIRST_ARRIVALS, HIGHEST_US, INFINITE_FROM_US,
+    LateAnswers, MAX_SLICES, Outcome, Slice, finite_mean_us, new_histogram, quantile_us,
 };
 pub use parser::{
     Answer, Fed, HEAD_LIMIT, HEADER_LIMIT, KEEP_LIMIT, Kept, ParseError, ResponseParser,

@@ -219,6 +219,15 @@ pub struct LateAnswers {
     pub without: Histogram<u64>,
 }
 
+/// A good answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered {
+    /// When its request was due (closed loop: begun), from the start of the run.
+    pub due_ns: u64,
+    /// From then to the last byte.
+    pub took_ns: u64,
+}
+
 /// Everything a run measured.
 #[derive(Debug, Clone)]
 pub struct Outcome {
@@ -288,6 +297,9 @@ pub struct Outcome {
     pub spinning: bool,
     /// The first scheduled instants as offsets from the start (open loop).
     pub first_arrivals_ns: Vec<u64>,
+    /// Every good answer in the order in which the requests were due; empty
+    /// unless [`crate::Plan::keep_answers`].
+    pub answers: Vec<Answered>,
     /// The observer ended the run by [`crate::Observer::cancelled`].
     pub cancelled: bool,
     /// The schedule's mean rate, requests a second (open loop).
@@ -380,6 +392,7 @@ impl Outcome {
             oldest_cut: None,
             spinning: false,
             first_arrivals_ns: Vec::new(),
+            answers: Vec::new(),
             cancelled: false,
             asked_rate: None,
         }

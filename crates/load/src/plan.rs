@@ -125,6 +125,9 @@ pub struct Plan {
     pub spin: Duration,
     /// Permit a target that is not loopback. Default false.
     pub allow_remote: bool,
+    /// Keep each good answer ([`crate::Outcome::answers`]): 16 bytes a
+    /// request. Default false.
+    pub keep_answers: bool,
 }
 
 /// Connections an open loop may hold unless told otherwise.
@@ -148,6 +151,7 @@ impl Plan {
             drain: Duration::from_secs(30),
             spin: Duration::ZERO,
             allow_remote: false,
+            keep_answers: false,
         }
     }
 

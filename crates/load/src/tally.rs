@@ -10,7 +10,7 @@ use crate::check::LATE;
 use crate::classes::{ByClass, StatusClass};
 use crate::course::Course;
 use crate::outcome::{
-    Counts, EndpointOutcome, Errors, LONGEST_US, LateAnswers, Slice, new_histogram,
+    Answered, Counts, EndpointOutcome, Errors, LONGEST_US, LateAnswers, Slice, new_histogram,
 };
 use crate::parser::ParseError;
 use crate::plan::Plan;
@@ -80,6 +80,9 @@ pub(crate) struct Tally {
     /// See [`crate::Outcome`].
     pub(crate) stalled: u64,
     pub(crate) oldest_cut: Option<Duration>,
+    /// Good answers in the order in which they came, where they are kept.
+    answers: Option<Vec<Answered>>,
+    started_ns: u64,
     /// Whole answers by status, from 0.
     by_status: Vec<u64>,
     endpoints: Vec<EndpointOutcome>,
@@ -128,12 +131,15 @@ impl Tally {
             window_end_ns: u64::MAX,
             stalled: 0,
             oldest_cut: None,
+            answers: plan.keep_answers.then(Vec::new),
+            started_ns: 0,
         }
     }
 
     /// The run begins, and its window is to end then.
     pub(crate) fn begin(&mut self, started_ns: u64, window_end_ns: u64) {
         self.course.begin(started_ns);
+        self.started_ns = started_ns;
         self.window_end_ns = window_end_ns;
     }
 
@@ -239,6 +245,12 @@ impl Tally {
             self.counts.ok_in_window += 1;
         }
         self.course.answered(response_us, response_ns);
+        if let Some(answers) = &mut self.answers {
+            answers.push(Answered {
+                due_ns: timing.scheduled_ns.saturating_sub(self.started_ns),
+                took_ns: response_ns,
+            });
+        }
         if timing.late_ns >= nanos(LATE) {
             let late = self.late_answers.get_or_insert_with(|| {
                 Box::new(LateAnswers {
@@ -322,6 +334,14 @@ impl Tally {
             .filter(|(_, count)| **count > 0)
             .map(|(status, count)| (status, *count))
             .collect()
+    }
+
+    /// The good answers in the order in which they were due.
+    pub(crate) fn answers(&mut self) -> Vec<Answered> {
+        let mut answers = self.answers.take().unwrap_or_default();
+        // Stable, so that those due at one instant stay as they ended.
+        answers.sort_by_key(|answer| answer.due_ns);
+        answers
     }
 
     /// The endpoints with their histograms, and the classes of all.

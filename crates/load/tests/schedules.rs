@@ -161,3 +161,20 @@ fn a_spinning_generator_knows_whether_it_had_time() {
         "{shares:?}"
     );
 }
+
+/// Whoever has the seed knows when each answer's request was due.
+#[test]
+fn answers_are_kept_in_the_order_in_which_they_were_due() {
+    let server = Server::answering(OK);
+    let arrivals = Arrivals::poisson(2_000.0, 5);
+    let mut plan = open(&server, arrivals.clone(), Stop::requests(100));
+    assert!(load::run(&plan, &mut Silent).unwrap().answers.is_empty());
+    plan.keep_answers = true;
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    let due: Vec<u64> = outcome.answers.iter().map(|answer| answer.due_ns).collect();
+    assert_eq!(due, arrivals.offsets_ns().take(100).collect::<Vec<u64>>());
+    let slowest = outcome.answers.iter().map(|answer| answer.took_ns).max();
+    let slowest_us = slowest.unwrap() as f64 / 1e3;
+    assert!((outcome.response.max() as f64 / slowest_us - 1.0).abs() < 0.01);
+}

@@ -89,6 +89,7 @@ impl Engine<'_> {
         (self.tally.counts.sessions, self.tally.counts.abandoned) = self.session_counts();
         let statuses = self.tally.statuses();
         let (endpoints, classes) = self.tally.endpoints();
+        let answers = self.tally.answers();
         let tally = self.tally;
         Outcome {
             counts: tally.counts,
@@ -121,6 +122,7 @@ impl Engine<'_> {
             oldest_cut: tally.oldest_cut,
             spinning: self.offsets.is_some() && !self.plan.spin.is_zero(),
             first_arrivals_ns: self.first_arrivals_ns,
+            answers,
             cancelled: self.cancelled,
             asked_rate: match &self.plan.mode {
                 Mode::Open { arrivals, .. } => Some(
