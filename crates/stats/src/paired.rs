@@ -100,7 +100,7 @@ pub fn paired(
     };
     let (centre, true_centre) = (at(predicted), at(truth));
     let drawn = drawn(predicted, truth, figures, how);
-    let interval = |of: &dyn Fn(&(Vec<f64>, Vec<f64>)) -> f64| {
+    let interval = |of: &dyn Fn(&Draw) -> f64| {
         let sample: Vec<f64> = drawn.iter().map(of).collect();
         let quantile = |q| crate::summary::quantile(&sample, q);
         let (low, high) = (quantile(how.alpha / 2.0), quantile(1.0 - how.alpha / 2.0));
@@ -115,19 +115,19 @@ pub fn paired(
     let found = (0..figures.len()).map(|nth| Paired {
         predicted: centre[nth],
         truth: true_centre[nth],
-        truth_within: interval(&|(_, truth)| truth[nth]),
-        error_within: interval(&|(predicted, truth)| predicted[nth] / truth[nth] - 1.0),
+        truth_within: interval(&|draw| draw.truth[nth]),
+        error_within: interval(&|draw| draw.predicted[nth] / draw.truth[nth] - 1.0),
     });
     Ok(found.collect())
 }
 
-/// The figures of each draw, predicted and true.
-fn drawn(
-    predicted: &[f64],
-    truth: &[f64],
-    figures: &[Figure],
-    how: &Draws,
-) -> Vec<(Vec<f64>, Vec<f64>)> {
+/// The figures of one draw.
+struct Draw {
+    predicted: Vec<f64>,
+    truth: Vec<f64>,
+}
+
+fn drawn(predicted: &[f64], truth: &[f64], figures: &[Figure], how: &Draws) -> Vec<Draw> {
     let count = truth.len();
     let length = count.div_ceil(how.blocks.max(1)).max(1);
     let mut random = crate::generator(how.seed);
@@ -141,8 +141,10 @@ fn drawn(
             ours.extend_from_slice(&predicted[from..from + taken]);
             theirs.extend_from_slice(&truth[from..from + taken]);
         }
-        let ours = figures_of(&mut ours, figures);
-        (ours, figures_of(&mut theirs, figures))
+        Draw {
+            predicted: figures_of(&mut ours, figures),
+            truth: figures_of(&mut theirs, figures),
+        }
     };
     (0..how.draws).map(draw).collect()
 }
