@@ -1,7 +1,7 @@
 //! Which configurations are worth a trial.
 //!
-//! Every point of the grid is predicted, what breaks the memory limit leaves,
-//! and a handful stay, chosen for what a trial can still teach. A lock looks
+//! Every point of the grid is predicted (by the formulas or the simulator),
+//! what breaks the memory limit leaves, and a handful stay, chosen for what a trial can still teach. A lock looks
 //! like I/O and makes the prediction call for too many threads, and bursts
 //! more regular than exponential saturate with fewer: so there are always
 //! points below the predicted one, and some beyond it. Neighbours differ by a
@@ -9,7 +9,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CapacityError, Config, Demand, MemoryModel, Prediction, predict, useful_threads};
+use crate::error::above_0;
+use crate::{CapacityError, Config, Demand, MemoryModel, predict};
 
 /// The values to search. `None` stands for the crate's own choice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -47,10 +48,21 @@ pub enum Why {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     pub config: Config,
-    pub predicted: Prediction,
+    /// Predicted throughput at saturation, requests per second.
+    pub throughput: f64,
     /// Predicted PSS, where there is a memory model.
     pub memory_bytes: Option<f64>,
     pub why: Why,
+}
+
+/// A point of the grid and what is predicted of it, by whatever model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scored {
+    pub config: Config,
+    /// Throughput at saturation, requests per second.
+    pub throughput: f64,
+    /// PSS, where there is a memory model.
+    pub memory_bytes: Option<f64>,
 }
 
 /// Predictions within this factor of the best are equivalent.
@@ -66,20 +78,75 @@ const RATIO: f64 = 1.5;
 /// The most threads of the crate's own grid.
 const MOST_THREADS: u16 = 32;
 
-/// At most `most` configurations worth trying beside `baseline`, the most
-/// promising first. Empty when nothing else fits the grid and the limit.
+impl Grid {
+    /// Its points, or those of the crate's own choice for so many cores.
+    ///
+    /// # Errors
+    /// Cores that are not above 0, or a grid with 0 threads.
+    pub fn configs(&self, cores: f64) -> Result<Vec<Config>, CapacityError> {
+        above_0("the number of cores", cores)?;
+        let own_threads = || (1..=MOST_THREADS).collect();
+        let own_workers = || {
+            let most = (2.0 * cores).ceil().clamp(1.0, 256.0) as u16;
+            std::iter::once(0).chain(2..=most).collect()
+        };
+        let threads: Vec<u16> = self.threads.clone().unwrap_or_else(own_threads);
+        let workers: Vec<u16> = self.workers.clone().unwrap_or_else(own_workers);
+        for &threads in &threads {
+            above_0("the number of threads", f64::from(threads))?;
+        }
+        let of = |workers: u16| {
+            let threads = threads.iter();
+            threads.map(move |&threads| Config { workers, threads })
+        };
+        Ok(workers.iter().flat_map(|&workers| of(workers)).collect())
+    }
+}
+
+impl MemoryLimit<'_> {
+    /// Predicted PSS, and whether it is within the limit.
+    #[must_use]
+    pub fn judge(&self, config: Config) -> (f64, bool) {
+        let bytes = self.model.predict(config);
+        (bytes, bytes <= self.limit_bytes)
+    }
+}
+
+/// The grid's points within the memory limit as [`predict()`] has them.
 ///
 /// # Errors
 /// Cores that are not above 0, or a grid with 0 threads.
-pub fn candidates(
+pub fn score(
     demand: &Demand,
     cores: f64,
     memory: Option<MemoryLimit<'_>>,
-    baseline: Config,
     grid: &Grid,
+) -> Result<Vec<Scored>, CapacityError> {
+    let mut scored = Vec::new();
+    for config in grid.configs(cores)? {
+        let judged = memory.map(|limit| limit.judge(config));
+        if judged.is_none_or(|(_, fits)| fits) {
+            scored.push(Scored {
+                config,
+                throughput: predict(demand, cores, config)?.throughput,
+                memory_bytes: judged.map(|(bytes, _)| bytes),
+            });
+        }
+    }
+    Ok(scored)
+}
+
+/// At most `most` of the configurations worth trying beside `baseline`, the
+/// most promising first. Empty when nothing else is there. `useful` is T*,
+/// 1 + i/c threads.
+#[must_use]
+pub fn candidates(
+    scored: Vec<Scored>,
+    useful: f64,
+    baseline: Config,
     most: usize,
-) -> Result<Vec<Candidate>, CapacityError> {
-    let field = Field::new(demand, cores, memory, grid)?;
+) -> Vec<Candidate> {
+    let field = Field::of(scored);
     let mut chosen = Chosen {
         field: &field,
         baseline,
@@ -87,11 +154,10 @@ pub fn candidates(
         candidates: Vec::new(),
     };
     let Some(best) = field.smallest_near_best(|_| true) else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
     chosen.add(best, Why::Predicted);
-    let useful = useful_threads(demand.held_s(), demand.io_s()).map_or(f64::INFINITY, f64::ceil);
-    let useful = useful.min(f64::from(u16::MAX)) as u16;
+    let useful = useful.ceil().clamp(1.0, f64::from(u16::MAX)) as u16;
     if let Some(at) = field.at(best.workers, useful)
         && far_apart(useful, best.threads)
     {
@@ -126,7 +192,7 @@ pub fn candidates(
         }
         first_round = false;
     }
-    Ok(chosen.candidates)
+    chosen.candidates
 }
 
 /// Whether a trial has a chance to tell two thread counts apart.
@@ -134,67 +200,40 @@ fn far_apart(a: u16, b: u16) -> bool {
     f64::from(a.max(b)) >= 1.25 * f64::from(a.min(b))
 }
 
-/// Every point of the grid that keeps within the memory limit and promises
-/// enough.
+/// Every point that promises enough.
 struct Field {
-    points: Vec<(Config, Prediction, Option<f64>)>,
+    points: Vec<Scored>,
 }
 
 impl Field {
-    fn new(
-        demand: &Demand,
-        cores: f64,
-        memory: Option<MemoryLimit<'_>>,
-        grid: &Grid,
-    ) -> Result<Self, CapacityError> {
-        let own_threads = || (1..=MOST_THREADS).collect();
-        let own_workers = || {
-            let most = (2.0 * cores).ceil().clamp(1.0, 256.0) as u16;
-            std::iter::once(0).chain(2..=most).collect()
-        };
-        let threads: Vec<u16> = grid.threads.clone().unwrap_or_else(own_threads);
-        let workers: Vec<u16> = grid.workers.clone().unwrap_or_else(own_workers);
-        let mut points = Vec::new();
-        for &workers in &workers {
-            for &threads in &threads {
-                let config = Config { workers, threads };
-                let bytes = memory.map(|m| m.model.predict(config));
-                let fits = bytes
-                    .zip(memory)
-                    .is_none_or(|(bytes, m)| bytes <= m.limit_bytes);
-                if fits {
-                    points.push((config, predict(demand, cores, config)?, bytes));
-                }
-            }
-        }
-        let throughputs = points.iter().map(|(_, p, _)| p.throughput);
-        let best = throughputs.fold(0.0, f64::max);
-        points.retain(|(_, p, _)| p.throughput >= LEAST_PROMISE * best);
-        Ok(Self { points })
+    fn of(mut points: Vec<Scored>) -> Self {
+        let best = points.iter().map(|p| p.throughput).fold(0.0, f64::max);
+        points.retain(|p| p.throughput >= LEAST_PROMISE * best);
+        Self { points }
     }
 
     /// The fewest processes, then threads, among the points near the best of
     /// those that `of` admits.
     fn smallest_near_best(&self, of: impl Fn(Config) -> bool) -> Option<Config> {
-        let admitted = || self.points.iter().filter(|(config, ..)| of(*config));
-        let best = admitted().map(|(_, p, _)| p.throughput).reduce(f64::max)?;
+        let admitted = || self.points.iter().filter(|p| of(p.config));
+        let best = admitted().map(|p| p.throughput).reduce(f64::max)?;
         admitted()
-            .filter(|(_, p, _)| p.throughput * (1.0 + MARGIN) >= best)
-            .map(|(config, ..)| *config)
+            .filter(|p| p.throughput * (1.0 + MARGIN) >= best)
+            .map(|p| p.config)
             .min_by_key(|config| (config.processes(), config.workers, config.threads))
     }
 
     /// For each other number of processes its smallest near-best point, those
     /// that promise most first, of equals the fewest processes.
     fn other_processes(&self, workers: u16) -> Vec<Config> {
-        let mut others: Vec<u16> = self.points.iter().map(|(c, ..)| c.workers).collect();
+        let mut others: Vec<u16> = self.points.iter().map(|p| p.config.workers).collect();
         others.sort_unstable();
         others.dedup();
         others.retain(|w| *w != workers);
         let mut found: Vec<(Config, f64)> = others
             .into_iter()
             .filter_map(|w| self.smallest_near_best(|config| config.workers == w))
-            .filter_map(|config| Some((config, self.get(config)?.1.throughput)))
+            .filter_map(|config| Some((config, self.get(config)?.throughput)))
             .collect();
         // Within a margin the promise is the same, so round it to margins.
         let steps = |x: f64| (x.ln() / MARGIN.ln_1p()).round() as i64;
@@ -202,8 +241,8 @@ impl Field {
         found.into_iter().map(|(config, _)| config).collect()
     }
 
-    fn get(&self, config: Config) -> Option<&(Config, Prediction, Option<f64>)> {
-        self.points.iter().find(|(c, ..)| *c == config)
+    fn get(&self, config: Config) -> Option<&Scored> {
+        self.points.iter().find(|p| p.config == config)
     }
 
     fn at(&self, workers: u16, threads: u16) -> Option<Config> {
@@ -234,8 +273,11 @@ impl Field {
     }
 
     fn threads_of(&self, workers: u16) -> impl Iterator<Item = u16> {
-        let of = move |(c, ..): &&(Config, Prediction, Option<f64>)| c.workers == workers;
-        self.points.iter().filter(of).map(|(c, ..)| c.threads)
+        let of = self
+            .points
+            .iter()
+            .filter(move |p| p.config.workers == workers);
+        of.map(|p| p.config.threads)
     }
 }
 
@@ -253,11 +295,11 @@ impl Chosen<'_> {
         if known || config == self.baseline || self.candidates.len() >= self.most {
             return;
         }
-        if let Some(&(config, predicted, memory_bytes)) = self.field.get(config) {
+        if let Some(point) = self.field.get(config) {
             self.candidates.push(Candidate {
                 config,
-                predicted,
-                memory_bytes,
+                throughput: point.throughput,
+                memory_bytes: point.memory_bytes,
                 why,
             });
         }

@@ -23,7 +23,7 @@ mod rate_search;
 pub mod sim;
 mod usl;
 
-pub use candidates::{Candidate, Grid, MemoryLimit, Why, candidates};
+pub use candidates::{Candidate, Grid, MemoryLimit, Scored, Why, candidates, score};
 pub use demand::{Config, Demand};
 pub use error::CapacityError;
 pub use laws::{

@@ -1,7 +1,8 @@
 //! The search on the demands whose answers are known.
 
 use capacity::{
-    Config, Demand, Grid, MemoryLimit, Observation, Why, candidates, fit, useful_threads,
+    Candidate, CapacityError, Config, Demand, Grid, MemoryLimit, Observation, Scored, Why, fit,
+    score, useful_threads,
 };
 use proptest::prelude::*;
 
@@ -16,6 +17,20 @@ fn one_process() -> Grid {
 
 fn config(workers: u16, threads: u16) -> Config {
     Config { workers, threads }
+}
+
+/// The formulas' candidates.
+fn candidates(
+    demand: &Demand,
+    cores: f64,
+    memory: Option<MemoryLimit<'_>>,
+    baseline: Config,
+    grid: &Grid,
+    most: usize,
+) -> Result<Vec<Candidate>, CapacityError> {
+    let useful = useful_threads(demand.held_s(), demand.io_s()).unwrap();
+    let scored = score(demand, cores, memory, grid)?;
+    Ok(capacity::candidates(scored, useful, baseline, most))
 }
 
 fn threads(demand: &Demand, baseline: u16, most: usize) -> Vec<u16> {
@@ -126,6 +141,33 @@ fn nothing_fits_is_an_empty_answer() {
         workers: None,
     };
     assert!(candidates(&demand, 2.0, None, config(0, 5), &zero, 4).is_err());
+}
+
+/// Whatever model the scores are of: here one that no formula would give.
+#[test]
+fn the_best_score_is_tried_first_and_the_smallest_of_equals() {
+    let point = |workers, threads, throughput| Scored {
+        config: config(workers, threads),
+        throughput,
+        memory_bytes: None,
+    };
+    let scored = vec![
+        point(0, 3, 50.0),
+        point(2, 3, 100.0),
+        point(2, 5, 98.0),
+        point(2, 8, 60.0),
+        point(3, 3, 99.0),
+        // Under a fifth of the best.
+        point(4, 1, 19.0),
+    ];
+    let found = capacity::candidates(scored, 1.2, config(0, 3), 8);
+    assert_eq!(
+        (found[0].config, found[0].why),
+        (config(2, 3), Why::Predicted)
+    );
+    assert_eq!(found[0].throughput, 100.0);
+    assert!(found.iter().all(|c| c.config.workers != 4), "{found:?}");
+    assert!(capacity::candidates(Vec::new(), 1.0, config(0, 3), 8).is_empty());
 }
 
 proptest! {

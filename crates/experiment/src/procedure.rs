@@ -140,6 +140,7 @@ impl<'a> Procedure<'a> {
                 seed,
                 pinning: plan.pinning.clone(),
                 folder,
+                bursts: stage == Stage::Pilot,
             },
             timing,
             rate_per_s: plan.rate_per_s,

@@ -169,6 +169,7 @@ pub(crate) fn of_arm(
         seed: asked.seed,
         pinning: asked.pinning.clone(),
         folder: asked.folder.to_owned(),
+        bursts: false,
     };
     let cores = host::cores::available().map_or(1.0, |cores| cores.effective);
     let server_cores = match asked.pinning.server_cores.len() {

@@ -27,6 +27,8 @@ pub struct Serving<'a> {
     pub pinning: Pinning,
     /// Folder of its log and flight files.
     pub folder: PathBuf,
+    /// Whether the agent keeps the course of every request, for the simulator.
+    pub bursts: bool,
 }
 
 /// Lengths of a warm-up.

@@ -13,6 +13,9 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(300);
 /// Longest wait for a started server to become quiet; a busy one is measured all the same, after its warm-up.
 const SETTLE: Duration = Duration::from_secs(3);
 
+/// The agent's variable: of one in so many requests the course is kept (`docs/agent.md`).
+const BURSTS: &str = "POWERBAND_BURSTS";
+
 /// Runs the hook before the trial, if there is one.
 pub(super) fn hook(
     bench: &Bench<'_>,
@@ -110,6 +113,9 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
     );
     spec.command = bench.command.clone();
     spec.env = bench.env.clone();
+    if serving.bursts {
+        spec.env.insert(BURSTS.to_owned(), "1".to_owned());
+    }
     spec.ready_path = experiment.ready_path.clone();
     spec.boot_timeout = experiment.boot_timeout;
     spec.stop_grace = Duration::from_secs(3);

@@ -61,15 +61,15 @@ pub fn choose(procedure: &Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
         workers: experiment.workers.clone(),
     };
     let most = (plan.arms as usize).saturating_sub(1);
-    let found = capacity::candidates(&demand, cores, limit, config(plan.baseline), &grid, most);
-    let found = found.map_err(|e| {
+    let scored = capacity::score(&demand, cores, limit, &grid).map_err(|e| {
         Stopped::NoAnswer(format!("the baseline's profile cannot be modelled: {e}"))
     })?;
-    let entrants: Vec<Entrant> = found
+    let useful = profile.useful_threads;
+    let entrants: Vec<Entrant> = capacity::candidates(scored, useful, config(plan.baseline), most)
         .into_iter()
         .map(|candidate| Entrant {
             arm: Arm::of(settings(candidate.config, plan.baseline)),
-            predicted_per_s: Some(candidate.predicted.throughput),
+            predicted_per_s: Some(candidate.throughput),
             because: why(candidate.why),
         })
         .collect();
