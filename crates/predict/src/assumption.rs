@@ -153,10 +153,7 @@ pub(crate) fn taken_for_granted(
         found.push(Assumption::CpuUnknown);
     }
     let sum = |of: &dyn Fn(&Request) -> u64| all.iter().map(of).sum::<u64>() as f64;
-    let starved = sum(&|r| {
-        r.held_ns()
-            .saturating_sub(r.cpu.thread_ns.unwrap_or(u64::MAX))
-    });
+    let starved = sum(&|r| r.held_ns().saturating_sub(r.thread_ns.unwrap_or(u64::MAX)));
     let share = starved / sum(&Request::held_ns).max(1.0);
     if share > MUCH_STARVED {
         found.push(Assumption::Starved { share });

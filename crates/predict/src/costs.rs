@@ -1,7 +1,8 @@
 //! What the server and the kernel add to the requests' own steps.
 
+use crate::around::Around;
 use crate::recorded::Request;
-use crate::{ProcessTrace, front, hand_over};
+use crate::{ProcessTrace, Server, front, hand_over};
 
 /// Where nothing was measured: an accept, a turn of the reactor.
 pub(crate) const ASSUMED_FRONT_NS: u64 = 50_000;
@@ -27,21 +28,24 @@ pub struct Costs {
     pub front: Known,
     /// `None`: not measured, and taken as 0.
     pub hand_over_ns: Option<u64>,
-    /// Means of what each request has as steps of its own.
-    pub parse_ns: u64,
-    pub write_ns: u64,
+    /// What the serving thread does outside the application: the mean of what each request has as steps of its own.
+    pub server_ns: u64,
+    /// Whether it is known from traces where the serving thread gives the GVL up meanwhile.
+    pub around_learnt: bool,
     /// Whether clients keep their connections, where a trace of all threads tells.
     pub kept: Option<bool>,
 }
 
-pub(crate) fn costs(processes: &[ProcessTrace], taken: &[Request]) -> Costs {
+pub(crate) fn costs(
+    server: &Server,
+    processes: &[ProcessTrace],
+    taken: &[Request],
+) -> (Costs, Around) {
     let events = processes.iter().flat_map(|p| [&p.trace, &p.bursts]);
     let found = events.flatten().flat_map(hand_over::hand_overs);
     let hand_over_ns = hand_over::typical_ns(found.collect());
-    let traces = processes
-        .iter()
-        .filter_map(|process| process.trace.as_ref());
-    let seen = front::from_traces(traces);
+    let traces = || processes.iter().filter_map(|p| p.trace.as_ref());
+    let seen = front::from_traces(traces());
     let records = processes.iter().flat_map(|p| &p.flight.records);
     let records = records.filter(|record| !record.job);
     let (accept_ns, reactor_ns, from) = match seen {
@@ -53,13 +57,24 @@ pub(crate) fn costs(processes: &[ProcessTrace], taken: &[Request]) -> Costs {
     };
     let count = taken.len().max(1) as u64;
     let mean = |of: fn(&Request) -> u64| taken.iter().map(of).sum::<u64>() / count;
-    Costs {
+    let learnt = Around::learnt(traces());
+    let around_learnt = learnt.is_some();
+    let around = learnt.unwrap_or_else(|| match server.has_threads() {
+        true => Around::puma(),
+        false => {
+            let parse_ns = mean(|request| request.parse_ns.min(request.server_ns));
+            let server_ns = mean(|request| request.server_ns);
+            Around::plain(parse_ns, server_ns - parse_ns)
+        }
+    });
+    let costs = Costs {
         accept_ns,
         reactor_ns,
         front: from,
         hand_over_ns,
-        parse_ns: mean(|request| request.cpu.before_ns),
-        write_ns: mean(|request| request.cpu.after_ns),
+        server_ns: mean(|request| request.server_ns),
+        around_learnt,
         kept: seen.map(|front| front.kept),
-    }
+    };
+    (costs, around)
 }

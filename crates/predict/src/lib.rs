@@ -8,6 +8,7 @@
 //! Reading the files is the only I/O, in [`Application::read`]; everything else is pure, and chance comes from seeds.
 
 mod application;
+mod around;
 mod assumption;
 mod bench;
 mod bootstrap;

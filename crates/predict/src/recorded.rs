@@ -7,7 +7,8 @@ use flight::events::{RequestBursts, bursts};
 use flight::{Header, Record};
 
 use crate::ProcessTrace;
-use crate::steps::{Cpu, Locks, Piece, Sums, course, steps, stretched, typical};
+use crate::around::Around;
+use crate::steps::{Locks, Piece, Sums, course, steps, stretched, typical};
 
 /// How many requests have their steps from where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,18 +33,25 @@ pub(crate) struct Request {
     /// Requests in flight in its process when it began, itself included.
     pub busy_threads: u16,
     pub sums: Sums,
-    pub cpu: Cpu,
+    /// Of its thread, the server's part included; `None` where it was not measured.
+    pub thread_ns: Option<u64>,
+    /// Parsing, by the clock, and the GVL held outside the application.
+    pub parse_ns: u64,
+    pub server_ns: u64,
     pieces: Vec<Piece>,
 }
 
 impl Request {
-    pub fn steps(&self, locks: Locks) -> Vec<Step> {
-        steps(&self.pieces, self.cpu, locks)
+    pub fn steps(&self, around: &Around, locks: Locks) -> Vec<Step> {
+        let (mut pieces, after) = around.scaled(self.server_ns);
+        pieces.extend_from_slice(&self.pieces);
+        pieces.extend(after);
+        steps(&pieces, self.thread_ns, locks)
     }
 
     /// The GVL, around the application as well.
     pub fn held_ns(&self) -> u64 {
-        self.sums.held_ns + self.cpu.before_ns + self.cpu.after_ns
+        self.sums.held_ns + self.server_ns
     }
 
     /// How long a thread had it.
@@ -51,7 +59,7 @@ impl Request {
         let queue_ns = self.queue_ns.unwrap_or(0);
         let before_ns = match self.queue_ns {
             // Parsing is the end of what the queue time spans.
-            Some(_) => self.cpu.before_ns,
+            Some(queue_ns) => self.parse_ns.min(queue_ns),
             None => 0,
         };
         (self.response_ns + before_ns).saturating_sub(queue_ns)
@@ -75,7 +83,7 @@ pub(crate) fn requests(
         })
         .collect();
     for (process, own) in processes.iter().zip(&sampled) {
-        let typical_server = Around::typical_of(process);
+        let server_ns = typical_server_ns(process);
         for record in process.flight.records.iter().filter(|r| wanted(r)) {
             let pieces = match own.get(&record.start_mono_ns) {
                 Some(pieces) => {
@@ -96,29 +104,17 @@ pub(crate) fn requests(
                     }
                 }
             };
-            found.push(request(
-                &process.flight.header,
-                record,
-                pieces,
-                typical_server,
-            ));
+            found.push(request(&process.flight.header, record, pieces, server_ns));
         }
     }
     found.sort_by_key(|request| request.arrival_ns);
     (found, patterns)
 }
 
-fn request(header: &Header, record: &Record, pieces: Vec<Piece>, typical: Around) -> Request {
-    let around = Around::of(header, record).unwrap_or(typical);
+fn request(header: &Header, record: &Record, pieces: Vec<Piece>, typical_ns: u64) -> Request {
     let parse_ns = record.parse_us.map_or(0, |us| u64::from(us) * 1_000);
     let write_ns = record.write_us.map_or(0, |us| u64::from(us) * 1_000);
     let before_ns = record.queue_ns.unwrap_or(parse_ns);
-    // An agent that does not know the server's part has the CPU of the application alone.
-    let server_ns = match header.counts_further() {
-        true => around.server_ns,
-        false => 0,
-    };
-    let parse_ns = around.parse_ns.min(server_ns);
     Request {
         arrival_ns: record.start_mono_ns.saturating_sub(before_ns),
         response_ns: before_ns + record.wall_ns + write_ns,
@@ -126,13 +122,30 @@ fn request(header: &Header, record: &Record, pieces: Vec<Piece>, typical: Around
         queue_ns: record.queue_ns,
         busy_threads: record.busy_threads,
         sums: sums(record),
-        cpu: Cpu {
-            thread_ns: header.measures("cpu_ns").then_some(record.cpu_ns),
-            before_ns: parse_ns,
-            after_ns: server_ns - parse_ns,
-        },
+        thread_ns: header.measures("cpu_ns").then_some(record.cpu_ns),
+        parse_ns,
+        server_ns: server_ns(header, record).unwrap_or(typical_ns),
         pieces,
     }
+}
+
+/// GVL held by the thread that serves, outside the application; an agent that does not know it has the CPU of the
+/// application alone as well.
+fn server_ns(header: &Header, record: &Record) -> Option<u64> {
+    let known = header.counts_further() && header.measures("server_held_us");
+    let whole = record.parse_us.is_some() || !known;
+    whole.then(|| match known {
+        true => u64::from(record.server_held_us) * 1_000,
+        false => 0,
+    })
+}
+
+/// The mean of those that have it, for those that have not.
+fn typical_server_ns(process: &ProcessTrace) -> u64 {
+    let header = &process.flight.header;
+    let known = process.flight.records.iter();
+    let known: Vec<u64> = known.filter_map(|r| server_ns(header, r)).collect();
+    known.iter().sum::<u64>() / known.len().max(1) as u64
 }
 
 fn sums(record: &Record) -> Sums {
@@ -140,40 +153,6 @@ fn sums(record: &Record) -> Sums {
         held_ns: record.held_ns,
         away_ns: record.io_ns,
         lock_ns: record.lock_wait_ns,
-    }
-}
-
-/// What the serving thread does around the application.
-#[derive(Debug, Clone, Copy, Default)]
-struct Around {
-    parse_ns: u64,
-    server_ns: u64,
-}
-
-impl Around {
-    fn of(header: &Header, record: &Record) -> Option<Self> {
-        let parse_us = record.parse_us?;
-        header.measures("server_held_us").then(|| Self {
-            parse_ns: u64::from(parse_us) * 1_000,
-            server_ns: u64::from(record.server_held_us) * 1_000,
-        })
-    }
-
-    /// The mean of those that have it, for those that have not.
-    fn typical_of(process: &ProcessTrace) -> Self {
-        let header = &process.flight.header;
-        let known = process.flight.records.iter();
-        let known: Vec<Self> = known
-            .filter_map(|record| Self::of(header, record))
-            .collect();
-        let mean = |of: fn(&Self) -> u64| {
-            let sum: u64 = known.iter().map(of).sum();
-            sum / known.len().max(1) as u64
-        };
-        Self {
-            parse_ns: mean(|around| around.parse_ns),
-            server_ns: mean(|around| around.server_ns),
-        }
     }
 }
 

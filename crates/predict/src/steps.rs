@@ -109,16 +109,6 @@ pub(crate) fn stretched(pattern: &[Piece], to: Sums) -> Option<Vec<Piece>> {
     Some(pattern.iter().map(piece).collect())
 }
 
-/// What is known of a request beside its course.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Cpu {
-    /// Of its thread, the server's part included; `None` where it was not measured.
-    pub thread_ns: Option<u64>,
-    /// GVL held around the application: before it, and after it.
-    pub before_ns: u64,
-    pub after_ns: u64,
-}
-
 /// What a wait for a lock becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Locks {
@@ -128,24 +118,22 @@ pub(crate) enum Locks {
     AsIo,
 }
 
-/// The steps of a request.
+/// The steps of a course, whose thread had so much CPU time (`None` where that was not measured).
 ///
 /// Bursts are the wall clock's. Where the GVL was held for longer than the thread had a processor, the core was busy with
 /// somebody else, which is a stall of the old configuration: every held step is shortened by the one ratio of thread CPU
 /// to time held. Where the thread had more processor time than it held the GVL, it computed without it: that time is
 /// looked for in the waits that look most like it, system calls first, then the longest.
-pub(crate) fn steps(pieces: &[Piece], cpu: Cpu, locks: Locks) -> Vec<Step> {
-    let sums = Sums::of(pieces);
-    let held_ns = sums.held_ns + cpu.before_ns + cpu.after_ns;
-    let thread_ns = cpu.thread_ns.unwrap_or(held_ns);
+pub(crate) fn steps(pieces: &[Piece], thread_ns: Option<u64>, locks: Locks) -> Vec<Step> {
+    let held_ns = Sums::of(pieces).held_ns;
+    let thread_ns = thread_ns.unwrap_or(held_ns);
     let had = match held_ns {
         0 => 1.0,
         ns => (thread_ns as f64 / ns as f64).min(1.0),
     };
     let native = native(pieces, thread_ns.saturating_sub(held_ns));
     let held = |ns: u64| Step::Held((ns as f64 * had).round() as u64);
-    let mut steps = Vec::with_capacity(pieces.len() + 2);
-    steps.push(held(cpu.before_ns));
+    let mut steps = Vec::with_capacity(pieces.len());
     for (at, piece) in pieces.iter().enumerate() {
         match *piece {
             Piece::Held(ns) => steps.push(held(ns)),
@@ -157,7 +145,6 @@ pub(crate) fn steps(pieces: &[Piece], cpu: Cpu, locks: Locks) -> Vec<Step> {
             Piece::Lock(_) => {}
         }
     }
-    steps.push(held(cpu.after_ns));
     steps
 }
 
@@ -201,12 +188,8 @@ mod tests {
         Burst { doing, ns: ms * MS }
     }
 
-    fn cpu(thread_ms: u64) -> Cpu {
-        Cpu {
-            thread_ns: Some(thread_ms * MS),
-            before_ns: 0,
-            after_ns: 0,
-        }
+    fn cpu(thread_ms: u64) -> Option<u64> {
+        Some(thread_ms * MS)
     }
 
     /// As the simulator takes them: neighbours of a kind joined, nothing of no length.
@@ -259,20 +242,15 @@ mod tests {
         );
     }
 
-    /// 12 ms held of which the thread had a processor for 9: three quarters of each, the server's part too.
+    /// 12 ms held of which the thread had a processor for 9: three quarters of each.
     #[test]
     fn what_waited_for_a_core_is_shortened_by_one_ratio() {
         let pieces = [
-            Piece::Held(6 * MS),
+            Piece::Held(7 * MS),
             Piece::Away(20 * MS),
-            Piece::Held(4 * MS),
+            Piece::Held(5 * MS),
         ];
-        let starved = Cpu {
-            thread_ns: Some(9 * MS),
-            before_ns: MS,
-            after_ns: MS,
-        };
-        let found = joined(&steps(&pieces, starved, Locks::LeftOut));
+        let found = joined(&steps(&pieces, cpu(9), Locks::LeftOut));
         let held = |us: u64| Step::Held(us * 1_000);
         assert_eq!(found, [held(5_250), Step::Io(20 * MS), held(3_750)]);
     }
@@ -301,13 +279,8 @@ mod tests {
 
     #[test]
     fn without_thread_cpu_bursts_are_taken_as_they_are() {
-        let unknown = Cpu {
-            thread_ns: None,
-            before_ns: 1,
-            after_ns: 2,
-        };
-        let found = joined(&steps(&[Piece::Held(7)], unknown, Locks::LeftOut));
-        assert_eq!(found, [Step::Held(10)]);
+        let found = joined(&steps(&[Piece::Held(7)], None, Locks::LeftOut));
+        assert_eq!(found, [Step::Held(7)]);
     }
 
     #[test]

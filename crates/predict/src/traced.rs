@@ -3,6 +3,9 @@
 use crate::recorded::Request;
 use crate::{Assumption, PredictError, ProcessTrace, Server};
 
+/// Health checks go past the proxy that says when requests came.
+const MOST: f64 = 0.9;
+
 /// The configuration that was traced, and how busy it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traced {
@@ -84,9 +87,10 @@ pub(crate) fn traced(server: Server, ruby: String, size: &Size, all: &[Request])
     let span_s = (last - first).max(1) as f64 / 1e9;
     let sum_s = |of: &dyn Fn(&Request) -> u64| all.iter().map(of).sum::<u64>() as f64 / 1e9;
     let mean_ms = |of: &dyn Fn(&Request) -> u64| sum_s(of) * 1e3 / count;
-    let cpu_known = all.iter().all(|request| request.cpu.thread_ns.is_some());
-    let cpu = |r: &Request| r.cpu.thread_ns.unwrap_or_else(|| r.held_ns());
-    let queue_known = all.iter().all(|request| request.queue_ns.is_some());
+    let cpu_known = all.iter().all(|request| request.thread_ns.is_some());
+    let cpu = |r: &Request| r.thread_ns.unwrap_or_else(|| r.held_ns());
+    let queues_ns: Vec<u64> = all.iter().filter_map(|request| request.queue_ns).collect();
+    let queue_known = queues_ns.len() as f64 >= MOST * count;
     let processes = f64::from(size.processes);
     let in_service = sum_s(&Request::served_ns) / span_s;
     Traced {
@@ -107,7 +111,8 @@ pub(crate) fn traced(server: Server, ruby: String, size: &Size, all: &[Request])
         lock_wait_ms: mean_ms(&|r| r.sums.lock_ns),
         gvl_wait_ms: mean_ms(&|r| r.gvl_wait_ns),
         cpu_ms: cpu_known.then(|| mean_ms(&cpu)),
-        queue_ms: queue_known.then(|| mean_ms(&|r| r.queue_ns.unwrap_or(0))),
+        queue_ms: queue_known
+            .then(|| queues_ns.iter().sum::<u64>() as f64 / 1e6 / queues_ns.len() as f64),
         left_out: 0,
     }
 }

@@ -1,0 +1,239 @@
+//! What the serving thread does around the application: reading, parsing and writing, and where it gives the GVL up
+//! meanwhile, which costs it a place in the line each time.
+
+use std::collections::HashMap;
+
+use flight::events::{Doing, Event, EventKind, Events};
+
+use crate::steps::Piece;
+
+/// The typical course before and after the application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Around {
+    before: Vec<Piece>,
+    after: Vec<Piece>,
+}
+
+/// Fewer say too little.
+const LEAST: usize = 50;
+
+impl Around {
+    /// As traces of Puma 6.6 on Ruby 3.3 have it, in microseconds: it looks whether the request is there already, reads and
+    /// parses it, asks for the peer's address (for which Ruby makes a thread), and calls the application; then writes, closes, and looks for work. Which
+    /// waits there are counts; how long it holds the GVL is scaled to what each request's thread did.
+    pub fn puma() -> Self {
+        let us = 1_000;
+        Self {
+            before: vec![
+                Piece::Held(15 * us),
+                Piece::Away(4 * us),
+                Piece::Held(110 * us),
+                Piece::Away(100 * us),
+                Piece::Held(25 * us),
+            ],
+            after: vec![
+                Piece::Held(160 * us),
+                Piece::Away(20 * us),
+                Piece::Held(10 * us),
+            ],
+        }
+    }
+
+    /// Without a word about where it gives the GVL up: so much before, so much after.
+    pub fn plain(before_ns: u64, after_ns: u64) -> Self {
+        Self {
+            before: vec![Piece::Held(before_ns)],
+            after: vec![Piece::Held(after_ns)],
+        }
+    }
+
+    /// From traces of everything; `None` where they hold too few requests, or connections that are kept, which have no
+    /// waiting for work between one request and the next.
+    pub fn learnt<'a>(traces: impl Iterator<Item = &'a Events>) -> Option<Self> {
+        let mut before = Shapes::default();
+        let mut after = Shapes::default();
+        for events in traces {
+            between_requests(events, &mut before, &mut after);
+        }
+        Some(Self {
+            before: before.typical()?,
+            after: after.typical()?,
+        })
+    }
+
+    /// Both for a request whose thread held the GVL for so long in all, outside the application.
+    pub fn scaled(&self, held_ns: u64) -> (Vec<Piece>, Vec<Piece>) {
+        let own: u64 = self.before.iter().chain(&self.after).map(held).sum();
+        let scale = |pieces: &[Piece]| -> Vec<Piece> {
+            let piece = |piece: &Piece| match *piece {
+                Piece::Held(ns) if own > 0 => Piece::Held(ns * held_ns / own),
+                other => other,
+            };
+            pieces.iter().map(piece).collect()
+        };
+        // Where it did nothing there was no server around it.
+        match held_ns {
+            0 => (Vec::new(), Vec::new()),
+            _ => (scale(&self.before), scale(&self.after)),
+        }
+    }
+}
+
+fn held(piece: &Piece) -> u64 {
+    match *piece {
+        Piece::Held(ns) => ns,
+        Piece::Away(_) | Piece::Lock(_) => 0,
+    }
+}
+
+/// Courses by the order of their kinds.
+#[derive(Debug, Default)]
+struct Shapes {
+    found: HashMap<Vec<u8>, Vec<Vec<Piece>>>,
+}
+
+impl Shapes {
+    fn add(&mut self, pieces: Vec<Piece>) {
+        let kind = |piece: &Piece| match piece {
+            Piece::Held(_) => 0,
+            Piece::Away(_) => 1,
+            Piece::Lock(_) => 2,
+        };
+        let shape: Vec<u8> = pieces.iter().map(kind).collect();
+        self.found.entry(shape).or_default().push(pieces);
+    }
+
+    /// Of the shape that there is most of, piece by piece: the median of what was held, which a busy core makes longer
+    /// at times, and the mean of waits, which are as they are.
+    fn typical(&self) -> Option<Vec<Piece>> {
+        let (shape, most) = self
+            .found
+            .iter()
+            .max_by_key(|(shape, found)| (found.len(), std::cmp::Reverse(*shape)))?;
+        if most.len() < LEAST {
+            return None;
+        }
+        let all = |at: usize| {
+            let one = |pieces: &Vec<Piece>| match pieces[at] {
+                Piece::Held(ns) | Piece::Away(ns) | Piece::Lock(ns) => ns,
+            };
+            most.iter().map(one).collect::<Vec<u64>>()
+        };
+        let mean = |at: usize| all(at).iter().sum::<u64>() / most.len() as u64;
+        let median = |at: usize| {
+            let (mut all, middle) = (all(at), most.len() / 2);
+            *all.select_nth_unstable(middle).1
+        };
+        let piece = |(at, kind): (usize, &u8)| match kind {
+            0 => Piece::Held(median(at)),
+            1 => Piece::Away(mean(at)),
+            _ => Piece::Lock(mean(at)),
+        };
+        Some(shape.iter().enumerate().map(piece).collect())
+    }
+}
+
+/// From the end of each request until the thread waits for work, and from when it has some until the next begins.
+fn between_requests(events: &Events, before: &mut Shapes, after: &mut Shapes) {
+    let serves = |thread: u32| {
+        let named = events.threads.iter().find(|t| t.number == thread);
+        named.is_some_and(|thread| thread.name.starts_with("puma srv tp "))
+    };
+    let mut open: HashMap<u32, Gap> = HashMap::new();
+    for event in &events.events {
+        match event.kind {
+            EventKind::RequestEnd { .. } if serves(event.thread) => {
+                open.insert(event.thread, Gap::from(event));
+            }
+            EventKind::RequestBegin { .. } => {
+                if let Some(mut gap) = open.remove(&event.thread) {
+                    gap.cut(event.mono_ns);
+                    let lock = |piece: &Piece| matches!(piece, Piece::Lock(_));
+                    let first = gap.pieces.iter().position(lock);
+                    let last = gap.pieces.iter().rposition(lock);
+                    if let (Some(first), Some(last)) = (first, last) {
+                        after.add(gap.pieces[..first].to_vec());
+                        before.add(gap.pieces[last + 1..].to_vec());
+                    }
+                }
+            }
+            kind => {
+                if let Some(gap) = open.get_mut(&event.thread) {
+                    let doing = Doing::after(Some(gap.doing), kind).unwrap_or(gap.doing);
+                    if doing != gap.doing {
+                        gap.cut(event.mono_ns);
+                        gap.doing = doing;
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Gap {
+    doing: Doing,
+    since_ns: u64,
+    pieces: Vec<Piece>,
+}
+
+impl Gap {
+    fn from(event: &Event) -> Self {
+        Self {
+            doing: Doing::Running,
+            since_ns: event.mono_ns,
+            pieces: Vec::new(),
+        }
+    }
+
+    fn cut(&mut self, now_ns: u64) {
+        let ns = now_ns.saturating_sub(self.since_ns);
+        self.since_ns = now_ns;
+        match self.doing {
+            Doing::Running => self.pieces.push(Piece::Held(ns)),
+            Doing::Io => self.pieces.push(Piece::Away(ns)),
+            Doing::Lock => self.pieces.push(Piece::Lock(ns)),
+            Doing::Waiting => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_is_scaled_and_waits_are_not() {
+        let (before, after) = Around::puma().scaled(640_000);
+        let (held, away) = (Piece::Held, Piece::Away);
+        assert_eq!(
+            before,
+            [
+                held(30_000),
+                away(4_000),
+                held(220_000),
+                away(100_000),
+                held(50_000)
+            ]
+        );
+        assert_eq!(after, [held(320_000), away(20_000), held(20_000)]);
+        assert_eq!(Around::puma().scaled(0), (vec![], vec![]));
+        let plain = Around::plain(30, 10).scaled(80);
+        assert_eq!(plain, (vec![held(60)], vec![held(20)]));
+    }
+
+    #[test]
+    fn the_commonest_shape_is_typical() {
+        let mut shapes = Shapes::default();
+        for n in 0..60 {
+            shapes.add(vec![Piece::Held(n), Piece::Away(n * n)]);
+        }
+        for _ in 0..50 {
+            shapes.add(vec![Piece::Held(7_000)]);
+        }
+        assert_eq!(
+            shapes.typical(),
+            Some(vec![Piece::Held(30), Piece::Away(1_170)])
+        );
+        assert_eq!(Shapes::default().typical(), None);
+    }
+}
