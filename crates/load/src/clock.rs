@@ -15,12 +15,61 @@ pub(crate) fn monotonic_ns() -> u64 {
     read_ns(ClockId::Monotonic)
 }
 
-/// `CLOCK_REALTIME`, since the epoch.
-pub(crate) fn wall_ns() -> u64 {
-    read_ns(ClockId::Realtime)
+/// By how much the wall clock (since the epoch) is ahead of the monotonic one.
+pub(crate) fn wall_offset_ns() -> i128 {
+    offset_ns(|| [ClockId::Monotonic, ClockId::Realtime, ClockId::Monotonic].map(read_ns))
+}
+
+/// Readings that lie so close together tell as much as they can.
+const TOGETHER_NS: u64 = 2_000;
+
+/// Of the wall clock between two readings of the monotonic one: a thread that
+/// loses its core between two readings would shift every stamp by that time.
+fn offset_ns(mut read: impl FnMut() -> [u64; 3]) -> i128 {
+    let mut best = (u64::MAX, 0);
+    for _ in 0..10 {
+        let [before, wall, after] = read();
+        let apart = after.saturating_sub(before);
+        if apart < best.0 {
+            let between = i128::from(before) + i128::from(apart / 2);
+            best = (apart, i128::from(wall) - between);
+        }
+        if apart <= TOGETHER_NS {
+            break;
+        }
+    }
+    best.1
 }
 
 /// CPU time of the calling thread, user and system.
 pub(crate) fn thread_cpu_ns() -> u64 {
     read_ns(ClockId::ThreadCPUTime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_between_two_readings_moves_no_stamp() {
+        let mut readings = [
+            [1_000, 500_003_000, 500_002_000],
+            [500_010_000, 500_012_000, 900_000_000],
+            [900_010_000, 900_010_550, 900_010_100],
+            [900_020_000, 900_020_000, 900_020_000],
+        ]
+        .into_iter();
+        assert_eq!(offset_ns(|| readings.next().unwrap()), 500);
+        assert_eq!(readings.len(), 1, "no more than it takes");
+    }
+
+    #[test]
+    fn a_machine_that_reads_slowly_has_its_best_reading() {
+        let mut apart = 20_000;
+        let offset = offset_ns(|| {
+            apart -= 1_000;
+            [0, 100_000, apart]
+        });
+        assert_eq!(offset, 100_000 - 5_000);
+    }
 }

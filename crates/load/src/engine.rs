@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use crate::arrivals::Offsets;
-use crate::clock::{monotonic_ns, thread_cpu_ns, wall_ns};
+use crate::clock::{monotonic_ns, thread_cpu_ns, wall_offset_ns};
 use crate::connection::Connection;
 use crate::limits;
 use crate::observer::{Observer, Progress};
@@ -160,7 +160,7 @@ impl<'a> Engine<'a> {
         // After all that takes long with a large workload, or the first requests
         // would be late by it.
         let started_ns = monotonic_ns() + LEAD_NS;
-        let wall_offset_ns = wall_offset();
+        let wall_offset_ns = wall_offset_ns();
         let window_end_ns = length_ns.map_or(NEVER, |length| started_ns.saturating_add(length));
         tally.begin(started_ns, window_end_ns);
         Ok(Self {
@@ -328,7 +328,7 @@ impl<'a> Engine<'a> {
 
     /// Returns whether the observer wants the window to end.
     fn end_slice(&mut self, now: u64, observer: &mut dyn Observer) -> bool {
-        self.wall_offset_ns = wall_offset();
+        self.wall_offset_ns = wall_offset_ns();
         let due = self.due_by(now);
         let slice = self.tally.end_slice(self.started_ns, now, due);
         let asked_to_end = observer
@@ -351,10 +351,6 @@ impl<'a> Engine<'a> {
 
 fn system(call: &'static str) -> impl Fn(Errno) -> LoadError {
     move |source| LoadError::System { call, source }
-}
-
-fn wall_offset() -> i128 {
-    i128::from(wall_ns()) - i128::from(monotonic_ns())
 }
 
 fn to_wall(monotonic_ns: u64, offset_ns: i128) -> u64 {
