@@ -1,6 +1,8 @@
 //! The limit on open files. One test, alone in its file: the limit is the
 //! whole process's.
 
+mod support;
+
 use std::net::TcpListener;
 
 use load::{LoadError, Mode, Observer, Plan, Silent, Stop, Workload};
@@ -31,10 +33,8 @@ impl Observer for Squeeze {
 fn the_soft_limit_is_raised_and_too_low_a_hard_limit_is_an_error() {
     // The kernel completes connections to it; nobody accepts them.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let dead = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let refusing = support::Refusing::new();
+    let dead = refusing.address;
     let plan = |target, connections| {
         let mode = Mode::closed(connections);
         Plan::new(target, Workload::get("/").unwrap(), mode, Stop::requests(1))

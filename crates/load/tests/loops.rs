@@ -90,7 +90,8 @@ fn whichever_end_comes_first_counts() {
     };
     let outcome = load::run(&closed(&server, 2, both), &mut Silent).unwrap();
     assert_balanced(&outcome);
-    assert!(outcome.counts.ok > 0 && outcome.errors.total() == 0);
+    assert_eq!(outcome.window(), Duration::from_millis(50));
+    assert_eq!(outcome.errors.total(), 0, "{:?}", outcome.first_error);
 }
 
 #[test]

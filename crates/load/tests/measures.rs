@@ -3,14 +3,15 @@
 mod support;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
 use load::{
     Arrivals, Mode, Observer, Outcome, Plan, Progress, Silent, Slice, StatusClass, Stop, Workload,
 };
-use support::{Gate, OK, Server, assert_balanced};
+use support::{Gate, OK, Peer, Server, assert_balanced};
 
 fn one_by_one(server: &Server, workload: &str, requests: u64) -> Outcome {
     let plan = Plan::new(
@@ -24,59 +25,120 @@ fn one_by_one(server: &Server, workload: &str, requests: u64) -> Outcome {
     outcome
 }
 
-/// Serves one answer in parts, with the pause before each, and returns how long the client says that
-/// passed from the first byte to the last, and how long the server spent writing, in µs.
-fn in_parts(parts: &'static [(u64, &'static [u8])]) -> (u64, u64) {
-    let took = Arc::new(AtomicU64::new(0));
-    let server = Server::new({
-        let took = took.clone();
-        move |peer, _| {
-            while peer.request().is_some() {
-                let began = Instant::now();
-                for (pause_ms, part) in parts {
-                    std::thread::sleep(Duration::from_millis(*pause_ms));
-                    took.store(
-                        u64::try_from(began.elapsed().as_micros()).unwrap(),
-                        Ordering::SeqCst,
-                    );
-                    peer.write(part);
-                }
+/// Has a server write its answer part by part: each once the client is known to have read the one before.
+#[derive(Default)]
+struct Parts {
+    allowed: Mutex<usize>,
+    changed: Condvar,
+    written: AtomicUsize,
+}
+
+impl Parts {
+    fn allow(&self, parts: usize) {
+        *self.allowed.lock().unwrap() = parts;
+        self.changed.notify_all();
+    }
+
+    fn serve(&self, peer: &mut Peer, parts: &[&[u8]]) {
+        while peer.request().is_some() {
+            for (number, part) in parts.iter().enumerate() {
+                let allowed = self.allowed.lock().unwrap();
+                drop(
+                    self.changed
+                        .wait_while(allowed, |allowed| *allowed <= number)
+                        .unwrap(),
+                );
+                peer.write(part);
+                self.written.store(number + 1, Ordering::SeqCst);
             }
         }
+    }
+}
+
+/// What the generator sees at its ticks, between which it reads whatever has come.
+struct Releasing {
+    parts: Arc<Parts>,
+    /// Of each part: not before which instant it was written, and by when it was read.
+    released: Vec<Instant>,
+    read: Vec<Instant>,
+    written_before: usize,
+}
+
+impl Observer for Releasing {
+    fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        let (released, read) = (self.released.len(), self.read.len());
+        if self.written_before > read {
+            self.read.push(Instant::now());
+        } else if released == read && progress.in_flight > 0 {
+            self.released.push(Instant::now());
+            self.parts.allow(released + 1);
+        }
+        self.written_before = self.parts.written.load(Ordering::SeqCst);
+        ControlFlow::Continue(())
+    }
+}
+
+/// An answer in parts: how long the client says that its first byte took, how long from there to its
+/// last, and when each part was on its way.
+fn in_parts(parts: &'static [&'static [u8]]) -> (Duration, Duration, Releasing) {
+    let script = Arc::new(Parts::default());
+    let server = Server::new({
+        let script = script.clone();
+        move |peer, _| script.serve(peer, parts)
     });
-    let outcome = one_by_one(&server, "[[request]]\n", 1);
+    let mut plan = Plan::new(
+        server.address,
+        Workload::get("/").unwrap(),
+        Mode::closed(1),
+        Stop::requests(1),
+    );
+    plan.slice = Duration::from_millis(10);
+    let mut observer = Releasing {
+        parts: script.clone(),
+        released: Vec::new(),
+        read: Vec::new(),
+        written_before: 0,
+    };
+    let outcome = load::run(&plan, &mut observer).unwrap();
+    script.allow(parts.len());
+    assert_balanced(&outcome);
     assert_eq!(outcome.counts.ok, 1, "{:?}", outcome.first_error);
     assert_eq!(outcome.first_byte.len(), 1);
-    let seen = outcome.service.max() - outcome.first_byte.max();
-    (seen, took.load(Ordering::SeqCst))
+    let first = Duration::from_micros(outcome.first_byte.max());
+    let rest = Duration::from_micros(outcome.service.max()).saturating_sub(first);
+    (first, rest, observer)
+}
+
+/// At least as long as that, but for the digits of a histogram.
+fn lasts(found: Duration, at_least: Duration) {
+    let exact = at_least.saturating_sub(at_least / 500);
+    assert!(found >= exact, "{found:?} of {at_least:?}");
 }
 
 #[test]
 fn the_first_byte_is_the_first_of_the_head() {
-    let (seen, took) = in_parts(&[
-        (0, b"H"),
-        (60, b"TTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"),
-        (60, b"ok"),
-    ]);
-    assert!(seen > took * 3 / 4, "{seen} µs of {took} µs");
+    let (_, rest, seen) = in_parts(&[b"H", b"TTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", b"ok"]);
+    lasts(rest, seen.released[2] - seen.read[0]);
 }
 
 #[test]
 fn interim_answers_have_no_first_byte() {
-    let (seen, took) = in_parts(&[
-        (0, b"HTTP/1.1 103 Early Hints\r\n\r\n"),
-        (60, b"HTTP/1.1 103 Early Hints\r\n\r\n"),
-        (60, b"HTTP/1.1 20"),
-        (10, b"0 OK\r\nContent-Length: 0\r\n\r\n"),
+    let (first, rest, seen) = in_parts(&[
+        b"HTTP/1.1 103 Early Hints\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\n\r\n",
+        b"HTTP/1.1 20",
+        b"0 OK\r\nContent-Length: 0\r\n\r\n",
     ]);
-    assert!(seen < took / 2, "{seen} µs of {took} µs");
+    lasts(first, seen.released[2] - seen.read[0]);
+    lasts(rest, seen.released[3] - seen.read[2]);
     // The end of the hints and the beginning of the answer in one read.
-    let (seen, took) = in_parts(&[
-        (0, b"HTTP/1.1 103 Early"),
-        (60, b" Hints\r\n\r\nHTTP/1.1 200 OK\r\n"),
-        (10, b"Content-Length: 0\r\n\r\n"),
+    let (first, rest, seen) = in_parts(&[
+        b"HTTP/1.1 103 Early",
+        b" Hints\r\n\r\nHTTP/1.1 200 OK\r\n",
+        b"Content-Length: 0\r\n\r\n",
     ]);
-    assert!(seen < took / 2, "{seen} µs of {took} µs");
+    lasts(first, seen.released[1] - seen.read[0]);
+    lasts(rest, seen.released[2] - seen.read[1]);
 }
 
 #[test]
@@ -229,47 +291,88 @@ fn what_is_due_counts_though_it_cannot_be_sent() {
     assert_eq!(sum(|s| s.sent), outcome.counts.sent);
 }
 
-/// Keeps the generator from its work.
-struct Sluggish;
+/// Keeps the generator from its work at the ticks it is told to, and notes for how long.
+struct Sluggish<T> {
+    told: T,
+    kept: Vec<Duration>,
+}
 
-impl Observer for Sluggish {
-    fn tick(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
-        std::thread::sleep(Duration::from_millis(40));
+impl<T: FnMut(&Progress<'_>, usize) -> ControlFlow<(), bool>> Observer for Sluggish<T> {
+    fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        if (self.told)(progress, self.kept.len())? {
+            let since = Instant::now();
+            std::thread::sleep(Duration::from_millis(80));
+            self.kept.push(since.elapsed());
+        }
         ControlFlow::Continue(())
     }
 }
 
+fn kept_from_work(
+    mode: Mode,
+    slice_ms: u64,
+    told: impl FnMut(&Progress<'_>, usize) -> ControlFlow<(), bool>,
+) -> (Outcome, Vec<Duration>) {
+    let server = Server::answering(OK);
+    let workload = Workload::get("/").unwrap();
+    let mut plan = Plan::new(server.address, workload, mode, Stop::when_told());
+    plan.slice = Duration::from_millis(slice_ms);
+    let kept = Vec::new();
+    let mut sluggish = Sluggish { told, kept };
+    let outcome = load::run(&plan, &mut sluggish).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!(outcome.errors.total(), 0, "{:?}", outcome.first_error);
+    (outcome, sluggish.kept)
+}
+
+fn sum_us(histogram: &Histogram<u64>) -> f64 {
+    histogram.mean() * histogram.len() as f64
+}
+
 #[test]
 fn the_generators_own_delay_is_told_apart_from_the_servers() {
-    let server = Server::answering(OK);
-    let run = |mode| {
-        let mut plan = Plan::new(
-            server.address,
-            Workload::get("/").unwrap(),
-            mode,
-            Stop::after(Duration::from_millis(500)),
-        );
-        plan.slice = Duration::from_millis(100);
-        load::run(&plan, &mut Sluggish).unwrap()
+    const RATE: f64 = 500.0;
+    let mode = Mode::Open {
+        arrivals: Arrivals::constant(RATE),
+        // More than will be under way, so that none waits for one.
+        max_connections: 1000,
     };
-    let open = run(Mode::Open {
-        arrivals: Arrivals::constant(500.0),
-        max_connections: 64,
+    let (open, kept) = kept_from_work(mode, 100, |progress, _| {
+        if progress.elapsed < Duration::from_millis(600) {
+            ControlFlow::Continue(true)
+        } else {
+            ControlFlow::Break(())
+        }
     });
-    assert_balanced(&open);
+    // Requests due while the generator was kept were late by all of that time down to nothing.
+    let requests = |kept: &Duration| RATE * kept.as_secs_f64() - 1.0;
+    let of_kept = kept
+        .iter()
+        .map(|kept| requests(kept) * kept.as_micros() as f64 / 2.0);
+    let (kept_us, late_us) = (of_kept.sum::<f64>(), sum_us(&open.lateness));
+    assert!(late_us >= 0.9 * kept_us, "{late_us} of {kept_us} µs");
+    // It is taken away from the responses, all but what is too little to matter.
     let late = open.late_answers.as_ref().unwrap();
-    // Four of five slices lose 40 of their 100 ms.
-    assert!(late.counted.len() > open.counts.ok / 5);
     assert_eq!(late.counted.len(), late.without.len());
     let without = open.response_without_lateness().unwrap();
     assert_eq!(without.len(), open.response.len());
-    assert!(without.mean() < open.response.mean() * 0.8);
+    let taken_us = sum_us(&open.response) - sum_us(&without);
+    let left_us = load::LATE.as_micros() as f64 * open.counts.ok as f64;
+    let digits_us = 0.002 * sum_us(&open.response);
+    assert!(
+        (late_us - left_us - digits_us..=late_us + digits_us).contains(&taken_us),
+        "{taken_us} of {late_us} µs"
+    );
     assert!(open.generator_ok().is_err());
-    // What a closed loop begins late it also counts from later.
-    let closed = run(Mode::Closed {
-        connections: 2,
-        think: load::Think::None,
+
+    // What a closed loop begins late it also counts from later. It was kept once, from
+    // a request that could have been begun.
+    let (closed, kept) = kept_from_work(Mode::closed(2), 10, |progress, kept| {
+        if kept > 0 {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(progress.counts.ok > 0 && progress.in_flight < 2)
     });
-    assert!(closed.lateness.max() > 30_000);
+    assert!(u128::from(closed.lateness.max()) >= kept[0].as_micros());
     assert!(closed.late_answers.is_none());
 }

@@ -4,24 +4,10 @@
 mod support;
 
 use load::{Mode, Plan, Silent, Stop, Workload};
+use support::sockets::{TIME_WAIT, sockets_to};
 use support::{Server, assert_balanced};
 
 const CLOSES: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
-const TIME_WAIT: &str = "06";
-
-/// How many of this machine's sockets are in TIME_WAIT with this remote port.
-fn clients_in_time_wait(port: u16) -> usize {
-    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    let remote = format!(":{port:04X}");
-    sockets
-        .lines()
-        .filter_map(|line| {
-            let mut fields = line.split_whitespace().skip(2);
-            Some((fields.next()?, fields.next()?))
-        })
-        .filter(|(address, state)| address.ends_with(&remote) && *state == TIME_WAIT)
-        .count()
-}
 
 #[test]
 fn a_connection_that_the_server_said_it_closes_is_left_to_it() {
@@ -45,6 +31,6 @@ fn a_connection_that_the_server_said_it_closes_is_left_to_it() {
     assert_eq!(outcome.counts.connections, REQUESTS);
     // A server whose threads wait for a core closes late, and what still lingered was closed with the run; a client that
     // closes first has nearly all of them.
-    let waiting = clients_in_time_wait(server.address.port()) as u64;
+    let waiting = sockets_to(server.address.port(), TIME_WAIT) as u64;
     assert!(waiting < REQUESTS / 2, "{waiting}");
 }

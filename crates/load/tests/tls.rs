@@ -3,11 +3,14 @@
 
 mod support;
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use load::{Errors, Mode, Outcome, Plan, Silent, Stop, Target, TlsOptions, Workload};
+use load::{
+    Errors, Mode, Observer, Outcome, Plan, Progress, Silent, Stop, Target, TlsOptions, Workload,
+};
 use support::tls::{Authority, TlsPeer, server};
 use support::{OK, Server, assert_balanced};
 
@@ -275,26 +278,66 @@ fn what_a_server_says_with_the_handshake_is_read_whole() {
     }
 }
 
+/// How often the generator has come round, between which it reads whatever has come.
+#[derive(Default)]
+struct Rounds(Mutex<u64>, Condvar);
+
+impl Rounds {
+    fn more(&self, rounds: u64) {
+        let mut so_far = self.0.lock().unwrap();
+        *so_far = so_far.saturating_add(rounds);
+        self.1.notify_all();
+    }
+
+    /// Waits until it has come round as often as it takes to have read what was written before.
+    fn wait(&self) {
+        let rounds = self.0.lock().unwrap();
+        let enough = rounds.saturating_add(2);
+        drop(self.1.wait_while(rounds, |rounds| *rounds < enough));
+    }
+}
+
+impl Observer for &Rounds {
+    fn tick(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
+        self.more(1);
+        ControlFlow::Continue(())
+    }
+}
+
 #[test]
 fn an_idle_connection_that_ends_after_a_record_is_not_used_again() {
+    const REQUESTS: u64 = 20;
     let authority = Authority::new();
     let config = authority.server("127.0.0.1", FAR, &[&rustls::version::TLS13]);
-    let server = server(config, false, |peer| {
-        if peer.request().is_some() && peer.write(OK) {
-            peer.part_with_a_record();
-            peer.request();
+    let rounds = Arc::new(Rounds::default());
+    let server = server(config, false, {
+        let rounds = rounds.clone();
+        move |peer| {
+            if peer.request().is_some() && peer.write(OK) {
+                rounds.wait();
+                peer.part_with_a_record();
+                peer.request();
+            }
         }
     });
-    let mut plan = plan(&server, &trusting(&authority), 40);
+    let mut plan = plan(&server, &trusting(&authority), REQUESTS);
+    plan.slice = Duration::from_millis(10);
     plan.mode = Mode::Closed {
         connections: 2,
-        think: load::Think::Constant(Duration::from_millis(20)),
+        think: load::Think::Constant(Duration::from_millis(100)),
     };
-    let outcome = run(&plan);
-    assert_eq!(outcome.counts.ok, 40, "{:?}", outcome.first_error);
-    // Some, for the server may be slower than the pause.
-    let closed = outcome.counts.idle_closed;
-    assert!(closed > outcome.counts.reconnects, "{closed}");
+    let outcome = load::run(&plan, &mut rounds.as_ref()).unwrap();
+    // Nobody comes round any more.
+    rounds.more(u64::MAX);
+    assert_balanced(&outcome);
+    let counts = outcome.counts;
+    assert_eq!(counts.ok, REQUESTS, "{:?}", outcome.first_error);
+    // All but the last of each user ended while it was idle. One that a user who was held up came back
+    // to all the same is replaced; who cannot tell leaves all of them to that.
+    assert_eq!(counts.connections, REQUESTS, "{counts:?}");
+    assert!(counts.idle_closed > 0, "{counts:?}");
+    let ended = counts.idle_closed + counts.reconnects;
+    assert!((REQUESTS - 2..=REQUESTS).contains(&ended), "{counts:?}");
 }
 
 #[test]

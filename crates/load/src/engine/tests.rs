@@ -14,9 +14,15 @@ fn the_run_starts_when_all_is_prepared() {
         Mode::closed(1),
         Stop::requests(1),
     );
-    let before = monotonic_ns();
-    let engine = Engine::new(&plan, 0).unwrap();
-    let after = monotonic_ns();
-    let prepared = engine.started_ns - LEAD_NS;
-    assert!(prepared - before > after - prepared);
+    // The least of a few: a thread that loses its core takes longer for either part.
+    let takes: [(u64, u64); 5] = std::array::from_fn(|_| {
+        let before = monotonic_ns();
+        let engine = Engine::new(&plan, 0).unwrap();
+        let after = monotonic_ns();
+        let prepared = engine.started_ns - LEAD_NS;
+        (prepared - before, after - prepared)
+    });
+    let preparing = takes.iter().map(|(preparing, _)| preparing).min();
+    let beyond = takes.iter().map(|(_, beyond)| beyond).min();
+    assert!(preparing > beyond, "{takes:?}");
 }

@@ -3,7 +3,9 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod sockets;
 pub mod tls;
+pub mod watch;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -180,6 +182,26 @@ impl Gate {
         let mut closed = self.closed.lock().unwrap();
         while *closed {
             closed = self.changed.wait(closed).unwrap();
+        }
+    }
+}
+
+/// A port of 127.0.0.1 that refuses connections: held, so that nobody else gets
+/// it meanwhile, but not listened to.
+pub struct Refusing {
+    pub address: SocketAddr,
+    _held: rustix::fd::OwnedFd,
+}
+
+impl Refusing {
+    pub fn new() -> Self {
+        use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+        let held = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&held, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let address = getsockname(&held).unwrap().try_into().unwrap();
+        Self {
+            address,
+            _held: held,
         }
     }
 }
