@@ -12,7 +12,7 @@ use crate::port;
 use crate::spec::Settings;
 
 /// What services get to end by themselves where the server took all of the grace.
-const SERVICE_GRACE: Duration = Duration::from_secs(1);
+const SERVICE_GRACE: Duration = Duration::from_secs(2);
 
 /// A server that answered. Dropping it stops it as [`Running::stop`] does.
 #[derive(Debug)]
