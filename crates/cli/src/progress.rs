@@ -186,6 +186,12 @@ fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
         Some(ms) => format!("  p99 {ms:.0} ms"),
         None => "  p99 ∞".to_owned(),
     });
+    let foreseen = trial.predicted.map(|p| {
+        let p99 = p
+            .p99_ms
+            .map_or(String::new(), |ms| format!(", p99 {ms:.0} ms"));
+        format!("  (predicted {:.1}/s{p99})", p.capacity_per_s)
+    });
     let memory = trial
         .memory
         .as_ref()
@@ -200,10 +206,11 @@ fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
     };
     let again = if reused { "  (from before)" } else { "" };
     format!(
-        "{head}{}{}{}{note}{again}",
+        "{head}{}{}{}{}{note}{again}",
         capacity.unwrap_or_default(),
         p99.unwrap_or_default(),
-        memory.unwrap_or_default()
+        memory.unwrap_or_default(),
+        foreseen.unwrap_or_default()
     )
 }
 

@@ -126,7 +126,7 @@ fn judge_open(procedure: &mut Procedure<'_>, arms: &[Arm], look: Look) {
 fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
     let (objective, seed) = (document.plan.objective.clone(), document.seed);
-    let predicted = tune::predict(document, arm.settings);
+    let predicted = tune::foreseen(document, arm.settings);
     let fate = "compared with itself".to_owned();
     let row = judge::summarise(arm, fate, predicted, &document.trials, &objective, seed);
     document.arms = vec![row];
@@ -169,7 +169,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
             judge::summarise(
                 arm,
                 fate,
-                tune::predict(document, arm.settings),
+                tune::foreseen(document, arm.settings),
                 &document.trials,
                 &objective,
                 seed,

@@ -3,8 +3,8 @@
 use crate::request::Arm;
 use hdrhistogram::Histogram;
 use run::{
-    ArmSummary, Comparison, Detectable, Document, Feasibility, Metric, Objective, Outcome,
-    SdSource, Stage, Timing, Trial,
+    ArmSummary, Comparison, Detectable, Document, Feasibility, Foreseen, Metric, Objective,
+    Outcome, SdSource, Stage, Timing, Trial,
 };
 use stats::{
     ArmSoFar, Better, EqualArms, Look, Noise, Rule, Standing, Verdict, ViolationRule, summary,
@@ -333,7 +333,7 @@ fn evidence<'t>(arm: &Arm, trials: &'t [Trial]) -> Vec<&'t Trial> {
 pub fn summarise(
     arm: &Arm,
     fate: String,
-    predicted_per_s: Option<f64>,
+    predicted: Option<Foreseen>,
     trials: &[Trial],
     objective: &Objective,
     seed: u64,
@@ -357,7 +357,9 @@ pub fn summarise(
         trials: valid.len() as u32,
         failed,
         capacity_per_s: median_of(&Trial::capacity_per_s),
-        predicted_per_s,
+        predicted_per_s: predicted.map(|p| p.capacity_per_s),
+        predicted_p50_ms: predicted.and_then(|p| p.p50_ms),
+        predicted_p99_ms: predicted.and_then(|p| p.p99_ms),
         violation_rate: feasible.violations.map(|(rate, _)| rate),
         violation_interval: feasible.violations.map(|(_, interval)| interval),
         p50_ms: response

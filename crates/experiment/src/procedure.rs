@@ -146,8 +146,10 @@ impl<'a> Procedure<'a> {
             rate_per_s: plan.rate_per_s,
             started_s: self.elapsed_s(),
         };
-        let measured = trial::run(self.bench, assignment, self.watcher)?;
+        let mut measured = trial::run(self.bench, assignment, self.watcher)?;
         let document = &mut self.store.document;
+        let model = document.model.as_ref();
+        measured.trial.predicted = model.and_then(|model| model.foreseen(arm.settings));
         document
             .versions
             .extend(flights::versions(&measured.snapshots));

@@ -42,6 +42,7 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         asked: asked(experiment),
         plan,
         profile: None,
+        model: None,
         calibration: None,
         trials: Vec::new(),
         comparisons: Vec::new(),

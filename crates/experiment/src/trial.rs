@@ -117,6 +117,7 @@ fn blank(assignment: &Assignment<'_>) -> Trial {
         objective: None,
         memory: None,
         split: None,
+        predicted: None,
     }
 }
 

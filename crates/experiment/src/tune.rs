@@ -3,12 +3,13 @@
 mod answer;
 mod candidates;
 mod choose;
+mod model;
 mod path;
 mod rates;
 mod verdict;
 mod warnings;
 
-pub(crate) use candidates::predict;
+pub(crate) use model::foreseen;
 pub(crate) use warnings::warn;
 
 use crate::budget;
@@ -18,7 +19,6 @@ use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
-use candidates::Entrant;
 use run::{Feasibility, SdSource, Settings, Stage, Trial};
 use stats::EqualArms;
 use std::collections::BTreeMap;
@@ -364,12 +364,4 @@ fn confirm(
         }
     }
     unreachable!("the last look always returns")
-}
-
-/// Entrants by name, for predictions.
-fn predicted(entrants: &[Entrant], name: &str) -> Option<f64> {
-    entrants
-        .iter()
-        .find(|e| e.arm.name == name)
-        .and_then(|e| e.predicted_per_s)
 }

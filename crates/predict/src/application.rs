@@ -12,8 +12,6 @@ use crate::server::Server;
 use crate::traced::{Size, Traced, traced};
 use crate::{Figures, PredictError, ProcessTrace, Selection, generation, reading};
 
-/// A p99 of fewer has less than 5 slower than it.
-const LEAST_REQUESTS: usize = 500;
 /// From here on a queue is as good as endless.
 pub(crate) const SATURATED: f64 = 0.99;
 
@@ -58,8 +56,8 @@ impl Application {
         let (taken, patterns) = requests(&processes, |record| {
             wanted(record) && record.start_mono_ns >= complete_from
         });
-        if taken.len() < LEAST_REQUESTS {
-            let (found, needed) = (taken.len(), LEAST_REQUESTS);
+        if taken.len() < selection.least {
+            let (found, needed) = (taken.len(), selection.least);
             return Err(PredictError::TooFew { found, needed });
         }
         let mut traced = traced(server, ruby, &size, &taken);

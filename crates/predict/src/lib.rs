@@ -34,7 +34,7 @@ pub use costs::{Costs, Known};
 pub use error::PredictError;
 pub use figures::Figures;
 pub use interval::{ModelError, Within};
-pub use reading::{ProcessTrace, Selection};
+pub use reading::{LEAST_REQUESTS, ProcessTrace, Selection};
 pub use recorded::Patterns;
 pub use server::{Kind, Server};
 pub use traced::Traced;

@@ -18,12 +18,27 @@ pub struct ProcessTrace {
     pub trace: Option<Events>,
 }
 
+/// A p99 of fewer has less than 5 slower than it.
+pub const LEAST_REQUESTS: usize = 500;
+
 /// Which requests count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection {
     /// Those that arrived at the application since, and before (nanoseconds since 1970).
     pub since_ns: Option<u64>,
     pub until_ns: Option<u64>,
+    /// Fewer are refused. Below the usual number a throughput can be told, and no p99.
+    pub least: usize,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self {
+            since_ns: None,
+            until_ns: None,
+            least: LEAST_REQUESTS,
+        }
+    }
 }
 
 impl Selection {

@@ -9,6 +9,7 @@ mod inspect_page;
 mod listing;
 mod load_page;
 mod page;
+mod predicted;
 mod rates;
 mod reading;
 mod sheet;

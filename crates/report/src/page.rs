@@ -3,7 +3,7 @@
 use crate::figures::{bytes, change_with_interval, duration, rate, rounded_change};
 use crate::reading::{advised, advises_change, baseline_word, decides};
 use crate::sheet::{Sheet, first_line};
-use crate::{Style, answer, rates, tables, tried};
+use crate::{Style, answer, predicted, rates, tables, tried};
 use run::{Calibration, Document, Fitness, Kind, Profile, State, TrialStatus};
 use std::fmt::Write;
 
@@ -33,6 +33,7 @@ pub fn page(document: &Document, style: Style) -> String {
     headroom(&mut sheet, document);
     changes(&mut sheet, document);
     warnings(&mut sheet, document);
+    predicted::write(&mut sheet, document);
     details(&mut sheet, document);
     sheet.into_text()
 }

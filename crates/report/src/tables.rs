@@ -1,7 +1,7 @@
 //! The other tables of the page, and how all of them look.
 
 use crate::Style;
-use crate::figures::{change_with_interval, milliseconds, rate, rounded_change};
+use crate::figures::{change_with_interval, milliseconds, number_of_ms, rate, rounded_change};
 use crate::reading::{called, called_by_name, decides};
 use crate::sheet::first_line;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -74,23 +74,45 @@ pub fn screening(document: &Document, style: Style) -> String {
     trimmed(&table)
 }
 
-/// What the model said of each arm, what a request costs, and why the arm was tried.
+/// What a request costs in each arm, and why the arm was tried.
 pub fn details(document: &Document, style: Style) -> String {
-    let head = [
-        "configuration",
-        "predicted/s",
-        "CPU a request",
-        "why, and how it left",
-    ];
+    let head = ["configuration", "CPU a request", "why, and how it left"];
     let mut table = table(style, &head, 1);
     align_left(&mut table, head.len() - 1);
     for arm in &document.arms {
         let cpu = arm.cpu_ms_per_request;
         table.add_row(vec![
             called(document, arm),
-            arm.predicted_per_s.map_or_else(|| NONE.to_owned(), rate),
             cpu.map_or_else(|| NONE.to_owned(), |ms| milliseconds(Some(ms))),
             first_line(&arm.fate).to_owned(),
+        ]);
+    }
+    trimmed(&table)
+}
+
+/// What the model said of each arm, beside what came.
+pub fn predicted(document: &Document, style: Style) -> String {
+    let head = [
+        "configuration",
+        "most/s\npredicted",
+        "\nmeasured",
+        "p50, ms\npredicted",
+        "\nmeasured",
+        "p99, ms\npredicted",
+        "\nmeasured",
+    ];
+    let mut table = table(style, &head, 1);
+    let per_s = |per_s: Option<f64>| per_s.map_or_else(|| NONE.to_owned(), rate);
+    let ms = |ms: Option<f64>| ms.map_or_else(|| NONE.to_owned(), |ms| number_of_ms(Some(ms)));
+    for arm in &document.arms {
+        table.add_row(vec![
+            called(document, arm),
+            per_s(arm.predicted_per_s),
+            per_s(arm.capacity_per_s),
+            ms(arm.predicted_p50_ms),
+            ms(arm.p50_ms),
+            ms(arm.predicted_p99_ms),
+            ms(arm.p99_ms),
         ]);
     }
     trimmed(&table)

@@ -3,7 +3,9 @@
 mod support;
 
 use report::Style;
-use run::{Answer, Document, Feasibility, State};
+use run::{
+    Answer, Document, Feasibility, Model, ModelErrors, ModelKind, ModelScore, ModelTrace, State,
+};
 use support::{flat, within, without_noise};
 
 const PLAIN: Style = Style {
@@ -267,4 +269,57 @@ fn the_rates_that_meet_the_objective_stand_in_a_table_and_a_missing_bound_is_a_d
     document.rates.clear();
     document.rates_skipped = None;
     assert!(!page(&document).contains("Highest rate"));
+}
+
+#[test]
+fn predictions_stand_beside_what_came_and_are_scored() {
+    let mut document = tuned();
+    document.arms[0].predicted_per_s = Some(44.0);
+    document.arms[1].predicted_per_s = Some(153.0);
+    document.arms[1].predicted_p50_ms = Some(7.5);
+    document.arms[1].predicted_p99_ms = None;
+    document.model = Some(Model {
+        kind: ModelKind::Simulator,
+        reason: None,
+        trace: Some(ModelTrace {
+            requests: 812,
+            bursts: true,
+            self_check: ModelErrors {
+                mean: 0.01,
+                p50: -0.02,
+                p99: 0.05,
+            },
+        }),
+        predictions: Vec::new(),
+        score: Some(ModelScore {
+            arms: 2,
+            capacity: 0.074,
+            p50: Some(0.05),
+            p99: None,
+            pairs: 1,
+            pairs_in_order: 1,
+        }),
+    });
+    holds(
+        &page(&document),
+        &[
+            "Predicted and measured",
+            "44.0",
+            "153",
+            "from 812 requests of the baseline's pilot, each with its recorded course",
+            "Over 2 configurations it was 7.4 % in throughput and 5.0 % in p50 off on average",
+            "of 1 pair whose throughput differs by over 5 % it had 1 in the right order",
+        ],
+    );
+    let model = document.model.as_mut().unwrap();
+    (model.kind, model.trace) = (ModelKind::Formulas, None);
+    model.reason = Some("59 requests are too few".to_owned());
+    holds(
+        &page(&document),
+        &["formulas (mean value analysis), not the simulator: 59 requests are too few."],
+    );
+    for arm in &mut document.arms {
+        arm.predicted_per_s = None;
+    }
+    assert!(!page(&document).contains("Predicted and measured"));
 }

@@ -4,6 +4,7 @@
 //! `contract/run-v1.md` are generated from them.
 
 use crate::calibration::Calibration;
+use crate::model::Model;
 use crate::plan::{Plan, Settings};
 use crate::rates::RateSearch;
 use crate::trial::Trial;
@@ -45,6 +46,9 @@ pub struct Document {
     pub plan: Plan,
     /// Where the baseline's request time goes; absent until its first trial.
     pub profile: Option<Profile>,
+    /// What chose the candidates; `tune` only, from its pilot on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Model>,
     /// What comparing the baseline with itself showed; absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
@@ -193,6 +197,12 @@ pub struct ArmSummary {
     pub capacity_per_s: Option<f64>,
     /// Throughput that the model predicted before its first trial, per second.
     pub predicted_per_s: Option<f64>,
+    /// p50 at the common rate that the simulator predicted, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted_p50_ms: Option<f64>,
+    /// p99 likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted_p99_ms: Option<f64>,
     /// Share of requests over the latency limit at the common rate, pooled over its trials, 0 to 1.
     pub violation_rate: Option<f64>,
     /// Interval of that rate, low and high.

@@ -1,6 +1,7 @@
 //! One trial: a server start, a warm-up and two measured windows.
 
 use crate::histogram::Hdr;
+use crate::model::Foreseen;
 use crate::plan::{Settings, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,9 @@ pub struct Trial {
     pub memory: Option<Memory>,
     /// Where request time went in the saturation window, from the agent.
     pub split: Option<Split>,
+    /// What the model had said of this configuration before the trial; `tune` only, after the pilot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Foreseen>,
 }
 
 /// Whether a trial counts.

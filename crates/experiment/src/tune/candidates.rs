@@ -1,84 +1,108 @@
 //! Which configurations enter the race: the model scores every feasible one from the baseline's profile, and the
 //! few worth trying stay.
 
+use super::model;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::Arm;
-use capacity::{Config, Demand, Grid, MemoryLimit, Observation};
+use capacity::{Config, Demand, Grid, MemoryLimit, MemoryModel, Observation, Scored};
 use run::{Document, Profile, Settings};
 
 /// Share of the machine's memory that a candidate may be predicted to need.
 const USABLE_MEMORY: f64 = 0.85;
 
-/// A candidate and what the model says of it.
+/// A candidate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entrant {
     /// The arm.
     pub arm: Arm,
-    /// Throughput that the model predicts at saturation, per second.
-    pub predicted_per_s: Option<f64>,
     /// Why it is worth trying.
     pub because: &'static str,
 }
 
 /// The entrants, most promising first, without the baseline.
-pub fn choose(procedure: &Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
+pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
     let experiment = procedure.bench.experiment;
-    let document = &procedure.store.document;
-    let plan = &document.plan;
-    let Some(profile) = &document.profile else {
+    if procedure.store.document.profile.is_none() {
         return Err(Stopped::NoAnswer(
             "the agent could not split the baseline's request time (no request of it was recorded, fibers serve it, or another tool took the GVL's hooks), so nothing can be predicted; compare configurations by hand with powerband compare".to_owned(),
         ));
+    }
+    let grid = Grid {
+        threads: experiment.threads.clone(),
+        workers: experiment.workers.clone(),
     };
-    let demand = demand(profile)?;
-    let cores = server_cores(document);
+    model::predict_grid(procedure, &grid)?;
+    let memory = memory_model(procedure);
+    let document = &procedure.store.document;
+    let plan = &document.plan;
+    let limit = memory.as_ref().and_then(|model| limit(document, model));
+    let scored = scored(document, &grid, limit)?;
+    let useful = document.profile.as_ref().map_or(1.0, |p| p.useful_threads);
+    let most = (plan.arms as usize).saturating_sub(1);
+    let chosen = capacity::candidates(scored, useful, config(plan.baseline), most);
+    if chosen.is_empty() {
+        return Err(Stopped::Configuration(
+            "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory".to_owned(),
+        ));
+    }
+    let entrants: Vec<Entrant> = chosen
+        .into_iter()
+        .map(|candidate| Entrant {
+            arm: Arm::of(settings(candidate.config, plan.baseline)),
+            because: why(candidate.why),
+        })
+        .collect();
+    let arms: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
+    let arms = [arms, vec![plan.baseline]].concat();
+    model::predict_latency(procedure, &arms)?;
+    Ok(entrants)
+}
+
+/// The grid's points within the limit, as the model has them.
+fn scored(
+    document: &Document,
+    grid: &Grid,
+    limit: Option<MemoryLimit<'_>>,
+) -> Result<Vec<Scored>, Stopped> {
+    let configs = grid
+        .configs(server_cores(document))
+        .map_err(|e| Stopped::NoAnswer(format!("no configuration can be predicted: {e}")))?;
+    let scored = configs.into_iter().filter_map(|at| {
+        let judged = limit.map(|limit| limit.judge(at));
+        let foreseen = model::foreseen(document, settings(at, document.plan.baseline))?;
+        judged.is_none_or(|(_, fits)| fits).then_some(Scored {
+            config: at,
+            throughput: foreseen.capacity_per_s,
+            memory_bytes: judged.map(|(bytes, _)| bytes),
+        })
+    });
+    Ok(scored.collect())
+}
+
+fn memory_model(procedure: &Procedure<'_>) -> Option<MemoryModel> {
+    let baseline = config(procedure.store.document.plan.baseline);
     let seen: Vec<Observation> = procedure
         .pilot()
         .iter()
         .filter_map(|t| t.memory.as_ref())
         .map(|m| Observation {
-            config: config(plan.baseline),
+            config: baseline,
             pss_bytes: m.pss_bytes as f64,
         })
         .collect();
-    let model = capacity::fit(&seen).ok();
+    capacity::fit(&seen).ok()
+}
+
+fn limit<'a>(document: &Document, model: &'a MemoryModel) -> Option<MemoryLimit<'a>> {
     // Whatever the user allows, a candidate that would make this machine swap is no candidate.
     let usable = (document.host.memory_bytes as f64 * USABLE_MEMORY) as u64;
-    let limit_bytes = plan
-        .objective
-        .max_memory_bytes
-        .map_or(usable, |limit| limit.min(usable));
-    let limit = model
-        .as_ref()
-        .filter(|_| limit_bytes > 0)
-        .map(|model| MemoryLimit {
-            model,
-            limit_bytes: limit_bytes as f64,
-        });
-    let grid = Grid {
-        threads: experiment.threads.clone(),
-        workers: experiment.workers.clone(),
-    };
-    let most = (plan.arms as usize).saturating_sub(1);
-    let scored = capacity::score(&demand, cores, limit, &grid).map_err(|e| {
-        Stopped::NoAnswer(format!("the baseline's profile cannot be modelled: {e}"))
-    })?;
-    let useful = profile.useful_threads;
-    let entrants: Vec<Entrant> = capacity::candidates(scored, useful, config(plan.baseline), most)
-        .into_iter()
-        .map(|candidate| Entrant {
-            arm: Arm::of(settings(candidate.config, plan.baseline)),
-            predicted_per_s: Some(candidate.throughput),
-            because: why(candidate.why),
-        })
-        .collect();
-    if entrants.is_empty() {
-        return Err(Stopped::Configuration(
-            "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory".to_owned(),
-        ));
-    }
-    Ok(entrants)
+    let asked = document.plan.objective.max_memory_bytes;
+    let limit_bytes = asked.map_or(usable, |limit| limit.min(usable));
+    (limit_bytes > 0).then_some(MemoryLimit {
+        model,
+        limit_bytes: limit_bytes as f64,
+    })
 }
 
 /// What one request asks of the server. All CPU time of the process tree beyond native code counts as GVL time:
@@ -91,23 +115,16 @@ pub fn demand(profile: &Profile) -> Result<Demand, Stopped> {
         .map_err(|e| Stopped::NoAnswer(format!("the baseline's profile cannot be modelled: {e}")))
 }
 
-/// Throughput that the model predicts for these settings.
-pub fn predict(document: &Document, settings: Settings) -> Option<f64> {
-    let demand = demand(document.profile.as_ref()?).ok()?;
-    capacity::predict(&demand, server_cores(document), config(settings))
-        .ok()
-        .map(|p| p.throughput)
-}
-
 /// Cores that the server may use.
-fn server_cores(document: &Document) -> f64 {
+pub fn server_cores(document: &Document) -> f64 {
     match document.plan.pinning.server_cores.len() {
         0 => document.host.effective_cores,
         pinned => document.host.effective_cores.min(pinned as f64),
     }
 }
 
-fn config(settings: Settings) -> Config {
+/// As the models have it.
+pub fn config(settings: Settings) -> Config {
     Config {
         workers: settings.workers,
         threads: settings.threads,

@@ -1,7 +1,7 @@
 //! From the baseline to the winner, one variable at a time: measured where the trials are there, predicted and
 //! marked so where they are not.
 
-use super::candidates;
+use super::foreseen;
 use crate::budget;
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
@@ -85,7 +85,7 @@ fn step(document: &Document, knob: &str, from: Settings, to: Settings) -> Option
     let (ratio, low, high, measured) = match measured {
         Some(c) => (c.ratio, c.low, c.high, true),
         None => (
-            candidates::predict(document, to)? / candidates::predict(document, from)?,
+            foreseen(document, to)?.capacity_per_s / foreseen(document, from)?.capacity_per_s,
             None,
             None,
             false,

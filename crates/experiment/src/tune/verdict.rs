@@ -3,7 +3,7 @@
 use super::answer::{self, NONE_MEETS, every_arm_breaks, standing};
 use super::candidates::Entrant;
 use super::warnings::{warn, warn_of_limits};
-use super::{Fates, path, predicted};
+use super::{Fates, model, path};
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::request::Arm;
@@ -139,8 +139,7 @@ fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates:
         }
     }
     for (index, arm) in all.iter().enumerate() {
-        let predicted = predicted(entrants, &arm.name)
-            .or_else(|| super::candidates::predict(document, arm.settings));
+        let predicted = model::foreseen(document, arm.settings);
         let because = entrants.iter().find(|e| e.arm == *arm).map(|e| e.because);
         let fate = match (fates.get(&arm.name), because) {
             (Some(fate), Some(because)) => format!("{because}; {fate}"),
@@ -157,6 +156,10 @@ fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates:
             &document.plan.objective,
             document.seed,
         ));
+    }
+    let score = model::score(&rows);
+    if let Some(model) = &mut document.model {
+        model.score = score;
     }
     document.arms = rows;
 }

@@ -50,11 +50,23 @@ fn requests_of_another_time_do_not_count() {
     let trace = sound();
     let at = |n: usize| Some(trace.flight.records[n].arrival_wall_ns);
     let of = |since_ns, until_ns| {
-        Application::of(vec![trace.clone()], &Selection { since_ns, until_ns })
+        let selection = Selection {
+            since_ns,
+            until_ns,
+            ..Selection::default()
+        };
+        Application::of(vec![trace.clone()], &selection)
     };
     assert_eq!(of(at(50), None).unwrap().traced().requests, 550);
     assert_eq!(of(at(10), at(560)).unwrap().traced().requests, 550);
     assert!(of(None, at(100)).is_err());
+    let selection = Selection {
+        until_ns: at(100),
+        least: 100,
+        ..Selection::default()
+    };
+    let few = Application::of(vec![trace.clone()], &selection).unwrap();
+    assert_eq!(few.traced().requests, 100);
 }
 
 #[test]

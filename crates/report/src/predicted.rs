@@ -1,0 +1,65 @@
+//! What the model said of each configuration before it was tried, beside what came.
+
+use crate::sheet::Sheet;
+use crate::tables;
+use run::{Document, Model, ModelKind, ModelScore};
+
+/// Nothing where nothing was predicted.
+pub fn write(sheet: &mut Sheet, document: &Document) {
+    if document.arms.iter().all(|a| a.predicted_per_s.is_none()) {
+        return;
+    }
+    sheet.heading("Predicted and measured");
+    sheet.block(&tables::predicted(document, sheet.style()));
+    let Some(model) = &document.model else {
+        return;
+    };
+    sheet.prose(&origin(model));
+    if let Some(score) = &model.score {
+        sheet.prose(&came_out(score));
+    }
+}
+
+fn origin(model: &Model) -> String {
+    match (model.kind, &model.trace, &model.reason) {
+        (ModelKind::Simulator, Some(trace), _) => format!(
+            "The simulator said so from {} requests of the baseline's pilot, {}, before anything else was tried.",
+            trace.requests,
+            if trace.bursts {
+                "each with its recorded course"
+            } else {
+                "of which only the totals are known"
+            }
+        ),
+        (ModelKind::Formulas, _, Some(reason)) => {
+            format!("These are formulas (mean value analysis), not the simulator: {reason}.")
+        }
+        _ => "These are formulas (mean value analysis).".to_owned(),
+    }
+}
+
+fn came_out(score: &ModelScore) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let mut off = vec![format!("{} in throughput", percent(score.capacity))];
+    off.extend(score.p50.map(|p50| format!("{} in p50", percent(p50))));
+    off.extend(score.p99.map(|p99| format!("{} in p99", percent(p99))));
+    let last = off.pop().unwrap_or_default();
+    let off = match off.as_slice() {
+        [] => last,
+        first => format!("{} and {last}", first.join(", ")),
+    };
+    let mut text = format!(
+        "Over {} configurations it was {off} off on average",
+        score.arms
+    );
+    if score.pairs > 0 {
+        text.push_str(&format!(
+            ", and of {} pair{} whose throughput differs by over 5 % it had {} in the right order",
+            score.pairs,
+            if score.pairs == 1 { "" } else { "s" },
+            score.pairs_in_order
+        ));
+    }
+    text.push('.');
+    text
+}

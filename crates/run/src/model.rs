@@ -1,0 +1,107 @@
+//! What a model said of configurations before they were tried, and how that came out.
+
+use crate::plan::Settings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What chose the candidates from the baseline's pilot; `tune` only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// What predicted.
+    pub kind: ModelKind,
+    /// Why it was not the simulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The trace that was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<ModelTrace>,
+    /// Every configuration of the search, as far as it was predicted.
+    pub predictions: Vec<Foreseen>,
+    /// How the predictions came out, over the arms that were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<ModelScore>,
+}
+
+impl Model {
+    /// What it said of these settings, preloaded or not.
+    pub fn foreseen(&self, settings: Settings) -> Option<Foreseen> {
+        let asked = (settings.workers, settings.threads);
+        let mut predictions = self.predictions.iter();
+        predictions
+            .find(|p| (p.workers, p.threads) == asked)
+            .copied()
+    }
+}
+
+/// What predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelKind {
+    /// The requests of the pilot's trace, one by one (`docs/simulator.md`).
+    Simulator,
+    /// Mean value analysis of the pilot's profile (`docs/method.md`).
+    Formulas,
+}
+
+/// The trace that was simulated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelTrace {
+    /// Requests in it.
+    pub requests: u64,
+    /// Whether most of them have their recorded course; if not, a typical one of their totals.
+    pub bursts: bool,
+    /// Response times of the baseline that were predicted from its own arrivals, over those recorded, less one.
+    pub self_check: ModelErrors,
+}
+
+/// Predicted over measured, less one: 0.05 is 5 % too much.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelErrors {
+    /// Of the mean.
+    pub mean: f64,
+    /// Of the median.
+    pub p50: f64,
+    /// Of the 99th percentile.
+    pub p99: f64,
+}
+
+/// What was predicted of a configuration, before it was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Foreseen {
+    /// Puma workers; 0 is single mode.
+    pub workers: u16,
+    /// Puma threads of each process.
+    pub threads: u16,
+    /// Requests per second at saturation.
+    pub capacity_per_s: f64,
+    /// p50 of the response time at the common rate, ms; of arms only, and not where they cannot carry that rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ms: Option<f64>,
+    /// p99 likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ms: Option<f64>,
+}
+
+/// How predictions came out. Errors are means of |predicted / measured - 1|.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelScore {
+    /// Arms with a prediction and a capacity.
+    pub arms: u32,
+    /// Of the capacity.
+    pub capacity: f64,
+    /// Of the p50 at the common rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<f64>,
+    /// Of the p99 at the common rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99: Option<f64>,
+    /// Pairs of arms whose capacities were measured to differ by over 5 %.
+    pub pairs: u32,
+    /// Those of them that were predicted in the right order.
+    pub pairs_in_order: u32,
+}
