@@ -33,9 +33,10 @@ PARTS = {
                    lambda { |bench|
                      Throughput.new(bench, Sites.storefront(bench), rounds: fewer, seconds: seconds * 5, arms: %w[none powerband])
                    }],
-  "redmine" => ["Redmine, 3 threads, saturated", "#{fewer} rounds of #{seconds * 5} s, without and with the agent.",
+  "redmine" => ["Redmine, 3 threads, saturated", "#{many} rounds of #{seconds * 4} s, without and with the agent.",
                 lambda { |bench|
-                  Throughput.new(bench, Sites.redmine(bench), rounds: fewer, seconds: seconds * 5, arms: %w[none powerband])
+                  Throughput.new(bench, Sites.redmine(bench), rounds: many, seconds: seconds * 4, turns: 6,
+                                                              arms: %w[none powerband])
                 }]
 }.freeze
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require "json"
 require "net/http"
 require "open3"
@@ -11,6 +12,8 @@ Site = Struct.new(:name, :dir, :env, :threads, :ask, :ready, keyword_init: true)
 # A Puma that serves a site under one arm, under a tool such as valgrind where one is given; and Powerband's own generator,
 # which saturates it with two connections a thread.
 class Served
+  TICKS = Float(Etc.sysconf(Etc::SC_CLK_TCK))
+
   def initialize(bench, site, arm, under: [])
     @bench = bench
     @site = site
@@ -29,7 +32,13 @@ class Served
     raise "#{@site.name} does not answer"
   end
 
-  # Requests a second, over so long (["--duration", "3s"]) or so many (["-n", "1000"]).
+  # CPU time of the whole process so far, in seconds, to the kernel's tick.
+  def cpu_s
+    utime, stime = File.read("/proc/#{@pid}/stat").rpartition(")").last.split.values_at(11, 12)
+    (Integer(utime) + Integer(stime)) / TICKS
+  end
+
+  # Requests answered, and the seconds that it took, over so long (["--duration", "3s"]) or so many (["-n", "1000"]).
   def load(*bound)
     said = "#{@bench.folder}/load.log"
     output, = Open3.capture2(@bench.powerband, "load", "http://127.0.0.1:#{@port}", *@site.ask, "-c",
@@ -40,7 +49,7 @@ class Served
     counts = document["counts"]
     raise "#{@site.name}: #{counts}" unless counts["answered"].positive?
 
-    counts["answered"] / document["window_s"]
+    [counts["answered"], document["window_s"]]
   end
 
   # Puma now and then hangs as it ends, with and without us.
