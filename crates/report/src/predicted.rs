@@ -49,7 +49,7 @@ fn came_out(score: &ModelScore) -> String {
         first => format!("{} and {last}", first.join(", ")),
     };
     let mut text = format!(
-        "Over {} configurations it was {off} off on average",
+        "Over {} configurations it was off by {off} on average",
         score.arms
     );
     if score.pairs > 0 {

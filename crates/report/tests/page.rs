@@ -307,7 +307,7 @@ fn predictions_stand_beside_what_came_and_are_scored() {
             "44.0",
             "153",
             "from 812 requests of the baseline's pilot, each with its recorded course",
-            "Over 2 configurations it was 7.4 % in throughput and 5.0 % in p50 off on average",
+            "Over 2 configurations it was off by 7.4 % in throughput and 5.0 % in p50 on average",
             "of 1 pair whose throughput differs by over 5 % it had 1 in the right order",
         ],
     );
