@@ -251,7 +251,7 @@ impl Bench {
         Ok((prediction, within))
     }
 
-    fn simulate(
+    pub(crate) fn simulate(
         &self,
         work: &Work,
         point: Point,

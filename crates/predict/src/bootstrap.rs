@@ -21,7 +21,7 @@ pub(crate) fn draw(work: &Work, seed: u64) -> Work {
 }
 
 /// Long enough for what neighbours share, and short enough that there are many.
-fn block_length(requests: usize) -> usize {
+pub(crate) fn block_length(requests: usize) -> usize {
     ((requests as f64).cbrt().ceil() as usize).clamp(1, requests.max(1))
 }
 

@@ -25,6 +25,7 @@ mod recorded;
 mod server;
 mod steps;
 mod traced;
+mod trial;
 
 pub use application::Application;
 pub use assumption::Assumption;
@@ -38,3 +39,4 @@ pub use reading::{LEAST_REQUESTS, ProcessTrace, Selection};
 pub use recorded::Patterns;
 pub use server::{Kind, Server};
 pub use traced::Traced;
+pub use trial::{Kinds, Trial};
