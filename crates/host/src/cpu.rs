@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::error::HostError;
+use crate::procfs::CpuTimes;
 use crate::tree::Tree;
 
 /// CPU time since the processes began, to the clock tick (10 ms on nearly every kernel).
@@ -63,6 +64,13 @@ pub fn tree_cpu(tree: impl Into<Tree>) -> Result<TreeCpu, HostError> {
         user: from_ticks(user, per_second),
         system: from_ticks(system, per_second),
     })
+}
+
+/// What all processors computed since `before`, whoever it was for: less what [`tree_cpu`] says, what others took.
+#[must_use]
+pub fn computed_since(before: &CpuTimes, now: &CpuTimes) -> Duration {
+    let ticks = now.busy_ticks().saturating_sub(before.busy_ticks());
+    from_ticks(ticks, rustix::param::clock_ticks_per_second())
 }
 
 fn from_ticks(ticks: u64, per_second: u64) -> Duration {

@@ -46,6 +46,8 @@ pub struct CpuTimes {
     pub total_ticks: u64,
     /// Ready to run while the hypervisor ran somebody else.
     pub steal_ticks: u64,
+    /// idle and iowait.
+    pub idle_ticks: u64,
 }
 
 impl CpuTimes {
@@ -56,6 +58,13 @@ impl CpuTimes {
         let total = self.total_ticks.saturating_sub(before.total_ticks);
         let steal = self.steal_ticks.saturating_sub(before.steal_ticks);
         (total > 0).then(|| (steal as f64 / total as f64).min(1.0))
+    }
+
+    /// Computing of this machine's own, whoever's it was.
+    #[must_use]
+    pub fn busy_ticks(&self) -> u64 {
+        let not = self.steal_ticks.saturating_add(self.idle_ticks);
+        self.total_ticks.saturating_sub(not)
     }
 }
 
@@ -156,6 +165,7 @@ pub fn parse_cpu_times(text: &str) -> Option<CpuTimes> {
     Some(CpuTimes {
         total_ticks: ticks.iter().fold(0, |sum, &t| sum.saturating_add(t)),
         steal_ticks: *ticks.get(7)?,
+        idle_ticks: ticks.get(3)?.saturating_add(*ticks.get(4)?),
     })
 }
 

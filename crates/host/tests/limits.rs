@@ -158,6 +158,7 @@ fn each_spoiler_is_named_with_its_evidence() {
         cpu: CpuTimes {
             total_ticks: 1000,
             steal_ticks: 10,
+            idle_ticks: 0,
         },
         swapped_pages: Some(5),
     };
@@ -165,6 +166,7 @@ fn each_spoiler_is_named_with_its_evidence() {
         cpu: CpuTimes {
             total_ticks: 2000,
             steal_ticks: 135,
+            idle_ticks: 0,
         },
         swapped_pages: Some(5),
     };

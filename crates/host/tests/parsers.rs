@@ -85,11 +85,13 @@ fn steal_is_a_share_of_two_readings() {
     let expected = CpuTimes {
         total_ticks: 1000,
         steal_ticks: 35,
+        idle_ticks: 810,
     };
     assert_eq!(before, expected, "guest time is in user time already");
     let after = parse_cpu_times("cpu  150 0 50 840 10 0 5 45 77 0\n").unwrap();
     assert_eq!(after.steal_share_since(&before), Some(0.1));
     assert_eq!(before.steal_share_since(&before), None);
+    assert_eq!((before.busy_ticks(), after.busy_ticks()), (155, 205));
     assert_eq!(parse_cpu_times("cpu0 1 2 3 4 5 6 7 8\n"), None);
     assert_eq!(parse_cpu_times("cpu 1 2 3\n"), None);
 }

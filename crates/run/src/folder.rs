@@ -7,14 +7,15 @@
 //!   trials/ID/          its server's log and flight files
 //!   capacity.json       instead of run.json, where `powerband capacity` made the folder
 //!   capacity.svg        its chart
+//!   validation.json     instead of run.json, where `powerband predict --validate` made the folder
 //!   lock                held while a process works on the folder
 //! ```
 //!
 //! Every file is written beside its place and renamed, so that a reader sees the old or the new, never a half.
 
-use crate::capacity;
 use crate::document::{Document, SCHEMA};
 use crate::trial::Trial;
+use crate::{capacity, validation};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
@@ -152,6 +153,11 @@ impl Folder {
     ) -> Result<(), FolderError> {
         self.write_json("capacity.json", found)?;
         self.write_whole("capacity.svg", chart.as_bytes())
+    }
+
+    /// Writes what `powerband predict --validate` found.
+    pub fn write_validation(&self, found: &validation::Document) -> Result<(), FolderError> {
+        self.write_json("validation.json", found)
     }
 
     /// Reads the document as `run.json` has it.

@@ -18,6 +18,7 @@ mod rates;
 mod schema;
 pub mod trace;
 pub mod trial;
+pub mod validation;
 pub mod verdict;
 
 pub use calibration::*;

@@ -1,7 +1,7 @@
 //! The JSON Schemas of the documents and their pages for people, both made from the types and their comments, so that
 //! neither can drift from what is written.
 
-use crate::{calc, capacity, document, inspect, load, trace};
+use crate::{calc, capacity, document, inspect, load, trace, validation};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -26,6 +26,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
         contract::<trace::Document>("trace-v1", trace::SCHEMA, TRACE),
+        contract::<validation::Document>("validation-v1", validation::SCHEMA, VALIDATION),
     ]
 }
 
@@ -58,6 +59,12 @@ const TRACE: &str = "# The trace document, version 1\n\n\
      What `powerband trace --json` prints about the file for Perfetto that it wrote. Generated from the types in\n\
      `crates/run`; `contract/trace-v1.schema.json` is the same for machines. What is in the file itself is in\n\
      `docs/trace.md`.\n";
+
+const VALIDATION: &str = "# The validation document, version 1\n\n\
+     What `powerband predict --validate --json` prints and `validation.json` in its folder holds. Generated from the\n\
+     types in `crates/run`; `contract/validation-v1.schema.json` is the same for machines. Times are milliseconds in\n\
+     `_ms`, seconds in `_s`; rates are per second; shares and errors are plain numbers (0.05 is 5 %). How it is measured\n\
+     and what each score means is in `docs/validation.md`.\n";
 
 const LOAD: &str = "# The load document, version 1\n\n\
      What `powerband load --json` prints. Generated from the types in `crates/run`; `contract/load-v1.schema.json`\n\
