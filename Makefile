@@ -3,13 +3,13 @@
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
 #
-# Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate
+# Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-predict
 # (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate agent-soak lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-predict agent-soak lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -72,6 +72,11 @@ bench-agent: bootstrap
 # How many requests a second the simulator makes, and how long a grid of configurations takes: half a minute.
 bench-simulate:
 	cargo run --quiet --release --locked --package powerband-capacity --example simulate
+
+# Predictions beside what came, on the synthetic application and on the storefront: an hour on a quiet machine.
+bench-predict: build
+	$(POWERBAND) predict --validate --config bench/predict/synthetic.toml --markdown target/predict-synthetic.md
+	$(POWERBAND) predict --validate --config bench/predict/storefront.toml --markdown target/predict-storefront.md
 
 # A cluster under load whose workers are killed, restarted and re-forked, and what became of their files: two minutes.
 agent-soak: build

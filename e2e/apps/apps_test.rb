@@ -50,6 +50,20 @@ class AppsTest < Minitest::Test
     end
   end
 
+  # Drawn here again, from the definition.
+  def test_the_bursts_of_a_path_are_always_the_same
+    random = Random.new(17)
+    held, waited, held_again = [20, 50, 20].map { |mean| -mean * Math.log(1 - random.rand) }
+    with_env("BURSTS" => "2", "HELD_MS" => "20", "WAIT_MS" => "50") do
+      bursts = app("bursts")
+      wall_before = wall_ms
+      cpu_before = cpu_ms
+      assert_equal 200, get(bursts, "/17").status
+      assert_operator cpu_ms - cpu_before, :>=, held + held_again
+      assert_operator wall_ms - wall_before, :>=, held + waited + held_again
+    end
+  end
+
   def test_the_lock_lets_one_request_wait_at_a_time
     with_env("HELD_MS" => "0", "WAIT_MS" => "40") do
       locked = app("locked")
@@ -70,7 +84,7 @@ class AppsTest < Minitest::Test
   end
 
   def test_every_application_is_covered
-    covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced]
+    covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts]
     assert_equal covered.sort, Dir.children(HERE).select { |name| File.directory?(File.join(HERE, name)) }.sort
   end
 
@@ -80,8 +94,8 @@ class AppsTest < Minitest::Test
     Rack::Lint.new(Rack::Builder.parse_file(File.join(HERE, name, "config.ru")))
   end
 
-  def get(app)
-    Rack::MockRequest.new(app).get("/", fatal: true)
+  def get(app, path = "/")
+    Rack::MockRequest.new(app).get(path, fatal: true)
   end
 
   def with_env(settings)

@@ -3,11 +3,13 @@
 mod calc;
 mod inspect;
 mod load;
+mod predict;
 mod trace;
 
 pub use calc::{AmdahlArgs, CalcArgs, Calculation, PoolArgs, QueueArgs, ThreadsArgs, UslArgs};
 pub use inspect::InspectArgs;
 pub use load::{LoadArgs, RequestArgs, TargetArgs};
+pub use predict::{PredictArgs, ValidateArgs};
 pub use trace::TraceArgs;
 
 use clap::{Args, Parser, Subcommand};
@@ -47,6 +49,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Calculate threads, queues, scaling and connections from figures that you give
     Calc(CalcArgs),
+    /// Predict what other configurations would do, and score such predictions
+    Predict(Box<PredictArgs>),
     /// Record what the threads of a running server do, for Perfetto
     Trace(TraceArgs),
     /// Show a run again (the newest one unless told otherwise)

@@ -6,6 +6,7 @@ mod experiments;
 mod inject;
 mod inspect;
 mod load;
+mod predict;
 mod shown;
 mod trace;
 
@@ -15,6 +16,7 @@ pub use experiments::{compare, sweep, tune};
 pub use inject::run;
 pub use inspect::inspect;
 pub use load::load;
+pub use predict::predict;
 pub use shown::{completions, man, report, runs};
 pub use trace::trace;
 

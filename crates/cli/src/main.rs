@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Run(run) => commands::run(run),
         Command::Inspect(inspect) => commands::inspect(inspect),
         Command::Calc(calc) => commands::calc(calc),
+        Command::Predict(predict) => commands::predict(*predict),
         Command::Trace(trace) => commands::trace(trace),
         Command::Report(report) => commands::report(report),
         Command::Runs(runs) => commands::runs(runs),

@@ -4,7 +4,7 @@ use crate::output;
 use crate::signals::Signals;
 use experiment::{Event, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
-use run::{RateTrial, Trial, TrialStatus};
+use run::{RateTrial, Trial, TrialStatus, validation};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -135,6 +135,18 @@ impl Watcher for Terminal {
                 ));
             }
             Event::Offered { trial } => self.line(&offered(trial, self.began.elapsed())),
+            Event::Step {
+                what,
+                done_s,
+                expected_s,
+            } => {
+                if let Some(bar) = &self.bar {
+                    bar.set_length(expected_s as u64);
+                    bar.set_position(done_s as u64);
+                }
+                self.doing(what.to_owned());
+            }
+            Event::Scored { trial } => self.line(&scored(trial, self.began.elapsed())),
             Event::Note(note) => self.line(in_short(&note)),
         }
     }
@@ -169,6 +181,46 @@ fn offered(trial: &RateTrial, elapsed: Duration) -> String {
         share(trial.late),
         share(trial.failed),
     )
+}
+
+fn scored(trial: &validation::Trial, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let what = match (trial.load, trial.rate_per_s) {
+        (Some(load), Some(rate)) => format!("{:.0} %, {rate:.1}/s", load * 100.0),
+        _ => "closed loop".to_owned(),
+    };
+    let head = format!(
+        "{:>3}:{:02}  block {:<2} {:<28} {what:<16}",
+        seconds / 60,
+        seconds % 60,
+        trial.block,
+        trial.settings.to_string(),
+    );
+    if let Some(why) = &trial.refused {
+        return format!("{head}  does not count: {}", in_short(why));
+    }
+    let (Some(predicted), Some(measured)) = (trial.predicted, trial.measured) else {
+        return head;
+    };
+    let both = |figure: validation::Scored| {
+        let (ours, theirs) = (figure.of(&predicted.figures), figure.of(&measured.figures));
+        let error = (ours / theirs - 1.0) * 100.0;
+        format!(
+            "  {} {ours:.1} / {theirs:.1} ({error:+.1} %)",
+            figure.word()
+        )
+    };
+    let figures: String = match trial.load {
+        None => both(validation::Scored::Capacity),
+        Some(_) => [validation::Scored::Mean, validation::Scored::P99]
+            .map(both)
+            .concat(),
+    };
+    let marks = match trial.marks.is_empty() {
+        true => String::new(),
+        false => format!("  ({})", trial.marks.join("; ")),
+    };
+    format!("{head}{figures}{marks}")
 }
 
 fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {

@@ -8,8 +8,8 @@ mod values;
 pub use file::{read_all, read_file};
 pub use resolve::resolve;
 pub use values::{
-    parse_duration, parse_latency, parse_rate, parse_settings, parse_size, unknown_knob,
-    whole_u64 as parse_whole,
+    parse_duration, parse_latency, parse_load, parse_rate, parse_settings, parse_size,
+    unknown_knob, whole_u64 as parse_whole,
 };
 
 use std::collections::BTreeMap;

@@ -20,6 +20,7 @@ mod session;
 mod store;
 mod trial;
 mod tune;
+pub mod validate;
 mod windows;
 
 pub use bench::Installation;

@@ -1,6 +1,6 @@
 //! What the procedure tells whoever watches: the terminal, a test, nobody.
 
-use run::{Plan, RatePurpose, RateTrial, Stage, Trial};
+use run::{Plan, RatePurpose, RateTrial, Stage, Trial, validation};
 use std::time::Duration;
 
 /// Something that happened.
@@ -56,6 +56,20 @@ pub enum Event<'a> {
     Offered {
         /// The trial.
         trial: &'a RateTrial,
+    },
+    /// The next part of something whose length is known.
+    Step {
+        /// What begins.
+        what: &'a str,
+        /// Seconds of it that are done.
+        done_s: f64,
+        /// Seconds of all of it, as far as is known.
+        expected_s: f64,
+    },
+    /// A prediction met what came.
+    Scored {
+        /// The window.
+        trial: &'a validation::Trial,
     },
     /// Something that a person would want to know while it runs.
     Note(String),

@@ -15,6 +15,7 @@ mod reading;
 mod sheet;
 mod tables;
 mod tried;
+mod validation;
 
 pub use calc_page::calc_page;
 pub use capacity::capacity_page;
@@ -23,6 +24,7 @@ pub use inspect_page::{USUAL_ENDPOINTS, inspect_page};
 pub use listing::listing;
 pub use load_page::load_page;
 pub use page::page;
+pub use validation::{validation_markdown, validation_page};
 
 /// How the page may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

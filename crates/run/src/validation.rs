@@ -20,6 +20,8 @@ pub struct Document {
     pub schema: String,
     /// Version of powerband that ran it.
     pub powerband_version: String,
+    /// The command as it was typed.
+    pub command: String,
     /// UTC start time, RFC 3339.
     pub started_at: String,
     /// Wall-clock seconds, preparation included.

@@ -149,13 +149,27 @@ pub(super) fn parse_bool(asked: &Asked) -> Result<bool, Problem> {
 /// `3%` or `0.03`, as a share.
 pub(super) fn parse_share(asked: &Asked) -> Result<f64, Problem> {
     let remedy = "give a share from 0.5% to 50%, such as 3% or 0.03";
+    share(asked, 0.005..=0.5, remedy)
+}
+
+/// A rate as a share of a capacity, such as `85%`; beyond, a queue has no end that a window would show.
+pub fn parse_load(asked: &Asked) -> Result<f64, Problem> {
+    let remedy = "give a share of the capacity from 5% to 97%, such as 85%";
+    share(asked, 0.05..=0.97, remedy)
+}
+
+fn share(
+    asked: &Asked,
+    range: std::ops::RangeInclusive<f64>,
+    remedy: &str,
+) -> Result<f64, Problem> {
     let text = asked.text.trim();
     let value = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|v| v / 100.0),
         None => text.parse::<f64>(),
     };
     match value {
-        Ok(v) if (0.005..=0.5).contains(&v) => Ok(v),
+        Ok(v) if range.contains(&v) => Ok(v),
         Ok(v) => Err(Problem::of(
             asked,
             format_args!("{v} is out of range"),

@@ -1,0 +1,203 @@
+//! `predict --validate`: predictions scored against what servers really do.
+
+use crate::args::ValidateArgs;
+use crate::commands::experiments::{explain, fallback_seed, id};
+use crate::commands::{cache_dir, guard_program};
+use crate::progress::Terminal;
+use crate::signals::Signals;
+use crate::{Failure, asked, output};
+use experiment::config::{Asked, Problem, parse_duration, parse_load, parse_whole, resolve};
+use experiment::validate::{self, Question};
+use experiment::{Goal, Installation, Stopped};
+use jiff::Timestamp;
+use run::{Folder, validation};
+use std::path::Path;
+use std::time::Duration;
+
+/// Length of a window unless told otherwise.
+const WINDOW: Duration = Duration::from_secs(20);
+/// How often each configuration is measured unless told otherwise.
+const BLOCKS: u32 = 2;
+/// Length of the trace unless told otherwise.
+const TRACE: Duration = Duration::from_secs(60);
+/// Its rate, as a share of what a closed loop shows, unless told otherwise.
+const TRACE_LOAD: f64 = 0.6;
+/// Rates, as shares of the predicted capacity, unless told otherwise.
+const LOADS: [f64; 3] = [0.5, 0.7, 0.85];
+
+pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
+    let (mut request, mut problems) =
+        asked::request(&args.experiment, None, args.baseline.as_ref())?;
+    let given =
+        |text: &Option<String>, flag: &str| text.as_ref().map(|text| Asked::new(text, flag));
+    // What a file says of tuning is not said of this.
+    request.threads = given(&args.threads, "--threads");
+    request.workers = given(&args.workers, "--workers");
+    request.blocks = None;
+    request.calibrate = None;
+    request.window = given(&args.experiment.window, "--window");
+    for (flag, said, remedy) in [
+        (
+            "--resume",
+            args.experiment.resume.is_some(),
+            "a validation is not resumed; ask again without it",
+        ),
+        (
+            "--budget",
+            args.experiment.budget.is_some(),
+            "give --window, --blocks, --threads, --workers or --loads instead",
+        ),
+        (
+            "--calibrate",
+            args.experiment.calibrate.is_some(),
+            "nothing is compared here; leave it out",
+        ),
+    ] {
+        if said {
+            problems.push(Problem::with(
+                format!("{flag} with predict --validate"),
+                remedy,
+            ));
+        }
+    }
+    let question = question(&args, &mut problems);
+    let now = Timestamp::now();
+    // No run document is made, so that the goal is never looked at.
+    let resolved =
+        resolve(request, Goal::Tune, fallback_seed(now)).map_err(|found| problems.extend(found));
+    let Some(experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
+        return Err(asked::failure(&problems));
+    };
+    let question = Question {
+        window: experiment.window.unwrap_or(WINDOW),
+        ..question
+    };
+    if let Some(path) = &args.markdown {
+        // Minutes before it is there, and without emptying what stands there now.
+        let mut options = std::fs::OpenOptions::new();
+        let tried = options.append(true).create(true).open(path);
+        tried.map_err(|e| unwritable(path, &e))?;
+    }
+    let signals = Signals::listen()
+        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
+    let name = id(now, "validate", experiment.seed);
+    let folder =
+        Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
+    let installation = Installation {
+        guard: guard_program(),
+        gem: args.experiment.gem.clone(),
+        cache: cache_dir(),
+    };
+    let started_at = now.to_string();
+    let found = validate::validate(
+        &experiment,
+        &installation,
+        folder.path(),
+        &question,
+        &started_at,
+        &terminal,
+    );
+    terminal.finish();
+    let mut document = match found {
+        Ok(document) => document,
+        Err(stopped) => {
+            // Logs of a server that would not start are worth keeping; nothing else is.
+            if !matches!(stopped, Stopped::NoAnswer(_)) {
+                let _ = std::fs::remove_dir_all(folder.path());
+            }
+            if let (Stopped::Interrupted, Some(signal)) = (&stopped, signals.received()) {
+                return Err(Failure {
+                    message: "interrupted".to_owned(),
+                    code: 128 + signal,
+                });
+            }
+            return Err(explain(&stopped));
+        }
+    };
+    document.command = typed();
+    if let Some(signal) = signals.received() {
+        document.exit_code = 128 + signal;
+    }
+    // The answer first: a disk that is full takes nothing from it.
+    shown(&document, args.experiment.speech.json)?;
+    folder
+        .write_validation(&document)
+        .map_err(|e| Failure::usage(e.to_string()))?;
+    if let Some(path) = &args.markdown {
+        let page = report::validation_markdown(&document);
+        std::fs::write(path, page).map_err(|e| unwritable(path, &e))?;
+    }
+    if !args.experiment.speech.quiet {
+        output::say(&format!("kept in {}", folder.path().display()));
+    }
+    Ok(document.exit_code)
+}
+
+fn question(args: &ValidateArgs, problems: &mut Vec<Problem>) -> Question {
+    fn take<T>(
+        text: Option<&String>,
+        flag: &str,
+        problems: &mut Vec<Problem>,
+        parse: impl Fn(&Asked) -> Result<T, Problem>,
+    ) -> Option<T> {
+        let found = parse(&Asked::new(text?, flag));
+        found.map_err(|problem| problems.push(problem)).ok()
+    }
+    let loads = args.loads.as_ref().map(|text| {
+        let each = text.split(',').map(|part| part.trim().to_owned());
+        each.filter_map(|part| take(Some(&part), "--loads", problems, parse_load))
+            .collect()
+    });
+    let blocks = |asked: &Asked| parse_whole(asked, 1, 24, "blocks");
+    Question {
+        loads: loads.unwrap_or_else(|| LOADS.to_vec()),
+        blocks: take(
+            args.experiment.blocks.as_ref(),
+            "--blocks",
+            problems,
+            blocks,
+        )
+        .map_or(BLOCKS, |blocks| blocks as u32),
+        window: WINDOW,
+        trace: take(args.trace.as_ref(), "--trace", problems, parse_duration).unwrap_or(TRACE),
+        trace_load: take(
+            args.trace_load.as_ref(),
+            "--trace-load",
+            problems,
+            parse_load,
+        )
+        .unwrap_or(TRACE_LOAD),
+    }
+}
+
+/// The command as it was typed, so that the tables say how to make them again.
+fn typed() -> String {
+    let quoted = |word: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%+@".contains(c);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    };
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("powerband".to_owned())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn shown(document: &validation::Document, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::json(document);
+    }
+    output::print(&report::validation_page(document, output::style()))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!(
+        "--markdown = {:?}: {error}; name a file that can be written",
+        path.display().to_string()
+    ))
+}

@@ -1,0 +1,250 @@
+//! The one trace that everything is predicted from: the server at its own configuration, with the course of its requests
+//! recorded, under Poisson arrivals.
+
+use super::window::{Seen, Traffic, drive, kinds};
+use super::{LEAST_REQUESTS, Question};
+use crate::bench::Bench;
+use crate::error::Stopped;
+use crate::progress::{Event, Watcher};
+use crate::trial::{Begun, Ended, Failure, Serving, with_server};
+use host::Cores;
+use predict::{Application, Machine, Selection};
+use run::validation;
+use run::{Settings, Warmup};
+use std::path::Path;
+use std::time::Duration;
+
+/// Requests that a process keeps in full: the whole trace at any rate that a Rails application reaches.
+const RING: &str = "131072";
+
+/// What is known after the trace.
+#[derive(Debug)]
+pub struct Traced {
+    pub application: predict::Bench,
+    pub cores: Cores,
+    /// CPU time of each request outside the server: the generator's and the services'.
+    pub outside: Duration,
+    /// Which request of the workload each was, where that is known.
+    pub kinds: Option<Vec<u32>>,
+    pub document: validation::Trace,
+    pub versions: std::collections::BTreeMap<String, String>,
+    pub warnings: Vec<String>,
+    /// From starting the server to its first window, seconds.
+    pub start_s: f64,
+}
+
+impl Traced {
+    /// The machine that the server has when so many requests come.
+    pub fn machine(&self, rate_per_s: f64) -> Machine {
+        machine(&self.cores, self.outside, rate_per_s)
+    }
+}
+
+fn machine(cores: &Cores, outside: Duration, rate_per_s: f64) -> Machine {
+    const PERIOD_NS: u64 = 100_000_000;
+    let all = cores.affinity.len() as f64;
+    let quota = cores.quota.filter(|quota| *quota < all);
+    Machine {
+        cores: (all - rate_per_s * outside.as_secs_f64()).max(0.1),
+        quota: quota.map(|quota| capacity::sim::Quota {
+            quota_ns: (quota * PERIOD_NS as f64) as u64,
+            period_ns: PERIOD_NS,
+        }),
+        // Every request opens a connection of its own.
+        keep_alive: Some(false),
+    }
+}
+
+/// Starts the server, warms it up, and traces it.
+pub fn trace(
+    bench: &mut Bench<'_>,
+    serving: &Serving<'_>,
+    question: &Question,
+    watcher: &dyn Watcher,
+) -> Result<Traced, Stopped> {
+    let own = bench.env.clone();
+    bench
+        .env
+        .insert("POWERBAND_RING".to_owned(), RING.to_owned());
+    let flight_dir = serving.folder.join("flight");
+    let mut begun = Begun::default();
+    let result = with_server(bench, serving, watcher, &mut begun, |driver| {
+        watcher.on(Event::Phase("saturating, to know a rate"));
+        let closed = Traffic::Closed {
+            connections: serving.connections,
+        };
+        let given = bench.experiment.rate;
+        let saturated = match given {
+            Some(_) => None,
+            None => {
+                let seen = drive(driver, &flight_dir, &closed, question.window, serving.seed)?;
+                Some(seen.outcome.throughput_per_s())
+            }
+        };
+        let rate_per_s = given
+            .or(saturated.map(|x| x * question.trace_load))
+            .unwrap_or(0.0);
+        if rate_per_s <= 0.0 {
+            let why = "nothing was answered before the trace; its log says why";
+            return Err(Failure::Trial(why.to_owned()));
+        }
+        let least_s = LEAST_REQUESTS / rate_per_s;
+        let length = question.trace.max(Duration::from_secs_f64(least_s));
+        watcher.on(Event::Note(format!(
+            "tracing {} at {rate_per_s:.1} a second for {:.0} s",
+            serving.arm.settings,
+            length.as_secs_f64()
+        )));
+        watcher.on(Event::Phase("tracing"));
+        let seed = super::mixed(serving.seed, 0, 0);
+        let open = Traffic::Open { rate_per_s, seed };
+        let seen = drive(driver, &flight_dir, &open, length, serving.seed)?;
+        Ok((seen, rate_per_s, saturated))
+    });
+    bench.env = own;
+    let (seen, rate_per_s, saturated_per_s) = result
+        .and_then(Ended::with_its_hook)
+        .map_err(super::stopped)?;
+    let rates = Rates {
+        rate_per_s,
+        saturated_per_s,
+    };
+    let mut traced = read(bench, serving, &flight_dir, &seen, rates)?;
+    traced.warnings.extend(unsteady(begun.warmup.as_ref()));
+    let warmed_s = begun.warmup.map_or(0.0, |warmup| warmup.seconds);
+    traced.start_s = begun.boot_s.unwrap_or(0.0) + warmed_s + super::SETTLING_S;
+    Ok(traced)
+}
+
+struct Rates {
+    rate_per_s: f64,
+    saturated_per_s: Option<f64>,
+}
+
+fn read(
+    bench: &Bench<'_>,
+    serving: &Serving<'_>,
+    flight_dir: &Path,
+    seen: &Seen,
+    rates: Rates,
+) -> Result<Traced, Stopped> {
+    if let Some(why) = seen.broken() {
+        return Err(Stopped::NoAnswer(format!("the trace says nothing: {why}")));
+    }
+    let no_answer = |why: &dyn std::fmt::Display| Stopped::NoAnswer(why.to_string());
+    let files = flight::find(flight_dir).map_err(|e| no_answer(&e))?;
+    let selection = Selection {
+        // Warm-up and closed loop are over by then: every answer was awaited.
+        since_ns: Some(seen.outcome.wall_started_ns),
+        ..Selection::default()
+    };
+    let application = Application::read(&files, &selection).map_err(|e| no_answer(&e))?;
+    let application = application.with_process_cpu(nanos(seen.server_cpu));
+    let cores = host::cores::available().map_err(|e| no_answer(&e))?;
+    let generator = seen.outcome.generator_cpu_per_request().unwrap_or_default();
+    let completed = seen.outcome.counts.completed.max(1) as u32;
+    let services = seen.services_cpu / completed;
+    let outside = generator + services;
+    let machine = machine(&cores, outside, rates.rate_per_s);
+    let sent = seen.outcome.counts.scheduled as usize;
+    let found = application.work().len();
+    let marks = seen.marks().into_iter().chain(seen.late());
+    let mut warnings: Vec<String> = marks.map(|mark| format!("trace: {mark}")).collect();
+    // The nth request that the agent saw is the nth that was sent, where it saw them all.
+    let kinds = kinds(&bench.experiment.workload, serving.seed, sent).filter(|_| found == sent);
+    if kinds.is_none() {
+        warnings.push(format!(
+            "which request of the workload each one was is not known ({found} recorded, {sent} sent, or they belong to \
+             sessions): predictions take them in the order of the trace"
+        ));
+    }
+    let application = predict::Bench::new(application, machine).map_err(|e| no_answer(&e))?;
+    let document = document(
+        &application,
+        serving.arm.settings,
+        seen,
+        &rates,
+        &cores,
+        (generator, services),
+    );
+    Ok(Traced {
+        versions: crate::flights::versions(&crate::flights::counters(flight_dir)),
+        application,
+        cores,
+        outside,
+        kinds,
+        document,
+        warnings,
+        start_s: 0.0,
+    })
+}
+
+fn document(
+    bench: &predict::Bench,
+    settings: Settings,
+    seen: &Seen,
+    rates: &Rates,
+    cores: &Cores,
+    (generator, services): (Duration, Duration),
+) -> validation::Trace {
+    let application = bench.application();
+    let traced = application.traced();
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    validation::Trace {
+        settings,
+        rate_per_s: rates.rate_per_s,
+        seconds: seen.outcome.window().as_secs_f64(),
+        requests: traced.requests as u64,
+        with_bursts: application.patterns().own as u64,
+        saturated_per_s: rates.saturated_per_s,
+        utilisation_gvl: traced.utilisation_gvl,
+        utilisation_threads: traced.utilisation_threads,
+        cores: cores.effective,
+        generator_ms: ms(generator),
+        services_ms: ms(services),
+        accept_ms: application.costs().accept_ns as f64 / 1e6,
+        recorded: super::scored::figures(&bench.self_check().recorded),
+        predicted: super::scored::figures(&bench.self_check().predicted),
+        assumptions: application
+            .assumptions()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+    }
+}
+
+fn unsteady(warmup: Option<&Warmup>) -> Option<String> {
+    let warmup = warmup.filter(|warmup| !warmup.steady)?;
+    Some(format!(
+        "trace: latency, CPU per request or memory was not flat after {:.0} s of warm-up",
+        warmup.seconds
+    ))
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_works_outside_the_server_leaves_it_less_of_the_cores() {
+        let cores = |quota| Cores {
+            affinity: vec![0, 1],
+            quota,
+            effective: 2.0,
+        };
+        let outside = Duration::from_micros(500);
+        let found = machine(&cores(None), outside, 200.0);
+        assert!((found.cores - 1.9).abs() < 1e-12 && found.quota.is_none());
+        let limited = machine(&cores(Some(1.5)), outside, 0.0);
+        assert_eq!(limited.cores, 2.0);
+        assert_eq!(
+            limited.quota.map(|q| (q.quota_ns, q.period_ns)),
+            Some((150_000_000, 100_000_000))
+        );
+        assert!(machine(&cores(Some(4.0)), outside, 1e9).cores > 0.0);
+    }
+}
