@@ -2,10 +2,12 @@
 
 require "test_helper"
 require "open3"
+require "support/neighbour"
 
 # Calls, jobs and samples of pools, as they are told to the extension.
 class CallsTest < Minitest::Test
   include Recording
+  include Neighbour
 
   NATIVE = Powerband::Native
   CALLS = Powerband::CALLS
@@ -18,28 +20,19 @@ class CallsTest < Minitest::Test
     NATIVE.call_finish(started, CALLS.fetch(name))
   end
 
-  def spin_until
-    nil until yield
-  end
-
   # Each wait of five milliseconds ends in a wait for the GVL, which the neighbour gives up a tenth of a second later.
+  # A busy machine wakes some of them late: the middle one of seven tells.
   def test_a_query_is_told_from_the_neighbour_that_it_waited_for
-    flight = record do
-      done = false
-      neighbour = Thread.new { spin_until { done } }
-      request { 6.times { call(:sql) { sleep(0.005) } } && RESPONSE }
-      done = true
-      neighbour.join
-    end
-    record = flight.records.first
-    really = record[:sql_us] - record[:sql_gvl_us]
+    flight = record { beside_a_spinning_thread { 7.times { request { call(:sql) { sleep(0.005) } && RESPONSE } } } }
+    records = flight.records
+    really = records.map { |r| r[:sql_us] - r[:sql_gvl_us] }
 
-    assert_equal 6, record[:sql_count]
-    assert_operator really, :>=, 6 * 5000
-    assert_operator really, :<, record[:sql_us] / 2
-    assert_operator record[:sql_gvl_us] * 1000, :<=, record[:gvl_wait_ns]
-    assert_equal [6, 0], flight.totals.values_at(:sql_count, :http_count)
-    assert_in_delta record[:sql_us], flight.totals[:sql_ns] / 1000, 1
+    assert_equal [1] * 7, records.map { |r| r[:sql_count] }
+    assert_operator really.min, :>=, 5000
+    assert_operator really.sort[3], :<, records.map { |r| r[:sql_us] }.sort[3] / 2
+    records.each { |r| assert_operator r[:sql_gvl_us] * 1000, :<=, r[:gvl_wait_ns] }
+    assert_equal [7, 0], flight.totals.values_at(:sql_count, :http_count)
+    assert_in_delta records.sum { |r| r[:sql_us] }, flight.totals[:sql_ns] / 1000, 7
   end
 
   def test_a_call_inside_one_of_its_kind_counts_once_and_inside_another_in_both

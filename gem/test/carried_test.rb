@@ -47,7 +47,9 @@ class CarriedTest < Minitest::Test
     in_folder(%w[4194305-1-00000001 4194305-2-00000002]) do |folder, paths|
       FileUtils.touch(File.join(folder, "4194305-1-00000001.events"))
       own = File.join(folder, "#{Process.pid}-1-00000003.flight")
-      Powerband::Retention.new(own, keep_s: 0, keep_bytes: 0).sweep
+      retention = Powerband::Retention.new(own, keep_s: 0, keep_bytes: 0)
+      retention.define_singleton_method(:now) { 0 } # however busy the machine is, there is time for all
+      retention.sweep
 
       assert_equal %w[carried carried.lock], Dir.children(folder).sort
       assert_equal paths.size * REQUESTS, requests(folder)

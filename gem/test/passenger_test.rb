@@ -49,6 +49,7 @@ class PassengerTest < Minitest::Test
 
   def test_a_process_that_was_killed_leaves_its_file
     serve(preload: 1, variables: INJECTED) do |server|
+      server.await_records
       victim = server.flights.max_by { |f| f[:written] }
       Process.kill("KILL", victim[:pid])
       server.await("a process in its place") { server.get("/again") && server.flights.size == 3 }

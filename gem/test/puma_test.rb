@@ -104,6 +104,7 @@ class PumaTest < Minitest::Test
     PumaServer.run("-w", "2", "-t", "1:3") do |server|
       ready(server)
       drive(server)
+      server.await_records
       victim = server.flights.max_by { |f| f[:written] }
       Process.kill("KILL", victim[:pid])
       server.await("a worker in its place") { server.flights.size == 3 }

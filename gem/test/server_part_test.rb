@@ -23,15 +23,18 @@ class ServerPartTest < Minitest::Test
   end
 
   def test_parsing_and_writing
-    record = record do
-      serve do
-        sleep(0.02)
-        request { sleep(0.03) && RESPONSE }
-        spin(0.05)
+    records = record do
+      3.times do
+        serve do
+          sleep(0.02)
+          request { sleep(0.03) && RESPONSE }
+          spin(0.05)
+        end
       end
-    end.records.first
+    end.records
+    record = records.min_by { |r| r[:parse_us] } # with which nothing of the machine's interfered
 
-    assert_equal SPANS, record[:flags]
+    assert_equal [SPANS] * 3, records.map { |r| r[:flags] }
     assert_operator record[:parse_us], :>=, 20_000
     assert_operator record[:parse_us], :<, record[:write_us]
     assert_operator record[:write_us], :>=, 50_000

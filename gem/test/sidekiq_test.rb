@@ -63,7 +63,8 @@ class SidekiqTest < Minitest::Test
     assert_equal [4, 1, 4, 4], jobs.fetch("job HardWorker").values_at(:requests, :server_errors, :queue_known, :redis_count)
     assert_equal [1, 0], jobs.fetch("job Reports::DailyJob").values_at(:requests, :server_errors)
     flight.records.each { |record| assert_equal [4, 0], [record[:flags] & 4, record[:status]] }
-    assert_equal 2, flight.records.count { |record| record[:io_ns] >= 50_000_000 }
+    # Those that slept, and any for which a busy machine's Redis took as long.
+    assert_operator flight.records.count { |record| record[:io_ns] >= 50_000_000 }, :>=, 2
   end
 
   # Otherwise the job would be tried again, or have its own exception replaced.

@@ -15,12 +15,15 @@ class SpansTest < Minitest::Test
   # path => [the body, whether writing it is slow]
   BODIES = { "/plain" => ["hello", false], "/each" => ["partpart", true], "/partial" => ["partial", false] }.freeze
 
+  # How often what is quick is asked for: of several, one at least is served while nobody holds up the machine.
+  TIMES = 4
+
   SERVERS.each do |name, (server, flags, echo)|
     define_method(:"test_#{name}_writes_every_body_as_without_us_and_its_writing_is_timed") do
       flights = server.run(*flags, app: "bodies.ru", env: none) do |s|
-        BODIES.each { |path, (body, _)| assert_equal body, s.get(path), path }
+        BODIES.each { |path, (body, _)| TIMES.times { assert_equal body, s.get(path), path } }
       end
-      BODIES.each { |path, (_, slow)| assert_written(record(flights, path), slow, path) }
+      BODIES.each { |path, (_, slow)| assert_written(records(flights, path), slow, path) }
     end
 
     define_method(:"test_#{name}_head_100_continue_and_a_connection_taken_over") do
@@ -38,9 +41,11 @@ class SpansTest < Minitest::Test
   end
 
   def test_a_body_that_writes_itself_as_rack_3_has_it
-    flights = PumaServer.run("-t", "1:1", app: "bodies.ru") { |server| assert_equal "called", server.get("/call") }
+    flights = PumaServer.run("-t", "1:1", app: "bodies.ru") do |server|
+      TIMES.times { assert_equal "called", server.get("/call") }
+    end
 
-    assert_written(record(flights, "/call"), true, "/call")
+    assert_written(records(flights, "/call"), true, "/call")
   end
 
   # The server answers as it would; each request is one record.
@@ -63,7 +68,7 @@ class SpansTest < Minitest::Test
   def test_waiting_for_a_slow_client_is_not_parsing
     flights = PumaServer.run("-t", "1:1", app: "bodies.ru") do |server|
       TCPSocket.open("127.0.0.1", server.port) do |socket|
-        2.times do |n|
+        TIMES.times do |n|
           socket.write("GET /slow/#{n} HTTP/1.1\r\n")
           sleep SLOW_US / 1e6
           socket.write("host: a\r\n\r\n")
@@ -73,8 +78,8 @@ class SpansTest < Minitest::Test
     end
     slow = flights.first.records.select { |r| flights.first.endpoint_of(r) == "GET /slow/:id" }
 
-    assert_equal [SPANS, SPANS], slow.map { |r| r[:flags] & SPANS }
-    slow.each { |r| assert_operator r[:parse_us], :<, SLOW_US / 2 }
+    assert_equal [SPANS] * TIMES, slow.map { |r| r[:flags] & SPANS }
+    assert_operator slow.map { |r| r[:parse_us] }.min, :<, SLOW_US / 2
   end
 
   # Kept-alive connections, on which Puma 6 waits for the next request inside the same call.
@@ -85,7 +90,8 @@ class SpansTest < Minitest::Test
     kept = flights.first.records.select { |r| flights.first.endpoint_of(r) == "GET /kept/:id" }
 
     assert_equal [SPANS] * 4, kept.map { |r| r[:flags] & SPANS }
-    kept.each { |r| assert_includes 1...(SLOW_US / 2), r[:parse_us] }
+    # The first one waited for nothing.
+    assert_includes 1...(SLOW_US / 2), kept.drop(1).map { |r| r[:parse_us] }.min
   end
 
   private
@@ -95,15 +101,20 @@ class SpansTest < Minitest::Test
     { "RACK_ENV" => "none" }
   end
 
-  def assert_written(record, slow, path)
-    assert_equal SPANS, record[:flags] & SPANS, path
-    assert_operator record[:write_us], slow ? :>= : :<, SLOW_US, path
-    assert_operator record[:wall_ns], :<, SLOW_US * 1000, path
+  # The quickest of them: a busy machine makes any of them slow, and none of them quick.
+  def assert_written(records, slow, path)
+    assert_equal [SPANS] * TIMES, records.map { |r| r[:flags] & SPANS }, path
+    assert_operator records.map { |r| r[:write_us] }.min, slow ? :>= : :<, SLOW_US, path
+    assert_operator records.map { |r| r[:wall_ns] }.min, :<, SLOW_US * 1000, path
   end
 
   # The last of them.
   def record(flights, path, method = "GET")
-    found = flights.filter_map { |f| f.records.reverse.find { |r| f.endpoint_of(r) == "#{method} #{path}" } }
+    records(flights, path, method).last
+  end
+
+  def records(flights, path, method = "GET")
+    found = flights.map { |f| f.records.select { |r| f.endpoint_of(r) == "#{method} #{path}" } }.reject(&:empty?)
     assert_equal 1, found.size, "#{method} #{path} in one process"
     found.first
   end

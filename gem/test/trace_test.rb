@@ -150,7 +150,7 @@ class TraceTest < Minitest::Test
   def test_the_deadline_ends_it
     record do
       request
-      path = EventsReader.ask(flight_path, request: 5, seconds: 0.02)
+      path = EventsReader.ask(flight_path, request: 5, seconds: 0.5)
       deadline = EventsReader.new(File.binread(path))[:deadline_mono_ns]
       request until Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) > deadline
       2.times { request }

@@ -58,6 +58,7 @@ class UnicornTest < Minitest::Test
     unicorn("preload_app true\n") do |server|
       await_files(server)
       drive(server)
+      server.await_records
       victim = server.flights.max_by { |f| f[:written] }
       Process.kill("KILL", victim[:pid])
       server.await("a worker in its place") { server.flights.size == 3 }

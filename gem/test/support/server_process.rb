@@ -106,14 +106,14 @@ class ServerProcess
     @pid = nil
   end
 
-  private
-
   # A client has its answer before the server has put the request on record, and some servers end at once when told to.
   # Not every request is on record: those of a worker that was killed are not, nor those that no agent saw.
   def await_records
-    ends = now + 1
+    ends = now + 2
     sleep 0.02 while now < ends && flights.any? && flights.sum { |flight| flight[:written] } < @answered
   end
+
+  private
 
   # The master may be gone before the last of its workers is.
   def await_end_of_workers
