@@ -8,6 +8,9 @@ require_relative "support/powerband"
 class LoadTest < PowerbandTest
   include Nginx
 
+  # So few that no p99 is quoted of them, and a busy host that wakes the generator late now and then takes no verdict away.
+  FEW = 90
+
   def test_requests_and_clients_are_exactly_those_asked_for
     site = nginx
     document = loaded(site.url("/page?x=1"), "-n", 500, "-c", 4)
@@ -37,7 +40,9 @@ class LoadTest < PowerbandTest
     table = CSV.read(rows, headers: true)
     assert_equal asked, table.sum { |row| Integer(row["asked"]) }
     assert_equal asked, table.sum { |row| Integer(row["ok"]) + Integer(row["failed"]) }
-    assert_operator Integer(table.first["asked"]), :<, Integer(table[-1]["asked"]), "it rises"
+    # Rows are as long as the generator took between two looks, and the last may hold late answers alone.
+    rates = table.map { |row| row.values_at("asked", "length_s").map(&:to_f) }.reject { |n, _| n.zero? }.map { |n, s| n / s }
+    assert_operator rates.first, :<, rates.last, "it rises"
     lines = File.readlines(log)
     assert_match(/\A#\[Histogram log format version 1\.3\]/, lines.first)
     assert_operator lines.grep(/\A\d/).size, :>=, 3
@@ -57,16 +62,16 @@ class LoadTest < PowerbandTest
   def test_files_that_cannot_be_written_take_no_verdict_away
     site = nginx
     full = ["--csv", "/dev/full", "--hdr-log", "/dev/full"]
-    fails = powerband("load", site.url, "-n", 200, "--assert", "p99=1us", *full)
+    fails = powerband("load", site.url, "-n", FEW, "--assert", "p50=1us", *full)
     assert_equal 1, fails.code, fails.to_s
-    assert_match(/200 requests asked for/, fails.out)
-    assert_match(/p99/, fails.err)
+    assert_match(/#{FEW} requests asked for/, fails.out)
+    assert_match(/p50/, fails.err)
     %w[--csv --hdr-log].each { |flag| assert_equal 1, fails.err.scan(%(#{flag} = "/dev/full")).size, fails.to_s }
     assert_equal 2, powerband("load", site.url, "-n", 30, *full).code
   end
 
   def test_the_page
-    ended = powerband("load", nginx.url, "-n", 300, "-c", 2, "--quiet")
+    ended = measured("load", nginx.url, "-n", 300, "-c", 2, "--quiet")
     assert_equal 0, ended.code, ended.to_s
     assert_empty ended.err
     assert_match(/300 requests asked for, 300 sent, 300 answered, 0 failed/, ended.out)
@@ -76,17 +81,17 @@ class LoadTest < PowerbandTest
 
   def test_assertions
     site = nginx
-    holds = powerband("load", site.url, "-n", 200, "--assert", "p99=1m,errors=0%", "--assert", "max=1m")
+    holds = powerband("load", site.url, "-n", FEW, "--assert", "p90=1m,errors=0%", "--assert", "max=1m")
     assert_equal 0, holds.code, holds.to_s
-    fails = powerband("load", site.url, "-n", 200, "--assert", "p99=1us,errors=0%")
+    fails = powerband("load", site.url, "-n", FEW, "--assert", "p90=1us,errors=0%")
     assert_equal 1, fails.code, fails.to_s
-    assert_match(/p99=1us fails: .* over/, fails.messages.join)
+    assert_match(/p90=1us fails: .* over/, fails.messages.join)
     assert_equal 1, fails.messages.size, "only what failed is told"
-    bad = powerband("load", site.url("/bad"), "-n", 200, "--assert", "errors=0.1%,p99=1m", "--json")
+    bad = powerband("load", site.url("/bad"), "-n", FEW, "--assert", "errors=0.1%,p90=1m", "--json")
     assert_equal 1, bad.code, bad.to_s
-    assert_match(/200 of 200 requests failed .* too many/, bad.messages.join)
+    assert_match(/#{FEW} of #{FEW} requests failed .* too many/, bad.messages.join)
     outcomes = JSON.parse(bad.out)["assertions"].to_h { |assertion| assertion.values_at("assertion", "outcome") }
-    assert_equal({ "errors=0.1%" => "fails", "p99=1m" => "fails" }, outcomes, "a failed request is infinitely slow")
+    assert_equal({ "errors=0.1%" => "fails", "p90=1m" => "fails" }, outcomes, "a failed request is infinitely slow")
   end
 
   def test_a_recording_is_sent_again

@@ -9,7 +9,7 @@ require_relative "support/powerband"
 class TraceTest < PowerbandTest
   def test_threads_requests_and_the_collector_of_a_running_server
     serving do |port|
-      ended = while_busy(port) { trace("--for", "600ms", "--json", "--svg", svg) }
+      ended = while_busy(port) { trace("--for", "1500ms", "--json", "--svg", svg) }
       assert_equal 0, ended.code, ended.to_s
       assert_valid_document(ended.out, "trace-v1")
       process = JSON.parse(ended.out)["processes"].fetch(0)
@@ -40,7 +40,7 @@ class TraceTest < PowerbandTest
     serving do |port|
       while_busy(port) do
         2.times do
-          ended = trace("--for", "200ms", "--keep")
+          ended = trace("--for", "1s", "--keep")
           assert_equal 0, ended.code, ended.to_s
         end
       end
@@ -52,7 +52,7 @@ class TraceTest < PowerbandTest
 
   def test_a_server_that_is_killed_meanwhile
     serving do |port, started|
-      tracing = start(BINARY, "trace", "--gvl", flight_dir, "--for", "2s", "--output", trace_file)
+      tracing = start(BINARY, "trace", "--gvl", flight_dir, "--for", "4s", "--output", trace_file)
       while_busy(port) do
         await("events") { recorded.any? { |file| claimed(file) > 50 } }
         started.signal(:KILL)
@@ -66,7 +66,7 @@ class TraceTest < PowerbandTest
   def test_two_workers_one_of_which_is_killed_meanwhile
     serving("-w", "2") do |port|
       await("both workers") { workers == [0, 1] }
-      tracing = start(BINARY, "trace", "--gvl", flight_dir, "--for", "1500ms", "--json", "--output", trace_file)
+      tracing = start(BINARY, "trace", "--gvl", flight_dir, "--for", "4s", "--json", "--output", trace_file)
       while_busy(port) do
         await("both workers' events") { recorded.size == 2 && recorded.all? { |file| claimed(file) > 50 } }
         Process.kill(:KILL, File.basename(recorded[0]).to_i)
@@ -87,7 +87,7 @@ class TraceTest < PowerbandTest
   # What the thread does in a fiber of its own is what the request does.
   def test_requests_that_run_in_fibers
     serving do |port|
-      ended = while_busy(port, "/fibers") { trace("--for", "300ms") }
+      ended = while_busy(port, "/fibers") { trace("--for", "1s") }
       assert_equal 0, ended.code, ended.to_s
     end
     assert_sound(trace_file)
