@@ -23,6 +23,8 @@ pub struct Application {
     pub(crate) costs: Costs,
     pub(crate) recorded: Figures,
     patterns: Patterns,
+    /// Pid and start of each process.
+    processes: Vec<(u32, u64)>,
     pub(crate) assumptions: Vec<Assumption>,
     /// As [`capacity::sim::Scenario`] has it.
     pub(crate) io_growth: f64,
@@ -94,6 +96,7 @@ impl Application {
             costs,
             recorded,
             patterns,
+            processes: processes.iter().map(pid_and_start).collect(),
             assumptions,
             io_growth: 0.0,
         })
@@ -138,6 +141,12 @@ impl Application {
         &self.patterns
     }
 
+    /// The traced processes, by pid and start (field 22 of `/proc/<pid>/stat`): they may still run.
+    #[must_use]
+    pub fn processes(&self) -> &[(u32, u64)] {
+        &self.processes
+    }
+
     /// What is taken for granted.
     #[must_use]
     pub fn assumptions(&self) -> &[Assumption] {
@@ -155,6 +164,11 @@ impl Application {
     pub fn has_bursts(&self) -> bool {
         self.patterns.own + self.patterns.borrowed > self.patterns.typical
     }
+}
+
+fn pid_and_start(process: &ProcessTrace) -> (u32, u64) {
+    let header = &process.flight.header;
+    (header.pid, header.start_ticks)
 }
 
 fn count(processes: &[ProcessTrace], of: impl Fn(&Record) -> bool) -> usize {

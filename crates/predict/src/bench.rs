@@ -235,12 +235,22 @@ impl Bench {
         seed: u64,
         draws: u32,
     ) -> Result<(Prediction, Within), PredictError> {
+        let drawn = (1..=u64::from(draws))
+            .map(|nth| bootstrap::draw(&self.application.work, seed.wrapping_add(nth)));
+        self.within(point, coming, seed, &drawn.collect::<Vec<_>>())
+    }
+
+    pub(crate) fn within(
+        &self,
+        point: Point,
+        coming: &Coming,
+        seed: u64,
+        draws: &[Work],
+    ) -> Result<(Prediction, Within), PredictError> {
         let mut prediction = self.predict(point, coming, seed)?;
         let mut drawn = vec![prediction.figures];
-        for nth in 1..=u64::from(draws) {
-            let work = bootstrap::draw(&self.application.work, seed.wrapping_add(nth));
-            let found = self.simulate(&work, point, coming, seed)?;
-            drawn.push(found.figures);
+        for work in draws {
+            drawn.push(self.simulate(work, point, coming, seed)?.figures);
         }
         let count = drawn.len() as f64;
         let sum = drawn[1..]

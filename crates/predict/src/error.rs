@@ -49,9 +49,13 @@ pub enum PredictError {
     )]
     UnknownSize { what: &'static str },
     #[error(
-        "I/O {found:.2} times as long at {more:.1} requests in service as at {fewer:.1}: to see it grow, give two traces of the same requests, one with at least 1.5 times as many in service at a time as the other"
+        "{fewer:.2} and {more:.2} requests in service at a time are too near to each other: to see I/O grow with them, give two traces of the same requests, one with at least 1.5 times as many as the other"
     )]
-    SameLevel { fewer: f64, more: f64, found: f64 },
+    SameLevel { fewer: f64, more: f64 },
+    #[error(
+        "I/O took {found:.2} times as long at {more:.2} requests in service as at {fewer:.2}: that is more than in proportion, which no straight line holds; what was asked is saturated at the higher level, so trace at two lower ones"
+    )]
+    SteepIo { fewer: f64, more: f64, found: f64 },
     #[error(transparent)]
     Capacity(#[from] CapacityError),
 }

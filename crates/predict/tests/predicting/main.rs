@@ -1,6 +1,7 @@
 //! Predictions from flight files of servers that never ran.
 
 mod arithmetic;
+mod asking;
 mod overheads;
 mod refusals;
 mod support;

@@ -1,0 +1,303 @@
+//! Every configuration at every rate: what it would answer, the most that it does, how much it does within an objective, and
+//! when it has become too little.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use capacity::sim::Work;
+
+use crate::{Bench, Coming, Point, PredictError, Prediction, Within, bootstrap};
+
+/// At most so much of what is slower is allowed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Objective {
+    /// Such as 99.
+    pub percentile: f64,
+    pub limit_ms: f64,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    pub points: Vec<Point>,
+    pub rates_per_s: Vec<f64>,
+    pub objective: Option<Objective>,
+    /// Of each simulation.
+    pub requests: usize,
+    /// Of the trace, for the intervals.
+    pub draws: u32,
+    pub seed: u64,
+}
+
+/// A configuration at one rate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AtRate {
+    pub rate_per_s: f64,
+    /// `None`: it cannot do as much, and the queue would grow without end.
+    pub answer: Option<(Prediction, Within)>,
+    /// Without an objective, `None`.
+    pub meets: Option<bool>,
+}
+
+/// The highest rate that meets the objective; 0 where none does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtObjective {
+    pub rate_per_s: f64,
+    pub low_per_s: f64,
+    pub high_per_s: f64,
+}
+
+/// A configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Surveyed {
+    pub point: Point,
+    /// Answers per second when it always has something to do.
+    pub most_per_s: f64,
+    /// The rate at which the mean response is twice that of a request that comes alone.
+    pub knee_per_s: f64,
+    pub objective: Option<AtObjective>,
+    /// The rate at which to add capacity: the knee, or 80 % of the rate that meets the objective where that is less.
+    pub add_at_per_s: f64,
+    pub rates: Vec<AtRate>,
+}
+
+/// Part of the rate at an objective that is left for a busy minute.
+const HEADROOM: f64 = 0.8;
+/// Beyond this part of the most it can do, a queue does not settle in any time that is simulated.
+const SETTLES: f64 = 0.98;
+/// Parts of the most it can do at which response times are looked at.
+const LADDER: [f64; 11] = [
+    0.05, 0.2, 0.35, 0.5, 0.6, 0.7, 0.78, 0.85, 0.9, 0.95, SETTLES,
+];
+
+impl Bench {
+    /// Answers for every configuration, in their order, on so many threads. `done` hears of each.
+    ///
+    /// # Errors
+    /// A configuration, a rate or a machine that is none.
+    pub fn survey(
+        &self,
+        question: &Question,
+        threads: usize,
+        done: impl Fn() + Sync,
+    ) -> Result<Vec<Surveyed>, PredictError> {
+        let draws = (1..=u64::from(question.draws))
+            .map(|nth| bootstrap::draw(self.application().work(), question.seed.wrapping_add(nth)));
+        let draws: Vec<Work> = draws.collect();
+        let next = AtomicUsize::new(0);
+        let found = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..threads.max(1) {
+                scope.spawn(|| {
+                    loop {
+                        let nth = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(&point) = question.points.get(nth) else {
+                            return;
+                        };
+                        let answer = self.surveyed(point, question, &draws);
+                        if let Ok(mut found) = found.lock() {
+                            found.push((nth, answer));
+                        }
+                        done();
+                    }
+                });
+            }
+        });
+        let mut found = found.into_inner().unwrap_or_default();
+        found.sort_by_key(|(nth, _)| *nth);
+        found.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    fn surveyed(
+        &self,
+        point: Point,
+        question: &Question,
+        draws: &[Work],
+    ) -> Result<Surveyed, PredictError> {
+        let &Question { requests, seed, .. } = question;
+        let busy = Coming::Closed {
+            connections: 2 * u32::from(point.processes) * u32::from(point.threads),
+            requests,
+        };
+        let most_per_s = self.predict(point, &busy, seed)?.figures.throughput_per_s;
+        let poisson = |rate_per_s: f64| Coming::Poisson {
+            rate_per_s,
+            requests,
+        };
+        let percentile = question.objective.map_or(99.0, |o| o.percentile);
+        let mut curve = Vec::with_capacity(LADDER.len());
+        for part in LADDER {
+            let rate_per_s = part * most_per_s;
+            let found = self.predict(point, &poisson(rate_per_s), seed)?;
+            let slow_ms = quantile_ms(&found, percentile);
+            curve.push((rate_per_s, found.figures.mean_ms, slow_ms));
+        }
+        let means = curve.iter().map(|&(rate, mean, _)| (rate, mean));
+        let alone_ms = curve.first().map_or(0.0, |first| first.1);
+        let knee_per_s = highest_rate(means, 2.0 * alone_ms);
+        let mut rates = Vec::with_capacity(question.rates_per_s.len());
+        for &rate_per_s in &question.rates_per_s {
+            let answer = match rate_per_s < SETTLES * most_per_s {
+                true => Some(self.within(point, &poisson(rate_per_s), seed, draws)?),
+                false => None,
+            };
+            let meets = question.objective.map(|objective| {
+                answer.as_ref().is_some_and(|(found, _)| {
+                    !found.is_saturated()
+                        && quantile_ms(found, objective.percentile) <= objective.limit_ms
+                })
+            });
+            rates.push(AtRate {
+                rate_per_s,
+                answer,
+                meets,
+            });
+        }
+        let objective = match question.objective {
+            None => None,
+            Some(objective) => {
+                let limit_ms = objective.limit_ms;
+                let slow = || curve.iter().map(|&(rate, _, slow)| (rate, slow));
+                let rate_per_s = highest_rate(slow(), limit_ms);
+                // How far off a response time may be there says how far off the rate may be.
+                let off = match rate_per_s > 0.0 {
+                    true => {
+                        let (_, within) = self.within(point, &poisson(rate_per_s), seed, draws)?;
+                        (within.high.p99_ms / within.low.p99_ms).sqrt()
+                    }
+                    false => self.model_error().0.p99_ms.exp(),
+                };
+                Some(AtObjective {
+                    rate_per_s,
+                    low_per_s: highest_rate(slow(), limit_ms / off),
+                    high_per_s: highest_rate(slow(), limit_ms * off),
+                })
+            }
+        };
+        let enough = objective.map_or(f64::INFINITY, |o| HEADROOM * o.rate_per_s);
+        Ok(Surveyed {
+            point,
+            most_per_s,
+            knee_per_s,
+            objective,
+            add_at_per_s: knee_per_s.min(enough),
+            rates,
+        })
+    }
+}
+
+/// A percentile of the response times, ms: over the draws too, where it is one of the figures.
+fn quantile_ms(found: &Prediction, percentile: f64) -> f64 {
+    let figures = &found.figures;
+    let known = [
+        (50.0, figures.p50_ms),
+        (95.0, figures.p95_ms),
+        (99.0, figures.p99_ms),
+    ];
+    if let Some((_, ms)) = known.into_iter().find(|(which, _)| *which == percentile) {
+        return ms;
+    }
+    let mut times = found.response_ns.clone();
+    let count = times.len();
+    if count == 0 {
+        return 0.0;
+    }
+    let rank = ((percentile / 100.0 * count as f64).ceil() as usize).clamp(1, count);
+    *times.select_nth_unstable(rank - 1).1 as f64 / 1e6
+}
+
+/// The highest rate up to which a time that grows with it stays within a limit, by straight lines between the rates that
+/// were looked at; 0 where it never does.
+fn highest_rate(curve: impl Iterator<Item = (f64, f64)>, limit: f64) -> f64 {
+    let mut last: Option<(f64, f64)> = None;
+    for (rate, time) in curve {
+        // Times grow with the rate; where one does not it is chance.
+        let time = last.map_or(time, |(_, before)| time.max(before));
+        if time > limit {
+            return last.map_or(0.0, |(rate_before, before)| {
+                rate_before + (rate - rate_before) * (limit - before) / (time - before)
+            });
+        }
+        last = Some((rate, time));
+    }
+    last.map_or(0.0, |(rate, _)| rate)
+}
+
+/// The configuration to begin with: the smallest that is enough at the first rate. Enough is, with an objective, to meet it
+/// with room to grow, where any does; else to come within 3 % of the most that any can do. `fits` says which are allowed.
+#[must_use]
+pub fn smallest_enough(
+    surveyed: &[Surveyed],
+    objective: bool,
+    fits: impl Fn(Point) -> bool,
+) -> Option<&Surveyed> {
+    const NEAR: f64 = 0.97;
+    let first = |s: &Surveyed| s.rates.first().cloned();
+    let able: Vec<&Surveyed> = surveyed
+        .iter()
+        .filter(|s| fits(s.point))
+        .filter(|s| {
+            first(s).is_none_or(|at| match objective {
+                true => at.meets == Some(true),
+                false => at.answer.is_some(),
+            })
+        })
+        .collect();
+    let roomy = |s: &&Surveyed| first(s).is_none_or(|at| at.rate_per_s <= s.add_at_per_s);
+    let most = able.iter().map(|s| s.most_per_s).fold(0.0, f64::max);
+    let enough: Vec<&Surveyed> = match objective {
+        true if able.iter().any(roomy) => able.into_iter().filter(roomy).collect(),
+        true => able,
+        false => able
+            .into_iter()
+            .filter(|s| s.most_per_s >= NEAR * most)
+            .collect(),
+    };
+    enough.into_iter().min_by_key(|s| s.point)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_rate_lies_on_the_line_between_two_that_were_looked_at() {
+        let curve = [(10.0, 20.0), (20.0, 19.0), (30.0, 40.0), (40.0, 100.0)];
+        let highest = |limit: f64| highest_rate(curve.into_iter(), limit);
+        assert_eq!(highest(19.9), 0.0);
+        assert_eq!(highest(30.0), 25.0);
+        assert_eq!(highest(70.0), 35.0);
+        assert_eq!(highest(1_000.0), 40.0);
+    }
+
+    fn surveyed(processes: u16, threads: u16, most_per_s: f64, meets: bool) -> Surveyed {
+        Surveyed {
+            point: Point { processes, threads },
+            most_per_s,
+            knee_per_s: 0.7 * most_per_s,
+            objective: None,
+            add_at_per_s: 0.7 * most_per_s,
+            rates: vec![AtRate {
+                rate_per_s: 60.0,
+                answer: None,
+                meets: Some(meets),
+            }],
+        }
+    }
+
+    #[test]
+    fn the_smallest_that_has_room_is_where_to_begin() {
+        let all = [
+            surveyed(1, 1, 50.0, false),
+            surveyed(1, 2, 80.0, true),
+            surveyed(1, 5, 90.0, true),
+            surveyed(2, 1, 95.0, true),
+        ];
+        let found = |fits: fn(Point) -> bool| smallest_enough(&all, true, fits).map(|s| s.point);
+        let point = |processes, threads| Some(Point { processes, threads });
+        assert_eq!(found(|_| true), point(1, 5));
+        assert_eq!(found(|p| p.threads < 5), point(2, 1));
+        assert_eq!(found(|p| p.threads == 2), point(1, 2));
+        assert_eq!(found(|p| p.processes > 2), None);
+    }
+}
