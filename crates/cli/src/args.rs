@@ -49,7 +49,7 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Calculate threads, queues, scaling and connections from figures that you give
     Calc(CalcArgs),
-    /// Predict what other configurations would do, and score such predictions
+    /// Predict other numbers of processes and threads from a trace, or score such predictions
     Predict(Box<PredictArgs>),
     /// Record what the threads of a running server do, for Perfetto
     Trace(TraceArgs),

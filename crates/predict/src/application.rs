@@ -23,11 +23,30 @@ pub struct Application {
     pub(crate) costs: Costs,
     pub(crate) recorded: Figures,
     patterns: Patterns,
-    /// Pid and start of each process.
-    processes: Vec<(u32, u64)>,
+    processes: Vec<Origin>,
     pub(crate) assumptions: Vec<Assumption>,
     /// As [`capacity::sim::Scenario`] has it.
     pub(crate) io_growth: f64,
+}
+
+/// A process that was traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    pub pid: u32,
+    /// Field 22 of `/proc/<pid>/stat`.
+    pub start_ticks: u64,
+    pub parent_pid: u32,
+}
+
+impl Origin {
+    fn of(process: &ProcessTrace) -> Self {
+        let header = &process.flight.header;
+        Self {
+            pid: header.pid,
+            start_ticks: header.start_ticks,
+            parent_pid: header.parent_pid,
+        }
+    }
 }
 
 impl Application {
@@ -96,7 +115,7 @@ impl Application {
             costs,
             recorded,
             patterns,
-            processes: processes.iter().map(pid_and_start).collect(),
+            processes: processes.iter().map(Origin::of).collect(),
             assumptions,
             io_growth: 0.0,
         })
@@ -141,9 +160,9 @@ impl Application {
         &self.patterns
     }
 
-    /// The traced processes, by pid and start (field 22 of `/proc/<pid>/stat`): they may still run.
+    /// The processes that were traced, and may still run.
     #[must_use]
-    pub fn processes(&self) -> &[(u32, u64)] {
+    pub fn processes(&self) -> &[Origin] {
         &self.processes
     }
 
@@ -164,11 +183,6 @@ impl Application {
     pub fn has_bursts(&self) -> bool {
         self.patterns.own + self.patterns.borrowed > self.patterns.typical
     }
-}
-
-fn pid_and_start(process: &ProcessTrace) -> (u32, u64) {
-    let header = &process.flight.header;
-    (header.pid, header.start_ticks)
 }
 
 fn count(processes: &[ProcessTrace], of: impl Fn(&Record) -> bool) -> usize {

@@ -14,21 +14,25 @@ pub(crate) struct Around {
     after: Vec<Piece>,
 }
 
+/// A thread is not made in less, nor is it a matter of milliseconds.
+const LEAST_ADDRESS_NS: u64 = 15_000;
+const MOST_ADDRESS_NS: u64 = 3_000_000;
 /// Fewer say too little.
 const LEAST: usize = 50;
 
 impl Around {
     /// As traces of Puma 6.6 on Ruby 3.3 have it, in microseconds: it looks whether the request is there already, reads and
-    /// parses it, asks for the peer's address (for which Ruby makes a thread), and calls the application; then writes, closes, and looks for work. Which
-    /// waits there are counts; how long it holds the GVL is scaled to what each request's thread did.
-    pub fn puma() -> Self {
+    /// parses it, asks for the peer's address, and calls the application; then writes, closes, and looks for work. Which
+    /// waits there are counts; how long it holds the GVL is scaled to what each request's thread did. For the address Ruby
+    /// makes a thread each time, which takes `address_ns`, and much longer where cores are busy.
+    pub fn puma(address_ns: u64) -> Self {
         let us = 1_000;
         Self {
             before: vec![
                 Piece::Held(15 * us),
                 Piece::Away(4 * us),
                 Piece::Held(110 * us),
-                Piece::Away(100 * us),
+                Piece::Away(address_ns),
                 Piece::Held(25 * us),
             ],
             after: vec![
@@ -37,6 +41,17 @@ impl Around {
                 Piece::Held(10 * us),
             ],
         }
+    }
+
+    /// Where nothing but means is known: parsing, by the clock, is holding the GVL, that wait, and a turn at the GVL, which is
+    /// one of the four that the serving thread takes outside the application.
+    pub fn address_ns(parse_ns: u64, server_held_ns: u64, server_gvl_wait_ns: u64) -> u64 {
+        let plain = Self::puma(0);
+        let own: u64 = plain.before.iter().chain(&plain.after).map(held).sum();
+        let parsing: u64 = plain.before[2..].iter().map(held).sum();
+        let held_ns = server_held_ns * parsing / own;
+        let found = parse_ns.saturating_sub(held_ns + server_gvl_wait_ns / 4);
+        found.clamp(LEAST_ADDRESS_NS, MOST_ADDRESS_NS)
     }
 
     /// Without a word about where it gives the GVL up: so much before, so much after.
@@ -203,7 +218,7 @@ mod tests {
 
     #[test]
     fn what_is_held_is_scaled_and_waits_are_not() {
-        let (before, after) = Around::puma().scaled(640_000);
+        let (before, after) = Around::puma(100_000).scaled(640_000);
         let (held, away) = (Piece::Held, Piece::Away);
         assert_eq!(
             before,
@@ -216,9 +231,18 @@ mod tests {
             ]
         );
         assert_eq!(after, [held(320_000), away(20_000), held(20_000)]);
-        assert_eq!(Around::puma().scaled(0), (vec![], vec![]));
+        assert_eq!(Around::puma(100_000).scaled(0), (vec![], vec![]));
         let plain = Around::plain(30, 10).scaled(80);
         assert_eq!(plain, (vec![held(60)], vec![held(20)]));
+    }
+
+    /// Parsing took 800 us by the clock, of which the thread held the GVL for 135 / 320 of 640 and waited for its turn for a
+    /// quarter of 400.
+    #[test]
+    fn what_parsing_waited_for_is_what_is_left_of_it() {
+        let us = 1_000;
+        assert_eq!(Around::address_ns(800 * us, 640 * us, 400 * us), 430 * us);
+        assert_eq!(Around::address_ns(0, 640 * us, 0), LEAST_ADDRESS_NS);
     }
 
     #[test]

@@ -60,7 +60,11 @@ pub(crate) fn costs(
     let learnt = Around::learnt(traces());
     let around_learnt = learnt.is_some();
     let around = learnt.unwrap_or_else(|| match server.has_threads() {
-        true => Around::puma(),
+        true => Around::puma(Around::address_ns(
+            mean(|request| request.parse_ns),
+            mean(|request| request.server_ns),
+            mean(|request| request.server_wait_ns),
+        )),
         false => {
             let parse_ns = mean(|request| request.parse_ns.min(request.server_ns));
             let server_ns = mean(|request| request.server_ns);

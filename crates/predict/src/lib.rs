@@ -31,7 +31,7 @@ mod traced;
 mod trial;
 mod what_if;
 
-pub use application::Application;
+pub use application::{Application, Origin};
 pub use assumption::Assumption;
 pub use bench::{Bench, Coming, Machine, Point, Prediction};
 pub use check::SelfCheck;

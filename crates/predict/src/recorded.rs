@@ -38,6 +38,8 @@ pub(crate) struct Request {
     /// Parsing, by the clock, and the GVL held outside the application.
     pub parse_ns: u64,
     pub server_ns: u64,
+    /// GVL wait there.
+    pub server_wait_ns: u64,
     pieces: Vec<Piece>,
 }
 
@@ -125,6 +127,7 @@ fn request(header: &Header, record: &Record, pieces: Vec<Piece>, typical_ns: u64
         thread_ns: header.measures("cpu_ns").then_some(record.cpu_ns),
         parse_ns,
         server_ns: server_ns(header, record).unwrap_or(typical_ns),
+        server_wait_ns: u64::from(record.server_gvl_wait_us) * 1_000,
         pieces,
     }
 }

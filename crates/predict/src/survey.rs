@@ -56,12 +56,12 @@ pub struct Surveyed {
     /// The rate at which the mean response is twice that of a request that comes alone.
     pub knee_per_s: f64,
     pub objective: Option<AtObjective>,
-    /// The rate at which to add capacity: the knee, or 80 % of the rate that meets the objective where that is less.
+    /// The rate at which to add capacity: 80 % of the knee, or of the rate that meets the objective where that is less.
     pub add_at_per_s: f64,
     pub rates: Vec<AtRate>,
 }
 
-/// Part of the rate at an objective that is left for a busy minute.
+/// Part of the knee, or of the rate at an objective, at which there is still room for a busy minute.
 const HEADROOM: f64 = 0.8;
 /// Beyond this part of the most it can do, a queue does not settle in any time that is simulated.
 const SETTLES: f64 = 0.98;
@@ -174,13 +174,13 @@ impl Bench {
                 })
             }
         };
-        let enough = objective.map_or(f64::INFINITY, |o| HEADROOM * o.rate_per_s);
+        let enough = objective.map_or(f64::INFINITY, |o| o.rate_per_s);
         Ok(Surveyed {
             point,
             most_per_s,
             knee_per_s,
             objective,
-            add_at_per_s: knee_per_s.min(enough),
+            add_at_per_s: HEADROOM * knee_per_s.min(enough),
             rates,
         })
     }

@@ -29,23 +29,9 @@ pub fn calc_page(document: &Document, style: Style) -> String {
     if let Some(found) = &document.pool {
         pool::page(&mut sheet, found);
     }
-    listed(&mut sheet, "Before you believe it", &document.warnings);
-    listed(
-        &mut sheet,
-        "What this takes for granted",
-        &document.assumptions,
-    );
+    sheet.listed("Before you believe it", &document.warnings);
+    sheet.listed("What this takes for granted", &document.assumptions);
     sheet.into_text()
-}
-
-fn listed(sheet: &mut Sheet, heading: &str, sentences: &[String]) {
-    if sentences.is_empty() {
-        return;
-    }
-    sheet.heading(heading);
-    for sentence in sentences {
-        sheet.labelled("- ", sentence);
-    }
 }
 
 /// `24.1 %`.

@@ -1,4 +1,4 @@
-//! A run document as text for a terminal, and the chart of a capacity document. Renders what the document holds and judges nothing anew.
+//! Documents as text for a terminal, and the chart of a capacity document. Renders what the document holds and judges nothing anew.
 
 mod answer;
 mod calc_page;
@@ -9,6 +9,7 @@ mod inspect_page;
 mod listing;
 mod load_page;
 mod page;
+mod predict_page;
 mod predicted;
 mod rates;
 mod reading;
@@ -24,6 +25,7 @@ pub use inspect_page::{USUAL_ENDPOINTS, inspect_page};
 pub use listing::listing;
 pub use load_page::load_page;
 pub use page::page;
+pub use predict_page::predict_page;
 pub use validation::{validation_markdown, validation_page};
 
 /// How the page may look.

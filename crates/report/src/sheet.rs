@@ -55,6 +55,17 @@ impl Sheet {
         self.line(&wrapped);
     }
 
+    /// Sentences under a heading; without any, nothing.
+    pub fn listed(&mut self, heading: &str, sentences: &[String]) {
+        if sentences.is_empty() {
+            return;
+        }
+        self.heading(heading);
+        for sentence in sentences {
+            self.labelled("- ", sentence);
+        }
+    }
+
     /// A line as it is.
     pub fn line(&mut self, text: &str) {
         self.text.push_str(text);

@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod load;
 pub mod model;
 pub mod plan;
+pub mod predict;
 mod rates;
 mod schema;
 pub mod trace;

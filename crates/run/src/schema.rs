@@ -1,7 +1,7 @@
 //! The JSON Schemas of the documents and their pages for people, both made from the types and their comments, so that
 //! neither can drift from what is written.
 
-use crate::{calc, capacity, document, inspect, load, trace, validation};
+use crate::{calc, capacity, document, inspect, load, predict, trace, validation};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -25,6 +25,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<capacity::Document>("capacity-v1", capacity::SCHEMA, CAPACITY),
         contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
+        contract::<predict::Document>("predict-v1", predict::SCHEMA, PREDICT),
         contract::<trace::Document>("trace-v1", trace::SCHEMA, TRACE),
         contract::<validation::Document>("validation-v1", validation::SCHEMA, VALIDATION),
     ]
@@ -54,6 +55,13 @@ const CALC: &str = "# The calc document, version 1\n\n\
      `contract/calc-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`; rates are per second;\n\
      shares are plain numbers from 0 to 1. An absent or `null` field was not asked for, is infinite or has no formula;\n\
      it never means zero. What each formula takes for granted, and its source, is in `docs/calc.md`.\n";
+
+const PREDICT: &str = "# The predict document, version 1\n\n\
+     What `powerband predict FLIGHT_DIR --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/predict-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`, microseconds in\n\
+     `_us`; rates are per second; shares are plain numbers from 0 to 1; intervals are of 90 %. An absent or `null`\n\
+     field was not asked for or is not known; it never means zero. What stands behind each figure is in\n\
+     `docs/predict.md`.\n";
 
 const TRACE: &str = "# The trace document, version 1\n\n\
      What `powerband trace --json` prints about the file for Perfetto that it wrote. Generated from the types in\n\

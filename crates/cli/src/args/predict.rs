@@ -4,15 +4,65 @@ use super::ExperimentArgs;
 use clap::Args;
 use std::path::PathBuf;
 
-/// `predict`.
+/// `predict`. Of a trace, and with `--validate`, the same flags say which configurations (`--threads`, `--workers`), which rates
+/// (`--rate`, several of a trace), which seed, and how to speak.
 #[derive(Debug, Args)]
 pub struct PredictArgs {
+    /// Folder of flight files, or a flight file; a second trace of the same requests at another level shows how I/O
+    /// grows with them [default: this user's files where the agent writes]
+    #[arg(value_name = "FLIGHT_DIR", num_args = 0..=2, conflicts_with = "validate")]
+    pub sources: Vec<PathBuf>,
+    /// What predictions from a trace take.
+    #[command(flatten, next_help_heading = "From a trace")]
+    pub prediction: PredictionArgs,
     /// Trace the application, predict other configurations, run them for real and score the predictions
     #[arg(long)]
     pub validate: bool,
     /// What `--validate` takes.
-    #[command(flatten, next_help_heading = "With --validate")]
+    #[command(
+        flatten,
+        next_help_heading = "Configurations, and the experiment of --validate"
+    )]
     pub validation: ValidateArgs,
+}
+
+/// What predictions from a trace take.
+#[derive(Debug, Args)]
+pub struct PredictionArgs {
+    /// Latency that must be kept, e.g. p99=250ms
+    #[arg(long, value_name = "OBJECTIVE")]
+    pub objective: Option<String>,
+    /// Memory that all processes may use, e.g. 2GiB
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// Memory (PSS) that configurations were seen to use, processes x threads, e.g. 2x3=610MiB,4x3=1.1GiB [default: of the
+    /// traced server, where it still runs]
+    #[arg(long, value_name = "LIST")]
+    pub measured_memory: Option<String>,
+    /// What would be different, e.g. io=2x,cpu=0.8x,traffic=2x,cores=+1
+    #[arg(long, value_name = "LIST")]
+    pub what_if: Option<String>,
+    /// Cores that the server had and has, e.g. 4 or 1.8 where a load generator took some [default: this machine's]
+    #[arg(long, value_name = "N")]
+    pub cores: Option<String>,
+    /// CPU quota of its control group, in cores, e.g. 1.5 [default: this one's, without --cores]
+    #[arg(long, value_name = "N")]
+    pub quota: Option<String>,
+    /// Clients keep their connections [default: as a kept trace says, else no]
+    #[arg(long)]
+    pub keep_alive: bool,
+    /// Only requests of the last so long, e.g. 10m
+    #[arg(long, value_name = "DURATION", conflicts_with = "since")]
+    pub last: Option<String>,
+    /// Only requests since then, e.g. 2025-11-21T16:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only requests before then
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Requests of each simulation, 500 to 1000000 [default: 5000]
+    #[arg(long, value_name = "N")]
+    pub requests: Option<String>,
 }
 
 /// What `predict --validate` takes. The experiment's `--window` is of every measured window, its `--blocks` how often each
@@ -22,10 +72,11 @@ pub struct ValidateArgs {
     /// What is traced, e.g. threads=3,workers=0 [default: what the application's configuration says]
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
-    /// Thread counts that are predicted and tried [default: 1,2,3,5]
+    /// Thread counts, e.g. 1,3,5 (of a trace also 1..5) [default: 1,2,3,5; of a trace usual ones up to twice T*]
     #[arg(long, value_name = "LIST", env = "POWERBAND_THREADS")]
     pub threads: Option<String>,
-    /// Worker counts that are predicted and tried [default: single mode, and as many as there are cores]
+    /// Worker counts, e.g. 0,2 (of a trace also 1..4) [default: single mode, and as many as there are cores; of a trace up to
+    /// twice the cores, at most 8]
     #[arg(long, value_name = "LIST", env = "POWERBAND_WORKERS")]
     pub workers: Option<String>,
     /// Rates, as shares of each configuration's predicted capacity [default: 50%,70%,85%]

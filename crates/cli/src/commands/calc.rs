@@ -2,7 +2,7 @@
 
 mod amdahl;
 mod counts;
-mod given;
+pub(super) mod given;
 mod measured;
 mod pool;
 mod pool_words;

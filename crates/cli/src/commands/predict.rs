@@ -1,16 +1,143 @@
-//! `predict`: what another configuration would do.
+//! `predict`: simulates other configurations from flight files, and prints what they would answer; or scores such
+//! predictions against real servers.
 
+mod ask;
+mod document;
+mod memory;
 mod validate;
+mod words;
 
-use crate::Failure;
 use crate::args::PredictArgs;
+use crate::{Failure, asked, output};
+use ::predict::{Application, Bench, Machine, PredictError, Question};
+use ask::Wanted;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// Draws of the trace behind each interval: each costs a simulation.
+const DRAWS: u32 = 8;
 
 /// `powerband predict`.
 pub fn predict(args: PredictArgs) -> Result<u8, Failure> {
     if args.validate {
         return validate::validate(args.validation);
     }
-    Err(Failure::usage(
-        "predict: nothing to do; --validate scores predictions of the application against what its servers really do",
-    ))
+    let speech = args.validation.experiment.speech;
+    let wanted = Wanted::read(&args).map_err(|problems| asked::failure(&problems))?;
+    let (sources, application) = application(&args, &wanted)?;
+    let measured = memory::measured(&application, &wanted);
+    let traced_on = Machine {
+        cores: wanted.cores,
+        quota: wanted.quota,
+        keep_alive: args.prediction.keep_alive.then_some(true),
+    };
+    let bench = Bench::new(application, traced_on).map_err(refused)?;
+    let machine_cores = wanted.cores + wanted.what_if.cores;
+    if machine_cores <= 0.0 {
+        return Err(Failure::usage(format!(
+            "--what-if: {} cores and {:+} are none; leave some",
+            wanted.cores, wanted.what_if.cores
+        )));
+    }
+    let bench = bench.what_if(wanted.what_if);
+    let traced_rate = bench.application().traced().rate_per_s;
+    let chosen = [1.0, 1.5, 2.0].map(|times| times * traced_rate);
+    let rates = wanted.rates_per_s.clone().unwrap_or(chosen.to_vec());
+    let rates = rates.iter().map(|rate| rate * wanted.what_if.traffic);
+    let processes = wanted
+        .processes
+        .clone()
+        .unwrap_or_else(|| bench.usual_processes());
+    let threads = wanted
+        .threads
+        .clone()
+        .unwrap_or_else(|| bench.usual_threads());
+    let question = Question {
+        points: bench.points(&processes, &threads),
+        rates_per_s: rates.collect(),
+        objective: wanted.objective,
+        requests: wanted.requests,
+        draws: DRAWS,
+        seed: wanted.seed,
+    };
+    let surveyed = survey(&bench, &question, speech.quiet)?;
+    let memory = measured?;
+    let document = document::document(&sources, &bench, &wanted, &question, &surveyed, memory);
+    if speech.json {
+        output::json(&document)?;
+    } else {
+        output::print(&report::predict_page(&document, output::style()))?;
+    }
+    Ok(document.exit_code)
+}
+
+/// The trace, and where there is a second one, with I/O that grows as between both.
+fn application(
+    args: &PredictArgs,
+    wanted: &Wanted,
+) -> Result<(Vec<PathBuf>, Application), Failure> {
+    let (root, uid) = (super::flight_root(), rustix::process::getuid().as_raw());
+    let read = |named: &[PathBuf]| {
+        let files = ::inspect::files(named, &root, uid).map_err(|e| match e.is_usage() {
+            true => Failure::usage(e.to_string()),
+            false => Failure::no_answer(e.to_string()),
+        })?;
+        Application::read(&files, &wanted.selection).map_err(refused)
+    };
+    let Some((second, first)) = args
+        .sources
+        .split_last()
+        .filter(|(_, first)| !first.is_empty())
+    else {
+        let sources = match args.sources.is_empty() {
+            true => vec![::inspect::folder_of_user(&root, uid)],
+            false => args.sources.clone(),
+        };
+        return Ok((sources, read(&args.sources)?));
+    };
+    let application = read(first)?;
+    let grown = application.with_growth_from(&read(std::slice::from_ref(second))?);
+    Ok((args.sources.clone(), grown.map_err(refused)?))
+}
+
+fn survey(
+    bench: &Bench,
+    question: &Question,
+    quiet: bool,
+) -> Result<Vec<::predict::Surveyed>, Failure> {
+    let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+        let bar = ProgressBar::new(question.points.len() as u64);
+        let template = "{bar:24} {pos}/{len} configurations  {elapsed} elapsed, {eta} left";
+        let style = ProgressStyle::with_template(template);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.tick();
+        bar
+    });
+    if bar.is_none() && !quiet {
+        output::say(&format!(
+            "simulating {} configurations at {} rates",
+            question.points.len(),
+            question.rates_per_s.len()
+        ));
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let done = || {
+        if let Some(bar) = &bar {
+            bar.inc(1);
+        }
+    };
+    let found = bench.survey(question, threads, done);
+    if let Some(bar) = &bar {
+        bar.finish_and_clear();
+    }
+    found.map_err(refused)
+}
+
+/// No honest answer, but for what is asked wrongly.
+fn refused(error: PredictError) -> Failure {
+    match error {
+        PredictError::Capacity(_) => Failure::usage(error.to_string()),
+        _ => Failure::no_answer(error.to_string()),
+    }
 }
