@@ -119,7 +119,8 @@ class PredictTest < PowerbandTest
     page = predict("--workers", "1..2", "--threads", "1..2", "--rate", "20,40", "--objective", "p99=2s", "--memory", "1GiB")
     assert_equal 0, page.code, page.to_s
     assert_match(/\AAt 20 a second begin with 1 process of \d threads?, the smallest configuration that keeps/, flat(page))
-    ["off by", "p99, ms, at other rates", "What each can do", "Before you believe it", "What this takes for granted"].each do |part|
+    ["off by", "p99, ms, at other rates", "What each can do", "Before you believe it",
+     "What this takes for granted"].each do |part|
       assert_includes page.out, part
     end
   end
