@@ -61,7 +61,7 @@ fn running(application: &Application) -> Option<Observation> {
         pids.dedup();
     }
     let memory = host::memory::sample(&pids).ok()?;
-    (memory.unreadable.is_empty() && memory.pss_bytes > 0).then(|| Observation {
+    (memory.unreadable.is_empty() && memory.pss_bytes > 0).then_some(Observation {
         config: Config {
             workers: traced.processes,
             threads: traced.threads,
