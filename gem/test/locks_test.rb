@@ -9,6 +9,8 @@ class LocksTest < Minitest::Test
   include Recording
 
   LONG = 0.15 # seconds that each wait takes at least, much longer than anything else in these requests
+  # What must be seen of it. No share of the request: a busy machine makes the rest of that longer as well.
+  LEAST_NS = LONG * 700_000_000
 
   class Jobs < Thread::Queue; end
 
@@ -35,13 +37,13 @@ class LocksTest < Minitest::Test
 
   def assert_lock(record)
     assert_split record
-    assert_operator record[:lock_wait_ns], :>, record[:wall_ns] * 0.7
+    assert_operator record[:lock_wait_ns], :>, LEAST_NS
     assert_operator record[:io_ns], :<, record[:wall_ns] * 0.1
   end
 
   def assert_io(record)
     assert_split record
-    assert_operator record[:io_ns], :>, record[:wall_ns] * 0.7
+    assert_operator record[:io_ns], :>, LEAST_NS
     assert_operator record[:lock_wait_ns], :<, record[:wall_ns] * 0.1
   end
 
