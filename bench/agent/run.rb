@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # The agent beside no agent and beside the usual way: `ruby bench/agent/run.rb`, or one or more of
-# `cycle request memory puma instructions storefront redmine` as arguments. QUICK=1 proves that it works, not what it costs.
-# Prints the tables and writes them; see README.md beside this file.
+# `cycle request memory puma instructions storefront redmine redmine-instructions` as arguments. QUICK=1 proves that it works,
+# not what it costs. Prints the tables and writes them; see README.md beside this file.
 
 require "json"
 require_relative "bench"
@@ -37,7 +37,12 @@ PARTS = {
                 lambda { |bench|
                   Throughput.new(bench, Sites.redmine(bench), rounds: many, seconds: seconds * 4, turns: 6,
                                                               arms: %w[none powerband])
-                }]
+                }],
+  "redmine-instructions" => ["Redmine, in instructions", "User code of the whole process by callgrind, the collector off, one " \
+                                                         "request at a time.",
+                             lambda { |bench|
+                               InstructionsWithoutGC.new(bench, Sites.redmine(bench), requests: QUICK ? 20 : 100)
+                             }]
 }.freeze
 
 unknown = ARGV - PARTS.keys

@@ -6,8 +6,8 @@ require "net/http"
 require "open3"
 require "socket"
 
-# What is served: where, with which environment and arguments, and what is asked of it.
-Site = Struct.new(:name, :dir, :env, :threads, :ask, :ready, keyword_init: true)
+# What is served: where, with which environment and arguments, what is asked of it, and a file that its server loads first.
+Site = Struct.new(:name, :dir, :env, :threads, :ask, :ready, :preload, keyword_init: true)
 
 # A Puma that serves a site under one arm, under a tool such as valgrind where one is given; and Powerband's own generator,
 # which saturates it with two connections a thread.
@@ -52,6 +52,13 @@ class Served
     [counts["answered"], document["window_s"]]
   end
 
+  # What the block makes of it counts, under callgrind.
+  def counting
+    count("on")
+    yield
+    count("off")
+  end
+
   # Puma now and then hangs as it ends, with and without us.
   def stop
     Process.kill(:TERM, @pid)
@@ -68,9 +75,15 @@ class Served
 
   private
 
+  def count(switch)
+    said, status = Open3.capture2e("callgrind_control", "-i", switch, @pid.to_s)
+    raise "callgrind_control: #{said}" unless status.success?
+  end
+
   def log = "#{@bench.folder}/puma.log"
 
   def environment(arm)
-    @bench.environment(arm).merge(@site.env).merge("RUBYOPT" => arm == "powerband" ? "-rpowerband/inject" : nil)
+    loaded = [("powerband/inject" if arm == "powerband"), @site.preload].compact
+    @bench.environment(arm).merge(@site.env).merge("RUBYOPT" => loaded.map { |file| "-r#{file}" }.join(" "))
   end
 end
