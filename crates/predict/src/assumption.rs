@@ -57,7 +57,8 @@ impl fmt::Display for Assumption {
             ),
             Self::FrontAssumed => write!(
                 to,
-                "accepting a connection takes the server's own threads {ASSUMED_FRONT_NS} ns: nothing in the trace says it; a trace with --keep does"
+                "accepting a connection takes the server's own threads {} µs: nothing in the trace says it; one with powerband trace --keep does",
+                ASSUMED_FRONT_NS / 1_000
             ),
             Self::HandOverUnknown => write!(
                 to,

@@ -291,15 +291,21 @@ impl Bench {
         scenario.io_growth = self.application.io_growth;
         scenario.keep_alive =
             self.machine.keep_alive.or(costs.kept).unwrap_or(false) && self.server.has_threads();
+        // Who serves one request at a time accepts it itself, which is in its parsing.
+        let accept_ns = match self.server.has_threads() {
+            true => costs.accept_ns,
+            false => 0,
+        };
+        let hand_over_ns = costs.hand_over_ns.unwrap_or(0);
         // Parsing and writing are steps of the requests, and waking up after I/O is in its time as recorded.
         scenario.overheads = Overheads {
-            // Who serves one request at a time accepts it itself, which is in its parsing.
-            accept_ns: match self.server.has_threads() {
-                true => costs.accept_ns,
-                false => 0,
-            },
+            accept_ns,
             reactor_ns: costs.reactor_ns,
-            hand_over_ns: costs.hand_over_ns.unwrap_or(0),
+            hand_over_ns,
+            // What is left of the way in: nobody computes meanwhile.
+            network_ns: costs
+                .way_in_ns
+                .map_or(0, |ns| ns.saturating_sub(accept_ns + 2 * hand_over_ns)),
             ..Overheads::default()
         };
         scenario

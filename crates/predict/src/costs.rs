@@ -4,8 +4,8 @@ use crate::around::Around;
 use crate::recorded::Request;
 use crate::{ProcessTrace, Server, front, hand_over};
 
-/// Where nothing was measured: an accept, a turn of the reactor.
-pub(crate) const ASSUMED_FRONT_NS: u64 = 50_000;
+/// Where nothing was measured: an accept, a turn of the reactor. Traces of Puma 6.6 have 50 to 80 µs.
+pub(crate) const ASSUMED_FRONT_NS: u64 = 60_000;
 
 /// Where a cost is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +14,6 @@ pub enum Known {
     Events,
     /// From the CPU time of the server's processes, which the caller measured.
     ProcessCpu,
-    /// From what requests waited that came when nothing else was served.
-    Queues,
     /// Nothing says it: a usual value.
     Assumed,
 }
@@ -28,6 +26,8 @@ pub struct Costs {
     pub front: Known,
     /// `None`: not measured, and taken as 0.
     pub hand_over_ns: Option<u64>,
+    /// What a request waits before a thread begins with it although nothing else is served, the acceptor's work included.
+    pub way_in_ns: Option<u64>,
     /// What the serving thread does outside the application: the mean of what each request has as steps of its own.
     pub server_ns: u64,
     /// Whether it is known from traces where the serving thread gives the GVL up meanwhile.
@@ -50,10 +50,7 @@ pub(crate) fn costs(
     let records = records.filter(|record| !record.job);
     let (accept_ns, reactor_ns, from) = match seen {
         Some(front) => (front.accept_ns, front.reactor_ns, Known::Events),
-        None => match front::from_queues(records, hand_over_ns.unwrap_or(0)) {
-            Some(ns) => (ns, ns, Known::Queues),
-            None => (ASSUMED_FRONT_NS, ASSUMED_FRONT_NS, Known::Assumed),
-        },
+        None => (ASSUMED_FRONT_NS, ASSUMED_FRONT_NS, Known::Assumed),
     };
     let count = taken.len().max(1) as u64;
     let mean = |of: fn(&Request) -> u64| taken.iter().map(of).sum::<u64>() / count;
@@ -76,6 +73,7 @@ pub(crate) fn costs(
         reactor_ns,
         front: from,
         hand_over_ns,
+        way_in_ns: front::way_in_ns(records),
         server_ns: mean(|request| request.server_ns),
         around_learnt,
         kept: seen.map(|front| front.kept),

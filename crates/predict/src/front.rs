@@ -16,8 +16,8 @@ pub(crate) struct Front {
 
 /// Fewer requests say too little.
 const LEAST: u64 = 50;
-/// An acceptor takes tens of microseconds; what is above this is something else.
-const MOST_NS: u64 = 500_000;
+/// Nobody else being there, what is above this is no way but a busy core.
+const MOST_NS: u64 = 2_000_000;
 
 /// From traces of everything, by the names that Puma gives its threads: `puma srv`, `puma srv tp 001`, `puma reactor`.
 pub(crate) fn from_traces<'a>(traces: impl Iterator<Item = &'a Events>) -> Option<Front> {
@@ -87,12 +87,10 @@ fn ran(last: &mut HashMap<u32, (Option<Doing>, u64)>, event: &Event) -> u64 {
     }
 }
 
-/// From what requests waited that came when nothing else was served: the way through the acceptor and to a thread, of which
-/// two wake-ups (of either) are no work. `None` where the proxy's clock is too coarse, or hardly a request came alone.
-pub(crate) fn from_queues<'a>(
-    records: impl Iterator<Item = &'a Record>,
-    hand_over_ns: u64,
-) -> Option<u64> {
+/// What a request waits before a thread begins with it although nothing else is served: the median, where enough came alone.
+/// The network, the acceptor and waking up are in it; how much of it is work it does not say. `None` where the proxy's clock
+/// is too coarse to tell.
+pub(crate) fn way_in_ns<'a>(records: impl Iterator<Item = &'a Record>) -> Option<u64> {
     const COARSE_NS: u64 = 1_000_000;
     let mut coarse = true;
     let mut waits: Vec<u64> = records
@@ -108,6 +106,5 @@ pub(crate) fn from_queues<'a>(
     }
     let middle = waits.len() / 2;
     let (_, median, _) = waits.select_nth_unstable(middle);
-    let own_ns = median.saturating_sub(2 * hand_over_ns);
-    (own_ns > 0 && own_ns <= MOST_NS).then_some(own_ns)
+    Some((*median).min(MOST_NS))
 }

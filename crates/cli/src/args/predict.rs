@@ -80,16 +80,16 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "LIST", env = "POWERBAND_WORKERS")]
     pub workers: Option<String>,
     /// Rates, as shares of each configuration's predicted capacity [default: 50%,70%,85%]
-    #[arg(long, value_name = "SHARES")]
+    #[arg(long, value_name = "SHARES", requires = "validate")]
     pub loads: Option<String>,
     /// Length of the trace [default: 60s, and at least 700 requests]
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", requires = "validate")]
     pub trace: Option<String>,
     /// Rate of the trace, as a share of what a closed loop shows [default: 60%]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", requires = "validate")]
     pub trace_load: Option<String>,
     /// Write the tables here too, as Markdown
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "validate")]
     pub markdown: Option<PathBuf>,
     /// What every experiment takes.
     #[command(flatten, next_help_heading = "With --validate")]

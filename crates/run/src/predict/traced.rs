@@ -69,6 +69,9 @@ pub struct Costs {
     pub reactor_us: f64,
     /// Where these two are from.
     pub from: CostsFrom,
+    /// What a request waits before a thread begins with it although nothing else is served, median, µs: the network, the
+    /// acceptor, waking up. What of it is not the acceptor's work is a delay. Absent when not known (then no delay).
+    pub way_in_us: Option<f64>,
     /// GVL held by the serving thread outside the application, mean of a request, µs.
     pub server_us: f64,
     /// From one thread's giving the GVL up until the next one, which waited, has it, µs; absent when not measured (then 0).
@@ -83,8 +86,6 @@ pub enum CostsFrom {
     Events,
     /// From the CPU time of the processes, less that of the requests' threads.
     ProcessCpu,
-    /// From what requests waited that came when nothing else was served.
-    Queues,
     /// Nothing said it: a usual value.
     Assumed,
 }

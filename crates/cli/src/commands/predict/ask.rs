@@ -38,8 +38,14 @@ impl Wanted {
         let rates_per_s = given.optional(&experiment.rate, "--rate", rates);
         let processes = given.optional(&sizes.workers, "--workers", |a| counts(a, 0));
         let threads = given.optional(&sizes.threads, "--threads", |a| counts(a, 1));
-        let objective = given.optional(&args.objective, "--objective", parse_latency);
-        let memory_bytes = given.optional(&args.memory, "--memory", parse_size);
+        let objective = match &args.objective {
+            Some(_) => given.optional(&args.objective, "--objective", parse_latency),
+            None => given.optional(&experiment.slo, "--slo", parse_latency),
+        };
+        let memory_bytes = match &args.memory {
+            Some(_) => given.optional(&args.memory, "--memory", parse_size),
+            None => given.optional(&experiment.max_memory, "--max-memory", parse_size),
+        };
         let measured = &args.measured_memory;
         let measured_memory = given.optional(measured, "--measured-memory", observations);
         let what_if = given.optional(&args.what_if, "--what-if", what_if);

@@ -101,9 +101,9 @@ fn traced(bench: &Bench) -> Traced {
             from: match costs.front {
                 Known::Events => CostsFrom::Events,
                 Known::ProcessCpu => CostsFrom::ProcessCpu,
-                Known::Queues => CostsFrom::Queues,
                 Known::Assumed => CostsFrom::Assumed,
             },
+            way_in_us: costs.way_in_ns.map(us),
             server_us: us(costs.server_ns),
             hand_over_us: costs.hand_over_ns.map(us),
         },
