@@ -52,7 +52,7 @@ end
 class InstructionsWithoutGC < Instructions
   WARM = 40
   # A page of Redmine takes seconds under valgrind.
-  PATIENTLY = ["-c", "1", "--duration", "1h", "--timeout", "120s", "--seed", "1"].freeze
+  PATIENTLY = ["--duration", "1h", "--timeout", "120s", "--seed", "1"].freeze
 
   def initialize(bench, site, requests:)
     super(bench, site.dup.tap { |own| own.preload = "#{__dir__}/without_gc.rb" }, requests:, arms: %w[none powerband])
@@ -66,11 +66,11 @@ class InstructionsWithoutGC < Instructions
     @site.env = @site.env.merge("AGENT_BENCH_WITHOUT_GC" => off)
     server = Served.new(@bench, @site, arm, under: valgrind(out, "--instr-atstart=no"))
     server.await
-    server.load("-n", WARM.to_s, *PATIENTLY)
+    server.load("-n", WARM.to_s, *PATIENTLY, clients: 1)
     FileUtils.touch(off)
     # The thread that looks for the file has its turn.
-    server.load("-n", "2", *PATIENTLY)
-    server.counting { server.load("-n", @requests.to_s, *PATIENTLY) }
+    server.load("-n", "2", *PATIENTLY, clients: 1)
+    server.counting { server.load("-n", @requests.to_s, *PATIENTLY, clients: 1) }
     server.stop
     server = nil
     total(out) / @requests.to_f

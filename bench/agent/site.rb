@@ -39,10 +39,10 @@ class Served
   end
 
   # Requests answered, and the seconds that it took, over so long (["--duration", "3s"]) or so many (["-n", "1000"]).
-  def load(*bound)
+  def load(*bound, clients: 2 * @site.threads)
     said = "#{@bench.folder}/load.log"
     output, = Open3.capture2(@bench.powerband, "load", "http://127.0.0.1:#{@port}", *@site.ask, "-c",
-                             (2 * @site.threads).to_s, *bound, "--json", "--quiet", err: said)
+                             clients.to_s, *bound, "--json", "--quiet", err: said)
     raise "powerband load said nothing: #{File.read(said)}" if output.empty?
 
     document = JSON.parse(output)
