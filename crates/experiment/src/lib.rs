@@ -9,6 +9,7 @@ mod budget;
 mod calibrate;
 pub mod config;
 mod error;
+mod events;
 mod flights;
 mod generator;
 mod judge;

@@ -17,6 +17,9 @@ use std::time::Duration;
 /// Requests that a process keeps in full: the whole trace at any rate that a Rails application reaches.
 const RING: &str = "131072";
 
+/// For so long everything that the server's own threads do is recorded, too: what accepting takes is learnt from that.
+const EVENTS: Duration = Duration::from_secs(10);
+
 /// What is known after the trace.
 #[derive(Debug)]
 pub struct Traced {
@@ -96,6 +99,8 @@ pub fn trace(
             length.as_secs_f64()
         )));
         watcher.on(Event::Phase("tracing"));
+        let events = crate::events::record(&flight_dir, EVENTS.min(length));
+        events.map_err(|e| Failure::Trial(e.to_string()))?;
         let seed = super::mixed(serving.seed, 0, 0);
         let open = Traffic::Open { rate_per_s, seed };
         let seen = drive(driver, &flight_dir, &open, length, serving.seed)?;
