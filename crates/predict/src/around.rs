@@ -22,7 +22,7 @@ const LEAST: usize = 50;
 
 impl Around {
     /// As traces of Puma 6.6 on Ruby 3.3 have it, in microseconds: it looks whether the request is there already, reads and
-    /// parses it, asks for the peer's address, and calls the application; then writes, closes, and looks for work. Which
+    /// parses it, asks for the peer's address, and calls the application; then writes, with the GVL, closes, and looks for work. Which
     /// waits there are counts; how long it holds the GVL is scaled to what each request's thread did. For the address Ruby
     /// makes a thread each time, which takes `address_ns`, and much longer where cores are busy.
     pub fn puma(address_ns: u64) -> Self {
@@ -37,6 +37,7 @@ impl Around {
             ],
             after: vec![
                 Piece::Held(160 * us),
+                Piece::Answer,
                 Piece::Away(20 * us),
                 Piece::Held(10 * us),
             ],
@@ -70,9 +71,14 @@ impl Around {
         for events in traces {
             between_requests(events, &mut before, &mut after);
         }
+        let mut after = after.typical()?;
+        // Puma writes with the GVL (`write_nonblock`), and gives it up to close the connection: what it waits to get it
+        // back is no part of the response.
+        let written = after.iter().position(|piece| held(piece) > 0);
+        after.insert(written.map_or(0, |at| at + 1), Piece::Answer);
         Some(Self {
             before: before.typical()?,
-            after: after.typical()?,
+            after,
         })
     }
 
@@ -97,7 +103,7 @@ impl Around {
 fn held(piece: &Piece) -> u64 {
     match *piece {
         Piece::Held(ns) => ns,
-        Piece::Away(_) | Piece::Lock(_) => 0,
+        Piece::Away(_) | Piece::Lock(_) | Piece::Answer => 0,
     }
 }
 
@@ -113,6 +119,7 @@ impl Shapes {
             Piece::Held(_) => 0,
             Piece::Away(_) => 1,
             Piece::Lock(_) => 2,
+            Piece::Answer => 3,
         };
         let shape: Vec<u8> = pieces.iter().map(kind).collect();
         self.found.entry(shape).or_default().push(pieces);
@@ -131,6 +138,7 @@ impl Shapes {
         let all = |at: usize| {
             let one = |pieces: &Vec<Piece>| match pieces[at] {
                 Piece::Held(ns) | Piece::Away(ns) | Piece::Lock(ns) => ns,
+                Piece::Answer => 0,
             };
             most.iter().map(one).collect::<Vec<u64>>()
         };
@@ -230,7 +238,10 @@ mod tests {
                 held(50_000)
             ]
         );
-        assert_eq!(after, [held(320_000), away(20_000), held(20_000)]);
+        assert_eq!(
+            after,
+            [held(320_000), Piece::Answer, away(20_000), held(20_000)]
+        );
         assert_eq!(Around::puma(100_000).scaled(0), (vec![], vec![]));
         let plain = Around::plain(30, 10).scaled(80);
         assert_eq!(plain, (vec![held(60)], vec![held(20)]));

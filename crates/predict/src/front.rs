@@ -93,14 +93,30 @@ fn ran(last: &mut HashMap<u32, (Option<Doing>, u64)>, event: &Event) -> u64 {
 pub(crate) fn way_in_ns<'a>(records: impl Iterator<Item = &'a Record>) -> Option<u64> {
     const COARSE_NS: u64 = 1_000_000;
     let mut coarse = true;
-    let mut waits: Vec<u64> = records
-        .filter(|record| record.busy_threads == 1)
-        .filter_map(|record| {
-            let (queue_ns, parse_us) = (record.queue_ns?, record.parse_us?);
+    // When each came, what it waited, and when it was answered.
+    let mut stays: Vec<(u64, Option<u64>, u64)> = records
+        .map(|record| {
+            let queue_ns = record.queue_ns.unwrap_or(0);
             coarse &= record.arrival_wall_ns.wrapping_sub(queue_ns) % COARSE_NS == 0;
-            Some(queue_ns.saturating_sub(u64::from(parse_us) * 1_000))
+            let parse_ns = record.parse_us.map(|us| u64::from(us) * 1_000);
+            let waited_ns = record.queue_ns.zip(parse_ns);
+            let write_ns = u64::from(record.write_us.unwrap_or(0)) * 1_000;
+            (
+                record.start_mono_ns.saturating_sub(queue_ns),
+                waited_ns.map(|(queue_ns, parse_ns)| queue_ns.saturating_sub(parse_ns)),
+                record.end_mono_ns() + write_ns,
+            )
         })
         .collect();
+    stays.sort_unstable();
+    let mut busy_until = 0;
+    let mut waits: Vec<u64> = Vec::new();
+    for (came_ns, waited_ns, answered_ns) in stays {
+        if came_ns >= busy_until {
+            waits.extend(waited_ns);
+        }
+        busy_until = busy_until.max(answered_ns);
+    }
     if coarse || (waits.len() as u64) < LEAST {
         return None;
     }

@@ -12,6 +12,8 @@ pub(crate) enum Piece {
     Away(u64),
     /// It waited for a lock, or for a thread that worked for it.
     Lock(u64),
+    /// The client has its answer.
+    Answer,
 }
 
 /// The GVL is taken from a thread that has run for a quantum of 100 ms, less a tick of 10 ms; with what the clock may be off.
@@ -66,6 +68,7 @@ impl Sums {
                 Piece::Held(ns) => sums.held_ns += ns,
                 Piece::Away(ns) => sums.away_ns += ns,
                 Piece::Lock(ns) => sums.lock_ns += ns,
+                Piece::Answer => {}
             }
         }
         sums
@@ -105,6 +108,7 @@ pub(crate) fn stretched(pattern: &[Piece], to: Sums) -> Option<Vec<Piece>> {
         Piece::Held(ns) => Piece::Held(scaled(ns, own.held_ns, to.held_ns)),
         Piece::Away(ns) => Piece::Away(scaled(ns, own.away_ns, to.away_ns)),
         Piece::Lock(ns) => Piece::Lock(scaled(ns, own.lock_ns, to.lock_ns)),
+        Piece::Answer => Piece::Answer,
     };
     Some(pattern.iter().map(piece).collect())
 }
@@ -143,6 +147,7 @@ pub(crate) fn steps(pieces: &[Piece], thread_ns: Option<u64>, locks: Locks) -> V
             Piece::Away(ns) => steps.push(Step::Io(ns)),
             Piece::Lock(ns) if locks == Locks::AsIo => steps.push(Step::Io(ns)),
             Piece::Lock(_) => {}
+            Piece::Answer => steps.push(Step::Answer),
         }
     }
     steps

@@ -1,7 +1,6 @@
 //! Servers that serve one request per process: Unicorn, Passenger.
 
 use super::Discipline;
-use super::coming::Place;
 use super::machine::{Doing, Machine};
 use super::serving::Stage;
 
@@ -37,7 +36,6 @@ impl Machine<'_> {
 
     /// After an answer: whether there is a next request for `thread`.
     pub(super) fn next_alone(&mut self, thread: u32) -> bool {
-        self.user_goes_on(self.services[thread as usize].request, Place::Nowhere);
         let next = match self.shared() {
             true => self.front.backlog.pop_front(),
             false => self.front.todo[thread as usize].pop_front(),

@@ -85,8 +85,11 @@ pub(super) struct Machine<'a> {
     pub sums: Sums,
     /// By request: when it arrived until it is answered, then how long it took.
     pub times_ns: Vec<u64>,
+    /// Requests that threads are done with.
     pub answered: u64,
     pub refused: u64,
+    /// When the last answer or refusal was out.
+    pub last_out_ns: u64,
     /// Requests in threads.
     pub serving: u32,
     pub threads: u32,
@@ -135,6 +138,7 @@ impl<'a> Machine<'a> {
             times_ns: Vec::with_capacity(requests),
             answered: 0,
             refused: 0,
+            last_out_ns: 0,
             serving: 0,
             threads,
             processes,
@@ -383,7 +387,7 @@ impl<'a> Machine<'a> {
         Outcome {
             answered: self.answered,
             refused: self.refused,
-            span_ns,
+            span_ns: self.last_out_ns,
             response_ns,
             queue_ns: self.sums.queue_ns,
             gvl_wait_ns: self.sums.gvl_wait_ns,

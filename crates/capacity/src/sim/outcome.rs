@@ -4,7 +4,8 @@
 /// with infinite latency.
 pub const REFUSED_NS: u64 = u64::MAX;
 
-/// What came of the requests. Sums are over all requests that were answered.
+/// What came of the requests. Sums are over all requests that were answered,
+/// and of all that their threads did, after the answer as well.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
     pub answered: u64,

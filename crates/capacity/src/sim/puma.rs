@@ -336,8 +336,7 @@ impl Machine<'_> {
     pub(super) fn after_answer(&mut self, thread: u32) -> bool {
         let process = self.tasks[thread as usize].process;
         let service = self.services[thread as usize];
-        if !self.scenario.keep_alive {
-            self.user_goes_on(service.request, Place::Nowhere);
+        if !self.keeps_connections() {
             return self.next_from_pool(thread);
         }
         let version6 = self.scenario.discipline

@@ -25,6 +25,8 @@ pub(super) struct Service {
     at: u32,
     end: u32,
     written: bool,
+    /// Whether the client has its answer.
+    out: bool,
     /// Stations whose places it holds, one bit each.
     holds: u64,
     began_ns: u64,
@@ -40,6 +42,7 @@ impl Default for Service {
             at: 0,
             end: 0,
             written: false,
+            out: false,
             holds: 0,
             began_ns: 0,
         }
@@ -97,6 +100,7 @@ impl Machine<'_> {
             at: at as u32,
             end: end as u32,
             written: false,
+            out: false,
             holds: 0,
             began_ns: self.now_ns,
         };
@@ -152,8 +156,32 @@ impl Machine<'_> {
                     service.at += 1;
                     self.release(thread, station);
                 }
+                Step::Answer => {
+                    service.at += 1;
+                    self.answer(thread);
+                }
             }
         }
+    }
+
+    /// The client has it, once. Who keeps the connection goes on where the
+    /// thread is done: only then it is known who waits for the next request.
+    fn answer(&mut self, thread: u32) {
+        let service = &mut self.services[thread as usize];
+        if std::mem::replace(&mut service.out, true) {
+            return;
+        }
+        let request = service.request;
+        let arrived_ns = self.times_ns[request as usize];
+        self.times_ns[request as usize] = self.now_ns - arrived_ns;
+        self.last_out_ns = self.now_ns;
+        if !self.keeps_connections() {
+            self.user_goes_on(request, super::coming::Place::Nowhere);
+        }
+    }
+
+    pub(super) fn keeps_connections(&self) -> bool {
+        self.scenario.keep_alive && matches!(self.scenario.discipline, Discipline::Puma { .. })
     }
 
     fn do_io(&mut self, thread: u32, ns: u64) {
@@ -232,15 +260,13 @@ impl Machine<'_> {
         self.ask(next);
     }
 
-    /// The answer is out: whether `thread` has its next request at once.
+    /// The thread is done with its request: whether it has its next one at once.
     fn finish(&mut self, thread: u32) -> bool {
         let service = self.services[thread as usize];
         for station in (0..64).filter(|station| service.holds >> station & 1 == 1) {
             self.release(thread, Station(station));
         }
-        let request = service.request;
-        let arrived_ns = self.times_ns[request as usize];
-        self.times_ns[request as usize] = self.now_ns - arrived_ns;
+        self.answer(thread);
         self.answered += 1;
         self.sums.busy_ns += self.now_ns - service.began_ns;
         self.serving -= 1;
@@ -253,6 +279,7 @@ impl Machine<'_> {
     /// `request` finds no room.
     pub(super) fn refuse(&mut self, request: u32) {
         self.times_ns[request as usize] = REFUSED_NS;
+        self.last_out_ns = self.now_ns;
         self.refused += 1;
         self.user_goes_on(request, super::coming::Place::Nowhere);
     }

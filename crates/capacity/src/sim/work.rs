@@ -31,6 +31,9 @@ pub enum Step {
     /// back.
     Acquire(Station),
     Release(Station),
+    /// The answer is with the client: what follows keeps the thread, and nobody
+    /// waits for it. Without this the answer is out after the last step.
+    Answer,
 }
 
 /// The longest time of a step, in nanoseconds: about 36 years.
@@ -50,6 +53,7 @@ impl Packed {
             Step::Native(ns) => (2, ns),
             Step::Acquire(Station(station)) => (3, u64::from(station)),
             Step::Release(Station(station)) => (4, u64::from(station)),
+            Step::Answer => (5, 0),
         };
         Self(value.min(LONGEST_STEP_NS) << KIND_BITS | kind)
     }
@@ -62,7 +66,8 @@ impl Packed {
             1 => Step::Io(value),
             2 => Step::Native(value),
             3 => Step::Acquire(station),
-            _ => Step::Release(station),
+            4 => Step::Release(station),
+            _ => Step::Answer,
         }
     }
 }
@@ -185,7 +190,7 @@ impl Work {
             match packed.unpack() {
                 Step::Held(ns) | Step::Native(ns) => totals.0 += ns as f64,
                 Step::Io(ns) => totals.1 += ns as f64,
-                Step::Acquire(_) | Step::Release(_) => {}
+                Step::Acquire(_) | Step::Release(_) | Step::Answer => {}
             }
         }
         totals
@@ -237,6 +242,7 @@ mod tests {
             Step::Io(1 << 50),
             Step::Release(Station(3)),
             Step::Native(7),
+            Step::Answer,
         ];
         let mut work = Work::new();
         work.push(0, [Step::Io(1)]);

@@ -22,6 +22,15 @@ fn puma(threads: u16) -> Scenario {
     Scenario::new(1, threads, 8.0)
 }
 
+/// A has its answer at 5, and its thread closes the connection and looks for work until 9; then B is begun.
+#[test]
+fn an_answer_is_out_before_the_thread_is_done() {
+    let steps: &[Step] = &[held(5.0), Step::Answer, io(1.0), held(3.0)];
+    let outcome = run(&work(&[steps, steps]), &puma(1), &at_ms(&[0.0, 0.0]));
+    assert_eq!(responses_ms(&outcome), [5.0, 14.0]);
+    assert_eq!(outcome.span_ns, 14 * MS);
+}
+
 #[test]
 fn alone_nobody_is_preempted() {
     let steps = [held(350.0), io(5.0), held(0.5)];

@@ -2,7 +2,8 @@
 //! nanosecond of a response is accounted for, a seed says everything.
 
 use super::reference::{self, Case, cases};
-use capacity::sim::{Arrivals, Discipline, REFUSED_NS, Step, simulate};
+use capacity::sim::{Arrivals, Discipline, REFUSED_NS, Step, Work, simulate};
+use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -12,7 +13,7 @@ fn demand(case: &Case, request: usize) -> (u64, u64, u64) {
     steps.fold((0, 0, 0), |(cpu, io, ios), step| match step {
         Step::Held(ns) | Step::Native(ns) => (cpu + ns, io, ios),
         Step::Io(ns) => (cpu, io + ns, ios + 1),
-        Step::Acquire(_) | Step::Release(_) => (cpu, io, ios),
+        Step::Acquire(_) | Step::Release(_) | Step::Answer => (cpu, io, ios),
     })
 }
 
@@ -85,20 +86,48 @@ proptest! {
         prop_assert_eq!(case.simulate(), case.simulate());
     }
 
+    /// Also where answers are out before the threads are done with their requests.
+    #[test]
+    fn the_naive_simulator_agrees_on_early_answers(case in cases(), places in vec(0_usize..6, 12)) {
+        let mut work = Work::new();
+        for (request, place) in (0..case.work.len()).zip(places) {
+            let mut steps: Vec<Step> = case.work.steps(request).collect();
+            steps.insert(place.min(steps.len()), Step::Answer);
+            work.push(0, steps);
+        }
+        agree(&Case { work, ..case })?;
+    }
+
     /// Each process is one server as far as its GVL and its thread go, whatever
     /// else is modelled: the naive simulator says the same to the microsecond.
     #[test]
     fn the_naive_simulator_agrees(case in cases()) {
-        let outcome = case.simulate();
-        let naive = reference::simulate(&case);
-        for (request, (&fast, &slow)) in outcome.response_ns.iter().zip(&naive).enumerate() {
-            if fast == REFUSED_NS || slow.is_infinite() {
-                prop_assert!(fast == REFUSED_NS && slow.is_infinite(), "request {}", request);
-                continue;
-            }
-            prop_assert!((fast as f64 - slow).abs() < 1_000.0, "request {}: {} {}\n{:#?}", request, fast, slow, case);
-        }
+        agree(&case)?;
     }
+}
+
+fn agree(case: &Case) -> Result<(), TestCaseError> {
+    let outcome = case.simulate();
+    let naive = reference::simulate(case);
+    for (request, (&fast, &slow)) in outcome.response_ns.iter().zip(&naive).enumerate() {
+        if fast == REFUSED_NS || slow.is_infinite() {
+            prop_assert!(
+                fast == REFUSED_NS && slow.is_infinite(),
+                "request {}",
+                request
+            );
+            continue;
+        }
+        prop_assert!(
+            (fast as f64 - slow).abs() < 1_000.0,
+            "request {}: {} {}\n{:#?}",
+            request,
+            fast,
+            slow,
+            case
+        );
+    }
+    Ok(())
 }
 
 /// The same arrivals for every configuration: with more than enough of

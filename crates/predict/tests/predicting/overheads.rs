@@ -97,12 +97,13 @@ fn the_servers_own_threads_are_known_by_name() {
     assert_eq!(found.clone().with_process_cpu(0).costs(), costs);
 }
 
-/// Requests that found nobody waited 90 us, 20 of them parsing; those that found others longer.
+/// Every other request came while the one before was not answered yet, and waited longer than the 90 us of those that found
+/// nobody, 20 of them parsing. In a process of one thread nobody else is ever in service when one begins.
 #[test]
 fn what_lone_requests_waited_is_the_way_in() {
     let mut requests: Vec<Request> = steady(600, 40 * MS, |_| vec![Did::Held(2 * MS)]);
     for (request, n) in requests.iter_mut().zip(0_u16..) {
-        request.busy_threads = 1 + n % 2;
+        request.arrival_ns -= u64::from(n % 2) * 39 * MS;
         request.parse_us = 20;
         request.queue_ns = Some(if n % 2 == 0 { 90_000 } else { 5 * MS });
         request.arrival_ns += 17;

@@ -65,6 +65,7 @@ impl Naive<'_> {
                         self.people[who].holds.push(station);
                     }
                     Step::Release(Station(station)) => self.release(who, station),
+                    Step::Answer => self.answer(who),
                 }
             }
             self.people[who].steps.pop_front();
@@ -73,11 +74,22 @@ impl Naive<'_> {
             self.release(who, station);
         }
         let request = self.people[who].request;
-        let network = self.scenario().overheads.network_ns as f64;
-        self.responses[request] = self.now - self.arrived[request] + network;
+        self.answer(who);
         self.done += 1;
         self.serving -= 1.0;
         self.after(who, request);
+    }
+
+    fn answer(&mut self, who: usize) {
+        let request = self.people[who].request;
+        if self.responses[request].is_finite() {
+            return;
+        }
+        let network = self.scenario().overheads.network_ns as f64;
+        self.responses[request] = self.now - self.arrived[request] + network;
+        if !(self.case.is_puma() && self.scenario().keep_alive) {
+            self.user(request, Known::Nowhere);
+        }
     }
 
     pub(super) fn release(&mut self, who: usize, station: u8) {
@@ -96,7 +108,6 @@ impl Naive<'_> {
     pub(super) fn after(&mut self, who: usize, request: usize) {
         let process = self.people[who].process;
         if !self.case.is_puma() {
-            self.user(request, Known::Nowhere);
             let shared = self.scenario().discipline == Discipline::OnePerProcess;
             let line = if shared {
                 &mut self.backlog
@@ -122,12 +133,9 @@ impl Naive<'_> {
             self.sleeps_for(who, 200_000_000 + self.scenario().overheads.wake_ns);
             return self.user(request, Known::Thread(who));
         }
-        let known = if self.scenario().keep_alive {
-            Known::Reactor(process)
-        } else {
-            Known::Nowhere
-        };
-        self.user(request, known);
+        if self.scenario().keep_alive {
+            self.user(request, Known::Reactor(process));
+        }
         self.next_of_pool(who);
     }
 
