@@ -5,6 +5,7 @@
 
 mod access_log;
 mod collector;
+mod exchange;
 mod format;
 mod gor;
 mod h2load;
@@ -12,11 +13,14 @@ mod har;
 mod headers;
 mod instant;
 mod json_lines;
+mod pair;
 mod request_target;
 mod traffic;
 mod vegeta;
 
+pub use exchange::{Answer, Exchange, Field};
 pub use format::Format;
+pub use pair::{Difference, Drop, Failure, Outcome, Pair, ShadowOutcome};
 pub use traffic::{FIRST_SKIPPED, Place, Recorded, Skip, Skipped, Traffic};
 
 use collector::Collector;

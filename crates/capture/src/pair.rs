@@ -1,0 +1,101 @@
+//! What the mirror records of one request that went to shadows: the primary's
+//! answer, every shadow's beside it, and in what they differ. One record of a
+//! capture file of kind `shadow-log`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::Answer;
+
+/// One request that went to at least one shadow, or was to and could not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The request's number, as in [`crate::Exchange::id`].
+    pub id: u64,
+    /// When it was given to the primary: monotonic, since the log began.
+    pub at_ns: u64,
+    /// As sent.
+    pub method: String,
+    /// Method and path with numbers, UUIDs and digests as `:id`; bounded in number.
+    pub endpoint: String,
+    /// Origin form, redacted.
+    pub target: String,
+    /// `None`: the primary failed, or the client left before its answer was whole.
+    pub primary: Option<Answer>,
+    /// In the order of the names in the file's head; amplified requests once each.
+    pub shadows: Vec<ShadowOutcome>,
+}
+
+/// What became of the request at one shadow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShadowOutcome {
+    /// Index into the names in the file's head.
+    pub shadow: u16,
+    /// 0, or which of the amplified copies.
+    pub copy: u16,
+    /// Sent to the shadow this long after it was given to the primary; 0 where it was not sent.
+    pub delay_ns: u64,
+    /// Answer or failure.
+    pub outcome: Outcome,
+    /// In what its answer differs from the primary's; empty where it does not, or cannot be compared.
+    pub differences: Vec<Difference>,
+}
+
+/// An answer, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It answered in HTTP, whatever the status.
+    Answered(Answer),
+    /// It was sent, or tried to be, and no whole answer came.
+    Failed(Failure),
+    /// It was never sent.
+    Dropped(Drop),
+}
+
+/// Why a shadow gave no whole answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// Nobody listens, the name has no address, or the connection was not made in time.
+    Connect,
+    /// The TLS handshake failed.
+    Tls,
+    /// The connection ended before the answer was whole.
+    Cut,
+    /// What came is no HTTP/1.1 answer.
+    Malformed,
+    /// The deadline passed.
+    Deadline,
+    /// The mirror ended first.
+    Ended,
+}
+
+/// Why a sampled request was never sent to a shadow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Drop {
+    /// As many requests were waiting or under way as the shadow may have.
+    QueueFull,
+    /// Their bytes had reached the cap.
+    BytesFull,
+    /// The request's body is larger than shadows are given.
+    BodyTooLarge,
+    /// It waited in the queue for longer than the deadline.
+    Late,
+    /// The shadow refused the last connections: it is tried again from time to time, and not by every request.
+    Unreachable,
+    /// The mirror ended first.
+    Ended,
+}
+
+/// One way in which two answers differ.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Difference {
+    /// What is the same for all differences of this kind: `status`, `content-type`, a JSON pointer with `*` for
+    /// indices (`json /items/*/price`), or a line's shape with its numbers taken out (`line <li class="…`).
+    pub kind: String,
+    /// What the primary had there, cut and redacted.
+    pub primary: String,
+    /// What the shadow had.
+    pub shadow: String,
+}

@@ -1,0 +1,16 @@
+//! Live traffic -> the primary, and copies of it -> shadows.
+//!
+//! Two halves that share nothing but a queue. `proxy` serves the client: it reads
+//! a request, gives it to the primary, and gives the primary's answer back. It
+//! never waits for anything else. What it has served it tells to a `Tap`:
+//! `shadow` gives the same request to the shadows on a thread of its own and
+//! compares their answers with the primary's. Writing files, printing and
+//! judging are left to others.
+
+pub mod counts;
+pub mod settings;
+pub mod taken;
+
+pub use counts::{Counts, Snapshot};
+pub use settings::{Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream};
+pub use taken::{Head, PrimaryAnswer, Taken, Tap};

@@ -1,0 +1,77 @@
+//! What the client's half tells the others: a request that it has read, and what
+//! the primary answered. Told in passing: nothing here waits, and whoever listens
+//! may drop but never block.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use capture::{Answer, Field};
+
+/// A request, read to its end and checked; shared by shadows and recorder.
+#[derive(Debug)]
+pub struct Taken {
+    /// Counts the requests received, from 1.
+    pub id: u64,
+    /// When its last byte had come.
+    pub at: Instant,
+    /// Counts the connections accepted, from 1.
+    pub connection: u64,
+    /// Counts the requests of its connection, from 1.
+    pub sequence: u32,
+    /// As sent.
+    pub method: String,
+    /// Origin form.
+    pub target: String,
+    /// End-to-end fields in their order, `Host` among them.
+    pub headers: Vec<Field>,
+    /// Without its transfer coding; at most [`crate::Limits::body_bytes`] of it.
+    pub body: Bytes,
+    /// Its whole length.
+    pub body_bytes: u64,
+}
+
+/// What the primary answered.
+#[derive(Debug)]
+pub struct PrimaryAnswer {
+    /// In figures; `None` where it never answered, or the client left before it had.
+    pub answer: Option<Answer>,
+    /// End-to-end fields, for cookies and tokens; empty where there is no answer.
+    pub headers: Vec<Field>,
+    /// The beginning of the body without its transfer coding, at most [`crate::Limits::compared_bytes`]; empty where
+    /// [`Tap::wants_body`] said no.
+    pub body: Bytes,
+}
+
+/// Whoever is told. Called on the client's path: every method returns at once.
+pub trait Tap: Send + Sync {
+    /// Is anybody interested in this request? Asked once the head is there, before a body is kept for anybody.
+    /// Counts what is sampled and what is dropped.
+    fn wants(&self, head: &Head<'_>) -> bool;
+
+    /// A request that was wanted: called as it is given to the primary.
+    fn taken(&self, request: Arc<Taken>);
+
+    /// Its answer, whole or failed: called exactly once for each [`Tap::taken`].
+    fn answered(&self, request: &Arc<Taken>, answer: PrimaryAnswer);
+
+    /// Whether answers' bodies are to be kept.
+    fn wants_body(&self) -> bool;
+}
+
+/// What is known of a request when its head has been read.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// As in [`Taken::id`].
+    pub id: u64,
+    /// As in [`Taken::connection`].
+    pub connection: u64,
+    /// As sent.
+    pub method: &'a str,
+    /// Origin form.
+    pub target: &'a str,
+    /// End-to-end fields.
+    pub headers: &'a [(&'a str, &'a [u8])],
+    /// `Content-Length`, or `None` where the body is chunked.
+    pub body_bytes: Option<u64>,
+}
