@@ -85,7 +85,7 @@ pub struct ValidateArgs {
     /// Length of the trace [default: 60s, and at least 700 requests]
     #[arg(long, value_name = "DURATION", requires = "validate")]
     pub trace: Option<String>,
-    /// Rate of the trace, as a share of what a closed loop shows [default: 60%]
+    /// Rate of the trace, as a share of what a closed loop shows [default: 70%]
     #[arg(long, value_name = "SHARE", requires = "validate")]
     pub trace_load: Option<String>,
     /// Write the tables here too, as Markdown

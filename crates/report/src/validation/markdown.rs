@@ -32,6 +32,13 @@ pub fn validation_markdown(document: &Document) -> String {
     page
 }
 
+fn blocks(count: u32) -> String {
+    match count {
+        1 => "1 block".to_owned(),
+        count => format!("{count} blocks"),
+    }
+}
+
 /// When, on what, and how to do it again.
 fn about(document: &Document) -> String {
     let host = &document.host;
@@ -41,13 +48,13 @@ fn about(document: &Document) -> String {
         .get(..10)
         .unwrap_or(&document.started_at);
     format!(
-        "{day}, {} cores ({}), Linux {}, Ruby {}, {}; {} blocks, windows of {:.0} s, {} in all; load average before it {:.2}; seed {}.\n\n```sh\n{}\n```",
+        "{day}, {} cores ({}), Linux {}, Ruby {}, {}; {}, windows of {:.0} s, {} in all; load average before it {:.2}; seed {}.\n\n```sh\n{}\n```",
         host.effective_cores,
         host.cpu_model,
         host.kernel,
         version("ruby"),
         version("server"),
-        document.blocks,
+        blocks(document.blocks),
         document.window_s,
         duration(document.elapsed_s),
         host.load_average,

@@ -208,7 +208,7 @@ fn parts(document: &Document) -> Rows {
         ],
         words: 1,
         rows: document.cells.iter().map(row).collect(),
-        meaning: "Queue: until a thread began. CPU: of all the server's processes. Core wait: of the time with the GVL, without \
+        meaning: "Queue: until a thread began. GVL wait: measured within the application, predicted around it as well. CPU: of all the server's processes. Core wait: of the time with the GVL, without \
                   a processor.",
     }
 }

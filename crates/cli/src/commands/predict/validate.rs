@@ -21,7 +21,7 @@ const BLOCKS: u32 = 2;
 /// Length of the trace unless told otherwise.
 const TRACE: Duration = Duration::from_secs(60);
 /// Its rate, as a share of what a closed loop shows, unless told otherwise.
-const TRACE_LOAD: f64 = 0.6;
+const TRACE_LOAD: f64 = 0.7;
 /// Rates, as shares of the predicted capacity, unless told otherwise.
 const LOADS: [f64; 3] = [0.5, 0.7, 0.85];
 

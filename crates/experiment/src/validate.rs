@@ -65,6 +65,8 @@ pub fn validate(
     started_at: &str,
     watcher: &dyn Watcher,
 ) -> Result<Document, Stopped> {
+    // Before anything of ours keeps the machine busy.
+    let host = session::host_of_run();
     let mut bench = Bench::set_up(experiment, installation, folder, watcher)?;
     let configured = experiment.baseline.or_else(|| bench.configured_settings());
     let settings = configured.unwrap_or(Settings::PUMA_DEFAULT);
@@ -83,9 +85,12 @@ pub fn validate(
     };
     course.tell(
         &format!(
-            "{} configurations, each in {} blocks",
+            "{} configurations, each in {}",
             points.len(),
-            question.blocks
+            match question.blocks {
+                1 => "1 block".to_owned(),
+                blocks => format!("{blocks} blocks"),
+            }
         ),
         Some(course.lengths.trace_s(question)),
     );
@@ -136,7 +141,7 @@ pub fn validate(
         started_at: started_at.to_owned(),
         elapsed_s: watcher.elapsed().as_secs_f64(),
         seed: experiment.seed,
-        host: session::host_of_run(),
+        host,
         versions: traced.versions,
         app_dir: experiment.app_dir.display().to_string(),
         workload: session::workload(experiment),
