@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
 # The agent beside no agent and beside the usual way: `ruby bench/agent/run.rb`, or one or more of
-# `cycle request memory puma instructions storefront redmine redmine-instructions` as arguments. QUICK=1 proves that it works,
+# `cycle request memory puma instructions storefront redmine redmine-together redmine-instructions` as arguments. QUICK=1 proves that it works,
 # not what it costs. Prints the tables and writes them; see README.md beside this file.
 
 require "json"
 require_relative "bench"
 require_relative "costs"
 require_relative "instructions"
+require_relative "side_by_side"
 require_relative "sites"
 require_relative "throughput"
 
@@ -38,6 +39,12 @@ PARTS = {
                   Throughput.new(bench, Sites.redmine(bench), rounds: many, seconds: seconds * 4, turns: 6,
                                                               arms: %w[none powerband])
                 }],
+  "redmine-together" => ["Redmine, side by side", "#{many} rounds of #{seconds * 4} s, without and with the agent at the same " \
+                                                  "time, each on a processor of its own; they change places.",
+                         lambda { |bench|
+                           SideBySide.new(bench, Sites.redmine(bench), rounds: many, seconds: seconds * 4, turns: 4,
+                                                                       arms: %w[none powerband])
+                         }],
   "redmine-instructions" => ["Redmine, in instructions", "User code of the whole process by callgrind, the collector off, one " \
                                                          "request at a time.",
                              lambda { |bench|

@@ -38,9 +38,15 @@ class Served
     (Integer(utime) + Integer(stime)) / TICKS
   end
 
+  # All its threads on one processor.
+  def pin(core)
+    said, status = Open3.capture2e("taskset", "-a", "-c", "-p", core.to_s, @pid.to_s)
+    raise "taskset: #{said}" unless status.success?
+  end
+
   # Requests answered, and the seconds that it took, over so long (["--duration", "3s"]) or so many (["-n", "1000"]).
   def load(*bound, clients: 2 * @site.threads)
-    said = "#{@bench.folder}/load.log"
+    said = "#{@bench.folder}/load-#{@port}.log"
     output, = Open3.capture2(@bench.powerband, "load", "http://127.0.0.1:#{@port}", *@site.ask, "-c",
                              clients.to_s, *bound, "--json", "--quiet", err: said)
     raise "powerband load said nothing: #{File.read(said)}" if output.empty?
