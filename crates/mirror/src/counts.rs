@@ -156,7 +156,10 @@ impl Counts {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let client = &self.client;
-        let shadows = self.shadows.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let shadows = self
+            .shadows
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         Snapshot {
             connections: client.connections.get(),
             open: client.open.get(),
@@ -167,14 +170,23 @@ impl Counts {
             refused: client.refused.get(),
             upgraded: client.upgraded.get(),
             held_bytes: self.held_bytes.get(),
-            shadows: shadows.iter().map(|(name, counts)| of_shadow(name, counts)).collect(),
+            shadows: shadows
+                .iter()
+                .map(|(name, counts)| of_shadow(name, counts))
+                .collect(),
         }
     }
 }
 
 fn of_shadow(name: &str, counts: &ShadowCounts) -> ShadowSnapshot {
-    fn by_cause<T>(names: &[(T, &'static str)], counts: &[Count]) -> std::collections::BTreeMap<&'static str, u64> {
-        let named = names.iter().map(|(_, name)| *name).zip(counts.iter().map(Count::get));
+    fn by_cause<T>(
+        names: &[(T, &'static str)],
+        counts: &[Count],
+    ) -> std::collections::BTreeMap<&'static str, u64> {
+        let named = names
+            .iter()
+            .map(|(_, name)| *name)
+            .zip(counts.iter().map(Count::get));
         named.filter(|(_, count)| *count > 0).collect()
     }
     ShadowSnapshot {

@@ -8,9 +8,16 @@
 //! judging are left to others.
 
 pub mod counts;
+pub mod dialer;
+pub mod http1;
+pub mod proxy;
 pub mod settings;
+pub mod stream;
 pub mod taken;
+pub mod tls;
 
 pub use counts::{Counts, Snapshot};
-pub use settings::{Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream};
-pub use taken::{Head, PrimaryAnswer, Taken, Tap};
+pub use settings::{
+    Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream,
+};
+pub use taken::{Head, Nobody, PrimaryAnswer, Taken, Tap};

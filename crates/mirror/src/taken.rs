@@ -52,11 +52,34 @@ pub trait Tap: Send + Sync {
     /// A request that was wanted: called as it is given to the primary.
     fn taken(&self, request: Arc<Taken>);
 
+    /// A request that was wanted, but whose last byte never came: called once, instead of [`Tap::taken`].
+    fn given_up(&self, id: u64) {
+        let _ = id;
+    }
+
     /// Its answer, whole or failed: called exactly once for each [`Tap::taken`].
     fn answered(&self, request: &Arc<Taken>, answer: PrimaryAnswer);
 
     /// Whether answers' bodies are to be kept.
     fn wants_body(&self) -> bool;
+}
+
+/// Listens to nothing: a proxy and no more.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+impl Tap for Nobody {
+    fn wants(&self, _: &Head<'_>) -> bool {
+        false
+    }
+
+    fn taken(&self, _: Arc<Taken>) {}
+
+    fn answered(&self, _: &Arc<Taken>, _: PrimaryAnswer) {}
+
+    fn wants_body(&self) -> bool {
+        false
+    }
 }
 
 /// What is known of a request when its head has been read.

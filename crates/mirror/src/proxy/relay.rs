@@ -1,0 +1,177 @@
+//! Moves the bytes of an exchange, each way as far as there are bytes and room.
+
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::{Buf, BufMut, BytesMut};
+
+use super::conversation::poll_left;
+use super::exchange::{Coming, Ended, Exchange, LIMITS, Trouble};
+use crate::http1::{Framing, chunk, last_chunk};
+
+impl Exchange<'_> {
+    /// From the client to the primary.
+    pub(super) fn poll_request(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+        loop {
+            let mut wants_more = true;
+            if !self.broken {
+                wants_more = self.decode_request()?;
+                if self.primary.owes() {
+                    match self.primary.poll_flush(context) {
+                        Poll::Ready(Ok(())) => self.moved = true,
+                        Poll::Ready(Err(_)) => {
+                            self.broken = true;
+                            self.primary.output.clear();
+                        }
+                        Poll::Pending => {}
+                    }
+                }
+            }
+            if self.request.is_ended() && !self.given && (self.broken || !self.primary.owes()) {
+                self.given = true;
+                if let Some(watched) = &mut self.watched {
+                    watched.request_ended();
+                }
+            }
+            if self.request.is_ended() || self.broken {
+                let left = poll_left(self.client, context);
+                return if left { Err(Ended::ClientLeft) } else { Ok(()) };
+            }
+            if !wants_more {
+                if self.primary.has_room() {
+                    continue;
+                }
+                return Ok(());
+            }
+            match self.client.poll_fill(context) {
+                Poll::Ready(Ok(0) | Err(_)) => return Err(Ended::ClientLeft),
+                Poll::Ready(Ok(_)) => self.moved = true,
+                Poll::Pending => return Ok(()),
+            }
+        }
+    }
+
+    /// Whether more bytes are needed; otherwise there was no room for more.
+    fn decode_request(&mut self) -> Result<bool, Ended> {
+        let chunked = self.asked.framing == Framing::Chunked;
+        while !self.request.is_ended() {
+            if !self.primary.has_room() {
+                return Ok(false);
+            }
+            let input = &mut self.client.input;
+            let piece = self.request.next(input).map_err(Ended::ClientMalformed)?;
+            input.advance(piece.skip);
+            let data = &input[..piece.data];
+            if let Some(watched) = &mut self.watched {
+                watched.request_data(data);
+            }
+            put(&mut self.primary.output, data, chunked, piece.ended);
+            input.advance(piece.data);
+            if piece.data == 0 && !piece.ended {
+                return Ok(true);
+            }
+        }
+        Ok(true)
+    }
+
+    /// From the primary to the client.
+    pub(super) fn poll_answer(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
+        loop {
+            let wants_more = self.decode_answer()?;
+            if self.client.owes() {
+                match self.client.poll_flush(context) {
+                    Poll::Ready(Ok(())) => self.moved = true,
+                    Poll::Ready(Err(_)) => return Err(Ended::ClientLeft),
+                    Poll::Pending => {}
+                }
+            }
+            if matches!(self.coming, Coming::Done) {
+                return self.finish();
+            }
+            if !self.client.has_room() {
+                return Ok(());
+            }
+            if !wants_more {
+                continue;
+            }
+            match self.primary.poll_fill(context) {
+                Poll::Ready(Ok(0)) => self.primary_ended(true)?,
+                Poll::Ready(Err(_)) => self.primary_ended(false)?,
+                Poll::Ready(Ok(_)) => {
+                    self.heard = true;
+                    self.moved = true;
+                    if self.watched.is_some() && self.first_byte.is_none() {
+                        self.first_byte = Some(Instant::now());
+                    }
+                }
+                Poll::Pending => return Ok(()),
+            }
+        }
+    }
+
+    /// The answer is there whole: over once it is written, unless its request is still coming.
+    fn finish(&self) -> Result<(), Ended> {
+        if self.client.owes() {
+            return Ok(());
+        }
+        if self.upgraded {
+            return Err(Ended::Upgraded);
+        }
+        let whole = self.request.is_ended() && self.given && !self.broken;
+        if whole || self.broken || !self.keep {
+            // Bytes that nobody asked for: no connection to ask on again.
+            let keep = self.keep && whole && self.primary.input.is_empty();
+            return Err(Ended::Whole { keep });
+        }
+        Ok(())
+    }
+
+    /// Whether more bytes are needed; otherwise there was no room for more.
+    fn decode_answer(&mut self) -> Result<bool, Ended> {
+        loop {
+            if !self.client.has_room() {
+                return Ok(false);
+            }
+            let malformed = |error| Ended::Failed(Trouble::Malformed(error));
+            let body = match &mut self.coming {
+                Coming::Done => return Ok(true),
+                Coming::Head => {
+                    let to_head = self.asked.to_head;
+                    let read = self.head.read(&self.primary.input, to_head, LIMITS);
+                    match read.map_err(malformed)? {
+                        Some(length) => self.take_head(length)?,
+                        None => return Ok(true),
+                    }
+                    continue;
+                }
+                Coming::Body(body) => body,
+            };
+            let input = &mut self.primary.input;
+            let piece = body.next(input).map_err(malformed)?;
+            input.advance(piece.skip);
+            let data = &input[..piece.data];
+            if let Some(watched) = &mut self.watched {
+                watched.answer_data(data);
+            }
+            put(&mut self.client.output, data, self.chunked, piece.ended);
+            input.advance(piece.data);
+            if piece.ended {
+                self.coming = Coming::Done;
+            } else if piece.data == 0 {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// A piece of a body, for the other side.
+fn put(out: &mut BytesMut, data: &[u8], chunked: bool, ended: bool) {
+    if chunked {
+        chunk(out, data);
+        if ended {
+            last_chunk(out);
+        }
+    } else {
+        out.put_slice(data);
+    }
+}

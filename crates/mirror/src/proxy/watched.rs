@@ -1,0 +1,266 @@
+//! What a tap that wants a request is told of it: gathered on the way past,
+//! nothing of it for requests that nobody wants.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use capture::{Answer, Field};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::serving::Serving;
+use crate::http1::{RequestHead, ResponseHead};
+use crate::{Counts, Head, PrimaryAnswer, Taken, Tap};
+
+/// Bytes that are kept of a body, within the limit of all that is held.
+struct Kept {
+    bytes: BytesMut,
+    most: usize,
+    held: usize,
+    counts: Arc<Counts>,
+}
+
+impl Kept {
+    fn new(most: usize, counts: &Arc<Counts>) -> Self {
+        Self {
+            bytes: BytesMut::new(),
+            most,
+            held: 0,
+            counts: counts.clone(),
+        }
+    }
+
+    fn add(&mut self, data: &[u8], most_held: usize) {
+        let room = self.most - self.bytes.len();
+        let count = data.len().min(room);
+        if count > 0 && self.counts.held_bytes.get() as usize + count > most_held {
+            // What is cut is not to be taken for whole because more room came up.
+            self.most = self.bytes.len();
+            return;
+        }
+        self.bytes.extend_from_slice(&data[..count]);
+        self.held += count;
+        self.counts.held_bytes.add(count as u64);
+    }
+
+    /// From now on somebody else holds them, and counts them.
+    fn give(&mut self) -> BytesMut {
+        self.counts
+            .held_bytes
+            .take(std::mem::take(&mut self.held) as u64);
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.give();
+    }
+}
+
+/// An answer as far as it has come.
+struct Seen {
+    status: u16,
+    headers: Vec<Field>,
+    content_type: String,
+    first_byte: Instant,
+    bytes: u64,
+    digest: Xxh3,
+    body: Kept,
+}
+
+/// One request that is wanted.
+pub(super) struct Watched {
+    tap: Arc<dyn Tap>,
+    counts: Arc<Counts>,
+    most_held: usize,
+    most_compared: usize,
+    /// Until it is taken.
+    coming: Option<Coming>,
+    taken: Option<Arc<Taken>>,
+    /// Its last byte was written to the primary.
+    given: Option<Instant>,
+    answer: Option<Box<Seen>>,
+}
+
+struct Coming {
+    request: Taken,
+    body: Kept,
+}
+
+impl Watched {
+    /// `None`: nobody wants it.
+    pub(super) fn new(
+        head: &RequestHead,
+        bytes: &[u8],
+        id: u64,
+        (connection, sequence): (u64, u32),
+        serving: &Serving,
+        counts: &Arc<Counts>,
+    ) -> Option<Self> {
+        let headers: Vec<(&str, &[u8])> = head.fields().end_to_end(bytes).collect();
+        let asked = Head {
+            id,
+            connection,
+            method: head.method(bytes),
+            target: head.target(bytes),
+            headers: &headers,
+            body_bytes: match head.framing() {
+                crate::http1::Framing::Length(length) => Some(length),
+                _ => None,
+            },
+        };
+        if !serving.tap.wants(&asked) {
+            return None;
+        }
+        let request = Taken {
+            id,
+            at: Instant::now(),
+            connection,
+            sequence,
+            method: asked.method.to_owned(),
+            target: asked.target.to_owned(),
+            headers: owned(headers.iter().copied()),
+            body: bytes::Bytes::new(),
+            body_bytes: 0,
+        };
+        let most_compared = if serving.tap.wants_body() {
+            serving.limits.compared_bytes
+        } else {
+            0
+        };
+        Some(Self {
+            tap: serving.tap.clone(),
+            counts: counts.clone(),
+            most_held: serving.limits.bytes,
+            most_compared,
+            coming: Some(Coming {
+                request,
+                body: Kept::new(serving.limits.body_bytes, counts),
+            }),
+            taken: None,
+            given: None,
+            answer: None,
+        })
+    }
+
+    /// A piece of the request's body.
+    pub(super) fn request_data(&mut self, data: &[u8]) {
+        if let Some(coming) = &mut self.coming {
+            coming.request.body_bytes += data.len() as u64;
+            coming.request.at = Instant::now();
+            coming.body.add(data, self.most_held);
+        }
+    }
+
+    /// The whole request went to the primary; or it could not, which its answer will say.
+    pub(super) fn request_ended(&mut self) {
+        // Given twice where a kept connection was dead: the second time counts.
+        self.given = Some(Instant::now());
+        let Some(Coming {
+            mut request,
+            mut body,
+        }) = self.coming.take()
+        else {
+            return;
+        };
+        request.body = body.give().freeze();
+        let request = Arc::new(request);
+        self.tap.taken(request.clone());
+        self.taken = Some(request);
+    }
+
+    /// The head of the final answer, the first byte of which came then.
+    pub(super) fn answer_head(&mut self, head: &ResponseHead, bytes: &[u8], first_byte: Instant) {
+        let content_type = head
+            .fields()
+            .value(bytes, "content-type")
+            .unwrap_or_default();
+        let content_type = content_type
+            .split(|byte| *byte == b';')
+            .next()
+            .unwrap_or_default();
+        self.answer = Some(Box::new(Seen {
+            status: head.status(),
+            headers: owned(head.fields().end_to_end(bytes)),
+            content_type: String::from_utf8_lossy(content_type.trim_ascii()).to_ascii_lowercase(),
+            first_byte,
+            bytes: 0,
+            digest: Xxh3::new(),
+            body: Kept::new(self.most_compared, &self.counts),
+        }));
+    }
+
+    /// A piece of the answer's body.
+    pub(super) fn answer_data(&mut self, data: &[u8]) {
+        if let Some(answer) = &mut self.answer {
+            answer.bytes += data.len() as u64;
+            answer.digest.update(data);
+            answer.body.add(data, self.most_held);
+        }
+    }
+
+    /// The answer is there whole, or there will be no more of it.
+    pub(super) fn answer_ended(mut self, complete: bool) {
+        self.conclude(complete);
+    }
+
+    fn conclude(&mut self, complete: bool) {
+        if let Some(coming) = self.coming.take() {
+            self.tap.given_up(coming.request.id);
+        }
+        let Some(taken) = self.taken.take() else {
+            return;
+        };
+        let Some(mut seen) = self.answer.take() else {
+            let nothing = PrimaryAnswer {
+                answer: None,
+                headers: Vec::new(),
+                body: bytes::Bytes::new(),
+            };
+            self.tap.answered(&taken, nothing);
+            return;
+        };
+        let given = self.given.unwrap_or(taken.at);
+        // An answer may begin before its request has ended.
+        let since = |instant: Instant| {
+            let took = instant.saturating_duration_since(given).as_nanos();
+            u64::try_from(took).unwrap_or(u64::MAX)
+        };
+        let answer = Answer {
+            status: seen.status,
+            first_byte_ns: since(seen.first_byte),
+            took_ns: since(Instant::now()),
+            body_bytes: seen.bytes,
+            digest: seen.digest.digest(),
+            content_type: std::mem::take(&mut seen.content_type),
+            complete,
+        };
+        let headers = std::mem::take(&mut seen.headers);
+        let body = seen.body.give().freeze();
+        self.tap.answered(
+            &taken,
+            PrimaryAnswer {
+                answer: Some(answer),
+                headers,
+                body,
+            },
+        );
+    }
+}
+
+impl Drop for Watched {
+    /// Whoever waits for an answer is told that none comes, also when the task is dropped.
+    fn drop(&mut self) {
+        self.conclude(false);
+    }
+}
+
+fn owned<'a>(fields: impl Iterator<Item = (&'a str, &'a [u8])>) -> Vec<Field> {
+    fields
+        .map(|(name, value)| Field {
+            name: name.to_owned(),
+            value: value.to_vec(),
+        })
+        .collect()
+}
