@@ -8,7 +8,7 @@ mod values;
 pub use file::{read_all, read_file};
 pub use resolve::resolve;
 pub use values::{
-    parse_duration, parse_latency, parse_load, parse_rate, parse_settings, parse_size,
+    parse_duration, parse_latency, parse_load, parse_rate, parse_settings, parse_share, parse_size,
     unknown_knob, whole_u64 as parse_whole,
 };
 

@@ -9,6 +9,7 @@
 
 pub mod counts;
 pub mod dialer;
+mod exposition;
 pub mod http1;
 pub mod proxy;
 pub mod settings;
@@ -17,6 +18,7 @@ pub mod taken;
 pub mod tls;
 
 pub use counts::{Counts, Snapshot};
+pub use exposition::exposition;
 pub use settings::{
     Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream,
 };

@@ -8,6 +8,7 @@ pub mod calc;
 pub mod calibration;
 pub mod capacity;
 pub mod document;
+pub mod duplex;
 mod folder;
 mod histogram;
 pub mod inspect;

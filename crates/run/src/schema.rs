@@ -1,7 +1,7 @@
 //! The JSON Schemas of the documents and their pages for people, both made from the types and their comments, so that
 //! neither can drift from what is written.
 
-use crate::{calc, capacity, document, inspect, load, predict, trace, validation};
+use crate::{calc, capacity, document, duplex, inspect, load, predict, trace, validation};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -24,6 +24,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<load::Document>("load-v1", load::SCHEMA, LOAD),
         contract::<capacity::Document>("capacity-v1", capacity::SCHEMA, CAPACITY),
         contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
+        contract::<duplex::Document>("duplex-v1", duplex::SCHEMA, DUPLEX),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
         contract::<predict::Document>("predict-v1", predict::SCHEMA, PREDICT),
         contract::<trace::Document>("trace-v1", trace::SCHEMA, TRACE),
@@ -73,6 +74,13 @@ const VALIDATION: &str = "# The validation document, version 1\n\n\
      types in `crates/run`; `contract/validation-v1.schema.json` is the same for machines. Times are milliseconds in\n\
      `_ms`, seconds in `_s`; rates are per second; shares and errors are plain numbers (0.05 is 5 %). How it is measured\n\
      and what each score means is in `docs/validation.md`.\n";
+
+const DUPLEX: &str = "# The duplex document, version 1\n\n\
+     What `powerband compare --shadow-log FILE --json` prints, and what a mirror that runs shows. Generated from the types\n\
+     in `crates/run`; `contract/duplex-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`, seconds\n\
+     in `_s`; sizes are bytes; ratios and shares are plain numbers; intervals of ratios are of 95 %. An absent or `null`\n\
+     field is infinite or not known; it never means zero. How to read it is in `docs/mirror.md`, what stands behind it in\n\
+     `docs/method.md`.\n";
 
 const LOAD: &str = "# The load document, version 1\n\n\
      What `powerband load --json` prints. Generated from the types in `crates/run`; `contract/load-v1.schema.json`\n\

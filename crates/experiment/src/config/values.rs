@@ -147,7 +147,7 @@ pub(super) fn parse_bool(asked: &Asked) -> Result<bool, Problem> {
 }
 
 /// `3%` or `0.03`, as a share.
-pub(super) fn parse_share(asked: &Asked) -> Result<f64, Problem> {
+pub fn parse_share(asked: &Asked) -> Result<f64, Problem> {
     let remedy = "give a share from 0.5% to 50%, such as 3% or 0.03";
     share(asked, 0.005..=0.5, remedy)
 }

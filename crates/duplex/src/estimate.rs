@@ -1,0 +1,173 @@
+//! Windows -> the ratio of two servers' times, with an interval that holds though neighbouring windows resemble each
+//! other.
+//!
+//! The unit of evidence is the batch: a stretch of time with a 24th (or 12th) of the requests, long beside what a queue
+//! remembers (batch means: Schmeiser 1982 finds that between 10 and 30 batches lose little against any number). What
+//! two servers share of the machine's and the traffic's mood is in both times of a batch and not in their ratio. Where
+//! the log ratios of neighbouring batches resemble each other all the same, their deviations are widened by
+//! sqrt((1 + r) / (1 - r)), which is what an autoregressive series of that correlation takes off the precision of its
+//! mean.
+
+use stats::{Better, Rule, SignedRank, Verdict};
+
+use crate::series::{Series, Spread, Sum};
+use crate::windows::batches;
+
+/// Batches of a run, where there is enough for so many, and of a short one.
+const MANY: u64 = 24;
+const FEW: u64 = 12;
+
+/// Least number of requests that a batch's mean is of.
+const REQUESTS_A_BATCH: u64 = 10;
+
+/// No correlation is taken for more: a series beyond it says next to nothing of its mean.
+const MOST_CORRELATED: f64 = 0.95;
+
+/// Percentiles need so many requests beyond them in each batch, and so many batches.
+const BEYOND_A_BATCH: f64 = 2.0;
+const LEAST_BATCHES: u64 = 8;
+
+/// Level of an interval.
+pub const ALPHA: f64 = 0.05;
+
+/// One log ratio a batch, widened for what neighbours share.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// Candidate over reference, in the order of time.
+    ratios: Vec<f64>,
+    pub correlation: f64,
+    pub widened: f64,
+}
+
+/// Of the mean.
+pub fn of_means(series: &Series) -> Option<Evidence> {
+    let (windows, requests) = filled(series);
+    let enough = |most: u64| windows >= 2 * most && requests >= REQUESTS_A_BATCH * most;
+    let most = [MANY, FEW].into_iter().find(|most| enough(*most))?;
+    let found = batches(&series.sums, |sum| sum.requests, most);
+    let pairs: Vec<(f64, f64)> = found.iter().filter_map(Sum::means_ms).collect();
+    Evidence::of(&pairs)
+}
+
+/// Of a percentile, 0 to 1.
+pub fn of_quantile(series: &Series, q: f64) -> Option<Evidence> {
+    let requests: u64 = series.spreads.iter().map(weight).sum();
+    let a_batch = (BEYOND_A_BATCH / (1.0 - q)).max(REQUESTS_A_BATCH as f64);
+    let most = (requests as f64 / a_batch) as u64;
+    if most < LEAST_BATCHES {
+        return None;
+    }
+    let found = batches(&series.spreads, weight, most.min(MANY));
+    let quantiles = found.iter().map(|spread| {
+        let quantile = |histogram: &crate::histogram::Histogram| histogram.quantile_ns(q);
+        Some((quantile(&spread.reference)?, quantile(&spread.candidate)?))
+    });
+    // One batch in which it is infinite, and there is no ratio.
+    let pairs = quantiles.collect::<Option<Vec<(f64, f64)>>>()?;
+    (pairs.len() as u64 >= LEAST_BATCHES).then(|| Evidence::of(&pairs))?
+}
+
+/// What is still lacking for an interval of the mean: requests, and seconds where requests do not lack.
+pub fn lacking(series: &Series) -> u64 {
+    let (_, requests) = filled(series);
+    (REQUESTS_A_BATCH * FEW).saturating_sub(requests)
+}
+
+fn weight(spread: &Spread) -> u64 {
+    spread.candidate.count()
+}
+
+fn filled(series: &Series) -> (u64, u64) {
+    let filled = series.sums.iter().filter(|sum| sum.requests > 0);
+    filled.fold((0, 0), |(windows, requests), sum| {
+        (windows + 1, requests + sum.requests)
+    })
+}
+
+impl Evidence {
+    /// From (reference, candidate) of each batch.
+    fn of(pairs: &[(f64, f64)]) -> Option<Evidence> {
+        let logs: Vec<f64> = pairs
+            .iter()
+            .map(|(reference, candidate)| (candidate / reference).ln())
+            .collect();
+        let centre = SignedRank::of(&logs).ok()?.estimate();
+        let correlation = correlation(&logs)?;
+        let r = correlation.clamp(0.0, MOST_CORRELATED);
+        let widened = ((1.0 + r) / (1.0 - r)).sqrt();
+        let ratios = logs.iter().map(|x| (centre + widened * (x - centre)).exp());
+        Some(Evidence {
+            ratios: ratios.collect(),
+            correlation,
+            widened,
+        })
+    }
+
+    /// How many batches.
+    pub fn batches(&self) -> u32 {
+        self.ratios.len() as u32
+    }
+
+    /// The ratio and its 95 % interval.
+    pub fn interval(&self, allowance: f64) -> Option<(f64, f64, f64)> {
+        let logs: Vec<f64> = self.ratios.iter().map(|ratio| ratio.ln()).collect();
+        let test = SignedRank::of(&logs).ok()?;
+        let interval = test.interval(ALPHA)?;
+        let allowance = 1.0 + allowance;
+        Some((
+            test.estimate().exp(),
+            interval.low.exp() / allowance,
+            interval.high.exp() * allowance,
+        ))
+    }
+
+    /// Judged at a level; `allowance` is taken off every difference.
+    pub fn compare(&self, margin: f64, alpha: f64, allowance: f64) -> Option<stats::Comparison> {
+        let pairs: Vec<(f64, f64)> = self.ratios.iter().map(|ratio| (1.0, *ratio)).collect();
+        let rule = rule(margin, alpha, allowance);
+        stats::compare(&pairs, &rule).ok()
+    }
+}
+
+/// How many times as long a run would have decided, with probability 0.8; `None` where it has, or none would.
+pub fn run_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -> Option<f64> {
+    if found.verdict != Verdict::Undecided {
+        return None;
+    }
+    // From 24 on the large-sample rule answers, which needs no simulation and is meant for any number.
+    let blocks = found.blocks.max(MANY as u32);
+    let foreseen = stats::Comparison {
+        blocks,
+        ..found.clone()
+    };
+    let needed = stats::blocks_to_decide(&foreseen, &rule(margin, ALPHA, allowance), 0)?;
+    Some(f64::from(needed) / f64::from(found.blocks))
+}
+
+fn rule(margin: f64, alpha: f64, allowance: f64) -> Rule {
+    Rule {
+        margin,
+        alpha,
+        overall: alpha,
+        allowance,
+        better: Better::Lower,
+    }
+}
+
+/// The lag-one correlation, less the bias that it has in a short series, -(1 + 3 r) / n (Marriott and Pope 1954).
+fn correlation(series: &[f64]) -> Option<f64> {
+    let n = series.len() as f64;
+    let mean = stats::summary::mean(series)?;
+    let squares: f64 = series.iter().map(|x| (x - mean).powi(2)).sum();
+    if n < 4.0 {
+        return None;
+    }
+    if squares <= f64::MIN_POSITIVE {
+        return Some(0.0);
+    }
+    let products: f64 = series
+        .windows(2)
+        .map(|two| (two[0] - mean) * (two[1] - mean))
+        .sum();
+    Some(((n * products / squares + 1.0) / (n - 3.0)).clamp(-1.0, 1.0))
+}

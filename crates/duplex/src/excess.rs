@@ -1,0 +1,139 @@
+//! How much more often one server differs than another on the same requests.
+//!
+//! McNemar (1947): requests in which both differ, or neither, say nothing of which does so more often; of the others
+//! each would be a coin toss if both did so equally often. The share of the tosses has the exact interval of Clopper and
+//! Pearson (1934), and the difference of shares is (2 share - 1) times the tosses over all requests. Beyond 1,000 tosses
+//! Wilson's interval (1927) serves, which is then the same to three digits.
+
+use crate::estimate::ALPHA;
+
+/// Exact up to so many tosses.
+const EXACT: u64 = 1_000;
+
+/// Degrees of freedom at which Student's t stands for the normal distribution, a little wide.
+const NEARLY_NORMAL: u32 = 300;
+
+/// A difference of shares with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Excess {
+    pub estimate: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Excess {
+    /// Of requests in which only the one and only the other differs, among so many; at 0.05 divided by the number of
+    /// questions that are asked at once. `None` without requests.
+    pub fn of((ours, theirs): (u64, u64), requests: u64, questions: u64) -> Option<Excess> {
+        if requests == 0 {
+            return None;
+        }
+        let tosses = ours + theirs;
+        let whole = tosses as f64 / requests as f64;
+        if tosses == 0 {
+            return Some(Excess {
+                estimate: 0.0,
+                low: 0.0,
+                high: 0.0,
+            });
+        }
+        let alpha = ALPHA / questions.max(1) as f64;
+        let (low, high) = if tosses <= EXACT {
+            (
+                lower(ours as u32, tosses as u32, alpha / 2.0),
+                1.0 - lower(theirs as u32, tosses as u32, alpha / 2.0),
+            )
+        } else {
+            wilson(ours as f64, tosses as f64, alpha)
+        };
+        let of = |share: f64| (2.0 * share - 1.0) * whole;
+        Some(Excess {
+            estimate: of(ours as f64 / tosses as f64),
+            low: of(low),
+            high: of(high),
+        })
+    }
+}
+
+/// The share below which as many as `count` of `tosses` have at most this probability.
+fn lower(count: u32, tosses: u32, tail: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    if count == 0 {
+        return 0.0;
+    }
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        if stats::binomial_at_least(count, tosses, middle) > tail {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    low
+}
+
+fn wilson(count: f64, tosses: f64, alpha: f64) -> (f64, f64) {
+    let z = stats::student_two_sided(alpha, NEARLY_NORMAL);
+    let share = count / tosses;
+    let spread = z * (share * (1.0 - share) / tosses + z * z / (4.0 * tosses * tosses)).sqrt();
+    let scale = 1.0 + z * z / tosses;
+    let centre = share + z * z / (2.0 * tosses);
+    ((centre - spread) / scale, (centre + spread) / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn known_values() {
+        // R: binom.test(9, 10)$conf.int is 0.5549839 to 0.9974714
+        let found = Excess::of((9, 1), 100, 1).unwrap();
+        assert!(
+            (found.low - (2.0 * 0.554_983_9 - 1.0) * 0.1).abs() < 1e-7,
+            "{found:?}"
+        );
+        assert!(
+            (found.high - (2.0 * 0.997_471_4 - 1.0) * 0.1).abs() < 1e-7,
+            "{found:?}"
+        );
+        assert!((found.estimate - 0.08).abs() < 1e-12);
+    }
+
+    #[test]
+    fn five_that_agree_are_no_evidence_and_six_are() {
+        let low = |ours| Excess::of((ours, 0), 1_000, 1).unwrap().low;
+        assert!(low(5) < 0.0 && low(6) > 0.0);
+        assert!(Excess::of((6, 0), 1_000, 2).unwrap().low < 0.0);
+        assert_eq!(Excess::of((0, 0), 0, 1), None);
+    }
+
+    #[test]
+    fn the_large_sample_continues_the_exact_interval() {
+        let exact = Excess::of((560, 440), 5_000, 10).unwrap();
+        let (low, high) = wilson(560.0, 1_000.0, ALPHA / 10.0);
+        assert!(
+            (exact.low - (2.0 * low - 1.0) * 0.2).abs() < 0.001,
+            "{exact:?}"
+        );
+        assert!(
+            (exact.high - (2.0 * high - 1.0) * 0.2).abs() < 0.001,
+            "{exact:?}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_holds_the_estimate_and_turns_with_the_sides(
+            ours in 0..3_000_u64, theirs in 0..3_000_u64, more in 1..9_000_u64, questions in 1..500_u64,
+        ) {
+            let requests = ours + theirs + more;
+            let found = Excess::of((ours, theirs), requests, questions).unwrap();
+            prop_assert!(found.low <= found.estimate && found.estimate <= found.high);
+            prop_assert!(found.low >= -1.0 && found.high <= 1.0);
+            let turned = Excess::of((theirs, ours), requests, questions).unwrap();
+            prop_assert!((turned.low + found.high).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a reader must know before believing a comparison.
+
+use run::Outcome;
+use run::duplex::{Document, Purpose, Shadow};
+
+use crate::comparison::OTHER;
+use crate::judge::MOST_LOST;
+use crate::words::{called, questions, round};
+
+/// Most important first.
+pub fn of(document: &Document) -> Vec<String> {
+    let mut all = Vec::new();
+    all.extend(document.shadows.iter().filter_map(losses));
+    all.extend(setup(document));
+    if !document.shadows.iter().any(|shadow| shadow.twin) {
+        all.push(
+            "No A/A twin ran: a shadow differs from the primary also in how it gets its requests, and dynamic pages \
+             differ by themselves. A shadow that runs what the primary runs, marked as twin, shows how much of it that is."
+                .to_owned(),
+        );
+    }
+    all.extend(tails(document));
+    if let Some(part) = document.not_read.first() {
+        all.push(format!(
+            "Not everything could be read ({} in all): {}: {}.",
+            document.not_read.len(),
+            part.file,
+            part.reason
+        ));
+    }
+    let without = document.without_primary as f64 / document.requests.max(1) as f64;
+    if without > MOST_LOST {
+        all.push(format!(
+            "In {} % of the requests the primary failed or the client left before its answer was whole; these are compared \
+             with nothing.",
+            round(without * 100.0)
+        ));
+    }
+    let other = |endpoint: &run::duplex::EndpointTimes| endpoint.endpoint == OTHER;
+    if document
+        .comparisons
+        .iter()
+        .any(|one| one.endpoints.iter().any(other))
+    {
+        all.push(
+            "There are more endpoints than are told apart; those that came last are (other) together.".to_owned(),
+        );
+    }
+    if document.sources.is_empty() {
+        all.push(
+            "The mirror runs on: who looks again and again and stops when the verdict pleases is wrong more often than one \
+             time in twenty. Choose the length beforehand."
+                .to_owned(),
+        );
+    }
+    all
+}
+
+fn losses(shadow: &Shadow) -> Option<String> {
+    (shadow.lost > MOST_LOST).then(|| {
+        let causes = shadow.failed.iter().chain(&shadow.dropped);
+        let causes: Vec<String> = causes.map(|(cause, count)| format!("{cause} {count}")).collect();
+        format!(
+            "{} lost {} % of its requests ({}). What is lost is lost when a shadow is slow, so it looks faster than it is.",
+            shadow.name,
+            round(shadow.lost * 100.0),
+            causes.join(", ")
+        )
+    })
+}
+
+fn setup(document: &Document) -> Option<String> {
+    let claim = document
+        .comparisons
+        .iter()
+        .find(|one| one.purpose == Purpose::Claim);
+    let setup = document
+        .comparisons
+        .iter()
+        .find(|one| one.purpose == Purpose::Setup)?;
+    let allowance = claim.map_or(0.0, |claim| claim.allowance);
+    if allowance > 0.0 {
+        return Some(format!(
+            "{} and the primary run the same and yet differ by at least {} %: so much does the setup do to response times. \
+             Candidates are compared with the twin, and their intervals are wider by as much.",
+            called(document, &setup.candidate),
+            round(allowance * 100.0)
+        ));
+    }
+    (claim.is_some() && setup.all.batches == 0).then(|| {
+        format!(
+            "Of {} there is too little yet to say what the setup itself does to response times.",
+            called(document, &setup.candidate)
+        )
+    })
+}
+
+/// Better on average, and yet slower where it hurts.
+fn tails(document: &Document) -> Vec<String> {
+    let mut all = Vec::new();
+    for one in questions(document) {
+        for (name, figure) in [("p95", &one.all.p95), ("p99", &one.all.p99)] {
+            let slower = figure.low.is_some_and(|low| low > 1.0 + document.margin);
+            let faster = figure.high.is_some_and(|high| high < 1.0 - document.margin);
+            let against = match one.outcome {
+                Outcome::Better | Outcome::Equivalent if slower => "longer",
+                Outcome::Worse if faster => "shorter",
+                _ => continue,
+            };
+            all.push(format!(
+                "{} is {} by its mean against {}, yet its {name} is {against}: {} ms against {} ms.",
+                one.candidate,
+                one.outcome.word(),
+                called(document, &one.reference),
+                round(figure.candidate_ms.unwrap_or_default()),
+                round(figure.reference_ms.unwrap_or_default()),
+            ));
+        }
+    }
+    all
+}

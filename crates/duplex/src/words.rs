@@ -1,0 +1,201 @@
+//! The answer in sentences.
+
+use run::Outcome;
+use run::duplex::{
+    Answers, Comparison, Document, Figure, NotRead, PRIMARY, Purpose, Standing, Times,
+};
+
+/// What the caller knows of a document and this crate does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Version of powerband.
+    pub version: String,
+    /// UTC, RFC 3339.
+    pub made_at: String,
+    /// The files that were read; empty for a mirror that runs.
+    pub sources: Vec<String>,
+    /// What of them could not be.
+    pub not_read: Vec<NotRead>,
+}
+
+/// The comparisons that answer what was asked; of a twin alone, whether the setup is sound.
+pub fn questions(document: &Document) -> impl Iterator<Item = &Comparison> {
+    let asks =
+        |comparison: &Comparison| matches!(comparison.purpose, Purpose::Claim | Purpose::Between);
+    let any = document.comparisons.iter().any(asks);
+    let setup = |comparison: &Comparison| comparison.purpose == Purpose::Setup;
+    document
+        .comparisons
+        .iter()
+        .filter(move |one| if any { asks(one) } else { setup(one) })
+}
+
+/// All answers, one after another.
+pub fn sentence(document: &Document) -> String {
+    let mut sentences: Vec<String> = questions(document)
+        .map(|one| answer(document, one))
+        .collect();
+    for answers in &document.answers {
+        let twin = document
+            .shadows
+            .iter()
+            .any(|shadow| shadow.twin && shadow.name == answers.shadow);
+        if !twin {
+            sentences.extend(differing(answers));
+        }
+    }
+    sentences.join(" ")
+}
+
+fn answer(document: &Document, one: &Comparison) -> String {
+    let (candidate, reference) = (&one.candidate, called(document, &one.reference));
+    let mean = format!("mean response time {}", change(&one.all.mean));
+    match one.outcome {
+        Outcome::Better => format!("{candidate} is better than {reference}: {mean}."),
+        Outcome::Worse => format!("{candidate} is worse than {reference}: {mean}."),
+        Outcome::Equivalent => format!(
+            "{candidate} and {reference} are equivalent: {mean}, within {} %.",
+            round(document.margin * 100.0)
+        ),
+        Outcome::Undecided => {
+            let why = one.why.clone().unwrap_or_else(|| match one.decides_in_s {
+                Some(more_s) => format!(
+                    "{mean}; about {} more of such traffic would decide",
+                    duration(more_s)
+                ),
+                None => format!("{mean}; no time would decide at this noise"),
+            });
+            format!("{candidate} against {reference} is undecided: {why}.")
+        }
+    }
+}
+
+/// What a reader must know of the answers themselves.
+fn differing(answers: &Answers) -> Option<String> {
+    let real: Vec<_> = (answers.differences.iter())
+        .filter(|difference| difference.standing == Standing::Real)
+        .collect();
+    let errors = |status: &str| status.starts_with('5');
+    let broken = real.iter().filter(|difference| {
+        difference
+            .kind
+            .strip_prefix("status ")
+            .is_some_and(|kind| kind.rsplit(' ').next().is_some_and(errors))
+    });
+    let shadow = &answers.shadow;
+    match (real.len(), broken.count()) {
+        (0, _) => None,
+        (real, 0) => Some(format!(
+            "{shadow} answers differently in {}.",
+            many(real, "way", "ways")
+        )),
+        (real, broken) => Some(format!(
+            "{shadow} answers differently in {}, {broken} of them server errors.",
+            many(real, "way", "ways")
+        )),
+    }
+}
+
+/// Too few requests or too short.
+pub fn too_little(missing: u64) -> String {
+    match missing {
+        0 => "the run is too short yet: at least 24 stretches of time are needed in which both answered".to_owned(),
+        missing => format!("at least {missing} more requests that both answer are needed"),
+    }
+}
+
+/// The twin is no twin.
+pub fn unsound_setup(allowance: f64) -> String {
+    format!(
+        "the A/A twin, which runs what the primary runs, differs from it by more than {} %; make the two equal first",
+        round(allowance * 100.0)
+    )
+}
+
+/// Other answers.
+pub fn other_work(share: f64) -> String {
+    format!(
+        "in {} % of the requests the two gave different statuses, so they did not do the same work",
+        round(share * 100.0)
+    )
+}
+
+/// Lost requests.
+pub fn loses(name: &str, share: f64) -> String {
+    format!(
+        "{name} lost {} % of its requests (dropped, failed, server errors), and what is lost is lost when it is slow",
+        round(share * 100.0)
+    )
+}
+
+/// A contradiction between most batches and all times together.
+pub fn few_decide(times: &Times) -> String {
+    let ratio = times
+        .mean
+        .candidate_ms
+        .zip(times.mean.reference_ms)
+        .map_or(f64::NAN, |(ours, theirs)| ours / theirs);
+    format!(
+        "most of the time says {}, all times together {} %: a few very slow requests weigh more than all others",
+        change(&times.mean),
+        percent(ratio)
+    )
+}
+
+/// `the primary`, `the A/A twin base`, `b`.
+pub fn called(document: &Document, name: &str) -> String {
+    let twin = document
+        .shadows
+        .iter()
+        .any(|shadow| shadow.twin && shadow.name == name);
+    match name {
+        PRIMARY => "the primary".to_owned(),
+        name if twin => format!("the A/A twin {name}"),
+        name => name.to_owned(),
+    }
+}
+
+fn change(figure: &Figure) -> String {
+    let Some(ratio) = figure.ratio else {
+        return "is not known".to_owned();
+    };
+    match (figure.low, figure.high) {
+        (Some(low), Some(high)) => {
+            format!(
+                "{} % ({} to {})",
+                percent(ratio),
+                percent(low),
+                percent(high)
+            )
+        }
+        _ => format!("{} % (no interval)", percent(ratio)),
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    match (ratio - 1.0) * 100.0 {
+        p if p.abs() >= 99.5 => format!("{p:+.0}"),
+        p => format!("{p:+.1}"),
+    }
+}
+
+/// `3`, `0.4`: no more digits than it takes.
+pub fn round(value: f64) -> String {
+    if value >= 10.0 || (value - value.round()).abs() < 0.05 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
+    }
+}
+
+fn many(count: usize, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{} s", s.ceil()),
+        s if s < 5_400.0 => format!("{} min", (s / 60.0).ceil()),
+        s => format!("{} h", (s / 3_600.0).ceil()),
+    }
+}

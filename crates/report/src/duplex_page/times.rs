@@ -1,0 +1,164 @@
+//! Response times of two servers side by side.
+
+use super::called;
+use crate::figures::{change_with_interval, grouped, number_of_ms, share};
+use crate::sheet::Sheet;
+use crate::tables::{NONE, align_left, table, trimmed};
+use run::duplex::{Comparison, Document, Figure, Purpose, Times};
+
+/// One comparison in full.
+pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endpoints: usize) {
+    let reference = called(document, &one.reference);
+    sheet.heading(&format!(
+        "Response times: {} against {reference}",
+        one.candidate
+    ));
+    let head = [
+        "ms",
+        one.candidate.as_str(),
+        one.reference.as_str(),
+        "difference (95 %)",
+    ];
+    let mut figures = table(sheet.style(), &head, 1);
+    for (name, figure) in all(&one.all) {
+        figures.add_row(vec![
+            name.to_owned(),
+            ms(figure.candidate_ms, &one.all),
+            ms(figure.reference_ms, &one.all),
+            change(figure),
+        ]);
+    }
+    sheet.block(&trimmed(&figures));
+    sheet.prose(&behind(one));
+    if one.endpoints.len() > 1 || (one.endpoints.len() == 1 && endpoints > 0) {
+        by_endpoint(sheet, one, endpoints);
+    }
+}
+
+fn by_endpoint(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
+    sheet.line("");
+    let head = [
+        "by endpoint",
+        "requests",
+        one.candidate.as_str(),
+        one.reference.as_str(),
+        "mean",
+        "p95",
+        "",
+    ];
+    let mut rows = table(sheet.style(), &head, 1);
+    align_left(&mut rows, head.len() - 1);
+    for endpoint in one.endpoints.iter().take(endpoints) {
+        let times = &endpoint.times;
+        rows.add_row(vec![
+            endpoint.endpoint.clone(),
+            grouped(times.requests),
+            ms(times.mean.candidate_ms, times),
+            ms(times.mean.reference_ms, times),
+            change(&times.mean),
+            change(&times.p95),
+            endpoint
+                .outcome
+                .map_or("", |outcome| outcome.word())
+                .to_owned(),
+        ]);
+    }
+    sheet.block(&trimmed(&rows));
+    if one.endpoints.len() > endpoints {
+        sheet.prose(&format!(
+            "{} more: --limit N, or --json.",
+            one.endpoints.len() - endpoints
+        ));
+    }
+}
+
+/// What the answers rest on, a row each: the twin against the primary, and candidates against it where the twin is fairer.
+pub fn background(sheet: &mut Sheet, document: &Document) {
+    let behind = |one: &&Comparison| matches!(one.purpose, Purpose::Setup | Purpose::Primary);
+    let mut rows = document.comparisons.iter().filter(behind).peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    sheet.heading("Against the primary, which is not served as shadows are");
+    let head = ["", "requests", "mean", "p50", "p95", "p99", ""];
+    let mut all = table(sheet.style(), &head, 1);
+    align_left(&mut all, head.len() - 1);
+    for one in rows {
+        let times = &one.all;
+        let mut row = vec![
+            called(document, &one.candidate),
+            grouped(one.requests),
+            change(&times.mean),
+        ];
+        row.extend([&times.p50, &times.p95, &times.p99].map(change));
+        row.push(one.outcome.word().to_owned());
+        all.add_row(row);
+    }
+    sheet.block(&trimmed(&all));
+}
+
+fn all(times: &Times) -> [(&'static str, &Figure); 4] {
+    [
+        ("mean", &times.mean),
+        ("p50", &times.p50),
+        ("p95", &times.p95),
+        ("p99", &times.p99),
+    ]
+}
+
+/// What the interval rests on, and what was lost.
+fn behind(one: &Comparison) -> String {
+    let times = &one.all;
+    let mut parts = vec![format!(
+        "{} requests that both answered",
+        grouped(one.requests)
+    )];
+    if times.batches > 0 {
+        parts.push(format!("{} batches", times.batches));
+    }
+    if times.widened > 1.005 {
+        parts.push(format!(
+            "intervals {:.2} times as wide, because neighbouring batches resemble each other ({:.2})",
+            times.widened,
+            times.correlation.unwrap_or_default()
+        ));
+    }
+    if one.allowance > 0.0 {
+        parts.push(format!(
+            "and {} wider for what the twin differs by",
+            share(one.allowance)
+        ));
+    }
+    let lost = [
+        (one.candidate_lost, &one.candidate),
+        (one.reference_lost, &one.reference),
+    ];
+    for (count, name) in lost.into_iter().filter(|(count, _)| *count > 0) {
+        parts.push(format!("{} lost at {name}", grouped(count)));
+    }
+    if one.other_status > 0 {
+        parts.push(format!(
+            "{} with another status, left out",
+            grouped(one.other_status)
+        ));
+    }
+    format!("{}: {}.", one.outcome.word(), parts.join(", "))
+}
+
+/// Infinite where failures make it so, unknown without requests.
+fn ms(ms: Option<f64>, times: &Times) -> String {
+    let none = times.requests + times.candidate_failed + times.reference_failed == 0;
+    if none {
+        NONE.to_owned()
+    } else {
+        number_of_ms(ms)
+    }
+}
+
+fn change(figure: &Figure) -> String {
+    match figure.ratio {
+        None => NONE.to_owned(),
+        Some(ratio) if figure.low.is_none() => crate::figures::rounded_change(ratio),
+        Some(ratio) => change_with_interval(ratio, figure.low, figure.high),
+    }
+}
