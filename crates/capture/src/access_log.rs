@@ -64,6 +64,7 @@ fn request(parts: &Captures<'_>) -> Result<Found, String> {
         host,
         headers,
         body: Vec::new(),
+        connection: None,
     })
 }
 

@@ -23,6 +23,7 @@ pub(crate) struct Found {
     pub(crate) host: Option<String>,
     pub(crate) headers: Headers,
     pub(crate) body: Vec<u8>,
+    pub(crate) connection: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ impl Collector {
         }
     }
 
-    fn skip(&mut self, place: Place, why: String) {
+    pub(crate) fn skip(&mut self, place: Place, why: String) {
         self.skipped.count += 1;
         if self.skipped.first.len() < FIRST_SKIPPED {
             self.skipped.first.push(Skip { place, why });
@@ -101,6 +102,9 @@ impl Collector {
             format,
             requests,
             timed,
+            began_ns: u64::try_from(first)
+                .ok()
+                .filter(|_| timed && format.tells_the_date()),
             resolution,
             skipped: self.skipped,
         })
@@ -150,6 +154,7 @@ fn checked(place: Place, found: Found) -> Result<(Option<i128>, Recorded), Strin
         host: host.or(from_headers).or(found.host),
         headers,
         body: found.body,
+        connection: found.connection,
         place,
     };
     Ok((found.at_ns, request))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{access_log, collector, gor, h2load, json_lines};
 
-pub(crate) const NAMES: &str = "GoReplay (.gor), HAR, vegeta's JSON targets, h2load timing \
+pub(crate) const NAMES: &str = "its own capture files (.pbc), GoReplay (.gor), HAR, vegeta's JSON targets, h2load timing \
      scripts, access logs in the common and combined formats, and access logs of JSON lines";
 
 /// Lines that may be garbage before one is recognised.
@@ -16,6 +16,8 @@ const LOOKED_AT: usize = 100;
 /// A kind of traffic file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
+    /// Our own: `.pbc`.
+    Capture,
     /// GoReplay's `--output-file`.
     Gor,
     /// HTTP Archive 1.2, as browsers and proxies export it.
@@ -33,6 +35,7 @@ pub enum Format {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Capture => "capture file",
             Self::Gor => "GoReplay",
             Self::Har => "HAR",
             Self::VegetaJson => "vegeta JSON targets",
@@ -44,10 +47,15 @@ impl fmt::Display for Format {
 }
 
 impl Format {
+    /// Whether its instants are those of a calendar.
+    pub(crate) fn tells_the_date(self) -> bool {
+        !matches!(self, Self::VegetaJson | Self::H2load)
+    }
+
     /// The step of its clock; none where the file's own instants must show it.
     pub(crate) fn resolution(self) -> Option<Duration> {
         match self {
-            Self::Gor | Self::VegetaJson => Some(Duration::from_nanos(1)),
+            Self::Capture | Self::Gor | Self::VegetaJson => Some(Duration::from_nanos(1)),
             Self::Har => Some(Duration::from_millis(1)),
             Self::H2load => Some(Duration::from_micros(1)),
             Self::AccessLog => Some(Duration::from_secs(1)),

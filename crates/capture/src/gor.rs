@@ -6,7 +6,7 @@ use crate::MAX_BODY;
 use crate::collector::{Collector, Found, excerpt};
 use crate::traffic::Place;
 
-const SEPARATOR: &[u8] = "\n🐵🙈🙉\n".as_bytes();
+pub(crate) const SEPARATOR: &[u8] = "\n🐵🙈🙉\n".as_bytes();
 /// As many header fields as the load engine would send.
 const HEADER_LIMIT: usize = 128;
 
@@ -82,6 +82,7 @@ fn payload_of(payload: &[u8]) -> Result<Option<Found>, String> {
         body: body(&headers, &message[length..])?,
         headers,
         host: None,
+        connection: None,
     }))
 }
 

@@ -28,6 +28,8 @@ struct Entry {
     started_date_time: Value,
     #[serde(default)]
     request: Value,
+    #[serde(default)]
+    connection: Value,
 }
 
 #[derive(Deserialize)]
@@ -35,6 +37,8 @@ struct Entry {
 struct Request {
     method: String,
     url: String,
+    #[serde(default)]
+    http_version: String,
     #[serde(default)]
     headers: Vec<Pair>,
     post_data: Option<PostData>,
@@ -75,6 +79,13 @@ fn request(entry: Entry) -> Result<Found, String> {
         .ok_or_else(|| format!("startedDateTime is {}", entry.started_date_time))?;
     let request: Request =
         serde_json::from_value(entry.request).map_err(|error| format!("request: {error}"))?;
+    // Later versions send many requests on one connection at once.
+    let in_turn = request
+        .http_version
+        .to_ascii_lowercase()
+        .starts_with("http/1");
+    let connection = entry.connection.as_str().filter(|_| in_turn);
+    let connection = connection.and_then(|number| number.parse().ok());
     let body = request.post_data.map(body).transpose()?.unwrap_or_default();
     let headers = request.headers.into_iter();
     Ok(Found {
@@ -84,6 +95,7 @@ fn request(entry: Entry) -> Result<Found, String> {
         host: None,
         headers: headers.map(|pair| (pair.name, pair.value)).collect(),
         body,
+        connection,
     })
 }
 

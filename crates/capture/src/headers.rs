@@ -2,6 +2,8 @@
 
 use http::{HeaderName, HeaderValue};
 
+use crate::redact::REDACTED;
+
 /// Those that belonged to the recorded connection and its framing (RFC 9110
 /// §7.6.1), and `X-Request-Start`, which stamps an instant long past.
 const DROPPED: [&str; 11] = [
@@ -17,9 +19,6 @@ const DROPPED: [&str; 11] = [
     "upgrade",
     "x-request-start",
 ];
-
-/// A value that a log's writer put in place of a secret: it is no value.
-const REDACTED: &str = "REDACTED";
 
 /// Names and values.
 pub(crate) type Headers = Vec<(String, String)>;
@@ -45,6 +44,7 @@ pub(crate) fn end_to_end(headers: Headers) -> Result<(Option<String>, Headers), 
             || lower.starts_with("proxy-")
             || DROPPED.contains(&lower.as_str())
             || nominated.contains(&lower)
+            // What a log's writer put in place of a secret is no value.
             || value == REDACTED;
         if dropped {
             continue;
@@ -52,13 +52,38 @@ pub(crate) fn end_to_end(headers: Headers) -> Result<(Option<String>, Headers), 
         if HeaderName::from_bytes(name.as_bytes()).is_err() {
             return Err(format!("not a header name: {name:?}"));
         }
+        let value = if lower == "cookie" {
+            cookies(value)
+        } else {
+            value.to_owned()
+        };
+        if value.is_empty() && lower == "cookie" {
+            continue;
+        }
         // The value may be a secret: it is not shown.
-        if HeaderValue::from_str(value).is_err() {
+        if HeaderValue::from_str(&value).is_err() {
             return Err(format!("header {name} holds control characters"));
         }
-        kept.push((name, value.to_owned()));
+        kept.push((name, value));
     }
     Ok((host, kept))
+}
+
+/// Without those whose value was taken out: a server would take them for forged.
+fn cookies(value: &str) -> String {
+    if !value.contains(REDACTED) {
+        return value.to_owned();
+    }
+    let redacted = |cookie: &&str| {
+        let value = cookie.split_once('=').map_or(*cookie, |(_, value)| value);
+        value.trim() == REDACTED
+    };
+    let kept: Vec<&str> = value
+        .split(';')
+        .filter(|c| !redacted(c))
+        .map(str::trim)
+        .collect();
+    kept.join("; ")
 }
 
 #[cfg(test)]
@@ -84,11 +109,13 @@ mod tests {
             ("Authorization", "REDACTED"),
             ("Cookie", " a=b "),
             ("Cookie", "c=d"),
+            ("Cookie", "s=REDACTED"),
+            ("Cookie", "e=REDACTED; f=g; h=REDACTED; i=j"),
         ])
         .unwrap();
         assert_eq!(host.as_deref(), Some("shop.test"));
         let cookie = |value: &str| ("Cookie".to_owned(), value.to_owned());
-        assert_eq!(headers, [cookie("a=b"), cookie("c=d")]);
+        assert_eq!(headers, [cookie("a=b"), cookie("c=d"), cookie("f=g; i=j")]);
     }
 
     #[test]

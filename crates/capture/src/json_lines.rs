@@ -147,6 +147,7 @@ fn request(object: &Object) -> Result<Found, String> {
         host: text(inner, &HOSTS).map(str::to_owned),
         headers,
         body: Vec::new(),
+        connection: None,
     })
 }
 

@@ -1,26 +1,35 @@
-//! Recorded traffic: files that other tools write -> requests with the instants
-//! at which they came. Pure functions over bytes; reading the file, choosing a
-//! target and sending are left to others. What each format holds and what it
+//! Recorded traffic: capture files, and those that other tools write <->
+//! requests with the instants at which they came; and what a mirror records.
+//! Reading other tools' files is pure functions over bytes; capture files are
+//! read and written as streams. Choosing a target and sending are left to others. What each format holds and what it
 //! loses is told in `docs/traffic.md`.
 
 mod access_log;
 mod collector;
 mod exchange;
+mod export;
+pub mod file;
 mod format;
 mod gor;
 mod h2load;
 mod har;
 mod headers;
+mod import;
 mod instant;
 mod json_lines;
 mod pair;
+mod redact;
 mod request_target;
+mod source;
 mod traffic;
 mod vegeta;
 
 pub use exchange::{Answer, Exchange, Field};
+pub use export::{Export, Exporter};
 pub use format::Format;
 pub use pair::{Difference, Drop, Failure, Outcome, Pair, ShadowOutcome};
+pub use redact::{REDACTED, Rules};
+pub use source::{Source, SourceError};
 pub use traffic::{FIRST_SKIPPED, Place, Recorded, Skip, Skipped, Traffic};
 
 use collector::Collector;
@@ -47,6 +56,12 @@ pub enum ReadError {
         /// How the file starts.
         start: String,
     },
+    /// A capture file of which nothing can be read.
+    #[error("{why}")]
+    Capture {
+        /// In whole words.
+        why: String,
+    },
     /// One JSON document, and it is broken.
     #[error("not a HAR document: {why}: export it again from the browser or proxy")]
     Document {
@@ -69,6 +84,12 @@ pub enum ReadError {
 /// When there is not one request in it. Single lines that cannot be read are
 /// skipped and counted in [`Traffic::skipped`].
 pub fn read(text: &[u8], format: Option<Format>) -> Result<Traffic, ReadError> {
+    let format = format.or_else(|| text.starts_with(&file::MAGIC).then_some(Format::Capture));
+    if format == Some(Format::Capture) {
+        let mut found = Collector::default();
+        import::read(text, &mut found)?;
+        return found.finish(Format::Capture);
+    }
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     if text.starts_with(b"\x1f\x8b") {
         return Err(ReadError::Gzip);
@@ -84,6 +105,7 @@ pub fn read(text: &[u8], format: Option<Format>) -> Result<Traffic, ReadError> {
     };
     let mut found = Collector::default();
     match format {
+        Format::Capture => import::read(text, &mut found)?,
         Format::Gor => gor::read(text, &mut found),
         Format::Har => har::read(text, &mut found)?,
         Format::VegetaJson => vegeta::read(text, &mut found),

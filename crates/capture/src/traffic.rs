@@ -8,13 +8,17 @@ use crate::Format;
 /// Of the lines that could not be read, so many are kept with their reason.
 pub const FIRST_SKIPPED: usize = 10;
 
-/// Where in the file something stood, counted from 1.
+/// Where in the file something stood, counted from 1 unless it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A line of text.
     Line(u64),
     /// An element of a HAR document's `entries`.
     Entry(u64),
+    /// A record of a capture file.
+    Record(u64),
+    /// A byte of a capture file, from 0, at which damage begins.
+    Byte(u64),
 }
 
 impl fmt::Display for Place {
@@ -22,6 +26,8 @@ impl fmt::Display for Place {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
             Self::Entry(number) => write!(f, "entry {number}"),
+            Self::Record(number) => write!(f, "record {number}"),
+            Self::Byte(offset) => write!(f, "byte {offset}"),
         }
     }
 }
@@ -41,6 +47,8 @@ pub struct Recorded {
     pub headers: Vec<(String, String)>,
     /// Decoded from whatever transfer coding it had.
     pub body: Vec<u8>,
+    /// Which connection it came on, if the file says so: those of one came one after another.
+    pub connection: Option<u64>,
     /// Where it stood.
     pub place: Place,
 }
@@ -87,6 +95,8 @@ pub struct Traffic {
     /// Whether the file says when; otherwise every instant is 0 and the caller
     /// chooses a rate.
     pub timed: bool,
+    /// When the first request came, if the file says so: Unix time in ns.
+    pub began_ns: Option<u64>,
     /// The step of the file's clock: access logs mostly have whole seconds.
     pub resolution: Duration,
     /// What could not be read.

@@ -36,6 +36,7 @@ pub(crate) fn read(text: &[u8], found: &mut Collector) {
                 .flat_map(|(name, values)| values.into_iter().map(move |v| (name.clone(), v)))
                 .collect(),
             body,
+            connection: None,
         })
     });
 }

@@ -3,7 +3,8 @@
 use capture::{Format, Traffic, read};
 use proptest::prelude::*;
 
-const FORMATS: [Format; 6] = [
+const FORMATS: [Format; 7] = [
+    Format::Capture,
     Format::Gor,
     Format::Har,
     Format::VegetaJson,

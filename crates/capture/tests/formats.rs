@@ -280,7 +280,15 @@ fn what_is_no_traffic_is_refused_with_a_remedy() {
             "{text:?}: {error:?}"
         );
         let told = error.to_string();
-        for name in ["gor", "HAR", "vegeta", "h2load", "combined", "JSON lines"] {
+        for name in [
+            ".pbc",
+            "gor",
+            "HAR",
+            "vegeta",
+            "h2load",
+            "combined",
+            "JSON lines",
+        ] {
             assert!(told.contains(name), "{name}: {told}");
         }
     }

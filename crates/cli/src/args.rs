@@ -1,12 +1,17 @@
 //! What may be typed. Values are text here; `experiment::config` checks them, all at once.
 
 mod calc;
+mod capture;
 mod inspect;
 mod load;
 mod predict;
 mod trace;
 
 pub use calc::{AmdahlArgs, CalcArgs, Calculation, PoolArgs, QueueArgs, ThreadsArgs, UslArgs};
+pub use capture::{
+    CaptureArgs, CaptureInfoArgs, Captured, ConvertArgs, FilterArgs, MergeArgs, OutArgs,
+    RedactArgs, To,
+};
 pub use inspect::InspectArgs;
 pub use load::{LoadArgs, RequestArgs, TargetArgs};
 pub use predict::{PredictArgs, ValidateArgs};
@@ -53,6 +58,8 @@ pub enum Command {
     Predict(Box<PredictArgs>),
     /// Record what the threads of a running server do, for Perfetto
     Trace(TraceArgs),
+    /// Look into files of recorded traffic, convert, cut, redact and join them
+    Capture(CaptureArgs),
     /// Show a run again (the newest one unless told otherwise)
     Report(ReportArgs),
     /// List the runs

@@ -2,6 +2,7 @@
 
 mod calc;
 mod capacity;
+mod capture;
 mod experiments;
 mod inject;
 mod inspect;
@@ -12,6 +13,7 @@ mod trace;
 
 pub use calc::calc;
 pub use capacity::capacity;
+pub use capture::capture;
 pub use experiments::{compare, sweep, tune};
 pub use inject::run;
 pub use inspect::inspect;

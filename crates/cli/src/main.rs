@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Calc(calc) => commands::calc(calc),
         Command::Predict(predict) => commands::predict(*predict),
         Command::Trace(trace) => commands::trace(trace),
+        Command::Capture(capture) => commands::capture(capture.command),
         Command::Report(report) => commands::report(report),
         Command::Runs(runs) => commands::runs(runs),
         Command::Completions { shell } => commands::completions(shell),

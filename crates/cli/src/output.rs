@@ -31,6 +31,16 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Stdout for a file that is written there (`-`).
+pub fn stream() -> impl Write {
+    std::io::stdout().lock()
+}
+
+/// Whether stdout is a person's screen.
+pub fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
 /// A run as a page or as JSON.
 pub fn document(document: &Document, as_json: bool) -> Result<(), Failure> {
     if !as_json {

@@ -2,10 +2,12 @@
 //! into an [`Experiment`](crate::Experiment) with every problem reported at once.
 
 mod file;
+mod recording;
 mod resolve;
 mod values;
 
 pub use file::{read_all, read_file};
+pub use recording::{Recording, read_recording};
 pub use resolve::resolve;
 pub use values::{
     parse_duration, parse_latency, parse_load, parse_rate, parse_settings, parse_share, parse_size,

@@ -12,7 +12,7 @@ use crate::{arms, tune};
 use run::{
     Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State, WorkloadEntry,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 
@@ -294,15 +294,25 @@ pub(crate) fn blocks_asked(calibrate: Option<u32>) -> (String, String) {
 pub(crate) fn workload(experiment: &Experiment) -> Vec<WorkloadEntry> {
     let requests = experiment.workload.requests();
     let total: f64 = requests.iter().map(|r| r.weight).sum();
-    requests
-        .iter()
-        .map(|r| WorkloadEntry {
-            name: r.name.clone(),
-            method: r.method.clone(),
-            path: r.path.clone(),
-            share: r.weight / total,
-        })
-        .collect()
+    let mut entries: Vec<WorkloadEntry> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    // A recording has thousands of requests, of which those of one name are told as one.
+    let recorded = experiment.workload.order().is_some();
+    for request in requests {
+        let share = request.weight / total;
+        if let Some(index) = known.get(request.name.as_str()).filter(|_| recorded) {
+            entries[*index].share += share;
+            continue;
+        }
+        known.insert(&request.name, entries.len());
+        entries.push(WorkloadEntry {
+            name: request.name.clone(),
+            method: request.method.clone(),
+            path: request.path.clone(),
+            share,
+        });
+    }
+    entries
 }
 
 pub(crate) fn host_of_run() -> Host {

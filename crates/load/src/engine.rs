@@ -2,12 +2,14 @@
 //! request starts and on which connection, and hands what happened to the
 //! tally. Memory is bounded by the connections, not by the requests: requests
 //! that are due but must wait stay in the schedule's iterator, except those of
-//! sessions, of which each waits, as an instant, with its user.
+//! sessions and recorded connections, of which each waits, as an instant, with
+//! its user or connection.
 
 mod deadlines;
 mod ending;
 mod exchange;
 mod idling;
+mod lanes;
 mod lingering;
 mod resting;
 mod schedule;
@@ -92,7 +94,7 @@ struct Engine<'a> {
     thinking: Thinking,
     templates: Vec<Template<'a>>,
     sequence: Sequence,
-    /// Users and rows, for workloads that have such.
+    /// Users, rows and recorded connections, for workloads that have such.
     cast: Option<Box<users::Cast<'a>>>,
     /// The schedule (open loop), and its next instant.
     offsets: Option<Offsets>,

@@ -79,8 +79,8 @@ pub struct Counts {
     pub surplus: u64,
     /// Requests that found all connections busy (open loop).
     pub waited: u64,
-    /// Requests of a session that fell due before their user had the answer to
-    /// the one before (open loop).
+    /// Requests of a session or of a recorded connection that fell due before
+    /// the answer to the one before had come (open loop).
     pub session_waited: u64,
     /// Sessions begun.
     pub sessions: u64,
@@ -258,8 +258,9 @@ pub struct Outcome {
     /// Open loop: how long each request that found all connections busy
     /// waited for one; it is part of `response`, not of `lateness`.
     pub connection_wait: Histogram<u64>,
-    /// Open loop: how long each request of a session that fell due too early
-    /// waited for the answer to its user's request before; part of `response`.
+    /// Open loop: how long each request of a session or of a recorded
+    /// connection that fell due too early waited for the answer to the one
+    /// before; part of `response`.
     pub session_wait: Histogram<u64>,
     /// Time to connect, successful connections only.
     pub connect: Histogram<u64>,

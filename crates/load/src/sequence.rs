@@ -42,7 +42,7 @@ impl Sequence {
             credit: vec![0.0; shares.len()],
             shares,
             deck: Vec::with_capacity(DECK),
-            dealt: 0,
+            dealt: workload.begins_at(seed),
             random: Pcg64::seed_from_u64(seed),
             order: workload.order().cloned(),
         }

@@ -3,9 +3,12 @@
 //! document. Everything that is wrong is reported at once. What the bytes look
 //! like is `template.rs`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64;
 
 use crate::session::pattern::names;
 use crate::session::{Recipe, Session};
@@ -13,6 +16,9 @@ use crate::workload_file;
 
 /// Most distinct request names; each keeps up to seven histograms of 184 KiB.
 pub const MAX_NAMES: usize = 256;
+
+/// Keeps the place in a recording apart from other draws.
+const PLACE: u64 = 0x091a_ce00;
 
 /// One kind of request and how often it is sent. Where it has `{{names}}`, path,
 /// headers and body are as written, before values are filled in.
@@ -74,6 +80,10 @@ pub struct Workload {
     sessions: Vec<Session>,
     /// Of a recording: which comes when. `None`: dealt by weight.
     order: Option<Arc<[u32]>>,
+    /// Of each of these, on which connection it came, counted from 0.
+    connections: Option<Arc<[u32]>>,
+    /// Where the order is begun: at its beginning, or at a place that the seed draws.
+    begun_anywhere: bool,
 }
 
 impl Workload {
@@ -135,6 +145,8 @@ impl Workload {
             recipes,
             sessions,
             order: None,
+            connections: None,
+            begun_anywhere: false,
         }
     }
 
@@ -145,7 +157,54 @@ impl Workload {
             requests,
             sessions: Vec::new(),
             order: Some(order),
+            connections: None,
+            begun_anywhere: false,
         }
+    }
+
+    /// Of a recording: the connection that each of its requests came on, as many as there are requests. Replayed as
+    /// they came, those of one connection go one after another on one connection of their own. Changes nothing where
+    /// the numbers are not as many as the requests.
+    #[must_use]
+    pub fn on_connections(mut self, connections: impl IntoIterator<Item = u64>) -> Self {
+        let mut known: HashMap<u64, u32> = HashMap::new();
+        let mut dense = Vec::new();
+        for connection in connections {
+            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            dense.push(*known.entry(connection).or_insert(next));
+        }
+        if self
+            .order
+            .as_ref()
+            .is_some_and(|order| order.len() == dense.len())
+        {
+            self.connections = Some(dense.into());
+        }
+        self
+    }
+
+    /// Of a recording: begins each run at a place of it that the run's seed draws, and goes round at its end, so that
+    /// many short windows see all of it.
+    #[must_use]
+    pub fn begun_anywhere(mut self) -> Self {
+        self.begun_anywhere = true;
+        self
+    }
+
+    /// The place at which a run with this seed begins the order.
+    pub(crate) fn begins_at(&self, seed: u64) -> usize {
+        let length = self.order.as_ref().map_or(0, |order| order.len() as u64);
+        if !self.begun_anywhere || length == 0 {
+            return 0;
+        }
+        let drawn = Pcg64::seed_from_u64(seed ^ PLACE).next_u64();
+        usize::try_from(drawn % length).unwrap_or(0)
+    }
+
+    /// Of each request in the order of a recording, its connection, counted from 0.
+    #[must_use]
+    pub fn connections(&self) -> Option<&Arc<[u32]>> {
+        self.connections.as_ref()
     }
 
     /// The order of a recording: indices into [`Workload::requests`], begun

@@ -118,3 +118,17 @@ proptest! {
         prop_assert_eq!(sent, twice);
     }
 }
+
+#[test]
+fn a_run_may_begin_anywhere_in_a_recording() {
+    let recording = placed((0..50).map(|n| get(format!("/{n}/a"))).collect());
+    let workload = Workload::from_recorded(recording).unwrap();
+    let first = |workload: &Workload, seed| Sequence::new(workload, seed).next_index();
+    assert!((0..20).all(|seed| first(&workload, seed) == 0));
+    let anywhere = workload.begun_anywhere();
+    let begins: std::collections::BTreeSet<usize> =
+        (0..200).map(|seed| first(&anywhere, seed)).collect();
+    assert!(begins.len() > 40, "{begins:?}");
+    let order: Vec<usize> = Sequence::new(&anywhere, 7).take(100).collect();
+    assert!(order.windows(2).all(|two| two[1] == (two[0] + 1) % 50));
+}

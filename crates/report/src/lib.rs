@@ -3,6 +3,7 @@
 mod answer;
 mod calc_page;
 mod capacity;
+mod capture_page;
 mod chart;
 mod duplex_page;
 mod figures;
@@ -21,6 +22,7 @@ mod validation;
 
 pub use calc_page::calc_page;
 pub use capacity::capacity_page;
+pub use capture_page::capture_page;
 pub use chart::chart;
 pub use duplex_page::duplex_page;
 pub use inspect_page::{USUAL_ENDPOINTS, inspect_page};

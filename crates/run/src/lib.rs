@@ -7,6 +7,7 @@
 pub mod calc;
 pub mod calibration;
 pub mod capacity;
+pub mod capture;
 pub mod document;
 pub mod duplex;
 mod folder;

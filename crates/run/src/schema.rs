@@ -1,7 +1,9 @@
 //! The JSON Schemas of the documents and their pages for people, both made from the types and their comments, so that
 //! neither can drift from what is written.
 
-use crate::{calc, capacity, document, duplex, inspect, load, predict, trace, validation};
+use crate::{
+    calc, capacity, capture, document, duplex, inspect, load, predict, trace, validation,
+};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -23,6 +25,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<document::Document>("run-v1", document::SCHEMA, RUN),
         contract::<load::Document>("load-v1", load::SCHEMA, LOAD),
         contract::<capacity::Document>("capacity-v1", capacity::SCHEMA, CAPACITY),
+        contract::<capture::Document>("capture-v1", capture::SCHEMA, CAPTURE),
         contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
         contract::<duplex::Document>("duplex-v1", duplex::SCHEMA, DUPLEX),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
@@ -56,6 +59,12 @@ const CALC: &str = "# The calc document, version 1\n\n\
      `contract/calc-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`; rates are per second;\n\
      shares are plain numbers from 0 to 1. An absent or `null` field was not asked for, is infinite or has no formula;\n\
      it never means zero. What each formula takes for granted, and its source, is in `docs/calc.md`.\n";
+
+const CAPTURE: &str = "# The capture document, version 1\n\n\
+     What `powerband capture info --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/capture-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`, seconds in `_s`; rates\n\
+     are per second; shares are plain numbers from 0 to 1. An absent or `null` field is not in the file; it never means\n\
+     zero. What the formats hold is in `docs/traffic.md`.\n";
 
 const PREDICT: &str = "# The predict document, version 1\n\n\
      What `powerband predict FLIGHT_DIR --json` prints. Generated from the types in `crates/run`;\n\

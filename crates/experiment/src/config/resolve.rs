@@ -1,5 +1,6 @@
 //! From what was written to what will be done; every problem at once.
 
+use super::recording::read_recording;
 use super::values::{
     parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64,
 };
@@ -213,6 +214,9 @@ impl Collected {
             (Workload::get(&path.text), path.origin.clone())
         } else if let Some(file) = &request.workload_file {
             let path = base.join(&file.text);
+            if !path.extension().is_some_and(|e| e == "toml") {
+                return self.recorded(file, &path);
+            }
             let text = match std::fs::read_to_string(&path) {
                 Ok(text) => text,
                 Err(e) => {
@@ -243,6 +247,19 @@ impl Collected {
                 self.0.extend(problems.into_iter().map(|p| {
                     Problem::with(format!("{origin}: {} = {}", p.key, p.value), p.remedy)
                 }));
+                None
+            }
+        }
+    }
+}
+
+impl Collected {
+    /// Recorded requests in their order, each window from a place of its own on.
+    fn recorded(&mut self, asked: &Asked, path: &Path) -> Option<Workload> {
+        match read_recording(path, asked) {
+            Ok(recording) => Some(recording.workload.begun_anywhere()),
+            Err(problems) => {
+                self.0.extend(problems);
                 None
             }
         }

@@ -194,6 +194,9 @@ impl Engine<'_> {
                     }
                     // A closed loop's slots all wait their turn in `resting`.
                     if self.offsets.is_some() {
+                        if let Some(lanes) = self.cast.as_mut().and_then(|c| c.lanes.as_mut()) {
+                            lanes.release(slot);
+                        }
                         self.free.push(slot);
                     }
                 }
@@ -314,8 +317,11 @@ impl Engine<'_> {
             return Ok(());
         }
         let connection = &self.connections[slot];
-        if connection.phase == Phase::Idle {
-            self.idle.push_back((slot, connection.generation));
+        let (idle, generation) = (connection.phase == Phase::Idle, connection.generation);
+        if self.release_of_lane(slot) {
+            // Its connection is kept for its next request, or closed after the last.
+        } else if idle {
+            self.idle.push_back((slot, generation));
         } else {
             self.free.push(slot);
         }

@@ -132,6 +132,9 @@ impl Engine<'_> {
     }
 
     fn has_connection(&mut self) -> bool {
+        if let Some(has) = self.lane_has_connection() {
+            return has;
+        }
         let Some(slot) = self.take_connection() else {
             return false;
         };

@@ -1,9 +1,10 @@
-//! Sessions in the loop: whose turn an arrival is, requests that wait for a
+//! Sessions and recorded connections in the loop: whose turn an arrival is, requests that wait for a
 //! user's answer before them, and what an answer means for its session.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use super::lanes::{Lanes, lanes};
 use super::{BATCH, Engine, NEVER, to_wall};
 use crate::clock::monotonic_ns;
 use crate::connection::{Event, Job};
@@ -20,10 +21,11 @@ pub(super) const NOBODY: u32 = u32::MAX;
 /// Most users that are made unasked.
 const MOST_UNASKED: usize = 20_000;
 
-/// What a run with sessions or data files keeps beside the loop.
+/// What a run with sessions, data files or recorded connections keeps beside the loop.
 #[derive(Debug)]
 pub(super) struct Cast<'a> {
     users: Users<'a>,
+    pub(super) lanes: Option<Lanes>,
     /// Of each request with a data file: rows taken.
     rows: Vec<u32>,
     /// Whose turn has come and who has no connection yet: (when it was due,
@@ -39,17 +41,20 @@ pub(super) struct Cast<'a> {
 
 /// Of whom an arrival is the next request.
 #[derive(Debug, Clone, Copy)]
-enum Turn {
+pub(super) enum Turn {
     Request(usize),
     User(usize),
+    /// A recorded connection's, and which request it is.
+    Lane(u32, usize),
 }
 
-/// `None` when no request varies.
+/// `None` when no request varies and none waits for another.
 pub(super) fn cast<'a>(plan: &'a Plan) -> Option<Box<Cast<'a>>> {
     let workload = &plan.workload;
     let requests = workload.requests().len();
     let varies = |request| workload.recipe(request).is_some_and(Recipe::varies);
-    if !(0..requests).any(varies) {
+    let lanes = lanes(plan);
+    if lanes.is_none() && !(0..requests).any(varies) {
         return None;
     }
     let total: f64 = workload.weights().sum();
@@ -67,6 +72,7 @@ pub(super) fn cast<'a>(plan: &'a Plan) -> Option<Box<Cast<'a>>> {
         .collect();
     Some(Box::new(Cast {
         users: Users::new(workload.sessions(), &counts, plan.seed),
+        lanes,
         rows: vec![0; requests],
         ready: VecDeque::new(),
         held: 0,
@@ -109,11 +115,18 @@ impl Cast<'_> {
         }
     }
 
+    /// What waited for an answer before it can begin, since then.
+    pub(super) fn waits_no_more(&mut self, due: u64, since: u64, turn: Turn) {
+        self.left_user(due);
+        self.ready.push_back((due, since, turn));
+    }
+
     /// Which request this turn is, and whose.
     fn begin(&mut self, turn: Turn) -> (usize, u32) {
         match turn {
             Turn::Request(request) => (request, self.row(request)),
             Turn::User(user) => (self.users.begin(user), index(user)),
+            Turn::Lane(_, request) => (request, NOBODY),
         }
     }
 
@@ -142,7 +155,7 @@ impl Engine<'_> {
         self.cast.as_ref().map_or(NEVER, |cast| cast.oldest_ns())
     }
 
-    /// [`Engine::start_due`] for a workload with sessions or data files.
+    /// [`Engine::start_due`] for a workload with sessions, data files or recorded connections.
     pub(super) fn start_turns(&mut self, now: u64) -> Result<bool, LoadError> {
         for _ in 0..BATCH {
             let Some(cast) = &mut self.cast else {
@@ -167,7 +180,7 @@ impl Engine<'_> {
                 self.fail_ready(turn, now - due, Failure::Timeout);
                 continue;
             }
-            let Some(slot) = self.take_connection() else {
+            let Some(slot) = self.connection_for(turn) else {
                 self.starved = true;
                 return Ok(false);
             };
@@ -188,6 +201,13 @@ impl Engine<'_> {
             return;
         };
         cast.held += 1;
+        if let Some(lanes) = &mut cast.lanes {
+            match lanes.arrives(card, due) {
+                Some(lane) => cast.ready.push_back((due, due, Turn::Lane(lane, card))),
+                None => *cast.with_users.entry(due).or_default() += 1,
+            }
+            return;
+        }
         let outside = self.plan.workload.outside_sessions();
         let turn = match card.checked_sub(outside) {
             None => Turn::Request(card),
@@ -222,7 +242,10 @@ impl Engine<'_> {
     fn fail_ready(&mut self, turn: Turn, after_ns: u64, failure: Failure) {
         let (request, who) = self.begin_ready(turn);
         self.tally.failed(request, after_ns, failure);
-        self.step_ended(request, who, false);
+        match turn {
+            Turn::Lane(lane, _) => self.lane_over(lane),
+            Turn::Request(_) | Turn::User(_) => self.step_ended(request, who, false),
+        }
     }
 
     /// Closed loop: the next request of this slot.
@@ -247,9 +270,7 @@ impl Engine<'_> {
         {
             let user = who as usize;
             if let Some(due) = cast.users.end(user, good) {
-                let since = monotonic_ns();
-                cast.left_user(due);
-                cast.ready.push_back((due, since, Turn::User(user)));
+                cast.waits_no_more(due, monotonic_ns(), Turn::User(user));
             }
         }
     }
@@ -264,6 +285,7 @@ impl Engine<'_> {
         while self.cast.is_some() && self.has_due() {
             self.take_turn();
         }
+        self.free_waiting();
         let begun = self.session_counts().0;
         while let Some(cast) = &mut self.cast
             && let Some((due, _, turn)) = cast.ready.pop_front()
@@ -273,7 +295,9 @@ impl Engine<'_> {
             self.tally.scheduled(request);
             let age = Duration::from_nanos(now.saturating_sub(due));
             self.tally.cut(request, age);
-            self.step_cut(request, who);
+            if !matches!(turn, Turn::Lane(..)) {
+                self.step_cut(request, who);
+            }
         }
         // None of these was sent.
         if let Some(cast) = &mut self.cast {
@@ -286,8 +310,20 @@ impl Engine<'_> {
         while self.cast.is_some() && self.has_due() {
             self.take_turn();
         }
+        self.free_waiting();
         while let Some(&(due, _, turn)) = self.cast.as_ref().and_then(|cast| cast.ready.front()) {
             self.fail_ready(turn, now.saturating_sub(due), Failure::Drained);
+        }
+    }
+
+    /// At the end nothing waits for an answer any more.
+    fn free_waiting(&mut self) {
+        let Some(cast) = &mut self.cast else {
+            return;
+        };
+        let waiting = cast.lanes.as_mut().map(Lanes::take_waiting);
+        for (due, lane, request) in waiting.unwrap_or_default() {
+            cast.waits_no_more(due, due, Turn::Lane(lane, request));
         }
     }
 

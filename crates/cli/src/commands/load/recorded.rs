@@ -1,36 +1,18 @@
-//! Recorded traffic, read from whatever file another tool wrote.
+//! Recorded traffic, read from whatever file it is in.
 
-use super::requests::{Requested, of_file};
-use experiment::config::{Asked, Problem};
-use load::{RecordedRequest, Workload};
+use super::requests::Requested;
+use experiment::config::{Asked, Problem, read_recording};
 use std::path::Path;
 
 /// Reads the file of `--replay` or `--workload`.
 pub fn read(file: &Path, flag: &str) -> Result<Requested, Vec<Problem>> {
     let name = file.display().to_string();
-    let asked = Asked::new(&name, flag);
-    let wrong = |what: String, remedy: &str| vec![Problem::of(&asked, what, remedy)];
-    let bytes =
-        std::fs::read(file).map_err(|e| wrong(e.to_string(), "name a file that can be read"))?;
-    let traffic = capture::read(&bytes, None)
-        .map_err(|e| wrong(e.to_string(), "docs/traffic.md lists the formats"))?;
-    let instants_ns = traffic.timed.then(|| traffic.instants_ns());
-    let skipped = (traffic.skipped.count > 0).then(|| format!("{name}: {}", traffic.skipped));
-    let requests = traffic.requests.into_iter().map(|recorded| {
-        let request = RecordedRequest {
-            method: recorded.method,
-            path: recorded.path,
-            headers: recorded.headers,
-            body: recorded.body,
-        };
-        (recorded.place, request)
-    });
-    let workload = Workload::from_recorded(requests).map_err(|found| of_file(&found, &name))?;
+    let recording = read_recording(file, &Asked::new(&name, flag))?;
     Ok(Requested {
-        workload,
+        workload: recording.workload,
         name,
-        instants_ns,
-        skipped,
+        instants_ns: recording.instants_ns,
+        skipped: recording.skipped,
     })
 }
 

@@ -108,7 +108,7 @@ fn from_toml(file: &Path, name: String) -> Result<Requested, Vec<Problem>> {
 }
 
 /// What is wrong in a file, each with its place there.
-pub fn of_file(problems: &[WorkloadProblem], name: &str) -> Vec<Problem> {
+fn of_file(problems: &[WorkloadProblem], name: &str) -> Vec<Problem> {
     let told =
         |p: &WorkloadProblem| Problem::with(format!("{} in {name}: {}", p.key, p.value), &p.remedy);
     problems.iter().map(told).collect()

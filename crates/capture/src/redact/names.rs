@@ -1,0 +1,202 @@
+//! Which names have secrets for values.
+
+/// Wherever they stand in a name, hyphens, underscores and case apart: `passw` is in `user_password_confirmation`.
+const STEMS: [&str; 15] = [
+    "accesskey",
+    "apikey",
+    "authorization",
+    "cardnumber",
+    "creditcard",
+    "csrf",
+    "cvc",
+    "cvv",
+    "jwt",
+    "passphrase",
+    "passw",
+    "privatekey",
+    "secret",
+    "signature",
+    "token",
+];
+
+/// As a whole name, or as one of its parts: `card` is in `payment[card]`, and not in `cardboard`.
+const WHOLE: [&str; 10] = [
+    "card",
+    "cardno",
+    "otp",
+    "pass",
+    "pin",
+    "pwd",
+    "sessionid",
+    "sid",
+    "sig",
+    "ssn",
+];
+
+/// Headers that nearly every request has, so that their names need no closer look.
+const PLAIN: [&str; 22] = [
+    "host",
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "connection",
+    "content-length",
+    "content-type",
+    "dnt",
+    "if-modified-since",
+    "if-none-match",
+    "origin",
+    "pragma",
+    "priority",
+    "sec-fetch-dest",
+    "sec-fetch-mode",
+    "sec-fetch-site",
+    "sec-fetch-user",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "x-request-id",
+];
+
+/// Their values are cookies.
+const COOKIES: [&str; 2] = ["cookie", "set-cookie"];
+
+/// Their values are URLs, whose queries repeat fields of other requests or of this one.
+const URLS: [&str; 8] = [
+    "referer",
+    "location",
+    "content-location",
+    "x-forwarded-uri",
+    "x-original-uri",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-url",
+];
+
+/// Certificates and assertions by other names.
+const SECRET_HEADERS: [&str; 4] = [
+    "x-amzn-oidc-data",
+    "x-amzn-oidc-identity",
+    "x-forwarded-client-cert",
+    "x-remote-user-ticket",
+];
+
+/// What becomes of a header's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeaderRule {
+    Plain,
+    Secret,
+    Cookies,
+    Url,
+}
+
+/// The usual names and the configured ones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names {
+    headers: Vec<String>,
+    /// Reduced to letters and digits, as are the exceptions.
+    fields: Vec<String>,
+    except: Vec<String>,
+}
+
+impl Names {
+    pub(super) fn new(headers: &[String], fields: &[String], except: &[String]) -> Self {
+        let all = |names: &[String]| names.iter().map(|name| reduced(name)).collect();
+        Self {
+            headers: headers.to_vec(),
+            fields: all(fields),
+            except: all(except),
+        }
+    }
+
+    pub(super) fn header(&self, name: &str) -> HeaderRule {
+        let among = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        if self.headers.iter().any(|n| n.eq_ignore_ascii_case(name)) {
+            return HeaderRule::Secret;
+        }
+        if among(&PLAIN) {
+            return HeaderRule::Plain;
+        }
+        let rule = if among(&COOKIES) {
+            HeaderRule::Cookies
+        } else if among(&SECRET_HEADERS) || self.covers(name) {
+            HeaderRule::Secret
+        } else if among(&URLS) {
+            HeaderRule::Url
+        } else {
+            HeaderRule::Plain
+        };
+        if rule != HeaderRule::Plain && self.is_excepted(&reduced(name)) {
+            return HeaderRule::Plain;
+        }
+        rule
+    }
+
+    /// Whether a field of this name holds a secret: `user[password]`, `apiKey`, `card.cvv`.
+    pub(super) fn covers(&self, name: &str) -> bool {
+        let whole = reduced(name);
+        if self.is_excepted(&whole) {
+            return false;
+        }
+        if self.fields.contains(&whole) || STEMS.iter().any(|stem| whole.contains(stem)) {
+            return true;
+        }
+        name.split(['[', ']', '.']).any(|part| {
+            let part = reduced(part);
+            WHOLE.contains(&part.as_str()) || self.fields.contains(&part)
+        })
+    }
+
+    fn is_excepted(&self, reduced: &str) -> bool {
+        self.except.iter().any(|name| name == reduced)
+    }
+}
+
+/// Letters and digits alone, in lower case.
+fn reduced(name: &str) -> String {
+    name.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_every_notation() {
+        let names = Names::default();
+        for name in [
+            "password",
+            "PASSWORD",
+            "user[password]",
+            "user[password_confirmation]",
+            "passwd",
+            "clientSecret",
+            "client-secret",
+            "access_token",
+            "authenticity_token",
+            "Api-Key",
+            "card[cvv]",
+            "payment.card",
+            "cards[][card]",
+            " pin ",
+        ] {
+            assert!(names.covers(name), "{name}");
+        }
+        for name in [
+            "",
+            "page",
+            "q",
+            "cardboard",
+            "pinned",
+            "passenger",
+            "spin",
+            "compass",
+        ] {
+            assert!(!names.covers(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Where the result goes: under another name first, so that the file is there
+//! whole or not at all, for its owner alone, and in place of none unless told.
+
+use crate::args::{OutArgs, To};
+use crate::{Failure, output};
+use ::capture::file::{Head, WriteError, Writer, create};
+use ::capture::{Exchange, Export, Exporter};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Whether there can be a result, before anything is read for it.
+pub fn possible(out: &OutArgs, to: To) -> Result<(), Failure> {
+    if is_stdout(out) {
+        if to == To::Pbc && output::is_terminal() {
+            return Err(Failure::usage(
+                "a capture file is no text for a terminal; name a file with -o, or pipe it",
+            ));
+        }
+        return Ok(());
+    }
+    if !out.force && out.output.symlink_metadata().is_ok() {
+        return Err(taken(&out.output));
+    }
+    Ok(())
+}
+
+/// Writes the records, and says so.
+pub fn written(
+    out: &OutArgs,
+    to: To,
+    head: &Head,
+    records: impl Iterator<Item = io::Result<Exchange>>,
+) -> Result<(), Failure> {
+    if is_stdout(out) {
+        return match run(output::stream(), to, head, records) {
+            // Who reads no further has what it wants.
+            Err(Ended::Writing(e)) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+            ended => told(out, ended.map_err(|e| e.failure(&out.output))?),
+        };
+    }
+    let writing = beside(&out.output);
+    let file = create(&writing).map_err(|e| Ended::Writing(e).failure(&out.output))?;
+    let done = run(BufWriter::new(file), to, head, records)
+        .map_err(|e| e.failure(&out.output))
+        .and_then(|done| {
+            if done.written > 0 {
+                put_in_place(&writing, out)?;
+            }
+            Ok(done)
+        });
+    match done {
+        Ok(done) if done.written > 0 => told(out, done),
+        other => {
+            let _ = std::fs::remove_file(&writing);
+            told(out, other?)
+        }
+    }
+}
+
+struct Done {
+    written: u64,
+    /// What the format could not hold, in words.
+    skipped: Option<String>,
+}
+
+enum Ended {
+    Reading(io::Error),
+    Writing(io::Error),
+}
+
+impl Ended {
+    fn failure(self, output: &Path) -> Failure {
+        match self {
+            Self::Reading(e) => {
+                Failure::no_answer(format!("the input ends with an error: {e}; copy it anew"))
+            }
+            Self::Writing(e) => Failure::usage(format!(
+                "{}: {e}; name a file that can be written, where there is room",
+                output.display()
+            )),
+        }
+    }
+}
+
+fn run(
+    out: impl Write,
+    to: To,
+    head: &Head,
+    records: impl Iterator<Item = io::Result<Exchange>>,
+) -> Result<Done, Ended> {
+    let export = match to {
+        To::Pbc => return ours(out, head, records),
+        To::Gor => Export::Gor,
+        To::Har => Export::Har,
+        To::Vegeta => Export::VegetaJson,
+        To::H2load => Export::H2load,
+    };
+    let mut exporter = Exporter::new(export, out, head.began_ns).map_err(Ended::Writing)?;
+    for record in records {
+        let record = record.map_err(Ended::Reading)?;
+        exporter.put(&record).map_err(Ended::Writing)?;
+    }
+    let (_, written, skipped) = exporter.finish().map_err(Ended::Writing)?;
+    let skipped = (skipped.count > 0).then(|| skipped.to_string());
+    Ok(Done { written, skipped })
+}
+
+fn ours(
+    out: impl Write,
+    head: &Head,
+    records: impl Iterator<Item = io::Result<Exchange>>,
+) -> Result<Done, Ended> {
+    let other = |e: ::capture::file::FileError| Ended::Writing(io::Error::other(e));
+    let mut writer = Writer::new(out, head).map_err(other)?;
+    let mut too_large = 0_u64;
+    for record in records {
+        match writer.push(&record.map_err(Ended::Reading)?) {
+            Ok(()) => {}
+            Err(WriteError::Io(e)) => return Err(Ended::Writing(e)),
+            Err(WriteError::TooLarge { .. } | WriteError::Encoding(_)) => too_large += 1,
+        }
+    }
+    writer.flush().map_err(Ended::Writing)?;
+    Ok(Done {
+        written: writer.flushed(),
+        skipped: (too_large > 0).then(|| format!("{too_large} skipped: too large for a block")),
+    })
+}
+
+fn told(out: &OutArgs, done: Done) -> Result<(), Failure> {
+    let skipped = done
+        .skipped
+        .map_or_else(String::new, |skipped| format!("; {skipped}"));
+    if done.written == 0 {
+        return Err(Failure::no_answer(format!(
+            "no request is left to write{skipped}: nothing was written"
+        )));
+    }
+    if !out.quiet {
+        let requests = if done.written == 1 {
+            "request"
+        } else {
+            "requests"
+        };
+        let to = if is_stdout(out) {
+            "standard output".into()
+        } else {
+            out.output.display().to_string()
+        };
+        output::say(&format!(
+            "{} {requests} written to {to}{skipped}",
+            done.written
+        ));
+    }
+    Ok(())
+}
+
+fn is_stdout(out: &OutArgs) -> bool {
+    out.output == Path::new("-")
+}
+
+fn taken(path: &Path) -> Failure {
+    Failure::usage(format!(
+        "{} is there already; name another file, or pass --force",
+        path.display()
+    ))
+}
+
+/// In the same folder, so that it can be renamed.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".writing-{}", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn put_in_place(writing: &Path, out: &OutArgs) -> Result<(), Failure> {
+    let path = &out.output;
+    let renamed = if out.force {
+        std::fs::rename(writing, path)
+    } else {
+        match renameat_with(CWD, writing, CWD, path, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => return Err(taken(path)),
+            // A file system that cannot do so at once.
+            Err(Errno::INVAL | Errno::NOSYS) if path.symlink_metadata().is_err() => {
+                std::fs::rename(writing, path)
+            }
+            other => other.map_err(io::Error::from),
+        }
+    };
+    renamed.map_err(|e| Ended::Writing(e).failure(path))
+}
