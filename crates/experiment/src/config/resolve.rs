@@ -214,7 +214,7 @@ impl Collected {
             (Workload::get(&path.text), path.origin.clone())
         } else if let Some(file) = &request.workload_file {
             let path = base.join(&file.text);
-            if !path.extension().is_some_and(|e| e == "toml") {
+            if path.extension().is_none_or(|e| e != "toml") {
                 return self.recorded(file, &path);
             }
             let text = match std::fs::read_to_string(&path) {
