@@ -1,9 +1,7 @@
 //! The JSON Schemas of the documents and their pages for people, both made from the types and their comments, so that
 //! neither can drift from what is written.
 
-use crate::{
-    calc, capacity, capture, document, duplex, inspect, load, predict, trace, validation,
-};
+use crate::{calc, capacity, capture, document, duplex, inspect, load, predict, trace, validation};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
