@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 # The agent beside no agent and beside the usual way: `ruby bench/agent/run.rb`, or one or more of
-# `cycle request memory puma instructions storefront redmine redmine-together redmine-instructions` as arguments. QUICK=1 proves that it works,
-# not what it costs. Prints the tables and writes them; see README.md beside this file.
+# `cycle request memory puma instructions storefront redmine redmine-together storefront-twins redmine-twins
+# redmine-instructions` as arguments. QUICK=1 proves that it works, not what it costs. Prints the tables and writes them; see
+# README.md beside this file.
 
 require "json"
 require_relative "bench"
@@ -11,12 +12,17 @@ require_relative "instructions"
 require_relative "side_by_side"
 require_relative "sites"
 require_relative "throughput"
+require_relative "twins"
 
 QUICK = ENV["QUICK"] == "1"
 rounds = QUICK ? 6 : 9
 seconds = QUICK ? 1 : 3
 many = QUICK ? 6 : 24
 fewer = QUICK ? 6 : 16
+twin_rounds = QUICK ? 6 : 22
+turns = QUICK ? 2 : 12
+twins = "#{twin_rounds} rounds of #{turns} turns, each with two processes forked from one that had booted and served: one with " \
+        "the agent, one without."
 
 PARTS = {
   "cycle" => ["One GVL cycle", "SUSPENDED, READY, RESUMED: medians over #{rounds} rounds, and what it is more than without.",
@@ -45,6 +51,16 @@ PARTS = {
                            SideBySide.new(bench, Sites.redmine(bench), rounds: many, seconds: seconds * 4, turns: 4,
                                                                        arms: %w[none powerband])
                          }],
+  "storefront-twins" => ["The storefront, twins", twins,
+                         lambda { |bench|
+                           Twins.new(bench, Sites.storefront(bench), rounds: twin_rounds, turns:, warm: 60,
+                                                                     requests: QUICK ? 20 : 60)
+                         }],
+  "redmine-twins" => ["Redmine, twins", twins,
+                      lambda { |bench|
+                        Twins.new(bench, Sites.redmine(bench), rounds: twin_rounds, turns:, warm: QUICK ? 20 : 60,
+                                                               requests: QUICK ? 10 : 16)
+                      }],
   "redmine-instructions" => ["Redmine, in instructions", "User code of the whole process by callgrind, the collector off, one " \
                                                          "request at a time.",
                              lambda { |bench|

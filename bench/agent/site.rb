@@ -6,25 +6,29 @@ require "net/http"
 require "open3"
 require "socket"
 
-# What is served: where, with which environment and arguments, what is asked of it, and a file that its server loads first.
-Site = Struct.new(:name, :dir, :env, :threads, :ask, :ready, :preload, keyword_init: true)
+# What is served: where, with which environment and arguments, what is asked of it, a file that its server loads first, and
+# the paths that are asked for.
+Site = Struct.new(:name, :dir, :env, :threads, :ask, :ready, :preload, :paths, keyword_init: true)
 
-# A Puma that serves a site under one arm, under a tool such as valgrind where one is given; and Powerband's own generator,
-# which saturates it with two connections a thread.
-class Served
+# A process that serves a site on a port of its own; and Powerband's own generator, which saturates it with two connections a
+# thread.
+class Driven
   TICKS = Float(Etc.sysconf(Etc::SC_CLK_TCK))
 
-  def initialize(bench, site, arm, under: [])
+  def self.free_port = TCPServer.open("127.0.0.1", 0) { |socket| socket.addr[1] }
+
+  # What it says goes to the file `log`.
+  def initialize(bench, site, log:, port: Driven.free_port, pid: nil)
     @bench = bench
     @site = site
-    @port = TCPServer.open("127.0.0.1", 0) { |socket| socket.addr[1] }
-    puma = [*under, "ruby", "-S", "puma", "-e", "production", "-w", "0", "-t", "#{site.threads}:#{site.threads}"]
-    @pid = Process.spawn(environment(arm), *puma, "-b", "tcp://127.0.0.1:#{@port}", chdir: site.dir, out: File::NULL, err: log)
+    @log = log
+    @port = port
+    @pid = pid
   end
 
   def await
     600.times do
-      raise "puma ended: #{File.read(log)}" if Process.wait(@pid, Process::WNOHANG)
+      raise "puma ended: #{File.read(@log)}" if ended?
       return if Net::HTTP.get_response("127.0.0.1", @site.ready, @port).is_a?(Net::HTTPSuccess)
     rescue SystemCallError
       sleep 0.1
@@ -58,6 +62,19 @@ class Served
     [counts["answered"], document["window_s"]]
   end
 
+  private
+
+  def ended? = Process.wait(@pid, Process::WNOHANG)
+end
+
+# A Puma that serves a site under one arm, under a tool such as valgrind where one is given.
+class Served < Driven
+  def initialize(bench, site, arm, under: [])
+    super(bench, site, log: "#{bench.folder}/puma.log")
+    puma = [*under, "ruby", "-S", "puma", "-e", "production", "-w", "0", "-t", "#{site.threads}:#{site.threads}"]
+    @pid = Process.spawn(environment(arm), *puma, "-b", "tcp://127.0.0.1:#{@port}", chdir: site.dir, out: File::NULL, err: @log)
+  end
+
   # What the block makes of it counts, under callgrind.
   def counting
     count("on")
@@ -85,8 +102,6 @@ class Served
     said, status = Open3.capture2e("callgrind_control", "-i", switch, @pid.to_s)
     raise "callgrind_control: #{said}" unless status.success?
   end
-
-  def log = "#{@bench.folder}/puma.log"
 
   def environment(arm)
     loaded = [("powerband/inject" if arm == "powerband"), @site.preload].compact

@@ -22,15 +22,16 @@ module Sites
     File.write(workload, requests.map { |path| "[[request]]\npath = #{path.inspect}\n" }.join("\n"))
     Site.new(name: "the storefront", dir: "#{ROOT}/examples/storefront", threads: 3, ready: "/up",
              env: pairs(url).merge("RAILS_LOG_LEVEL" => "warn", "RAILS_ENV" => "production"),
-             ask: ["--workload", workload])
+             ask: ["--workload", workload], paths: requests)
   end
 
   def redmine(bench)
     env, status = Open3.capture2("#{ROOT}/e2e/redmine/seed", "#{bench.folder}/redmine")
     raise "Redmine cannot be seeded: it needs root, and Debian's redmine and redmine-sqlite" unless status.success?
 
+    workload = "#{ROOT}/e2e/redmine/workload.toml"
     Site.new(name: "Redmine", dir: "/usr/share/redmine", threads: 3, ready: "/projects", env: pairs(env),
-             ask: ["--workload", "#{ROOT}/e2e/redmine/workload.toml"])
+             ask: ["--workload", workload], paths: File.read(workload).scan(/^path = "(.*)"/).flatten)
   end
 
   def pairs(text) = text.lines.to_h { |line| line.chomp.split("=", 2) }
