@@ -23,6 +23,15 @@ impl Count {
         self.0.fetch_sub(n, Ordering::Relaxed);
     }
 
+    /// Of a gauge: so many more, unless it would then stand above `most`.
+    #[must_use]
+    pub fn try_add(&self, n: u64, most: u64) -> bool {
+        let more = |now: u64| now.checked_add(n).filter(|then| *then <= most);
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .is_ok()
+    }
+
     /// As it stands.
     #[must_use]
     pub fn get(&self) -> u64 {
@@ -54,7 +63,8 @@ pub struct ClientCounts {
 /// Of one shadow.
 #[derive(Debug, Default)]
 pub struct ShadowCounts {
-    /// Requests that the sample and the filter let pass, amplified copies counted.
+    /// Requests that the sample and the filter let pass, amplified copies counted; those that never became whole,
+    /// because the client left first, are not.
     pub sampled: Count,
     /// Whole answers.
     pub answered: Count,
@@ -92,8 +102,14 @@ impl ShadowCounts {
         self.failed[failure as usize].add(1);
     }
 
+    /// So many more that were sampled and dropped at once.
+    pub fn drop_sampled(&self, drop: Drop, n: u64) {
+        self.sampled.add(n);
+        self.drop_so_many(drop, n);
+    }
+
     /// So many more of a cause.
-    pub fn drop(&self, drop: Drop, n: u64) {
+    pub fn drop_so_many(&self, drop: Drop, n: u64) {
         self.dropped[drop as usize].add(n);
     }
 }
@@ -152,6 +168,21 @@ pub struct ShadowSnapshot {
 }
 
 impl Counts {
+    /// Of the shadow of this name: those that it has had so far, or new ones.
+    #[must_use]
+    pub fn of_shadow(&self, name: &str) -> Arc<ShadowCounts> {
+        let mut shadows = self
+            .shadows
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((_, counts)) = shadows.iter().find(|(known, _)| known == name) {
+            return counts.clone();
+        }
+        let counts = Arc::new(ShadowCounts::default());
+        shadows.push((name.to_owned(), counts.clone()));
+        counts
+    }
+
     /// As they stand.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {

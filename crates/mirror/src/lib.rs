@@ -13,13 +13,15 @@ mod exposition;
 pub mod http1;
 pub mod proxy;
 pub mod settings;
+pub mod shadow;
 pub mod stream;
 pub mod taken;
 pub mod tls;
 
-pub use counts::{Counts, Snapshot};
+pub use counts::{Counts, ShadowSnapshot, Snapshot};
 pub use exposition::exposition;
 pub use settings::{
     Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream,
 };
-pub use taken::{Head, Nobody, PrimaryAnswer, Taken, Tap};
+pub use shadow::{Shadows, ShadowsError};
+pub use taken::{Admission, Head, Nobody, PrimaryAnswer, Taken, Tap};

@@ -8,6 +8,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use capture::{Answer, Field};
 
+use crate::shadow::Admitted;
+
 /// A request, read to its end and checked; shared by shadows and recorder.
 #[derive(Debug)]
 pub struct Taken {
@@ -29,6 +31,29 @@ pub struct Taken {
     pub body: Bytes,
     /// Its whole length.
     pub body_bytes: u64,
+    /// What [`Tap::wants`] gave for it.
+    pub admission: Admission,
+}
+
+/// What a request that is wanted holds at whoever wants it: places and bytes at
+/// the shadows. It belongs into the [`Taken`]; where the request never becomes
+/// one (the client left in the middle of its body), dropping it gives
+/// everything back.
+#[derive(Debug, Default)]
+pub struct Admission(pub(crate) Option<Admitted>);
+
+impl Admission {
+    /// Wanted by somebody, but by no shadow.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self(None)
+    }
+
+    /// Whether a shadow has a place for the request.
+    #[must_use]
+    pub fn any_shadow(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 /// What the primary answered.
@@ -46,8 +71,8 @@ pub struct PrimaryAnswer {
 /// Whoever is told. Called on the client's path: every method returns at once.
 pub trait Tap: Send + Sync {
     /// Is anybody interested in this request? Asked once the head is there, before a body is kept for anybody.
-    /// Counts what is sampled and what is dropped.
-    fn wants(&self, head: &Head<'_>) -> bool;
+    /// `None`: nobody is. Counts what is dropped.
+    fn wants(&self, head: &Head<'_>) -> Option<Admission>;
 
     /// A request that was wanted: called as it is given to the primary.
     fn taken(&self, request: Arc<Taken>);
@@ -56,6 +81,10 @@ pub trait Tap: Send + Sync {
     fn given_up(&self, id: u64) {
         let _ = id;
     }
+
+    /// The head of its final answer, called before the client sees any of it: the client may use a cookie that is set
+    /// there before the answer is whole. Whoever has no use for that does nothing.
+    fn answering(&self, _request: &Arc<Taken>, _headers: &[Field]) {}
 
     /// Its answer, whole or failed: called exactly once for each [`Tap::taken`].
     fn answered(&self, request: &Arc<Taken>, answer: PrimaryAnswer);
@@ -69,8 +98,8 @@ pub trait Tap: Send + Sync {
 pub struct Nobody;
 
 impl Tap for Nobody {
-    fn wants(&self, _: &Head<'_>) -> bool {
-        false
+    fn wants(&self, _: &Head<'_>) -> Option<Admission> {
+        None
     }
 
     fn taken(&self, _: Arc<Taken>) {}

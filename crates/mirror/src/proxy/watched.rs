@@ -17,15 +17,18 @@ struct Kept {
     bytes: BytesMut,
     most: usize,
     held: usize,
+    /// The shadows hold room for all of it already.
+    reserved: bool,
     counts: Arc<Counts>,
 }
 
 impl Kept {
-    fn new(most: usize, counts: &Arc<Counts>) -> Self {
+    fn new(most: usize, counts: &Arc<Counts>, reserved: bool) -> Self {
         Self {
             bytes: BytesMut::new(),
             most,
             held: 0,
+            reserved,
             counts: counts.clone(),
         }
     }
@@ -33,14 +36,16 @@ impl Kept {
     fn add(&mut self, data: &[u8], most_held: usize) {
         let room = self.most - self.bytes.len();
         let count = data.len().min(room);
-        if count > 0 && self.counts.held_bytes.get() as usize + count > most_held {
-            // What is cut is not to be taken for whole because more room came up.
-            self.most = self.bytes.len();
-            return;
+        if !self.reserved {
+            let held = &self.counts.held_bytes;
+            if count > 0 && !held.try_add(count as u64, most_held as u64) {
+                // What is cut is not to be taken for whole because more room came up.
+                self.most = self.bytes.len();
+                return;
+            }
+            self.held += count;
         }
         self.bytes.extend_from_slice(&data[..count]);
-        self.held += count;
-        self.counts.held_bytes.add(count as u64);
     }
 
     /// From now on somebody else holds them, and counts them.
@@ -110,9 +115,8 @@ impl Watched {
                 _ => None,
             },
         };
-        if !serving.tap.wants(&asked) {
-            return None;
-        }
+        let admission = serving.tap.wants(&asked)?;
+        let reserved = admission.any_shadow();
         let request = Taken {
             id,
             at: Instant::now(),
@@ -123,6 +127,7 @@ impl Watched {
             headers: owned(headers.iter().copied()),
             body: bytes::Bytes::new(),
             body_bytes: 0,
+            admission,
         };
         let most_compared = if serving.tap.wants_body() {
             serving.limits.compared_bytes
@@ -136,7 +141,7 @@ impl Watched {
             most_compared,
             coming: Some(Coming {
                 request,
-                body: Kept::new(serving.limits.body_bytes, counts),
+                body: Kept::new(serving.limits.body_bytes, counts, reserved),
             }),
             taken: None,
             given: None,
@@ -168,6 +173,7 @@ impl Watched {
         let request = Arc::new(request);
         self.tap.taken(request.clone());
         self.taken = Some(request);
+        self.begun();
     }
 
     /// The head of the final answer, the first byte of which came then.
@@ -187,8 +193,16 @@ impl Watched {
             first_byte,
             bytes: 0,
             digest: Xxh3::new(),
-            body: Kept::new(self.most_compared, &self.counts),
+            body: Kept::new(self.most_compared, &self.counts, false),
         }));
+        self.begun();
+    }
+
+    /// Told when both are there: an answer may begin before its request has ended.
+    fn begun(&self) {
+        if let (Some(taken), Some(answer)) = (&self.taken, &self.answer) {
+            self.tap.answering(taken, &answer.headers);
+        }
     }
 
     /// A piece of the answer's body.

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use mirror::proxy::{Control, Drained, Proxy};
 use mirror::{
-    Client, Counts, Head, Limits, Listen, Nobody, Primary, PrimaryAnswer, Settings, Snapshot,
-    Taken, Tap, Upstream,
+    Admission, Client, Counts, Head, Limits, Listen, Nobody, Primary, PrimaryAnswer, Settings,
+    Snapshot, Taken, Tap, Upstream,
 };
 
 /// Longer than any of it takes on a machine that is busy with something else.
@@ -208,7 +208,7 @@ pub struct Memory {
 }
 
 impl Tap for Memory {
-    fn wants(&self, head: &Head<'_>) -> bool {
+    fn wants(&self, head: &Head<'_>) -> Option<Admission> {
         let known = (
             head.id,
             head.method.to_owned(),
@@ -216,7 +216,7 @@ impl Tap for Memory {
             head.body_bytes,
         );
         self.heads.lock().unwrap().push(known);
-        true
+        Some(Admission::nobody())
     }
 
     fn taken(&self, request: Arc<Taken>) {

@@ -1,0 +1,252 @@
+//! The shadows' own thread: takes what the client's half tells, lets every copy
+//! go its way, and brings the outcomes together.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use capture::Outcome;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::timeout_at;
+
+use super::endpoint::Endpoints;
+use super::gate::{Gate, Told};
+use super::held::Held;
+use super::lane::{Carried, Lane};
+use super::learned::{cookies_set, learn};
+use super::pairing::{Telling, UnderWay};
+use super::sessions::Learned;
+use crate::counts::DROPS;
+use crate::dialer::Dialer;
+use crate::settings::Shadow;
+use crate::taken::{PrimaryAnswer, Taken};
+
+/// How much nicer than the rest of the process: where cores are short, clients are served first.
+const NICER: i32 = 10;
+
+/// Everything on the thread.
+struct Hub {
+    gate: Arc<Gate>,
+    lanes: Vec<Rc<Lane>>,
+    under_way: RefCell<HashMap<u64, UnderWay>>,
+    telling: RefCell<Telling>,
+    endpoints: RefCell<Endpoints>,
+    /// A pair became whole.
+    less: Notify,
+}
+
+/// Serves until told to stop; everything that was taken has an outcome then.
+pub(super) fn run(
+    runtime: &tokio::runtime::Runtime,
+    gate: Arc<Gate>,
+    shadows: Vec<(Shadow, Dialer)>,
+    telling: Telling,
+    mut told: UnboundedReceiver<Told>,
+) {
+    // On Linux a nice value is one thread's, and those that it starts inherit it. It can fail only to lower the value.
+    let _ = rustix::process::nice(NICER);
+    let lanes = shadows
+        .into_iter()
+        .enumerate()
+        .map(|(index, (shadow, dialer))| Rc::new(Lane::new(shadow, index, dialer, gate.clone())));
+    let hub = Rc::new(Hub {
+        lanes: lanes.collect(),
+        gate: gate.clone(),
+        under_way: RefCell::default(),
+        telling: RefCell::new(telling),
+        endpoints: RefCell::default(),
+        less: Notify::new(),
+    });
+    let local = tokio::task::LocalSet::new();
+    local.block_on(runtime, hub.serve(&mut told));
+    // What is told from here on finds nobody, and whoever tells counts it.
+    told.close();
+    while let Ok(late) = told.try_recv() {
+        match late {
+            Told::Taken(request, held) => drop(hub.admit(request, held)),
+            Told::Answered(id, answer, held) => hub.answered(id, answer, held),
+            _ => {}
+        }
+    }
+    drop(local);
+    hub.end();
+}
+
+/// A copy to be sent: its index among the request's, its lane, and what tells that it left the queue.
+type Errand = (usize, Rc<Lane>, Rc<std::cell::Cell<bool>>);
+
+impl Hub {
+    async fn serve(self: &Rc<Self>, told: &mut UnboundedReceiver<Told>) {
+        let stop = loop {
+            match told.recv().await {
+                Some(Told::Stop(by)) => break by,
+                Some(told) => self.hear(told),
+                None => return,
+            }
+        };
+        let _ = timeout_at(stop, self.finish(told)).await;
+    }
+
+    /// Until nothing is under way and nothing can come any more.
+    async fn finish(self: &Rc<Self>, told: &mut UnboundedReceiver<Told>) {
+        loop {
+            while let Ok(told) = told.try_recv() {
+                self.hear(told);
+            }
+            if self.under_way.borrow().is_empty() && self.gate.is_empty() {
+                return;
+            }
+            let mut less = std::pin::pin!(self.less.notified());
+            let mut next = std::pin::pin!(told.recv());
+            let told = std::future::poll_fn(|context| {
+                use std::future::Future;
+                if let std::task::Poll::Ready(told) = next.as_mut().poll(context) {
+                    return std::task::Poll::Ready(told);
+                }
+                less.as_mut().poll(context).map(|()| None)
+            })
+            .await;
+            told.into_iter().for_each(|told| self.hear(told));
+        }
+    }
+
+    fn hear(self: &Rc<Self>, told: Told) {
+        match told {
+            Told::Taken(request, held) => {
+                let id = request.id;
+                for (index, lane, started) in self.admit(request.clone(), held) {
+                    let (hub, request) = (self.clone(), request.clone());
+                    tokio::task::spawn_local(async move {
+                        let carried = lane.carry(&request, &started).await;
+                        hub.resolve(id, index, &lane, carried);
+                    });
+                }
+            }
+            Told::Answering(id, headers) => {
+                let cookies = cookies_set(&headers);
+                self.each_session(|sessions| sessions.primary_begins(id, &cookies));
+            }
+            Told::Answered(id, answer, held) => self.answered(id, answer, held),
+            Told::GivenBack | Told::Stop(_) => {}
+        }
+    }
+
+    fn each_session(&self, mut act: impl FnMut(&mut super::sessions::Sessions)) {
+        for sessions in self.lanes.iter().filter_map(|lane| lane.sessions.as_ref()) {
+            act(&mut sessions.borrow_mut());
+        }
+    }
+
+    /// Written down, with its copies; nothing is sent yet.
+    fn admit(&self, request: Arc<Taken>, held: Held) -> Vec<Errand> {
+        let id = request.id;
+        let Some(admitted) = &request.admission.0 else {
+            return Vec::new();
+        };
+        let mut under_way = UnderWay::new(request.clone(), held);
+        let mut errands = Vec::new();
+        for lane in &self.lanes {
+            let sent = admitted.to.has(lane.index);
+            let dropped = DROPS
+                .iter()
+                .find(|(cause, _)| admitted.dropped[*cause as usize].has(lane.index));
+            if let Some(sessions) = lane.sessions.as_ref().filter(|_| sent || dropped.is_some()) {
+                let cookies = super::learned::cookies_sent(&request.headers);
+                sessions
+                    .borrow_mut()
+                    .begin(id, request.connection, &cookies);
+                if !sent {
+                    sessions.borrow_mut().shadow_ends(id, Learned::default());
+                }
+            }
+            for copy in 0..lane.shadow.copies {
+                if sent {
+                    let (index, started) = under_way.add(lane.index, copy);
+                    errands.push((index, lane.clone(), started));
+                } else if let Some((cause, _)) = dropped {
+                    under_way.add_dropped(lane.index, copy, *cause);
+                }
+            }
+        }
+        self.under_way.borrow_mut().insert(id, under_way);
+        errands
+    }
+
+    fn answered(&self, id: u64, answer: PrimaryAnswer, held: Held) {
+        for lane in &self.lanes {
+            if let Some(sessions) = &lane.sessions {
+                let learned = learn(&answer.headers, &answer.body, &lane.shadow.tokens);
+                sessions.borrow_mut().primary_ends(id, learned);
+            }
+        }
+        if let Some(under_way) = self.under_way.borrow_mut().get_mut(&id) {
+            under_way.answer(answer, held);
+        }
+        self.tell_if_whole(id);
+    }
+
+    fn resolve(&self, id: u64, index: usize, lane: &Lane, carried: Carried) {
+        self.count(lane.index, carried.outcome.clone());
+        let mut under_way = self.under_way.borrow_mut();
+        if let Some(under_way) = under_way.get_mut(&id) {
+            // Copies are of one client: the first one's session is the shadow's.
+            if let Some(sessions) = lane.sessions.as_ref().filter(|_| under_way.is_first(index)) {
+                let whole = carried.whole.as_ref();
+                let learned =
+                    whole.map(|whole| learn(&whole.headers, &whole.body, &lane.shadow.tokens));
+                sessions
+                    .borrow_mut()
+                    .shadow_ends(id, learned.unwrap_or_default());
+            }
+            under_way.resolve(index, carried);
+        }
+        drop(under_way);
+        self.tell_if_whole(id);
+    }
+
+    fn count(&self, shadow: usize, outcome: Outcome) {
+        let places = &self.gate.places[shadow];
+        match outcome {
+            Outcome::Answered(_) => places.counts.answered.add(1),
+            Outcome::Failed(failure) => places.counts.fail(failure),
+            Outcome::Dropped(cause) => places.counts.drop_so_many(cause, 1),
+        }
+        places.ended();
+    }
+
+    fn tell_if_whole(&self, id: u64) {
+        let whole = self
+            .under_way
+            .borrow()
+            .get(&id)
+            .is_some_and(UnderWay::is_whole);
+        if whole && let Some(under_way) = self.under_way.borrow_mut().remove(&id) {
+            self.tell(under_way);
+            self.less.notify_one();
+        }
+    }
+
+    fn tell(&self, under_way: UnderWay) {
+        let mut telling = self.telling.borrow_mut();
+        let tokens = |shadow: usize| self.lanes[shadow].shadow.tokens.clone();
+        let pair = under_way.pair(&telling, &mut self.endpoints.borrow_mut(), tokens);
+        (telling.pair)(pair);
+    }
+
+    /// Whatever has no outcome now ended with the mirror.
+    fn end(&self) {
+        let left: Vec<u64> = self.under_way.borrow().keys().copied().collect();
+        for id in left {
+            let Some(mut under_way) = self.under_way.borrow_mut().remove(&id) else {
+                continue;
+            };
+            for (index, shadow, carried) in under_way.unfinished() {
+                self.count(shadow, carried.outcome.clone());
+                under_way.resolve(index, carried);
+            }
+            self.tell(under_way);
+        }
+    }
+}
