@@ -105,11 +105,11 @@ impl ShadowCounts {
     /// So many more that were sampled and dropped at once.
     pub fn drop_sampled(&self, drop: Drop, n: u64) {
         self.sampled.add(n);
-        self.drop_so_many(drop, n);
+        self.drop(drop, n);
     }
 
     /// So many more of a cause.
-    pub fn drop_so_many(&self, drop: Drop, n: u64) {
+    pub fn drop(&self, drop: Drop, n: u64) {
         self.dropped[drop as usize].add(n);
     }
 }

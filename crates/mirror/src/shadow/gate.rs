@@ -315,7 +315,8 @@ impl Gate {
             for places in self.chosen(to) {
                 places
                     .counts
-                    .drop_so_many(Dropped::Ended, places.copies as u64);
+                    .as_ref()
+                    .drop(Dropped::Ended, places.copies as u64);
                 (0..places.copies).for_each(|_| places.ended());
             }
         }

@@ -211,7 +211,7 @@ impl Hub {
         match outcome {
             Outcome::Answered(_) => places.counts.answered.add(1),
             Outcome::Failed(failure) => places.counts.fail(failure),
-            Outcome::Dropped(cause) => places.counts.drop_so_many(cause, 1),
+            Outcome::Dropped(cause) => places.counts.as_ref().drop(cause, 1),
         }
         places.ended();
     }
