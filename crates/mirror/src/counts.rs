@@ -52,7 +52,8 @@ pub struct ClientCounts {
     pub answered: Count,
     /// Requests that the primary failed: no connection, cut off, malformed, too late.
     pub failed: Count,
-    /// Requests whose client left before the answer was whole.
+    /// Requests whose client left before the answer was whole, sent a malformed body, did nothing for too long while it
+    /// was its turn, or was cut at the end of a drain.
     pub aborted: Count,
     /// Heads that were refused: 400, 408, 431, 501, 505. They are no requests, and reach nobody.
     pub refused: Count,

@@ -60,7 +60,8 @@ pub struct Primary {
 pub struct Client {
     /// From the first byte of a head until its last; then 408.
     pub head_timeout: Duration,
-    /// How long a kept connection may be idle.
+    /// How long a kept connection may be idle; and how long a client may send nothing of a body that it announced, or take
+    /// nothing of its answer.
     pub idle_timeout: Duration,
     /// Most bytes of a head; more is 431.
     pub head_bytes: usize,

@@ -220,6 +220,56 @@ fn a_client_that_leaves_ends_the_primarys_connection() {
 }
 
 #[test]
+fn an_answer_that_went_out_whole_is_answered_whatever_becomes_of_its_request() {
+    let primary = Scripted::new(|peer, _| {
+        peer.head();
+        peer.send(ok("enough"));
+        peer.rest();
+    });
+    let tap = Arc::new(Memory::default());
+    let served = Served::new(&settings(&[primary.address]), tap.clone());
+    let mut client = served.client();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nsome");
+    let answer = client.answer().unwrap();
+    assert_eq!(
+        (answer.text().as_str(), answer.field("connection")),
+        ("enough", None)
+    );
+    drop(client);
+    served.until(|s| (s.received, s.answered, s.open) == (1, 1, 0));
+    assert_eq!(*tap.given_up.lock().unwrap(), [1]);
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_answer_nothing() {
+    let (told, heard) = channel();
+    let heard = std::sync::Mutex::new(heard);
+    let primary = Scripted::new(move |peer, number| {
+        peer.request();
+        let extra = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nextra";
+        if number == 0 {
+            // At once with the answer, and after it.
+            peer.send([&ok("asked"), &extra[..]].concat());
+        } else {
+            peer.send(ok("asked"));
+            heard.lock().unwrap().recv().unwrap();
+            peer.send(extra);
+        }
+        peer.rest();
+    });
+    let served = Served::plain(primary.address);
+    for number in 0..2 {
+        let mut client = served.client();
+        assert_eq!(client.ask(GET).text(), "asked");
+        if number == 1 {
+            told.send(()).unwrap();
+        }
+        client.assert_closed();
+    }
+    served.until(|s| (s.received, s.answered, s.open) == (2, 2, 0));
+}
+
+#[test]
 fn a_head_that_comes_too_slowly_is_408() {
     let primary = Scripted::new(|peer, _| panic!("{:?}", peer.rest()));
     let mut settings = settings(&[primary.address]);

@@ -178,11 +178,19 @@ impl<'e> Exchange<'e> {
 
     /// To its end.
     pub(super) async fn run(&mut self, deadline: &mut Deadline) -> Ended {
-        poll_fn(|context| match self.poll(context, deadline) {
+        let ended = poll_fn(|context| match self.poll(context, deadline) {
             Ok(()) => Poll::Pending,
             Err(ended) => Poll::Ready(ended),
         })
-        .await
+        .await;
+        // Whatever became of the rest of the request, its answer went out whole.
+        let whole = matches!(self.coming, Coming::Done) && !self.client.owes() && !self.upgraded;
+        match ended {
+            Ended::ClientLeft | Ended::ClientSlow | Ended::ClientMalformed(_) if whole => {
+                Ended::Whole { keep: false }
+            }
+            ended => ended,
+        }
     }
 
     fn poll(&mut self, context: &mut Context<'_>, deadline: &mut Deadline) -> Result<(), Ended> {
@@ -247,7 +255,8 @@ impl<'e> Exchange<'e> {
             && !unclear
             && !self.shared.draining();
         let announced = head.declared() == Some(Framing::Chunked) && version == Version::Http11;
-        let chunked = self.chunked || (self.asked.to_head && announced);
+        let of_head = self.asked.to_head && !matches!(head.status(), 204 | 304);
+        let chunked = self.chunked || (of_head && announced);
         let to = AnswerTo {
             version,
             keep: self.keep,
