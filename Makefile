@@ -4,12 +4,13 @@
 # make install   the tool under PREFIX (default /usr/local)
 #
 # Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-predict
-# (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form)
+# (QUICK=1: their short forms), make bench-mirror, make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
+# (MINUTES=20 RATE=3000: the full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-predict agent-soak lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-predict bench-mirror agent-soak mirror-soak lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -77,6 +78,15 @@ bench-simulate:
 bench-predict: build
 	$(POWERBAND) predict --validate --config bench/predict/synthetic.toml --markdown target/predict-synthetic.md
 	$(POWERBAND) predict --validate --config bench/predict/storefront.toml --markdown target/predict-storefront.md
+
+# The mirror beside nginx and beside itself with shadows that are not well: half an hour on a quiet machine.
+bench-mirror:
+	@script/bootstrap bench
+	ruby bench/mirror/run.rb
+
+# A mirror whose primary and shadows are killed, restarted, stopped and cut off under load: a minute and a half.
+mirror-soak: build
+	ruby bench/mirror/soak.rb
 
 # A cluster under load whose workers are killed, restarted and re-forked, and what became of their files: two minutes.
 agent-soak: build

@@ -1,0 +1,152 @@
+# frozen_string_literal: true
+
+# What takes turns in a round: a closed loop for throughput, and an open loop at a rate that every arm can serve for the p99.
+class Arms
+  # Far below what any arm serves, and far above what the slowest of the peers' troubles would let through.
+  RATE = 6000
+  Seen = Struct.new(:per_s, :p99_ms)
+
+  def initialize(bench, rounds:, seconds:)
+    @bench = bench
+    @rounds = rounds
+    @seconds = seconds
+  end
+
+  def words
+    "#{@rounds} rounds of #{@seconds} s of each, in random order; ratios are Hodges-Lehmann's with their 95 % intervals. " \
+      "p99 at #{RATE} requests a second."
+  end
+
+  private
+
+  # Each arm's figures, round by round, while all of its servers live.
+  def figures(ports)
+    made = ports.transform_values { [] }
+    @rounds.times do |number|
+      @bench.progress "#{self.class::TITLE}, round #{number + 1} of #{@rounds}"
+      ports.keys.shuffle(random: @bench.random).each { |arm| made[arm] << seen(ports[arm]) }
+    end
+    made
+  end
+
+  def seen(port)
+    url = "http://127.0.0.1:#{port}/"
+    wrk = Tools::Wrk.new
+    closed = wrk.report(@bench.machine.generate(wrk.closed(url, @seconds)).output)
+    tool = Tools::Powerband.new(@bench.binary)
+    open = [@bench.binary, "load", url, "--duration", "#{@seconds}s", "--json", "--quiet", "--rate", RATE.to_s,
+            "--max-connections", "1024"]
+    Seen.new(closed.requests / closed.seconds, tool.report(@bench.machine.generate(open).output).p99_ms)
+  end
+
+  def ratio(made, arm, to, figure)
+    @bench.compare(made[to].map(&figure), made[arm].map(&figure)).text(3)
+  end
+
+  def median(made, arm, figure, digits)
+    values = made[arm].map(&figure).compact
+    values.empty? ? "–" : format("%.#{digits}f", Figures.median(values))
+  end
+
+  def folder(name) = "#{@bench.folder}/#{name}".tap { |path| FileUtils.mkdir_p(path) }
+
+  # The block with an application and whatever else the block of `more` starts; all of them end.
+  def with(name)
+    started = []
+    dir = folder(name)
+    start = ->(server) { server.tap { started << server }.await }
+    primary = start.call(Servers.application(dir, "application", @bench.other_core))
+    yield dir, primary, start
+  ensure
+    started.reverse_each(&:stop)
+  end
+end
+
+# Who is how fast when everybody is well.
+class Proxies < Arms
+  TITLE = "Everybody well"
+
+  def tables
+    with("proxies") do |dir, primary, start|
+      shadow = start.call(Servers.application(dir, "shadow", @bench.other_core))
+      core = @bench.proxy_core
+      ours = ->(name, flags) { start.call(Servers.powerband(dir, name, core, @bench.binary, primary.port, flags)) }
+      ports = {
+        "no proxy" => primary.port,
+        "nginx" => start.call(Servers.nginx_proxy(dir, "plain", core, primary.port)).port,
+        "nginx, mirror" => start.call(Servers.nginx_proxy(dir, "mirror", core, primary.port, shadow.port)).port,
+        "powerband" => ours.call("ours", []).port
+      }
+      @status = Servers.free_port
+      copying = ["--shadow", "a=http://127.0.0.1:#{shadow.port}", "--status", "127.0.0.1:#{@status}"]
+      shadowed = ours.call("ours-shadow", copying)
+      ports["powerband, a shadow"] = shadowed.port
+      made = figures(ports)
+      table(made, ports.keys) + copies + "\nMost memory with a shadow: #{format('%.0f', shadowed.peak_mib)} MiB.\n"
+    end
+  end
+
+  private
+
+  def table(made, arms)
+    rows = arms.map do |arm|
+      both = [arm, "no proxy"].map { |name| made[name].map(&:p99_ms) }.transpose.select(&:all?)
+      added = both.map { |with, without| with - without }
+      [arm, median(made, arm, :per_s, 0), arm == "nginx" ? "–" : ratio(made, arm, "nginx", :per_s),
+       arm == "nginx, mirror" ? "–" : ratio(made, arm, "nginx, mirror", :per_s), median(made, arm, :p99_ms, 2),
+       added.empty? ? "–" : format("%+.2f", Figures.median(added))]
+    end
+    Figures.markdown(["arm", "requests/s", "to nginx", "to nginx with mirror", "p99, ms", "added"], rows)
+  end
+
+  # At saturation the primary's requests go first: what of the copies was sent is part of the answer.
+  def copies
+    counts = JSON.parse(Net::HTTP.get("127.0.0.1", "/status.json", @status)).dig("counts", "shadows", 0)
+    dropped = counts["dropped"].map { |cause, count| "#{count} #{cause}" }.join(", ")
+    dropped = "none" if dropped.empty?
+    "\nOf #{counts['sampled']} copies for the shadow #{counts['answered']} were answered; dropped: #{dropped}.\n"
+  end
+end
+
+# What a shadow that is not well costs the primary's clients.
+class Unwell < Arms
+  TITLE = "A shadow that is not well"
+  KINDS = %w[hung resetting garbage trickle slow].freeze
+
+  def tables
+    with("unwell") do |dir, primary, start|
+      core = @bench.proxy_core
+      shadows = KINDS.to_h { |kind| [kind, start.call(Servers.unwell(dir, kind, @bench.other_core)).port] }
+      shadows["refusing"] = Servers.free_port
+      proxy = ->(name, flags) { start.call(Servers.powerband(dir, name, core, @bench.binary, primary.port, flags)) }
+      ours = shadows.to_h { |kind, port| [kind, proxy.call("ours-#{kind}", ["--shadow", "a=http://127.0.0.1:#{port}"])] }
+      plain = proxy.call("ours", [])
+      made = figures({ "no shadow" => plain.port }.merge(ours.transform_values(&:port)))
+      rows = ["no shadow", *shadows.keys].map do |arm|
+        alone = arm == "no shadow"
+        [arm, median(made, arm, :per_s, 0), alone ? "–" : ratio(made, arm, "no shadow", :per_s), median(made, arm, :p99_ms, 2),
+         alone ? "–" : ratio(made, arm, "no shadow", :p99_ms), format("%.0f", (ours[arm] || plain).peak_mib)]
+      end
+      Figures.markdown(["shadow", "requests/s", "ratio", "p99, ms", "ratio", "most memory, MiB"], rows)
+    end
+  end
+end
+
+# What recording costs.
+class Captures < Arms
+  TITLE = "Recording"
+
+  def tables
+    with("capture") do |dir, primary, start|
+      ours = ->(name, flags) { start.call(Servers.powerband(dir, name, @bench.proxy_core, @bench.binary, primary.port, flags)) }
+      ports = { "no recording" => ours.call("plain", []).port }
+      ports["recording"] = ours.call("recording", ["--record", "#{dir}/traffic.pbc"]).port
+      made = figures(ports)
+      rows = ports.keys.map do |arm|
+        alone = arm == "no recording"
+        [arm, median(made, arm, :per_s, 0), alone ? "–" : ratio(made, arm, "no recording", :per_s), median(made, arm, :p99_ms, 2)]
+      end
+      Figures.markdown(["arm", "requests/s", "ratio", "p99, ms"], rows)
+    end
+  end
+end

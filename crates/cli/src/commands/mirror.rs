@@ -1,0 +1,245 @@
+//! `mirror`: live traffic to the primary, copies of it to shadows, and what came of both.
+
+mod keeper;
+mod layers;
+mod resolve;
+mod signals;
+mod status;
+mod tap;
+mod view;
+
+use crate::args::MirrorArgs;
+use crate::{Failure, asked, output};
+use ::mirror::proxy::{Control, Drained, Proxy};
+use ::mirror::shadow::{Shadows, Telling};
+use ::mirror::{Counts, Settings};
+use experiment::config::{Asked, Problem, parse_duration};
+use keeper::{Clock, Generation, Keeper};
+use resolve::{Resolved, resolve};
+use signals::{Signals, Wish};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tap::Both;
+use view::View;
+
+/// How often signals are looked for.
+const TICK: Duration = Duration::from_millis(50);
+/// What shadows may still take after the last client has left, beyond their deadline.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// `powerband mirror`.
+pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
+    let mut problems = Vec::new();
+    let length = length(&args, &mut problems);
+    let resolved = read(&args, problems).map_err(|problems| asked::failure(&problems))?;
+    // Before anything serves, so that no signal finds the mirror without its files ended.
+    let signals = Signals::listen().map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let mut running = Running::start(&args, resolved)?;
+    let mut view = View::new(args.output.quiet);
+    view.begun(&running.told());
+    let ends = length.map(|length| running.clock.began + length);
+    loop {
+        match signals.wish() {
+            Some(Wish::End) => break,
+            Some(Wish::Reload) => running.reload(&args),
+            None => {}
+        }
+        if running.proxy.as_ref().is_none_or(std::thread::JoinHandle::is_finished) || ends.is_some_and(|ends| Instant::now() >= ends) {
+            break;
+        }
+        view.show(running.clock.began.elapsed(), &running.counts.snapshot(), || running.keeper.show());
+        std::thread::sleep(TICK);
+    }
+    view.ending(&running.counts.snapshot());
+    running.end(&args, view)
+}
+
+fn length(args: &MirrorArgs, problems: &mut Vec<Problem>) -> Option<Duration> {
+    let asked = Asked::new(args.length.as_ref()?, "--for");
+    parse_duration(&asked).map_err(|problem| problems.push(problem)).ok()
+}
+
+/// Flags, and the file that they name, as it is now.
+fn read(args: &MirrorArgs, mut problems: Vec<Problem>) -> Result<Resolved, Vec<Problem>> {
+    let text = args.config.as_ref().map(|path| (std::fs::read_to_string(path), path));
+    let file = match &text {
+        Some((Ok(text), path)) => Some((text.as_str(), path.as_path())),
+        Some((Err(e), path)) => {
+            let what = format!("--config = {:?}: {e}", path.display().to_string());
+            problems.push(Problem::with(what, "name a file that can be read"));
+            None
+        }
+        None => None,
+    };
+    let layers = layers::Layers::read(args, file, &mut problems);
+    resolve(&layers, problems)
+}
+
+/// A mirror that serves.
+struct Running {
+    clock: Clock,
+    counts: Arc<Counts>,
+    keeper: Keeper,
+    control: Control,
+    proxy: Option<std::thread::JoinHandle<Result<Drained, String>>>,
+    shadows: Option<Arc<Shadows>>,
+    status: Option<status::Listener>,
+    settings: Settings,
+    files: resolve::Files,
+    generation: u32,
+    address: std::net::SocketAddr,
+}
+
+impl Running {
+    fn start(args: &MirrorArgs, resolved: Resolved) -> Result<Running, Failure> {
+        let Resolved { settings, files, status } = resolved;
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let clock = Clock {
+            began: Instant::now(),
+            began_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),
+        };
+        let counts = Arc::new(Counts::default());
+        let generation = Generation::of(0, &settings.shadows);
+        let keeper = Keeper::start(&files, &primary_of(&settings), generation, clock).map_err(Failure::usage)?;
+        let shadows = shadows(&settings, &counts, &keeper, clock, &files, 0).map_err(Failure::usage)?;
+        let tap = tap(&shadows, &keeper, &files);
+        let proxy = Proxy::bind(&settings, counts.clone(), tap).map_err(|e| Failure::usage(e.to_string()))?;
+        let (address, control) = (proxy.address(), proxy.control());
+        let status = match status {
+            Some(wanted) => Some(status::Listener::start(wanted, counts.clone(), keeper.showing()).map_err(Failure::usage)?),
+            None => None,
+        };
+        let serving = std::thread::Builder::new().name("proxy".to_owned());
+        let serving = serving.spawn(move || proxy.serve().map_err(|e| e.to_string()));
+        let serving = serving.map_err(|e| Failure::no_answer(format!("cannot start a thread: {e}")))?;
+        let _ = args;
+        Ok(Running {
+            clock,
+            counts,
+            keeper,
+            control,
+            proxy: Some(serving),
+            shadows,
+            status,
+            settings,
+            files,
+            generation: 0,
+            address,
+        })
+    }
+
+    /// What is said once it serves.
+    fn told(&self) -> Vec<String> {
+        let scheme = if self.settings.listen.tls.is_some() { "https" } else { "http" };
+        let primaries: Vec<String> = self.settings.primaries.iter().map(|one| view::url(&one.upstream)).collect();
+        let mut told = vec![format!("listening on {scheme}://{}; answered by {}", self.address, primaries.join(", "))];
+        told.extend(self.settings.shadows.iter().map(view::shadow));
+        told.extend(self.status.as_ref().map(|status| format!("status on http://{}/metrics and /status.json", status.address())));
+        told
+    }
+
+    /// The file again. What cannot be used changes nothing.
+    fn reload(&mut self, args: &MirrorArgs) {
+        match self.reloaded(args) {
+            Ok(()) => output::say("powerband: the configuration was read again"),
+            Err(why) => output::error(&format!("the configuration stays as it was: {why}")),
+        }
+    }
+
+    fn reloaded(&mut self, args: &MirrorArgs) -> Result<(), String> {
+        let resolved = read(args, Vec::new()).map_err(|problems| {
+            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        })?;
+        let number = self.generation + 1;
+        let settings = resolved.settings;
+        let new = shadows(&settings, &self.counts, &self.keeper, self.clock, &self.files, number)?;
+        if let Err(e) = self.control.reload(&settings, tap(&new, &self.keeper, &self.files)) {
+            return Err(e.to_string());
+        }
+        if settings.listen.address != self.settings.listen.address || resolved.files != self.files {
+            output::error("where it listens and what it writes stay as they were until it is started again");
+        }
+        self.keeper.follow(Generation::of(number, &settings.shadows));
+        self.generation = number;
+        let deadline = longest(&self.settings);
+        self.settings = settings;
+        if let Some(old) = std::mem::replace(&mut self.shadows, new) {
+            // In its own time: what it has under way is answered or counted.
+            let finishing = std::thread::Builder::new().name("finishing".to_owned());
+            let _ = finishing.spawn(move || old.stop(deadline + GRACE));
+        }
+        Ok(())
+    }
+
+    fn end(mut self, args: &MirrorArgs, view: View) -> Result<u8, Failure> {
+        self.control.drain();
+        let drained = self.proxy.take().map(std::thread::JoinHandle::join);
+        if let Some(shadows) = &self.shadows {
+            shadows.stop(longest(&self.settings) + GRACE);
+        }
+        let kept = self.keeper.end();
+        let counts = self.counts.snapshot();
+        drop(self.status);
+        view.ended(&counts, &kept);
+        match drained {
+            Some(Ok(Ok(drained))) => view.drained(&drained),
+            Some(Ok(Err(why))) => return Err(Failure::no_answer(why)),
+            Some(Err(_)) => return Err(Failure::no_answer("the proxy's thread ended in a panic; what it said is above")),
+            None => {}
+        }
+        let Some(comparison) = &kept.comparison else {
+            if args.output.json {
+                output::json(&counts)?;
+            }
+            return Ok(0);
+        };
+        match args.output.json {
+            true => output::json(comparison)?,
+            false => output::print(&report::duplex_page(comparison, view::ENDPOINTS, output::style()))?,
+        }
+        // Whoever duplexes traffic for hours and stops it is not told that it failed because nothing was decided.
+        Ok(if comparison.requests == 0 { 3 } else { 0 })
+    }
+}
+
+fn longest(settings: &Settings) -> Duration {
+    settings.shadows.iter().map(|shadow| shadow.deadline).max().unwrap_or_default()
+}
+
+fn primary_of(settings: &Settings) -> String {
+    let urls: Vec<String> = settings.primaries.iter().map(|primary| view::url(&primary.upstream)).collect();
+    urls.join(", ")
+}
+
+fn shadows(
+    settings: &Settings,
+    counts: &Arc<Counts>,
+    keeper: &Keeper,
+    clock: Clock,
+    files: &resolve::Files,
+    generation: u32,
+) -> Result<Option<Arc<Shadows>>, String> {
+    if settings.shadows.is_empty() {
+        return Ok(None);
+    }
+    let rules = capture::Rules::new(&files.redact, &files.redact, &[]);
+    let inbox = keeper.inbox.clone();
+    let telling = Telling {
+        began: clock.began,
+        redact: Box::new(move |target| {
+            let mut target = target.to_owned();
+            rules.target(&mut target);
+            target
+        }),
+        pair: Box::new(move |pair| inbox.pair(generation, pair)),
+    };
+    let started = Shadows::start(settings, counts, telling).map_err(|e| e.to_string())?;
+    Ok(Some(Arc::new(started)))
+}
+
+fn tap(shadows: &Option<Arc<Shadows>>, keeper: &Keeper, files: &resolve::Files) -> Arc<dyn ::mirror::Tap> {
+    Arc::new(Both {
+        shadows: shadows.clone(),
+        recording: files.record.as_ref().map(|_| keeper.inbox.clone()),
+    })
+}

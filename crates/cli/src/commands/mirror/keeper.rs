@@ -1,0 +1,350 @@
+//! What is kept of a mirror's traffic: a recording, a log of pairs, a comparison that follows both. One thread does it,
+//! which looks for work fifty times a second, so that whoever hands it over never wakes anybody.
+
+use crate::output;
+use super::resolve::Files;
+use capture::file::{About, Limits, Recorder};
+use capture::{Answer, Exchange, Pair, Rules};
+use mirror::{Shadow, Taken};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often it looks.
+const EVERY: Duration = Duration::from_millis(20);
+/// Most bytes that wait to be written; more is lost and counted. A disk takes that in a second or two.
+const MOST_WAITING: u64 = 64 << 20;
+/// What a record takes beside its headers and body.
+const OVERHEAD: u64 = 256;
+
+/// Hands over what is to be kept. Every method returns at once.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    exchanges: Mutex<Vec<(Arc<Taken>, Option<Answer>)>>,
+    pairs: Mutex<Vec<(u32, Pair)>>,
+    bytes: AtomicU64,
+    lost: AtomicU64,
+    ended: AtomicBool,
+}
+
+impl Inbox {
+    /// A request and its answer, for the recording.
+    pub fn exchange(&self, request: &Arc<Taken>, answer: Option<Answer>) {
+        if self.has_room(weight(request)) {
+            locked(&self.exchanges).push((Arc::clone(request), answer));
+        }
+    }
+
+    /// A pair, of the shadows that are counted as this generation.
+    pub fn pair(&self, generation: u32, pair: Pair) {
+        if self.has_room(OVERHEAD) {
+            locked(&self.pairs).push((generation, pair));
+        }
+    }
+
+    /// Records that found no room.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        let fits = self.bytes.load(Ordering::Relaxed) + bytes <= MOST_WAITING;
+        match fits {
+            true => self.bytes.fetch_add(bytes, Ordering::Relaxed),
+            false => self.lost.fetch_add(1, Ordering::Relaxed),
+        };
+        fits
+    }
+}
+
+fn weight(request: &Taken) -> u64 {
+    let headers: usize = request.headers.iter().map(|field| field.name.len() + field.value.len()).sum();
+    OVERHEAD + (request.target.len() + headers + request.body.len()) as u64
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The shadows of one reading of the settings. Pairs number them by their places in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generation {
+    pub number: u32,
+    pub shadows: Vec<duplex::Shadow>,
+}
+
+impl Generation {
+    pub fn of(number: u32, shadows: &[Shadow]) -> Generation {
+        let shadow = |shadow: &Shadow| duplex::Shadow {
+            name: shadow.name.clone(),
+            twin: shadow.twin,
+        };
+        Generation {
+            number,
+            shadows: shadows.iter().map(shadow).collect(),
+        }
+    }
+}
+
+/// What there is to show.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// `None` without shadows.
+    pub comparison: Option<run::duplex::Document>,
+    /// Requests in the recording.
+    pub recorded: u64,
+    /// Of those that were to be recorded or logged, the ones that are not.
+    pub lost: u64,
+    /// Files of the recording and of the log.
+    pub files: Vec<std::path::PathBuf>,
+}
+
+/// The thread and what it is told.
+#[derive(Debug)]
+pub struct Keeper {
+    pub inbox: Arc<Inbox>,
+    generation: Arc<Mutex<Generation>>,
+    kept: Arc<Mutex<Kept>>,
+    wanted: Arc<AtomicBool>,
+    thread: JoinHandle<Kept>,
+}
+
+impl Keeper {
+    /// Makes the files and starts.
+    ///
+    /// # Errors
+    /// A file cannot be made.
+    pub fn start(files: &Files, primary: &str, generation: Generation, clock: Clock) -> Result<Keeper, String> {
+        let inbox = Arc::new(Inbox::default());
+        let kept = Arc::new(Mutex::new(Kept::default()));
+        let wanted = Arc::new(AtomicBool::new(false));
+        let generation = Arc::new(Mutex::new(generation));
+        let mut desk = Desk::new(files, primary, &locked(&generation), clock)?;
+        let thread = {
+            let (inbox, kept, wanted, generation) = (inbox.clone(), kept.clone(), wanted.clone(), generation.clone());
+            std::thread::Builder::new().name("keeper".to_owned()).spawn(move || {
+                loop {
+                    // Read first: what is handed over before the end is told is still taken.
+                    let ended = inbox.ended.load(Ordering::Acquire);
+                    let current = locked(&generation).clone();
+                    desk.take(&inbox, &current);
+                    if ended {
+                        return desk.finish(&inbox);
+                    }
+                    if wanted.swap(false, Ordering::Relaxed) {
+                        let shown = desk.shown(&inbox);
+                        *locked(&kept) = shown;
+                    }
+                    std::thread::sleep(EVERY);
+                }
+            })
+        };
+        Ok(Keeper {
+            inbox,
+            generation,
+            kept,
+            wanted,
+            thread: thread.map_err(|e| format!("cannot start a thread: {e}"))?,
+        })
+    }
+
+    /// Pairs of this generation are compared among themselves from now on.
+    pub fn follow(&self, generation: Generation) {
+        *locked(&self.generation) = generation;
+    }
+
+    /// Something to show, as of the last time that it was asked for.
+    pub fn show(&self) -> Kept {
+        self.wanted.store(true, Ordering::Relaxed);
+        locked(&self.kept).clone()
+    }
+
+    /// For whoever shows it elsewhere.
+    pub fn showing(&self) -> impl Fn() -> Kept + Send + use<> {
+        let (kept, wanted) = (self.kept.clone(), self.wanted.clone());
+        move || {
+            wanted.store(true, Ordering::Relaxed);
+            locked(&kept).clone()
+        }
+    }
+
+    /// Takes what is left, ends the files, and says what became of everything.
+    pub fn end(self) -> Kept {
+        self.inbox.ended.store(true, Ordering::Release);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// When the capture began, on both clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    pub began: Instant,
+    pub began_unix_ns: u64,
+}
+
+struct Desk {
+    clock: Clock,
+    recording: Option<Recorder<Exchange>>,
+    log: Option<Recorder<Pair>>,
+    files: Files,
+    primary: String,
+    generation: Generation,
+    comparison: Option<duplex::Comparison>,
+    /// Of logs that are done with.
+    files_before: Vec<std::path::PathBuf>,
+}
+
+impl Desk {
+    fn new(files: &Files, primary: &str, generation: &Generation, clock: Clock) -> Result<Desk, String> {
+        let mut desk = Desk {
+            clock,
+            recording: None,
+            log: None,
+            files: files.clone(),
+            primary: primary.to_owned(),
+            generation: generation.clone(),
+            comparison: None,
+            files_before: Vec::new(),
+        };
+        if let Some(path) = &files.record {
+            let recorder = Recorder::start(path, desk.limits(), desk.rules(), clock.began_unix_ns, desk.about(), Instant::now());
+            desk.recording = Some(recorder.map_err(|e| format!("--record = {:?}: {e}", path.display().to_string()))?);
+        }
+        desk.begin_generation()?;
+        Ok(desk)
+    }
+
+    fn begin_generation(&mut self) -> Result<(), String> {
+        if let Some(mut log) = self.log.take() {
+            told(log.finish());
+            self.files_before.push(log.counts().path);
+        }
+        self.comparison = duplex::Comparison::new(self.generation.shadows.clone(), duplex::MARGIN).ok();
+        let path = self.files.shadow_log.as_ref().filter(|_| !self.generation.shadows.is_empty());
+        if let Some(path) = path {
+            let log = Recorder::start(path, self.limits(), self.rules(), self.clock.began_unix_ns, self.about(), Instant::now());
+            self.log = Some(log.map_err(|e| format!("--shadow-log = {:?}: {e}", path.display().to_string()))?);
+        }
+        Ok(())
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            bytes: self.files.rotate_size,
+            age: self.files.rotate_every,
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        Rules::new(&self.files.redact, &self.files.redact, &[])
+    }
+
+    fn about(&self) -> About {
+        let twin = self.generation.shadows.iter().find(|shadow| shadow.twin);
+        About {
+            written_by: format!("powerband {}", env!("CARGO_PKG_VERSION")),
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            primary: self.primary.clone(),
+            shadows: self.generation.shadows.iter().map(|shadow| shadow.name.clone()).collect(),
+            twin: twin.map_or_else(String::new, |shadow| shadow.name.clone()),
+            ..About::default()
+        }
+    }
+
+    fn take(&mut self, inbox: &Inbox, current: &Generation) {
+        let exchanges = std::mem::take(&mut *locked(&inbox.exchanges));
+        let pairs = std::mem::take(&mut *locked(&inbox.pairs));
+        let mut bytes = 0;
+        for (request, answer) in exchanges {
+            bytes += weight(&request);
+            if let Some(recording) = &mut self.recording {
+                told(recording.take(exchange(request, answer, self.clock.began)));
+            }
+        }
+        for (generation, pair) in pairs {
+            bytes += OVERHEAD;
+            if generation == current.number && generation != self.generation.number {
+                self.generation = current.clone();
+                if let Err(why) = self.begin_generation() {
+                    output::error(&why);
+                }
+            }
+            // Late ones of shadows that a reload has done away with are counted there, and compared no more.
+            if generation == self.generation.number {
+                if let Some(comparison) = &mut self.comparison {
+                    comparison.push(&pair);
+                }
+                if let Some(log) = &mut self.log {
+                    told(log.take(pair));
+                }
+            }
+        }
+        inbox.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let now = Instant::now();
+        if let Some(recording) = &mut self.recording {
+            told(recording.tick(now));
+        }
+        if let Some(log) = &mut self.log {
+            told(log.tick(now));
+        }
+    }
+
+    fn shown(&self, inbox: &Inbox) -> Kept {
+        let recording = self.recording.as_ref().map(Recorder::counts);
+        let log = self.log.as_ref().map(Recorder::counts);
+        let missing = |counts: &Option<capture::file::Counts>| counts.as_ref().map_or(0, |counts| counts.lost + counts.refused);
+        let files = recording.iter().chain(&log).map(|counts| counts.path.clone());
+        let asked = duplex::Asked {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            made_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            ..duplex::Asked::default()
+        };
+        Kept {
+            comparison: self.comparison.as_ref().map(|comparison| comparison.document(&asked)),
+            lost: inbox.lost() + missing(&recording) + missing(&log),
+            recorded: recording.as_ref().map_or(0, |counts| counts.written),
+            files: self.files_before.iter().cloned().chain(files).collect(),
+        }
+    }
+
+    fn finish(&mut self, inbox: &Inbox) -> Kept {
+        if let Some(recording) = &mut self.recording {
+            told(recording.finish());
+        }
+        if let Some(log) = &mut self.log {
+            told(log.finish());
+        }
+        self.shown(inbox)
+    }
+}
+
+/// A disk that is full ends the recording and nothing else.
+fn told(result: Result<(), capture::file::Stopped>) {
+    if let Err(stopped) = result {
+        output::error(&stopped.to_string());
+    }
+}
+
+fn exchange(request: Arc<Taken>, answer: Option<Answer>, began: Instant) -> Exchange {
+    let at_ns = request.at.saturating_duration_since(began).as_nanos();
+    let common = |request: &Taken| (request.id, request.connection, request.sequence, request.body_bytes, request.body.to_vec());
+    let (id, connection, sequence, body_bytes, body) = common(&request);
+    // Nobody else has it any more where no shadow is slower than this thread.
+    let (method, target, headers) = match Arc::try_unwrap(request) {
+        Ok(taken) => (taken.method, taken.target, taken.headers),
+        Err(shared) => (shared.method.clone(), shared.target.clone(), shared.headers.clone()),
+    };
+    Exchange {
+        id,
+        at_ns: u64::try_from(at_ns).unwrap_or(u64::MAX),
+        connection,
+        sequence,
+        method,
+        target,
+        headers,
+        body,
+        body_bytes,
+        answer,
+    }
+}

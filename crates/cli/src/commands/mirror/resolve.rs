@@ -1,0 +1,368 @@
+//! From texts to what a mirror does: every value checked, every problem told at once.
+
+use super::layers::{Layers, ShadowLayer};
+use experiment::config::{Asked, Problem, parse_duration, parse_size, parse_whole};
+use mirror::{Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream};
+use regex::bytes::Regex;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a mirror does, and what is kept of it.
+#[derive(Debug)]
+pub struct Resolved {
+    pub settings: Settings,
+    pub files: Files,
+    /// Where counts are shown.
+    pub status: Option<SocketAddr>,
+}
+
+/// What is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    pub record: Option<PathBuf>,
+    pub shadow_log: Option<PathBuf>,
+    pub rotate_size: Option<u64>,
+    pub rotate_every: Option<Duration>,
+    pub redact: Vec<String>,
+}
+
+const MIB: u64 = 1 << 20;
+
+/// Checks everything.
+///
+/// # Errors
+/// Every problem, those that were found on the way here first.
+pub fn resolve(layers: &Layers, problems: Vec<Problem>) -> Result<Resolved, Vec<Problem>> {
+    let mut reading = Reading { layers, problems };
+    let resolved = reading.all();
+    match (reading.problems.is_empty(), resolved) {
+        (true, Some(resolved)) => Ok(resolved),
+        _ => Err(reading.problems),
+    }
+}
+
+struct Reading<'a> {
+    layers: &'a Layers,
+    problems: Vec<Problem>,
+}
+
+impl Reading<'_> {
+    fn all(&mut self) -> Option<Resolved> {
+        let listen = self.listen();
+        let connect_timeout = self.duration("connect_timeout", None, Duration::from_secs(5));
+        let answer_timeout = self.given("answer_timeout", None, parse_duration);
+        let primaries: Vec<Primary> = self.layers.all("primary", None).to_vec().iter().filter_map(|asked| {
+            Some(Primary {
+                upstream: self.upstream(asked, None)?,
+                connect_timeout,
+                answer_timeout,
+            })
+        }).collect();
+        if self.layers.all("primary", None).is_empty() {
+            self.problems.push(Problem::with("no primary is named", "give --primary http://127.0.0.1:3000"));
+        }
+        let twin = self.layers.one("twin", None).cloned();
+        let shadows: Vec<Shadow> = self.layers.shadows.iter().filter_map(|layer| self.shadow(layer, twin.as_ref())).collect();
+        if let Some(twin) = &twin
+            && !self.layers.shadows.iter().any(|shadow| shadow.name.text == twin.text)
+        {
+            let remedy = "name one of the shadows";
+            self.problems.push(Problem::of(twin, "no such shadow", remedy));
+        }
+        let client = Client {
+            head_timeout: Duration::from_secs(30),
+            idle_timeout: self.duration("idle_timeout", None, Duration::from_secs(75)),
+            head_bytes: 64 << 10,
+            head_fields: 128,
+            connections: self.whole("connections", None, 1, 65_536, 4096) as usize,
+            drain: self.duration("drain", None, Duration::from_secs(30)),
+        };
+        let limits = Limits {
+            bytes: self.size("max_held", 64 * MIB),
+            body_bytes: self.size("max_body", MIB),
+            compared_bytes: self.size("max_compared", 256 << 10),
+        };
+        let files = self.files();
+        let status = self.layers.one("status", None).cloned();
+        let status = status.and_then(|asked| self.taken(address(&asked)));
+        if shadows.is_empty() && self.layers.shadows.is_empty() && files.shadow_log.is_some() {
+            self.problems.push(Problem::with("--shadow-log is given, and no shadow", "name a shadow, or record the traffic with --record"));
+        }
+        Some(Resolved {
+            settings: Settings {
+                listen: listen?,
+                primaries,
+                shadows,
+                client,
+                limits,
+            },
+            files,
+            status,
+        })
+    }
+
+    fn taken<T>(&mut self, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.problems.push(problem)).ok()
+    }
+
+    fn given<T>(&mut self, key: &str, shadow: Option<&ShadowLayer>, parse: impl Fn(&Asked) -> Result<T, Problem>) -> Option<T> {
+        let asked = self.layers.one(key, shadow)?.clone();
+        self.taken(parse(&asked))
+    }
+
+    fn duration(&mut self, key: &str, shadow: Option<&ShadowLayer>, otherwise: Duration) -> Duration {
+        self.given(key, shadow, parse_duration).unwrap_or(otherwise)
+    }
+
+    fn size(&mut self, key: &str, otherwise: u64) -> usize {
+        let size = self.given(key, None, parse_size).unwrap_or(otherwise);
+        usize::try_from(size).unwrap_or(usize::MAX)
+    }
+
+    fn whole(&mut self, key: &str, shadow: Option<&ShadowLayer>, least: u64, most: u64, otherwise: u64) -> u64 {
+        self.given(key, shadow, |asked| parse_whole(asked, least, most, "number")).unwrap_or(otherwise)
+    }
+
+    fn listen(&mut self) -> Option<Listen> {
+        let asked = self.layers.one("listen", None).cloned();
+        let address = match asked {
+            Some(asked) => self.taken(address(&asked)),
+            None => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
+        };
+        let file = |key| self.layers.one(key, None).map(|asked| PathBuf::from(&asked.text));
+        let tls = match (file("tls_cert"), file("tls_key")) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            (one, _) => {
+                let (has, lacks) = if one.is_some() { ("--tls-cert", "--tls-key") } else { ("--tls-key", "--tls-cert") };
+                self.problems.push(Problem::with(format!("{has} is given without {lacks}"), "TLS needs both"));
+                None
+            }
+        };
+        Some(Listen { address: address?, tls })
+    }
+
+    fn upstream(&mut self, asked: &Asked, shadow: Option<&ShadowLayer>) -> Option<Upstream> {
+        let ca = self.layers.one("cacert", shadow).map(|asked| PathBuf::from(&asked.text));
+        self.taken(upstream(asked, ca))
+    }
+
+    fn shadow(&mut self, layer: &ShadowLayer, twin: Option<&Asked>) -> Option<Shadow> {
+        let name = self.taken(name(&layer.name));
+        let upstream = self.upstream(&layer.url, Some(layer));
+        let own = Some(layer);
+        let share = self.given("sample", own, share).unwrap_or(1.0);
+        let sample = match self.layers.one("sample_by", own).cloned() {
+            None => Sample::Requests(share),
+            Some(asked) => self.taken(sampled_by(&asked, share))?,
+        };
+        let filter = self.filter(own);
+        let rewrite = self.rewrites(own);
+        let text = |key: &str| self.layers.all(key, own).iter().map(|asked| asked.text.clone()).collect::<Vec<_>>();
+        Some(Shadow {
+            twin: twin.is_some_and(|twin| twin.text == layer.name.text),
+            tokens: text("token"),
+            name: name?,
+            upstream: upstream?,
+            sample,
+            filter,
+            copies: self.whole("amplify", own, 1, 100, 1) as u16,
+            deadline: self.duration("deadline", own, Duration::from_secs(10)),
+            queue: self.whole("queue", own, 1, 65_536, 256) as usize,
+            connections: self.whole("shadow_connections", own, 1, 4096, 64) as usize,
+            rewrite,
+            cookie_jar: self.given("cookie_jar", own, flag).unwrap_or(false),
+        })
+    }
+
+    fn filter(&mut self, own: Option<&ShadowLayer>) -> Filter {
+        let methods = self.layers.all("methods", own).to_vec();
+        let methods = methods.iter().flat_map(|asked| asked.text.split(',').map(move |method| (asked, method.trim())));
+        let methods = methods.filter(|(_, method)| !method.is_empty());
+        let methods: Vec<String> = methods.filter_map(|(asked, name)| self.taken(method(asked, name))).collect();
+        let patterns = |reading: &mut Self, key: &str| {
+            let asked = reading.layers.all(key, own).to_vec();
+            asked.iter().filter_map(|asked| reading.taken(pattern(asked, &asked.text))).collect::<Vec<Regex>>()
+        };
+        let paths = patterns(self, "path");
+        let not_paths = patterns(self, "not_path");
+        let headers = self.layers.all("with_header", own).to_vec();
+        let headers = headers.iter().filter_map(|asked| self.taken(with_header(asked))).collect();
+        Filter {
+            methods,
+            paths,
+            not_paths,
+            headers,
+        }
+    }
+
+    fn rewrites(&mut self, own: Option<&ShadowLayer>) -> Vec<Rewrite> {
+        let set = self.layers.all("set_header", own).to_vec();
+        let mut rewrites: Vec<Rewrite> = set.iter().filter_map(|asked| self.taken(set_header(asked))).collect();
+        let removed = self.layers.all("remove_header", own).to_vec();
+        rewrites.extend(removed.iter().filter_map(|asked| {
+            let name = self.taken(header_name(asked, asked.text.trim()))?;
+            Some(Rewrite::Remove { name })
+        }));
+        rewrites
+    }
+
+    fn files(&mut self) -> Files {
+        let file = |key| self.layers.one(key, None).map(|asked: &Asked| PathBuf::from(&asked.text));
+        let (record, shadow_log) = (file("record"), file("shadow_log"));
+        if record.is_some() && record == shadow_log {
+            self.problems.push(Problem::with("--record and --shadow-log name the same file", "give each a file of its own"));
+        }
+        let rotate_size = self.given("rotate_size", None, parse_size);
+        let rotate_every = self.given("rotate_every", None, parse_duration);
+        if record.is_none() && (rotate_size.is_some() || rotate_every.is_some()) {
+            self.problems.push(Problem::with("rotation is asked for, and no recording", "name a file with --record"));
+        }
+        Files {
+            record,
+            shadow_log,
+            rotate_size,
+            rotate_every,
+            redact: self.layers.all("redact", None).iter().map(|asked| asked.text.clone()).collect(),
+        }
+    }
+}
+
+/// `127.0.0.1:8080`, `[::1]:8080`, or `:8080` on loopback.
+fn address(asked: &Asked) -> Result<SocketAddr, Problem> {
+    let text = asked.text.trim();
+    if let Some(port) = text.strip_prefix(':').and_then(|port| port.parse().ok()) {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    let text = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    text.parse().map_err(|_| {
+        Problem::of(asked, "no address", "give an IP address and a port, such as 127.0.0.1:8080, or :8080 for loopback")
+    })
+}
+
+fn upstream(asked: &Asked, ca: Option<PathBuf>) -> Result<Upstream, Problem> {
+    let remedy = "write http://HOST:PORT or https://HOST:PORT";
+    let wrong = |what: &str| Problem::of(asked, what, remedy);
+    let uri: http::Uri = asked.text.trim().parse().map_err(|_| wrong("no URL"))?;
+    let tls = match uri.scheme_str() {
+        Some("http") => false,
+        Some("https") => true,
+        _ => return Err(wrong("its scheme is not http or https")),
+    };
+    let authority = uri.authority().ok_or_else(|| wrong("no host"))?;
+    if authority.as_str().contains('@') {
+        return Err(Problem::of(&Asked::new("…", asked.origin.clone()), "it holds credentials", "set them with --set-header"));
+    }
+    if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+        return Err(wrong("it has a path, and requests keep theirs"));
+    }
+    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() {
+        return Err(wrong("no host"));
+    }
+    let port = match authority.port() {
+        None => if tls { 443 } else { 80 },
+        Some(port) if port.as_u16() > 0 => port.as_u16(),
+        Some(_) => return Err(wrong("no port")),
+    };
+    Ok(Upstream {
+        host: host.to_owned(),
+        port,
+        tls,
+        ca: ca.filter(|_| tls),
+    })
+}
+
+fn name(asked: &Asked) -> Result<String, Problem> {
+    let text = asked.text.trim();
+    let fits = !text.is_empty() && text.len() <= 40 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    if fits && text != "primary" {
+        return Ok(text.to_owned());
+    }
+    let remedy = "give a name of 1 to 40 letters, digits, - and _, other than primary";
+    Err(Problem::of(asked, "no name for a shadow", remedy))
+}
+
+fn share(asked: &Asked) -> Result<f64, Problem> {
+    let text = asked.text.trim();
+    let share = match text.strip_suffix('%') {
+        Some(number) => number.trim().parse::<f64>().map(|number| number / 100.0),
+        None => text.parse::<f64>(),
+    };
+    share.ok().filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| {
+        Problem::of(asked, "no share", "give a share above 0 and up to 100 %, such as 10%")
+    })
+}
+
+fn sampled_by(asked: &Asked, share: f64) -> Result<Sample, Problem> {
+    match asked.text.trim() {
+        "request" => Ok(Sample::Requests(share)),
+        text => match text.strip_prefix("session:").map(str::trim).filter(|cookie| !cookie.is_empty()) {
+            Some(cookie) => Ok(Sample::Sessions {
+                share,
+                cookie: cookie.to_owned(),
+            }),
+            None => Err(Problem::of(asked, "nothing to sample by", "give request, or session:COOKIE with the cookie's name")),
+        },
+    }
+}
+
+fn flag(asked: &Asked) -> Result<bool, Problem> {
+    asked.text.trim().parse().map_err(|_| Problem::of(asked, "neither true nor false", "give true or false"))
+}
+
+fn method(asked: &Asked, name: &str) -> Result<String, Problem> {
+    let legal = http::Method::from_bytes(name.as_bytes()).is_ok() && name != "CONNECT";
+    match legal {
+        true => Ok(name.to_owned()),
+        false => Err(Problem::of(asked, format_args!("{name:?} is no method that can be sent"), "give methods as in GET,HEAD,POST")),
+    }
+}
+
+fn pattern(asked: &Asked, text: &str) -> Result<Regex, Problem> {
+    Regex::new(text).map_err(|e| {
+        let why = e.to_string();
+        let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        Problem::of(asked, why, "give a regular expression, such as ^/api/")
+    })
+}
+
+fn with_header(asked: &Asked) -> Result<(String, Regex), Problem> {
+    let Some((name, text)) = asked.text.split_once('=') else {
+        return Err(Problem::of(asked, "no pattern", "write NAME=REGEX, such as X-Tenant=^acme$"));
+    };
+    Ok((header_name(asked, name.trim())?, pattern(asked, text)?))
+}
+
+fn header_name(asked: &Asked, name: &str) -> Result<String, Problem> {
+    // These frame the message between two servers, and are the mirror's own.
+    const OURS: [&str; 5] = ["connection", "content-length", "transfer-encoding", "te", "upgrade"];
+    if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
+        return Err(Problem::of(asked, "no header's name", "give a header's name, such as X-Tenant"));
+    }
+    if OURS.contains(&name.to_ascii_lowercase().as_str()) {
+        return Err(Problem::of(asked, "it frames the message, which is the mirror's own business", "leave it out"));
+    }
+    Ok(name.to_owned())
+}
+
+fn set_header(asked: &Asked) -> Result<Rewrite, Problem> {
+    // The value may be a secret: messages show the name alone.
+    let name = asked.text.split(':').next().unwrap_or_default().trim();
+    let shown = Asked::new(format!("{name}: …"), asked.origin.clone());
+    let Some((name, value)) = asked.text.split_once(':') else {
+        return Err(Problem::of(&shown, "no value", "write NAME: VALUE, such as \"Host: candidate.test\""));
+    };
+    let value = value.trim();
+    if http::HeaderValue::from_str(value).is_err() {
+        return Err(Problem::of(&shown, "its value could end the line", "leave control characters out"));
+    }
+    Ok(Rewrite::Set {
+        name: header_name(&shown, name.trim())?,
+        value: value.to_owned(),
+    })
+}
