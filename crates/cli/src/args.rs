@@ -4,6 +4,7 @@ mod calc;
 mod capture;
 mod inspect;
 mod load;
+mod mirror;
 mod predict;
 mod trace;
 
@@ -14,6 +15,7 @@ pub use capture::{
 };
 pub use inspect::InspectArgs;
 pub use load::{LoadArgs, RequestArgs, TargetArgs};
+pub use mirror::MirrorArgs;
 pub use predict::{PredictArgs, ValidateArgs};
 pub use trace::TraceArgs;
 
@@ -48,6 +50,8 @@ pub enum Command {
     Load(LoadArgs),
     /// Find the highest arrival rate that meets an objective, and what happens beyond it
     Capacity(CapacityArgs),
+    /// Give live traffic to a server, and copies of it to others that you compare with it
+    Mirror(Box<MirrorArgs>),
     /// Start any Ruby server with the agent inside, nothing in the application changed
     Run(RunArgs),
     /// Show where request time goes, from the flight files of servers that run or have ended

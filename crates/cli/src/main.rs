@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Sweep(sweep) => commands::sweep(sweep),
         Command::Load(load) => commands::load(load),
         Command::Capacity(capacity) => commands::capacity(capacity),
+        Command::Mirror(mirror) => commands::mirror(*mirror),
         Command::Run(run) => commands::run(run),
         Command::Inspect(inspect) => commands::inspect(inspect),
         Command::Calc(calc) => commands::calc(calc),
