@@ -84,7 +84,7 @@ pub struct Layers {
 
 impl Layers {
     /// All values of a key: those of the first place that has any.
-    pub fn all(&self, key: &str, shadow: Option<&ShadowLayer>) -> &[Asked] {
+    pub fn all<'a>(&'a self, key: &str, shadow: Option<&'a ShadowLayer>) -> &'a [Asked] {
         let own = shadow.map(|shadow| &shadow.own);
         let places = [Some(&self.flags), own, Some(&self.file)];
         let found = places.into_iter().flatten().find_map(|place| place.0.get(key));
@@ -92,7 +92,7 @@ impl Layers {
     }
 
     /// The value of a key that has one.
-    pub fn one(&self, key: &str, shadow: Option<&ShadowLayer>) -> Option<&Asked> {
+    pub fn one<'a>(&'a self, key: &str, shadow: Option<&'a ShadowLayer>) -> Option<&'a Asked> {
         self.all(key, shadow).last()
     }
 
