@@ -20,6 +20,9 @@ pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
 
 /// `powerband compare`.
 pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
+    if !args.log.shadow_log.is_empty() {
+        return super::duplex::compare(&args);
+    }
     let (request, problems) = asked::request(&args.experiment, None, None)?;
     let goal = asked::compared(&args.arms, otherwise(request.baseline.as_ref()));
     conduct(&args.experiment, request, goal, problems)
