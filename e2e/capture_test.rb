@@ -112,6 +112,16 @@ class CaptureTest < PowerbandTest
     assert_equal 30, site.lines.size
   end
 
+  def test_a_recording_is_the_workload_of_a_comparison
+    gets = run_to("gets.pbc", "filter", busy, "--method", "GET")
+    ended = measured(*experiment("compare", "threads=1", "threads=2", "--workload", gets, "--json", "--quiet").drop(1),
+                     env: LIGHT, within: 400)
+    assert_equal 0, ended.code, ended.to_s
+    assert_valid_run_document(ended.out)
+    entries = JSON.parse(ended.out)["workload"]
+    assert_equal [["GET /:id/:id", 1.0]], entries.map { |entry| [entry["name"], entry["share"].round(9)] }
+  end
+
   private
 
   # Three connections, ten requests on each, all within a second.

@@ -2,6 +2,7 @@
 
 mod calc;
 mod capture;
+mod compare;
 mod inspect;
 mod load;
 mod mirror;
@@ -13,6 +14,7 @@ pub use capture::{
     CaptureArgs, CaptureInfoArgs, Captured, ConvertArgs, FilterArgs, MergeArgs, OutArgs,
     RedactArgs, To,
 };
+pub use compare::ShadowLogArgs;
 pub use inspect::InspectArgs;
 pub use load::{LoadArgs, RequestArgs, TargetArgs};
 pub use mirror::MirrorArgs;
@@ -42,7 +44,7 @@ pub struct Cli {
 pub enum Command {
     /// Find the thread and process counts that serve the most within your limits
     Tune(TuneArgs),
-    /// Measure named configurations head to head, e.g. threads=3 threads=5,workers=2
+    /// Measure named configurations head to head, e.g. threads=3 threads=5,workers=2; or compare what a mirror logged
     Compare(CompareArgs),
     /// Measure one knob at several values, e.g. threads=1,2,3
     Sweep(SweepArgs),
@@ -199,11 +201,14 @@ pub struct TuneArgs {
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Configurations, the first is compared with: threads=3 threads=5,workers=2; one alone with --calibrate
-    #[arg(required = true, num_args = 1.., value_name = "SETTINGS")]
+    #[arg(required_unless_present = "shadow_log", num_args = 1.., value_name = "SETTINGS")]
     pub arms: Vec<String>,
     /// What every experiment takes.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
+    /// What is compared instead.
+    #[command(flatten, next_help_heading = "Of a mirror's log")]
+    pub log: ShadowLogArgs,
 }
 
 /// `sweep`.

@@ -3,6 +3,7 @@
 mod calc;
 mod capacity;
 mod capture;
+mod duplex;
 mod experiments;
 mod inject;
 mod inspect;

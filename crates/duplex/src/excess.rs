@@ -1,9 +1,10 @@
 //! How much more often one server differs than another on the same requests.
 //!
 //! McNemar (1947): requests in which both differ, or neither, say nothing of which does so more often; of the others
-//! each would be a coin toss if both did so equally often. The share of the tosses has the exact interval of Clopper and
-//! Pearson (1934), and the difference of shares is (2 share - 1) times the tosses over all requests. Beyond 1,000 tosses
-//! Wilson's interval (1927) serves, which is then the same to three digits.
+//! each would be a coin toss if both did so equally often. The share q of the tosses that the one loses has the exact
+//! interval of Clopper and Pearson (1934), beyond 1,000 tosses Wilson's (1927), which is then the same to three digits.
+//! The difference of shares is (2 q - 1) times the tosses over all requests, and these have Wilson's interval too: so the
+//! interval of the difference excludes zero exactly when McNemar's test does.
 
 use crate::estimate::ALPHA;
 
@@ -29,7 +30,6 @@ impl Excess {
             return None;
         }
         let tosses = ours + theirs;
-        let whole = tosses as f64 / requests as f64;
         if tosses == 0 {
             return Some(Excess {
                 estimate: 0.0,
@@ -38,6 +38,7 @@ impl Excess {
             });
         }
         let alpha = ALPHA / questions.max(1) as f64;
+        let (few, many) = wilson(tosses as f64, requests as f64, alpha);
         let (low, high) = if tosses <= EXACT {
             (
                 lower(ours as u32, tosses as u32, alpha / 2.0),
@@ -46,11 +47,12 @@ impl Excess {
         } else {
             wilson(ours as f64, tosses as f64, alpha)
         };
-        let of = |share: f64| (2.0 * share - 1.0) * whole;
+        // The end that lies further out takes as many tosses as there may be, the other as few.
+        let of = |lean: f64, above: f64, below: f64| lean * if lean > 0.0 { above } else { below };
         Some(Excess {
-            estimate: of(ours as f64 / tosses as f64),
-            low: of(low),
-            high: of(high),
+            estimate: (ours as f64 - theirs as f64) / requests as f64,
+            low: of(2.0 * low - 1.0, few, many),
+            high: of(2.0 * high - 1.0, many, few),
         })
     }
 }
@@ -89,16 +91,20 @@ mod tests {
     #[test]
     fn known_values() {
         // R: binom.test(9, 10)$conf.int is 0.5549839 to 0.9974714
+        assert!((lower(9, 10, 0.025) - 0.554_983_9).abs() < 1e-7);
+        assert!((1.0 - lower(1, 10, 0.025) - 0.997_471_4).abs() < 1e-7);
+        // R: prop.test(10, 100, correct = FALSE)$conf.int is 0.0552 to 0.1744
+        let (low, high) = wilson(10.0, 100.0, 0.05);
+        assert!(
+            (low - 0.0552).abs() < 1e-3 && (high - 0.1744).abs() < 1e-3,
+            "{low} {high}"
+        );
         let found = Excess::of((9, 1), 100, 1).unwrap();
-        assert!(
-            (found.low - (2.0 * 0.554_983_9 - 1.0) * 0.1).abs() < 1e-7,
-            "{found:?}"
-        );
-        assert!(
-            (found.high - (2.0 * 0.997_471_4 - 1.0) * 0.1).abs() < 1e-7,
-            "{found:?}"
-        );
         assert!((found.estimate - 0.08).abs() < 1e-12);
+        assert!(
+            (found.low - 0.11 * low).abs() < 1e-4 && (found.high - 0.995 * high).abs() < 1e-4,
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -113,12 +119,13 @@ mod tests {
     fn the_large_sample_continues_the_exact_interval() {
         let exact = Excess::of((560, 440), 5_000, 10).unwrap();
         let (low, high) = wilson(560.0, 1_000.0, ALPHA / 10.0);
+        let (few, many) = wilson(1_000.0, 5_000.0, ALPHA / 10.0);
         assert!(
-            (exact.low - (2.0 * low - 1.0) * 0.2).abs() < 0.001,
+            (exact.low - (2.0 * low - 1.0) * few).abs() < 0.001,
             "{exact:?}"
         );
         assert!(
-            (exact.high - (2.0 * high - 1.0) * 0.2).abs() < 0.001,
+            (exact.high - (2.0 * high - 1.0) * many).abs() < 0.001,
             "{exact:?}"
         );
     }

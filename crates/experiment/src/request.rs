@@ -67,6 +67,8 @@ pub struct Experiment {
     pub after_trial: Option<String>,
     /// The requests.
     pub workload: Workload,
+    /// What of a recording could not be read, in words.
+    pub left_out: Option<String>,
     /// Where run folders are made.
     pub runs_dir: PathBuf,
 }

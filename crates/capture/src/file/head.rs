@@ -50,6 +50,8 @@ pub struct About {
     pub primary: String,
     /// Names of the shadows, in the order in which pairs number them.
     pub shadows: Vec<String>,
+    /// The one of them that is configured as the primary is; empty where none is.
+    pub twin: String,
 }
 
 /// The head of a file.

@@ -34,8 +34,17 @@ const WHOLE: [&str; 10] = [
 ];
 
 /// Headers that nearly every request has, so that their names need no closer look.
-const PLAIN: [&str; 22] = [
+const PLAIN: [&str; 31] = [
     "host",
+    "forwarded",
+    "if-range",
+    "range",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-proto",
+    "x-real-ip",
     "accept",
     "accept-charset",
     "accept-encoding",
@@ -135,17 +144,21 @@ impl Names {
 
     /// Whether a field of this name holds a secret: `user[password]`, `apiKey`, `card.cvv`.
     pub(super) fn covers(&self, name: &str) -> bool {
-        let whole = reduced(name);
-        if self.is_excepted(&whole) {
-            return false;
-        }
-        if self.fields.contains(&whole) || STEMS.iter().any(|stem| whole.contains(stem)) {
-            return true;
-        }
-        name.split(['[', ']', '.']).any(|part| {
-            let part = reduced(part);
-            WHOLE.contains(&part.as_str()) || self.fields.contains(&part)
+        let whole = with_reduced(name, |whole| {
+            if self.is_excepted(whole) {
+                return Some(false);
+            }
+            (has_stem(whole) || self.is_known(whole)).then_some(true)
+        });
+        let parts = || name.split(['[', ']', '.']);
+        whole.unwrap_or_else(|| {
+            name.contains(['[', ']', '.'])
+                && parts().any(|part| with_reduced(part, |part| self.is_known(part)))
         })
+    }
+
+    fn is_known(&self, reduced: &str) -> bool {
+        WHOLE.contains(&reduced) || self.fields.iter().any(|name| name == reduced)
     }
 
     fn is_excepted(&self, reduced: &str) -> bool {
@@ -161,9 +174,50 @@ fn reduced(name: &str) -> String {
         .collect()
 }
 
+/// The same without an allocation for the names that there usually are: this is asked for each header of each request.
+fn with_reduced<T>(name: &str, then: impl FnOnce(&str) -> T) -> T {
+    const SHORT: usize = 64;
+    if name.len() > SHORT || !name.is_ascii() {
+        return then(&reduced(name));
+    }
+    let mut kept = [0; SHORT];
+    let mut length = 0;
+    for byte in name.bytes().filter(u8::is_ascii_alphanumeric) {
+        kept[length] = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    then(std::str::from_utf8(&kept[..length]).unwrap_or_default())
+}
+
+fn has_stem(reduced: &str) -> bool {
+    let bytes = reduced.as_bytes();
+    (0..bytes.len()).any(|at| {
+        // Their first letters.
+        matches!(bytes[at], b'a' | b'c' | b'j' | b'p' | b's' | b't')
+            && STEMS
+                .iter()
+                .any(|stem| bytes[at..].starts_with(stem.as_bytes()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_stem_is_passed_over() {
+        for stem in STEMS {
+            assert!(has_stem(stem) && has_stem(&format!("x{stem}x")), "{stem}");
+        }
+    }
+
+    #[test]
+    fn long_names_and_those_of_other_letters_are_reduced_alike() {
+        let names = Names::new(&[], &["Schlüssel".to_owned()], &[]);
+        assert!(names.covers("SCHLÜSSEL") && names.covers("a[schlüssel]"));
+        assert!(names.covers(&format!("{}[pin]", "x".repeat(100))));
+        assert!(names.covers(&format!("{}Pass_Word", "é".repeat(100))));
+    }
 
     #[test]
     fn names_in_every_notation() {

@@ -1,6 +1,8 @@
 //! `name=value&name=value`: queries and urlencoded forms. What no rule covers
 //! keeps its very bytes.
 
+use std::borrow::Cow;
+
 use super::REDACTED;
 use super::names::Names;
 
@@ -29,9 +31,12 @@ pub(super) fn redacted(text: &[u8], names: &Names) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn decoded(name: &[u8]) -> String {
+fn decoded(name: &[u8]) -> Cow<'_, str> {
+    if !name.iter().any(|byte| matches!(byte, b'%' | b'+')) {
+        return String::from_utf8_lossy(name);
+    }
     let pair = form_urlencoded::parse(name).next();
-    pair.map_or_else(String::new, |(name, _)| name.into_owned())
+    pair.map_or(Cow::Borrowed(""), |(name, _)| name)
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
 
 /// `powerband compare`.
 pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
+    if !args.log.shadow_log.is_empty() {
+        return super::duplex::compare(&args);
+    }
     let (request, problems) = asked::request(&args.experiment, None, None)?;
     let goal = asked::compared(&args.arms, otherwise(request.baseline.as_ref()));
     conduct(&args.experiment, request, goal, problems)
@@ -57,6 +60,9 @@ fn conduct(
     let Some(mut experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
         return Err(asked::failure(&problems));
     };
+    if let Some(left_out) = &experiment.left_out {
+        output::error(&format!("some of the recording was left out: {left_out}"));
+    }
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let store = match &args.resume {

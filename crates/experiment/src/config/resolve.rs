@@ -1,6 +1,6 @@
 //! From what was written to what will be done; every problem at once.
 
-use super::recording::read_recording;
+use super::recording::{Recording, read_recording};
 use super::values::{
     parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64,
 };
@@ -36,7 +36,8 @@ pub fn resolve(
             "give the application's folder with --app",
         ));
     }
-    let workload = all.workload(&request, base);
+    let mut left_out = None;
+    let workload = all.workload(&request, base, &mut left_out);
     let allow_unsafe = all
         .take(request.allow_unsafe.as_ref(), parse_bool)
         .unwrap_or(false);
@@ -161,6 +162,7 @@ pub fn resolve(
             .unwrap_or(false),
         before_trial: text(&request.before_trial),
         after_trial: text(&request.after_trial),
+        left_out,
         workload: workload.unwrap_or_else(|| Workload::get("/").expect("/ is a path")),
         runs_dir: request
             .runs_dir
@@ -209,13 +211,28 @@ impl Collected {
             .ok()
     }
 
-    fn workload(&mut self, request: &Request, base: &Path) -> Option<Workload> {
+    fn recorded(&mut self, asked: &Asked, path: &Path) -> Option<Recording> {
+        read_recording(path, asked)
+            .map_err(|problems| self.0.extend(problems))
+            .ok()
+    }
+
+    /// `left_out`: of a recording, what could not be read.
+    fn workload(
+        &mut self,
+        request: &Request,
+        base: &Path,
+        left_out: &mut Option<String>,
+    ) -> Option<Workload> {
         let (parsed, origin) = if let Some(path) = &request.path {
             (Workload::get(&path.text), path.origin.clone())
         } else if let Some(file) = &request.workload_file {
             let path = base.join(&file.text);
             if path.extension().is_none_or(|e| e != "toml") {
-                return self.recorded(file, &path);
+                let recording = self.recorded(file, &path)?;
+                *left_out = recording.skipped;
+                // Many short windows see all of it, each from a place of its own on.
+                return Some(recording.workload.begun_anywhere());
             }
             let text = match std::fs::read_to_string(&path) {
                 Ok(text) => text,
@@ -247,19 +264,6 @@ impl Collected {
                 self.0.extend(problems.into_iter().map(|p| {
                     Problem::with(format!("{origin}: {} = {}", p.key, p.value), p.remedy)
                 }));
-                None
-            }
-        }
-    }
-}
-
-impl Collected {
-    /// Recorded requests in their order, each window from a place of its own on.
-    fn recorded(&mut self, asked: &Asked, path: &Path) -> Option<Workload> {
-        match read_recording(path, asked) {
-            Ok(recording) => Some(recording.workload.begun_anywhere()),
-            Err(problems) => {
-                self.0.extend(problems);
                 None
             }
         }

@@ -57,15 +57,17 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, kind: &str, primary: impl Into<String>, shadow: impl Into<String>) {
+    /// Examples, the primary's and the shadow's, are made for what is told alone.
+    fn add(&mut self, kind: &str, examples: impl FnOnce() -> (String, String)) {
         let kind = cut(kind, KIND_BYTES);
         if self.is_full() || self.differences.iter().any(|known| known.kind == kind) {
             return;
         }
+        let (primary, shadow) = examples();
         self.differences.push(Difference {
             kind,
-            primary: cut(&primary.into(), EXAMPLE_BYTES),
-            shadow: cut(&shadow.into(), EXAMPLE_BYTES),
+            primary: cut(&primary, EXAMPLE_BYTES),
+            shadow: cut(&shadow, EXAMPLE_BYTES),
         });
     }
 
@@ -85,47 +87,73 @@ fn cut(text: &str, most_bytes: usize) -> String {
     format!("{}…", &text[..end.unwrap_or(0)])
 }
 
-/// `tokens`: fields whose values are each server's own; they are not compared.
+/// What is not compared and what is not shown.
+pub(super) struct Rules<'a> {
+    /// Fields whose values are each server's own; they are not compared.
+    pub(super) tokens: &'a [String],
+    /// Whether a field of this name has a secret for its value.
+    pub(super) is_secret: &'a dyn Fn(&str) -> bool,
+    /// A target without its secrets.
+    pub(super) redact: &'a dyn Fn(&str) -> String,
+}
+
+impl Rules<'_> {
+    fn is_own(&self, name: &str) -> bool {
+        self.tokens
+            .iter()
+            .any(|token| token.eq_ignore_ascii_case(name))
+    }
+}
+
+/// In what the two differ.
 pub(super) fn differences(
     primary: &Side<'_>,
     shadow: &Side<'_>,
-    tokens: &[String],
+    rules: &Rules<'_>,
 ) -> Vec<Difference> {
     let mut found = Found::default();
     let (ours, theirs) = (primary.answer, shadow.answer);
     let same_page = ours.status == theirs.status && ours.content_type == theirs.content_type;
     if ours.status != theirs.status {
-        found.add("status", ours.status.to_string(), theirs.status.to_string());
+        found.add("status", || {
+            (ours.status.to_string(), theirs.status.to_string())
+        });
     }
     if ours.content_type != theirs.content_type {
-        found.add(
-            "content-type",
-            or_absent(&ours.content_type),
-            or_absent(&theirs.content_type),
-        );
+        let types = || {
+            (
+                or_absent(&ours.content_type),
+                or_absent(&theirs.content_type),
+            )
+        };
+        found.add("content-type", types);
     }
-    let locations = [primary, shadow].map(|side| side.header("location"));
-    if locations[0] != locations[1] {
-        let [ours, theirs] =
-            locations.map(|place| secrets::masked(&place.unwrap_or_else(|| ABSENT.into())));
-        found.add("location", ours, theirs);
+    let [ours_at, theirs_at] = [primary, shadow].map(|side| side.header("location"));
+    if ours_at != theirs_at {
+        let shown = |place: Option<String>| {
+            place.map_or_else(
+                || ABSENT.into(),
+                |place| secrets::masked(&(rules.redact)(&place)),
+            )
+        };
+        found.add("location", || (shown(ours_at), shown(theirs_at)));
     }
     let same_body = ours.digest == theirs.digest && ours.body_bytes == theirs.body_bytes;
     // An error's page beside the page itself differs in everything, and says nothing more.
     if same_page && !same_body {
-        bodies(primary, shadow, tokens, &mut found);
+        bodies(primary, shadow, rules, &mut found);
     }
     found.differences
 }
 
 const ABSENT: &str = "(absent)";
 
-fn or_absent(text: &str) -> &str {
-    if text.is_empty() { ABSENT } else { text }
+fn or_absent(text: &str) -> String {
+    if text.is_empty() { ABSENT } else { text }.to_owned()
 }
 
-fn bodies(primary: &Side<'_>, shadow: &Side<'_>, tokens: &[String], found: &mut Found) {
-    let sizes = |found: &mut Found| found.add("body", primary.size(), shadow.size());
+fn bodies(primary: &Side<'_>, shadow: &Side<'_>, rules: &Rules<'_>, found: &mut Found) {
+    let sizes = |found: &mut Found| found.add("body", || (primary.size(), shadow.size()));
     let kind = primary.answer.content_type.as_str();
     let whole = primary.has_whole_body() && shadow.has_whole_body();
     if primary.is_encoded()
@@ -140,7 +168,7 @@ fn bodies(primary: &Side<'_>, shadow: &Side<'_>, tokens: &[String], found: &mut 
             && let Ok(ours) = serde_json::from_slice(primary.body)
             && let Ok(theirs) = serde_json::from_slice(shadow.body)
         {
-            return json::compare(&ours, &theirs, tokens, found);
+            return json::compare(&ours, &theirs, rules, found);
         }
         return sizes(found);
     }
@@ -148,7 +176,7 @@ fn bodies(primary: &Side<'_>, shadow: &Side<'_>, tokens: &[String], found: &mut 
         return sizes(found);
     }
     let [ours, theirs] = [primary.body, shadow.body]
-        .map(|body| String::from_utf8_lossy(&without_tokens(body, tokens)).into_owned());
+        .map(|body| String::from_utf8_lossy(&without_secrets(body, rules)).into_owned());
     let before = found.differences.len();
     let compared = lines::compare(&ours, &theirs, is_markup(kind), found);
     // What differs lies beyond what was kept or looked at.
@@ -174,16 +202,14 @@ fn is_text(content_type: &str) -> bool {
         )
 }
 
-/// Values of hidden inputs of these names and of `csrf-token` taken out.
-fn without_tokens(body: &[u8], tokens: &[String]) -> Vec<u8> {
+/// Values of inputs that are secrets or each server's own, and of `csrf-token`, taken out.
+fn without_secrets(body: &[u8], rules: &Rules<'_>) -> Vec<u8> {
     let mut rest = Vec::with_capacity(body.len());
     let mut copied = 0;
     for tag in TokenTags::new(body) {
-        let named = tag.name(body).is_some_and(|name| {
-            let own = tokens.iter().any(|token| token.eq_ignore_ascii_case(&name));
-            own || name.eq_ignore_ascii_case("authenticity_token")
-                || tag.is_meta && name.eq_ignore_ascii_case("csrf-token")
-        });
+        let named = tag
+            .name(body)
+            .is_some_and(|name| rules.is_own(&name) || (rules.is_secret)(&name));
         if named && tag.value.start >= copied {
             rest.extend_from_slice(&body[copied..tag.value.start]);
             copied = tag.value.end;

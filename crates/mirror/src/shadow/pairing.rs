@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use capture::{Drop as Dropped, Failure, Outcome, Pair, ShadowOutcome};
 
-use super::difference::{Side, differences};
+use super::difference::{Rules, Side, differences};
 use super::endpoint::Endpoints;
 use super::exchange::nanoseconds;
 use super::held::Held;
@@ -23,6 +23,18 @@ pub struct Telling {
     pub redact: Box<dyn Fn(&str) -> String + Send>,
     /// A pair that is whole. Shadows are meant by their places in the settings.
     pub pair: Box<dyn FnMut(Pair) + Send>,
+}
+
+impl Telling {
+    /// Whether the value of a field of this name is a secret: what is taken out of a query is taken out of a page.
+    fn covers(&self, name: &str) -> bool {
+        if capture::Rules::default().covers_field(name) {
+            return true;
+        }
+        let name: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
+        let target = format!("/?{name}=0");
+        (self.redact)(&target) != target
+    }
 }
 
 impl std::fmt::Debug for Telling {
@@ -139,7 +151,12 @@ impl UnderWay {
             });
             let found = match (primary.and_then(side), theirs) {
                 (Some(primary), Some(theirs)) => {
-                    differences(&primary, &theirs, &tokens(copy.shadow))
+                    let rules = Rules {
+                        tokens: &tokens(copy.shadow),
+                        is_secret: &|name| telling.covers(name),
+                        redact: &telling.redact,
+                    };
+                    differences(&primary, &theirs, &rules)
                 }
                 _ => Vec::new(),
             };

@@ -73,7 +73,11 @@ impl Served {
     }
 
     pub fn new(settings: &Settings, tap: Arc<dyn Tap>) -> Self {
-        let counts = Arc::new(Counts::default());
+        Self::counting(settings, Arc::default(), tap)
+    }
+
+    /// With counts that the tap shares.
+    pub fn counting(settings: &Settings, counts: Arc<Counts>, tap: Arc<dyn Tap>) -> Self {
         let proxy = Proxy::bind(settings, counts.clone(), tap).unwrap();
         let (address, control) = (proxy.address(), proxy.control());
         let thread = std::thread::spawn(move || proxy.serve().unwrap());

@@ -4,7 +4,8 @@ use super::called;
 use crate::figures::{change_with_interval, grouped, number_of_ms, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table, trimmed};
-use run::duplex::{Comparison, Document, Figure, Purpose, Times};
+use run::Outcome;
+use run::duplex::{Comparison, Document, EndpointTimes, Figure, Purpose, Times};
 
 /// One comparison in full.
 pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endpoints: usize) {
@@ -57,10 +58,7 @@ fn by_endpoint(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
             ms(times.mean.reference_ms, times),
             change(&times.mean),
             change(&times.p95),
-            endpoint
-                .outcome
-                .map_or("", |outcome| outcome.word())
-                .to_owned(),
+            judged(endpoint),
         ]);
     }
     sheet.block(&trimmed(&rows));
@@ -72,6 +70,17 @@ fn by_endpoint(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
     }
 }
 
+/// The verdict, and what may stand in its way.
+fn judged(endpoint: &EndpointTimes) -> String {
+    let times = &endpoint.times;
+    let word = endpoint.outcome.map_or("", Outcome::word);
+    match times.candidate_failed.max(times.reference_failed) {
+        0 => word.to_owned(),
+        failed if word.is_empty() => format!("{} failed", grouped(failed)),
+        failed => format!("{word}, {} failed", grouped(failed)),
+    }
+}
+
 /// What the answers rest on, a row each: the twin against the primary, and candidates against it where the twin is fairer.
 pub fn background(sheet: &mut Sheet, document: &Document) {
     let behind = |one: &&Comparison| matches!(one.purpose, Purpose::Setup | Purpose::Primary);
@@ -80,19 +89,17 @@ pub fn background(sheet: &mut Sheet, document: &Document) {
         return;
     }
     sheet.heading("Against the primary, which is not served as shadows are");
-    let head = ["", "requests", "mean", "p50", "p95", "p99", ""];
+    let head = ["", "requests", "mean", "p99", ""];
     let mut all = table(sheet.style(), &head, 1);
     align_left(&mut all, head.len() - 1);
     for one in rows {
-        let times = &one.all;
-        let mut row = vec![
+        all.add_row(vec![
             called(document, &one.candidate),
             grouped(one.requests),
-            change(&times.mean),
-        ];
-        row.extend([&times.p50, &times.p95, &times.p99].map(change));
-        row.push(one.outcome.word().to_owned());
-        all.add_row(row);
+            change(&one.all.mean),
+            change(&one.all.p99),
+            one.outcome.word().to_owned(),
+        ]);
     }
     sheet.block(&trimmed(&all));
 }

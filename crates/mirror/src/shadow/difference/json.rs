@@ -1,28 +1,32 @@
 //! Two JSON documents, compared by structure: order of names and white space
 //! do not count, indices stand as `*`.
 
+use capture::REDACTED;
 use serde_json::Value;
 
-use super::secrets::{REDACTED, is_secret_name, masked};
-use super::{ABSENT, Found};
+use super::secrets::masked;
+use super::{ABSENT, Found, Rules};
 use crate::shadow::endpoint::is_id;
 
 /// Deeper documents are not looked into: what is there differs as a whole.
 const MOST_DEPTH: usize = 64;
 
-pub(super) fn compare(ours: &Value, theirs: &Value, tokens: &[String], found: &mut Found) {
+pub(super) fn compare(ours: &Value, theirs: &Value, rules: &Rules<'_>, found: &mut Found) {
     let mut walk = Walk {
-        tokens,
+        rules,
         found,
         path: Vec::new(),
+        secret: 0,
     };
     walk.both(ours, theirs);
 }
 
 struct Walk<'a> {
-    tokens: &'a [String],
+    rules: &'a Rules<'a>,
     found: &'a mut Found,
     path: Vec<String>,
+    /// How many names on the path are secrets'.
+    secret: usize,
 }
 
 impl Walk<'_> {
@@ -52,18 +56,15 @@ impl Walk<'_> {
     }
 
     fn member(&mut self, name: &str, ours: Option<&Value>, theirs: Option<&Value>) {
-        let own = self
-            .tokens
-            .iter()
-            .any(|token| token.eq_ignore_ascii_case(name));
-        if own
-            && matches!(
-                (ours, theirs),
-                (Some(Value::String(_)), Some(Value::String(_)))
-            )
-        {
+        let both = matches!(
+            (ours, theirs),
+            (Some(Value::String(_)), Some(Value::String(_)))
+        );
+        if ours == theirs || both && self.rules.is_own(name) {
             return;
         }
+        let secret = usize::from((self.rules.is_secret)(name));
+        self.secret += secret;
         // A map by number has as many kinds as records otherwise.
         let step = if is_id(name) {
             "*".into()
@@ -73,6 +74,7 @@ impl Walk<'_> {
         self.path.push(step);
         self.maybe(ours, theirs);
         self.path.pop();
+        self.secret -= secret;
     }
 
     fn maybe(&mut self, ours: Option<&Value>, theirs: Option<&Value>) {
@@ -84,9 +86,9 @@ impl Walk<'_> {
 
     fn differ(&mut self, ours: Option<&Value>, theirs: Option<&Value>) {
         let kind = format!("json /{}", self.path.join("/"));
-        let secret = self.path.iter().any(|step| is_secret_name(step));
+        let secret = self.secret > 0;
         self.found
-            .add(&kind, shown(ours, secret), shown(theirs, secret));
+            .add(&kind, || (shown(ours, secret), shown(theirs, secret)));
     }
 }
 

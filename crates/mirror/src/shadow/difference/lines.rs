@@ -15,26 +15,27 @@ const LINE_BYTES: usize = 2000;
 /// Two shapes have this much in common at least to be one line that changed.
 const COMMON_BYTES: usize = 3;
 
+/// A kind, and what makes examples of it.
+type Tell<'a> = dyn FnMut(&str, &dyn Fn() -> (String, String)) + 'a;
+
 /// Whether all of both was looked at.
 pub(super) fn compare(ours: &str, theirs: &str, is_markup: bool, found: &mut Found) -> bool {
     // The order decides which of several equally good alignments is taken.
     if ours <= theirs {
-        ordered(ours, theirs, is_markup, &mut |kind, ours, theirs| {
-            found.add(kind, ours, theirs)
+        ordered(ours, theirs, is_markup, &mut |kind, examples| {
+            found.add(kind, examples)
         })
     } else {
-        ordered(theirs, ours, is_markup, &mut |kind, theirs, ours| {
-            found.add(kind, ours, theirs)
+        ordered(theirs, ours, is_markup, &mut |kind, examples| {
+            found.add(kind, || {
+                let (theirs, ours) = examples();
+                (ours, theirs)
+            });
         })
     }
 }
 
-fn ordered(
-    first: &str,
-    second: &str,
-    is_markup: bool,
-    tell: &mut dyn FnMut(&str, &str, &str),
-) -> bool {
+fn ordered(first: &str, second: &str, is_markup: bool, tell: &mut Tell<'_>) -> bool {
     let (mut a, mut b) = (split(first, is_markup), split(second, is_markup));
     let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     a.drain(..same);
@@ -61,31 +62,34 @@ fn ordered(
 
 type Lines<'a> = (&'a [&'a str], &'a [String]);
 
-fn aligned(op: DiffOp, a: Lines<'_>, b: Lines<'_>, tell: &mut dyn FnMut(&str, &str, &str)) {
+fn aligned(op: DiffOp, a: Lines<'_>, b: Lines<'_>, tell: &mut Tell<'_>) {
     let (old, new) = (op.old_range(), op.new_range());
     let pairs = old.len().min(new.len());
+    let shown = |line: &str| masked(start(line));
+    let only_first = |i: usize, tell: &mut Tell<'_>| {
+        tell(&format!("line {}", a.1[i]), &|| {
+            (shown(a.0[i]), ABSENT.into())
+        });
+    };
+    let only_second = |j: usize, tell: &mut Tell<'_>| {
+        tell(&format!("line {}", b.1[j]), &|| {
+            (ABSENT.into(), shown(b.0[j]))
+        });
+    };
     for (i, j) in old.clone().zip(new.clone()) {
-        let (ours, theirs) = (a.0[i], b.0[j]);
-        if ours == theirs {
+        if a.0[i] == b.0[j] {
             continue;
         }
         match common(&a.1[i], &b.1[j]) {
-            Some(kind) => {
-                let (ours, theirs) = examples(ours, theirs);
-                tell(&format!("line {kind}"), &ours, &theirs);
-            }
+            Some(kind) => tell(&format!("line {kind}"), &|| examples(a.0[i], b.0[j])),
             None => {
-                tell(&format!("line {}", a.1[i]), &masked(start(ours)), ABSENT);
-                tell(&format!("line {}", b.1[j]), ABSENT, &masked(start(theirs)));
+                only_first(i, tell);
+                only_second(j, tell);
             }
         }
     }
-    for i in old.skip(pairs) {
-        tell(&format!("line {}", a.1[i]), &masked(start(a.0[i])), ABSENT);
-    }
-    for j in new.skip(pairs) {
-        tell(&format!("line {}", b.1[j]), ABSENT, &masked(start(b.0[j])));
-    }
+    old.skip(pairs).for_each(|i| only_first(i, tell));
+    new.skip(pairs).for_each(|j| only_second(j, tell));
 }
 
 /// Lines without the space around them, and no empty ones; of markup also where one tag follows another.

@@ -1,0 +1,25 @@
+//! What `compare` takes when it reads the log of a mirror.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `compare --shadow-log`. Of the other flags `--margin`, `--json` and `--quiet` hold here too.
+#[derive(Debug, Args)]
+pub struct ShadowLogArgs {
+    /// Compare nothing anew: read which shadow answered better, and what differed, from logs of powerband mirror
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "arms")]
+    pub shadow_log: Vec<PathBuf>,
+    /// The shadow that is configured as the primary is [default: as the log says]
+    #[arg(long, value_name = "NAME", requires = "shadow_log")]
+    pub twin: Option<String>,
+    /// Flight files of a shadow on this machine, e.g. new=/run/powerband/1000: its GVL wait, GC, CPU and memory; may be
+    /// repeated
+    #[arg(long, value_name = "NAME=DIR", requires = "shadow_log")]
+    pub flights: Vec<String>,
+    /// Endpoints shown of each comparison, those with the most requests [default: 20]
+    #[arg(long, value_name = "N", requires = "shadow_log")]
+    pub limit: Option<usize>,
+    /// Print a row an endpoint as CSV instead of the page
+    #[arg(long, requires = "shadow_log", conflicts_with = "json")]
+    pub csv: bool,
+}
