@@ -83,6 +83,8 @@ fn puma(version: PumaVersion, processes: u16, threads: u16) -> Scenario {
             reactor_ns: 30_000,
             wake_ns: 50_000,
             hand_over_ns: 10_000,
+            hand_over_cpu_ns: 100_000,
+            wake_cpu_ns: 50_000,
             network_ns: 100_000,
         },
         ..Scenario::new(processes, threads, 2.0)

@@ -56,14 +56,17 @@ fn check_span(work: &Work, scenario: &Scenario, coming: &Coming<'_>) -> Result<(
     let own = &scenario.overheads;
     let each = [own.accept_ns, own.parse_ns, own.write_ns, own.reactor_ns];
     let each_ns: f64 = each.iter().map(|&ns| ns as f64).sum();
-    let cpu_ns = cpu_ns * rounds + each_ns * requests;
     let quota = scenario
         .quota
         .map_or(1.0, |quota| quota.quota_ns as f64 / quota.period_ns as f64);
     let slowest = quota.min(scenario.cores).min(1.0);
     let steps = work.step_count() as f64 * rounds + 8.0 * requests;
     let quantum_ns = scenario.quantum_ns.max(scenario.tick_ns) as f64;
-    let switches = steps + cpu_ns / slowest / quantum_ns;
+    let own_ns = cpu_ns * rounds + each_ns * requests;
+    let switches = steps + own_ns / slowest / quantum_ns;
+    // Costing half a quantum at most, each turn is at least as long without it.
+    let cold_ns = own.hand_over_cpu_ns.max(own.wake_cpu_ns) as f64;
+    let cpu_ns = own_ns + cold_ns * 2.0 * switches;
     let kernel_ns = (own.wake_ns as f64 + own.hand_over_ns as f64) * switches;
     let waits_ns = kernel_ns + own.network_ns as f64 * requests;
     let io_ns = io_ns * rounds * (1.0 + scenario.io_growth * scenario.tasks() as f64);

@@ -4,6 +4,8 @@
 //! A block holds every held-out configuration once, in random order. Each is one server start and warm-up, a closed loop
 //! (its capacity) and an open loop at each load, these in random order, too.
 
+mod cold;
+mod pinned;
 mod points;
 mod scored;
 mod scores;

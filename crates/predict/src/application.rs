@@ -10,7 +10,7 @@ use crate::costs::{Costs, Known, costs};
 use crate::recorded::{Patterns, requests};
 use crate::server::Server;
 use crate::traced::{Size, Traced, traced};
-use crate::{Figures, PredictError, ProcessTrace, Selection, generation, reading};
+use crate::{Cold, Figures, PredictError, ProcessTrace, Selection, generation, reading};
 
 /// From here on a queue is as good as endless.
 pub(crate) const SATURATED: f64 = 0.99;
@@ -27,6 +27,8 @@ pub struct Application {
     pub(crate) assumptions: Vec<Assumption>,
     /// As [`capacity::sim::Scenario`] has it.
     pub(crate) io_growth: f64,
+    /// What else [`Costs::cold`] might be, for intervals.
+    pub(crate) cold_draws: Vec<Cold>,
 }
 
 /// A process that was traced.
@@ -118,6 +120,7 @@ impl Application {
             processes: processes.iter().map(Origin::of).collect(),
             assumptions,
             io_growth: 0.0,
+            cold_draws: Vec::new(),
         })
     }
 
@@ -146,6 +149,12 @@ impl Application {
     #[must_use]
     pub fn costs(&self) -> &Costs {
         &self.costs
+    }
+
+    /// What else it might cost that threads move between cores.
+    #[must_use]
+    pub fn cold_draws(&self) -> &[Cold] {
+        &self.cold_draws
     }
 
     /// Response times as recorded: from the proxy's stamp where there is one, else from when a thread took the request.

@@ -21,6 +21,7 @@ pub enum Assumption {
     QueueUnknown,
     FrontAssumed,
     HandOverUnknown,
+    ColdAsTraced,
     LocksLeftOut { ms: f64 },
     LocksAreIo { ms: f64 },
     Starved { share: f64 },
@@ -63,6 +64,10 @@ impl fmt::Display for Assumption {
             Self::HandOverUnknown => write!(
                 to,
                 "the GVL changes hands in no time: too few hand-overs were recorded to measure it"
+            ),
+            Self::ColdAsTraced => write!(
+                to,
+                "what it costs when the GVL moves between cores is in the requests' CPU time as it was in the trace: a configuration that keeps more cores busy takes less than predicted, and one that leaves more of them idle takes more"
             ),
             Self::LocksLeftOut { ms } => write!(
                 to,
@@ -149,6 +154,9 @@ pub(crate) fn taken_for_granted(
     }
     if costs.hand_over_ns.is_none() {
         found.push(Assumption::HandOverUnknown);
+    }
+    if costs.cold.is_none() && traced.threads > 1 {
+        found.push(Assumption::ColdAsTraced);
     }
     if traced.cpu_ms.is_none() {
         found.push(Assumption::CpuUnknown);

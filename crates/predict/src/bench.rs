@@ -4,7 +4,10 @@ use capacity::CapacityError;
 use capacity::sim::{Arrivals, Outcome, Overheads, Quota, Scenario, Work, simulate};
 
 use crate::application::SATURATED;
-use crate::{Application, Figures, ModelError, PredictError, SelfCheck, Server, Within, bootstrap};
+use crate::cold::scaled;
+use crate::{
+    Application, Cold, Figures, ModelError, PredictError, SelfCheck, Server, Within, bootstrap,
+};
 
 /// What the server runs on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,6 +82,9 @@ pub struct Prediction {
     pub core_wait_ms: f64,
     pub io_ms: f64,
     pub cpu_ms: f64,
+    /// Stretches that began on another core: after a wait for the GVL, and after sleeping.
+    pub cold_hand_overs: f64,
+    pub cold_wakes: f64,
     /// 0 to 1.
     pub utilisation_gvl: f64,
     pub utilisation_cores: f64,
@@ -97,6 +103,8 @@ impl Prediction {
             core_wait_ms: each_ms(outcome.core_wait_ns),
             io_ms: each_ms(outcome.io_ns),
             cpu_ms: each_ms(outcome.cpu_ns),
+            cold_hand_overs: outcome.cold_hand_overs / outcome.answered.max(1) as f64,
+            cold_wakes: outcome.cold_wakes / outcome.answered.max(1) as f64,
             utilisation_gvl: outcome.gvl_utilisation,
             utilisation_cores: outcome.core_utilisation,
             utilisation_threads: outcome.thread_utilisation,
@@ -128,6 +136,8 @@ pub struct Bench {
     pub(crate) server: Server,
     pub(crate) check: SelfCheck,
     pub(crate) error: ModelError,
+    /// What else moving between cores might cost, and how much longer or shorter held steps are then.
+    pub(crate) varied: Vec<(Cold, f64)>,
 }
 
 impl Bench {
@@ -147,10 +157,6 @@ impl Bench {
             return Err(PredictError::Saturated { what, utilisation });
         }
         let server = traced.server.clone();
-        let point = Point {
-            processes: traced.processes,
-            threads: traced.threads,
-        };
         let mut bench = Self {
             check: SelfCheck {
                 recorded: application.recorded,
@@ -160,9 +166,11 @@ impl Bench {
             application,
             machine,
             server,
+            varied: Vec::new(),
         };
+        bench.warm_up()?;
         let work = &bench.application.work;
-        let scenario = bench.scenario(point);
+        let scenario = bench.scenario(bench.traced_point());
         let outcome = simulate(work, &scenario, &Arrivals::Recorded { speed: 1.0 }, 0)?;
         let predicted = Prediction::of(outcome).ok_or(CapacityError::NoRequests)?;
         bench.check.predicted = predicted.figures;
@@ -249,8 +257,8 @@ impl Bench {
     ) -> Result<(Prediction, Within), PredictError> {
         let mut prediction = self.predict(point, coming, seed)?;
         let mut drawn = vec![prediction.figures];
-        for work in draws {
-            drawn.push(self.simulate(work, point, coming, seed)?.figures);
+        for (nth, work) in draws.iter().enumerate() {
+            drawn.push(self.simulate_draw(nth, work, point, coming, seed)?);
         }
         let count = drawn.len() as f64;
         let sum = drawn[1..]
@@ -273,9 +281,32 @@ impl Bench {
         Ok(prediction)
     }
 
+    /// The same for the nth draw of an interval: `work` is another trace, and moving between cores costs what else it might.
+    pub(crate) fn simulate_draw(
+        &self,
+        nth: usize,
+        work: &Work,
+        point: Point,
+        coming: &Coming,
+        seed: u64,
+    ) -> Result<Figures, PredictError> {
+        if self.varied.is_empty() {
+            return Ok(self.simulate(work, point, coming, seed)?.figures);
+        }
+        let (cold, scale) = self.varied[nth % self.varied.len()];
+        let scenario = self.scenario_with(point, cold);
+        let outcome = simulate(&scaled(work, scale), &scenario, &coming.arrivals(), seed)?;
+        let prediction = Prediction::of(outcome).ok_or(CapacityError::NoRequests)?;
+        Ok(prediction.figures)
+    }
+
     /// What is simulated of a configuration.
     #[must_use]
     pub fn scenario(&self, point: Point) -> Scenario {
+        self.scenario_with(point, self.application.costs.cold.unwrap_or_default())
+    }
+
+    pub(crate) fn scenario_with(&self, point: Point, cold: Cold) -> Scenario {
         let Point { processes, threads } = point;
         let traced = &self.application.traced;
         let costs = &self.application.costs;
@@ -302,6 +333,8 @@ impl Bench {
             accept_ns,
             reactor_ns: costs.reactor_ns,
             hand_over_ns,
+            hand_over_cpu_ns: cold.hand_over_ns,
+            wake_cpu_ns: cold.wake_ns,
             // What is left of the way in: nobody computes meanwhile.
             network_ns: costs
                 .way_in_ns

@@ -2,7 +2,7 @@
 
 use crate::around::Around;
 use crate::recorded::Request;
-use crate::{ProcessTrace, Server, front, hand_over};
+use crate::{Cold, ProcessTrace, Server, front, hand_over};
 
 /// Where nothing was measured: an accept, a turn of the reactor. Traces of Puma 6.6 have 50 to 80 µs.
 pub(crate) const ASSUMED_FRONT_NS: u64 = 60_000;
@@ -26,6 +26,8 @@ pub struct Costs {
     pub front: Known,
     /// `None`: not measured, and taken as 0.
     pub hand_over_ns: Option<u64>,
+    /// What it costs that threads move between cores; `None`: not measured, and in the requests' steps as it was in the trace.
+    pub cold: Option<Cold>,
     /// What a request waits before a thread begins with it although nothing else is served, the acceptor's work included.
     pub way_in_ns: Option<u64>,
     /// What the serving thread does outside the application: the mean of what each request has as steps of its own.
@@ -73,6 +75,7 @@ pub(crate) fn costs(
         reactor_ns,
         front: from,
         hand_over_ns,
+        cold: None,
         way_in_ns: front::way_in_ns(records),
         server_ns: mean(|request| request.server_ns),
         around_learnt,

@@ -43,10 +43,11 @@ impl Bench {
         };
         let predict = |work: &Work| self.simulate(work, point, &coming, seed);
         let prediction = predict(&work(&self.application.work, trial, None))?;
-        let drawn: Result<Vec<_>, _> = (1..=u64::from(draws))
+        let drawn: Result<Vec<_>, _> = (1..=draws)
             .map(|nth| {
-                let seed = Some(seed.wrapping_add(nth));
-                predict(&work(&self.application.work, trial, seed)).map(|found| found.figures)
+                let other = Some(seed.wrapping_add(u64::from(nth)));
+                let work = work(&self.application.work, trial, other);
+                self.simulate_draw(nth as usize, &work, point, &coming, seed)
             })
             .collect();
         let within = Within::of(&prediction.figures, &drawn?, &self.error);

@@ -2,7 +2,7 @@
 
 use capacity::sim::Step;
 
-use crate::{Bench, Machine};
+use crate::{Bench, Cold, Machine};
 
 /// What would be different. Factors are of times, and of the traffic; 1 changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +45,14 @@ impl Bench {
             Step::Native(ns) => Step::Native(times(ns, question.cpu)),
             other => other,
         });
+        let cold = |cold: Cold| Cold {
+            hand_over_ns: times(cold.hand_over_ns, question.cpu),
+            wake_ns: times(cold.wake_ns, question.cpu),
+        };
         let costs = &mut application.costs;
+        costs.cold = costs.cold.map(cold);
+        let varied = changed.varied.iter_mut();
+        varied.for_each(|(draw, _)| *draw = cold(*draw));
         costs.accept_ns = times(costs.accept_ns, question.cpu);
         costs.reactor_ns = times(costs.reactor_ns, question.cpu);
         changed

@@ -9,7 +9,7 @@ use crate::figures::{duration, rate};
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{align_left, table, trimmed};
 use rows::Rows;
-use run::validation::Document;
+use run::validation::{Document, Moving};
 
 pub use markdown::validation_markdown;
 
@@ -46,6 +46,20 @@ fn drawn(rows: &Rows, style: Style) -> String {
     trimmed(&table)
 }
 
+/// What pinning a worker to a core could be worth is in the first two figures.
+fn moving(found: &Moving) -> String {
+    format!(
+        "In closed loops a request took {:.2} ms of the server's CPU time with every core, {:.2} ms with each process kept on one, \
+         and {:.2} ms one at a time: a stretch takes {:.2} ms longer where the GVL was handed over while another core was idle, \
+         {:.2} ms where its thread woke up.",
+        found.crowded_ms,
+        found.pinned_ms,
+        found.alone_ms,
+        found.cost.hand_over_ms,
+        found.cost.wake_ms,
+    )
+}
+
 /// The trace, in sentences.
 fn from(document: &Document) -> Vec<String> {
     let trace = &document.trace;
@@ -74,6 +88,7 @@ fn from(document: &Document) -> Vec<String> {
             trace.recorded.p99_ms,
         ),
     ];
+    lines.extend(trace.moving.as_ref().map(moving));
     lines.extend(
         trace
             .assumptions

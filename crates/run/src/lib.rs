@@ -10,6 +10,7 @@ pub mod capacity;
 pub mod capture;
 pub mod document;
 pub mod duplex;
+mod figures;
 mod folder;
 mod histogram;
 pub mod inspect;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 mod point;
 mod traced;
 
+pub use crate::figures::Figures;
 pub use point::*;
 pub use traced::*;
 
@@ -56,22 +57,6 @@ pub struct Size {
     pub processes: u16,
     /// Threads of each; 1 where the server has one request per process.
     pub threads: u16,
-}
-
-/// Throughput and response times.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Figures {
-    /// Answers per second.
-    pub throughput_per_s: f64,
-    /// Mean response time, ms.
-    pub mean_ms: f64,
-    /// Its median, ms.
-    pub p50_ms: f64,
-    /// What 95 % do not exceed, ms.
-    pub p95_ms: f64,
-    /// What 99 % do not exceed, ms.
-    pub p99_ms: f64,
 }
 
 /// The model where the truth is known.

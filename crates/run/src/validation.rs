@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use crate::figures::Figures;
+
 /// The value of `schema` in every validation document of this version.
 pub const SCHEMA: &str = "powerband/validation/1";
 
@@ -84,6 +86,8 @@ pub struct Trace {
     pub services_ms: f64,
     /// CPU time of the server's own threads per request, ms.
     pub accept_ms: f64,
+    /// What it costs that threads move between cores; absent where nobody can move, or it could not be measured.
+    pub moving: Option<Moving>,
     /// What the trace recorded of itself.
     pub recorded: Figures,
     /// The same configuration predicted under its own arrivals.
@@ -92,20 +96,30 @@ pub struct Trace {
     pub assumptions: Vec<String>,
 }
 
-/// What is scored of a window.
+/// What it costs that the server's threads move between cores, from closed loops before the trace. CPU times are the server's per request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Moving {
+    /// Every thread busy, every core: CPU time, ms.
+    pub crowded_ms: f64,
+    /// Every thread busy, each process kept on one core: CPU time, ms.
+    pub pinned_ms: f64,
+    /// One request at a time, every core: CPU time, ms.
+    pub alone_ms: f64,
+    /// What explains them.
+    pub cost: MovingCost,
+    /// What explains each half of the loops; intervals of predictions are of both in turn.
+    pub of_halves: Vec<MovingCost>,
+}
+
+/// CPU time that a stretch under the GVL takes longer while another core is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Figures {
-    /// Answers per second, until the last one.
-    pub throughput_per_s: f64,
-    /// Mean response time, ms.
-    pub mean_ms: f64,
-    /// p50 of the response time, ms, as the nearest rank; so are the others.
-    pub p50_ms: f64,
-    /// p95, ms.
-    pub p95_ms: f64,
-    /// p99, ms.
-    pub p99_ms: f64,
+pub struct MovingCost {
+    /// After a wait for the GVL, ms.
+    pub hand_over_ms: f64,
+    /// After sleeping, where the GVL was free, ms.
+    pub wake_ms: f64,
 }
 
 /// One window.
@@ -271,29 +285,5 @@ impl Scored {
     /// Whether it is a figure of a closed loop, or else of an open one.
     pub fn of_closed_loop(self) -> bool {
         self == Scored::Capacity
-    }
-}
-
-impl Figures {
-    /// Figure by figure.
-    pub fn map(&self, with: impl Fn(f64) -> f64) -> Figures {
-        Figures {
-            throughput_per_s: with(self.throughput_per_s),
-            mean_ms: with(self.mean_ms),
-            p50_ms: with(self.p50_ms),
-            p95_ms: with(self.p95_ms),
-            p99_ms: with(self.p99_ms),
-        }
-    }
-
-    /// Both, figure by figure.
-    pub fn zip(&self, other: &Figures, with: impl Fn(f64, f64) -> f64) -> Figures {
-        Figures {
-            throughput_per_s: with(self.throughput_per_s, other.throughput_per_s),
-            mean_ms: with(self.mean_ms, other.mean_ms),
-            p50_ms: with(self.p50_ms, other.p50_ms),
-            p95_ms: with(self.p95_ms, other.p95_ms),
-            p99_ms: with(self.p99_ms, other.p99_ms),
-        }
     }
 }

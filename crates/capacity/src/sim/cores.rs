@@ -17,13 +17,14 @@ use super::calendar::WHO_BITS;
 /// The virtual clock counts 1024ths of a nanosecond.
 const GRAIN_BITS: u32 = 10;
 /// Speeds count in units of 2^-32.
-const FULL_SPEED: u64 = 1 << 32;
+pub(super) const SPEED_BITS: u32 = 32;
+const FULL_SPEED: u64 = 1 << SPEED_BITS;
 /// What the clock may be short of an end: speeds such as a third are rounded
 /// down, and must not cost a whole nanosecond.
 const SLACK: u64 = 8;
 /// What the clock can count: 104 days.
 pub(super) const MOST_CPU_NS: u64 = 1 << 53;
-const SPEED_TO_GRAIN_BITS: u32 = 32 - GRAIN_BITS;
+const SPEED_TO_GRAIN_BITS: u32 = SPEED_BITS - GRAIN_BITS;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Burst {
@@ -94,6 +95,14 @@ impl Cores {
     /// the last ones counted in full.
     pub(super) fn done_ns(&self) -> u64 {
         self.done_ns
+    }
+
+    /// The part of a core that stays idle when one more computes, in units of a
+    /// full speed: how likely another core is idle where the generator's share
+    /// was taken off.
+    pub(super) fn idle_beside(&self) -> u64 {
+        let taken = u64::from(self.computing + 1) << SPEED_BITS;
+        self.capacity.saturating_sub(taken).min(FULL_SPEED)
     }
 
     /// `who` begins to compute for `work_ns`.
@@ -278,6 +287,17 @@ mod tests {
         assert_eq!(cores.stop(100, 0), 50);
         assert_eq!(ends(&mut cores), [(150, 1)]);
         assert_eq!(cores.done_ns(), 150);
+    }
+
+    #[test]
+    fn what_stays_idle_when_one_more_computes() {
+        let mut cores = Cores::new(2.75, None, 2);
+        let parts = |cores: &Cores| cores.idle_beside() as f64 / FULL_SPEED as f64;
+        assert_eq!(parts(&cores), 1.0);
+        cores.start(0, 0, 10);
+        assert_eq!(parts(&cores), 0.75);
+        cores.start(0, 1, 10);
+        assert_eq!(parts(&cores), 0.0);
     }
 
     /// A quota of 40 in 100: two at full speed use it up by 20, go on from 100

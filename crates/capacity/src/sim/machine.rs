@@ -6,7 +6,7 @@
 
 use super::calendar::{Calendar, Ticket};
 use super::coming::Coming;
-use super::cores::Cores;
+use super::cores::{Cores, SPEED_BITS};
 use super::line::{Line, NOBODY};
 use super::puma::Front;
 use super::serving::{Service, StationState};
@@ -29,10 +29,22 @@ pub(super) enum Doing {
     Waiting,
 }
 
+/// How a task came by its GVL, until it computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Came {
+    /// It computed all along.
+    Warm,
+    /// It slept, and the GVL was free.
+    Woken,
+    /// It waited in the line.
+    HandedOver,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task {
     pub process: u32,
     pub doing: Doing,
+    pub came: Came,
     /// Since when it is ready, or computes.
     pub since_ns: u64,
     /// CPU time under the GVL that it is to spend next, or spends.
@@ -64,6 +76,10 @@ pub(super) struct Sums {
     pub io_ns: u64,
     pub gvl_held_ns: u64,
     pub busy_ns: u64,
+    /// In units of a full speed.
+    cold_hand_overs: u128,
+    cold_wakes: u128,
+    cold_ns: u64,
 }
 
 pub(super) struct Machine<'a> {
@@ -123,6 +139,7 @@ impl<'a> Machine<'a> {
                 .map(|task| Task {
                     process: process_of(task),
                     doing: Doing::Asleep,
+                    came: Came::Warm,
                     since_ns: 0,
                     held_ns: 0,
                     ticket: 0,
@@ -223,6 +240,10 @@ impl<'a> Machine<'a> {
     pub(super) fn ask(&mut self, task: u32) {
         let asking = &mut self.tasks[task as usize];
         asking.since_ns = self.now_ns;
+        asking.came = match asking.doing {
+            Doing::Native => Came::Warm,
+            _ => Came::Woken,
+        };
         asking.doing = Doing::Ready;
         let process = asking.process;
         let gvl = &mut self.gvls[process as usize];
@@ -249,6 +270,7 @@ impl<'a> Machine<'a> {
             return;
         };
         gvl.owner = next;
+        self.tasks[next as usize].came = Came::HandedOver;
         match self.scenario.overheads.hand_over_ns {
             0 => self.granted.push(next),
             hand_over_ns => self.wait(next, hand_over_ns, Doing::Ready),
@@ -265,10 +287,36 @@ impl<'a> Machine<'a> {
 
     /// `task`, which has the GVL, spends what it is to spend.
     pub(super) fn spend(&mut self, task: u32) {
+        let cold_ns = self.cold_ns(task);
         let spending = &mut self.tasks[task as usize];
         spending.doing = Doing::Held;
         spending.since_ns = self.now_ns;
+        spending.held_ns += cold_ns;
         self.cores.start(self.now_ns, task, spending.held_ns);
+    }
+
+    /// What `task`, which begins to compute, takes longer because its process
+    /// was elsewhere. Acceptor and reactor touch too little to be slowed down.
+    fn cold_ns(&mut self, task: u32) -> u64 {
+        let came = std::mem::replace(&mut self.tasks[task as usize].came, Came::Warm);
+        if came == Came::Warm || task >= self.threads {
+            return 0;
+        }
+        let idle = self.cores.idle_beside();
+        let (count, whole_ns) = match came {
+            Came::HandedOver => (
+                &mut self.sums.cold_hand_overs,
+                self.scenario.overheads.hand_over_cpu_ns,
+            ),
+            _ => (
+                &mut self.sums.cold_wakes,
+                self.scenario.overheads.wake_cpu_ns,
+            ),
+        };
+        *count += u128::from(idle);
+        let cold_ns = ((u128::from(whole_ns) * u128::from(idle)) >> SPEED_BITS) as u64;
+        self.sums.cold_ns += cold_ns;
+        cold_ns
     }
 
     fn burst_ended(&mut self, task: u32) {
@@ -379,6 +427,7 @@ impl<'a> Machine<'a> {
         let quota = self.scenario.quota.map_or(f64::INFINITY, |quota| {
             quota.quota_ns as f64 / quota.period_ns as f64
         });
+        let whole = |count: u128| count as f64 / (1_u64 << SPEED_BITS) as f64;
         let network_ns = self.scenario.overheads.network_ns;
         let mut response_ns = self.times_ns;
         for ns in response_ns.iter_mut().filter(|ns| **ns != REFUSED_NS) {
@@ -395,6 +444,9 @@ impl<'a> Machine<'a> {
             station_wait_ns: self.sums.station_wait_ns,
             io_ns: self.sums.io_ns,
             cpu_ns: self.cores.done_ns(),
+            cold_hand_overs: whole(self.sums.cold_hand_overs),
+            cold_wakes: whole(self.sums.cold_wakes),
+            cold_ns: self.sums.cold_ns,
             gvl_utilisation: share(
                 self.sums.gvl_held_ns + open,
                 f64::from(self.scenario.processes),

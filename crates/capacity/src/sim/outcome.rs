@@ -29,6 +29,14 @@ pub struct Outcome {
     pub io_ns: u64,
     /// CPU time of all threads, the server's own included.
     pub cpu_ns: u64,
+    /// Stretches of serving threads that [`super::Overheads::hand_over_cpu_ns`]
+    /// lengthened, or would have if it were not 0; each counts as the part of a
+    /// core that was idle.
+    pub cold_hand_overs: f64,
+    /// Likewise of [`super::Overheads::wake_cpu_ns`].
+    pub cold_wakes: f64,
+    /// The part of `cpu_ns` that the two took.
+    pub cold_ns: u64,
     /// The part of the span in which a process' GVL was held, mean over processes.
     pub gvl_utilisation: f64,
     /// CPU time over what the cores, or the quota where it is less, could give.

@@ -53,6 +53,14 @@ pub struct Overheads {
     /// From the moment a thread leaves the GVL to another that waits until that
     /// one runs: the GVL is taken, and nobody computes.
     pub hand_over_ns: u64,
+    /// CPU time that a serving thread's next stretch takes longer when it had
+    /// to wait for the GVL and a core stays idle although it runs: the kernel
+    /// woke it on that core while the one before it still ran on its own, and
+    /// what both work on is in that one's caches. Charged in proportion where
+    /// the idle part is less than a core, and not at all where none is.
+    pub hand_over_cpu_ns: u64,
+    /// The same for a serving thread that slept and found the GVL free.
+    pub wake_cpu_ns: u64,
     /// Between client and server, both ways together: part of the response
     /// time, and of nothing inside the server.
     pub network_ns: u64,
@@ -150,6 +158,16 @@ impl Scenario {
             ("the tick, in nanoseconds,", self.tick_ns),
         ] {
             above_0(name, ns as f64)?;
+        }
+        // Else whoever is interrupted again and again would never be done.
+        let cold_ns = self.overheads.hand_over_cpu_ns;
+        let cold_ns = cold_ns.max(self.overheads.wake_cpu_ns);
+        if cold_ns > self.quantum_ns / 2 {
+            return Err(CapacityError::OutOfRange {
+                name: "the CPU time that a hand-over or a wake-up costs, in nanoseconds,",
+                value: cold_ns as f64,
+                limits: "at most half the quantum",
+            });
         }
         if let Some(quota) = self.quota {
             above_0("the CPU quota, in nanoseconds,", quota.quota_ns as f64)?;

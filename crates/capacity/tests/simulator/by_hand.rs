@@ -132,6 +132,7 @@ fn every_overhead_has_its_place() {
         wake_ns: MS / 2,
         hand_over_ns: MS / 4,
         network_ns: 7 * MS,
+        ..Overheads::default()
     };
     let scenario = Scenario {
         overheads,

@@ -3,6 +3,7 @@
 
 mod accepting;
 mod by_hand;
+mod cold;
 mod properties;
 mod reference;
 mod theory;

@@ -56,6 +56,10 @@ proptest! {
         if alone {
             cpu_ns += own.accept_ns * outcome.answered;
         }
+        cpu_ns += outcome.cold_ns;
+        let most = outcome.cold_hand_overs * own.hand_over_cpu_ns as f64
+            + outcome.cold_wakes * own.wake_cpu_ns as f64;
+        prop_assert!(outcome.cold_ns as f64 <= most * (1.0 + 1e-9), "{} of {}", outcome.cold_ns, most);
         // The answer is the sum of its parts.
         let waits_ns = outcome.queue_ns + outcome.gvl_wait_ns + outcome.core_wait_ns + outcome.station_wait_ns;
         prop_assert_eq!(response_ns, waits_ns + cpu_ns + io_ns + wakes * own.wake_ns);

@@ -46,6 +46,8 @@ struct Person {
     steps: VecDeque<Step>,
     holds: Vec<u8>,
     in_row: u32,
+    /// What its next stretch costs more where a core is idle.
+    cold: u64,
 }
 
 #[derive(Default)]
@@ -225,8 +227,11 @@ impl<'a> Naive<'a> {
 
     fn ask(&mut self, who: usize) {
         let process = self.people[who].process;
+        let computed = self.people[who].does == Does::Native;
         self.people[who].does = Does::InLine;
         if self.processes[process].owner.is_none() {
+            let wake = self.scenario().overheads.wake_cpu_ns;
+            self.people[who].cold = if computed { 0 } else { wake };
             self.processes[process].owner = Some(who);
             self.runs.push_back(who);
             return;
@@ -241,6 +246,9 @@ impl<'a> Naive<'a> {
     fn let_go(&mut self, process: usize) {
         let next = self.processes[process].line.pop_front();
         self.processes[process].owner = next;
+        if let Some(next) = next {
+            self.people[next].cold = self.scenario().overheads.hand_over_cpu_ns;
+        }
         match (next, self.scenario().overheads.hand_over_ns) {
             (Some(next), 0) => self.runs.push_back(next),
             (Some(next), hand_over) => {
@@ -269,6 +277,16 @@ impl<'a> Naive<'a> {
     }
 
     fn compute(&mut self, who: usize, does: Does) {
+        let cold = std::mem::take(&mut self.people[who].cold) as f64;
+        let serves = who < self.case.threads() as usize;
+        // Who was warm all along may itself still count as computing.
+        if does == Does::Holds && serves && cold > 0.0 {
+            let computes = |person: &&Person| matches!(person.does, Does::Holds | Does::Native);
+            let others = self.people.iter().filter(computes);
+            let others = others.count() as f64;
+            let idle = (self.scenario().cores - others - 1.0).clamp(0.0, 1.0);
+            self.people[who].left += (cold * idle).floor();
+        }
         self.set += 1;
         self.people[who].does = does;
         self.people[who].since = self.set;
@@ -339,6 +357,7 @@ impl<'a> Naive<'a> {
             steps: VecDeque::new(),
             holds: Vec::new(),
             in_row: 0,
+            cold: 0,
         };
         let process = |number: usize| Process {
             waiting: (number * per_process..(number + 1) * per_process).collect(),

@@ -4,6 +4,7 @@
 mod ask;
 mod document;
 mod memory;
+mod unused;
 mod validate;
 mod words;
 
@@ -23,6 +24,7 @@ pub fn predict(args: PredictArgs) -> Result<u8, Failure> {
     if args.validate {
         return validate::validate(args.validation);
     }
+    unused::refuse(&args.validation)?;
     let speech = args.validation.experiment.speech;
     let wanted = Wanted::read(&args).map_err(|problems| asked::failure(&problems))?;
     let (sources, application) = application(&args, &wanted)?;

@@ -32,7 +32,7 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
         threads: experiment.threads.clone(),
         workers: experiment.workers.clone(),
     };
-    model::predict_grid(procedure, &grid)?;
+    let simulator = model::predict_grid(procedure, &grid)?;
     let memory = memory_model(procedure);
     let document = &procedure.store.document;
     let plan = &document.plan;
@@ -55,7 +55,7 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
         .collect();
     let arms: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
     let arms = [arms, vec![plan.baseline]].concat();
-    model::predict_latency(procedure, &arms)?;
+    model::predict_latency(procedure, simulator, &arms)?;
     Ok(entrants)
 }
 

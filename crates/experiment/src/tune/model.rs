@@ -12,33 +12,45 @@ use crate::procedure::Procedure;
 use crate::progress::Event;
 use capacity::{Config, Grid};
 use run::{Document, Foreseen, Model, ModelKind, Settings};
-use simulator::Simulator;
+pub use simulator::Simulator;
 
-/// Predicts the points of the grid, and those that a path through it may cross, unless an earlier sitting has.
-pub fn predict_grid(procedure: &mut Procedure<'_>, grid: &Grid) -> Result<(), Stopped> {
+/// Predicts the points of the grid, and those that a path through it may cross, unless an earlier sitting has. What predicted
+/// them, where that was the simulator.
+pub fn predict_grid(
+    procedure: &mut Procedure<'_>,
+    grid: &Grid,
+) -> Result<Option<Simulator>, Stopped> {
     if procedure.store.document.model.is_some() {
-        return Ok(());
+        return Ok(None);
     }
     let configs = points(&procedure.store.document, grid)?;
     procedure
         .watcher
         .on(Event::Preparing("simulating configurations"));
-    let simulated = Simulator::of_pilot(procedure).and_then(|simulator| simulator.model(&configs));
-    let model = match simulated {
-        Ok(model) => model,
+    let simulated = Simulator::of_pilot(procedure)
+        .and_then(|simulator| Ok((simulator.model(&configs)?, Some(simulator))));
+    let (model, simulator) = match simulated {
+        Ok(simulated) => simulated,
         Err(reason) => {
             procedure.watcher.on(Event::Note(format!(
                 "candidates are chosen by formulas instead of the simulator: {reason}"
             )));
-            formulas(&procedure.store.document, &configs, reason)?
+            let model = formulas(&procedure.store.document, &configs, reason)?;
+            (model, None)
         }
     };
     procedure.store.document.model = Some(model);
-    procedure.save()
+    procedure.save()?;
+    Ok(simulator)
 }
 
-/// Adds what the arms will answer within at the common rate, where the simulator can tell.
-pub fn predict_latency(procedure: &mut Procedure<'_>, arms: &[Settings]) -> Result<(), Stopped> {
+/// Adds what the arms will answer within at the common rate, where the simulator can tell: `known`, or after a resumption one
+/// that is made again.
+pub fn predict_latency(
+    procedure: &mut Procedure<'_>,
+    known: Option<Simulator>,
+    arms: &[Settings],
+) -> Result<(), Stopped> {
     let document = &procedure.store.document;
     let simulated = |model: &Model| model.kind == ModelKind::Simulator;
     let (Some(model), Some(rate)) = (
@@ -48,7 +60,7 @@ pub fn predict_latency(procedure: &mut Procedure<'_>, arms: &[Settings]) -> Resu
         return Ok(());
     };
     // The pilot's files may be gone by the time that a run is resumed; its predictions are not.
-    let Ok(simulator) = Simulator::of_pilot(procedure) else {
+    let Some(simulator) = known.or_else(|| Simulator::of_pilot(procedure).ok()) else {
         return Ok(());
     };
     let mut predictions = model.predictions.clone();

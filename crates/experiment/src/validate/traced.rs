@@ -1,6 +1,7 @@
 //! The one trace that everything is predicted from: the server at its own configuration, with the course of its requests
 //! recorded, under Poisson arrivals.
 
+use super::cold::{self, Half, Loops};
 use super::window::{Seen, Traffic, drive, kinds};
 use super::{LEAST_REQUESTS, Question};
 use crate::bench::Bench;
@@ -8,7 +9,7 @@ use crate::error::Stopped;
 use crate::progress::{Event, Watcher};
 use crate::trial::{Begun, Ended, Failure, Serving, with_server};
 use host::Cores;
-use predict::{Application, Machine, Selection};
+use predict::{Application, Cold, ColdMeasured, Machine, Selection};
 use run::validation;
 use run::{Settings, Warmup};
 use std::path::Path;
@@ -65,6 +66,8 @@ pub fn trace(
     question: &Question,
     watcher: &dyn Watcher,
 ) -> Result<Traced, Stopped> {
+    let cores = host::cores::available();
+    let cores = cores.map_err(|e| Stopped::NoAnswer(e.to_string()))?;
     let own = bench.env.clone();
     bench
         .env
@@ -72,14 +75,26 @@ pub fn trace(
     let flight_dir = serving.folder.join("flight");
     let mut begun = Begun::default();
     let result = with_server(bench, serving, watcher, &mut begun, |driver| {
-        watcher.on(Event::Phase("saturating, to know a rate"));
-        let closed = Traffic::Closed {
-            connections: serving.connections,
-        };
         let given = bench.experiment.rate;
-        let saturated = match given {
-            Some(_) => None,
-            None => {
+        let loops = match cold::can_move(serving.arm.settings.workers, &cores) {
+            true => Some(cold::measure(
+                driver,
+                &flight_dir,
+                serving,
+                question,
+                &cores,
+                watcher,
+            )?),
+            false => None,
+        };
+        let saturated = match (given, &loops) {
+            (Some(_), _) => None,
+            (None, Some(Ok(loops))) => Some(loops.crowded_per_s),
+            (None, _) => {
+                watcher.on(Event::Phase("saturating, to know a rate"));
+                let closed = Traffic::Closed {
+                    connections: serving.connections,
+                };
                 let seen = drive(driver, &flight_dir, &closed, question.window, serving.seed)?;
                 Some(seen.outcome.throughput_per_s())
             }
@@ -104,17 +119,27 @@ pub fn trace(
         let seed = super::mixed(serving.seed, 0, 0);
         let open = Traffic::Open { rate_per_s, seed };
         let seen = drive(driver, &flight_dir, &open, length, serving.seed)?;
-        Ok((seen, rate_per_s, saturated))
+        let rates = Rates {
+            rate_per_s,
+            saturated_per_s: saturated,
+        };
+        Ok((seen, rates, loops))
     });
     bench.env = own;
-    let (seen, rate_per_s, saturated_per_s) = result
+    let (seen, rates, loops) = result
         .and_then(Ended::with_its_hook)
         .map_err(super::stopped)?;
-    let rates = Rates {
-        rate_per_s,
-        saturated_per_s,
+    let found = Found {
+        seen: &seen,
+        rates,
+        cores,
+        loops: loops.as_ref().and_then(|loops| loops.as_ref().ok()),
     };
-    let mut traced = read(bench, serving, &flight_dir, &seen, rates)?;
+    let mut traced = read(bench, serving, &flight_dir, &found)?;
+    if let Some(Err(why)) = loops {
+        let unknown = "what it costs that threads move between cores is not known";
+        traced.warnings.push(format!("trace: {unknown}: {why}"));
+    }
     traced.warnings.extend(unsteady(begun.warmup.as_ref()));
     let warmed_s = begun.warmup.map_or(0.0, |warmup| warmup.seconds);
     traced.start_s = begun.boot_s.unwrap_or(0.0) + warmed_s + super::SETTLING_S;
@@ -126,13 +151,21 @@ struct Rates {
     saturated_per_s: Option<f64>,
 }
 
+/// What the server showed.
+struct Found<'a> {
+    seen: &'a Seen,
+    rates: Rates,
+    cores: Cores,
+    loops: Option<&'a Loops>,
+}
+
 fn read(
     bench: &Bench<'_>,
     serving: &Serving<'_>,
     flight_dir: &Path,
-    seen: &Seen,
-    rates: Rates,
+    found: &Found<'_>,
 ) -> Result<Traced, Stopped> {
+    let Found { seen, cores, .. } = found;
     if let Some(why) = seen.broken() {
         return Err(Stopped::NoAnswer(format!("the trace says nothing: {why}")));
     }
@@ -144,38 +177,43 @@ fn read(
         ..Selection::default()
     };
     let application = Application::read(&files, &selection).map_err(|e| no_answer(&e))?;
-    let application = application.with_process_cpu(nanos(seen.server_cpu));
-    let cores = host::cores::available().map_err(|e| no_answer(&e))?;
+    let mut application = application.with_process_cpu(nanos(seen.server_cpu));
     let generator = seen.outcome.generator_cpu_per_request().unwrap_or_default();
     let completed = seen.outcome.counts.completed.max(1) as u32;
     let services = seen.services_cpu / completed;
     let outside = generator + services;
-    let machine = machine(&cores, outside, rates.rate_per_s);
+    let on = |rate_per_s: f64| machine(cores, outside, rate_per_s);
+    let traced_on = on(found.rates.rate_per_s);
+    if let Some(loops) = found.loops {
+        let measured = ColdMeasured {
+            connections: serving.connections,
+            crowded_on: on(loops.crowded_per_s),
+            alone_on: on(loops.alone_per_s),
+            beyond_ns: loops.halves.iter().map(beyond_ns).collect(),
+        };
+        application = application
+            .with_cold_measured(traced_on, &measured)
+            .map_err(|e| no_answer(&e))?;
+    }
     let sent = seen.outcome.counts.scheduled as usize;
-    let found = application.work().len();
+    let recorded = application.work().len();
     let marks = seen.marks().into_iter().chain(seen.late());
     let mut warnings: Vec<String> = marks.map(|mark| format!("trace: {mark}")).collect();
     // The nth request that the agent saw is the nth that was sent, where it saw them all.
-    let kinds = kinds(&bench.experiment.workload, serving.seed, sent).filter(|_| found == sent);
+    let kinds = kinds(&bench.experiment.workload, serving.seed, sent).filter(|_| recorded == sent);
     if kinds.is_none() {
         warnings.push(format!(
-            "which request of the workload each one was is not known ({found} recorded, {sent} sent, or they belong to \
+            "which request of the workload each one was is not known ({recorded} recorded, {sent} sent, or they belong to \
              sessions): predictions take them in the order of the trace"
         ));
     }
-    let application = predict::Bench::new(application, machine).map_err(|e| no_answer(&e))?;
-    let document = document(
-        &application,
-        serving.arm.settings,
-        seen,
-        &rates,
-        &cores,
-        (generator, services),
-    );
+    let application = predict::Bench::new(application, traced_on).map_err(|e| no_answer(&e))?;
+    let settings = serving.arm.settings;
+    let document = document(&application, settings, found, (generator, services));
     Ok(Traced {
         versions: crate::flights::versions(&crate::flights::counters(flight_dir)),
         application,
-        cores,
+        cores: cores.clone(),
         outside,
         kinds,
         document,
@@ -187,9 +225,7 @@ fn read(
 fn document(
     bench: &predict::Bench,
     settings: Settings,
-    seen: &Seen,
-    rates: &Rates,
-    cores: &Cores,
+    found: &Found<'_>,
     (generator, services): (Duration, Duration),
 ) -> validation::Trace {
     let application = bench.application();
@@ -197,17 +233,18 @@ fn document(
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     validation::Trace {
         settings,
-        rate_per_s: rates.rate_per_s,
-        seconds: seen.outcome.window().as_secs_f64(),
+        rate_per_s: found.rates.rate_per_s,
+        seconds: found.seen.outcome.window().as_secs_f64(),
         requests: traced.requests as u64,
         with_bursts: application.patterns().own as u64,
-        saturated_per_s: rates.saturated_per_s,
+        saturated_per_s: found.rates.saturated_per_s,
         utilisation_gvl: traced.utilisation_gvl,
         utilisation_threads: traced.utilisation_threads,
-        cores: cores.effective,
+        cores: found.cores.effective,
         generator_ms: ms(generator),
         services_ms: ms(services),
         accept_ms: application.costs().accept_ns as f64 / 1e6,
+        moving: found.loops.map(|loops| moving(application, loops)),
         recorded: super::scored::figures(&bench.self_check().recorded),
         predicted: super::scored::figures(&bench.self_check().predicted),
         assumptions: application
@@ -215,6 +252,31 @@ fn document(
             .iter()
             .map(ToString::to_string)
             .collect(),
+    }
+}
+
+/// What a request takes beyond one of a server that cannot move: in a busy loop, and alone.
+fn beyond_ns(half: &Half) -> [f64; 2] {
+    let pinned_s = half.pinned.as_secs_f64();
+    [half.crowded, half.alone].map(|cpu| (cpu.as_secs_f64() - pinned_s) * 1e9)
+}
+
+fn moving(application: &Application, loops: &Loops) -> validation::Moving {
+    let mean_ms = |of: fn(&Half) -> Duration| {
+        let sum_s: f64 = loops.halves.iter().map(|half| of(half).as_secs_f64()).sum();
+        sum_s * 1e3 / loops.halves.len() as f64
+    };
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let cost = |cold: &Cold| validation::MovingCost {
+        hand_over_ms: ms(cold.hand_over_ns),
+        wake_ms: ms(cold.wake_ns),
+    };
+    validation::Moving {
+        crowded_ms: mean_ms(|half| half.crowded),
+        pinned_ms: mean_ms(|half| half.pinned),
+        alone_ms: mean_ms(|half| half.alone),
+        cost: cost(&application.costs().cold.unwrap_or_default()),
+        of_halves: application.cold_draws().iter().map(cost).collect(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod asking;
+mod cold;
 mod overheads;
 mod refusals;
 mod support;

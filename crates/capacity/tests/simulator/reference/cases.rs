@@ -83,13 +83,17 @@ fn steps(stations: usize) -> impl Strategy<Value = Vec<Step>> {
 
 fn overheads() -> impl Strategy<Value = Overheads> {
     let ns = || prop_oneof![Just(0), 1_u64..900_000];
-    (ns(), ns(), ns(), ns(), ns(), ns(), ns()).prop_map(|ns| Overheads {
+    let cold = (ns(), ns());
+    let ns = (ns(), ns(), ns(), ns(), ns(), ns(), ns());
+    (ns, cold).prop_map(|(ns, cold)| Overheads {
         accept_ns: ns.0,
         parse_ns: ns.1,
         write_ns: ns.2,
         reactor_ns: ns.3,
         wake_ns: ns.4,
         hand_over_ns: ns.5,
+        hand_over_cpu_ns: cold.0,
+        wake_cpu_ns: cold.1,
         network_ns: ns.6,
     })
 }

@@ -241,11 +241,13 @@ impl Desk {
     }
 
     fn about(&self) -> About {
+        let twin = self.generation.shadows.iter().find(|shadow| shadow.twin);
         About {
             written_by: format!("powerband {}", env!("CARGO_PKG_VERSION")),
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             primary: self.primary.clone(),
             shadows: self.generation.shadows.iter().map(|shadow| shadow.name.clone()).collect(),
+            twin: twin.map_or_else(String::new, |shadow| shadow.name.clone()),
             ..About::default()
         }
     }
