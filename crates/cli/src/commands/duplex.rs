@@ -87,7 +87,7 @@ fn refuse_what_is_of_experiments() -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{} is of measuring named configurations, and --shadow-log measures nothing; leave out one or the other",
+        "{}: of measuring named configurations, and --shadow-log measures nothing; leave out one or the other",
         in_vain.join(", ")
     )))
 }

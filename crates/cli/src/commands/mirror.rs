@@ -33,7 +33,8 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
     let length = length(&args, &mut problems);
     let resolved = read(&args, problems).map_err(|problems| asked::failure(&problems))?;
     // Before anything serves, so that no signal finds the mirror without its files ended.
-    let signals = Signals::listen().map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let signals = Signals::listen()
+        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let mut running = Running::start(&args, resolved)?;
     let mut view = View::new(args.output.quiet);
     view.begun(&running.told());
@@ -44,10 +45,19 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
             Some(Wish::Reload) => running.reload(&args),
             None => {}
         }
-        if running.proxy.as_ref().is_none_or(std::thread::JoinHandle::is_finished) || ends.is_some_and(|ends| Instant::now() >= ends) {
+        if running
+            .proxy
+            .as_ref()
+            .is_none_or(std::thread::JoinHandle::is_finished)
+            || ends.is_some_and(|ends| Instant::now() >= ends)
+        {
             break;
         }
-        view.show(running.clock.began.elapsed(), &running.counts.snapshot(), || running.keeper.show());
+        view.show(
+            running.clock.began.elapsed(),
+            &running.counts.snapshot(),
+            || running.keeper.show(),
+        );
         std::thread::sleep(TICK);
     }
     view.ending(&running.counts.snapshot());
@@ -56,12 +66,17 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
 
 fn length(args: &MirrorArgs, problems: &mut Vec<Problem>) -> Option<Duration> {
     let asked = Asked::new(args.length.as_ref()?, "--for");
-    parse_duration(&asked).map_err(|problem| problems.push(problem)).ok()
+    parse_duration(&asked)
+        .map_err(|problem| problems.push(problem))
+        .ok()
 }
 
 /// Flags, and the file that they name, as it is now.
 fn read(args: &MirrorArgs, mut problems: Vec<Problem>) -> Result<Resolved, Vec<Problem>> {
-    let text = args.config.as_ref().map(|path| (std::fs::read_to_string(path), path));
+    let text = args
+        .config
+        .as_ref()
+        .map(|path| (std::fs::read_to_string(path), path));
     let file = match &text {
         Some((Ok(text), path)) => Some((text.as_str(), path.as_path())),
         Some((Err(e), path)) => {
@@ -92,26 +107,39 @@ struct Running {
 
 impl Running {
     fn start(args: &MirrorArgs, resolved: Resolved) -> Result<Running, Failure> {
-        let Resolved { settings, files, status } = resolved;
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let Resolved {
+            settings,
+            files,
+            status,
+        } = resolved;
+        let since_1970 = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let clock = Clock {
             began: Instant::now(),
             began_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),
         };
         let counts = Arc::new(Counts::default());
         let generation = Generation::of(0, &settings.shadows);
-        let keeper = Keeper::start(&files, &primary_of(&settings), generation, clock).map_err(Failure::usage)?;
-        let shadows = shadows(&settings, &counts, &keeper, clock, &files, 0).map_err(Failure::usage)?;
+        let keeper = Keeper::start(&files, &primary_of(&settings), generation, clock)
+            .map_err(Failure::usage)?;
+        let shadows =
+            shadows(&settings, &counts, &keeper, clock, &files, 0).map_err(Failure::usage)?;
         let tap = tap(&shadows, &keeper, &files);
-        let proxy = Proxy::bind(&settings, counts.clone(), tap).map_err(|e| Failure::usage(e.to_string()))?;
+        let proxy = Proxy::bind(&settings, counts.clone(), tap)
+            .map_err(|e| Failure::usage(e.to_string()))?;
         let (address, control) = (proxy.address(), proxy.control());
         let status = match status {
-            Some(wanted) => Some(status::Listener::start(wanted, counts.clone(), keeper.showing()).map_err(Failure::usage)?),
+            Some(wanted) => Some(
+                status::Listener::start(wanted, counts.clone(), keeper.showing())
+                    .map_err(Failure::usage)?,
+            ),
             None => None,
         };
         let serving = std::thread::Builder::new().name("proxy".to_owned());
         let serving = serving.spawn(move || proxy.serve().map_err(|e| e.to_string()));
-        let serving = serving.map_err(|e| Failure::no_answer(format!("cannot start a thread: {e}")))?;
+        let serving =
+            serving.map_err(|e| Failure::no_answer(format!("cannot start a thread: {e}")))?;
         let _ = args;
         Ok(Running {
             clock,
@@ -130,11 +158,29 @@ impl Running {
 
     /// What is said once it serves.
     fn told(&self) -> Vec<String> {
-        let scheme = if self.settings.listen.tls.is_some() { "https" } else { "http" };
-        let primaries: Vec<String> = self.settings.primaries.iter().map(|one| view::url(&one.upstream)).collect();
-        let mut told = vec![format!("listening on {scheme}://{}; answered by {}", self.address, primaries.join(", "))];
+        let scheme = if self.settings.listen.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        let primaries: Vec<String> = self
+            .settings
+            .primaries
+            .iter()
+            .map(|one| view::url(&one.upstream))
+            .collect();
+        let mut told = vec![format!(
+            "listening on {scheme}://{}; answered by {}",
+            self.address,
+            primaries.join(", ")
+        )];
         told.extend(self.settings.shadows.iter().map(view::shadow));
-        told.extend(self.status.as_ref().map(|status| format!("status on http://{}/metrics and /status.json", status.address())));
+        told.extend(self.status.as_ref().map(|status| {
+            format!(
+                "status on http://{}/metrics and /status.json",
+                status.address()
+            )
+        }));
         told
     }
 
@@ -148,18 +194,35 @@ impl Running {
 
     fn reloaded(&mut self, args: &MirrorArgs) -> Result<(), String> {
         let resolved = read(args, Vec::new()).map_err(|problems| {
-            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+            problems
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n")
         })?;
         let number = self.generation + 1;
         let settings = resolved.settings;
-        let new = shadows(&settings, &self.counts, &self.keeper, self.clock, &self.files, number)?;
-        if let Err(e) = self.control.reload(&settings, tap(&new, &self.keeper, &self.files)) {
+        let new = shadows(
+            &settings,
+            &self.counts,
+            &self.keeper,
+            self.clock,
+            &self.files,
+            number,
+        )?;
+        if let Err(e) = self
+            .control
+            .reload(&settings, tap(&new, &self.keeper, &self.files))
+        {
             return Err(e.to_string());
         }
         if settings.listen.address != self.settings.listen.address || resolved.files != self.files {
-            output::error("where it listens and what it writes stay as they were until it is started again");
+            output::error(
+                "where it listens and what it writes stay as they were until it is started again",
+            );
         }
-        self.keeper.follow(Generation::of(number, &settings.shadows));
+        self.keeper
+            .follow(Generation::of(number, &settings.shadows));
         self.generation = number;
         let deadline = longest(&self.settings);
         self.settings = settings;
@@ -184,7 +247,11 @@ impl Running {
         match drained {
             Some(Ok(Ok(drained))) => view.drained(&drained),
             Some(Ok(Err(why))) => return Err(Failure::no_answer(why)),
-            Some(Err(_)) => return Err(Failure::no_answer("the proxy's thread ended in a panic; what it said is above")),
+            Some(Err(_)) => {
+                return Err(Failure::no_answer(
+                    "the proxy's thread ended in a panic; what it said is above",
+                ));
+            }
             None => {}
         }
         let Some(comparison) = &kept.comparison else {
@@ -195,7 +262,11 @@ impl Running {
         };
         match args.output.json {
             true => output::json(comparison)?,
-            false => output::print(&report::duplex_page(comparison, view::ENDPOINTS, output::style()))?,
+            false => output::print(&report::duplex_page(
+                comparison,
+                view::ENDPOINTS,
+                output::style(),
+            ))?,
         }
         // Whoever duplexes traffic for hours and stops it is not told that it failed because nothing was decided.
         Ok(if comparison.requests == 0 { 3 } else { 0 })
@@ -203,11 +274,20 @@ impl Running {
 }
 
 fn longest(settings: &Settings) -> Duration {
-    settings.shadows.iter().map(|shadow| shadow.deadline).max().unwrap_or_default()
+    settings
+        .shadows
+        .iter()
+        .map(|shadow| shadow.deadline)
+        .max()
+        .unwrap_or_default()
 }
 
 fn primary_of(settings: &Settings) -> String {
-    let urls: Vec<String> = settings.primaries.iter().map(|primary| view::url(&primary.upstream)).collect();
+    let urls: Vec<String> = settings
+        .primaries
+        .iter()
+        .map(|primary| view::url(&primary.upstream))
+        .collect();
     urls.join(", ")
 }
 
@@ -237,7 +317,11 @@ fn shadows(
     Ok(Some(Arc::new(started)))
 }
 
-fn tap(shadows: &Option<Arc<Shadows>>, keeper: &Keeper, files: &resolve::Files) -> Arc<dyn ::mirror::Tap> {
+fn tap(
+    shadows: &Option<Arc<Shadows>>,
+    keeper: &Keeper,
+    files: &resolve::Files,
+) -> Arc<dyn ::mirror::Tap> {
     Arc::new(Both {
         shadows: shadows.clone(),
         recording: files.record.as_ref().map(|_| keeper.inbox.clone()),

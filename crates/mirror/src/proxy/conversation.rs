@@ -165,10 +165,10 @@ impl Conversation {
         self.head.forward(bytes, &mut self.forwarded);
         self.client.input.advance(length);
 
-        let (ended, begun, delimited) = loop {
+        let (ended, begun, delimited, unread) = loop {
             let (mut link, kept) = match self.link(serving).await {
                 Ok(link) => link,
-                Err(ended) => break (ended, false, true),
+                Err(ended) => break (ended, false, true, true),
             };
             link.side.output.extend_from_slice(&self.forwarded);
             let mut exchange = Exchange::new(
@@ -184,6 +184,7 @@ impl Conversation {
             );
             let ended = exchange.run(&mut self.deadline).await;
             let (begun, delimited) = (exchange.begun(), exchange.is_delimited());
+            let unread = !exchange.request.is_ended();
             match ended {
                 // The primary closed a connection that it could have closed before the request came: without us
                 // the client would have seen that in time, or asked again itself.
@@ -203,7 +204,7 @@ impl Conversation {
                     entry.answered();
                     return End::Tunnel(link.side);
                 }
-                ended => break (ended, begun, delimited),
+                ended => break (ended, begun, delimited, unread),
             }
         };
         if let Ended::Whole { .. } = ended {
@@ -211,9 +212,7 @@ impl Conversation {
                 watched.answer_ended(true);
             }
             entry.answered();
-            return End::Close {
-                unread: !asked.framing.is_empty(),
-            };
+            return End::Close { unread };
         }
         if let Some(mut watched) = watched {
             // Whole, but nobody was there to take it: an answer that never came.

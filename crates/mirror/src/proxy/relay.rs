@@ -13,9 +13,8 @@ impl Exchange<'_> {
     /// From the client to the primary.
     pub(super) fn poll_request(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
         loop {
-            let mut wants_more = true;
             if !self.broken {
-                wants_more = self.decode_request()?;
+                self.decode_request()?;
                 if self.primary.owes() {
                     match self.primary.poll_flush(context) {
                         Poll::Ready(Ok(())) => self.moved = true,
@@ -37,10 +36,7 @@ impl Exchange<'_> {
                 let left = poll_left(self.client, context);
                 return if left { Err(Ended::ClientLeft) } else { Ok(()) };
             }
-            if !wants_more {
-                if self.primary.has_room() {
-                    continue;
-                }
+            if !self.primary.has_room() {
                 return Ok(());
             }
             match self.client.poll_fill(context) {
@@ -51,13 +47,10 @@ impl Exchange<'_> {
         }
     }
 
-    /// Whether more bytes are needed; otherwise there was no room for more.
-    fn decode_request(&mut self) -> Result<bool, Ended> {
+    /// All that is at hand; it is no more than was read since there was room.
+    fn decode_request(&mut self) -> Result<(), Ended> {
         let chunked = self.asked.framing == Framing::Chunked;
         while !self.request.is_ended() {
-            if !self.primary.has_room() {
-                return Ok(false);
-            }
             let input = &mut self.client.input;
             let piece = self.request.next(input).map_err(Ended::ClientMalformed)?;
             input.advance(piece.skip);
@@ -68,16 +61,16 @@ impl Exchange<'_> {
             put(&mut self.primary.output, data, chunked, piece.ended);
             input.advance(piece.data);
             if piece.data == 0 && !piece.ended {
-                return Ok(true);
+                break;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// From the primary to the client.
     pub(super) fn poll_answer(&mut self, context: &mut Context<'_>) -> Result<(), Ended> {
         loop {
-            let wants_more = self.decode_answer()?;
+            self.decode_answer()?;
             if self.client.owes() {
                 match self.client.poll_flush(context) {
                     Poll::Ready(Ok(())) => self.moved = true,
@@ -90,9 +83,6 @@ impl Exchange<'_> {
             }
             if !self.client.has_room() {
                 return Ok(());
-            }
-            if !wants_more {
-                continue;
             }
             match self.primary.poll_fill(context) {
                 Poll::Ready(Ok(0)) => self.primary_ended(true)?,
@@ -126,21 +116,18 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Whether more bytes are needed; otherwise there was no room for more.
-    fn decode_answer(&mut self) -> Result<bool, Ended> {
+    /// All that is at hand, likewise.
+    fn decode_answer(&mut self) -> Result<(), Ended> {
         loop {
-            if !self.client.has_room() {
-                return Ok(false);
-            }
             let malformed = |error| Ended::Failed(Trouble::Malformed(error));
             let body = match &mut self.coming {
-                Coming::Done => return Ok(true),
+                Coming::Done => return Ok(()),
                 Coming::Head => {
                     let to_head = self.asked.to_head;
                     let read = self.head.read(&self.primary.input, to_head, LIMITS);
                     match read.map_err(malformed)? {
                         Some(length) => self.take_head(length)?,
-                        None => return Ok(true),
+                        None => return Ok(()),
                     }
                     continue;
                 }
@@ -158,7 +145,7 @@ impl Exchange<'_> {
             if piece.ended {
                 self.coming = Coming::Done;
             } else if piece.data == 0 {
-                return Ok(true);
+                return Ok(());
             }
         }
     }

@@ -31,6 +31,9 @@ const MOST_PAUSE: Duration = Duration::from_secs(5);
 /// Kept connections that nobody has used for so long are closed.
 const IDLE: Duration = Duration::from_secs(30);
 
+/// No deadline is later: an instant must not overflow.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Everything that belongs to one shadow, on the shadows' thread.
 pub(super) struct Lane {
     pub(super) shadow: Shadow,
@@ -87,7 +90,8 @@ impl Lane {
 
     /// Takes a request to the shadow; `started` is set when it leaves the queue.
     pub(super) async fn carry(self: &Rc<Self>, request: &Taken, started: &Cell<bool>) -> Carried {
-        let deadline = tokio::time::Instant::from_std(request.at + self.shadow.deadline);
+        let deadline = request.at + self.shadow.deadline.min(FOREVER);
+        let deadline = tokio::time::Instant::from_std(deadline);
         let Ok(rendered) = timeout_at(deadline, self.prepare(request)).await else {
             return Carried::dropped(Dropped::Late);
         };

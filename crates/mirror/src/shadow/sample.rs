@@ -76,9 +76,9 @@ impl Filter {
         if !method {
             return false;
         }
-        let path = head.target.split('?').next().unwrap_or_default().as_bytes();
-        (self.paths.is_empty() || self.paths.iter().any(|regex| regex.is_match(path)))
-            && !self.not_paths.iter().any(|regex| regex.is_match(path))
+        // Most filters look no further, and this is on every client's path.
+        let anywhere = self.paths.is_empty() && self.not_paths.is_empty();
+        (anywhere || self.lets_through(head.target))
             && self.headers.iter().all(|(name, regex)| {
                 let mut values = head
                     .headers
@@ -86,6 +86,14 @@ impl Filter {
                     .filter(|(field, _)| field.eq_ignore_ascii_case(name));
                 values.any(|(_, value)| regex.is_match(value))
             })
+    }
+}
+
+impl Filter {
+    fn lets_through(&self, target: &str) -> bool {
+        let path = target.split('?').next().unwrap_or_default().as_bytes();
+        (self.paths.is_empty() || self.paths.iter().any(|regex| regex.is_match(path)))
+            && !self.not_paths.iter().any(|regex| regex.is_match(path))
     }
 }
 

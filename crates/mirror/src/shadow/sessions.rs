@@ -174,12 +174,14 @@ impl Sessions {
             .map(|exchange| exchange.changed.clone())
     }
 
-    /// The youngest of the earlier ones of the same connection or session.
+    /// The youngest of the earlier ones of the same connection or session that the shadow has not answered. Where it has,
+    /// the primary has not: a stream that may last for hours, from which the client cannot have a token.
     fn related_before(&self, id: u64) -> Option<Rc<Notify>> {
         let own = self.under_way.get(&id)?;
         let related = |other: &Exchange| {
-            other.connection == own.connection
-                || other.marks.iter().any(|mark| own.marks.contains(mark))
+            let same = other.connection == own.connection
+                || other.marks.iter().any(|mark| own.marks.contains(mark));
+            same && other.shadow.is_none()
         };
         let mut earlier = self.under_way.range(..id).rev();
         let found = earlier.find(|(_, exchange)| related(exchange));

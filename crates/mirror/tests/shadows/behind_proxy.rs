@@ -1,6 +1,5 @@
 //! Both halves together: clients, a primary and shadows over real sockets.
 
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use capture::{Outcome, Pair};
 use mirror::shadow::Telling;
 use mirror::{Counts, Settings, Shadow, Shadows};
 
-use crate::scripted::{PATIENCE, eventually, hang, ok, ok_with, scripted, shadow};
+use crate::scripted::{PATIENCE, Reserved, eventually, hang, ok, ok_with, scripted, shadow};
 use crate::support::primary::{self, Scripted};
 use crate::support::{Served, settings};
 
@@ -71,15 +70,11 @@ impl Mirror {
 fn clients_know_nothing_of_shadows_that_hang_or_are_dead() {
     let primary = Scripted::echo();
     let hung = scripted(|_, stream| hang(stream));
-    let dead = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let dead = Reserved::new();
     let well = scripted(|_, stream| ok(stream, "other"));
     let mut shadows = vec![
         shadow("hung", hung.port),
-        shadow("dead", dead),
+        shadow("dead", dead.1),
         shadow("well", well.port),
     ];
     shadows[2].queue = 1000;

@@ -136,6 +136,28 @@ pub fn ok_with(stream: &mut TcpStream, headers: &str, body: &str) -> bool {
     stream.write_all(answer.as_bytes()).is_ok()
 }
 
+/// A port on which nobody listens, nor anybody else will: it is bound, and becomes a listener when it is told to.
+pub struct Reserved(std::os::fd::OwnedFd, pub u16);
+
+impl Reserved {
+    pub fn new() -> Self {
+        use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(
+            &socket,
+            &std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0),
+        )
+        .unwrap();
+        let address = std::net::SocketAddrV4::try_from(getsockname(&socket).unwrap()).unwrap();
+        Self(socket, address.port())
+    }
+
+    pub fn listen(self) -> TcpListener {
+        rustix::net::listen(&self.0, 128).unwrap();
+        TcpListener::from(self.0)
+    }
+}
+
 /// Until the other side gives up.
 pub fn hang(stream: &mut TcpStream) -> bool {
     let _ = stream.read_to_end(&mut Vec::new());

@@ -299,3 +299,32 @@ fn whoever_waits_in_vain_is_late() {
         2
     );
 }
+
+#[test]
+fn a_token_from_before_the_mirror_waits_for_no_stream() {
+    let server = app_at(App::new("candidate-secret"));
+    let driven = Driven::new(&settings(vec![with_sessions(server.port)]));
+    // The primary's answer lasts for ever; the shadow's does not.
+    let stream = driven.take(&get("/stream")).unwrap();
+    eventually("the shadow has answered", || {
+        driven.counts.snapshot().shadows[0].answered == 1
+    });
+    let headers: &[(&str, &str)] = &[
+        ("X-CSRF-Token", "unknown-token"),
+        ("authenticity_token", "unknown-token"),
+    ];
+    assert!(driven.ask(
+        &Asked {
+            headers,
+            ..get("/page")
+        },
+        "x"
+    ));
+    assert!(matches!(
+        driven.pair().shadows[0].outcome,
+        Outcome::Answered(_)
+    ));
+    driven.answer(&stream, &[], "");
+    driven.pair();
+    driven.stop(PATIENCE);
+}

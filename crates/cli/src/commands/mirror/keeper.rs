@@ -1,8 +1,8 @@
 //! What is kept of a mirror's traffic: a recording, a log of pairs, a comparison that follows both. One thread does it,
 //! which looks for work fifty times a second, so that whoever hands it over never wakes anybody.
 
-use crate::output;
 use super::resolve::Files;
+use crate::output;
 use capture::file::{About, Limits, Recorder};
 use capture::{Answer, Exchange, Pair, Rules};
 use mirror::{Shadow, Taken};
@@ -59,7 +59,11 @@ impl Inbox {
 }
 
 fn weight(request: &Taken) -> u64 {
-    let headers: usize = request.headers.iter().map(|field| field.name.len() + field.value.len()).sum();
+    let headers: usize = request
+        .headers
+        .iter()
+        .map(|field| field.name.len() + field.value.len())
+        .sum();
     OVERHEAD + (request.target.len() + headers + request.body.len()) as u64
 }
 
@@ -115,30 +119,42 @@ impl Keeper {
     ///
     /// # Errors
     /// A file cannot be made.
-    pub fn start(files: &Files, primary: &str, generation: Generation, clock: Clock) -> Result<Keeper, String> {
+    pub fn start(
+        files: &Files,
+        primary: &str,
+        generation: Generation,
+        clock: Clock,
+    ) -> Result<Keeper, String> {
         let inbox = Arc::new(Inbox::default());
         let kept = Arc::new(Mutex::new(Kept::default()));
         let wanted = Arc::new(AtomicBool::new(false));
         let generation = Arc::new(Mutex::new(generation));
         let mut desk = Desk::new(files, primary, &locked(&generation), clock)?;
         let thread = {
-            let (inbox, kept, wanted, generation) = (inbox.clone(), kept.clone(), wanted.clone(), generation.clone());
-            std::thread::Builder::new().name("keeper".to_owned()).spawn(move || {
-                loop {
-                    // Read first: what is handed over before the end is told is still taken.
-                    let ended = inbox.ended.load(Ordering::Acquire);
-                    let current = locked(&generation).clone();
-                    desk.take(&inbox, &current);
-                    if ended {
-                        return desk.finish(&inbox);
+            let (inbox, kept, wanted, generation) = (
+                inbox.clone(),
+                kept.clone(),
+                wanted.clone(),
+                generation.clone(),
+            );
+            std::thread::Builder::new()
+                .name("keeper".to_owned())
+                .spawn(move || {
+                    loop {
+                        // Read first: what is handed over before the end is told is still taken.
+                        let ended = inbox.ended.load(Ordering::Acquire);
+                        let current = locked(&generation).clone();
+                        desk.take(&inbox, &current);
+                        if ended {
+                            return desk.finish(&inbox);
+                        }
+                        if wanted.swap(false, Ordering::Relaxed) {
+                            let shown = desk.shown(&inbox);
+                            *locked(&kept) = shown;
+                        }
+                        std::thread::sleep(EVERY);
                     }
-                    if wanted.swap(false, Ordering::Relaxed) {
-                        let shown = desk.shown(&inbox);
-                        *locked(&kept) = shown;
-                    }
-                    std::thread::sleep(EVERY);
-                }
-            })
+                })
         };
         Ok(Keeper {
             inbox,
@@ -196,7 +212,12 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(files: &Files, primary: &str, generation: &Generation, clock: Clock) -> Result<Desk, String> {
+    fn new(
+        files: &Files,
+        primary: &str,
+        generation: &Generation,
+        clock: Clock,
+    ) -> Result<Desk, String> {
         let mut desk = Desk {
             clock,
             recording: None,
@@ -208,8 +229,18 @@ impl Desk {
             files_before: Vec::new(),
         };
         if let Some(path) = &files.record {
-            let recorder = Recorder::start(path, desk.limits(), desk.rules(), clock.began_unix_ns, desk.about(), Instant::now());
-            desk.recording = Some(recorder.map_err(|e| format!("--record = {:?}: {e}", path.display().to_string()))?);
+            let recorder = Recorder::start(
+                path,
+                desk.limits(),
+                desk.rules(),
+                clock.began_unix_ns,
+                desk.about(),
+                Instant::now(),
+            );
+            desk.recording = Some(
+                recorder
+                    .map_err(|e| format!("--record = {:?}: {e}", path.display().to_string()))?,
+            );
         }
         desk.begin_generation()?;
         Ok(desk)
@@ -220,11 +251,26 @@ impl Desk {
             told(log.finish());
             self.files_before.push(log.counts().path);
         }
-        self.comparison = duplex::Comparison::new(self.generation.shadows.clone(), duplex::MARGIN).ok();
-        let path = self.files.shadow_log.as_ref().filter(|_| !self.generation.shadows.is_empty());
+        self.comparison =
+            duplex::Comparison::new(self.generation.shadows.clone(), duplex::MARGIN).ok();
+        let path = self
+            .files
+            .shadow_log
+            .as_ref()
+            .filter(|_| !self.generation.shadows.is_empty());
         if let Some(path) = path {
-            let log = Recorder::start(path, self.limits(), self.rules(), self.clock.began_unix_ns, self.about(), Instant::now());
-            self.log = Some(log.map_err(|e| format!("--shadow-log = {:?}: {e}", path.display().to_string()))?);
+            let log = Recorder::start(
+                path,
+                self.limits(),
+                self.rules(),
+                self.clock.began_unix_ns,
+                self.about(),
+                Instant::now(),
+            );
+            self.log =
+                Some(log.map_err(|e| {
+                    format!("--shadow-log = {:?}: {e}", path.display().to_string())
+                })?);
         }
         Ok(())
     }
@@ -244,9 +290,17 @@ impl Desk {
         let twin = self.generation.shadows.iter().find(|shadow| shadow.twin);
         About {
             written_by: format!("powerband {}", env!("CARGO_PKG_VERSION")),
-            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            host: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
             primary: self.primary.clone(),
-            shadows: self.generation.shadows.iter().map(|shadow| shadow.name.clone()).collect(),
+            shadows: self
+                .generation
+                .shadows
+                .iter()
+                .map(|shadow| shadow.name.clone())
+                .collect(),
             twin: twin.map_or_else(String::new, |shadow| shadow.name.clone()),
             ..About::default()
         }
@@ -293,15 +347,27 @@ impl Desk {
     fn shown(&self, inbox: &Inbox) -> Kept {
         let recording = self.recording.as_ref().map(Recorder::counts);
         let log = self.log.as_ref().map(Recorder::counts);
-        let missing = |counts: &Option<capture::file::Counts>| counts.as_ref().map_or(0, |counts| counts.lost + counts.refused);
-        let files = recording.iter().chain(&log).map(|counts| counts.path.clone());
+        let missing = |counts: &Option<capture::file::Counts>| {
+            counts
+                .as_ref()
+                .map_or(0, |counts| counts.lost + counts.refused)
+        };
+        let files = recording
+            .iter()
+            .chain(&log)
+            .map(|counts| counts.path.clone());
         let asked = duplex::Asked {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            made_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            made_at: jiff::Timestamp::now()
+                .strftime("%Y-%m-%dT%H:%M:%SZ")
+                .to_string(),
             ..duplex::Asked::default()
         };
         Kept {
-            comparison: self.comparison.as_ref().map(|comparison| comparison.document(&asked)),
+            comparison: self
+                .comparison
+                .as_ref()
+                .map(|comparison| comparison.document(&asked)),
             lost: inbox.lost() + missing(&recording) + missing(&log),
             recorded: recording.as_ref().map_or(0, |counts| counts.written),
             files: self.files_before.iter().cloned().chain(files).collect(),
@@ -328,12 +394,24 @@ fn told(result: Result<(), capture::file::Stopped>) {
 
 fn exchange(request: Arc<Taken>, answer: Option<Answer>, began: Instant) -> Exchange {
     let at_ns = request.at.saturating_duration_since(began).as_nanos();
-    let common = |request: &Taken| (request.id, request.connection, request.sequence, request.body_bytes, request.body.to_vec());
+    let common = |request: &Taken| {
+        (
+            request.id,
+            request.connection,
+            request.sequence,
+            request.body_bytes,
+            request.body.to_vec(),
+        )
+    };
     let (id, connection, sequence, body_bytes, body) = common(&request);
     // Nobody else has it any more where no shadow is slower than this thread.
     let (method, target, headers) = match Arc::try_unwrap(request) {
         Ok(taken) => (taken.method, taken.target, taken.headers),
-        Err(shared) => (shared.method.clone(), shared.target.clone(), shared.headers.clone()),
+        Err(shared) => (
+            shared.method.clone(),
+            shared.target.clone(),
+            shared.headers.clone(),
+        ),
     };
     Exchange {
         id,

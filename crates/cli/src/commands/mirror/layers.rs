@@ -55,7 +55,10 @@ pub struct Layer(BTreeMap<&'static str, Vec<Asked>>);
 
 impl Layer {
     fn put(&mut self, key: &str, text: impl Into<String>, origin: impl Into<String>) {
-        let known = OF_SHADOWS.iter().chain(&OF_ALL).find(|known| **known == key);
+        let known = OF_SHADOWS
+            .iter()
+            .chain(&OF_ALL)
+            .find(|known| **known == key);
         if let Some(known) = known {
             let asked = Asked::new(text, origin);
             self.0.entry(known).or_default().push(asked);
@@ -87,7 +90,10 @@ impl Layers {
     pub fn all<'a>(&'a self, key: &str, shadow: Option<&'a ShadowLayer>) -> &'a [Asked] {
         let own = shadow.map(|shadow| &shadow.own);
         let places = [Some(&self.flags), own, Some(&self.file)];
-        let found = places.into_iter().flatten().find_map(|place| place.0.get(key));
+        let found = places
+            .into_iter()
+            .flatten()
+            .find_map(|place| place.0.get(key));
         found.map_or(&[], Vec::as_slice)
     }
 
@@ -97,7 +103,11 @@ impl Layers {
     }
 
     /// Flags alone, or with a file's text read from `path`.
-    pub fn read(args: &MirrorArgs, file: Option<(&str, &Path)>, problems: &mut Vec<Problem>) -> Layers {
+    pub fn read(
+        args: &MirrorArgs,
+        file: Option<(&str, &Path)>,
+        problems: &mut Vec<Problem>,
+    ) -> Layers {
         let mut layers = Layers {
             flags: flags(args),
             ..Layers::default()
@@ -112,10 +122,21 @@ impl Layers {
                 problems.push(Problem::of(&asked, "no name", remedy));
                 continue;
             };
-            let (name, url) = (Asked::new(name.trim(), "--shadow"), Asked::new(url.trim(), "--shadow"));
-            match layers.shadows.iter_mut().find(|known| known.name.text == name.text) {
+            let (name, url) = (
+                Asked::new(name.trim(), "--shadow"),
+                Asked::new(url.trim(), "--shadow"),
+            );
+            match layers
+                .shadows
+                .iter_mut()
+                .find(|known| known.name.text == name.text)
+            {
                 Some(known) if known.name.origin == "--shadow" => {
-                    problems.push(Problem::of(&asked, "its name is given twice", "give every shadow a name of its own"));
+                    problems.push(Problem::of(
+                        &asked,
+                        "its name is given twice",
+                        "give every shadow a name of its own",
+                    ));
                 }
                 Some(known) => known.url = url,
                 None => layers.shadows.push(ShadowLayer {
@@ -129,11 +150,18 @@ impl Layers {
     }
 
     fn read_file(&mut self, text: &str, path: &Path, problems: &mut Vec<Problem>) {
-        let file = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+        let file = path.file_name().map_or_else(
+            || path.display().to_string(),
+            |n| n.to_string_lossy().into_owned(),
+        );
         let table: Table = match text.parse() {
             Ok(table) => table,
             Err(e) => {
-                let what = format!("{} is not TOML: {}", path.display(), e.to_string().trim_end());
+                let what = format!(
+                    "{} is not TOML: {}",
+                    path.display(),
+                    e.to_string().trim_end()
+                );
                 problems.push(Problem::with(what, "mend the line that it names"));
                 return;
             }
@@ -146,7 +174,14 @@ impl Layers {
                         self.read_shadow(name, value, &file, problems);
                     }
                 }
-                _ => put(&mut self.file, key, value, &origin, &[&OF_SHADOWS, &OF_ALL], problems),
+                _ => put(
+                    &mut self.file,
+                    key,
+                    value,
+                    &origin,
+                    &[&OF_SHADOWS, &OF_ALL],
+                    problems,
+                ),
             }
         }
     }
@@ -155,7 +190,11 @@ impl Layers {
         let origin = format!("shadow.{name} in {file}");
         let Value::Table(table) = value else {
             let asked = Asked::new(plain(value).unwrap_or_default(), origin);
-            problems.push(Problem::of(&asked, "no table", format!("write [shadow.{name}] and url = \"http://…\" below it")));
+            problems.push(Problem::of(
+                &asked,
+                "no table",
+                format!("write [shadow.{name}] and url = \"http://…\" below it"),
+            ));
             return;
         };
         let mut own = Layer::default();
@@ -181,10 +220,20 @@ impl Layers {
     }
 }
 
-fn put(layer: &mut Layer, key: &str, value: &Value, origin: &str, known: &[&[&str]], problems: &mut Vec<Problem>) {
+fn put(
+    layer: &mut Layer,
+    key: &str,
+    value: &Value,
+    origin: &str,
+    known: &[&[&str]],
+    problems: &mut Vec<Problem>,
+) {
     if !known.iter().any(|keys| keys.contains(&key)) {
         let keys: Vec<&str> = known.iter().flat_map(|keys| keys.iter().copied()).collect();
-        problems.push(Problem::with(format!("{origin}: unknown key"), format!("the keys are {}", keys.join(", "))));
+        problems.push(Problem::with(
+            format!("{origin}: unknown key"),
+            format!("the keys are {}", keys.join(", ")),
+        ));
         return;
     }
     let values = match value {
@@ -192,7 +241,9 @@ fn put(layer: &mut Layer, key: &str, value: &Value, origin: &str, known: &[&[&st
         other => plain(other).map(|text| vec![text]),
     };
     match values {
-        Some(texts) => texts.into_iter().for_each(|text| layer.put(key, text, origin)),
+        Some(texts) => texts
+            .into_iter()
+            .for_each(|text| layer.put(key, text, origin)),
         None => problems.push(Problem::with(
             format!("{origin} is no text, number or list of them"),
             "write a text in quotes, or several in brackets",
@@ -259,7 +310,9 @@ fn flags(args: &MirrorArgs) -> Layer {
         }
     }
     for (key, values) in several {
-        values.iter().for_each(|text| layer.put(key, text, flag(key)));
+        values
+            .iter()
+            .for_each(|text| layer.put(key, text, flag(key)));
     }
     for (key, value) in files {
         if let Some(path) = value {
@@ -296,7 +349,11 @@ mod tests {
         let file = "sample = \"50%\"\ndeadline = \"3s\"\n[shadow.a]\nurl = \"http://127.0.0.1:1\"\ndeadline = \"2s\"\nqueue = 9\n";
         let (layers, problems) = read(&["--queue", "7", "--shadow", "b=http://127.0.0.1:2"], file);
         assert_eq!(problems, [""; 0]);
-        let of = |key: &str, shadow: usize| layers.one(key, Some(&layers.shadows[shadow])).map(|asked| asked.text.clone());
+        let of = |key: &str, shadow: usize| {
+            layers
+                .one(key, Some(&layers.shadows[shadow]))
+                .map(|asked| asked.text.clone())
+        };
         assert_eq!(of("queue", 0).as_deref(), Some("7"));
         assert_eq!(of("deadline", 0).as_deref(), Some("2s"));
         assert_eq!(of("deadline", 1).as_deref(), Some("3s"));
@@ -310,7 +367,12 @@ mod tests {
         let (_, problems) = read(&["--shadow", "http://127.0.0.1:2"], file);
         let said = problems.join("\n");
         assert_eq!(problems.len(), 4, "{said}");
-        for part in ["sampel in mirror.toml", "shadow.a in mirror.toml has no url", "shadow.b.listen", "--shadow = "] {
+        for part in [
+            "sampel in mirror.toml",
+            "shadow.a in mirror.toml has no url",
+            "shadow.b.listen",
+            "--shadow = ",
+        ] {
             assert!(said.contains(part), "{part}: {said}");
         }
     }

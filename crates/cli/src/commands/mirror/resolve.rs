@@ -2,7 +2,9 @@
 
 use super::layers::{Layers, ShadowLayer};
 use experiment::config::{Asked, Problem, parse_duration, parse_size, parse_whole};
-use mirror::{Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream};
+use mirror::{
+    Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream,
+};
 use regex::bytes::Regex;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -52,23 +54,42 @@ impl Reading<'_> {
         let listen = self.listen();
         let connect_timeout = self.duration("connect_timeout", None, Duration::from_secs(5));
         let answer_timeout = self.given("answer_timeout", None, parse_duration);
-        let primaries: Vec<Primary> = self.layers.all("primary", None).to_vec().iter().filter_map(|asked| {
-            Some(Primary {
-                upstream: self.upstream(asked, None)?,
-                connect_timeout,
-                answer_timeout,
+        let primaries: Vec<Primary> = self
+            .layers
+            .all("primary", None)
+            .to_vec()
+            .iter()
+            .filter_map(|asked| {
+                Some(Primary {
+                    upstream: self.upstream(asked, None)?,
+                    connect_timeout,
+                    answer_timeout,
+                })
             })
-        }).collect();
+            .collect();
         if self.layers.all("primary", None).is_empty() {
-            self.problems.push(Problem::with("no primary is named", "give --primary http://127.0.0.1:3000"));
+            self.problems.push(Problem::with(
+                "no primary is named",
+                "give --primary http://127.0.0.1:3000",
+            ));
         }
         let twin = self.layers.one("twin", None).cloned();
-        let shadows: Vec<Shadow> = self.layers.shadows.iter().filter_map(|layer| self.shadow(layer, twin.as_ref())).collect();
+        let shadows: Vec<Shadow> = self
+            .layers
+            .shadows
+            .iter()
+            .filter_map(|layer| self.shadow(layer, twin.as_ref()))
+            .collect();
         if let Some(twin) = &twin
-            && !self.layers.shadows.iter().any(|shadow| shadow.name.text == twin.text)
+            && !self
+                .layers
+                .shadows
+                .iter()
+                .any(|shadow| shadow.name.text == twin.text)
         {
             let remedy = "name one of the shadows";
-            self.problems.push(Problem::of(twin, "no such shadow", remedy));
+            self.problems
+                .push(Problem::of(twin, "no such shadow", remedy));
         }
         let client = Client {
             head_timeout: Duration::from_secs(30),
@@ -87,7 +108,10 @@ impl Reading<'_> {
         let status = self.layers.one("status", None).cloned();
         let status = status.and_then(|asked| self.taken(address(&asked)));
         if shadows.is_empty() && self.layers.shadows.is_empty() && files.shadow_log.is_some() {
-            self.problems.push(Problem::with("--shadow-log is given, and no shadow", "name a shadow, or record the traffic with --record"));
+            self.problems.push(Problem::with(
+                "--shadow-log is given, and no shadow",
+                "name a shadow, or record the traffic with --record",
+            ));
         }
         Some(Resolved {
             settings: Settings {
@@ -106,12 +130,22 @@ impl Reading<'_> {
         result.map_err(|problem| self.problems.push(problem)).ok()
     }
 
-    fn given<T>(&mut self, key: &str, shadow: Option<&ShadowLayer>, parse: impl Fn(&Asked) -> Result<T, Problem>) -> Option<T> {
+    fn given<T>(
+        &mut self,
+        key: &str,
+        shadow: Option<&ShadowLayer>,
+        parse: impl Fn(&Asked) -> Result<T, Problem>,
+    ) -> Option<T> {
         let asked = self.layers.one(key, shadow)?.clone();
         self.taken(parse(&asked))
     }
 
-    fn duration(&mut self, key: &str, shadow: Option<&ShadowLayer>, otherwise: Duration) -> Duration {
+    fn duration(
+        &mut self,
+        key: &str,
+        shadow: Option<&ShadowLayer>,
+        otherwise: Duration,
+    ) -> Duration {
         self.given(key, shadow, parse_duration).unwrap_or(otherwise)
     }
 
@@ -120,8 +154,18 @@ impl Reading<'_> {
         usize::try_from(size).unwrap_or(usize::MAX)
     }
 
-    fn whole(&mut self, key: &str, shadow: Option<&ShadowLayer>, least: u64, most: u64, otherwise: u64) -> u64 {
-        self.given(key, shadow, |asked| parse_whole(asked, least, most, "number")).unwrap_or(otherwise)
+    fn whole(
+        &mut self,
+        key: &str,
+        shadow: Option<&ShadowLayer>,
+        least: u64,
+        most: u64,
+        otherwise: u64,
+    ) -> u64 {
+        self.given(key, shadow, |asked| {
+            parse_whole(asked, least, most, "number")
+        })
+        .unwrap_or(otherwise)
     }
 
     fn listen(&mut self) -> Option<Listen> {
@@ -130,21 +174,38 @@ impl Reading<'_> {
             Some(asked) => self.taken(address(&asked)),
             None => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
         };
-        let file = |key| self.layers.one(key, None).map(|asked| PathBuf::from(&asked.text));
+        let file = |key| {
+            self.layers
+                .one(key, None)
+                .map(|asked| PathBuf::from(&asked.text))
+        };
         let tls = match (file("tls_cert"), file("tls_key")) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
             (one, _) => {
-                let (has, lacks) = if one.is_some() { ("--tls-cert", "--tls-key") } else { ("--tls-key", "--tls-cert") };
-                self.problems.push(Problem::with(format!("{has} is given without {lacks}"), "TLS needs both"));
+                let (has, lacks) = if one.is_some() {
+                    ("--tls-cert", "--tls-key")
+                } else {
+                    ("--tls-key", "--tls-cert")
+                };
+                self.problems.push(Problem::with(
+                    format!("{has} is given without {lacks}"),
+                    "TLS needs both",
+                ));
                 None
             }
         };
-        Some(Listen { address: address?, tls })
+        Some(Listen {
+            address: address?,
+            tls,
+        })
     }
 
     fn upstream(&mut self, asked: &Asked, shadow: Option<&ShadowLayer>) -> Option<Upstream> {
-        let ca = self.layers.one("cacert", shadow).map(|asked| PathBuf::from(&asked.text));
+        let ca = self
+            .layers
+            .one("cacert", shadow)
+            .map(|asked| PathBuf::from(&asked.text));
         self.taken(upstream(asked, ca))
     }
 
@@ -159,7 +220,13 @@ impl Reading<'_> {
         };
         let filter = self.filter(own);
         let rewrite = self.rewrites(own);
-        let text = |key: &str| self.layers.all(key, own).iter().map(|asked| asked.text.clone()).collect::<Vec<_>>();
+        let text = |key: &str| {
+            self.layers
+                .all(key, own)
+                .iter()
+                .map(|asked| asked.text.clone())
+                .collect::<Vec<_>>()
+        };
         Some(Shadow {
             twin: twin.is_some_and(|twin| twin.text == layer.name.text),
             tokens: text("token"),
@@ -178,17 +245,30 @@ impl Reading<'_> {
 
     fn filter(&mut self, own: Option<&ShadowLayer>) -> Filter {
         let methods = self.layers.all("methods", own).to_vec();
-        let methods = methods.iter().flat_map(|asked| asked.text.split(',').map(move |method| (asked, method.trim())));
+        let methods = methods.iter().flat_map(|asked| {
+            asked
+                .text
+                .split(',')
+                .map(move |method| (asked, method.trim()))
+        });
         let methods = methods.filter(|(_, method)| !method.is_empty());
-        let methods: Vec<String> = methods.filter_map(|(asked, name)| self.taken(method(asked, name))).collect();
+        let methods: Vec<String> = methods
+            .filter_map(|(asked, name)| self.taken(method(asked, name)))
+            .collect();
         let patterns = |reading: &mut Self, key: &str| {
             let asked = reading.layers.all(key, own).to_vec();
-            asked.iter().filter_map(|asked| reading.taken(pattern(asked, &asked.text))).collect::<Vec<Regex>>()
+            asked
+                .iter()
+                .filter_map(|asked| reading.taken(pattern(asked, &asked.text)))
+                .collect::<Vec<Regex>>()
         };
         let paths = patterns(self, "path");
         let not_paths = patterns(self, "not_path");
         let headers = self.layers.all("with_header", own).to_vec();
-        let headers = headers.iter().filter_map(|asked| self.taken(with_header(asked))).collect();
+        let headers = headers
+            .iter()
+            .filter_map(|asked| self.taken(with_header(asked)))
+            .collect();
         Filter {
             methods,
             paths,
@@ -199,7 +279,10 @@ impl Reading<'_> {
 
     fn rewrites(&mut self, own: Option<&ShadowLayer>) -> Vec<Rewrite> {
         let set = self.layers.all("set_header", own).to_vec();
-        let mut rewrites: Vec<Rewrite> = set.iter().filter_map(|asked| self.taken(set_header(asked))).collect();
+        let mut rewrites: Vec<Rewrite> = set
+            .iter()
+            .filter_map(|asked| self.taken(set_header(asked)))
+            .collect();
         let removed = self.layers.all("remove_header", own).to_vec();
         rewrites.extend(removed.iter().filter_map(|asked| {
             let name = self.taken(header_name(asked, asked.text.trim()))?;
@@ -209,22 +292,37 @@ impl Reading<'_> {
     }
 
     fn files(&mut self) -> Files {
-        let file = |key| self.layers.one(key, None).map(|asked: &Asked| PathBuf::from(&asked.text));
+        let file = |key| {
+            self.layers
+                .one(key, None)
+                .map(|asked: &Asked| PathBuf::from(&asked.text))
+        };
         let (record, shadow_log) = (file("record"), file("shadow_log"));
         if record.is_some() && record == shadow_log {
-            self.problems.push(Problem::with("--record and --shadow-log name the same file", "give each a file of its own"));
+            self.problems.push(Problem::with(
+                "--record and --shadow-log name the same file",
+                "give each a file of its own",
+            ));
         }
         let rotate_size = self.given("rotate_size", None, parse_size);
         let rotate_every = self.given("rotate_every", None, parse_duration);
         if record.is_none() && (rotate_size.is_some() || rotate_every.is_some()) {
-            self.problems.push(Problem::with("rotation is asked for, and no recording", "name a file with --record"));
+            self.problems.push(Problem::with(
+                "rotation is asked for, and no recording",
+                "name a file with --record",
+            ));
         }
         Files {
             record,
             shadow_log,
             rotate_size,
             rotate_every,
-            redact: self.layers.all("redact", None).iter().map(|asked| asked.text.clone()).collect(),
+            redact: self
+                .layers
+                .all("redact", None)
+                .iter()
+                .map(|asked| asked.text.clone())
+                .collect(),
         }
     }
 }
@@ -240,7 +338,11 @@ fn address(asked: &Asked) -> Result<SocketAddr, Problem> {
         None => text.to_owned(),
     };
     text.parse().map_err(|_| {
-        Problem::of(asked, "no address", "give an IP address and a port, such as 127.0.0.1:8080, or :8080 for loopback")
+        Problem::of(
+            asked,
+            "no address",
+            "give an IP address and a port, such as 127.0.0.1:8080, or :8080 for loopback",
+        )
     })
 }
 
@@ -255,17 +357,30 @@ fn upstream(asked: &Asked, ca: Option<PathBuf>) -> Result<Upstream, Problem> {
     };
     let authority = uri.authority().ok_or_else(|| wrong("no host"))?;
     if authority.as_str().contains('@') {
-        return Err(Problem::of(&Asked::new("…", asked.origin.clone()), "it holds credentials", "set them with --set-header"));
+        return Err(Problem::of(
+            &Asked::new("…", asked.origin.clone()),
+            "it holds credentials",
+            "set them with --set-header",
+        ));
     }
     if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
         return Err(wrong("it has a path, and requests keep theirs"));
     }
-    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+    let host = authority
+        .host()
+        .trim_start_matches('[')
+        .trim_end_matches(']');
     if host.is_empty() {
         return Err(wrong("no host"));
     }
     let port = match authority.port() {
-        None => if tls { 443 } else { 80 },
+        None => {
+            if tls {
+                443
+            } else {
+                80
+            }
+        }
         Some(port) if port.as_u16() > 0 => port.as_u16(),
         Some(_) => return Err(wrong("no port")),
     };
@@ -279,7 +394,11 @@ fn upstream(asked: &Asked, ca: Option<PathBuf>) -> Result<Upstream, Problem> {
 
 fn name(asked: &Asked) -> Result<String, Problem> {
     let text = asked.text.trim();
-    let fits = !text.is_empty() && text.len() <= 40 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    let fits = !text.is_empty()
+        && text.len() <= 40
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
     if fits && text != "primary" {
         return Ok(text.to_owned());
     }
@@ -293,59 +412,104 @@ fn share(asked: &Asked) -> Result<f64, Problem> {
         Some(number) => number.trim().parse::<f64>().map(|number| number / 100.0),
         None => text.parse::<f64>(),
     };
-    share.ok().filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| {
-        Problem::of(asked, "no share", "give a share above 0 and up to 100 %, such as 10%")
-    })
+    share
+        .ok()
+        .filter(|share| *share > 0.0 && *share <= 1.0)
+        .ok_or_else(|| {
+            Problem::of(
+                asked,
+                "no share",
+                "give a share above 0 and up to 100 %, such as 10%",
+            )
+        })
 }
 
 fn sampled_by(asked: &Asked, share: f64) -> Result<Sample, Problem> {
     match asked.text.trim() {
         "request" => Ok(Sample::Requests(share)),
-        text => match text.strip_prefix("session:").map(str::trim).filter(|cookie| !cookie.is_empty()) {
+        text => match text
+            .strip_prefix("session:")
+            .map(str::trim)
+            .filter(|cookie| !cookie.is_empty())
+        {
             Some(cookie) => Ok(Sample::Sessions {
                 share,
                 cookie: cookie.to_owned(),
             }),
-            None => Err(Problem::of(asked, "nothing to sample by", "give request, or session:COOKIE with the cookie's name")),
+            None => Err(Problem::of(
+                asked,
+                "nothing to sample by",
+                "give request, or session:COOKIE with the cookie's name",
+            )),
         },
     }
 }
 
 fn flag(asked: &Asked) -> Result<bool, Problem> {
-    asked.text.trim().parse().map_err(|_| Problem::of(asked, "neither true nor false", "give true or false"))
+    asked
+        .text
+        .trim()
+        .parse()
+        .map_err(|_| Problem::of(asked, "neither true nor false", "give true or false"))
 }
 
 fn method(asked: &Asked, name: &str) -> Result<String, Problem> {
     let legal = http::Method::from_bytes(name.as_bytes()).is_ok() && name != "CONNECT";
     match legal {
         true => Ok(name.to_owned()),
-        false => Err(Problem::of(asked, format_args!("{name:?} is no method that can be sent"), "give methods as in GET,HEAD,POST")),
+        false => Err(Problem::of(
+            asked,
+            format_args!("{name:?} is no method that can be sent"),
+            "give methods as in GET,HEAD,POST",
+        )),
     }
 }
 
 fn pattern(asked: &Asked, text: &str) -> Result<Regex, Problem> {
     Regex::new(text).map_err(|e| {
         let why = e.to_string();
-        let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let why = why
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
         Problem::of(asked, why, "give a regular expression, such as ^/api/")
     })
 }
 
 fn with_header(asked: &Asked) -> Result<(String, Regex), Problem> {
     let Some((name, text)) = asked.text.split_once('=') else {
-        return Err(Problem::of(asked, "no pattern", "write NAME=REGEX, such as X-Tenant=^acme$"));
+        return Err(Problem::of(
+            asked,
+            "no pattern",
+            "write NAME=REGEX, such as X-Tenant=^acme$",
+        ));
     };
     Ok((header_name(asked, name.trim())?, pattern(asked, text)?))
 }
 
 fn header_name(asked: &Asked, name: &str) -> Result<String, Problem> {
     // These frame the message between two servers, and are the mirror's own.
-    const OURS: [&str; 5] = ["connection", "content-length", "transfer-encoding", "te", "upgrade"];
+    const OURS: [&str; 5] = [
+        "connection",
+        "content-length",
+        "transfer-encoding",
+        "te",
+        "upgrade",
+    ];
     if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return Err(Problem::of(asked, "no header's name", "give a header's name, such as X-Tenant"));
+        return Err(Problem::of(
+            asked,
+            "no header's name",
+            "give a header's name, such as X-Tenant",
+        ));
     }
     if OURS.contains(&name.to_ascii_lowercase().as_str()) {
-        return Err(Problem::of(asked, "it frames the message, which is the mirror's own business", "leave it out"));
+        return Err(Problem::of(
+            asked,
+            "it frames the message, which is the mirror's own business",
+            "leave it out",
+        ));
     }
     Ok(name.to_owned())
 }
@@ -355,11 +519,19 @@ fn set_header(asked: &Asked) -> Result<Rewrite, Problem> {
     let name = asked.text.split(':').next().unwrap_or_default().trim();
     let shown = Asked::new(format!("{name}: …"), asked.origin.clone());
     let Some((name, value)) = asked.text.split_once(':') else {
-        return Err(Problem::of(&shown, "no value", "write NAME: VALUE, such as \"Host: candidate.test\""));
+        return Err(Problem::of(
+            &shown,
+            "no value",
+            "write NAME: VALUE, such as \"Host: candidate.test\"",
+        ));
     };
     let value = value.trim();
     if http::HeaderValue::from_str(value).is_err() {
-        return Err(Problem::of(&shown, "its value could end the line", "leave control characters out"));
+        return Err(Problem::of(
+            &shown,
+            "its value could end the line",
+            "leave control characters out",
+        ));
     }
     Ok(Rewrite::Set {
         name: header_name(&shown, name.trim())?,

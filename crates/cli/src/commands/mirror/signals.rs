@@ -21,7 +21,10 @@ pub struct Signals {
 impl Signals {
     /// Takes them over.
     pub fn listen() -> std::io::Result<Signals> {
-        let (end, reload) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (end, reload) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicBool::new(false)),
+        );
         for signal in [SIGINT, SIGTERM] {
             // Armed by the first, so that the second has its default effect.
             signal_hook::flag::register_conditional_default(signal, end.clone())?;
@@ -35,7 +38,10 @@ impl Signals {
     pub fn wish(&self) -> Option<Wish> {
         match self.end.load(Ordering::Relaxed) {
             true => Some(Wish::End),
-            false => self.reload.swap(false, Ordering::Relaxed).then_some(Wish::Reload),
+            false => self
+                .reload
+                .swap(false, Ordering::Relaxed)
+                .then_some(Wish::Reload),
         }
     }
 }

@@ -42,23 +42,31 @@ impl Listener {
     ///
     /// # Errors
     /// The address cannot be had.
-    pub fn start(wanted: SocketAddr, counts: Arc<Counts>, kept: impl Fn() -> Kept + Send + 'static) -> Result<Listener, String> {
+    pub fn start(
+        wanted: SocketAddr,
+        counts: Arc<Counts>,
+        kept: impl Fn() -> Kept + Send + 'static,
+    ) -> Result<Listener, String> {
         let wrong = |e: std::io::Error| {
-            format!("--status = {wanted}: cannot listen there: {e}; give an address of this machine and a port that is free")
+            format!(
+                "--status = {wanted}: cannot listen there: {e}; give an address of this machine and a port that is free"
+            )
         };
         let listener = TcpListener::bind(wanted).map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
         let ended = Arc::new(AtomicBool::new(false));
         let end = ended.clone();
-        let thread = std::thread::Builder::new().name("status".to_owned()).spawn(move || {
-            while let Ok((stream, _)) = listener.accept() {
-                if end.load(Ordering::Acquire) {
-                    return;
+        let thread = std::thread::Builder::new()
+            .name("status".to_owned())
+            .spawn(move || {
+                while let Ok((stream, _)) = listener.accept() {
+                    if end.load(Ordering::Acquire) {
+                        return;
+                    }
+                    // Whoever asks badly or leaves is no concern of ours.
+                    let _ = serve(stream, &counts, &kept);
                 }
-                // Whoever asks badly or leaves is no concern of ours.
-                let _ = serve(stream, &counts, &kept);
-            }
-        });
+            });
         Ok(Listener {
             address,
             ended,
@@ -87,7 +95,11 @@ fn serve(mut stream: TcpStream, counts: &Counts, kept: &impl Fn() -> Kept) -> st
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let (status, kind, body) = match question(&mut stream)? {
-        None => ("400 Bad Request", "text/plain", "this is no HTTP/1.1 request\n".to_owned()),
+        None => (
+            "400 Bad Request",
+            "text/plain",
+            "this is no HTTP/1.1 request\n".to_owned(),
+        ),
         Some((method, path)) => answer(&method, &path, counts, kept),
     };
     let head = format!(
@@ -110,16 +122,30 @@ fn question(stream: &mut TcpStream) -> std::io::Result<Option<(String, String)>>
         bytes.extend_from_slice(&piece[..read]);
         match head.read(&bytes, LIMITS) {
             Ok(None) => {}
-            Ok(Some(_)) => return Ok(Some((head.method(&bytes).to_owned(), head.target(&bytes).to_owned()))),
+            Ok(Some(_)) => {
+                return Ok(Some((
+                    head.method(&bytes).to_owned(),
+                    head.target(&bytes).to_owned(),
+                )));
+            }
             Err(_) => return Ok(None),
         }
     }
 }
 
-fn answer(method: &str, target: &str, counts: &Counts, kept: &impl Fn() -> Kept) -> (&'static str, &'static str, String) {
+fn answer(
+    method: &str,
+    target: &str,
+    counts: &Counts,
+    kept: &impl Fn() -> Kept,
+) -> (&'static str, &'static str, String) {
     let path = target.split('?').next().unwrap_or(target);
     if !matches!(method, "GET" | "HEAD") {
-        return ("405 Method Not Allowed", "text/plain", "ask with GET\n".to_owned());
+        return (
+            "405 Method Not Allowed",
+            "text/plain",
+            "ask with GET\n".to_owned(),
+        );
     }
     let (status, kind, body) = match path {
         "/metrics" => {
@@ -137,9 +163,25 @@ fn answer(method: &str, target: &str, counts: &Counts, kept: &impl Fn() -> Kept)
                 lost_records: kept.lost,
                 comparison: kept.comparison.as_ref(),
             };
-            ("200 OK", "application/json", serde_json::to_string_pretty(&status).unwrap_or_default() + "\n")
+            (
+                "200 OK",
+                "application/json",
+                serde_json::to_string_pretty(&status).unwrap_or_default() + "\n",
+            )
         }
-        _ => ("404 Not Found", "text/plain", "there is /metrics and /status.json\n".to_owned()),
+        _ => (
+            "404 Not Found",
+            "text/plain",
+            "there is /metrics and /status.json\n".to_owned(),
+        ),
     };
-    (status, kind, if method == "HEAD" { String::new() } else { body })
+    (
+        status,
+        kind,
+        if method == "HEAD" {
+            String::new()
+        } else {
+            body
+        },
+    )
 }

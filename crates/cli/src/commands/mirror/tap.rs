@@ -15,7 +15,10 @@ pub struct Both {
 
 impl Tap for Both {
     fn wants(&self, head: &Head<'_>) -> Option<Admission> {
-        let admitted = self.shadows.as_ref().and_then(|shadows| shadows.wants(head));
+        let admitted = self
+            .shadows
+            .as_ref()
+            .and_then(|shadows| shadows.wants(head));
         match (&self.recording, admitted) {
             (Some(_), None) => Some(Admission::nobody()),
             (_, admitted) => admitted,

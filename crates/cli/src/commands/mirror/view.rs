@@ -36,7 +36,11 @@ impl View {
         });
         View {
             quiet,
-            next: if bar.is_some() { ON_TERMINAL } else { ELSEWHERE },
+            next: if bar.is_some() {
+                ON_TERMINAL
+            } else {
+                ELSEWHERE
+            },
             bar,
             before: (Duration::ZERO, 0),
         }
@@ -45,7 +49,9 @@ impl View {
     /// It serves.
     pub fn begun(&self, lines: &[String]) {
         // Whoever started it waits for the first of them, quiet or not.
-        lines.iter().for_each(|line| self.line(&format!("powerband mirror: {line}")));
+        lines
+            .iter()
+            .for_each(|line| self.line(&format!("powerband mirror: {line}")));
     }
 
     /// What there is to say when it is time for it.
@@ -53,7 +59,12 @@ impl View {
         if self.quiet || elapsed < self.next {
             return;
         }
-        self.next = elapsed + if self.bar.is_some() { ON_TERMINAL } else { ELSEWHERE };
+        self.next = elapsed
+            + if self.bar.is_some() {
+                ON_TERMINAL
+            } else {
+                ELSEWHERE
+            };
         let (then, received) = std::mem::replace(&mut self.before, (elapsed, counts.received));
         let seconds = elapsed.saturating_sub(then).as_secs_f64().max(1e-3);
         let per_s = counts.received.saturating_sub(received) as f64 / seconds;
@@ -61,7 +72,11 @@ impl View {
         text.extend((counts.failed > 0).then(|| format!(", {} failed", counts.failed)));
         let kept = kept();
         text.extend((kept.recorded > 0).then(|| format!(", {} recorded", kept.recorded)));
-        let dropped: u64 = counts.shadows.iter().flat_map(|shadow| shadow.dropped.values()).sum();
+        let dropped: u64 = counts
+            .shadows
+            .iter()
+            .flat_map(|shadow| shadow.dropped.values())
+            .sum();
         text.extend((dropped > 0).then(|| format!(", {dropped} copies dropped")));
         if let Some(sentence) = kept.comparison.as_ref().and_then(first_sentence) {
             text = format!("{text}; {sentence}");
@@ -78,7 +93,10 @@ impl View {
             bar.finish_and_clear();
         }
         if counts.open > 0 {
-            self.line(&format!("ending: {} connections are open; a second signal does not wait for them", counts.open));
+            self.line(&format!(
+                "ending: {} connections are open; a second signal does not wait for them",
+                counts.open
+            ));
         }
     }
 
@@ -90,8 +108,15 @@ impl View {
         ));
         for shadow in &counts.shadows {
             let causes = |counts: &std::collections::BTreeMap<&'static str, u64>| {
-                let causes: Vec<String> = counts.iter().map(|(cause, count)| format!("{count} {cause}")).collect();
-                if causes.is_empty() { "none".to_owned() } else { causes.join(", ") }
+                let causes: Vec<String> = counts
+                    .iter()
+                    .map(|(cause, count)| format!("{count} {cause}"))
+                    .collect();
+                if causes.is_empty() {
+                    "none".to_owned()
+                } else {
+                    causes.join(", ")
+                }
             };
             self.line(&format!(
                 "{}: {} copies, {} answered; failed: {}; dropped: {}",
@@ -102,16 +127,24 @@ impl View {
                 causes(&shadow.dropped)
             ));
         }
-        kept.files.iter().for_each(|file| self.line(&format!("written: {}", file.display())));
+        kept.files
+            .iter()
+            .for_each(|file| self.line(&format!("written: {}", file.display())));
         if kept.lost > 0 {
-            output::error(&format!("{} records were not written: the disk did not take them as fast as they came", kept.lost));
+            output::error(&format!(
+                "{} records were not written: the disk did not take them as fast as they came",
+                kept.lost
+            ));
         }
     }
 
     /// What was cut.
     pub fn drained(&self, drained: &Drained) {
         if drained.requests > 0 {
-            output::error(&format!("{} requests were cut when the time to drain was over", drained.requests));
+            output::error(&format!(
+                "{} requests were cut when the time to drain was over",
+                drained.requests
+            ));
         }
     }
 
@@ -132,7 +165,11 @@ fn first_sentence(document: &Document) -> Option<&str> {
 /// An upstream as a URL.
 pub fn url(upstream: &Upstream) -> String {
     let scheme = if upstream.tls { "https" } else { "http" };
-    let host = if upstream.host.contains(':') { format!("[{}]", upstream.host) } else { upstream.host.clone() };
+    let host = if upstream.host.contains(':') {
+        format!("[{}]", upstream.host)
+    } else {
+        upstream.host.clone()
+    };
     format!("{scheme}://{host}:{}", upstream.port)
 }
 
@@ -140,14 +177,28 @@ pub fn url(upstream: &Upstream) -> String {
 pub fn shadow(shadow: &Shadow) -> String {
     let share = match &shadow.sample {
         Sample::Requests(share) => format!("{:.3} % of the requests", share * 100.0),
-        Sample::Sessions { share, cookie } => format!("{:.3} % of the users by {cookie}", share * 100.0),
+        Sample::Sessions { share, cookie } => {
+            format!("{:.3} % of the users by {cookie}", share * 100.0)
+        }
     };
     let share = share.replace(".000 %", " %");
     let methods = match shadow.filter.methods.as_slice() {
         [] => "GET, HEAD and OPTIONS alone".to_owned(),
         methods => methods.join(", "),
     };
-    let twin = if shadow.twin { " (twin of the primary)" } else { "" };
-    let copies = if shadow.copies > 1 { format!(", {} times each", shadow.copies) } else { String::new() };
-    format!("{}{twin} at {} gets {share}{copies}: {methods}", shadow.name, url(&shadow.upstream))
+    let twin = if shadow.twin {
+        " (twin of the primary)"
+    } else {
+        ""
+    };
+    let copies = if shadow.copies > 1 {
+        format!(", {} times each", shadow.copies)
+    } else {
+        String::new()
+    };
+    format!(
+        "{}{twin} at {} gets {share}{copies}: {methods}",
+        shadow.name,
+        url(&shadow.upstream)
+    )
 }
