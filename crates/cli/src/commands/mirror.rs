@@ -6,6 +6,7 @@ mod resolve;
 mod signals;
 mod status;
 mod tap;
+mod values;
 mod view;
 
 use crate::args::MirrorArgs;
@@ -35,7 +36,7 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
     // Before anything serves, so that no signal finds the mirror without its files ended.
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
-    let mut running = Running::start(&args, resolved)?;
+    let mut running = Running::start(resolved)?;
     let mut view = View::new(args.output.quiet);
     view.begun(&running.told());
     let ends = length.map(|length| running.clock.began + length);
@@ -106,7 +107,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(args: &MirrorArgs, resolved: Resolved) -> Result<Running, Failure> {
+    fn start(resolved: Resolved) -> Result<Running, Failure> {
         let Resolved {
             settings,
             files,
@@ -140,7 +141,6 @@ impl Running {
         let serving = serving.spawn(move || proxy.serve().map_err(|e| e.to_string()));
         let serving =
             serving.map_err(|e| Failure::no_answer(format!("cannot start a thread: {e}")))?;
-        let _ = args;
         Ok(Running {
             clock,
             counts,

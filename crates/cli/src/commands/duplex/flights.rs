@@ -76,7 +76,7 @@ fn inside(folder: &Path) -> Result<Inside, Failure> {
             .iter()
             .filter(|process| process.requests > process.jobs)
     };
-    let last = served().last();
+    let last = served().next_back();
     let mut threads: Vec<Option<u32>> = served().map(|process| process.threads).collect();
     threads.dedup();
     let live: Vec<u32> = served()

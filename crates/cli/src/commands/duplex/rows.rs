@@ -4,7 +4,10 @@ use crate::Failure;
 use run::Outcome;
 use run::duplex::{Document, Figure, Purpose, Times};
 
-const FIGURES: [(&str, fn(&Times) -> &Figure); 4] = [
+/// A column's figure.
+type Of = fn(&Times) -> &Figure;
+
+const FIGURES: [(&str, Of); 4] = [
     ("mean", |times| &times.mean),
     ("p50", |times| &times.p50),
     ("p95", |times| &times.p95),
