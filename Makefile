@@ -79,7 +79,7 @@ bench-predict: build
 	$(POWERBAND) predict --validate --config bench/predict/synthetic.toml --markdown target/predict-synthetic.md
 	$(POWERBAND) predict --validate --config bench/predict/storefront.toml --markdown target/predict-storefront.md
 
-# The mirror beside nginx and beside itself with shadows that are not well: half an hour on a quiet machine.
+# The mirror beside nginx and beside itself with shadows that are not well: a quarter of an hour on a quiet machine.
 bench-mirror:
 	@script/bootstrap bench
 	ruby bench/mirror/run.rb

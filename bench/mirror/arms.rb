@@ -33,10 +33,13 @@ class Arms
     url = "http://127.0.0.1:#{port}/"
     wrk = Tools::Wrk.new
     closed = wrk.report(@bench.machine.generate(wrk.closed(url, @seconds)).output)
-    tool = Tools::Powerband.new(@bench.binary)
-    open = [@bench.binary, "load", url, "--duration", "#{@seconds}s", "--json", "--quiet", "--rate", RATE.to_s,
-            "--max-connections", "1024"]
-    Seen.new(closed.requests / closed.seconds, tool.report(@bench.machine.generate(open).output).p99_ms)
+    Seen.new(closed.requests / closed.seconds, at_rate(port).p99_ms)
+  end
+
+  def at_rate(port)
+    open = [@bench.binary, "load", "http://127.0.0.1:#{port}/", "--duration", "#{@seconds}s", "--json", "--quiet", "--rate",
+            RATE.to_s, "--max-connections", "1024"]
+    Tools::Powerband.new(@bench.binary).report(@bench.machine.generate(open).output)
   end
 
   def ratio(made, arm, to, figure)
@@ -82,7 +85,7 @@ class Proxies < Arms
       shadowed = ours.call("ours-shadow", copying)
       ports["powerband, a shadow"] = shadowed.port
       made = figures(ports)
-      table(made, ports.keys) + copies + "\nMost memory with a shadow: #{format('%.0f', shadowed.peak_mib)} MiB.\n"
+      table(made, ports.keys) + copies(shadowed.port) + "\nMost memory with a shadow: #{format('%.0f', shadowed.peak_mib)} MiB.\n"
     end
   end
 
@@ -99,12 +102,26 @@ class Proxies < Arms
     Figures.markdown(["arm", "requests/s", "to nginx", "to nginx with mirror", "p99, ms", "added"], rows)
   end
 
-  # At saturation the primary's requests go first: what of the copies was sent is part of the answer.
-  def copies
-    counts = JSON.parse(Net::HTTP.get("127.0.0.1", "/status.json", @status)).dig("counts", "shadows", 0)
-    dropped = counts["dropped"].map { |cause, count| "#{count} #{cause}" }.join(", ")
+  # Where the core is full clients go first: what of the copies was sent is part of the answer, then and at the fixed rate.
+  def copies(port)
+    before = shadow_counts
+    at_rate(port)
+    after = shadow_counts
+    sampled, answered = %w[sampled answered].map { |what| after[what] - before[what] }
+    dropped = before["dropped"].map { |cause, count| "#{count} #{cause}" }.join(", ")
     dropped = "none" if dropped.empty?
-    "\nOf #{counts['sampled']} copies for the shadow #{counts['answered']} were answered; dropped: #{dropped}.\n"
+    "\nIn all rounds #{before['answered']} of #{before['sampled']} copies for the shadow were answered; dropped: #{dropped}. At " \
+      "#{RATE} a second alone: #{answered} of #{sampled}.\n"
+  end
+
+  # Once nothing is under way.
+  def shadow_counts
+    loop do
+      counts = JSON.parse(Net::HTTP.get("127.0.0.1", "/status.json", @status)).dig("counts", "shadows", 0)
+      return counts if counts["pending"].zero?
+
+      sleep 0.05
+    end
   end
 end
 

@@ -69,7 +69,7 @@ abort "bench/mirror: #{unknown.join(', ')}: give one or more of #{PARTS.keys.joi
 bench = Bench.new
 text = bench.heading("#{'QUICK=1 ' if QUICK}ruby bench/mirror/run.rb #{ARGV.join(' ')}".strip)
 (ARGV.empty? ? PARTS.values : PARTS.values_at(*ARGV)).each do |part|
-  made = part.new(bench, rounds: QUICK ? 6 : 12, seconds: QUICK ? 1 : 4)
+  made = part.new(bench, rounds: QUICK ? 6 : 8, seconds: QUICK ? 1 : 3)
   text << "\n## #{part::TITLE}\n\n#{made.words}\n\n#{made.tables}"
 end
 # Only a full run replaces the committed tables.

@@ -23,9 +23,6 @@ use crate::dialer::Dialer;
 use crate::settings::Shadow;
 use crate::taken::{PrimaryAnswer, Taken};
 
-/// How much nicer than the rest of the process: where cores are short, clients are served first.
-const NICER: i32 = 10;
-
 /// Everything on the thread.
 struct Hub {
     gate: Arc<Gate>,
@@ -37,6 +34,19 @@ struct Hub {
     less: Notify,
 }
 
+/// Where cores are short, clients are served first, and at once. Niceness is not enough: since 6.6 the kernel lets a thread
+/// that runs end its slice of some milliseconds before another one of its class comes, however nice it is; one that runs
+/// only when nobody else wants to (`SCHED_IDLE`) gives way at any time. Nobody needs a privilege to ask for that.
+fn out_of_the_way() {
+    use thread_priority::{
+        NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+        set_thread_priority_and_policy, thread_native_id,
+    };
+    let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+    // A system that forbids it has shadows that compete with clients: worse, and no reason not to serve.
+    let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
+}
+
 /// Serves until told to stop; everything that was taken has an outcome then.
 pub(super) fn run(
     runtime: &tokio::runtime::Runtime,
@@ -45,8 +55,7 @@ pub(super) fn run(
     telling: Telling,
     mut told: UnboundedReceiver<Told>,
 ) {
-    // On Linux a nice value is one thread's, and those that it starts inherit it. It can fail only to lower the value.
-    let _ = rustix::process::nice(NICER);
+    out_of_the_way();
     let lanes = shadows
         .into_iter()
         .enumerate()
