@@ -110,8 +110,8 @@ class Proxies < Arms
     sampled, answered = %w[sampled answered].map { |what| after[what] - before[what] }
     dropped = before["dropped"].map { |cause, count| "#{count} #{cause}" }.join(", ")
     dropped = "none" if dropped.empty?
-    "\nIn all rounds #{before['answered']} of #{before['sampled']} copies for the shadow were answered; dropped: #{dropped}. At " \
-      "#{RATE} a second alone: #{answered} of #{sampled}.\n"
+    "\nIn all rounds #{before['answered']} of #{before['sampled']} copies for the shadow were answered; dropped: #{dropped}. " \
+      "At #{RATE} a second alone: #{answered} of #{sampled}.\n"
   end
 
   # Once nothing is under way.

@@ -130,11 +130,10 @@ fn a_saturated_second_worker_saves_cpu_time() {
             requests: 6_000,
         };
         let outcome = simulate(&all, &scenario, &arrivals, 1).expect("simulated");
-        (outcome.cpu_ns as f64 / 6e9, outcome.throughput_per_s())
+        outcome.cpu_ns as f64 / 6e9
     };
-    let ((one_ms, one_per_s), (two_ms, two_per_s)) = (closed(1), closed(2));
+    let (one_ms, two_ms) = (closed(1), closed(2));
     assert!(two_ms < 4.5 && one_ms > 5.5, "{one_ms} {two_ms}");
-    assert!(two_per_s > 2.2 * one_per_s, "{one_per_s} {two_per_s}");
 }
 
 #[test]
