@@ -11,7 +11,7 @@ use std::path::PathBuf;
   powerband mirror --config mirror.toml --shadow-log monday.log.pbc --status 127.0.0.1:9400
 
 The client gets the primary's answer, whatever the shadows do: they have a queue, a thread and limits of their own, and
-what does not fit is dropped and counted. Only GET, HEAD and OPTIONS go to shadows unless --methods says otherwise.
+what does not fit is dropped and counted. Only GET, HEAD, OPTIONS and TRACE go to shadows unless --methods says otherwise.
 SIGHUP reads the configuration file again without dropping a connection; SIGTERM and Ctrl-C let requests under way end.
 
 Exit codes: 0 done; 2 wrong usage or configuration; 3 no honest answer (with shadows: nothing could be compared).")]
@@ -57,7 +57,7 @@ pub struct CopyArgs {
     /// What is sampled: request, or session:COOKIE for all requests of some users [default: request]
     #[arg(long, value_name = "WHAT")]
     pub sample_by: Option<String>,
-    /// Methods that go to shadows, e.g. GET,POST [default: GET,HEAD,OPTIONS]
+    /// Methods that go to shadows, e.g. GET,POST [default: GET,HEAD,OPTIONS,TRACE]
     #[arg(long, value_name = "LIST")]
     pub methods: Option<String>,
     /// Only paths that match; may be repeated

@@ -183,7 +183,7 @@ pub fn shadow(shadow: &Shadow) -> String {
     };
     let share = share.replace(".000 %", " %");
     let methods = match shadow.filter.methods.as_slice() {
-        [] => "GET, HEAD and OPTIONS alone".to_owned(),
+        [] => "GET, HEAD, OPTIONS and TRACE alone".to_owned(),
         methods => methods.join(", "),
     };
     let twin = if shadow.twin {
