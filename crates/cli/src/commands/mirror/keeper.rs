@@ -38,7 +38,7 @@ impl Inbox {
 
     /// A pair, of the shadows that are counted as this generation.
     pub fn pair(&self, generation: u32, pair: Pair) {
-        if self.has_room(OVERHEAD) {
+        if self.has_room(weight_of_pair(&pair)) {
             locked(&self.pairs).push((generation, pair));
         }
     }
@@ -65,6 +65,14 @@ fn weight(request: &Taken) -> u64 {
         .map(|field| field.name.len() + field.value.len())
         .sum();
     OVERHEAD + (request.target.len() + headers + request.body.len()) as u64
+}
+
+fn weight_of_pair(pair: &Pair) -> u64 {
+    let differences = pair.shadows.iter().flat_map(|shadow| &shadow.differences);
+    let differences: usize = differences
+        .map(|one| one.kind.len() + one.primary.len() + one.shadow.len())
+        .sum();
+    OVERHEAD * (1 + pair.shadows.len() as u64) + (pair.target.len() + differences) as u64
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -317,7 +325,7 @@ impl Desk {
             }
         }
         for (generation, pair) in pairs {
-            bytes += OVERHEAD;
+            bytes += weight_of_pair(&pair);
             if generation == current.number && generation != self.generation.number {
                 self.generation = current.clone();
                 if let Err(why) = self.begin_generation() {

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Whoever asks has so long to ask, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// After what could not be accepted.
+const BREATH: Duration = Duration::from_millis(50);
 /// Of a question.
 const LIMITS: HeadLimits = HeadLimits {
     bytes: 16 << 10,
@@ -59,12 +61,14 @@ impl Listener {
         let thread = std::thread::Builder::new()
             .name("status".to_owned())
             .spawn(move || {
-                while let Ok((stream, _)) = listener.accept() {
-                    if end.load(Ordering::Acquire) {
-                        return;
+                while !end.load(Ordering::Acquire) {
+                    match listener.accept() {
+                        Ok(_) if end.load(Ordering::Acquire) => return,
+                        // Whoever asks badly or leaves is no concern of ours.
+                        Ok((stream, _)) => drop(serve(stream, &counts, &kept)),
+                        // Out of descriptors, perhaps, and not for ever.
+                        Err(_) => std::thread::sleep(BREATH),
                     }
-                    // Whoever asks badly or leaves is no concern of ours.
-                    let _ = serve(stream, &counts, &kept);
                 }
             });
         Ok(Listener {

@@ -48,7 +48,6 @@ impl View {
 
     /// It serves.
     pub fn begun(&self, lines: &[String]) {
-        // Whoever started it waits for the first of them, quiet or not.
         lines
             .iter()
             .for_each(|line| self.line(&format!("powerband mirror: {line}")));
