@@ -116,7 +116,7 @@ class CaptureTest < PowerbandTest
     gets = run_to("gets.pbc", "filter", busy, "--method", "GET")
     ended = measured(*experiment("compare", "threads=1", "threads=2", "--workload", gets, "--json", "--quiet").drop(1),
                      env: LIGHT, within: 400)
-    assert_equal 0, ended.code, ended.to_s
+    assert_includes [0, 3], ended.code, ended.to_s
     assert_valid_run_document(ended.out)
     entries = JSON.parse(ended.out)["workload"]
     assert_equal [["GET /:id/:id", 1.0]], entries.map { |entry| [entry["name"], entry["share"].round(9)] }
@@ -131,7 +131,8 @@ class CaptureTest < PowerbandTest
         "request" => { "method" => "GET", "url" => "http://shop.test/#{n % 3}/#{n}", "httpVersion" => "HTTP/1.1",
                        "headers" => [] } }
     end
-    path("busy.har").tap { |har| File.write(har, JSON.generate("log" => { "entries" => entries })) }
+    log = { "creator" => { "name" => "WebInspector" }, "entries" => entries }
+    path("busy.har").tap { |har| File.write(har, JSON.generate("log" => log)) }
   end
 
   def path(name)

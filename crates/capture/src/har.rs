@@ -17,8 +17,14 @@ struct Document {
 
 #[derive(Deserialize)]
 struct Log {
+    #[serde(default)]
+    creator: Value,
     entries: Vec<Entry>,
 }
+
+/// Whose `connection` is a connection: Chrome's and ours. The format allows a port there as well, which all connections
+/// to a server share; Firefox writes that.
+const NUMBERS_CONNECTIONS: [&str; 2] = ["WebInspector", "powerband"];
 
 // Values, so that one entry of a wrong shape does not cost the others.
 #[derive(Deserialize)]
@@ -67,13 +73,15 @@ pub(crate) fn read(text: &[u8], found: &mut Collector) -> Result<(), ReadError> 
     let document: Document = serde_json::from_slice(text).map_err(|error| ReadError::Document {
         why: error.to_string(),
     })?;
+    let creator = document.log.creator["name"].as_str().unwrap_or_default();
+    let numbered = NUMBERS_CONNECTIONS.contains(&creator);
     for (number, entry) in (1..).zip(document.log.entries) {
-        found.take(Place::Entry(number), request(entry));
+        found.take(Place::Entry(number), request(entry, numbered));
     }
     Ok(())
 }
 
-fn request(entry: Entry) -> Result<Found, String> {
+fn request(entry: Entry, numbered: bool) -> Result<Found, String> {
     let started = entry.started_date_time.as_str().unwrap_or_default();
     let at_ns = instant::of_iso(started)
         .ok_or_else(|| format!("startedDateTime is {}", entry.started_date_time))?;
@@ -84,7 +92,7 @@ fn request(entry: Entry) -> Result<Found, String> {
         .http_version
         .to_ascii_lowercase()
         .starts_with("http/1");
-    let connection = entry.connection.as_str().filter(|_| in_turn);
+    let connection = entry.connection.as_str().filter(|_| numbered && in_turn);
     let connection = connection.and_then(|number| number.parse().ok());
     let body = request.post_data.map(body).transpose()?.unwrap_or_default();
     let headers = request.headers.into_iter();

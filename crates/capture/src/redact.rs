@@ -29,8 +29,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The usual names, without `except`, and further ones. Names are compared without regard to letter case,
-    /// hyphens and underscores.
+    /// The usual names, without `except`, and further ones. Letter case makes no difference, nor do hyphens and
+    /// underscores in names of fields.
     #[must_use]
     pub fn new(headers: &[String], fields: &[String], except: &[String]) -> Self {
         Self {

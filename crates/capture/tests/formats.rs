@@ -119,6 +119,25 @@ fn har() {
 }
 
 #[test]
+fn a_har_document_knows_connections_where_its_creator_numbers_them() {
+    let connection = |creator: &str, version: &str| {
+        let text = format!(
+            r#"{{"log":{{"creator":{{"name":"{creator}"}},"entries":[{{"startedDateTime":"2026-01-01T00:00:00Z",
+            "connection":"443","request":{{"method":"GET","url":"http://x/","httpVersion":"{version}"}}}}]}}}}"#
+        );
+        read(text.as_bytes(), None).unwrap().requests[0].connection
+    };
+    assert_eq!(connection("WebInspector", "http/1.1"), Some(443));
+    assert_eq!(connection("powerband", "HTTP/1.1"), Some(443));
+    assert_eq!(connection("Firefox", "HTTP/1.1"), None, "it is the port");
+    assert_eq!(
+        connection("WebInspector", "h2"),
+        None,
+        "they go side by side"
+    );
+}
+
+#[test]
 fn a_har_document_that_is_cut_off_is_refused_with_its_place() {
     let whole = include_bytes!("fixtures/browser.har");
     let error = read(&whole[..whole.len() / 2], None).unwrap_err();
