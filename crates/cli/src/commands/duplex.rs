@@ -4,7 +4,7 @@ mod flights;
 mod log;
 mod rows;
 
-use crate::args::{Cli, CompareArgs};
+use crate::args::{Cli, CompareArgs, ShadowLogArgs};
 use crate::{Failure, output};
 use clap::CommandFactory;
 use experiment::config::{Asked as Given, parse_share};
@@ -58,6 +58,23 @@ pub fn compare(args: &CompareArgs) -> Result<u8, Failure> {
         output::print(&report::duplex_page(&document, limit, output::style()))?;
     }
     Ok(document.exit_code)
+}
+
+/// Without a log its flags mean nothing. clap does not see it where configurations are named, which conflict with the log
+/// that the flags require.
+pub fn refuse_what_is_of_a_log(args: &ShadowLogArgs) -> Result<(), Failure> {
+    let typed = [
+        ("--twin", args.twin.is_some()),
+        ("--flights", !args.flights.is_empty()),
+        ("--limit", args.limit.is_some()),
+        ("--csv", args.csv),
+    ];
+    match typed.into_iter().find(|(_, typed)| *typed) {
+        Some((flag, _)) => Err(Failure::usage(format!(
+            "{flag}: of a mirror's log, and configurations are measured here; name the log with --shadow-log, or leave {flag} out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// A flag that was typed and means nothing here is a misunderstanding. Variables of the environment are not typed.

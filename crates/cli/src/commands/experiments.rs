@@ -23,6 +23,7 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
     if !args.log.shadow_log.is_empty() {
         return super::duplex::compare(&args);
     }
+    super::duplex::refuse_what_is_of_a_log(&args.log)?;
     let (request, problems) = asked::request(&args.experiment, None, None)?;
     let goal = asked::compared(&args.arms, otherwise(request.baseline.as_ref()));
     conduct(&args.experiment, request, goal, problems)
