@@ -118,7 +118,7 @@ class CaptureTest < PowerbandTest
                      env: LIGHT, within: 400)
     assert_includes [0, 3], ended.code, ended.to_s
     assert_valid_run_document(ended.out)
-    entries = JSON.parse(ended.out)["workload"]
+    entries = JSON.parse(ended.out)["plan"]["workload"]
     assert_equal [["GET /:id/:id", 1.0]], entries.map { |entry| [entry["name"], entry["share"].round(9)] }
   end
 

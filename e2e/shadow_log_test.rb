@@ -38,7 +38,8 @@ class ShadowLogTest < PowerbandTest
 
   def test_configurations_and_a_log_are_two_questions
     ended = powerband("compare", "threads=3", "--shadow-log", "monday.log.pbc")
-    assert_refused ended, 2, /cannot be used with/
+    assert_equal 2, ended.code, ended.to_s
+    assert_match(/cannot be used with/, ended.err)
     assert_refused powerband("compare", "threads=3", "threads=5", "--csv"), 2, /--csv: of a mirror's log/
   end
 

@@ -26,7 +26,7 @@ class ValidateTest < PowerbandTest
   end
 
   def test_an_interruption_leaves_nothing
-    started = start(*words("--threads", "2", "--trace", "60s"), env: LIGHT_BURSTS)
+    started = start(*words("--threads", "2", "--trace", "60s", "--window", "2s"), env: LIGHT_BURSTS)
     await("the trace", of: started) { started.err.include?("tracing single") }
     started.signal(:INT)
     ended = finish(started)

@@ -61,7 +61,7 @@ impl Admission {
 pub struct PrimaryAnswer {
     /// In figures; `None` where it never answered, or the client left before it had.
     pub answer: Option<Answer>,
-    /// End-to-end fields, for cookies and tokens; empty where there is no answer.
+    /// End-to-end fields, for cookies and tokens; empty where there is no answer, or [`Tap::wants_body`] said no.
     pub headers: Vec<Field>,
     /// The beginning of the body without its transfer coding, at most [`crate::Limits::compared_bytes`]; empty where
     /// [`Tap::wants_body`] said no.
@@ -89,7 +89,7 @@ pub trait Tap: Send + Sync {
     /// Its answer, whole or failed: called exactly once for each [`Tap::taken`].
     fn answered(&self, request: &Arc<Taken>, answer: PrimaryAnswer);
 
-    /// Whether answers' bodies are to be kept.
+    /// Whether answers' fields and bodies are to be kept, or their figures are enough.
     fn wants_body(&self) -> bool;
 }
 

@@ -79,7 +79,8 @@ pub(super) struct Watched {
     tap: Arc<dyn Tap>,
     counts: Arc<Counts>,
     most_held: usize,
-    most_compared: usize,
+    /// Of the answer; `None`: its figures are enough, and nothing of it is copied.
+    most_compared: Option<usize>,
     /// Until it is taken.
     coming: Option<Coming>,
     taken: Option<Arc<Taken>>,
@@ -129,11 +130,8 @@ impl Watched {
             body_bytes: 0,
             admission,
         };
-        let most_compared = if serving.tap.wants_body() {
-            serving.limits.compared_bytes
-        } else {
-            0
-        };
+        let wants_body = serving.tap.wants_body();
+        let most_compared = wants_body.then_some(serving.limits.compared_bytes);
         Some(Self {
             tap: serving.tap.clone(),
             counts: counts.clone(),
@@ -188,12 +186,15 @@ impl Watched {
             .unwrap_or_default();
         self.answer = Some(Box::new(Seen {
             status: head.status(),
-            headers: owned(head.fields().end_to_end(bytes)),
+            headers: match self.most_compared {
+                Some(_) => owned(head.fields().end_to_end(bytes)),
+                None => Vec::new(),
+            },
             content_type: String::from_utf8_lossy(content_type.trim_ascii()).to_ascii_lowercase(),
             first_byte,
             bytes: 0,
             digest: Xxh3::new(),
-            body: Kept::new(self.most_compared, &self.counts, false),
+            body: Kept::new(self.most_compared.unwrap_or(0), &self.counts, false),
         }));
         self.begun();
     }
