@@ -6,6 +6,7 @@
 
 mod access_log;
 mod collector;
+mod endpoint;
 mod exchange;
 mod export;
 pub mod file;
@@ -24,6 +25,7 @@ mod source;
 mod traffic;
 mod vegeta;
 
+pub use endpoint::{is_id, name_of};
 pub use exchange::{Answer, Exchange, Field};
 pub use export::{Export, Exporter};
 pub use format::Format;

@@ -48,7 +48,7 @@ pub use parser::{
     Answer, Fed, HEAD_LIMIT, HEADER_LIMIT, KEEP_LIMIT, Kept, ParseError, ResponseParser,
 };
 pub use plan::{DEFAULT_MAX_CONNECTIONS, LoadError, Mode, Plan, Stop};
-pub use recorded::{OTHER, RecordedRequest, name_of};
+pub use recorded::{OTHER, RecordedRequest};
 pub use sequence::{DECK, Sequence};
 pub use target::{Address, Target, TargetError};
 pub use think::Think;

@@ -1,6 +1,5 @@
 //! Recorded requests -> a workload in their order. The rules are those of a
-//! workload file; names are made from paths, so that what is the same page for
-//! different records shares a histogram.
+//! workload file; names are the caller's to make.
 
 use std::collections::HashMap;
 
@@ -29,13 +28,15 @@ pub struct RecordedRequest {
 impl Workload {
     /// The requests of a recording, each with its place there (`line 7`), to be
     /// sent in this order and from the start again at its end. Equal requests
-    /// are kept once; weights say how often each came.
+    /// are kept once; weights say how often each came. `name` makes a name of a
+    /// method and a path; requests of one name share a histogram.
     ///
     /// # Errors
     /// The first problems found, each with its place, and how many more; or
     /// that there is no request.
     pub fn from_recorded<P: std::fmt::Display>(
         recorded: impl IntoIterator<Item = (P, RecordedRequest)>,
+        name: impl Fn(&str, &str) -> String,
     ) -> Result<Self, Vec<WorkloadProblem>> {
         let mut problems = Problems::default();
         let mut known: HashMap<RecordedRequest, u32> = HashMap::new();
@@ -54,7 +55,7 @@ impl Workload {
                 break;
             };
             requests.push(Request {
-                name: name_of(&request.method, &request.path),
+                name: name(&request.method, &request.path),
                 method: request.method.clone(),
                 path: request.path.clone(),
                 weight: 1.0,
@@ -71,50 +72,6 @@ impl Workload {
         bound_names(&mut requests);
         Ok(Self::in_order(requests, order.into()))
     }
-}
-
-/// `GET /orders/:id` for `GET /orders/17?page=2`: the method and the path
-/// without its query, in which numbers, UUIDs and long hexadecimal words, an
-/// asset's digest among them, stand as `:id`.
-#[must_use]
-pub fn name_of(method: &str, path: &str) -> String {
-    let path = path.split('?').next().unwrap_or(path);
-    let segments: Vec<String> = path.split('/').map(general).collect();
-    format!("{method} {}", segments.join("/"))
-}
-
-fn general(segment: &str) -> String {
-    let (stem, extension) = match segment.find('.') {
-        Some(dot) => segment.split_at(dot),
-        None => (segment, ""),
-    };
-    if is_id(stem) {
-        return format!(":id{extension}");
-    }
-    match stem.rsplit_once('-') {
-        Some((name, digest)) if digest.len() >= 16 && is_id(digest) => {
-            format!("{name}-:id{extension}")
-        }
-        _ => segment.to_owned(),
-    }
-}
-
-fn is_id(text: &str) -> bool {
-    let all = |test: fn(&u8) -> bool| text.bytes().all(|byte| test(&byte));
-    let number = !text.is_empty() && all(u8::is_ascii_digit);
-    // With a digit, since `facade` and `decade` are words.
-    let hex = text.len() >= 8
-        && all(u8::is_ascii_hexdigit)
-        && text.bytes().any(|byte| byte.is_ascii_digit());
-    let uuid = text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| {
-            if matches!(at, 8 | 13 | 18 | 23) {
-                byte == b'-'
-            } else {
-                byte.is_ascii_hexdigit()
-            }
-        });
-    number || hex || uuid
 }
 
 /// Each name keeps a histogram of its own: the most frequent keep theirs.

@@ -26,7 +26,7 @@ fn plan(server: &Server, lanes: &[u64], max_connections: usize) -> Plan {
         };
         ("record", request)
     });
-    let workload = Workload::from_recorded(requests).unwrap();
+    let workload = Workload::from_recorded(requests, |_, path| path.to_owned()).unwrap();
     let offsets: Vec<u64> = (0..lanes.len() as u64).map(|n| n * 10_000).collect();
     let arrivals = Arrivals::Recorded {
         offsets: offsets.into(),

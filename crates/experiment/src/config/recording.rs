@@ -46,7 +46,7 @@ pub fn read_recording(file: &Path, asked: &Asked) -> Result<Recording, Vec<Probl
     let told = |p: load::WorkloadProblem| {
         Problem::with(format!("{} in {name}: {}", p.key, p.value), p.remedy)
     };
-    let mut workload = Workload::from_recorded(requests)
+    let mut workload = Workload::from_recorded(requests, capture::name_of)
         .map_err(|found| found.into_iter().map(told).collect::<Vec<_>>())?;
     if let Some(connections) = connections {
         workload = workload.on_connections(connections);

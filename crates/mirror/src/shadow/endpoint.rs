@@ -1,9 +1,8 @@
-//! What requests are called: the method and the path with its numbers taken
-//! out, so that what is the same page for different records is one endpoint.
-//! The rule is that of the load generator for recorded traffic; the two crates
-//! may not know each other, and it is short.
+//! Names of endpoints, bounded in number and length.
 
 use std::collections::HashSet;
+
+use capture::name_of;
 
 /// Most different names; further ones share one.
 const MOST_NAMES: usize = 1000;
@@ -21,7 +20,7 @@ pub(super) struct Endpoints {
 impl Endpoints {
     /// `GET /orders/:id` for `GET /orders/17?page=2`.
     pub(super) fn name(&mut self, method: &str, target: &str) -> String {
-        let name = name_of(method, target);
+        let name = cut(name_of(method, target));
         if self.known.contains(&name) {
             return name;
         }
@@ -33,45 +32,13 @@ impl Endpoints {
     }
 }
 
-fn name_of(method: &str, target: &str) -> String {
-    let path = target.split('?').next().unwrap_or(target);
-    let segments: Vec<String> = path.split('/').map(general).collect();
-    let mut name = format!("{method} {}", segments.join("/"));
+/// So that a client that asks for long paths does not fill the names.
+fn cut(mut name: String) -> String {
     let cut = (0..=MOST_BYTES.min(name.len()))
         .rev()
         .find(|at| name.is_char_boundary(*at));
     name.truncate(cut.unwrap_or(0));
     name
-}
-
-fn general(segment: &str) -> String {
-    let (stem, extension) = match segment.find('.') {
-        Some(dot) => segment.split_at(dot),
-        None => (segment, ""),
-    };
-    if is_id(stem) {
-        return format!(":id{extension}");
-    }
-    match stem.rsplit_once('-') {
-        Some((name, digest)) if digest.len() >= 16 && is_id(digest) => {
-            format!("{name}-:id{extension}")
-        }
-        _ => segment.to_owned(),
-    }
-}
-
-/// A number, a UUID, or a long hexadecimal word (with a digit, since `facade` and `decade` are words).
-pub(super) fn is_id(text: &str) -> bool {
-    let all = |test: fn(&u8) -> bool| text.bytes().all(|byte| test(&byte));
-    let digits = text.bytes().any(|byte| byte.is_ascii_digit());
-    let number = digits && all(u8::is_ascii_digit);
-    let hex = text.len() >= 8 && digits && all(u8::is_ascii_hexdigit);
-    let uuid = text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        });
-    number || hex || uuid
 }
 
 #[cfg(test)]
@@ -107,6 +74,6 @@ mod tests {
         assert_eq!(names.known.len(), MOST_NAMES);
         assert_eq!(names.name("GET", "/n0"), "GET /n0");
         assert_eq!(names.name("GET", "/new"), OTHER);
-        assert!(name_of("GET", &"/é".repeat(500)).len() <= MOST_BYTES);
+        assert!(cut(name_of("GET", &"/é".repeat(500))).len() <= MOST_BYTES);
     }
 }

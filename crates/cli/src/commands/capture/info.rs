@@ -98,7 +98,7 @@ impl Counted {
             .saturating_add(exchange.body_bytes);
         self.bytes.request_bodies_kept += kept;
         self.bodies_left_out += u64::from(kept != exchange.body_bytes);
-        let mut kind = load::name_of(&exchange.method, &exchange.target);
+        let mut kind = ::capture::name_of(&exchange.method, &exchange.target);
         if self.endpoints.len() >= MOST_NAMES && !self.endpoints.contains_key(&kind) {
             load::OTHER.clone_into(&mut kind);
         }

@@ -1,12 +1,11 @@
 //! Two JSON documents, compared by structure: order of names and white space
 //! do not count, indices stand as `*`.
 
-use capture::REDACTED;
+use capture::{REDACTED, is_id};
 use serde_json::Value;
 
 use super::secrets::masked;
 use super::{ABSENT, Found, Rules};
-use crate::shadow::endpoint::is_id;
 
 /// Deeper documents are not looked into: what is there differs as a whole.
 const MOST_DEPTH: usize = 64;
