@@ -1,17 +1,16 @@
 //! A document as Prometheus reads it, beside what the mirror counts itself.
 
-use std::fmt::Write as _;
-
+use exposition::{Text, join, label};
 use run::Outcome;
 use run::duplex::{Comparison, Document, Figure, PRIMARY, Purpose};
 
 /// Text exposition 0.0.4. Labels are names of shadows and words of this file, so that the number of series is bounded.
 #[must_use]
 pub fn exposition(document: &Document) -> String {
-    let mut out = String::new();
+    let mut text = Text::new("powerband_mirror_");
     let contests = || document.comparisons.iter();
     family(
-        &mut out,
+        &mut text,
         "response_time_ratio",
         "Response time of a shadow over that of what it is compared with, 1 is as fast; with the ends of its 95 % interval.",
         contests().flat_map(|one| {
@@ -27,7 +26,7 @@ pub fn exposition(document: &Document) -> String {
         }),
     );
     family(
-        &mut out,
+        &mut text,
         "verdict",
         "1 for what is said of mean response time: better, worse, equivalent or undecided.",
         contests().flat_map(|one| {
@@ -38,19 +37,19 @@ pub fn exposition(document: &Document) -> String {
                 Outcome::Undecided,
             ];
             let labels =
-                move |outcome: Outcome| format!("{},verdict=\"{}\"", servers(one), outcome.word());
+                move |outcome: Outcome| join(&servers(one), &label("verdict", outcome.word()));
             all.into_iter()
                 .map(move |outcome| (labels(outcome), f64::from(u8::from(one.outcome == outcome))))
         }),
     );
     family(
-        &mut out,
+        &mut text,
         "compared_requests",
         "Requests that both servers of a comparison answered.",
         contests().map(|one| (servers(one), one.requests as f64)),
     );
     family(
-        &mut out,
+        &mut text,
         "coverage_ratio",
         "Requests whose two answers were compared, of those that were to go to a shadow.",
         document
@@ -59,7 +58,7 @@ pub fn exposition(document: &Document) -> String {
             .map(|shadow| (label("shadow", &shadow.name), shadow.coverage)),
     );
     family(
-        &mut out,
+        &mut text,
         "differing_answers_ratio",
         "Answers of a shadow that differ from the primary's in anything, of those compared.",
         document
@@ -73,15 +72,15 @@ pub fn exposition(document: &Document) -> String {
                 )
             }),
     );
-    out
+    text.finish()
 }
 
 fn ratios(one: &Comparison, figure: &str, of: Figure) -> impl Iterator<Item = (String, f64)> {
-    let labels = format!("{},figure=\"{figure}\"", servers(one));
+    let labels = join(&servers(one), &label("figure", figure));
     let bounds = [("estimate", of.ratio), ("low", of.low), ("high", of.high)];
     bounds
         .into_iter()
-        .filter_map(move |(bound, value)| Some((format!("{labels},bound=\"{bound}\""), value?)))
+        .filter_map(move |(bound, value)| Some((join(&labels, &label("bound", bound)), value?)))
 }
 
 fn servers(one: &Comparison) -> String {
@@ -89,33 +88,13 @@ fn servers(one: &Comparison) -> String {
         Purpose::Setup | Purpose::Primary => PRIMARY,
         Purpose::Claim | Purpose::Between => one.reference.as_str(),
     };
-    format!(
-        "{},{}",
-        label("shadow", &one.candidate),
-        label("reference", reference)
+    join(
+        &label("shadow", &one.candidate),
+        &label("reference", reference),
     )
 }
 
-/// Without samples, nothing.
-fn family(out: &mut String, name: &str, help: &str, samples: impl Iterator<Item = (String, f64)>) {
-    let mut samples = samples.peekable();
-    if samples.peek().is_none() {
-        return;
-    }
-    // Writing to a string cannot fail.
-    let _ = write!(
-        out,
-        "# HELP powerband_mirror_{name} {help}\n# TYPE powerband_mirror_{name} gauge\n"
-    );
-    for (labels, value) in samples {
-        let _ = writeln!(out, "powerband_mirror_{name}{{{labels}}} {value}");
-    }
-}
-
-fn label(name: &str, value: &str) -> String {
-    let value = value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
-    format!("{name}=\"{value}\"")
+fn family(text: &mut Text, name: &str, help: &str, samples: impl Iterator<Item = (String, f64)>) {
+    text.family(name, "gauge", help);
+    samples.for_each(|(labels, value)| text.sample(&labels, value));
 }

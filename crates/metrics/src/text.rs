@@ -1,6 +1,6 @@
 //! Sums and gauges as text exposition 0.0.4.
 
-use std::fmt::Write as _;
+use exposition::{Text, join, label};
 
 use crate::families::{GROUPS, Group, OF_PROCESS, OVERALL, STATES};
 use crate::row::{Buckets, Row};
@@ -11,14 +11,15 @@ const SECOND: u64 = 1_000_000_000;
 /// The text of a scrape, in which so many endpoints and job classes are told apart.
 #[must_use]
 pub fn text(sums: &Sums, gauges: &Gauges, endpoints: usize) -> String {
-    let mut text = Text::default();
+    let mut text = Text::new("powerband_");
     for group in &GROUPS {
         write_group(&mut text, group, &rows(sums, group, endpoints));
     }
     for family in &OVERALL {
         text.family(family.name, "counter", family.help);
         for (value, counter) in family.counters {
-            text.counter(
+            counted(
+                &mut text,
                 &label(family.label, value),
                 counter,
                 sums.totals.counter(counter),
@@ -28,68 +29,39 @@ pub fn text(sums: &Sums, gauges: &Gauges, endpoints: usize) -> String {
     for (name, help, key) in OF_PROCESS {
         let at = PROCESS.iter().position(|process| *process == key);
         text.family(name, "counter", help);
-        text.counter("", key, at.and_then(|at| sums.process[at]));
+        counted(&mut text, "", key, at.and_then(|at| sums.process[at]));
     }
     write_gauges(&mut text, gauges);
-    text.out
+    text.finish()
 }
 
-/// What is written, and the head of a family of which no sample was.
-#[derive(Default)]
-struct Text {
-    out: String,
-    name: String,
-    head: Option<String>,
+/// One that is not measured has no sample.
+fn counted(text: &mut Text, labels: &str, counter: &str, value: Option<u64>) {
+    match value {
+        Some(value) if counter.ends_with("_ns") => text.sample(labels, seconds(value)),
+        Some(value) => text.sample(labels, value),
+        None => {}
+    }
 }
 
-impl Text {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        self.name = format!("powerband_{name}");
-        let name = &self.name;
-        self.head = Some(format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+fn histogram(text: &mut Text, labels: &str, counts: Option<&Buckets>, sum: Option<u64>) {
+    let (Some(counts), Some(sum)) = (counts, sum) else {
+        return;
+    };
+    let below = |bucket: usize| {
+        counts[..bucket]
+            .iter()
+            .fold(0_u64, |sum, n| sum.saturating_add(*n))
+    };
+    // Powers of two of a microsecond, at which buckets of the file end.
+    for exponent in 8..=25 {
+        let le = label("le", &seconds((1_u64 << exponent) * 1_000));
+        text.sample_of("_bucket", &join(labels, &le), below(4 * (exponent - 1)));
     }
-
-    fn sample(&mut self, suffix: &str, labels: &str, value: impl std::fmt::Display) {
-        if let Some(head) = self.head.take() {
-            self.out.push_str(&head);
-        }
-        let name = &self.name;
-        // Writing to a string cannot fail.
-        let _ = if labels.is_empty() {
-            writeln!(self.out, "{name}{suffix} {value}")
-        } else {
-            writeln!(self.out, "{name}{suffix}{{{labels}}} {value}")
-        };
-    }
-
-    /// One that is not measured has no sample.
-    fn counter(&mut self, labels: &str, counter: &str, value: Option<u64>) {
-        match value {
-            Some(value) if counter.ends_with("_ns") => self.sample("", labels, seconds(value)),
-            Some(value) => self.sample("", labels, value),
-            None => {}
-        }
-    }
-
-    fn histogram(&mut self, labels: &str, counts: Option<&Buckets>, sum: Option<u64>) {
-        let (Some(counts), Some(sum)) = (counts, sum) else {
-            return;
-        };
-        let below = |bucket: usize| {
-            counts[..bucket]
-                .iter()
-                .fold(0_u64, |sum, n| sum.saturating_add(*n))
-        };
-        // Powers of two of a microsecond, at which buckets of the file end.
-        for exponent in 8..=25 {
-            let le = label("le", &seconds((1_u64 << exponent) * 1_000));
-            self.sample("_bucket", &join(labels, &le), below(4 * (exponent - 1)));
-        }
-        let count = below(counts.len());
-        self.sample("_bucket", &join(labels, &label("le", "+Inf")), count);
-        self.sample("_sum", labels, seconds(sum));
-        self.sample("_count", labels, count);
-    }
+    let count = below(counts.len());
+    text.sample_of("_bucket", &join(labels, &label("le", "+Inf")), count);
+    text.sample_of("_sum", labels, seconds(sum));
+    text.sample_of("_count", labels, count);
 }
 
 /// Labels and sums of each series of a group.
@@ -158,14 +130,15 @@ fn write_group(text: &mut Text, group: &Group, rows: &[(String, Row)]) {
     for (name, help, counter) in plain {
         text.family(&name, "counter", &format!("{help}{by}."));
         for (labels, row) in rows {
-            text.counter(labels, counter, row.counter(counter));
+            counted(text, labels, counter, row.counter(counter));
         }
     }
     let help = format!("Time of {subject} by what their thread did{by}.");
     text.family(&format!("{prefix}_seconds_total"), "counter", &help);
     for (labels, row) in rows {
         for (state, counter) in STATES {
-            text.counter(
+            counted(
+                text,
                 &join(labels, &label("state", state)),
                 counter,
                 row.counter(counter),
@@ -210,7 +183,7 @@ fn write_histograms(text: &mut Text, group: &Group, rows: &[(String, Row)]) {
             &format!("{help}{by}."),
         );
         for (labels, row) in rows {
-            text.histogram(labels, counts(row), row.counter(sum));
+            histogram(text, labels, counts(row), row.counter(sum));
         }
     }
 }
@@ -227,7 +200,7 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
         "Connections that the pools of live processes may have.",
     );
     for (labels, pool) in &pools {
-        text.sample("", labels, pool.size);
+        text.sample(labels, pool.size);
     }
     text.family(
         "pool_connections",
@@ -240,49 +213,31 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
             ("idle", pool.idle),
             ("dead", pool.dead),
         ] {
-            text.sample("", &join(labels, &label("state", state)), value);
+            text.sample(&join(labels, &label("state", state)), value);
         }
     }
     let help = "Threads of live processes that waited for a connection as last seen.";
     text.family("pool_waiting", "gauge", help);
     for (labels, pool) in &pools {
-        text.sample("", labels, pool.waiting);
+        text.sample(labels, pool.waiting);
     }
     text.family("processes", "gauge", "Live processes that record.");
-    text.sample("", "", gauges.processes);
+    text.sample("", gauges.processes);
     text.family(
         "requests_in_flight",
         "gauge",
         "Requests and jobs being served in live processes.",
     );
-    text.sample("", "", gauges.in_flight);
+    text.sample("", gauges.in_flight);
     text.family(
         "unreadable_files",
         "gauge",
         "Flight files that are damaged or none, and left out.",
     );
-    text.sample("", "", gauges.unreadable);
+    text.sample("", gauges.unreadable);
 }
 
 /// Nothing for a family without a label.
-fn label(name: &str, value: &str) -> String {
-    if name.is_empty() {
-        return String::new();
-    }
-    let value = value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
-    format!("{name}=\"{value}\"")
-}
-
-fn join(labels: &str, more: &str) -> String {
-    if labels.is_empty() {
-        return more.to_owned();
-    }
-    format!("{labels},{more}")
-}
-
 /// Exact, and without zeros at the end.
 fn seconds(ns: u64) -> String {
     let (whole, rest) = (ns / SECOND, ns % SECOND);

@@ -2,14 +2,15 @@
 //! shadow, so the number of series is bounded by the settings.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+
+use exposition::{Text, join, label};
 
 use crate::counts::{DROPS, FAILURES, ShadowSnapshot, Snapshot};
 
 /// Text exposition 0.0.4.
 #[must_use]
 pub fn exposition(counts: &Snapshot) -> String {
-    let mut text = Text::default();
+    let mut text = Text::new("powerband_mirror_");
     let plain: [(&str, &str, &str, u64); 9] = [
         (
             "connections_total",
@@ -92,91 +93,61 @@ pub fn exposition(counts: &Snapshot) -> String {
         ),
     ];
     for (name, kind, help, value) in of_shadow {
-        text.each_shadow(counts, name, kind, help, |text, labels, one| {
-            text.sample(labels, value(one))
-        });
+        each_shadow(
+            &mut text,
+            counts,
+            (name, kind, help),
+            |text, labels, one| text.sample(labels, value(one)),
+        );
     }
     let failures = FAILURES.map(|(_, cause)| cause);
-    text.each_shadow(
+    each_shadow(
+        &mut text,
         counts,
-        "shadow_failed_total",
-        "counter",
-        "Requests that a shadow was sent and did not answer whole, by cause.",
-        |text, labels, one| text.by_cause(labels, &failures, &one.failed),
+        (
+            "shadow_failed_total",
+            "counter",
+            "Requests that a shadow was sent and did not answer whole, by cause.",
+        ),
+        |text, labels, one| by_cause(text, labels, &failures, &one.failed),
     );
     let drops = DROPS.map(|(_, cause)| cause);
-    text.each_shadow(
+    each_shadow(
+        &mut text,
         counts,
-        "shadow_dropped_total",
-        "counter",
-        "Requests that were never sent to a shadow, by cause.",
-        |text, labels, one| text.by_cause(labels, &drops, &one.dropped),
+        (
+            "shadow_dropped_total",
+            "counter",
+            "Requests that were never sent to a shadow, by cause.",
+        ),
+        |text, labels, one| by_cause(text, labels, &drops, &one.dropped),
     );
-    text.out
+    text.finish()
 }
 
-#[derive(Default)]
-struct Text {
-    out: String,
-    name: String,
-}
-
-impl Text {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        self.name = format!("powerband_mirror_{name}");
-        let name = &self.name;
-        // Writing to a string cannot fail.
-        let _ = write!(self.out, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
-    }
-
-    fn sample(&mut self, labels: &str, value: u64) {
-        let name = &self.name;
-        let _ = if labels.is_empty() {
-            writeln!(self.out, "{name} {value}")
-        } else {
-            writeln!(self.out, "{name}{{{labels}}} {value}")
-        };
-    }
-
-    /// Without shadows, nothing.
-    fn each_shadow(
-        &mut self,
-        counts: &Snapshot,
-        name: &str,
-        kind: &str,
-        help: &str,
-        with: impl Fn(&mut Text, &str, &ShadowSnapshot),
-    ) {
-        if counts.shadows.is_empty() {
-            return;
-        }
-        self.family(name, kind, help);
-        for shadow in &counts.shadows {
-            with(self, &label("shadow", &shadow.name), shadow);
-        }
-    }
-
-    /// Every cause, so that one that happens for the first time is seen to grow from 0.
-    fn by_cause(&mut self, labels: &str, causes: &[&str], counts: &BTreeMap<&'static str, u64>) {
-        for cause in causes {
-            let labels = format!("{labels},{}", label("cause", cause));
-            self.sample(&labels, counts.get(cause).copied().unwrap_or(0));
-        }
+/// Without shadows, nothing.
+fn each_shadow(
+    text: &mut Text,
+    counts: &Snapshot,
+    (name, kind, help): (&str, &str, &str),
+    with: impl Fn(&mut Text, &str, &ShadowSnapshot),
+) {
+    text.family(name, kind, help);
+    for shadow in &counts.shadows {
+        with(text, &label("shadow", &shadow.name), shadow);
     }
 }
 
-fn label(name: &str, value: &str) -> String {
-    let value = value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
-    format!("{name}=\"{value}\"")
+/// Every cause, so that one that happens for the first time is seen to grow from 0.
+fn by_cause(text: &mut Text, labels: &str, causes: &[&str], counts: &BTreeMap<&'static str, u64>) {
+    for cause in causes {
+        let count = counts.get(cause).copied().unwrap_or(0);
+        text.sample(&join(labels, &label("cause", cause)), count);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-    use std::process::{Command, Stdio};
     use std::sync::Arc;
 
     use super::*;
@@ -227,26 +198,7 @@ mod tests {
 
     #[test]
     fn promtool_finds_nothing_wrong() {
-        let mut command = Command::new("promtool");
-        let command = command.args(["check", "metrics"]).stdin(Stdio::piped());
-        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Debian's package promtool, which continuous integration has.
-        let Ok(mut promtool) = command.spawn() else {
-            return;
-        };
-        let text = exposition(&snapshot());
-        promtool
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(text.as_bytes())
-            .unwrap();
-        let output = promtool.wait_with_output().unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        assert!(
-            output.status.success() && said.is_empty(),
-            "{}",
-            String::from_utf8_lossy(&said)
-        );
+        let found = testkit::promtool(&exposition(&snapshot()));
+        assert_eq!(found.unwrap_or_default(), "");
     }
 }

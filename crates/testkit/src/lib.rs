@@ -1,8 +1,11 @@
-//! What only tests need: whether JSON keeps a contract, a trace its format. Nothing that is shipped depends on it.
+//! What only tests need: whether JSON keeps a contract, a trace its format,
+//! a text Prometheus'. Nothing that is shipped depends on it.
 
 mod chrome_trace;
+mod promtool;
 
 pub use chrome_trace::trace_problems;
+pub use promtool::promtool;
 
 use serde_json::Value;
 
