@@ -16,6 +16,7 @@ mod head_end;
 mod malformed;
 mod request;
 mod response;
+mod slots;
 mod target;
 
 pub use body::{Body, Piece};
@@ -35,6 +36,16 @@ pub enum Version {
     /// HTTP/1.1.
     #[default]
     Http11,
+}
+
+impl Version {
+    /// As the parser says it, which knows no others.
+    fn parsed(minor: Option<u8>) -> Self {
+        match minor {
+            Some(0) => Self::Http10,
+            _ => Self::Http11,
+        }
+    }
 }
 
 /// How large a head may be.

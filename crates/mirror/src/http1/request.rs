@@ -1,15 +1,11 @@
 //! The head of a request.
 
-use std::mem::MaybeUninit;
-
 use super::fields::{Fields, Span};
 use super::framing::{Framing, declared};
 use super::head_end::HeadEnd;
+use super::slots::{Slot, whole, with_slots};
 use super::target::{is_host, origin_form};
 use super::{HeadLimits, Malformed, Version, is_token_byte};
-
-/// So many fields are parsed without asking for memory.
-pub(super) const FEW_FIELDS: usize = 128;
 
 /// Reads heads, one after another; what it says of one are places in the bytes that it was read from.
 #[derive(Debug, Clone, Default)]
@@ -55,40 +51,29 @@ impl RequestHead {
             return Ok(None);
         };
         let whole = self.leading + length;
-        self.parse(&bytes[..whole], limits)?;
+        let bytes = &bytes[..whole];
+        with_slots(limits.fields, |slots| self.parse(bytes, limits, slots))?;
         Ok(Some(whole))
     }
 
-    fn parse(&mut self, bytes: &[u8], limits: HeadLimits) -> Result<(), Malformed> {
-        let mut few = [const { MaybeUninit::uninit() }; FEW_FIELDS];
-        let mut many = Vec::new();
-        let slots = match few.get_mut(..limits.fields) {
-            Some(slots) => slots,
-            None => {
-                many.resize_with(limits.fields, MaybeUninit::uninit);
-                &mut many[..]
-            }
-        };
+    fn parse<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        limits: HeadLimits,
+        slots: &mut [Slot<'b>],
+    ) -> Result<(), Malformed> {
         let mut parsed = httparse::Request::new(&mut []);
         let head = &bytes[self.leading..];
         match parsed.parse_with_uninit_headers(head, slots) {
-            Ok(httparse::Status::Complete(length)) if length == head.len() => {}
-            Ok(_) => return Err(Malformed::Head("its end")),
-            Err(httparse::Error::TooManyHeaders) => {
-                return Err(Malformed::TooManyFields(limits.fields));
-            }
             Err(httparse::Error::Version) if names_a_version(head) => {
                 return Err(Malformed::Version);
             }
-            Err(error) => return Err(error.into()),
+            parsed => whole(parsed, head, limits)?,
         }
         let (Some(method), Some(target)) = (parsed.method, parsed.path) else {
             return Err(Malformed::Head("the first line"));
         };
-        self.version = match parsed.version {
-            Some(0) => Version::Http10,
-            _ => Version::Http11,
-        };
+        self.version = Version::parsed(parsed.version);
         self.fields.read(bytes, parsed.headers)?;
         self.framing = declared(&self.fields, self.version)?;
         let host = self.fields.host.map(|host| host.bytes(bytes));

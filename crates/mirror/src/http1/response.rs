@@ -1,11 +1,10 @@
 //! The head of an answer.
 
-use std::mem::MaybeUninit;
-
 use super::fields::{Fields, Span};
 use super::framing::{Framing, declared};
 use super::head_end::HeadEnd;
-use super::request::{FEW_FIELDS, keeps};
+use super::request::keeps;
+use super::slots::{Slot, whole, with_slots};
 use super::{HeadLimits, Malformed, Version};
 
 const BEGINNING: &[u8] = b"HTTP/1.";
@@ -51,38 +50,26 @@ impl ResponseHead {
             return Ok(None);
         };
         self.to_head = to_head;
-        self.parse(&bytes[..length], limits)?;
+        let head = &bytes[..length];
+        with_slots(limits.fields, |slots| self.parse(head, limits, slots))?;
         Ok(Some(length))
     }
 
-    fn parse(&mut self, head: &[u8], limits: HeadLimits) -> Result<(), Malformed> {
-        let mut few = [const { MaybeUninit::uninit() }; FEW_FIELDS];
-        let mut many = Vec::new();
-        let slots = match few.get_mut(..limits.fields) {
-            Some(slots) => slots,
-            None => {
-                many.resize_with(limits.fields, MaybeUninit::uninit);
-                &mut many[..]
-            }
-        };
+    fn parse<'b>(
+        &mut self,
+        head: &'b [u8],
+        limits: HeadLimits,
+        slots: &mut [Slot<'b>],
+    ) -> Result<(), Malformed> {
         let mut parsed = httparse::Response::new(&mut []);
         let config = httparse::ParserConfig::default();
-        match config.parse_response_with_uninit_headers(&mut parsed, head, slots) {
-            Ok(httparse::Status::Complete(length)) if length == head.len() => {}
-            Ok(_) => return Err(Malformed::Head("its end")),
-            Err(httparse::Error::TooManyHeaders) => {
-                return Err(Malformed::TooManyFields(limits.fields));
-            }
-            Err(error) => return Err(error.into()),
-        }
+        let read = config.parse_response_with_uninit_headers(&mut parsed, head, slots);
+        whole(read, head, limits)?;
         self.status = parsed
             .code
             .filter(|status| *status >= 100)
             .ok_or(Malformed::Status)?;
-        self.version = match parsed.version {
-            Some(0) => Version::Http10,
-            _ => Version::Http11,
-        };
+        self.version = Version::parsed(parsed.version);
         // The parser gives no reason where one has bytes beyond ASCII.
         let line = memchr::memchr(b'\r', head).unwrap_or(BEFORE_REASON);
         self.reason = Span::at((BEFORE_REASON + 1).min(line), line);
