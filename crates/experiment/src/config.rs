@@ -6,7 +6,7 @@ mod recording;
 mod resolve;
 mod values;
 
-pub use file::{read_all, read_file};
+pub use file::{read_all, read_file, scalar, short_name, tables};
 pub use recording::{Recording, read_recording};
 pub use resolve::resolve;
 pub use values::{

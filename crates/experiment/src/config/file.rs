@@ -19,33 +19,42 @@ pub fn read_file(text: &str, path: &Path) -> Result<Request, Vec<Problem>> {
     }
 }
 
-/// What could be read, and every problem, so that those of the values can be told beside those of the file.
-pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
-    let name = path.file_name().map_or_else(
+/// The tables of a file.
+///
+/// # Errors
+/// It is not TOML.
+pub fn tables(text: &str, path: &Path) -> Result<Table, Problem> {
+    text.parse::<Table>().map_err(|e| {
+        let what = format!(
+            "{} is not TOML: {}",
+            path.display(),
+            e.to_string().trim_end()
+        );
+        Problem::with(what, "mend the line that it names")
+    })
+}
+
+/// What a file is called in the origins of its values.
+pub fn short_name(path: &Path) -> String {
+    path.file_name().map_or_else(
         || path.display().to_string(),
         |n| n.to_string_lossy().into_owned(),
-    );
+    )
+}
+
+/// What could be read, and every problem, so that those of the values can be told beside those of the file.
+pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     let base_dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let mut request = Request {
         base_dir,
         ..Request::default()
     };
-    let mut table: Table = match text.parse::<Table>() {
+    let mut table = match tables(text, path) {
         Ok(table) => table,
-        Err(e) => {
-            let what = format!(
-                "{} is not TOML: {}",
-                path.display(),
-                e.to_string().trim_end()
-            );
-            return (
-                request,
-                vec![Problem::with(what, "mend the line that it names")],
-            );
-        }
+        Err(problem) => return (request, vec![problem]),
     };
     let mut reader = Reader {
-        file: name,
+        file: short_name(path),
         problems: Vec::new(),
     };
 
@@ -287,16 +296,23 @@ impl Reader {
 /// A value as the text that a flag would have; a list as its items with commas.
 fn plain(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Integer(number) => Some(number.to_string()),
-        Value::Float(number) => Some(number.to_string()),
-        Value::Boolean(yes) => Some(yes.to_string()),
         Value::Array(items) => items
             .iter()
             .map(plain)
             .collect::<Option<Vec<_>>>()
             .map(|items| items.join(",")),
-        Value::Datetime(_) | Value::Table(_) => None,
+        other => scalar(other),
+    }
+}
+
+/// A single value as the text that a flag would have.
+pub fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Boolean(yes) => Some(yes.to_string()),
+        Value::Array(_) | Value::Datetime(_) | Value::Table(_) => None,
     }
 }
 

@@ -2,10 +2,10 @@
 //! lines. Nothing is understood here but which keys there are.
 
 use crate::args::MirrorArgs;
-use experiment::config::{Asked, Problem};
+use experiment::config::{Asked, Problem, scalar, short_name, tables};
 use std::collections::BTreeMap;
 use std::path::Path;
-use toml::{Table, Value};
+use toml::Value;
 
 /// Keys that a shadow may have of its own.
 pub const OF_SHADOWS: [&str; 15] = [
@@ -150,21 +150,10 @@ impl Layers {
     }
 
     fn read_file(&mut self, text: &str, path: &Path, problems: &mut Vec<Problem>) {
-        let file = path.file_name().map_or_else(
-            || path.display().to_string(),
-            |n| n.to_string_lossy().into_owned(),
-        );
-        let table: Table = match text.parse() {
+        let file = short_name(path);
+        let table = match tables(text, path) {
             Ok(table) => table,
-            Err(e) => {
-                let what = format!(
-                    "{} is not TOML: {}",
-                    path.display(),
-                    e.to_string().trim_end()
-                );
-                problems.push(Problem::with(what, "mend the line that it names"));
-                return;
-            }
+            Err(problem) => return problems.push(problem),
         };
         for (key, value) in &table {
             let origin = format!("{key} in {file}");
@@ -189,7 +178,7 @@ impl Layers {
     fn read_shadow(&mut self, name: &str, value: &Value, file: &str, problems: &mut Vec<Problem>) {
         let origin = format!("shadow.{name} in {file}");
         let Value::Table(table) = value else {
-            let asked = Asked::new(plain(value).unwrap_or_default(), origin);
+            let asked = Asked::new(scalar(value).unwrap_or_default(), origin);
             problems.push(Problem::of(
                 &asked,
                 "no table",
@@ -237,8 +226,8 @@ fn put(
         return;
     }
     let values = match value {
-        Value::Array(values) => values.iter().map(plain).collect(),
-        other => plain(other).map(|text| vec![text]),
+        Value::Array(values) => values.iter().map(scalar).collect(),
+        other => scalar(other).map(|text| vec![text]),
     };
     match values {
         Some(texts) => texts
@@ -248,16 +237,6 @@ fn put(
             format!("{origin} is no text, number or list of them"),
             "write a text in quotes, or several in brackets",
         )),
-    }
-}
-
-fn plain(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Integer(number) => Some(number.to_string()),
-        Value::Float(number) => Some(number.to_string()),
-        Value::Boolean(flag) => Some(flag.to_string()),
-        _ => None,
     }
 }
 
