@@ -1,6 +1,7 @@
 //! `mirror`: live traffic to the primary, copies of it to shadows, and what came of both.
 
 mod keeper;
+mod kept;
 mod layers;
 mod resolve;
 mod signals;
@@ -57,7 +58,7 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
         view.show(
             running.clock.began.elapsed(),
             &running.counts.snapshot(),
-            || running.keeper.show(),
+            || running.keeper.shelf.ask(),
         );
         std::thread::sleep(TICK);
     }
@@ -132,7 +133,7 @@ impl Running {
         let (address, control) = (proxy.address(), proxy.control());
         let status = match status {
             Some(wanted) => Some(
-                status::Listener::start(wanted, counts.clone(), keeper.showing())
+                status::Listener::start(wanted, counts.clone(), keeper.shelf.clone())
                     .map_err(Failure::usage)?,
             ),
             None => None,

@@ -1,6 +1,7 @@
 //! What is kept of a mirror's traffic: a recording, a log of pairs, a comparison that follows both. One thread does it,
 //! which looks for work fifty times a second, so that whoever hands it over never wakes anybody.
 
+use super::kept::{Kept, Shelf};
 use super::resolve::Files;
 use crate::output;
 use capture::file::{About, Limits, Recorder};
@@ -99,26 +100,13 @@ impl Generation {
     }
 }
 
-/// What there is to show.
-#[derive(Debug, Clone, Default)]
-pub struct Kept {
-    /// `None` without shadows.
-    pub comparison: Option<run::duplex::Document>,
-    /// Requests in the recording.
-    pub recorded: u64,
-    /// Of those that were to be recorded or logged, the ones that are not.
-    pub lost: u64,
-    /// Files of the recording and of the log.
-    pub files: Vec<std::path::PathBuf>,
-}
-
 /// The thread and what it is told.
 #[derive(Debug)]
 pub struct Keeper {
     pub inbox: Arc<Inbox>,
     generation: Arc<Mutex<Generation>>,
-    kept: Arc<Mutex<Kept>>,
-    wanted: Arc<AtomicBool>,
+    /// What it knows is asked for here.
+    pub shelf: Arc<Shelf>,
     thread: JoinHandle<Kept>,
 }
 
@@ -134,17 +122,11 @@ impl Keeper {
         clock: Clock,
     ) -> Result<Keeper, String> {
         let inbox = Arc::new(Inbox::default());
-        let kept = Arc::new(Mutex::new(Kept::default()));
-        let wanted = Arc::new(AtomicBool::new(false));
+        let shelf = Arc::new(Shelf::default());
         let generation = Arc::new(Mutex::new(generation));
         let mut desk = Desk::new(files, primary, &locked(&generation), clock)?;
         let thread = {
-            let (inbox, kept, wanted, generation) = (
-                inbox.clone(),
-                kept.clone(),
-                wanted.clone(),
-                generation.clone(),
-            );
+            let (inbox, shelf, generation) = (inbox.clone(), shelf.clone(), generation.clone());
             std::thread::Builder::new()
                 .name("keeper".to_owned())
                 .spawn(move || {
@@ -156,10 +138,7 @@ impl Keeper {
                         if ended {
                             return desk.finish(&inbox);
                         }
-                        if wanted.swap(false, Ordering::Relaxed) {
-                            let shown = desk.shown(&inbox);
-                            *locked(&kept) = shown;
-                        }
+                        shelf.answer(|| desk.shown(&inbox));
                         std::thread::sleep(EVERY);
                     }
                 })
@@ -167,8 +146,7 @@ impl Keeper {
         Ok(Keeper {
             inbox,
             generation,
-            kept,
-            wanted,
+            shelf,
             thread: thread.map_err(|e| format!("cannot start a thread: {e}"))?,
         })
     }
@@ -176,21 +154,6 @@ impl Keeper {
     /// Pairs of this generation are compared among themselves from now on.
     pub fn follow(&self, generation: Generation) {
         *locked(&self.generation) = generation;
-    }
-
-    /// Something to show, as of the last time that it was asked for.
-    pub fn show(&self) -> Kept {
-        self.wanted.store(true, Ordering::Relaxed);
-        locked(&self.kept).clone()
-    }
-
-    /// For whoever shows it elsewhere.
-    pub fn showing(&self) -> impl Fn() -> Kept + Send + use<> {
-        let (kept, wanted) = (self.kept.clone(), self.wanted.clone());
-        move || {
-            wanted.store(true, Ordering::Relaxed);
-            locked(&kept).clone()
-        }
     }
 
     /// Takes what is left, ends the files, and says what became of everything.

@@ -1,7 +1,7 @@
 //! Counts and comparison over HTTP: `/metrics` for Prometheus, `/status.json` for everybody else. A listener and a thread of
 //! its own, one question at a time, so that whoever asks too much is in nobody's way.
 
-use super::keeper::Kept;
+use super::kept::Shelf;
 use mirror::http1::{HeadLimits, RequestHead};
 use mirror::{Counts, Snapshot};
 use serde::Serialize;
@@ -47,7 +47,7 @@ impl Listener {
     pub fn start(
         wanted: SocketAddr,
         counts: Arc<Counts>,
-        kept: impl Fn() -> Kept + Send + 'static,
+        shelf: Arc<Shelf>,
     ) -> Result<Listener, String> {
         let wrong = |e: std::io::Error| {
             format!(
@@ -65,7 +65,7 @@ impl Listener {
                     match listener.accept() {
                         Ok(_) if end.load(Ordering::Acquire) => return,
                         // Whoever asks badly or leaves is no concern of ours.
-                        Ok((stream, _)) => drop(serve(stream, &counts, &kept)),
+                        Ok((stream, _)) => drop(serve(stream, &counts, &shelf)),
                         // Out of descriptors, perhaps, and not for ever.
                         Err(_) => std::thread::sleep(BREATH),
                     }
@@ -95,7 +95,7 @@ impl Drop for Listener {
     }
 }
 
-fn serve(mut stream: TcpStream, counts: &Counts, kept: &impl Fn() -> Kept) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, counts: &Counts, shelf: &Shelf) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let (status, kind, body) = match question(&mut stream)? {
@@ -104,7 +104,7 @@ fn serve(mut stream: TcpStream, counts: &Counts, kept: &impl Fn() -> Kept) -> st
             "text/plain",
             "this is no HTTP/1.1 request\n".to_owned(),
         ),
-        Some((method, path)) => answer(&method, &path, counts, kept),
+        Some((method, path)) => answer(&method, &path, counts, shelf),
     };
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
@@ -141,7 +141,7 @@ fn answer(
     method: &str,
     target: &str,
     counts: &Counts,
-    kept: &impl Fn() -> Kept,
+    shelf: &Shelf,
 ) -> (&'static str, &'static str, String) {
     let path = target.split('?').next().unwrap_or(target);
     if !matches!(method, "GET" | "HEAD") {
@@ -154,13 +154,13 @@ fn answer(
     let (status, kind, body) = match path {
         "/metrics" => {
             let mut text = mirror::exposition(&counts.snapshot());
-            if let Some(comparison) = kept().comparison {
+            if let Some(comparison) = &shelf.ask().comparison {
                 text.push_str(&duplex::exposition(&comparison));
             }
             ("200 OK", "text/plain; version=0.0.4", text)
         }
         "/status.json" | "/" => {
-            let kept = kept();
+            let kept = shelf.ask();
             let status = Status {
                 counts: counts.snapshot(),
                 recorded: kept.recorded,

@@ -1,12 +1,13 @@
 //! What a mirror says on stderr: a line that follows it on a terminal, a line every ten seconds elsewhere, counts at the end.
 
-use super::keeper::Kept;
+use super::kept::Kept;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use mirror::proxy::Drained;
 use mirror::{Sample, Shadow, Snapshot, Upstream};
 use run::duplex::Document;
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Endpoints of the page at the end.
@@ -54,7 +55,7 @@ impl View {
     }
 
     /// What there is to say when it is time for it.
-    pub fn show(&mut self, elapsed: Duration, counts: &Snapshot, kept: impl FnOnce() -> Kept) {
+    pub fn show(&mut self, elapsed: Duration, counts: &Snapshot, kept: impl FnOnce() -> Arc<Kept>) {
         if self.quiet || elapsed < self.next {
             return;
         }
