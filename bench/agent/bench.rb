@@ -2,6 +2,7 @@
 
 require "fileutils"
 require "tmpdir"
+require_relative "../support/build"
 require_relative "../support/figures"
 
 # What the parts share: the arms, their environments, the native part, the order of rounds.
@@ -18,9 +19,9 @@ class Bench
     @target = ENV.fetch("CARGO_TARGET_DIR", "#{ROOT}/target")
     @folder = Dir.mktmpdir("bench-agent-")
     at_exit { FileUtils.remove_entry(@folder) }
-    quietly("cargo", "build", "--quiet", "--release", "--locked", "-p", "powerband-cli")
-    quietly("cargo", "build", "--quiet", "--release", "--locked", "-p", "powerband-stats", "--example", "ratio")
-    quietly("ruby", "gem/ext/powerband/build.rb")
+    Build.release("bench/agent", "powerband-cli")
+    Build.release("bench/agent", "powerband-stats", "--example", "ratio")
+    Build.run("bench/agent", "ruby", "gem/ext/powerband/build.rb")
     @native = native
   end
 
@@ -61,13 +62,8 @@ class Bench
     Dir.chdir(folder) do
       FileUtils.mkdir("native")
       FileUtils.cp(Dir["#{HERE}/native/*"], "native")
-      quietly("sh", "-c", "cd native && ruby extconf.rb && make", chdir: folder)
+      Build.run("bench/agent", "sh", "-c", "cd native && ruby extconf.rb && make", chdir: folder)
       File.join(folder, "native/agent_bench.so")
     end
-  end
-
-  def quietly(*command, chdir: ROOT)
-    output, status = Open3.capture2e(*command, chdir:)
-    abort "bench/agent: #{command.join(' ')} failed:\n#{output}" unless status.success?
   end
 end

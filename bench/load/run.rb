@@ -7,6 +7,7 @@
 ROOT = File.expand_path("../..", __dir__)
 require "English"
 require "fileutils"
+require_relative "../support/build"
 require_relative "../support/figures"
 %w[tools machine nginx closed open freeze memory].each { |part| require_relative part }
 
@@ -22,8 +23,8 @@ class Bench
     @peers, missing = Tools.peers.partition(&:present?)
     abort "bench/load: missing #{missing.map(&:name).join(', ')}: run script/bootstrap bench" if missing.any?
     abort "bench/load: nginx is missing: run script/bootstrap bench" unless system("command -v nginx >/dev/null")
-    build("powerband-cli")
-    build("powerband-stats", "--example", "ratio")
+    Build.release("bench/load", "powerband-cli")
+    Build.release("bench/load", "powerband-stats", "--example", "ratio")
     @machine = Machine.new
   end
 
@@ -52,10 +53,6 @@ class Bench
   end
 
   private
-
-  def build(*package)
-    system("cargo", "build", "--quiet", "--release", "--locked", "-p", *package, chdir: ROOT, exception: true)
-  end
 
   def heading
     command = "#{'QUICK=1 ' if QUICK}ruby bench/load/run.rb #{ARGV.join(' ')}".strip

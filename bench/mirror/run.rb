@@ -7,8 +7,8 @@
 ROOT = File.expand_path("../..", __dir__)
 require "fileutils"
 require "json"
-require "open3"
 require "tmpdir"
+require_relative "../support/build"
 require_relative "../support/figures"
 require_relative "../load/machine"
 require_relative "../load/tools"
@@ -31,8 +31,8 @@ class Bench
     %w[nginx wrk].each do |program|
       abort "bench/mirror: #{program} is missing: run script/bootstrap bench" unless system("command -v #{program} >/dev/null")
     end
-    build("powerband-cli")
-    build("powerband-stats", "--example", "ratio")
+    Build.release("bench/mirror", "powerband-cli")
+    Build.release("bench/mirror", "powerband-stats", "--example", "ratio")
     @machine = Machine.new
   end
 
@@ -52,14 +52,6 @@ class Bench
   def compare(baseline, candidate) = Figures.compare(target, baseline, candidate)
 
   def progress(text) = warn("bench/mirror: #{text}")
-
-  private
-
-  def build(package, *more)
-    command = ["cargo", "build", "--quiet", "--release", "--locked", "-p", package, *more]
-    output, status = Open3.capture2e(*command, chdir: ROOT)
-    abort "bench/mirror: #{command.join(' ')} failed:\n#{output}" unless status.success?
-  end
 end
 
 PARTS = { "proxies" => Proxies, "unwell" => Unwell, "capture" => Captures }.freeze

@@ -61,10 +61,9 @@ module Servers
   end
 
   # An nginx without children, on one core.
-  def nginx(folder, name, core, server)
+  def nginx(folder, name, core, server, port: free_port)
     dir = "#{folder}/#{name}"
     FileUtils.mkdir_p(dir)
-    port = free_port
     temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |what| "#{what}_temp_path #{dir}/#{what};" }.join(" ")
     File.write("#{dir}/nginx.conf", <<~NGINX)
       daemon off; master_process off; pid #{dir}/nginx.pid; worker_rlimit_nofile 16384;

@@ -51,7 +51,7 @@ class Soak
     port = Servers.free_port
     @status = Servers.free_port
     copies = @shadows.flat_map { |one| ["--shadow", "#{one.name}=http://127.0.0.1:#{one.port}"] }
-    @mirror = Servers::Server.new("0-#{Etc.nprocessors - 1}", BINARY, "mirror", "--listen", "127.0.0.1:#{port}", "--primary",
+    @mirror = Servers::Server.new(Upstream::CORES, BINARY, "mirror", "--listen", "127.0.0.1:#{port}", "--primary",
                                   "http://127.0.0.1:#{@primary.port}", *copies, "--deadline", "2s", "--max-held",
                                   "#{MAX_HELD_MIB}MiB", "--answer-timeout", "3s", "--record", @recording, "--status",
                                   "127.0.0.1:#{@status}", port:, log: "#{@folder}/mirror.log").await

@@ -4,19 +4,19 @@ require "etc"
 
 # An nginx that answers hello on a port that stays its own, and what can happen to it.
 class Upstream
+  CORES = "0-#{Etc.nprocessors - 1}".freeze
   BLOWS = %i[kill restart freeze cut_off].freeze
 
   attr_reader :name, :port
 
   def initialize(folder, name)
-    @folder = "#{folder}/#{name}"
+    @folder = folder
     @name = name
-    FileUtils.mkdir_p(@folder)
     @port = Servers.free_port
   end
 
   def start
-    spawn_it(@port)
+    listen
     self
   end
 
@@ -29,7 +29,7 @@ class Upstream
   # As a deploy does it.
   def restart
     @server.stop(:QUIT)
-    spawn_it(@port)
+    listen
   end
 
   # It holds its connections, and says nothing.
@@ -41,13 +41,13 @@ class Upstream
   # Every connection is reset, and new ones are served again.
   def cut_off
     kill
-    spawn_it(@port)
+    listen
   end
 
   def recover
     Process.kill(:CONT, @server.pid) if @frozen
     @frozen = false
-    spawn_it(@port) unless @server
+    listen unless @server
   end
 
   def stop
@@ -60,18 +60,11 @@ class Upstream
 
   private
 
-  def spawn_it(port)
-    temporary = %w[client_body proxy fastcgi uwsgi scgi].map { |what| "#{what}_temp_path #{@folder}/#{what};" }.join(" ")
-    File.write("#{@folder}/nginx.conf", <<~NGINX)
-      daemon off; master_process off; pid #{@folder}/nginx.pid;
-      error_log #{@folder}/error.log crit;
-      events { worker_connections 4096; }
-      http {
-        access_log off; #{temporary}
-        server { listen 127.0.0.1:#{port} backlog=4096 reuseport; location / { default_type text/plain; return 200 "hello\\n"; } }
-      }
-    NGINX
-    @server = Servers::Server.new("0-#{Etc.nprocessors - 1}", "nginx", "-p", @folder, "-c", "#{@folder}/nginx.conf", "-e",
-                                  "#{@folder}/error.log", port:, log: "#{@folder}/out.log").await
+  def listen
+    server = lambda { |port|
+      "server { listen 127.0.0.1:#{port} backlog=4096 reuseport; " \
+        "location / { default_type text/plain; return 200 \"hello\\n\"; } }"
+    }
+    @server = Servers.nginx(@folder, name, CORES, server, port:).await
   end
 end
