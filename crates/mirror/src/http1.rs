@@ -48,6 +48,9 @@ impl Version {
     }
 }
 
+/// The header that tells an application that it is a shadow, and which.
+pub(crate) const MARK: &str = "X-Powerband-Shadow";
+
 /// How large a head may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadLimits {

@@ -35,7 +35,6 @@ use capture::Field;
 pub(crate) use gate::Admitted;
 use gate::{Gate, MOST_SHADOWS};
 pub use pairing::Telling;
-pub use request::MARK;
 
 use crate::counts::Counts;
 use crate::dialer::Dialer;
@@ -163,9 +162,5 @@ impl Tap for Shadows {
         if let Some(admitted) = &request.admission.0 {
             admitted.answered(request, answer);
         }
-    }
-
-    fn wants_body(&self) -> bool {
-        self.gate.limits.compared_bytes > 0
     }
 }

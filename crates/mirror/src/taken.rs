@@ -61,10 +61,11 @@ impl Admission {
 pub struct PrimaryAnswer {
     /// In figures; `None` where it never answered, or the client left before it had.
     pub answer: Option<Answer>,
-    /// End-to-end fields, for cookies and tokens; empty where there is no answer, or [`Tap::wants_body`] said no.
-    pub headers: Vec<Field>,
+    /// End-to-end fields, for cookies and tokens; `None` where there is no answer, no room for them, or
+    /// [`Tap::wants_answer`] said no.
+    pub headers: Option<Vec<Field>>,
     /// The beginning of the body without its transfer coding, at most [`crate::Limits::compared_bytes`]; empty where
-    /// [`Tap::wants_body`] said no.
+    /// [`Tap::wants_answer`] said no.
     pub body: Bytes,
 }
 
@@ -89,8 +90,10 @@ pub trait Tap: Send + Sync {
     /// Its answer, whole or failed: called exactly once for each [`Tap::taken`].
     fn answered(&self, request: &Arc<Taken>, answer: PrimaryAnswer);
 
-    /// Whether answers' fields and bodies are to be kept, or their figures are enough.
-    fn wants_body(&self) -> bool;
+    /// Whether fields and body of the answer to a request that was let in are to be kept, or its figures are enough.
+    fn wants_answer(&self, admission: &Admission) -> bool {
+        admission.any_shadow()
+    }
 }
 
 /// Listens to nothing: a proxy and no more.
@@ -105,10 +108,6 @@ impl Tap for Nobody {
     fn taken(&self, _: Arc<Taken>) {}
 
     fn answered(&self, _: &Arc<Taken>, _: PrimaryAnswer) {}
-
-    fn wants_body(&self) -> bool {
-        false
-    }
 }
 
 /// What is known of a request when its head has been read.

@@ -66,6 +66,20 @@ fn a_primary_that_says_nothing_is_504() {
 }
 
 #[test]
+fn whether_to_send_its_body_is_for_the_primary_to_say_in_time() {
+    let primary = Scripted::new(|peer, _| {
+        peer.head();
+        peer.assert_closed();
+    });
+    let mut settings = settings(&[primary.address]);
+    settings.primaries[0].answer_timeout = Some(SOON);
+    let served = Served::new(&settings, Arc::new(Nobody));
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n";
+    assert_eq!(served.client().ask(head).status(), 504);
+    served.until(|s| (s.failed, s.aborted) == (1, 0));
+}
+
+#[test]
 fn a_primary_that_stops_in_the_middle_is_no_whole_answer() {
     let answers = [
         "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345",

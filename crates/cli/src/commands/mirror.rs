@@ -307,11 +307,7 @@ fn shadows(
     let inbox = keeper.inbox.clone();
     let telling = Telling {
         began: clock.began,
-        redact: Box::new(move |target| {
-            let mut target = target.to_owned();
-            rules.target(&mut target);
-            target
-        }),
+        rules,
         pair: Box::new(move |pair| inbox.pair(generation, pair)),
     };
     let started = Shadows::start(settings, counts, telling).map_err(|e| e.to_string())?;

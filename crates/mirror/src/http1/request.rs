@@ -52,7 +52,7 @@ impl RequestHead {
         };
         let whole = self.leading + length;
         let bytes = &bytes[..whole];
-        with_slots(limits.fields, |slots| self.parse(bytes, limits, slots))?;
+        with_slots(bytes, limits, |slots| self.parse(bytes, limits, slots))?;
         Ok(Some(whole))
     }
 

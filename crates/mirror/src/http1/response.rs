@@ -51,7 +51,7 @@ impl ResponseHead {
         };
         self.to_head = to_head;
         let head = &bytes[..length];
-        with_slots(limits.fields, |slots| self.parse(head, limits, slots))?;
+        with_slots(head, limits, |slots| self.parse(head, limits, slots))?;
         Ok(Some(length))
     }
 

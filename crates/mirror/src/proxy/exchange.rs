@@ -118,6 +118,8 @@ pub(super) struct Exchange<'e> {
     begun: bool,
     delimited: bool,
     interim: bool,
+    /// Something of the request's body has come.
+    pub(super) sending: bool,
     pub(super) keep: bool,
     pub(super) upgraded: bool,
     /// Any byte came from the primary.
@@ -157,6 +159,7 @@ impl<'e> Exchange<'e> {
             begun: false,
             delimited: true,
             interim: false,
+            sending: false,
             keep: false,
             upgraded: false,
             heard: false,
@@ -196,11 +199,14 @@ impl<'e> Exchange<'e> {
     fn poll(&mut self, context: &mut Context<'_>, deadline: &mut Deadline) -> Result<(), Ended> {
         self.poll_request(context)?;
         self.poll_answer(context)?;
-        if std::mem::take(&mut self.moved) {
+        let wrote = self.client.wrote() | self.primary.wrote();
+        if std::mem::take(&mut self.moved) | wrote {
             self.progress = Instant::now();
         }
         let to_take = self.client.owes();
-        let to_send = !self.request.is_ended() && !self.broken && !self.primary.owes();
+        // Whoever asked whether to send its body waits for an answer.
+        let asks = self.asked.expects_continue && !self.interim && !self.sending;
+        let to_send = !self.request.is_ended() && !self.broken && !self.primary.owes() && !asks;
         let clients_turn = to_take || to_send;
         deadline.set(
             self.progress,

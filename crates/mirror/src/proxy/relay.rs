@@ -52,6 +52,7 @@ impl Exchange<'_> {
         let chunked = self.asked.framing == Framing::Chunked;
         while !self.request.is_ended() {
             let input = &mut self.client.input;
+            self.sending |= !input.is_empty();
             let piece = self.request.next(input).map_err(Ended::ClientMalformed)?;
             input.advance(piece.skip);
             let data = &input[..piece.data];
@@ -105,7 +106,12 @@ impl Exchange<'_> {
             return Ok(());
         }
         if self.upgraded {
-            return Err(Ended::Upgraded);
+            // Not before the primary has all of the request, or the tunnel would lose its end.
+            return if self.given {
+                Err(Ended::Upgraded)
+            } else {
+                Ok(())
+            };
         }
         let whole = self.request.is_ended() && self.given && !self.broken;
         if whole || self.broken || !self.keep {

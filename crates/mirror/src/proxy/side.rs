@@ -28,6 +28,8 @@ pub(super) struct Side {
     pub(super) output: BytesMut,
     /// Written to the stream, which may hold it back.
     unflushed: bool,
+    /// Some bytes were written since this was last looked at.
+    wrote: bool,
     reads: usize,
 }
 
@@ -38,6 +40,7 @@ impl Side {
             input: BytesMut::new(),
             output: BytesMut::new(),
             unflushed: false,
+            wrote: false,
             reads: SMALL,
         }
     }
@@ -71,6 +74,7 @@ impl Side {
             if count == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
+            self.wrote = true;
             self.output.advance(count);
         }
         if self.unflushed {
@@ -78,6 +82,11 @@ impl Side {
             self.unflushed = false;
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Whether any byte went out since this was last asked.
+    pub(super) fn wrote(&mut self) -> bool {
+        std::mem::take(&mut self.wrote)
     }
 
     /// Between messages: gives back what a large one needed.
@@ -125,5 +134,34 @@ impl AsyncWrite for Side {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn a_part_that_went_out_is_progress() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let stream = TcpStream::connect(listener.local_addr().unwrap());
+            let mut side = Side::new(Stream::Plain(stream.await.unwrap()));
+            // More than two sockets' buffers take, and nobody reads.
+            side.output.resize(64 << 20, b'x');
+            let flushed = poll_fn(|context| Poll::Ready(side.poll_flush(context).is_ready()));
+            assert!(!flushed.await);
+            assert!(side.output.len() < 64 << 20);
+            assert!(side.wrote());
+            assert!(!side.wrote());
+        });
     }
 }

@@ -66,7 +66,7 @@ impl Drop for Kept {
 /// An answer as far as it has come.
 struct Seen {
     status: u16,
-    headers: Vec<Field>,
+    headers: Option<Vec<Field>>,
     content_type: String,
     first_byte: Instant,
     bytes: u64,
@@ -84,6 +84,8 @@ pub(super) struct Watched {
     /// Until it is taken.
     coming: Option<Coming>,
     taken: Option<Arc<Taken>>,
+    /// What the request's body holds, until it is told with its answer.
+    body: Option<Kept>,
     /// Its last byte was written to the primary.
     given: Option<Instant>,
     answer: Option<Box<Seen>>,
@@ -118,6 +120,10 @@ impl Watched {
         };
         let admission = serving.tap.wants(&asked)?;
         let reserved = admission.any_shadow();
+        let most_compared = serving
+            .tap
+            .wants_answer(&admission)
+            .then_some(serving.limits.compared_bytes);
         let request = Taken {
             id,
             at: Instant::now(),
@@ -130,8 +136,6 @@ impl Watched {
             body_bytes: 0,
             admission,
         };
-        let wants_body = serving.tap.wants_body();
-        let most_compared = wants_body.then_some(serving.limits.compared_bytes);
         Some(Self {
             tap: serving.tap.clone(),
             counts: counts.clone(),
@@ -142,6 +146,7 @@ impl Watched {
                 body: Kept::new(serving.limits.body_bytes, counts, reserved),
             }),
             taken: None,
+            body: None,
             given: None,
             answer: None,
         })
@@ -167,7 +172,8 @@ impl Watched {
         else {
             return;
         };
-        request.body = body.give().freeze();
+        request.body = std::mem::take(&mut body.bytes).freeze();
+        self.body = Some(body);
         let request = Arc::new(request);
         self.tap.taken(request.clone());
         self.taken = Some(request);
@@ -186,10 +192,9 @@ impl Watched {
             .unwrap_or_default();
         self.answer = Some(Box::new(Seen {
             status: head.status(),
-            headers: match self.most_compared {
-                Some(_) => owned(head.fields().end_to_end(bytes)),
-                None => Vec::new(),
-            },
+            headers: self
+                .most_compared
+                .map(|_| owned(head.fields().end_to_end(bytes))),
             content_type: String::from_utf8_lossy(content_type.trim_ascii()).to_ascii_lowercase(),
             first_byte,
             bytes: 0,
@@ -201,8 +206,10 @@ impl Watched {
 
     /// Told when both are there: an answer may begin before its request has ended.
     fn begun(&self) {
-        if let (Some(taken), Some(answer)) = (&self.taken, &self.answer) {
-            self.tap.answering(taken, &answer.headers);
+        if let (Some(taken), Some(answer)) = (&self.taken, &self.answer)
+            && let Some(headers) = &answer.headers
+        {
+            self.tap.answering(taken, headers);
         }
     }
 
@@ -230,7 +237,7 @@ impl Watched {
         let Some(mut seen) = self.answer.take() else {
             let nothing = PrimaryAnswer {
                 answer: None,
-                headers: Vec::new(),
+                headers: None,
                 body: bytes::Bytes::new(),
             };
             self.tap.answered(&taken, nothing);

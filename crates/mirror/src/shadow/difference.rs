@@ -22,7 +22,8 @@ const KIND_BYTES: usize = 160;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<'a> {
     pub(super) answer: &'a Answer,
-    pub(super) headers: &'a [Field],
+    /// `None`: there was no room for them, and nothing is said of them.
+    pub(super) headers: Option<&'a [Field]>,
     /// The beginning of the body, or all of it.
     pub(super) body: &'a [u8],
 }
@@ -34,7 +35,7 @@ impl Side<'_> {
 
     fn header(&self, name: &str) -> Option<String> {
         let field = self
-            .headers
+            .headers?
             .iter()
             .find(|field| field.name.eq_ignore_ascii_case(name))?;
         Some(String::from_utf8_lossy(&field.value).into_owned())
@@ -129,7 +130,7 @@ pub(super) fn differences(
         found.add("content-type", types);
     }
     let [ours_at, theirs_at] = [primary, shadow].map(|side| side.header("location"));
-    if ours_at != theirs_at {
+    if primary.headers.is_some() && shadow.headers.is_some() && ours_at != theirs_at {
         let shown = |place: Option<String>| {
             place.map_or_else(
                 || ABSENT.into(),

@@ -169,16 +169,16 @@ impl Admitted {
 
     pub(crate) fn answered(&self, request: &Taken, mut answer: PrimaryAnswer) {
         let (counts, limit) = (&self.gate.counts, self.gate.limits.bytes);
+        let fields = answer.headers.as_deref().unwrap_or_default();
         let heads = cost_of(
-            answer
-                .headers
+            fields
                 .iter()
                 .map(|field| field.name.len() + field.value.len()),
         );
         let held = Held::new(counts, limit, heads + answer.body.len()).unwrap_or_else(|| {
-            // Without its body the answer is still compared by digest.
+            // Without them the answer is still compared by status, type and digest.
             answer.body = Bytes::new();
-            answer.headers = Vec::new();
+            answer.headers = None;
             Held::nothing(counts.clone(), limit)
         });
         self.gate.tell(Told::Answered(request.id, answer, held));

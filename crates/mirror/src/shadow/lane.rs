@@ -92,7 +92,7 @@ impl Lane {
     pub(super) async fn carry(self: &Rc<Self>, request: &Taken, started: &Cell<bool>) -> Carried {
         let deadline = request.at + self.shadow.deadline.min(FOREVER);
         let deadline = tokio::time::Instant::from_std(deadline);
-        let Ok(rendered) = timeout_at(deadline, self.prepare(request)).await else {
+        let Ok(changes) = timeout_at(deadline, self.changes(request)).await else {
             return Carried::dropped(Dropped::Late);
         };
         let turn = timeout_at(deadline, self.conversations.acquire()).await;
@@ -106,13 +106,15 @@ impl Lane {
             return Carried::dropped(Dropped::Unreachable);
         }
         started.set(true);
+        // Not before its turn: what waits holds no second head.
+        let rendered = render(request, &self.shadow, &changes);
         self.converse(request, &rendered, deadline).await
     }
 
     /// As it is to be sent, once the session that it belongs to is known.
-    async fn prepare(&self, request: &Taken) -> Rendered {
+    async fn changes(&self, request: &Taken) -> Changes {
         let Some(sessions) = &self.sessions else {
-            return render(request, &self.shadow, &Changes::default());
+            return Changes::default();
         };
         let mut carried = carried(request, &self.shadow.tokens);
         if !self.shadow.cookie_jar {
@@ -124,7 +126,7 @@ impl Lane {
                     .borrow_mut()
                     .prepare(request.id, &carried.cookies, &carried.tokens);
             match prepared {
-                Prepared::Ready(changes) => return render(request, &self.shadow, &changes),
+                Prepared::Ready(changes) => return changes,
                 Prepared::Wait(changed) => changed.notified().await,
             }
         }
@@ -180,7 +182,7 @@ impl Lane {
     async fn take_idle(&self) -> Option<Connection> {
         loop {
             let mut connection = self.idle.borrow_mut().pop()?;
-            if connection.is_quiet().await {
+            if connection.since.elapsed() < IDLE && connection.is_quiet().await {
                 return Some(connection);
             }
         }

@@ -7,6 +7,8 @@ use super::sessions::{Learned, Named};
 
 /// Tokens that are read from one answer, at most.
 const MOST_TOKENS: usize = 200;
+/// A tag that is longer holds no token. Without a bound a page of tags that never end is read once for each of them.
+const TAG_BYTES: usize = 4096;
 
 /// Name and value of each cookie that is set; attributes are of no concern here.
 pub(super) fn cookies_set(headers: &[Field]) -> Vec<(String, Vec<u8>)> {
@@ -139,18 +141,19 @@ impl<'a> TokenTags<'a> {
     }
 
     fn tag(&self, start: usize) -> Option<TokenTag> {
-        let rest = &self.body[start..];
+        let body = &self.body[..self.body.len().min(start + TAG_BYTES)];
+        let rest = &body[start..];
         let is_meta = starts(rest, b"<meta");
         if !is_meta && !starts(rest, b"<input") {
             return None;
         }
         let mut at = start + if is_meta { 5 } else { 6 };
-        if !self.body.get(at)?.is_ascii_whitespace() {
+        if !body.get(at)?.is_ascii_whitespace() {
             return None;
         }
         let (mut name, mut value) = (None, None);
-        while let Some((attribute, given, next)) = attribute(self.body, at) {
-            let attribute = &self.body[attribute];
+        while let Some((attribute, given, next)) = attribute(body, at) {
+            let attribute = &body[attribute];
             if attribute.eq_ignore_ascii_case(b"name") {
                 name = Some(given);
             } else if attribute.eq_ignore_ascii_case(if is_meta {
@@ -333,6 +336,21 @@ mod tests {
         ]);
         assert_eq!(sent.len(), 3);
         assert_eq!(sent[2], ("f".into(), b"g".to_vec()));
+    }
+
+    #[test]
+    fn a_tag_has_a_bounded_length() {
+        let page = |padding: usize| {
+            let padding = " ".repeat(padding);
+            format!("<input name=a{padding} value=\"b\"><input name=\"a\" value=\"c\">")
+        };
+        let values = |body: &str| {
+            let tags = TokenTags::new(body.as_bytes());
+            tags.map(|tag| body[tag.value].to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(values(&page(TAG_BYTES / 2)), ["b", "c"]);
+        assert_eq!(values(&page(TAG_BYTES)), ["c"]);
     }
 
     proptest::proptest! {

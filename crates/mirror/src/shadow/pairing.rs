@@ -19,21 +19,18 @@ use crate::taken::{PrimaryAnswer, Taken};
 pub struct Telling {
     /// Pairs' instants count from here.
     pub began: Instant,
-    /// A target without its secrets.
-    pub redact: Box<dyn Fn(&str) -> String + Send>,
+    /// What is a secret in targets and in pages.
+    pub rules: capture::Rules,
     /// A pair that is whole. Shadows are meant by their places in the settings.
     pub pair: Box<dyn FnMut(Pair) + Send>,
 }
 
 impl Telling {
-    /// Whether the value of a field of this name is a secret: what is taken out of a query is taken out of a page.
-    fn covers(&self, name: &str) -> bool {
-        if capture::Rules::default().covers_field(name) {
-            return true;
-        }
-        let name: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
-        let target = format!("/?{name}=0");
-        (self.redact)(&target) != target
+    /// A target without its secrets.
+    fn redacted(&self, target: &str) -> String {
+        let mut target = target.to_owned();
+        self.rules.target(&mut target);
+        target
     }
 }
 
@@ -146,15 +143,15 @@ impl UnderWay {
                 .unwrap_or_else(|| Carried::dropped(Dropped::Ended));
             let theirs = carried.whole.as_ref().map(|whole| Side {
                 answer: &whole.answer,
-                headers: &whole.headers,
+                headers: Some(&whole.headers),
                 body: &whole.body,
             });
             let found = match (primary.and_then(side), theirs) {
                 (Some(primary), Some(theirs)) => {
                     let rules = Rules {
                         tokens: &tokens(copy.shadow),
-                        is_secret: &|name| telling.covers(name),
-                        redact: &telling.redact,
+                        is_secret: &|name| telling.rules.covers_field(name),
+                        redact: &|target| telling.redacted(target),
                     };
                     differences(&primary, &theirs, &rules)
                 }
@@ -173,7 +170,7 @@ impl UnderWay {
             at_ns: nanoseconds(request.at.saturating_duration_since(telling.began)),
             method: request.method.clone(),
             endpoint: endpoints.name(&request.method, &request.target),
-            target: (telling.redact)(&request.target),
+            target: telling.redacted(&request.target),
             primary: primary.and_then(|primary| primary.answer.clone()),
             shadows: copies.into_iter().map(outcome).collect(),
         }
@@ -185,7 +182,7 @@ fn side(primary: &PrimaryAnswer) -> Option<Side<'_>> {
     let answer = primary.answer.as_ref().filter(|answer| answer.complete)?;
     Some(Side {
         answer,
-        headers: &primary.headers,
+        headers: primary.headers.as_deref(),
         body: &primary.body,
     })
 }

@@ -7,12 +7,9 @@ use bytes::{Bytes, BytesMut};
 use super::learned::cookies_sent;
 use super::replaced::Replacing;
 use super::sessions::Changes;
-use crate::http1::{Version, end_head, field, request_line};
+use crate::http1::{MARK, Version, end_head, field, request_line};
 use crate::settings::{Rewrite, Shadow};
 use crate::taken::Taken;
-
-/// The header that says which shadow the application is.
-pub const MARK: &str = "X-Powerband-Shadow";
 
 /// Of a body up to this size, head and body go out in one packet.
 const ONE_WRITE_BYTES: usize = 16 << 10;
@@ -120,7 +117,7 @@ pub(super) fn render(request: &Taken, shadow: &Shadow, changes: &Changes) -> Ren
     request_line(&mut head, &request.method, target, Version::Http11);
     let mut set: Vec<&str> = Vec::new();
     for (index, each) in request.headers.iter().enumerate() {
-        if is_framing(&each.name) || each.name.eq_ignore_ascii_case(MARK) {
+        if is_framing(&each.name) {
             continue;
         }
         match rewrite_of(shadow, &each.name) {

@@ -186,7 +186,11 @@ impl Hub {
     fn answered(&self, id: u64, answer: PrimaryAnswer, held: Held) {
         for lane in &self.lanes {
             if let Some(sessions) = &lane.sessions {
-                let learned = learn(&answer.headers, &answer.body, &lane.shadow.tokens);
+                let learned = learn(
+                    answer.headers.as_deref().unwrap_or_default(),
+                    &answer.body,
+                    &lane.shadow.tokens,
+                );
                 sessions.borrow_mut().primary_ends(id, learned);
             }
         }

@@ -25,7 +25,7 @@ fn started(
     let (sender, pairs) = channel();
     let telling = Telling {
         began: Instant::now(),
-        redact: Box::new(str::to_owned),
+        rules: capture::Rules::default(),
         pair: Box::new(move |pair| {
             let _ = sender.send(pair);
         }),
@@ -117,6 +117,24 @@ fn a_body_in_chunks_arrives_whole() {
         (b"abcde".as_slice(), Some("5"))
     );
     assert_eq!(got.header("transfer-encoding"), None);
+    drop(client);
+    mirror.end(PATIENCE);
+}
+
+#[test]
+fn nobody_but_the_mirror_says_who_is_a_shadow() {
+    let primary = Scripted::echo();
+    let well = scripted(|_, stream| ok(stream, "x"));
+    let mirror = mirror(&primary, vec![shadow("next", well.port)]);
+    let mut client = mirror.served.client();
+    let request = "GET / HTTP/1.1\r\nHost: a\r\nX-POWERBAND-Shadow: mine\r\nA: b\r\n\r\n";
+    let answer = client.ask(request);
+    assert_eq!(answer.text(), "GET / HTTP/1.1\nHost=a\nA=b\n\n");
+    drop(mirror.pairs.recv_timeout(PATIENCE).unwrap());
+    let got = well.got.lock().unwrap()[0].clone();
+    let expected = [("Host", "a"), ("A", "b"), ("X-Powerband-Shadow", "next")];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(got.headers, expected);
     drop(client);
     mirror.end(PATIENCE);
 }

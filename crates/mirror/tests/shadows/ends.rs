@@ -124,7 +124,7 @@ fn a_client_that_leaves_still_makes_a_pair() {
     let request = driven.take(&get("/")).unwrap();
     let nothing = mirror::PrimaryAnswer {
         answer: None,
-        headers: Vec::new(),
+        headers: None,
         body: bytes::Bytes::new(),
     };
     driven.shadows.answered(&request, nothing);

@@ -247,7 +247,7 @@ impl Driven {
         let (sender, pairs) = channel();
         let telling = Telling {
             began: Instant::now(),
-            redact: Box::new(|target| target.split('?').next().unwrap_or_default().to_owned()),
+            rules: capture::Rules::default(),
             pair: Box::new(move |pair| {
                 let _ = sender.send(pair);
             }),
@@ -357,7 +357,7 @@ pub fn primary(headers: &[(&str, &str)], body: &str) -> PrimaryAnswer {
             content_type: content_type.map_or("", |(_, value)| value).into(),
             complete: true,
         }),
-        headers: fields.collect(),
+        headers: Some(fields.collect()),
         body: Bytes::copy_from_slice(body.as_bytes()),
     }
 }

@@ -43,7 +43,7 @@ fn requests_arrive_as_they_were_with_a_mark() {
             pair.endpoint.as_str(),
             pair.target.as_str()
         ),
-        ("POST", "POST /orders/:id", "/orders/17")
+        ("POST", "POST /orders/:id", "/orders/17?token=REDACTED")
     );
     let kinds: Vec<&str> = pair.shadows[0]
         .differences

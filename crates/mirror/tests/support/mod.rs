@@ -235,7 +235,7 @@ impl Tap for Memory {
         self.answered.lock().unwrap().push((request.id, answer));
     }
 
-    fn wants_body(&self) -> bool {
+    fn wants_answer(&self, _: &Admission) -> bool {
         true
     }
 }

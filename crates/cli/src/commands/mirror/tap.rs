@@ -45,8 +45,4 @@ impl Tap for Both {
             shadows.answered(request, answer);
         }
     }
-
-    fn wants_body(&self) -> bool {
-        self.shadows.is_some()
-    }
 }

@@ -28,7 +28,7 @@ fn compared(content_type: &str, ours: &[u8], theirs: &[u8]) -> Vec<Difference> {
     let answers = [ours, theirs].map(|body| answer(200, content_type, body));
     let side = |index: usize, body| Side {
         answer: &answers[index],
-        headers: &[],
+        headers: Some(&[]),
         body,
     };
     differences(
@@ -145,12 +145,12 @@ fn what_cannot_be_read_differs_in_size() {
     let found = differences(
         &Side {
             answer: &ours,
-            headers: &[],
+            headers: Some(&[]),
             body: b"same",
         },
         &Side {
             answer: &theirs,
-            headers: &[],
+            headers: Some(&[]),
             body: b"same",
         },
         &rules(&[]),
@@ -172,12 +172,12 @@ fn heads_are_compared() {
     let found = differences(
         &Side {
             answer: &ours,
-            headers: &headers.0,
+            headers: Some(&headers.0),
             body: b"a",
         },
         &Side {
             answer: &theirs,
-            headers: &headers.1,
+            headers: Some(&headers.1),
             body: b"b",
         },
         &rules(&[]),
