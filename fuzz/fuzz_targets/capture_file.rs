@@ -89,7 +89,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(damaged.bytes <= file.len() as u64);
     assert!(damaged.first.len() as u64 <= damaged.count);
     again(&records);
-    if let Ok(traffic) = Traffic::from_capture(file.as_slice()) {
+    if let Ok(traffic) = Traffic::read_from(file.as_slice()) {
         assert!(traffic.requests.len() <= records.len());
         assert!(traffic.requests.iter().all(|r| r.path.starts_with('/')));
     }

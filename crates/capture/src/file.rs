@@ -11,10 +11,10 @@ mod rotation;
 mod writer;
 
 pub use head::{About, FileError, Head, Kind};
-pub use reader::{Damage, Damaged, FIRST_DAMAGES, Reader};
+pub use reader::{Damage, Damaged, Reader};
 pub use record::Record;
 pub use recorder::{Counts, Recorder, Stopped};
-pub use rotation::{Limits, create, part_of};
-pub use writer::{BLOCK, WriteError, Writer};
+pub use rotation::Limits;
+pub use writer::{WriteError, Writer};
 
 pub(crate) use head::MAGIC;

@@ -2,6 +2,8 @@
 //! and the message as captured, between separators. Type 1 is a request; types
 //! 2 and 3 are answers, which a replay does not need.
 
+use memchr::memmem;
+
 use crate::MAX_BODY;
 use crate::collector::{Collector, Found, excerpt};
 use crate::traffic::Place;
@@ -33,7 +35,7 @@ pub(crate) fn read(text: &[u8], found: &mut Collector) {
     let mut line = 1;
     let mut rest = text;
     while !rest.is_empty() {
-        let (payload, after) = match position(rest, SEPARATOR) {
+        let (payload, after) = match memmem::find(rest, SEPARATOR) {
             Some(at) => (&rest[..at], &rest[at + SEPARATOR.len()..]),
             None => (rest, &rest[rest.len()..]),
         };
@@ -52,7 +54,7 @@ pub(crate) fn read(text: &[u8], found: &mut Collector) {
 }
 
 fn payload_of(payload: &[u8]) -> Result<Option<Found>, String> {
-    let end = position(payload, b"\n").unwrap_or(payload.len());
+    let end = memchr::memchr(b'\n', payload).unwrap_or(payload.len());
     let (header, message) = payload.split_at(end);
     let Some((kind, instant)) = kind_and_instant(header) else {
         return Err(format!("not a payload header: {:?}", excerpt(header)));
@@ -150,18 +152,5 @@ fn unchunked(bytes: &[u8]) -> Result<Vec<u8>, String> {
         let data = rest.get(start..start + size).ok_or_else(cut)?;
         body.extend_from_slice(data);
         rest = rest[start + size..].strip_prefix(b"\r\n").ok_or_else(cut)?;
-    }
-}
-
-fn position(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    // The separator begins with a line feed, so that candidates are few.
-    let first = *wanted.first()?;
-    let mut from = 0;
-    loop {
-        let at = from + text.get(from..)?.iter().position(|byte| *byte == first)?;
-        if text[at..].starts_with(wanted) {
-            return Some(at);
-        }
-        from = at + 1;
     }
 }

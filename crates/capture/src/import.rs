@@ -58,7 +58,7 @@ impl Traffic {
     ///
     /// # Errors
     /// As [`crate::read`]'s.
-    pub fn from_capture(input: impl Read) -> Result<Self, ReadError> {
+    pub(crate) fn from_capture(input: impl Read) -> Result<Self, ReadError> {
         let mut found = Collector::default();
         read(input, &mut found)?;
         found.finish(crate::Format::Capture)

@@ -86,12 +86,6 @@ pub enum ReadError {
 /// When there is not one request in it. Single lines that cannot be read are
 /// skipped and counted in [`Traffic::skipped`].
 pub fn read(text: &[u8], format: Option<Format>) -> Result<Traffic, ReadError> {
-    let format = format.or_else(|| text.starts_with(&file::MAGIC).then_some(Format::Capture));
-    if format == Some(Format::Capture) {
-        let mut found = Collector::default();
-        import::read(text, &mut found)?;
-        return found.finish(Format::Capture);
-    }
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     if text.starts_with(b"\x1f\x8b") {
         return Err(ReadError::Gzip);
@@ -101,6 +95,7 @@ pub fn read(text: &[u8], format: Option<Format>) -> Result<Traffic, ReadError> {
     }
     let format = match format {
         Some(format) => format,
+        None if text.starts_with(&file::MAGIC) => Format::Capture,
         None => format::detect(text).ok_or_else(|| ReadError::NotRecognised {
             start: collector::excerpt(text.trim_ascii_start()),
         })?,

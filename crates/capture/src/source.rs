@@ -1,7 +1,7 @@
 //! Any readable file as records of a capture, one after another: ours as a
 //! stream, others read whole.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Chain, Cursor, Read};
 
 use crate::file::{About, Damaged, FileError, Head, Kind, MAGIC, Reader};
 use crate::traffic::{Skipped, Traffic};
@@ -58,16 +58,10 @@ impl Source {
     ///
     /// # Errors
     /// See [`SourceError`].
-    pub fn open(mut input: Box<dyn Read>) -> Result<Self, SourceError> {
-        let mut first = Vec::new();
-        input
-            .by_ref()
-            .take(MAGIC.len() as u64)
-            .read_to_end(&mut first)?;
-        let ours = first == MAGIC;
-        let mut input: Box<dyn Read> = Box::new(Cursor::new(first).chain(input));
+    pub fn open(input: Box<dyn Read>) -> Result<Self, SourceError> {
+        let (ours, mut input) = sniffed(input)?;
         if ours {
-            let reader = Reader::new(input)?;
+            let reader = Reader::new(Box::new(input) as Box<dyn Read>)?;
             return Ok(Self {
                 format: Format::Capture,
                 began_ns: Some(reader.head().began_ns),
@@ -138,6 +132,19 @@ impl Source {
     }
 }
 
+/// An input from its first byte, of which some were looked at.
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// Whether it begins as a capture file, and all of it.
+fn sniffed<R: Read>(mut input: R) -> io::Result<(bool, Whole<R>)> {
+    let mut first = Vec::new();
+    input
+        .by_ref()
+        .take(MAGIC.len() as u64)
+        .read_to_end(&mut first)?;
+    Ok((first == MAGIC, Cursor::new(first).chain(input)))
+}
+
 impl Iterator for Source {
     /// An error is the medium's, and the last item.
     type Item = io::Result<Exchange>;
@@ -155,14 +162,8 @@ impl Traffic {
     ///
     /// # Errors
     /// See [`SourceError`].
-    pub fn read_from(mut input: impl Read) -> Result<Self, SourceError> {
-        let mut first = Vec::new();
-        input
-            .by_ref()
-            .take(MAGIC.len() as u64)
-            .read_to_end(&mut first)?;
-        let ours = first == MAGIC;
-        let mut input = Cursor::new(first).chain(input);
+    pub fn read_from(input: impl Read) -> Result<Self, SourceError> {
+        let (ours, mut input) = sniffed(input)?;
         if ours {
             return Ok(Self::from_capture(input)?);
         }

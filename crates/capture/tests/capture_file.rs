@@ -193,7 +193,7 @@ fn as_traffic_it_is_sorted_and_knows_connections() {
         (traffic.skipped.count, traffic.skipped.first[0].place),
         (1, Place::Record(3))
     );
-    let again = capture::Traffic::from_capture(bytes.as_slice()).unwrap();
+    let again = capture::Traffic::read_from(bytes.as_slice()).unwrap();
     assert_eq!(again, traffic);
     assert!(matches!(
         read(&bytes[..20], None),

@@ -121,12 +121,6 @@ impl<R: Read, T: Record> Reader<R, T> {
         &self.damaged
     }
 
-    /// Bytes of the file up to here.
-    #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.input.offset()
-    }
-
     /// Makes the next block's records ready. False: the file has ended.
     fn next_block(&mut self) -> io::Result<bool> {
         loop {

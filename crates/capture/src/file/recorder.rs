@@ -84,11 +84,12 @@ impl<T: Record> Recorder<T> {
             flushed: now,
             done: Counts::default(),
         };
-        recorder.begin_file()?;
+        recorder.begin_file(now)?;
         Ok(recorder)
     }
 
-    fn begin_file(&mut self) -> Result<(), FileError> {
+    fn begin_file(&mut self, now: Instant) -> Result<(), FileError> {
+        self.file_began = now;
         let (number, path, file) = create_next(&self.base, self.number)?;
         let mut about = self.about.clone();
         about.part = self.done.files;
@@ -114,7 +115,9 @@ impl<T: Record> Recorder<T> {
         record.redact(&self.rules);
         let taken = writer.flushed() + writer.gathered() + 1;
         match writer.push(&record) {
-            Ok(()) if self.limits.bytes.is_some_and(|most| writer.bytes() >= most) => self.rotate(),
+            Ok(()) if self.limits.bytes.is_some_and(|most| writer.bytes() >= most) => {
+                self.rotate(Instant::now())
+            }
             Ok(()) => Ok(()),
             Err(WriteError::Io(error)) => Err(self.stop(taken, error)),
             Err(WriteError::TooLarge { .. } | WriteError::Encoding(_)) => {
@@ -148,7 +151,7 @@ impl<T: Record> Recorder<T> {
                 .writer
                 .as_ref()
                 .is_none_or(|w| w.flushed() + w.gathered() == 0);
-            return if empty { Ok(()) } else { self.rotate() };
+            return if empty { Ok(()) } else { self.rotate(now) };
         }
         Ok(())
     }
@@ -178,9 +181,9 @@ impl<T: Record> Recorder<T> {
         self.writer.is_some()
     }
 
-    fn rotate(&mut self) -> Result<(), Stopped> {
+    fn rotate(&mut self, now: Instant) -> Result<(), Stopped> {
         self.end_file()?;
-        self.begin_file().map_err(|error| Stopped {
+        self.begin_file(now).map_err(|error| Stopped {
             path: self.base.clone(),
             error: match error {
                 FileError::Io(error) => error,

@@ -3,7 +3,7 @@
 use crate::args::FilterArgs;
 use crate::{Failure, asked};
 use ::capture::Exchange;
-use experiment::config::{Asked, Problem, parse_duration};
+use experiment::config::{Asked, Problem, parse_duration, parse_part};
 use regex::Regex;
 use std::ops::RangeInclusive;
 
@@ -60,7 +60,7 @@ impl Wanted {
             ));
         }
         let sample = args.sample.as_ref().and_then(|text| {
-            parse_share(&Asked::new(text, "--sample"))
+            parse_part(&Asked::new(text, "--sample"))
                 .map_err(|p| problems.push(p))
                 .ok()
         });
@@ -130,22 +130,6 @@ fn parse_statuses(text: &str) -> Option<RangeInclusive<u16>> {
     }
 }
 
-/// `10%` or `0.1`.
-fn parse_share(asked: &Asked) -> Result<f64, Problem> {
-    let text = asked.text.trim();
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|p| p / 100.0),
-        None => text.parse(),
-    };
-    share.ok().filter(|s| *s > 0.0 && *s <= 1.0).ok_or_else(|| {
-        Problem::of(
-            asked,
-            "no share",
-            "give more than 0 and at most 1, such as 0.1 or 10%",
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,7 +149,7 @@ mod tests {
         let most = (0.1 * u64::MAX as f64) as u64;
         let taken = (1..=100_000_u64).filter(|n| hash(*n) <= most).count();
         assert!((9_700..10_300).contains(&taken), "{taken}");
-        let share = |text: &str| parse_share(&Asked::new(text, "--sample")).ok();
+        let share = |text: &str| parse_part(&Asked::new(text, "--sample")).ok();
         assert_eq!(
             (share("10%"), share("0.5"), share("1")),
             (Some(0.1), Some(0.5), Some(1.0))

@@ -55,6 +55,8 @@ struct Counted {
 
 struct OfEndpoint {
     requests: u64,
+    /// Whole or not.
+    answers: u64,
     errors: u64,
     latency: Histogram<u64>,
 }
@@ -104,6 +106,7 @@ impl Counted {
         }
         let endpoint = self.endpoints.entry(kind).or_insert_with(|| OfEndpoint {
             requests: 0,
+            answers: 0,
             errors: 0,
             latency: histogram(2),
         });
@@ -112,6 +115,7 @@ impl Counted {
             self.answered += u64::from(answer.complete);
             *self.statuses.entry(answer.status).or_default() += 1;
             self.bytes.answer_bodies = self.bytes.answer_bodies.saturating_add(answer.body_bytes);
+            endpoint.answers += 1;
             endpoint.errors += u64::from(answer.status >= 500);
             if answer.complete {
                 let us = (answer.took_ns / 1_000).max(1);
@@ -217,14 +221,13 @@ impl Counted {
             .endpoints
             .iter()
             .map(|(name, of)| {
-                let answers = of.latency.len();
-                let at = |q| (answers > 0).then(|| of.latency.value_at_quantile(q) as f64 / 1e3);
+                let timed = !of.latency.is_empty();
+                let at = |q| timed.then(|| of.latency.value_at_quantile(q) as f64 / 1e3);
                 Endpoint {
                     name: name.clone(),
                     requests: of.requests,
                     share: of.requests as f64 / self.requests as f64,
-                    error_share: (answers + of.errors > 0)
-                        .then(|| (of.errors as f64 / answers.max(of.errors) as f64).min(1.0)),
+                    error_share: (of.answers > 0).then(|| of.errors as f64 / of.answers as f64),
                     p50_ms: at(0.5),
                     p99_ms: at(0.99),
                 }

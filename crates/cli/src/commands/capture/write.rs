@@ -3,13 +3,10 @@
 
 use crate::args::{OutArgs, To};
 use crate::{Failure, output};
-use ::capture::file::{Head, WriteError, Writer, create};
+use ::capture::file::{Head, WriteError, Writer};
 use ::capture::{Exchange, Export, Exporter};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
-use std::ffi::OsString;
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Whether there can be a result, before anything is read for it.
 pub fn possible(out: &OutArgs, to: To) -> Result<(), Failure> {
@@ -41,23 +38,30 @@ pub fn written(
             ended => told(out, ended.map_err(|e| e.failure(&out.output))?),
         };
     }
-    let writing = beside(&out.output);
-    let file = create(&writing).map_err(|e| Ended::Writing(e).failure(&out.output))?;
-    let done = run(BufWriter::new(file), to, head, records)
-        .map_err(|e| e.failure(&out.output))
-        .and_then(|done| {
-            if done.written > 0 {
-                put_in_place(&writing, out)?;
-            }
-            Ok(done)
-        });
-    match done {
-        Ok(done) if done.written > 0 => told(out, done),
-        other => {
-            let _ = std::fs::remove_file(&writing);
-            told(out, other?)
-        }
+    let failed = |e: io::Error| Ended::Writing(e).failure(&out.output);
+    let folder = match out.output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    // Gone when it is dropped; for its owner alone.
+    let file = tempfile::Builder::new()
+        .prefix(".writing-")
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    let done = run(BufWriter::new(file.as_file()), to, head, records)
+        .map_err(|e| e.failure(&out.output))?;
+    if done.written > 0 {
+        let path = &out.output;
+        let kept = match out.force {
+            true => file.persist(path),
+            false => file.persist_noclobber(path),
+        };
+        kept.map_err(|e| match e.error.kind() {
+            ErrorKind::AlreadyExists => taken(path),
+            _ => failed(e.error),
+        })?;
     }
+    told(out, done)
 }
 
 struct Done {
@@ -167,29 +171,4 @@ fn taken(path: &Path) -> Failure {
         "{} is there already; name another file, or pass --force",
         path.display()
     ))
-}
-
-/// In the same folder, so that it can be renamed.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".writing-{}", std::process::id()));
-    path.with_file_name(name)
-}
-
-fn put_in_place(writing: &Path, out: &OutArgs) -> Result<(), Failure> {
-    let path = &out.output;
-    let renamed = if out.force {
-        std::fs::rename(writing, path)
-    } else {
-        match renameat_with(CWD, writing, CWD, path, RenameFlags::NOREPLACE) {
-            Err(Errno::EXIST) => return Err(taken(path)),
-            // A file system that cannot do so at once.
-            Err(Errno::INVAL | Errno::NOSYS) if path.symlink_metadata().is_err() => {
-                std::fs::rename(writing, path)
-            }
-            other => other.map_err(io::Error::from),
-        }
-    };
-    renamed.map_err(|e| Ended::Writing(e).failure(path))
 }
