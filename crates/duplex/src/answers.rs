@@ -156,7 +156,8 @@ impl OfShadow {
             self.kinds += 1;
             kinds.insert(name.into(), Kind::default());
         }
-        kinds.entry(name.into()).or_default()
+        // Found without a copy of its name, which nearly all are.
+        kinds.get_mut(name).expect("it was put there if it lacked")
     }
 
     fn document(
@@ -169,6 +170,11 @@ impl OfShadow {
         let mut noise = 0;
         for (number, endpoint) in self.endpoints.iter().enumerate() {
             for (kind, tally) in endpoint.kinds.iter().filter(|(_, tally)| tally.differ > 0) {
+                // An interval holds its estimate: who differs no more often than the twin does is never above it.
+                if twin.is_some() && tally.weight == 0 && tally.only_shadow <= tally.only_twin {
+                    noise += 1;
+                    continue;
+                }
                 let twin = twin.map(|(_, twin)| twin.share(number, kind));
                 let difference = self.difference(endpoint, kind, tally, twin, &endpoints[number]);
                 if difference.standing == Standing::Noise && tally.weight == 0 {

@@ -10,9 +10,6 @@ use clap::CommandFactory;
 use experiment::config::{Asked as Given, parse_share};
 use jiff::Timestamp;
 
-/// Endpoints shown of each comparison, unless told otherwise.
-const USUAL_ENDPOINTS: usize = 20;
-
 /// Flags of `compare` that mean something of a log as well.
 const OF_A_LOG: [&str; 10] = [
     "shadow-log",
@@ -54,7 +51,7 @@ pub fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     } else if args.log.csv {
         output::print(&rows::csv(&document)?)?;
     } else {
-        let limit = args.log.limit.unwrap_or(USUAL_ENDPOINTS);
+        let limit = args.log.limit.unwrap_or(report::USUAL_ENDPOINTS);
         output::print(&report::duplex_page(&document, limit, output::style()))?;
     }
     Ok(document.exit_code)
@@ -87,7 +84,9 @@ fn refuse_what_is_of_experiments() -> Result<(), Failure> {
     let longs = known
         .filter_map(|arg| arg.get_long())
         .filter(|long| !OF_A_LOG.contains(long));
-    let typed: Vec<String> = std::env::args().collect();
+    let typed: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     let in_vain: Vec<String> = longs
         .map(|long| format!("--{long}"))
         .filter(|flag| {

@@ -4,7 +4,6 @@ use crate::Failure;
 use run::duplex::{Document, Inside};
 use run::inspect::ProcessState;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Names and folders, as typed.
 pub fn named(given: &[String]) -> Result<Vec<(String, PathBuf)>, Failure> {
@@ -39,31 +38,17 @@ pub fn fill(document: &mut Document, folders: &[(String, PathBuf)]) -> Result<()
 }
 
 fn inside(folder: &Path) -> Result<Inside, Failure> {
-    let uid = rustix::process::getuid().as_raw();
-    let files =
-        ::inspect::files(&[folder.to_owned()], folder, uid).map_err(|e| match e.is_usage() {
-            true => Failure::usage(format!("--flights: {e}")),
-            false => Failure::no_answer(format!("--flights: {e}")),
-        })?;
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_ns = since_1970.map_or(0, |at| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
     let everything = ::inspect::Selection {
         since_ns: None,
         threads: None,
     };
-    let reading = ::inspect::read(&files, everything, now_ns);
-    if reading.is_empty() {
-        return Err(Failure::no_answer(format!(
-            "--flights: {}",
-            reading.why_empty()
-        )));
-    }
-    let asked = ::inspect::Asked {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        sources: vec![folder.display().to_string()],
-        now_ns,
-    };
-    let found = ::inspect::document(reading, &asked);
+    let now_ns = super::super::inspect::now_ns();
+    let found =
+        super::super::inspect::looked_into(&[folder.to_owned()], folder, everything, now_ns)
+            .map_err(|failure| Failure {
+                message: format!("--flights: {}", failure.message),
+                ..failure
+            })?;
     let Some(requests) = &found.requests else {
         return Err(Failure::no_answer(format!(
             "--flights: {} holds no request of a server",

@@ -48,6 +48,8 @@ fn gathered<R: Read>(
     let mut not_read = Vec::new();
     let (mut capture, mut began_ns) = (first.about.capture.clone(), first.began_ns);
     let (mut offset_ns, mut last_ns) = (0_u64, 0_u64);
+    // Of the capture at hand: whoever keeps its last hour alone has a log of an hour.
+    let mut first_ns = None;
     for (name, mut log) in logs {
         let head = log.head();
         if head.about.shadows != first.about.shadows {
@@ -57,15 +59,24 @@ fn gathered<R: Read>(
                 first.about.shadows.join(", ")
             )));
         }
+        if twin.is_none() && head.about.twin != first.about.twin {
+            return Err(Failure::usage(format!(
+                "{name}: its twin is {:?}, and that of the first log {:?}; name the one to go by with --twin",
+                head.about.twin, first.about.twin
+            )));
+        }
         if head.about.capture != capture {
             // Another run of the mirror: what lies between the two is no time of either.
             (capture, began_ns, offset_ns) = (head.about.capture.clone(), head.began_ns, last_ns);
+            first_ns = None;
         }
-        let here_ns = offset_ns.saturating_add(head.began_ns - began_ns);
+        let here_ns = head.began_ns - began_ns;
         for pair in &mut log {
             match pair {
                 Ok(pair) => {
                     let at_ns = here_ns.saturating_add(pair.at_ns);
+                    let since_ns = at_ns.saturating_sub(*first_ns.get_or_insert(at_ns));
+                    let at_ns = offset_ns.saturating_add(since_ns);
                     last_ns = last_ns.max(at_ns);
                     comparison.push_at(at_ns, &pair);
                 }
@@ -193,7 +204,26 @@ mod tests {
         let later = log("monday", 1, 1_010, &["new"], 0..10);
         assert_eq!(span_s(&[later, first.clone()]), 19.0);
         let tuesday = log("tuesday", 0, 90_000, &["new"], 0..10);
-        assert_eq!(span_s(&[tuesday, first]), 18.0);
+        assert_eq!(span_s(&[tuesday, first.clone()]), 18.0);
+        // What is left of a day is as long as it is, alone and after another.
+        let evening = log("wednesday", 5, 180_000, &["new"], 70_000..70_010);
+        assert_eq!(span_s(std::slice::from_ref(&evening)), 9.0);
+        assert_eq!(span_s(&[evening, first]), 18.0);
+    }
+
+    #[test]
+    fn when_a_log_began_changes_nothing_of_its_answer() {
+        let answer = |from: u64| {
+            let log = log("a", 3, 1_000, &["new"], from..from + 900);
+            let (comparison, _) = gathered_of(&[log], None).unwrap();
+            comparison.document(&::duplex::Asked::default())
+        };
+        let at_once = answer(0);
+        assert_eq!(at_once.comparisons[0].outcome, run::Outcome::Equivalent);
+        assert_eq!(
+            serde_json::to_value(answer(36_000)).unwrap(),
+            serde_json::to_value(at_once).unwrap()
+        );
     }
 
     #[test]

@@ -178,6 +178,8 @@ struct Desk {
     primary: String,
     generation: Generation,
     comparison: Option<duplex::Comparison>,
+    /// When the first pair of this generation was given to the primary.
+    first_ns: Option<u64>,
     /// Of logs that are done with.
     files_before: Vec<std::path::PathBuf>,
 }
@@ -197,6 +199,7 @@ impl Desk {
             primary: primary.to_owned(),
             generation: generation.clone(),
             comparison: None,
+            first_ns: None,
             files_before: Vec::new(),
         };
         if let Some(path) = &files.record {
@@ -222,8 +225,14 @@ impl Desk {
             told(log.finish());
             self.files_before.push(log.counts().path);
         }
-        self.comparison =
-            duplex::Comparison::new(self.generation.shadows.clone(), duplex::MARGIN).ok();
+        self.first_ns = None;
+        self.comparison = match self.generation.shadows.as_slice() {
+            [] => None,
+            shadows => Some(
+                duplex::Comparison::new(shadows.to_vec(), duplex::MARGIN)
+                    .map_err(|e| e.to_string())?,
+            ),
+        };
         let path = self
             .files
             .shadow_log
@@ -298,7 +307,9 @@ impl Desk {
             // Late ones of shadows that a reload has done away with are counted there, and compared no more.
             if generation == self.generation.number {
                 if let Some(comparison) = &mut self.comparison {
-                    comparison.push(&pair);
+                    // A mirror that was idle, or was told of shadows later, has not run for that long.
+                    let first_ns = *self.first_ns.get_or_insert(pair.at_ns);
+                    comparison.push_at(pair.at_ns.saturating_sub(first_ns), &pair);
                 }
                 if let Some(log) = &mut self.log {
                     told(log.take(pair));

@@ -84,6 +84,16 @@ impl Reading<'_> {
             .iter()
             .filter_map(|layer| self.shadow(layer, twin.as_ref()))
             .collect();
+        let count = self.layers.shadows.len();
+        if count > duplex::MOST_SHADOWS {
+            self.problems.push(Problem::with(
+                format!("{count} shadows are named"),
+                format!(
+                    "name at most {}: each two are compared",
+                    duplex::MOST_SHADOWS
+                ),
+            ));
+        }
         if let Some(twin) = &twin
             && !self
                 .layers

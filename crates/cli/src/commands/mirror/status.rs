@@ -155,7 +155,7 @@ fn answer(
         "/metrics" => {
             let mut text = mirror::exposition(&counts.snapshot());
             if let Some(comparison) = &shelf.ask().comparison {
-                text.push_str(&duplex::exposition(&comparison));
+                text.push_str(&duplex::exposition(comparison));
             }
             ("200 OK", "text/plain; version=0.0.4", text)
         }
