@@ -1,7 +1,7 @@
 //! From flags to the request that `experiment` resolves, each value with the flag that it came from.
 
-use crate::Failure;
 use crate::args::{ExperimentArgs, TuneArgs};
+use crate::{Failure, output};
 use experiment::config::{Asked, Problem, Request, parse_settings, read_all, unknown_knob};
 use experiment::{Arm, Goal};
 use run::{Kind, Settings};
@@ -9,6 +9,13 @@ use std::path::{Path, PathBuf};
 
 /// The file that is read when it is there and none was named.
 const CONFIG_NAME: &str = "powerband.toml";
+
+/// What of a recording could not be read is said before anything is made of the rest.
+pub fn tell_left_out(left_out: Option<&str>) {
+    if let Some(left_out) = left_out {
+        output::error(&format!("some of the recording was left out: {left_out}"));
+    }
+}
 
 /// Flags and file merged, with what is wrong with either so far. `baseline` is the flag of the command that has one.
 pub fn request(

@@ -10,8 +10,8 @@ pub use file::{read_all, read_file, scalar, short_name, tables};
 pub use recording::{Recording, read_recording};
 pub use resolve::resolve;
 pub use values::{
-    parse_duration, parse_latency, parse_load, parse_rate, parse_settings, parse_share, parse_size,
-    unknown_knob, whole_u64 as parse_whole,
+    parse_duration, parse_latency, parse_load, parse_part, parse_rate, parse_settings, parse_share,
+    parse_size, unknown_knob, whole_u64 as parse_whole,
 };
 
 use std::collections::BTreeMap;

@@ -276,9 +276,21 @@ impl Bench {
         coming: &Coming,
         seed: u64,
     ) -> Result<Prediction, PredictError> {
-        let outcome = simulate(work, &self.scenario(point), &coming.arrivals(), seed)?;
-        let prediction = Prediction::of(outcome).ok_or(CapacityError::NoRequests)?;
-        Ok(prediction)
+        let cold = self.application.costs.cold.unwrap_or_default();
+        self.simulate_with(cold, work, point, coming, seed)
+    }
+
+    fn simulate_with(
+        &self,
+        cold: Cold,
+        work: &Work,
+        point: Point,
+        coming: &Coming,
+        seed: u64,
+    ) -> Result<Prediction, PredictError> {
+        let scenario = self.scenario_with(point, cold);
+        let outcome = simulate(work, &scenario, &coming.arrivals(), seed)?;
+        Ok(Prediction::of(outcome).ok_or(CapacityError::NoRequests)?)
     }
 
     /// The same for the nth draw of an interval: `work` is another trace, and moving between cores costs what else it might.
@@ -294,9 +306,8 @@ impl Bench {
             return Ok(self.simulate(work, point, coming, seed)?.figures);
         }
         let (cold, scale) = self.varied[nth % self.varied.len()];
-        let scenario = self.scenario_with(point, cold);
-        let outcome = simulate(&scaled(work, scale), &scenario, &coming.arrivals(), seed)?;
-        let prediction = Prediction::of(outcome).ok_or(CapacityError::NoRequests)?;
+        let work = scaled(work, scale);
+        let prediction = self.simulate_with(cold, &work, point, coming, seed)?;
         Ok(prediction.figures)
     }
 

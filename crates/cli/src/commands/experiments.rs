@@ -61,9 +61,7 @@ fn conduct(
     let Some(mut experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
         return Err(asked::failure(&problems));
     };
-    if let Some(left_out) = &experiment.left_out {
-        output::error(&format!("some of the recording was left out: {left_out}"));
-    }
+    asked::tell_left_out(experiment.left_out.as_deref());
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let store = match &args.resume {

@@ -6,6 +6,7 @@ mod rows;
 use crate::args::InspectArgs;
 use crate::{Failure, output};
 use inspect::{Asked, Selection};
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `powerband inspect`.
@@ -15,31 +16,12 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
         since_ns: since(&args, now_ns)?,
         threads: args.threads,
     };
-    let (root, uid) = (super::flight_root(), rustix::process::getuid().as_raw());
+    let root = super::flight_root();
     if args.prometheus {
+        let uid = rustix::process::getuid().as_raw();
         return prometheus::print(&args, &::inspect::folder_of_user(&root, uid));
     }
-    let files = ::inspect::files(&args.sources, &root, uid).map_err(|e| match e.is_usage() {
-        true => Failure::usage(e.to_string()),
-        false => Failure::no_answer(e.to_string()),
-    })?;
-    let reading = ::inspect::read(&files, selection, now_ns);
-    if reading.is_empty() {
-        return Err(Failure::no_answer(reading.why_empty()));
-    }
-    let sources = if args.sources.is_empty() {
-        vec![::inspect::folder_of_user(&root, uid)]
-    } else {
-        args.sources.clone()
-    };
-    let document = ::inspect::document(
-        reading,
-        &Asked {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            sources: sources.iter().map(|s| s.display().to_string()).collect(),
-            now_ns,
-        },
-    );
+    let document = looked_into(&args.sources, &root, selection, now_ns)?;
     if args.json {
         output::json(&document)?;
     } else if args.csv {
@@ -49,6 +31,34 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
         output::print(&report::inspect_page(&document, limit, output::style()))?;
     }
     Ok(0)
+}
+
+/// What flight files hold: those of `sources`, or without any the user's below `root`.
+pub(super) fn looked_into(
+    sources: &[PathBuf],
+    root: &Path,
+    selection: Selection,
+    now_ns: u64,
+) -> Result<run::inspect::Document, Failure> {
+    let uid = rustix::process::getuid().as_raw();
+    let files = ::inspect::files(sources, root, uid).map_err(|e| match e.is_usage() {
+        true => Failure::usage(e.to_string()),
+        false => Failure::no_answer(e.to_string()),
+    })?;
+    let reading = ::inspect::read(&files, selection, now_ns);
+    if reading.is_empty() {
+        return Err(Failure::no_answer(reading.why_empty()));
+    }
+    let shown = |path: &PathBuf| path.display().to_string();
+    let asked = Asked {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        sources: match sources {
+            [] => vec![shown(&::inspect::folder_of_user(root, uid))],
+            sources => sources.iter().map(shown).collect(),
+        },
+        now_ns,
+    };
+    Ok(::inspect::document(reading, &asked))
 }
 
 fn since(args: &InspectArgs, now_ns: u64) -> Result<Option<u64>, Failure> {
@@ -72,7 +82,8 @@ fn since(args: &InspectArgs, now_ns: u64) -> Result<Option<u64>, Failure> {
     Ok(Some(u64::try_from(at.as_nanosecond()).unwrap_or(0)))
 }
 
-fn now_ns() -> u64 {
+/// Unix time.
+pub(super) fn now_ns() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     since_1970.map_or(0, |at| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
 }

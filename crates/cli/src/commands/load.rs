@@ -37,9 +37,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
             "--json and --csv - both want stdout; name a file for --csv",
         ));
     }
-    if let Some(skipped) = &order.skipped {
-        output::error(&format!("some of the recording was left out: {skipped}"));
-    }
+    asked::tell_left_out(order.skipped.as_deref());
     let csv = args.csv.as_deref().map(CsvFile::create).transpose();
     let csv = csv.map_err(Failure::usage)?;
     let log = args.hdr_log.as_deref().map(HdrLog::create).transpose();

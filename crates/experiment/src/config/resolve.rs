@@ -1,6 +1,6 @@
 //! From what was written to what will be done; every problem at once.
 
-use super::recording::{Recording, read_recording};
+use super::recording::read_recording;
 use super::values::{
     parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64,
 };
@@ -211,12 +211,6 @@ impl Collected {
             .ok()
     }
 
-    fn recorded(&mut self, asked: &Asked, path: &Path) -> Option<Recording> {
-        read_recording(path, asked)
-            .map_err(|problems| self.0.extend(problems))
-            .ok()
-    }
-
     /// `left_out`: of a recording, what could not be read.
     fn workload(
         &mut self,
@@ -229,7 +223,9 @@ impl Collected {
         } else if let Some(file) = &request.workload_file {
             let path = base.join(&file.text);
             if path.extension().is_none_or(|e| e != "toml") {
-                let recording = self.recorded(file, &path)?;
+                let recording = read_recording(&path, file)
+                    .map_err(|problems| self.0.extend(problems))
+                    .ok()?;
                 *left_out = recording.skipped;
                 // Many short windows see all of it, each from a place of its own on.
                 return Some(recording.workload.begun_anywhere());

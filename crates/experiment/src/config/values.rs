@@ -158,6 +158,12 @@ pub fn parse_load(asked: &Asked) -> Result<f64, Problem> {
     share(asked, 0.05..=0.97, remedy)
 }
 
+/// Some of a whole: `10%` or `0.1`, and not nothing.
+pub fn parse_part(asked: &Asked) -> Result<f64, Problem> {
+    let remedy = "give more than 0 and at most 1, such as 0.1 or 10%";
+    share(asked, f64::MIN_POSITIVE..=1.0, remedy)
+}
+
 fn share(
     asked: &Asked,
     range: std::ops::RangeInclusive<f64>,

@@ -4,7 +4,7 @@
 //! The three are measured twice, the second time in the opposite order, as machines drift.
 
 use super::Question;
-use super::pinned::Pinned;
+use super::pinned::{NotPinned, Pinned};
 use super::window::{Seen, Traffic, drive};
 use crate::progress::{Event, Watcher};
 use crate::trial::{Driver, Failure, Serving};
@@ -82,13 +82,14 @@ pub fn measure(
         pinned = match (kind, pinned.take()) {
             (Kind::Pinned, None) => match Pinned::each_on_one(server, workers, &cores.affinity) {
                 Ok(done) => Some(done),
-                Err(why) => return Ok(Err(format!("processes could not be pinned: {why}"))),
+                Err(NotPinned::Untouched(why)) => {
+                    return Ok(Err(format!("processes could not be pinned: {why}")));
+                }
+                Err(NotPinned::Stuck(why)) => return Err(Failure::Trial(stuck(&why))),
             },
             (Kind::Pinned, kept) => kept,
             (_, Some(kept)) => {
-                let still =
-                    |why| format!("the server could not be given all its cores again: {why}");
-                kept.release().map_err(|why| Failure::Trial(still(why)))?;
+                kept.release().map_err(|why| Failure::Trial(stuck(&why)))?;
                 None
             }
             (_, None) => None,
@@ -104,6 +105,10 @@ pub fn measure(
         seen.push((half, kind, found));
     }
     Ok(loops(&seen))
+}
+
+fn stuck(why: &str) -> String {
+    format!("the server could not be given all its cores again: {why}")
 }
 
 fn loops(seen: &[(usize, Kind, Seen)]) -> Result<Loops, String> {

@@ -8,6 +8,15 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// Threads come and go while they are looked at; so often all are looked at again.
 const MOST_WALKS: usize = 20;
 
+/// Why a server's processes are not kept where they were to be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotPinned {
+    /// They are where they were.
+    Untouched(String),
+    /// Some of them are kept somewhere, and could not be let go.
+    Stuck(String),
+}
+
 /// Keeps a server's processes where they are put until it is dropped.
 #[derive(Debug)]
 pub struct Pinned {
@@ -20,9 +29,13 @@ impl Pinned {
     /// Puts a server of single mode on one of `all` cores, each of a cluster's processes below its master on one of its own.
     ///
     /// # Errors
-    /// Why some thread could not be kept there.
-    pub fn each_on_one(server: u32, workers: u16, all: &[usize]) -> Result<Pinned, String> {
+    /// Some thread could not be kept there, or was kept elsewhere by somebody else, whom letting go would undo.
+    pub fn each_on_one(server: u32, workers: u16, all: &[usize]) -> Result<Pinned, NotPinned> {
         let whole = Tree::from(server);
+        if !everywhere(&whole, all).map_err(NotPinned::Untouched)? {
+            let why = "its threads are kept on cores of their own already";
+            return Err(NotPinned::Untouched(why.to_owned()));
+        }
         let tree = match workers {
             0 => whole.clone(),
             _ => whole.clone().without_root(),
@@ -35,8 +48,13 @@ impl Pinned {
         // The last ones: interrupts come to the first.
         let cores: Vec<usize> = all.iter().rev().copied().collect();
         let cores = &cores[..usize::from(workers.max(1)).min(cores.len())];
-        keep(&tree, |nth| vec![cores[nth % cores.len()]])?;
-        Ok(pinned)
+        match keep(&tree, |nth| vec![cores[nth % cores.len()]]) {
+            Ok(()) => Ok(pinned),
+            Err(why) => Err(match pinned.release() {
+                Ok(()) => NotPinned::Untouched(why),
+                Err(stuck) => NotPinned::Stuck(stuck),
+            }),
+        }
     }
 
     /// Gives all of them every core again.
@@ -73,8 +91,7 @@ fn keep(tree: &Tree, of: impl Fn(usize) -> Vec<usize>) -> Result<(), String> {
             .into_iter()
             .enumerate()
         {
-            let mut wanted = CpuSet::new();
-            of(nth).into_iter().for_each(|core| wanted.set(core));
+            let wanted = set_of(&of(nth));
             for thread in threads(pid) {
                 changed |= give(thread, &wanted).map_err(|errno| {
                     format!(
@@ -91,6 +108,27 @@ fn keep(tree: &Tree, of: impl Fn(usize) -> Vec<usize>) -> Result<(), String> {
     Err(format!(
         "the server made new threads in each of {MOST_WALKS} looks at them"
     ))
+}
+
+/// Whether all of its threads may run on all of these.
+fn everywhere(tree: &Tree, all: &[usize]) -> Result<bool, String> {
+    let wanted = set_of(all);
+    let pids = tree.pids().map_err(|e| e.to_string())?;
+    let mut has = pids
+        .into_iter()
+        .flat_map(threads)
+        .map(|thread| sched_getaffinity(Some(thread)));
+    Ok(has.all(|has| match has {
+        Ok(has) => has == wanted,
+        // Who is gone is kept nowhere.
+        Err(errno) => errno == Errno::SRCH,
+    }))
+}
+
+fn set_of(cores: &[usize]) -> CpuSet {
+    let mut set = CpuSet::new();
+    cores.iter().for_each(|core| set.set(*core));
+    set
 }
 
 /// Whether it had other ones. Who is gone has all that it needs.
@@ -160,6 +198,15 @@ mod tests {
         assert_eq!((cores_of(shell.id()), cores_of(child)), (all.clone(), last));
         drop(pinned);
         assert_eq!(cores_of(child), all);
+        // Whom somebody else keeps somewhere is left there.
+        let child_id = Pid::from_raw(i32::try_from(child).unwrap());
+        sched_setaffinity(child_id, &set_of(&[all[0]])).unwrap();
+        let refused = Pinned::each_on_one(shell.id(), 0, &all).unwrap_err();
+        assert!(matches!(refused, NotPinned::Untouched(_)), "{refused:?}");
+        assert_eq!(
+            (cores_of(shell.id()), cores_of(child)),
+            (all.clone(), vec![all[0]])
+        );
         shell.stdin.take().unwrap().flush().unwrap();
         shell.wait().unwrap();
         assert!(Pinned::each_on_one(child, 0, &all).is_err());

@@ -6,7 +6,6 @@ use ::predict::{Objective, Selection, WhatIf};
 use capacity::sim::Quota;
 use capacity::{Config, Observation};
 use experiment::config::{Asked, Problem, parse_latency, parse_rate, parse_size, parse_whole};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The kernel's period of a CPU quota, unless somebody set another.
 const PERIOD_NS: u64 = 100_000_000;
@@ -230,9 +229,7 @@ fn cores(asked: &Asked, change: &str, remedy: &str) -> Result<f64, Problem> {
 fn last_ns(asked: &Asked) -> Result<u64, Problem> {
     let length = experiment::config::parse_duration(asked)?;
     let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_ns = since_1970.map_or(0, |at| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
-    Ok(now_ns.saturating_sub(length_ns))
+    Ok(super::super::inspect::now_ns().saturating_sub(length_ns))
 }
 
 fn instant_ns(asked: &Asked) -> Result<u64, Problem> {

@@ -78,9 +78,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
         let tried = options.append(true).create(true).open(path);
         tried.map_err(|e| unwritable(path, &e))?;
     }
-    if let Some(left_out) = &experiment.left_out {
-        output::error(&format!("some of the recording was left out: {left_out}"));
-    }
+    asked::tell_left_out(experiment.left_out.as_deref());
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
