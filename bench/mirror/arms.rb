@@ -129,22 +129,51 @@ end
 class Unwell < Arms
   TITLE = "A shadow that is not well"
   KINDS = %w[hung resetting garbage trickle slow].freeze
+  # A reload and nothing else: what the procedure makes of no difference.
+  CONTROL = "none (a reload alone)"
+
+  def words
+    "#{turns} turns of #{Toggled::WINDOW_S} s without and with the shadow, of one mirror that is reloaded between them; ratios are " \
+      "Hodges-Lehmann's with their 95 % intervals. p99 at #{RATE} requests a second: #{@rounds} rounds of #{@seconds} s of each mirror, " \
+      "in random order."
+  end
 
   def tables
     with("unwell") do |dir, primary, start|
-      core = @bench.proxy_core
+      @dir = dir
+      @primary = primary.port
       shadows = KINDS.to_h { |kind| [kind, start.call(Servers.unwell(dir, kind, @bench.other_core)).port] }
       shadows["refusing"] = Servers.free_port
-      proxy = ->(name, flags) { start.call(Servers.powerband(dir, name, core, @bench.binary, primary.port, flags)) }
-      ours = shadows.to_h { |kind, port| [kind, proxy.call("ours-#{kind}", ["--shadow", "a=http://127.0.0.1:#{port}"])] }
-      plain = proxy.call("ours", [])
-      made = figures({ "no shadow" => plain.port }.merge(ours.transform_values(&:port)))
-      rows = ["no shadow", *shadows.keys].map do |arm|
-        alone = arm == "no shadow"
-        [arm, median(made, arm, :per_s, 0), alone ? "–" : ratio(made, arm, "no shadow", :per_s), median(made, arm, :p99_ms, 2),
-         alone ? "–" : ratio(made, arm, "no shadow", :p99_ms), format("%.0f", (ours[arm] || plain).peak_mib)]
-      end
-      Figures.markdown(["shadow", "requests/s", "ratio", "p99, ms", "ratio", "most memory, MiB"], rows)
+      shadows.transform_values! { |port| "http://127.0.0.1:#{port}" }
+      throughput = { CONTROL => nil }.merge(shadows).to_h { |kind, url| [kind, toggled(kind, url)] }
+      late = p99(shadows, start)
+      rows = throughput.map { |kind, (without, with, peak)| row(kind, without, with, peak, late) }
+      Figures.markdown(["shadow", "requests/s without", "with", "ratio", "p99, ms, without", "with", "ratio", "most memory, MiB"], rows)
+    end
+  end
+
+  private
+
+  def turns = @rounds * 4
+
+  def row(kind, without, with, peak, late)
+    times = late[kind] ? [median(late, "no shadow", :itself, 2), median(late, kind, :itself, 2), ratio(late, kind, "no shadow", :itself)] : ["–"] * 3
+    [kind, format("%.0f", Figures.median(without)), format("%.0f", Figures.median(with)), @bench.compare(without, with).text(3),
+     *times, format("%.0f", peak)]
+  end
+
+  def toggled(kind, url)
+    @bench.progress "#{TITLE}: #{kind}, #{turns} turns"
+    Toggled.new(@bench, folder("unwell-#{kind[/\w+/]}"), @primary, url).measure(turns)
+  end
+
+  def p99(shadows, start)
+    proxy = ->(name, flags) { start.call(Servers.powerband(@dir, name, @bench.proxy_core, @bench.binary, @primary, flags)).port }
+    ports = { "no shadow" => proxy.call("ours", []) }
+    shadows.each { |kind, url| ports[kind] = proxy.call("ours-#{kind}", ["--shadow", "a=#{url}"]) }
+    Figures.rounds(@rounds, ports.keys, @bench.random) do |arm, number|
+      @bench.progress "#{TITLE}: p99, #{arm}, round #{number} of #{@rounds}"
+      at_rate(ports[arm]).p99_ms
     end
   end
 end
@@ -152,6 +181,11 @@ end
 # What recording costs.
 class Captures < Arms
   TITLE = "Recording"
+
+  # The difference that is asked for is small: more rounds, which are short because the machine drifts.
+  def initialize(bench, rounds:, seconds:)
+    super(bench, rounds: rounds * 3, seconds: (seconds / 2.0).ceil)
+  end
 
   def tables
     with("capture") do |dir, primary, start|

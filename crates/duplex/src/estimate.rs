@@ -67,7 +67,7 @@ pub fn of_quantile(series: &Series, q: f64) -> Option<Evidence> {
     (pairs.len() as u64 >= LEAST_BATCHES).then(|| Evidence::of(&pairs))?
 }
 
-/// What is still lacking for an interval of the mean: requests, and seconds where requests do not lack.
+/// Requests that are still lacking for an interval of the mean.
 pub fn lacking(series: &Series) -> u64 {
     let (_, requests) = filled(series);
     (REQUESTS_A_BATCH * FEW).saturating_sub(requests)

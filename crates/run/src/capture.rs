@@ -80,7 +80,7 @@ pub struct Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Slice {
-    /// Its beginning, since the first request.
+    /// Its beginning, since the whole second in which the first request came.
     pub at_s: f64,
     /// Requests that came in it.
     pub requests: u64,
@@ -104,7 +104,7 @@ pub struct Count {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// Method and path, e.g. `GET /orders/:id`; `(other)` for the rarest where there are too many.
+    /// Method and path, e.g. `GET /orders/:id`; `(other)` for those that came when there were names enough.
     pub name: String,
     /// Requests.
     pub requests: u64,
