@@ -133,9 +133,9 @@ class Unwell < Arms
   CONTROL = "none (a reload alone)"
 
   def words
-    "#{turns} turns of #{Toggled::WINDOW_S} s without and with the shadow, of one mirror that is reloaded between them; ratios are " \
-      "Hodges-Lehmann's with their 95 % intervals. p99 at #{RATE} requests a second: #{@rounds} rounds of #{@seconds} s of each mirror, " \
-      "in random order."
+    "#{turns} turns of #{Counted::WINDOW_S} s without and with the shadow, of one mirror that is reloaded between them; " \
+      "ratios are Hodges-Lehmann's with their 95 % intervals. p99 at #{RATE} requests a second: #{@rounds} rounds of " \
+      "#{@seconds} s of each mirror, in random order."
   end
 
   def tables
@@ -148,16 +148,20 @@ class Unwell < Arms
       throughput = { CONTROL => nil }.merge(shadows).to_h { |kind, url| [kind, toggled(kind, url)] }
       late = p99(shadows, start)
       rows = throughput.map { |kind, (without, with, peak)| row(kind, without, with, peak, late) }
-      Figures.markdown(["shadow", "requests/s without", "with", "ratio", "p99, ms, without", "with", "ratio", "most memory, MiB"], rows)
+      Figures.markdown(["shadow", "requests/s without", "with", "ratio", "p99, ms, without", "with", "ratio", "most memory, MiB"],
+                       rows)
     end
   end
 
   private
 
-  def turns = @rounds * 4
+  def turns = @seconds * 13
 
   def row(kind, without, with, peak, late)
-    times = late[kind] ? [median(late, "no shadow", :itself, 2), median(late, kind, :itself, 2), ratio(late, kind, "no shadow", :itself)] : ["–"] * 3
+    times = ["–"] * 3
+    if late[kind]
+      times = ["no shadow", kind].map { |arm| median(late, arm, :itself, 2) } + [ratio(late, kind, "no shadow", :itself)]
+    end
     [kind, format("%.0f", Figures.median(without)), format("%.0f", Figures.median(with)), @bench.compare(without, with).text(3),
      *times, format("%.0f", peak)]
   end
@@ -181,23 +185,41 @@ end
 # What recording costs.
 class Captures < Arms
   TITLE = "Recording"
+  CONTROL = "no recording, once more"
 
-  # The difference that is asked for is small: more rounds, which are short because the machine drifts.
-  def initialize(bench, rounds:, seconds:)
-    super(bench, rounds: rounds * 3, seconds: (seconds / 2.0).ceil)
+  def words
+    "#{turns} turns of #{Counted::WINDOW_S} s of each, in random order, each with a loop of its own that is held in between; " \
+      "ratios are Hodges-Lehmann's with their 95 % intervals. p99 at #{RATE} requests a second: #{@rounds} rounds of " \
+      "#{@seconds} s of each."
   end
 
   def tables
     with("capture") do |dir, primary, start|
-      ours = ->(name, flags) { start.call(Servers.powerband(dir, name, @bench.proxy_core, @bench.binary, primary.port, flags)) }
-      ports = { "no recording" => ours.call("plain", []).port }
-      ports["recording"] = ours.call("recording", ["--record", "#{dir}/traffic.pbc"]).port
-      made = figures(ports)
-      rows = ports.keys.map do |arm|
+      flags = { "no recording" => [], CONTROL => [], "recording" => ["--record", "#{dir}/traffic.pbc"] }
+      @bench.progress "#{TITLE}: #{turns} turns"
+      made = InTurns.new(@bench, dir, primary.port, flags).measure(turns)
+      late = p99(dir, primary, start, flags)
+      rows = flags.keys.map do |arm|
         alone = arm == "no recording"
-        [arm, median(made, arm, :per_s, 0), alone ? "–" : ratio(made, arm, "no recording", :per_s), median(made, arm, :p99_ms, 2)]
+        [arm, median(made, arm, :itself, 0), alone ? "–" : ratio(made, arm, "no recording", :itself),
+         median(late, arm, :itself, 2)]
       end
       Figures.markdown(["arm", "requests/s", "ratio", "p99, ms"], rows)
+    end
+  end
+
+  private
+
+  def turns = @seconds * 27
+
+  def p99(dir, primary, start, flags)
+    ports = flags.to_h do |name, words|
+      log = "p99-#{name.tr(', ', '-')}"
+      [name, start.call(Servers.powerband(dir, log, @bench.proxy_core, @bench.binary, primary.port, words)).port]
+    end
+    Figures.rounds(@rounds, ports.keys, @bench.random) do |arm, number|
+      @bench.progress "#{TITLE}: p99, #{arm}, round #{number} of #{@rounds}"
+      at_rate(ports[arm]).p99_ms
     end
   end
 end

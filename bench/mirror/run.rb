@@ -13,6 +13,7 @@ require_relative "../support/figures"
 require_relative "../load/machine"
 require_relative "../load/tools"
 require_relative "servers"
+require_relative "in_turns"
 require_relative "toggled"
 require_relative "arms"
 

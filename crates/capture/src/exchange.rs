@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One request of a client, and its answer by the primary.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// Counts the requests that the mirror received, from 1.
     pub id: u64,
@@ -30,7 +30,7 @@ pub struct Exchange {
 }
 
 /// A header field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
     /// As sent, letters in the case that they had.
     pub name: String,

@@ -32,7 +32,7 @@ fn what_has_waited_for_a_second_is_in_the_file_redacted() {
     let mut recorder = start(&path, Limits::default(), now);
     let mut secret = plain(1);
     secret.headers.push(field("Authorization", "Bearer s3cret"));
-    recorder.take(secret).unwrap();
+    recorder.take(&mut secret).unwrap();
     recorder.tick(now + Duration::from_millis(999)).unwrap();
     assert_eq!((read(&path).2.len(), recorder.counts().written), (0, 0));
     recorder.tick(now + Duration::from_millis(1000)).unwrap();
@@ -47,7 +47,7 @@ fn what_has_waited_for_a_second_is_in_the_file_redacted() {
         fs::metadata(&path).unwrap().permissions().mode() & 0o777,
         0o600
     );
-    recorder.take(plain(2)).unwrap();
+    recorder.take(&mut plain(2)).unwrap();
     recorder.finish().unwrap();
     assert_eq!(read(&path).2.len(), 2);
     assert_eq!(recorder.counts().lost, 0);
@@ -67,11 +67,11 @@ fn files_follow_one_another_by_size_and_by_time_and_replace_none() {
     // A block is what it takes to look at the size.
     let mut large = plain(1);
     large.headers.push(field("X-Large", &"x".repeat(300 << 10)));
-    recorder.take(large).unwrap();
-    recorder.take(plain(2)).unwrap();
+    recorder.take(&mut large).unwrap();
+    recorder.take(&mut plain(2)).unwrap();
     recorder.tick(now + Duration::from_secs(61)).unwrap();
     recorder.tick(now + Duration::from_secs(200)).unwrap();
-    recorder.take(plain(3)).unwrap();
+    recorder.take(&mut plain(3)).unwrap();
     recorder.finish().unwrap();
     let counts = recorder.counts();
     assert_eq!(
@@ -124,14 +124,14 @@ fn when_nothing_can_be_written_it_says_so_once_and_counts() {
     fs::remove_dir_all(&inner).unwrap();
     let mut large = plain(1);
     large.headers.push(field("X-Large", &"x".repeat(300 << 10)));
-    let stopped = recorder.take(large).unwrap_err().to_string();
+    let stopped = recorder.take(&mut large).unwrap_err().to_string();
     assert!(
         stopped.contains("traffic.pbc") && stopped.contains("nothing is recorded"),
         "{stopped}"
     );
     assert!(!recorder.is_recording());
     for id in 2..5 {
-        recorder.take(plain(id)).unwrap();
+        recorder.take(&mut plain(id)).unwrap();
     }
     recorder.tick(now + Duration::from_secs(9)).unwrap();
     recorder.finish().unwrap();

@@ -9,7 +9,9 @@
 
 pub mod counts;
 pub mod dialer;
+mod digest;
 mod exposition;
+mod headers;
 pub mod http1;
 pub mod proxy;
 pub mod settings;
@@ -20,6 +22,7 @@ pub mod tls;
 
 pub use counts::{Counts, ShadowSnapshot, Snapshot};
 pub use exposition::exposition;
+pub use headers::{Headers, Offered};
 pub use settings::{
     Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream,
 };

@@ -8,6 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use capture::{Answer, Field};
 
+use crate::headers::{Headers, Offered};
 use crate::shadow::Admitted;
 
 /// A request, read to its end and checked; shared by shadows and recorder.
@@ -26,7 +27,7 @@ pub struct Taken {
     /// Origin form.
     pub target: String,
     /// End-to-end fields in their order, `Host` among them.
-    pub headers: Vec<Field>,
+    pub headers: Headers,
     /// Without its transfer coding; at most [`crate::Limits::body_bytes`] of it.
     pub body: Bytes,
     /// Its whole length.
@@ -122,7 +123,7 @@ pub struct Head<'a> {
     /// Origin form.
     pub target: &'a str,
     /// End-to-end fields.
-    pub headers: &'a [(&'a str, &'a [u8])],
+    pub headers: Offered<'a>,
     /// `Content-Length`, or `None` where the body is chunked.
     pub body_bytes: Option<u64>,
 }

@@ -103,18 +103,18 @@ impl<T: Record> Recorder<T> {
         Ok(())
     }
 
-    /// Redacts and writes a record.
+    /// Redacts and writes a record. It is lent, so that whoever writes millions can use its memory again.
     ///
     /// # Errors
     /// Once, when recording stops.
-    pub fn take(&mut self, mut record: T) -> Result<(), Stopped> {
+    pub fn take(&mut self, record: &mut T) -> Result<(), Stopped> {
         let Some(writer) = &mut self.writer else {
             self.done.lost += 1;
             return Ok(());
         };
         record.redact(&self.rules);
         let taken = writer.flushed() + writer.gathered() + 1;
-        match writer.push(&record) {
+        match writer.push(record) {
             Ok(()) if self.limits.bytes.is_some_and(|most| writer.bytes() >= most) => {
                 self.rotate(Instant::now())
             }

@@ -1,5 +1,6 @@
 //! `mirror`: live traffic to the primary, copies of it to shadows, and what came of both.
 
+mod batch;
 mod keeper;
 mod kept;
 mod layers;

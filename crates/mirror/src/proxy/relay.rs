@@ -144,7 +144,7 @@ impl Exchange<'_> {
             input.advance(piece.skip);
             let data = &input[..piece.data];
             if let Some(watched) = &mut self.watched {
-                watched.answer_data(data);
+                watched.answer_data(data, piece.ended);
             }
             put(&mut self.client.output, data, self.chunked, piece.ended);
             input.advance(piece.data);

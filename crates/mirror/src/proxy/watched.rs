@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use capture::{Answer, Field};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::serving::Serving;
+use crate::digest::Digest;
 use crate::http1::{RequestHead, ResponseHead};
-use crate::{Counts, Head, PrimaryAnswer, Taken, Tap};
+use crate::{Counts, Head, Offered, PrimaryAnswer, Taken, Tap};
 
 /// Bytes that are kept of a body, within the limit of all that is held.
 struct Kept {
@@ -70,7 +70,7 @@ struct Seen {
     content_type: String,
     first_byte: Instant,
     bytes: u64,
-    digest: Xxh3,
+    digest: Digest,
     body: Kept,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Watched {
     body: Option<Kept>,
     /// Its last byte was written to the primary.
     given: Option<Instant>,
-    answer: Option<Box<Seen>>,
+    answer: Option<Seen>,
 }
 
 struct Coming {
@@ -106,13 +106,12 @@ impl Watched {
         serving: &Serving,
         counts: &Arc<Counts>,
     ) -> Option<Self> {
-        let headers: Vec<(&str, &[u8])> = head.fields().end_to_end(bytes).collect();
         let asked = Head {
             id,
             connection,
             method: head.method(bytes),
             target: head.target(bytes),
-            headers: &headers,
+            headers: Offered::Read(head.fields(), bytes),
             body_bytes: match head.framing() {
                 crate::http1::Framing::Length(length) => Some(length),
                 _ => None,
@@ -131,7 +130,7 @@ impl Watched {
             sequence,
             method: asked.method.to_owned(),
             target: asked.target.to_owned(),
-            headers: owned(headers.iter().copied()),
+            headers: asked.headers.kept(),
             body: bytes::Bytes::new(),
             body_bytes: 0,
             admission,
@@ -190,7 +189,7 @@ impl Watched {
             .split(|byte| *byte == b';')
             .next()
             .unwrap_or_default();
-        self.answer = Some(Box::new(Seen {
+        self.answer = Some(Seen {
             status: head.status(),
             headers: self
                 .most_compared
@@ -198,9 +197,9 @@ impl Watched {
             content_type: String::from_utf8_lossy(content_type.trim_ascii()).to_ascii_lowercase(),
             first_byte,
             bytes: 0,
-            digest: Xxh3::new(),
+            digest: Digest::default(),
             body: Kept::new(self.most_compared.unwrap_or(0), &self.counts, false),
-        }));
+        });
         self.begun();
     }
 
@@ -213,11 +212,11 @@ impl Watched {
         }
     }
 
-    /// A piece of the answer's body.
-    pub(super) fn answer_data(&mut self, data: &[u8]) {
+    /// A piece of the answer's body; `ended`: the last one.
+    pub(super) fn answer_data(&mut self, data: &[u8], ended: bool) {
         if let Some(answer) = &mut self.answer {
             answer.bytes += data.len() as u64;
-            answer.digest.update(data);
+            answer.digest.add(data, ended);
             answer.body.add(data, self.most_held);
         }
     }
@@ -254,7 +253,7 @@ impl Watched {
             first_byte_ns: since(seen.first_byte),
             took_ns: since(Instant::now()),
             body_bytes: seen.bytes,
-            digest: seen.digest.digest(),
+            digest: seen.digest.value(),
             content_type: std::mem::take(&mut seen.content_type),
             complete,
         };

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, BytesMut};
 use capture::{Answer, Failure, Field};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::connection::Connection;
 use super::held::Held;
 use super::request::Rendered;
+use crate::digest::Digest;
 use crate::http1::{Body, HeadLimits, ResponseHead};
 
 /// What is read at once.
@@ -177,7 +177,7 @@ impl<R: tokio::io::AsyncRead + Unpin> Reading<'_, R> {
                 .next(self.read)
                 .map_err(|_| self.broken(Failure::Malformed))?;
             self.read.advance(piece.skip);
-            kept.add(&self.read[..piece.data]);
+            kept.add(&self.read[..piece.data], piece.ended);
             self.read.advance(piece.data);
             if piece.skip + piece.data == 0 && !piece.ended && !self.more().await? {
                 if body.ends_with_connection() {
@@ -198,7 +198,7 @@ impl<R: tokio::io::AsyncRead + Unpin> Reading<'_, R> {
 /// The body as it comes.
 struct Kept {
     keeping: Keeping,
-    digest: Xxh3,
+    digest: Digest,
     bytes: u64,
     body: Vec<u8>,
     /// No more is kept: there is enough, or nothing was granted.
@@ -214,15 +214,15 @@ impl Kept {
         let granted = keeping.held.grow(heads);
         Self {
             keeping,
-            digest: Xxh3::new(),
+            digest: Digest::default(),
             bytes: 0,
             body: Vec::new(),
             ended: !granted,
         }
     }
 
-    fn add(&mut self, piece: &[u8]) {
-        self.digest.update(piece);
+    fn add(&mut self, piece: &[u8], last: bool) {
+        self.digest.add(piece, last);
         self.bytes += piece.len() as u64;
         if self.ended || piece.is_empty() {
             return;
@@ -252,7 +252,7 @@ impl Kept {
                 first_byte_ns: 0,
                 took_ns: 0,
                 body_bytes: self.bytes,
-                digest: self.digest.digest(),
+                digest: self.digest.value(),
                 content_type: content_type(&headers),
                 complete: true,
             },

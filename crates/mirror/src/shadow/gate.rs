@@ -305,7 +305,7 @@ impl Gate {
         let fields = request
             .headers
             .iter()
-            .map(|field| field.name.len() + field.value.len());
+            .map(|(name, value)| name.len() + value.len());
         held.shrink_to(self.cost_of_heads(fields, &request.target) + request.body.len());
         for places in self.chosen(to) {
             places.counts.sampled.add(places.copies as u64);

@@ -43,7 +43,7 @@ pub(super) fn carried(request: &Taken, names: &[String]) -> Carried {
         replaced_everywhere(request, &mut replacing);
     }
     Carried {
-        cookies: cookies_sent(&request.headers),
+        cookies: cookies_sent(request.headers.iter()),
         tokens,
     }
 }
@@ -58,15 +58,15 @@ struct Replaced {
 fn replaced_everywhere(request: &Taken, replacing: &mut Replacing<'_>) -> Replaced {
     let mut headers = Vec::new();
     let mut content_type = "";
-    for (index, field) in request.headers.iter().enumerate() {
-        if replacing.is_named(field.name.as_bytes())
-            && let Some(value) = (replacing.with)(&field.value)
+    for (index, (name, value)) in request.headers.iter().enumerate() {
+        if replacing.is_named(name.as_bytes())
+            && let Some(value) = (replacing.with)(value)
             && is_field_value(&value)
         {
             headers.push((index, value));
         }
-        if field.name.eq_ignore_ascii_case("content-type") {
-            content_type = std::str::from_utf8(&field.value).unwrap_or_default();
+        if name.eq_ignore_ascii_case("content-type") {
+            content_type = std::str::from_utf8(value).unwrap_or_default();
         }
     }
     let body = if request.body.is_empty() {
@@ -116,11 +116,11 @@ pub(super) fn render(request: &Taken, shadow: &Shadow, changes: &Changes) -> Ren
     let target = replaced.target.as_deref().unwrap_or(&request.target);
     request_line(&mut head, &request.method, target, Version::Http11);
     let mut set: Vec<&str> = Vec::new();
-    for (index, each) in request.headers.iter().enumerate() {
-        if is_framing(&each.name) {
+    for (index, (each, sent)) in request.headers.iter().enumerate() {
+        if is_framing(each) {
             continue;
         }
-        match rewrite_of(shadow, &each.name) {
+        match rewrite_of(shadow, each) {
             Some(Rewrite::Remove { .. }) => continue,
             Some(Rewrite::Set { name, value }) => {
                 // In the place of the first, and once.
@@ -133,11 +133,11 @@ pub(super) fn render(request: &Taken, shadow: &Shadow, changes: &Changes) -> Ren
             None => {}
         }
         if let Some((_, value)) = replaced.headers.iter().find(|(at, _)| *at == index) {
-            field(&mut head, &each.name, value);
-        } else if each.name.eq_ignore_ascii_case("cookie") && !changes.cookies.is_empty() {
-            field(&mut head, &each.name, &with_cookies(&each.value, changes));
+            field(&mut head, each, value);
+        } else if each.eq_ignore_ascii_case("cookie") && !changes.cookies.is_empty() {
+            field(&mut head, each, &with_cookies(sent, changes));
         } else {
-            field(&mut head, &each.name, &each.value);
+            field(&mut head, each, sent);
         }
     }
     for rewrite in &shadow.rewrite {
@@ -210,21 +210,12 @@ fn with_cookies(value: &[u8], changes: &Changes) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use capture::Field;
-
     use super::super::tests_support::{shadow, taken};
     use super::*;
 
     fn sent(request: &Taken, shadow: &Shadow, changes: &Changes) -> String {
         let rendered = render(request, shadow, changes);
         String::from_utf8([rendered.head, rendered.body].concat()).unwrap()
-    }
-
-    fn field(name: &str, value: &str) -> Field {
-        Field {
-            name: name.into(),
-            value: value.into(),
-        }
     }
 
     #[test]
@@ -287,12 +278,16 @@ mod tests {
             &[],
             b"a=1&authenticity_token=oldoldold",
         );
-        request.headers = vec![
-            field("Content-Type", "application/x-www-form-urlencoded"),
-            field("Content-Length", "32"),
-            field("x-csrf-token", "oldoldold"),
-            field("Cookie", "a=b; _s=clientvalue;c=d"),
+        let headers = [
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Content-Length", "32"),
+            ("x-csrf-token", "oldoldold"),
+            ("Cookie", "a=b; _s=clientvalue;c=d"),
         ];
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_bytes()));
+        request.headers = headers.collect();
         let carried = carried(&request, &shadow.tokens);
         assert_eq!(carried.tokens.len(), 3);
         assert_eq!(carried.cookies.len(), 3);

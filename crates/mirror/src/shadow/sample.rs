@@ -3,6 +3,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::headers::Offered;
 use crate::settings::{Filter, Sample};
 use crate::taken::Head;
 
@@ -52,7 +53,7 @@ fn mixed(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-fn cookie<'a>(headers: &[(&str, &'a [u8])], name: &str) -> Option<&'a [u8]> {
+fn cookie<'a>(headers: Offered<'a>, name: &str) -> Option<&'a [u8]> {
     let fields = headers
         .iter()
         .filter(|(field, _)| field.eq_ignore_ascii_case("cookie"));
@@ -119,7 +120,7 @@ mod tests {
             connection: id / 7,
             method,
             target,
-            headers,
+            headers: Offered::Listed(headers),
             body_bytes: None,
         }
     }

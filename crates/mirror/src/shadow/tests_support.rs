@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use capture::Field;
-
 use crate::settings::{Client, Filter, Limits, Listen, Sample, Settings, Shadow, Upstream};
 use crate::taken::{Admission, Taken};
 
@@ -38,10 +36,9 @@ pub(crate) fn taken(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Taken {
-    let headers = headers.iter().map(|(name, value)| Field {
-        name: (*name).into(),
-        value: value.as_bytes().to_vec(),
-    });
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (*name, value.as_bytes()));
     Taken {
         id,
         at: Instant::now(),

@@ -162,7 +162,7 @@ impl Hub {
                 .iter()
                 .find(|(cause, _)| admitted.dropped[*cause as usize].has(lane.index));
             if let Some(sessions) = lane.sessions.as_ref().filter(|_| sent || dropped.is_some()) {
-                let cookies = super::learned::cookies_sent(&request.headers);
+                let cookies = super::learned::cookies_sent(request.headers.iter());
                 sessions
                     .borrow_mut()
                     .begin(id, request.connection, &cookies);

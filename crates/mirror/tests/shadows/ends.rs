@@ -68,7 +68,7 @@ fn a_request_admitted_before_the_end_and_taken_after_it() {
         connection: 1,
         method: "GET",
         target: "/",
-        headers: &[],
+        headers: mirror::Offered::Listed(&[]),
         body_bytes: Some(0),
     };
     let admission = driven.shadows.wants(&head).unwrap();
@@ -80,7 +80,7 @@ fn a_request_admitted_before_the_end_and_taken_after_it() {
         sequence: 1,
         method: "GET".into(),
         target: "/".into(),
-        headers: Vec::new(),
+        headers: mirror::Headers::default(),
         body: bytes::Bytes::new(),
         body_bytes: 0,
         admission,

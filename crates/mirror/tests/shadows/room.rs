@@ -116,7 +116,7 @@ fn large_bodies_go_to_the_primary_alone() {
         connection: 1,
         method: "POST",
         target: "/",
-        headers: &[],
+        headers: mirror::Offered::Listed(&[]),
         body_bytes: None,
     };
     let admission = driven.shadows.wants(&head).unwrap();
@@ -129,7 +129,7 @@ fn large_bodies_go_to_the_primary_alone() {
         sequence: 1,
         method: "POST".into(),
         target: "/".into(),
-        headers: Vec::new(),
+        headers: mirror::Headers::default(),
         body: body[..100].to_vec().into(),
         body_bytes: 1 << 20,
         admission,
@@ -155,7 +155,7 @@ fn a_request_that_never_became_whole_gives_its_place_back() {
         connection: 1,
         method: "GET",
         target: "/",
-        headers: &[],
+        headers: mirror::Offered::Listed(&[]),
         body_bytes: Some(10),
     };
     let admission = driven.shadows.wants(&head);

@@ -274,10 +274,9 @@ impl Driven {
             connection: 1,
             method: asked.method,
             target: asked.target,
-            headers: &headers,
+            headers: mirror::Offered::Listed(&headers),
             body_bytes: Some(asked.body.len() as u64),
         })?;
-        let headers = asked.headers.iter();
         let request = Arc::new(Taken {
             id,
             at: Instant::now(),
@@ -285,12 +284,7 @@ impl Driven {
             sequence: 1,
             method: asked.method.into(),
             target: asked.target.into(),
-            headers: headers
-                .map(|(name, value)| Field {
-                    name: (*name).into(),
-                    value: value.as_bytes().to_vec(),
-                })
-                .collect(),
+            headers: headers.into_iter().collect(),
             body: Bytes::copy_from_slice(asked.body),
             body_bytes: asked.body.len() as u64,
             admission,

@@ -1,6 +1,7 @@
 //! What is kept of a mirror's traffic: a recording, a log of pairs, a comparison that follows both. One thread does it,
 //! which looks for work fifty times a second, so that whoever hands it over never wakes anybody.
 
+use super::batch::{Batch, weight};
 use super::kept::{Kept, Shelf};
 use super::resolve::Files;
 use crate::output;
@@ -16,13 +17,13 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_millis(20);
 /// Most bytes that wait to be written; more is lost and counted. A disk takes that in a second or two.
 const MOST_WAITING: u64 = 64 << 20;
-/// What a record takes beside its headers and body.
+/// What a pair takes beside its texts.
 const OVERHEAD: u64 = 256;
 
 /// Hands over what is to be kept. Every method returns at once.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    exchanges: Mutex<Vec<(Arc<Taken>, Option<Answer>)>>,
+    exchanges: Mutex<Batch>,
     pairs: Mutex<Vec<(u32, Pair)>>,
     bytes: AtomicU64,
     lost: AtomicU64,
@@ -31,9 +32,9 @@ pub struct Inbox {
 
 impl Inbox {
     /// A request and its answer, for the recording.
-    pub fn exchange(&self, request: &Arc<Taken>, answer: Option<Answer>) {
+    pub fn exchange(&self, request: &Taken, answer: Option<&Answer>) {
         if self.has_room(weight(request)) {
-            locked(&self.exchanges).push((Arc::clone(request), answer));
+            locked(&self.exchanges).push(request, answer);
         }
     }
 
@@ -57,15 +58,6 @@ impl Inbox {
         };
         fits
     }
-}
-
-fn weight(request: &Taken) -> u64 {
-    let headers: usize = request
-        .headers
-        .iter()
-        .map(|field| field.name.len() + field.value.len())
-        .sum();
-    OVERHEAD + (request.target.len() + headers + request.body.len()) as u64
 }
 
 fn weight_of_pair(pair: &Pair) -> u64 {
@@ -182,6 +174,10 @@ struct Desk {
     first_ns: Option<u64>,
     /// Of logs that are done with.
     files_before: Vec<std::path::PathBuf>,
+    /// What the inbox held, and will again: emptied, with its memory.
+    told: Batch,
+    /// The record that is written, of which the next one takes the memory.
+    exchange: Exchange,
 }
 
 impl Desk {
@@ -201,6 +197,8 @@ impl Desk {
             comparison: None,
             first_ns: None,
             files_before: Vec::new(),
+            told: Batch::default(),
+            exchange: Exchange::default(),
         };
         if let Some(path) = &files.record {
             let recorder = Recorder::start(
@@ -287,16 +285,15 @@ impl Desk {
     }
 
     fn take(&mut self, inbox: &Inbox, current: &Generation) {
-        let exchanges = std::mem::take(&mut *locked(&inbox.exchanges));
+        std::mem::swap(&mut *locked(&inbox.exchanges), &mut self.told);
         let pairs = std::mem::take(&mut *locked(&inbox.pairs));
-        let mut bytes = 0;
-        for (request, answer) in exchanges {
-            bytes += weight(&request);
-            if let Some(recording) = &mut self.recording {
-                told(recording.take(exchange(request, answer, self.clock.began)));
+        let (batch, recording) = (&mut self.told, &mut self.recording);
+        let mut bytes = batch.drain(self.clock.began, &mut self.exchange, |exchange| {
+            if let Some(recording) = recording {
+                told(recording.take(exchange));
             }
-        }
-        for (generation, pair) in pairs {
+        });
+        for (generation, mut pair) in pairs {
             bytes += weight_of_pair(&pair);
             if generation == current.number && generation != self.generation.number {
                 self.generation = current.clone();
@@ -312,7 +309,7 @@ impl Desk {
                     comparison.push_at(pair.at_ns.saturating_sub(first_ns), &pair);
                 }
                 if let Some(log) = &mut self.log {
-                    told(log.take(pair));
+                    told(log.take(&mut pair));
                 }
             }
         }
@@ -371,40 +368,5 @@ impl Desk {
 fn told(result: Result<(), capture::file::Stopped>) {
     if let Err(stopped) = result {
         output::error(&stopped.to_string());
-    }
-}
-
-fn exchange(request: Arc<Taken>, answer: Option<Answer>, began: Instant) -> Exchange {
-    let at_ns = request.at.saturating_duration_since(began).as_nanos();
-    let common = |request: &Taken| {
-        (
-            request.id,
-            request.connection,
-            request.sequence,
-            request.body_bytes,
-            request.body.to_vec(),
-        )
-    };
-    let (id, connection, sequence, body_bytes, body) = common(&request);
-    // Nobody else has it any more where no shadow is slower than this thread.
-    let (method, target, headers) = match Arc::try_unwrap(request) {
-        Ok(taken) => (taken.method, taken.target, taken.headers),
-        Err(shared) => (
-            shared.method.clone(),
-            shared.target.clone(),
-            shared.headers.clone(),
-        ),
-    };
-    Exchange {
-        id,
-        at_ns: u64::try_from(at_ns).unwrap_or(u64::MAX),
-        connection,
-        sequence,
-        method,
-        target,
-        headers,
-        body,
-        body_bytes,
-        answer,
     }
 }

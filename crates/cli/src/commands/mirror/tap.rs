@@ -39,7 +39,7 @@ impl Tap for Both {
 
     fn answered(&self, request: &Arc<Taken>, answer: PrimaryAnswer) {
         if let Some(recording) = &self.recording {
-            recording.exchange(request, answer.answer.clone());
+            recording.exchange(request, answer.answer.as_ref());
         }
         if let Some(shadows) = &self.shadows {
             shadows.answered(request, answer);

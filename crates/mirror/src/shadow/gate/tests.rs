@@ -25,7 +25,7 @@ fn head(body_bytes: Option<u64>) -> Head<'static> {
         connection: 1,
         method: "GET",
         target: "/",
-        headers: &[],
+        headers: crate::headers::Offered::Listed(&[]),
         body_bytes,
     }
 }
