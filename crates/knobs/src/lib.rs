@@ -23,7 +23,7 @@ pub use catalogue::{CATALOGUE, find};
 pub use heard::refusals;
 pub use knob::{Kind, Knob, Version, Versions};
 pub use nearest::unknown;
-pub use overlay::{Chosen, Overlay};
+pub use overlay::{Chosen, ENV, Overlay};
 pub use page::page;
 pub use secret::{REDACTED, is_secret};
 pub use value::Value;

@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 /// Before the name of a variable that has no knob of its own.
-pub(crate) const ENV: &str = "env.";
+pub const ENV: &str = "env.";
 
 /// Characters of a name beyond which it is cut to a hash: it is part of file names.
 const LONGEST_NAME: usize = 48;
