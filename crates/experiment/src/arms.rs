@@ -8,7 +8,7 @@ use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, Comparison, Outcome, Stage, Verdict};
+use run::{Answer, Comparison, Document, Foreseen, Outcome, Stage, Verdict};
 use stats::Look;
 
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
@@ -153,6 +153,15 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
     Ok(())
 }
 
+/// What the model says of an arm; nothing of one that sets other variables than the first, from which the model comes.
+fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
+    if arm.overlay == first.overlay {
+        tune::foreseen(document, arm.settings)
+    } else {
+        None
+    }
+}
+
 fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
     let (objective, seed) = (document.plan.objective.clone(), document.seed);
@@ -168,7 +177,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
             let mut row = judge::summarise(
                 arm,
                 fate,
-                tune::foreseen(document, arm.settings),
+                foreseen(document, arm, &arms[0]),
                 &document.trials,
                 &objective,
                 seed,

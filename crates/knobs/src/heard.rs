@@ -16,21 +16,21 @@ pub fn refusals(stderr: &str, variables: &BTreeMap<String, String>) -> Vec<Strin
         let about: Vec<&str> = stderr.lines().filter(|line| names(line, name)).collect();
         let taken = |line: &&str| is_taken(line, name);
         if let Some(line) = about.iter().find(|line| !taken(line)) {
-            refused.push(line.trim().to_owned());
+            refused.push(sentence(line));
         } else if name.starts_with(COLLECTOR) && !value.is_empty() && !about.iter().any(taken) {
             refused.push(format!("this Ruby does not know {name}"));
         }
     }
     if variables.contains_key("MALLOC_CONF") {
         let complains = |line: &&str| line.starts_with("<jemalloc>:");
-        refused.extend(
-            stderr
-                .lines()
-                .filter(complains)
-                .map(|line| line.trim().to_owned()),
-        );
+        refused.extend(stderr.lines().filter(complains).map(sentence));
     }
     refused
+}
+
+/// A line without what ends it, since more is said after it.
+fn sentence(line: &str) -> String {
+    line.trim().trim_end_matches('.').to_owned()
 }
 
 /// Whether a line speaks of the variable, and not of one whose name is longer.

@@ -73,7 +73,7 @@ impl Value {
             },
             Kind::OneOf(words) => match words.iter().find(|word| **word == text) {
                 Some(word) => Ok(Value::alike((*word).to_owned())),
-                None => Err(knob.refuse("none that is known")),
+                None => Err(knob.refuse("unknown")),
             },
             Kind::Text => Value::text(text),
         }
