@@ -110,9 +110,9 @@ impl ArmEnvironments {
                 Err(error) => return unreadable(*pid, &error),
             };
             variable_not_taken(&arm.overlay, &asked, &environment).or_else(|| {
-                let allocator = arm.overlay.allocator()?;
+                let (knob, allocator) = arm.overlay.needs()?;
                 match servers::mapped_files(*pid) {
-                    Ok(files) => allocator_not_taken(allocator, &files),
+                    Ok(files) => allocator_not_taken(knob, allocator, &files),
                     Err(error) => unreadable(*pid, &error),
                 }
             })
@@ -227,13 +227,22 @@ fn variable_not_taken(
     })
 }
 
-fn allocator_not_taken(asked: Allocator, files: &BTreeSet<String>) -> Option<Mismatch> {
+/// What is wrong where a process has another allocator than the knob is for.
+fn allocator_not_taken(
+    knob: &'static str,
+    asked: Allocator,
+    files: &BTreeSet<String>,
+) -> Option<Mismatch> {
     let runs_with = Allocator::mapped(files.iter().map(String::as_str));
     (runs_with != asked).then(|| Mismatch {
-        knob: "allocator".into(),
-        asked: asked.name().to_owned(),
+        knob: knob.into(),
+        asked: match knob {
+            "allocator" => asked.name().to_owned(),
+            _ => format!("for {}", asked.name()),
+        },
         runs_with: runs_with.name().to_owned(),
         hint: match asked {
+            _ if knob != "allocator" => "that one does not look at it; name the allocator with the knob allocator too",
             Allocator::Glibc => "Ruby, or a gem, is linked with that one; measure with a Ruby that is not",
             _ => "the start command clears LD_PRELOAD, or its library was not loaded; the server's log says why",
         },
@@ -309,19 +318,25 @@ mod tests {
     fn an_allocator_is_read_back_from_what_is_mapped() {
         let mapped = |file: &str| BTreeSet::from([file.to_owned()]);
         let je = mapped("/usr/lib/libjemalloc.so.2");
-        assert!(allocator_not_taken(Allocator::Jemalloc, &je).is_none());
+        assert!(allocator_not_taken("allocator", Allocator::Jemalloc, &je).is_none());
         assert_eq!(
-            allocator_not_taken(Allocator::Glibc, &je)
+            allocator_not_taken("allocator", Allocator::Glibc, &je)
                 .unwrap()
                 .runs_with,
             "jemalloc"
         );
         let libc = mapped("/usr/lib/libc.so.6");
         assert_eq!(
-            allocator_not_taken(Allocator::Tcmalloc, &libc)
+            allocator_not_taken("allocator", Allocator::Tcmalloc, &libc)
                 .unwrap()
                 .runs_with,
             "glibc"
+        );
+        let conf = allocator_not_taken("malloc_conf", Allocator::Jemalloc, &libc).unwrap();
+        assert!(
+            conf.to_string()
+                .contains("malloc_conf = for jemalloc was asked"),
+            "{conf}"
         );
     }
 

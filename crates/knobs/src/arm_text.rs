@@ -53,7 +53,8 @@ pub fn values(text: &str) -> Vec<String> {
 pub fn masked(text: &str) -> String {
     let secret = |part: &Part| {
         let value = part.value.as_deref()?;
-        let variable = part.name.strip_prefix(overlay::ENV)?;
+        // Whoever misspells `env.` has a secret all the same.
+        let variable = part.name.strip_prefix(overlay::ENV).unwrap_or(&part.name);
         is_secret(variable, value).then(|| format!("{}={REDACTED}", part.name))
     };
     let parts = parts(text);
@@ -122,5 +123,6 @@ mod tests {
         let shown = masked("threads=5,env.API_TOKEN=abc,def,turbo=1");
         assert_eq!(shown, "threads=5,env.API_TOKEN=REDACTED,turbo=1");
         assert_eq!(masked("threads = 5"), "threads = 5");
+        assert_eq!(masked("API_KEY=abc"), "API_KEY=REDACTED");
     }
 }

@@ -14,6 +14,12 @@ pub const ENV: &str = "env.";
 /// Characters of a name beyond which it is cut to a hash: it is part of file names.
 const LONGEST_NAME: usize = 48;
 
+/// Knobs that only one allocator looks at.
+const OF_ALLOCATORS: [(&str, Allocator); 2] = [
+    ("malloc_arena_max", Allocator::Glibc),
+    ("malloc_conf", Allocator::Jemalloc),
+];
+
 /// Knobs and their values, by the knobs' names. What is shown of it holds no secret.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Overlay {
@@ -59,6 +65,19 @@ impl Overlay {
     /// The allocator that is asked for.
     pub fn allocator(&self) -> Option<Allocator> {
         Allocator::named(&self.set.get("allocator")?.set)
+    }
+
+    /// The allocator without which a knob means nothing, and that knob.
+    pub fn needs(&self) -> Option<(&'static str, Allocator)> {
+        let set = |knob: &str| {
+            self.set
+                .get(knob)
+                .is_some_and(|value| !value.set.is_empty())
+        };
+        if let Some(allocator) = self.allocator() {
+            return Some(("allocator", allocator));
+        }
+        OF_ALLOCATORS.into_iter().find(|(knob, _)| set(knob))
     }
 
     /// Every knob, in the order of their names.
@@ -108,10 +127,7 @@ impl Overlay {
                 "give one of them",
             ));
         }
-        for (knob, whose) in [
-            ("malloc_arena_max", Allocator::Glibc),
-            ("malloc_conf", Allocator::Jemalloc),
-        ] {
+        for (knob, whose) in OF_ALLOCATORS {
             if self.set.contains_key(knob) && allocator != whose {
                 wrong.push(Wrong::new(
                     format!("{knob} means nothing to {}", allocator.name()),
@@ -242,6 +258,16 @@ mod tests {
         ])
         .contradictions();
         assert_eq!(said.len(), 2, "{said:?}");
+        let needs = |settings: &[(&str, &str)]| overlay(settings).needs();
+        assert_eq!(
+            needs(&[("malloc_conf", "a:1")]),
+            Some(("malloc_conf", Allocator::Jemalloc))
+        );
+        assert_eq!(needs(&[("malloc_conf", "default"), ("yjit", "on")]), None);
+        assert_eq!(
+            needs(&[("allocator", "glibc"), ("malloc_arena_max", "1")]),
+            Some(("allocator", Allocator::Glibc))
+        );
         assert!(
             overlay(&[("malloc_arena_max", "2")])
                 .contradictions()

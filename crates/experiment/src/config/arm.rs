@@ -36,7 +36,9 @@ pub fn parse_arm(asked: &Asked, otherwise: &Arm) -> Result<Arm, Vec<Problem>> {
 /// # Errors
 /// All that is wrong with it.
 pub fn parse_sweep(asked: &Asked, otherwise: &Arm) -> Result<Vec<Arm>, Vec<Problem>> {
-    let Some((knob, values)) = asked.text.split_once('=') else {
+    let text = &asked.text;
+    let asked = &Asked::new(knobs::masked(text), asked.origin.clone());
+    let Some((knob, values)) = text.split_once('=') else {
         return Err(vec![Problem::of(
             asked,
             "no values",
@@ -215,6 +217,12 @@ mod tests {
         let said = told(&parse_arm(&asked(text), &Arm::of(OTHERWISE)).unwrap_err());
         assert!(
             said.contains("turbo") && !said.contains("hunter2"),
+            "{said}"
+        );
+        let alone = parse_sweep(&asked("env.API_KEY=hunter2"), &Arm::of(OTHERWISE));
+        let said = told(&alone.unwrap_err());
+        assert!(
+            said.contains("no sweep") && !said.contains("hunter2"),
             "{said}"
         );
         let sweep = parse_sweep(&asked("env.PORT_KEY=\"a\nhunter2\",b"), &Arm::of(OTHERWISE));
