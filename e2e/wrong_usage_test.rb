@@ -8,7 +8,7 @@ require_relative "support/powerband"
 class WrongUsageTest < PowerbandTest
   def test_an_unknown_knob
     ended = powerband(*experiment("sweep", "turbo=1,2").drop(1))
-    assert_refused ended, 2, /unknown knob "turbo"/, /the knobs are threads, workers and preload/
+    assert_refused ended, 2, /unknown knob "turbo"/, /the knobs are threads, workers, preload/
     assert_one_message ended
   end
 

@@ -200,7 +200,8 @@ pub struct TuneArgs {
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Configurations, the first is compared with: threads=3 threads=5,workers=2; one alone with --calibrate
+    /// Configurations, the first is compared with: threads=3 threads=5,workers=2 threads=3,allocator=jemalloc (all knobs:
+    /// docs/knobs.md); one alone with --calibrate
     #[arg(required_unless_present = "shadow_log", num_args = 1.., value_name = "SETTINGS")]
     pub arms: Vec<String>,
     /// What every experiment takes.
@@ -214,7 +215,7 @@ pub struct CompareArgs {
 /// `sweep`.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
-    /// The knob and its values: threads=1,2,3 or workers=0,2,4 or preload=false,true
+    /// The knob and its values: threads=1,2,3 or workers=0,2,4 or gc.malloc_limit=16MiB,64MiB (all knobs: docs/knobs.md)
     #[arg(value_name = "KNOB=V1,V2,…")]
     pub sweep: String,
     /// The other knobs, e.g. workers=2

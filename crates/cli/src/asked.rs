@@ -2,9 +2,9 @@
 
 use crate::args::{ExperimentArgs, TuneArgs};
 use crate::{Failure, output};
-use experiment::config::{Asked, Problem, Request, parse_settings, read_all, unknown_knob};
+use experiment::config::{Asked, Problem, Request, parse_arm, parse_sweep, read_all};
 use experiment::{Arm, Goal};
-use run::{Kind, Settings};
+use run::Kind;
 use std::path::{Path, PathBuf};
 
 /// The file that is read when it is there and none was named.
@@ -125,12 +125,12 @@ fn flags(
 }
 
 /// The arms of `compare`. The same configuration twice is an A/A comparison, allowed when it is all that is compared.
-pub fn compared(texts: &[String], otherwise: Settings) -> Result<Goal, Vec<Problem>> {
+pub fn compared(texts: &[String], otherwise: &Arm) -> Result<Goal, Vec<Problem>> {
     let mut arms: Vec<Arm> = Vec::new();
     let mut problems = Vec::new();
     for text in texts {
-        match parse_settings(&Asked::new(text.clone(), "SETTINGS"), otherwise) {
-            Ok(settings) => arms.push(Arm::of(settings)),
+        match parse_arm(&Asked::new(text.clone(), "SETTINGS"), otherwise) {
+            Ok(arm) => arms.push(arm),
             Err(found) => problems.extend(found),
         }
     }
@@ -138,59 +138,20 @@ pub fn compared(texts: &[String], otherwise: Settings) -> Result<Goal, Vec<Probl
         [first, second] if first == second => second.name.push_str("-again"),
         _ => distinct(&arms, &mut problems),
     }
-    if problems.is_empty() {
-        Ok(Goal::Arms {
-            kind: Kind::Compare,
-            arms,
-        })
-    } else {
-        Err(problems)
-    }
+    goal(Kind::Compare, arms, problems)
 }
 
 /// The arms of `sweep`: one knob at several values.
-pub fn swept(text: &str, otherwise: Settings) -> Result<Goal, Vec<Problem>> {
-    let asked = Asked::new(text, "sweep");
-    let Some((knob, values)) = text.split_once('=') else {
-        let problem = Problem::of(
-            &asked,
-            "no values",
-            "write KNOB=V1,V2,…, such as threads=1,2,3",
-        );
-        return Err(vec![problem]);
-    };
-    if !["threads", "workers", "preload"].contains(&knob.trim()) {
-        return Err(vec![unknown_knob(&asked, knob.trim())]);
-    }
-    if knob.trim() == "preload" && otherwise.workers == 0 {
-        let problem = Problem::of(
-            &asked,
-            "single mode has nothing to preload",
-            "name a cluster with --baseline workers=2",
-        );
-        return Err(vec![problem]);
-    }
-    let mut arms = Vec::new();
+pub fn swept(text: &str, otherwise: &Arm) -> Result<Goal, Vec<Problem>> {
+    let arms = parse_sweep(&Asked::new(text, "sweep"), otherwise)?;
     let mut problems = Vec::new();
-    for value in values.split(',') {
-        match parse_settings(&Asked::new(format!("{knob}={value}"), "sweep"), otherwise) {
-            Ok(settings) => arms.push(Arm::of(settings)),
-            Err(found) => problems.extend(found),
-        }
-    }
-    if arms.len() < 2 && problems.is_empty() {
-        problems.push(Problem::of(
-            &asked,
-            "one value is no sweep",
-            "give two values or more",
-        ));
-    }
     distinct(&arms, &mut problems);
+    goal(Kind::Sweep, arms, problems)
+}
+
+fn goal(kind: Kind, arms: Vec<Arm>, problems: Vec<Problem>) -> Result<Goal, Vec<Problem>> {
     if problems.is_empty() {
-        Ok(Goal::Arms {
-            kind: Kind::Sweep,
-            arms,
-        })
+        Ok(Goal::Arms { kind, arms })
     } else {
         Err(problems)
     }
@@ -201,7 +162,7 @@ fn distinct(arms: &[Arm], problems: &mut Vec<Problem>) {
     for (index, arm) in arms.iter().enumerate() {
         if arms[..index].contains(arm) {
             problems.push(Problem::with(
-                format!("{} is named twice", arm.settings),
+                format!("{arm} is named twice"),
                 "name each configuration once",
             ));
         }

@@ -231,7 +231,7 @@ fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
         seconds % 60,
         trial.stage.word(),
         trial.block,
-        trial.settings
+        run::called(trial.settings, &trial.environment)
     );
     let capacity = trial.capacity_per_s().map(|c| format!("{c:>8.1}/s"));
     let p99 = trial.objective.as_ref().map(|w| match w.response.p99_ms {

@@ -8,7 +8,7 @@ use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, Comparison, Outcome, Stage, Verdict};
+use run::{Answer, Comparison, Document, Foreseen, Outcome, Stage, Verdict};
 use stats::Look;
 
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
@@ -85,14 +85,12 @@ fn drop_hopeless(procedure: &Procedure<'_>, live: &mut Vec<Arm>) -> Result<(), S
         };
         if index == 0 {
             return Err(Stopped::NoAnswer(format!(
-                "{} cannot be measured: {reason}",
-                arm.settings
+                "{arm} cannot be measured: {reason}"
             )));
         }
-        procedure.watcher.on(Event::Note(format!(
-            "{}: given up after two failures",
-            arm.settings
-        )));
+        procedure
+            .watcher
+            .on(Event::Note(format!("{arm}: given up after two failures")));
         live.retain(|a| a != arm);
     }
     Ok(())
@@ -128,7 +126,8 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
     let (objective, seed) = (document.plan.objective.clone(), document.seed);
     let predicted = tune::foreseen(document, arm.settings);
     let fate = "compared with itself".to_owned();
-    let row = judge::summarise(arm, fate, predicted, &document.trials, &objective, seed);
+    let mut row = judge::summarise(arm, fate, predicted, &document.trials, &objective, seed);
+    row.environment = procedure.bench.told(arm);
     document.arms = vec![row];
     let plan = &document.plan;
     let said = document
@@ -154,6 +153,15 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
     Ok(())
 }
 
+/// What the model says of an arm; nothing of one that sets other variables than the first, from which the model comes.
+fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
+    if arm.overlay == first.overlay {
+        tune::foreseen(document, arm.settings)
+    } else {
+        None
+    }
+}
+
 fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
     let (objective, seed) = (document.plan.objective.clone(), document.seed);
@@ -166,14 +174,16 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
                 None if *arm == arms[0] => "compared with".to_owned(),
                 None => "compared".to_owned(),
             };
-            judge::summarise(
+            let mut row = judge::summarise(
                 arm,
                 fate,
-                tune::foreseen(document, arm.settings),
+                foreseen(document, arm, &arms[0]),
                 &document.trials,
                 &objective,
                 seed,
-            )
+            );
+            row.environment = procedure.bench.told(arm);
+            row
         })
         .collect();
     if document.comparisons.is_empty() {
@@ -199,7 +209,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     let settings_of = |name: &str| {
         arms.iter()
             .find(|a| a.name == name)
-            .map_or_else(|| name.to_owned(), |a| a.settings.to_string())
+            .map_or_else(|| name.to_owned(), ToString::to_string)
     };
     let mut said: Vec<String> = document
         .comparisons
@@ -208,7 +218,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         .collect();
     let compared = |arm: &Arm| document.comparisons.iter().any(|c| c.candidate == arm.name);
     let missing = arms[1..].iter().filter(|arm| !compared(arm));
-    said.extend(missing.map(|arm| format!("{} could not be measured", arm.settings)));
+    said.extend(missing.map(|arm| format!("{arm} could not be measured")));
     let undecided = document
         .comparisons
         .iter()
@@ -228,7 +238,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         } else {
             Answer::Table
         },
-        sentence: format!("Against {}: {}{more}.", arms[0].settings, said.join("; ")),
+        sentence: format!("Against {}: {}{more}.", arms[0], said.join("; ")),
         settings: arms[0].settings,
         path: Vec::new(),
         headroom: None,

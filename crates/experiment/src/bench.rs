@@ -1,9 +1,10 @@
 //! Everything that stays the same from trial to trial: the application, its command and environment, the agent,
 //! the guard. Made once, with all that can be checked before the first server starts.
 
+use crate::arm_environment::{self, ArmEnvironments};
 use crate::error::Stopped;
 use crate::progress::{Event, Watcher};
-use crate::request::Experiment;
+use crate::request::{Arm, Experiment};
 use servers::guard::GuardProgram;
 use servers::{ServerCommand, agent, hooks, ruby, safety};
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ pub struct Bench<'a> {
     pub experiment: &'a Experiment,
     /// The server's environment.
     pub env: BTreeMap<String, String>,
+    /// What arms' own variables come to here.
+    pub arm_environments: ArmEnvironments,
     /// How the server starts.
     pub command: ServerCommand,
     /// Folder that holds `powerband/inject.rb`.
@@ -56,6 +59,7 @@ impl<'a> Bench<'a> {
             .map_err(|e| Stopped::Configuration(e.to_string()))?;
         let agent_ext = agent::ensure_built(&gem, &found, &installation.cache)
             .map_err(|e| Stopped::Configuration(e.to_string()))?;
+        let arm_environments = ArmEnvironments::check(experiment, &found, watcher)?;
         let mut env = experiment.env.clone();
         env.insert("RAILS_ENV".to_owned(), experiment.environment.clone());
         env.insert("RACK_ENV".to_owned(), experiment.environment.clone());
@@ -86,14 +90,16 @@ impl<'a> Bench<'a> {
         }
         if !experiment.allow_remote {
             let dangers = safety::check_env(&env, &experiment.app_dir);
+            let mut dangers: Vec<String> = dangers.iter().map(ToString::to_string).collect();
+            let of_arms = arm_environment::remote(experiment, &env);
+            dangers.extend(
+                of_arms
+                    .into_iter()
+                    .filter(|d| !dangers.contains(d))
+                    .collect::<Vec<_>>(),
+            );
             if !dangers.is_empty() {
-                return Err(Stopped::Configuration(
-                    dangers
-                        .iter()
-                        .map(ToString::to_string)
-                        .collect::<Vec<_>>()
-                        .join("\n"),
-                ));
+                return Err(Stopped::Configuration(dangers.join("\n")));
             }
         }
         let command = match &experiment.command {
@@ -106,6 +112,7 @@ impl<'a> Bench<'a> {
         Ok(Bench {
             experiment,
             env,
+            arm_environments,
             command,
             agent_lib: gem.lib_dir(),
             agent_ext,
@@ -121,6 +128,16 @@ impl<'a> Bench<'a> {
             threads: found.threads,
             preload: found.preload,
         })
+    }
+
+    /// What an arm sets in the server's environment beside `env`.
+    pub fn variables(&self, arm: &Arm) -> BTreeMap<String, String> {
+        self.arm_environments.variables(&arm.overlay, &self.env)
+    }
+
+    /// The same as the run document has it.
+    pub fn told(&self, arm: &Arm) -> Vec<run::SetVariable> {
+        self.arm_environments.told(&arm.overlay, &self.env)
     }
 
     /// The server's command as it is shown, without settings.

@@ -16,7 +16,7 @@ pub fn calibrate(procedure: &mut Procedure<'_>, baseline: &Arm) -> Result<(), St
     };
     let copy = Arm {
         name: format!("{}-again", baseline.name),
-        settings: baseline.settings,
+        ..baseline.clone()
     };
     let arms = [baseline.clone(), copy];
     for block in 1..=wanted {
@@ -27,8 +27,7 @@ pub fn calibrate(procedure: &mut Procedure<'_>, baseline: &Arm) -> Result<(), St
             .find_map(|arm| hopeless(trials, Stage::Calibrate, &arm.name));
         if let Some(reason) = failing {
             return Err(Stopped::NoAnswer(format!(
-                "{} cannot be measured: {reason}",
-                baseline.settings
+                "{baseline} cannot be measured: {reason}"
             )));
         }
     }

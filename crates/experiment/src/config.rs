@@ -1,17 +1,19 @@
 //! What the user asked for: flags, environment and `powerband.toml` merged as text ([`Asked`]), then resolved
 //! into an [`Experiment`](crate::Experiment) with every problem reported at once.
 
+mod arm;
 mod file;
 mod recording;
 mod resolve;
 mod values;
 
+pub use arm::{parse_arm, parse_settings, parse_sweep};
 pub use file::{read_all, read_file, scalar, short_name, tables};
 pub use recording::{Recording, read_recording};
 pub use resolve::resolve;
 pub use values::{
-    parse_duration, parse_latency, parse_load, parse_part, parse_rate, parse_settings, parse_share,
-    parse_size, unknown_knob, whole_u64 as parse_whole,
+    parse_duration, parse_latency, parse_load, parse_part, parse_rate, parse_share, parse_size,
+    whole_u64 as parse_whole,
 };
 
 use std::collections::BTreeMap;

@@ -62,6 +62,12 @@ pub fn mismatch(snapshots: &[Snapshot], asked: Settings) -> Option<String> {
     None
 }
 
+/// The processes that have served requests.
+pub fn serving_pids(snapshots: &[Snapshot]) -> impl Iterator<Item = u32> {
+    let busy = snapshots.iter().filter(|s| s.totals.requests > 0);
+    busy.map(|snapshot| snapshot.header.pid)
+}
+
 /// What the processes say they are.
 pub fn versions(snapshots: &[Snapshot]) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();

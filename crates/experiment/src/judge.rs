@@ -353,6 +353,7 @@ pub fn summarise(
     ArmSummary {
         name: arm.name.clone(),
         settings: arm.settings,
+        environment: Vec::new(),
         fate,
         trials: valid.len() as u32,
         failed,

@@ -153,7 +153,9 @@ impl<'a> Procedure<'a> {
         document
             .versions
             .extend(flights::versions(&measured.snapshots));
-        let baseline = arm.settings == document.plan.baseline;
+        let plan = &document.plan;
+        let baseline = arm.settings == plan.baseline
+            && measured.trial.environment == plan.baseline_environment;
         if let (true, true, Some(window)) = (baseline, measured.trial.counts(), &measured.flight) {
             let tree_cpu_ms = measured
                 .trial

@@ -1,5 +1,6 @@
 //! What will be done: the experiment after every value was checked.
 
+use knobs::Overlay;
 use load::Workload;
 use run::{Kind, Objective, Settings};
 use std::collections::BTreeMap;
@@ -122,17 +123,43 @@ impl Goal {
 pub struct Arm {
     /// Unique within the run; part of file names.
     pub name: String,
-    /// Its knobs.
+    /// Its threads, workers and preloading.
     pub settings: Settings,
+    /// What it sets in the server's environment.
+    pub overlay: Overlay,
 }
 
 impl Arm {
     /// An arm named after its knobs: `w2t3p` is two workers of three threads, preloaded.
     pub fn of(settings: Settings) -> Arm {
+        Arm::with(settings, Overlay::default())
+    }
+
+    /// The same with what it sets in the environment: `w0t5-yjit-on`.
+    pub fn with(settings: Settings, overlay: Overlay) -> Arm {
         let preload = if settings.preload { "p" } else { "" };
+        let beside = match overlay.is_empty() {
+            true => String::new(),
+            false => format!("-{}", overlay.name()),
+        };
         Arm {
-            name: format!("w{}t{}{preload}", settings.workers, settings.threads),
+            name: format!(
+                "w{}t{}{preload}{beside}",
+                settings.workers, settings.threads
+            ),
             settings,
+            overlay,
+        }
+    }
+}
+
+/// `2 workers × 3 threads, gc.malloc_limit=32MiB`, as tables show it.
+impl std::fmt::Display for Arm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.settings)?;
+        match self.overlay.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", {}", self.overlay),
         }
     }
 }

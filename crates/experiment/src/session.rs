@@ -121,6 +121,9 @@ pub fn conduct(
         )));
     }
     store.document.plan.server_command = bench.words();
+    if let Goal::Arms { arms, .. } = &experiment.goal {
+        store.document.plan.baseline_environment = bench.told(&arms[0]);
+    }
     let mut procedure = Procedure::new(&bench, store, watcher);
     let result = match &experiment.goal {
         Goal::Tune => tune::tune(&mut procedure),
@@ -196,6 +199,8 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         environment: experiment.environment.clone(),
         workload: workload(experiment),
         baseline,
+        // Known once it is known what the machine has.
+        baseline_environment: Vec::new(),
         objective: experiment.objective.clone(),
         margin: experiment.margin,
         alpha: ALPHA,
@@ -239,7 +244,7 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
         &experiment.before_trial,
         &experiment.after_trial,
     );
-    BTreeMap::from(
+    let mut asked = BTreeMap::from(
         [
             (
                 "the version of powerband",
@@ -265,7 +270,28 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
             ),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
-    )
+    );
+    // Their names tell most of it, and what they may not tell is here.
+    let overlays = of_arms(experiment);
+    if !overlays.is_empty() {
+        asked.insert(
+            "what configurations set in the environment".to_owned(),
+            hashed(&overlays),
+        );
+    }
+    asked
+}
+
+/// The variables of each arm that sets any.
+fn of_arms(experiment: &Experiment) -> Vec<BTreeMap<String, String>> {
+    let Goal::Arms { arms, .. } = &experiment.goal else {
+        return Vec::new();
+    };
+    let overlays = arms.iter().map(|arm| &arm.overlay);
+    overlays
+        .filter(|overlay| !overlay.is_empty())
+        .map(knobs::Overlay::variables)
+        .collect()
 }
 
 fn too_short(budget_s: f64, short: budget::TooShort, calibrate: Option<u32>) -> Stopped {

@@ -64,7 +64,7 @@ pub fn run(
 ) -> Result<Measured, Stopped> {
     let began = Instant::now();
     let mut measured = Measured {
-        trial: blank(&assignment),
+        trial: blank(bench, &assignment),
         snapshots: Vec::new(),
         flight: None,
     };
@@ -100,7 +100,7 @@ pub enum Failure {
     Trial(String),
 }
 
-fn blank(assignment: &Assignment<'_>) -> Trial {
+fn blank(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Trial {
     Trial {
         id: assignment.id.clone(),
         stage: assignment.stage,
@@ -108,6 +108,7 @@ fn blank(assignment: &Assignment<'_>) -> Trial {
         place: assignment.place,
         arm: assignment.serving.arm.name.clone(),
         settings: assignment.serving.arm.settings,
+        environment: bench.told(assignment.serving.arm),
         status: TrialStatus::Ok,
         reason: None,
         started_s: assignment.started_s,

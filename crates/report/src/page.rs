@@ -18,12 +18,16 @@ pub fn page(document: &Document, style: Style) -> String {
         sheet.heading("What was tried");
         sheet.block(&tried::tried(document, style));
     }
+    if document.arms.iter().any(|arm| !arm.environment.is_empty()) {
+        sheet.heading("What each configuration sets in the server's environment");
+        sheet.block(&tables::environments(document, style));
+    }
     if !document.trials.is_empty() {
         how(&mut sheet, document);
     }
     deciding(&mut sheet, document);
     if let Some(calibration) = &document.calibration {
-        identical(&mut sheet, calibration);
+        identical(&mut sheet, document, calibration);
     }
     if let Some(profile) = &document.profile {
         time(&mut sheet, profile, baseline_word(document));
@@ -97,7 +101,7 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
 }
 
 /// The baseline against itself: what a reader may take from it about this host.
-fn identical(sheet: &mut Sheet, calibration: &Calibration) {
+fn identical(sheet: &mut Sheet, document: &Document, calibration: &Calibration) {
     sheet.heading("Identical configurations");
     let found = change_with_interval(
         calibration.ratio,
@@ -106,7 +110,10 @@ fn identical(sheet: &mut Sheet, calibration: &Calibration) {
     );
     let mut text = format!(
         "{} was first compared with itself: {found}, {} blocks. {} of {} runs of six blocks called the two different",
-        calibration.settings, calibration.blocks, calibration.false_positives, calibration.runs
+        run::called(calibration.settings, &document.plan.baseline_environment),
+        calibration.blocks,
+        calibration.false_positives,
+        calibration.runs
     );
     let _ = match calibration.fitness {
         Fitness::Sound => write!(text, ", no more than chance explains."),

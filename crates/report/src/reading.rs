@@ -17,7 +17,10 @@ pub fn baseline(document: &Document) -> Option<&ArmSummary> {
     let named = document.comparisons.first();
     document.arms.iter().find(|arm| match named {
         Some(comparison) => arm.name == comparison.baseline,
-        None => arm.settings == document.plan.baseline,
+        None => {
+            arm.settings == document.plan.baseline
+                && arm.environment == document.plan.baseline_environment
+        }
     })
 }
 
@@ -28,13 +31,16 @@ pub fn is_baseline(document: &Document, arm: &ArmSummary) -> bool {
 
 /// An arm's settings, and which of two with the same settings it is.
 pub fn called(document: &Document, arm: &ArmSummary) -> String {
-    let same = |other: &&ArmSummary| other.settings == arm.settings;
+    let same = |other: &&ArmSummary| {
+        other.settings == arm.settings && other.environment == arm.environment
+    };
+    let called = run::called(arm.settings, &arm.environment);
     if document.arms.iter().filter(same).count() < 2 {
-        arm.settings.to_string()
+        called
     } else if is_baseline(document, arm) {
-        format!("{} ({})", arm.settings, baseline_word(document))
+        format!("{called} ({})", baseline_word(document))
     } else {
-        format!("{} (again)", arm.settings)
+        format!("{called} (again)")
     }
 }
 

@@ -74,6 +74,30 @@ pub fn screening(document: &Document, style: Style) -> String {
     trimmed(&table)
 }
 
+/// The variables of each arm that sets any.
+pub fn environments(document: &Document, style: Style) -> String {
+    let head = ["configuration", "variable", "holds"];
+    let mut table = table(style, &head, head.len());
+    for arm in &document.arms {
+        for (index, set) in arm.environment.iter().enumerate() {
+            table.add_row(vec![
+                if index == 0 {
+                    called(document, arm)
+                } else {
+                    String::new()
+                },
+                set.variable.clone(),
+                if set.holds.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    set.holds.clone()
+                },
+            ]);
+        }
+    }
+    trimmed(&table)
+}
+
 /// What a request costs in each arm, and why the arm was tried.
 pub fn details(document: &Document, style: Style) -> String {
     let head = ["configuration", "CPU a request", "why, and how it left"];

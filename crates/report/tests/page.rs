@@ -4,7 +4,8 @@ mod support;
 
 use report::Style;
 use run::{
-    Answer, Document, Feasibility, Model, ModelErrors, ModelKind, ModelScore, ModelTrace, State,
+    Answer, Document, Feasibility, Model, ModelErrors, ModelKind, ModelScore, ModelTrace,
+    SetVariable, State,
 };
 use support::{flat, within, without_noise};
 
@@ -159,6 +160,42 @@ fn compare_speaks_of_a_baseline_and_tells_equal_arms_apart() {
     holds(&page_of_equals, &["single × 1 thread (again) against"]);
     assert!(page_of_equals.contains("(baseline)"), "{page_of_equals}");
     page(&sample("sweep"));
+}
+
+#[test]
+fn what_a_configuration_sets_in_the_environment_stands_with_it() {
+    let mut document = sample("compare");
+    assert!(
+        !page(&document).contains("environment\n"),
+        "nothing is set there"
+    );
+    let set = |knob: &str, value: &str, variable: &str, holds: &str| SetVariable {
+        knob: knob.to_owned(),
+        value: value.to_owned(),
+        variable: variable.to_owned(),
+        holds: holds.to_owned(),
+    };
+    let arm = document.arms.last_mut().unwrap();
+    arm.environment = vec![
+        set(
+            "allocator",
+            "jemalloc",
+            "LD_PRELOAD",
+            "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+        ),
+        set("env.API_KEY", "REDACTED", "API_KEY", "REDACTED"),
+        set("gc.malloc_limit", "default", "RUBY_GC_MALLOC_LIMIT", ""),
+    ];
+    let page = page(&document);
+    holds(
+        &page,
+        &[
+            "What each configuration sets in the server's environment",
+            "allocator=jemalloc",
+            "API_KEY REDACTED",
+            "RUBY_GC_MALLOC_LIMIT nothing",
+        ],
+    );
 }
 
 #[test]

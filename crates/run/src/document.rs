@@ -4,6 +4,7 @@
 //! `contract/run-v1.md` are generated from them.
 
 use crate::calibration::Calibration;
+use crate::environment::SetVariable;
 use crate::model::Model;
 use crate::plan::{Plan, Settings};
 use crate::rates::RateSearch;
@@ -187,6 +188,9 @@ pub struct ArmSummary {
     pub name: String,
     /// Its knobs.
     pub settings: Settings,
+    /// What it sets in the server's environment; absent where that is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<SetVariable>,
     /// How it came to be tried, and how it left.
     pub fate: String,
     /// Trials that count.

@@ -10,6 +10,7 @@ pub mod capacity;
 pub mod capture;
 pub mod document;
 pub mod duplex;
+mod environment;
 mod figures;
 mod folder;
 mod histogram;
@@ -27,6 +28,7 @@ pub mod verdict;
 
 pub use calibration::*;
 pub use document::*;
+pub use environment::{SetVariable, called};
 pub use folder::{Folder, FolderError, Lock};
 pub use histogram::{Hdr, HdrError};
 pub use model::*;

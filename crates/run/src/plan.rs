@@ -1,5 +1,6 @@
 //! What was decided before measuring.
 
+use crate::environment::SetVariable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,9 @@ pub struct Plan {
     pub workload: Vec<WorkloadEntry>,
     /// The configuration that everything is compared with.
     pub baseline: Settings,
+    /// What it sets in the server's environment; absent where that is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baseline_environment: Vec<SetVariable>,
     /// Limits that a configuration must keep.
     pub objective: Objective,
     /// The margin within which two configurations count as equivalent, as a ratio less one (0.03 is 3 %).

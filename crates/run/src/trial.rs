@@ -1,5 +1,6 @@
 //! One trial: a server start, a warm-up and two measured windows.
 
+use crate::environment::SetVariable;
 use crate::histogram::Hdr;
 use crate::model::Foreseen;
 use crate::plan::{Settings, Stage};
@@ -22,6 +23,9 @@ pub struct Trial {
     pub arm: String,
     /// Knobs asked for.
     pub settings: Settings,
+    /// What was set in the server's environment; absent where that is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<SetVariable>,
     /// Whether it counts.
     pub status: TrialStatus,
     /// Why it does not, or what to know about it.

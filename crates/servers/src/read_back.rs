@@ -2,6 +2,7 @@
 //!
 //! The agent's account of the same is compared where flight files are read, in `experiment`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
@@ -14,8 +15,8 @@ use crate::spec::Settings;
 /// A setting that did not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// `threads`, `workers` or `preload`.
-    pub knob: &'static str,
+    /// `threads`, `workers`, `preload`, or one of the environment's.
+    pub knob: Cow<'static, str>,
     pub asked: String,
     pub runs_with: String,
     /// What to change.
@@ -92,7 +93,7 @@ fn compare(asked: Settings, status: &PumaStatus, effective: Option<Effective>) -
     let mut mismatches = Vec::new();
     if workers != usize::from(asked.workers) {
         mismatches.push(Mismatch {
-            knob: "workers",
+            knob: "workers".into(),
             asked: asked.workers.to_string(),
             runs_with: workers.to_string(),
             hint: "the server's configuration sets its own number; let it take WEB_CONCURRENCY \
@@ -108,7 +109,7 @@ fn compare(asked: Settings, status: &PumaStatus, effective: Option<Effective>) -
         let most = max_threads.iter().max().copied().unwrap_or(wanted);
         let least = min_threads.unwrap_or(most).min(most);
         mismatches.push(Mismatch {
-            knob: "threads",
+            knob: "threads".into(),
             asked: asked.threads.to_string(),
             runs_with: if least == most {
                 most.to_string()
@@ -121,7 +122,7 @@ fn compare(asked: Settings, status: &PumaStatus, effective: Option<Effective>) -
     }
     if let Some(runs_with) = preload.filter(|&preload| preload != asked.preload) {
         mismatches.push(Mismatch {
-            knob: "preload",
+            knob: "preload".into(),
             asked: asked.preload.to_string(),
             runs_with: runs_with.to_string(),
             hint: "the command or the server's configuration forces it; remove --preload there",
@@ -200,7 +201,7 @@ mod tests {
         let said: Vec<_> = read
             .mismatches
             .iter()
-            .map(|m| (m.knob, m.runs_with.as_str()))
+            .map(|m| (m.knob.as_ref(), m.runs_with.as_str()))
             .collect();
         assert_eq!(
             said,

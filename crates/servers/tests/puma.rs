@@ -137,7 +137,10 @@ fn a_configuration_that_undoes_the_flags_is_a_mismatch() {
     let server = start(&app.spec(2, 0, false));
     let read = server.read_back().unwrap();
     assert_eq!(
-        read.mismatches.iter().map(|m| m.knob).collect::<Vec<_>>(),
+        read.mismatches
+            .iter()
+            .map(|m| m.knob.as_ref())
+            .collect::<Vec<_>>(),
         ["threads"]
     );
     assert_eq!(read.mismatches[0].runs_with, "2 to 4");

@@ -5,17 +5,23 @@ use crate::args::{CompareArgs, ExperimentArgs, SweepArgs, TuneArgs};
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
-use experiment::config::{Asked, Problem, Request, parse_settings, resolve};
-use experiment::{Experiment, Goal, Installation, Stopped, Store, Watcher};
+use experiment::config::{Asked, Problem, Request, parse_arm, resolve};
+use experiment::{Arm, Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
-use run::Settings;
+use run::{Kind, Settings};
 use std::path::{Path, PathBuf};
 
 /// `powerband tune`.
 pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
     let (request, problems) =
         asked::request(&args.experiment, Some(&args), args.baseline.as_ref())?;
-    conduct(&args.experiment, request, Ok(Goal::Tune), problems)
+    conduct(
+        &args.experiment,
+        request,
+        Kind::Tune,
+        Ok(Goal::Tune),
+        problems,
+    )
 }
 
 /// `powerband compare`.
@@ -25,36 +31,38 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
     }
     super::duplex::refuse_what_is_of_a_log(&args.log)?;
     let (request, problems) = asked::request(&args.experiment, None, None)?;
-    let goal = asked::compared(&args.arms, otherwise(request.baseline.as_ref()));
-    conduct(&args.experiment, request, goal, problems)
+    let goal = asked::compared(&args.arms, &otherwise(request.baseline.as_ref()));
+    conduct(&args.experiment, request, Kind::Compare, goal, problems)
 }
 
 /// `powerband sweep`.
 pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
     let (request, problems) = asked::request(&args.experiment, None, args.baseline.as_ref())?;
-    let goal = asked::swept(&args.sweep, otherwise(request.baseline.as_ref()));
-    conduct(&args.experiment, request, goal, problems)
+    let goal = asked::swept(&args.sweep, &otherwise(request.baseline.as_ref()));
+    conduct(&args.experiment, request, Kind::Sweep, goal, problems)
 }
 
 /// The knobs that an arm does not name. A baseline that makes no sense is told of by `resolve`.
-fn otherwise(baseline: Option<&Asked>) -> Settings {
+fn otherwise(baseline: Option<&Asked>) -> Arm {
+    let puma = Arm::of(Settings::PUMA_DEFAULT);
     baseline
-        .and_then(|asked| parse_settings(asked, Settings::PUMA_DEFAULT).ok())
-        .unwrap_or(Settings::PUMA_DEFAULT)
+        .and_then(|asked| parse_arm(asked, &puma).ok())
+        .unwrap_or(puma)
 }
 
 fn conduct(
     args: &ExperimentArgs,
     request: Request,
+    kind: Kind,
     goal: Result<Goal, Vec<Problem>>,
     mut problems: Vec<Problem>,
 ) -> Result<u8, Failure> {
     // What is wrong with the arms is told together with what is wrong elsewhere.
     let goal = goal.unwrap_or_else(|found| {
         problems.extend(found);
-        Goal::Tune
+        let arms = Vec::new();
+        Goal::Arms { kind, arms }
     });
-    let kind = goal.kind();
     let now = Timestamp::now();
     let resolved =
         resolve(request, goal, fallback_seed(now)).map_err(|found| problems.extend(found));

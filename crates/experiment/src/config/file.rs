@@ -87,11 +87,9 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     request.services = reader.services(&mut table);
     if let Some(baseline) = reader.section(&mut table, "baseline") {
         let origin = format!("baseline in {}", reader.file);
-        let text: Vec<String> = baseline
-            .iter()
-            .map(|(k, v)| format!("{k}={}", plain(v).unwrap_or_default()))
-            .collect();
-        request.baseline = Some(Asked::new(text.join(","), origin));
+        let mut settings = Vec::new();
+        typed(&baseline, "", &mut settings);
+        request.baseline = Some(Asked::new(settings.join(","), origin));
     }
     if let Some(mut objective) = reader.section(&mut table, "objective") {
         request.slo = reader.text(&mut objective, "objective", "slo");
@@ -293,6 +291,22 @@ impl Reader {
     }
 }
 
+/// Knobs as they would be typed: `[baseline.gc]` is the prefix of what is in it.
+fn typed(table: &Table, prefix: &str, settings: &mut Vec<String>) {
+    for (key, value) in table {
+        if let Value::Table(section) = value {
+            typed(section, &format!("{prefix}{key}."), settings);
+            continue;
+        }
+        let text = plain(value).unwrap_or_default();
+        settings.push(if text.contains(',') {
+            format!("{prefix}{key}=\"{text}\"")
+        } else {
+            format!("{prefix}{key}={text}")
+        });
+    }
+}
+
 /// A value as the text that a flag would have; a list as its items with commas.
 fn plain(value: &Value) -> Option<String> {
     match value {
@@ -344,6 +358,31 @@ mod tests {
         assert_eq!(request.services[0].name.text, "upstream");
         let workload = load::Workload::from_toml(&request.workload_inline.unwrap()).unwrap();
         assert_eq!(workload.names(), ["GET /", "GET /a"]);
+    }
+
+    #[test]
+    fn knobs_of_the_environment_are_typed_as_on_the_command_line() {
+        let request = read(
+            "[baseline]\nthreads = 3\nyjit = true\nmalloc_conf = 'narenas:2,tcache:false'\n\
+             [baseline.gc]\nmalloc_limit = '32MiB'\nheap_growth_factor = 1.1\n[baseline.env]\nGREETING = 'a,b=c'\n",
+        )
+        .unwrap();
+        let arm = crate::config::parse_arm(
+            &request.baseline.unwrap(),
+            &crate::Arm::of(run::Settings::PUMA_DEFAULT),
+        )
+        .unwrap();
+        assert_eq!(arm.settings.threads, 3);
+        let variables = arm.overlay.variables();
+        for (variable, value) in [
+            ("RUBY_YJIT_ENABLE", "1"),
+            ("MALLOC_CONF", "narenas:2,tcache:false"),
+            ("RUBY_GC_MALLOC_LIMIT", "33554432"),
+            ("RUBY_GC_HEAP_GROWTH_FACTOR", "1.1"),
+            ("GREETING", "a,b=c"),
+        ] {
+            assert_eq!(variables[variable], value, "{variable}");
+        }
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! From what was written to what will be done; every problem at once.
 
+use super::ServiceRequest;
 use super::recording::read_recording;
 use super::values::{
     parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64,
 };
-use super::{Asked, Problem, Request, parse_duration, parse_latency, parse_settings, parse_size};
+use super::{
+    Asked, Problem, Request, parse_arm, parse_duration, parse_latency, parse_settings, parse_size,
+};
 use crate::budget;
-use crate::request::{Experiment, Goal, Service};
+use crate::request::{Arm, Experiment, Goal, Service};
 use load::Workload;
 use run::{Objective, Settings};
 use std::collections::BTreeMap;
@@ -53,11 +56,13 @@ pub fn resolve(
             ));
         }
     }
-    let baseline = match request
-        .baseline
-        .as_ref()
-        .map(|asked| parse_settings(asked, Settings::PUMA_DEFAULT))
-    {
+    let baseline = |asked: &Asked| match &goal {
+        Goal::Tune => parse_settings(asked, Settings::PUMA_DEFAULT),
+        Goal::Arms { .. } => {
+            parse_arm(asked, &Arm::of(Settings::PUMA_DEFAULT)).map(|arm| arm.settings)
+        }
+    };
+    let baseline = match request.baseline.as_ref().map(baseline) {
         None => None,
         Some(Ok(settings)) => Some(settings),
         Some(Err(problems)) => {
@@ -78,7 +83,7 @@ pub fn resolve(
         && let ([alone], None) = (arms.as_slice(), &request.calibrate)
     {
         all.0.push(Problem::with(
-            format!("{} is compared with nothing", alone.settings),
+            format!("{alone} is compared with nothing"),
             "name a second configuration, or pass --calibrate to measure it against itself",
         ));
     }
@@ -101,6 +106,7 @@ pub fn resolve(
             ));
         }
     }
+    all.0.extend(told_by_services(&goal, &request.services));
     let services = request.services.iter().map(|s| Service {
         name: s.name.text.clone(),
         command: s.command.text.clone(),
@@ -187,6 +193,34 @@ pub fn resolve(
     } else {
         Err(all.0)
     }
+}
+
+/// Variables that arms set and that services set too, in which the application is told a port.
+fn told_by_services(goal: &Goal, services: &[ServiceRequest]) -> Vec<Problem> {
+    let Goal::Arms { arms, .. } = goal else {
+        return Vec::new();
+    };
+    let told: Vec<&Asked> = services
+        .iter()
+        .filter_map(|s| s.port_env.as_ref())
+        .collect();
+    let mut both: Vec<&Asked> = Vec::new();
+    for asked in told {
+        if arms
+            .iter()
+            .any(|arm| arm.overlay.variables().contains_key(&asked.text))
+        {
+            both.push(asked);
+        }
+    }
+    let problem = |asked: &Asked| {
+        Problem::of(
+            asked,
+            "a configuration sets this variable too",
+            "let one of them set it",
+        )
+    };
+    both.into_iter().map(problem).collect()
 }
 
 /// Problems found so far.

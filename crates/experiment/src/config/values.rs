@@ -1,7 +1,7 @@
 //! Values with units: text in, a checked value or a [`Problem`] out.
 
 use super::{Asked, Problem};
-use run::{LatencyObjective, Settings};
+use run::LatencyObjective;
 use std::time::Duration;
 
 /// `250ms`, `8m`, `1h 30m`; never a bare number.
@@ -53,53 +53,6 @@ pub fn parse_latency(asked: &Asked) -> Result<LatencyObjective, Problem> {
         percentile,
         limit_ms: limit.as_secs_f64() * 1e3,
     })
-}
-
-/// `threads=5,workers=2,preload=true`; what is not named stays as in `otherwise`.
-pub fn parse_settings(asked: &Asked, otherwise: Settings) -> Result<Settings, Vec<Problem>> {
-    let mut settings = otherwise;
-    let mut problems = Vec::new();
-    for part in asked
-        .text
-        .split(',')
-        .map(str::trim)
-        .filter(|p| !p.is_empty())
-    {
-        let Some((knob, value)) = part.split_once('=') else {
-            problems.push(Problem::of(
-                asked,
-                format_args!("{part:?} sets nothing"),
-                "write KNOB=VALUE, such as threads=5,workers=2",
-            ));
-            continue;
-        };
-        let one = Asked::new(value.trim(), format!("{} in {}", knob.trim(), asked.origin));
-        let set = match knob.trim() {
-            "threads" => parse_threads(&one).map(|v| settings.threads = v),
-            "workers" => parse_workers(&one).map(|v| settings.workers = v),
-            "preload" => parse_bool(&one).map(|v| settings.preload = v),
-            other => Err(unknown_knob(asked, other)),
-        };
-        problems.extend(set.err());
-    }
-    if settings.workers == 0 && settings.preload {
-        // Single mode has nobody to preload for; Puma itself ignores it.
-        settings.preload = false;
-    }
-    if problems.is_empty() {
-        Ok(settings)
-    } else {
-        Err(problems)
-    }
-}
-
-/// A knob that nobody knows.
-pub fn unknown_knob(asked: &Asked, name: &str) -> Problem {
-    Problem::of(
-        asked,
-        format_args!("unknown knob {name:?}"),
-        "the knobs are threads, workers and preload",
-    )
 }
 
 pub(super) fn parse_threads(asked: &Asked) -> Result<u16, Problem> {
@@ -269,37 +222,6 @@ mod tests {
         for wrong in ["p99=250", "250ms", "p100=1s", "p0=1s", "q99=1s", "p99="] {
             assert!(parse_latency(&asked(wrong)).is_err(), "{wrong:?} was taken");
         }
-    }
-
-    #[test]
-    fn settings_name_every_wrong_knob_at_once() {
-        let otherwise = Settings {
-            workers: 0,
-            threads: 3,
-            preload: false,
-        };
-        let settings =
-            parse_settings(&asked("threads=5,workers=2,preload=true"), otherwise).unwrap();
-        assert_eq!(
-            settings,
-            Settings {
-                workers: 2,
-                threads: 5,
-                preload: true
-            }
-        );
-        let problems =
-            parse_settings(&asked("threads=0,workers=abc,turbo=1"), otherwise).unwrap_err();
-        let text = problems
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("\n");
-        assert_eq!(problems.len(), 3, "{text}");
-        assert!(
-            text.contains("unknown knob \"turbo\"") && text.contains("from 1 to 256"),
-            "{text}"
-        );
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn served<T>(
         watcher,
     };
     let driver = Driver::new(generator, &server, serving);
-    let result = warmed_up(&driver, serving, watcher, begun).and_then(|()| work(&driver));
+    let result = warmed_up(bench, &driver, serving, watcher, begun).and_then(|()| work(&driver));
     let died = server.alive().err().map(|died| died.to_string());
     drop(driver);
     server.stop();
@@ -134,6 +134,7 @@ fn served<T>(
 }
 
 fn warmed_up(
+    bench: &Bench<'_>,
     driver: &Driver<'_>,
     serving: &Serving<'_>,
     watcher: &dyn Watcher,
@@ -144,7 +145,7 @@ fn warmed_up(
     begun.warmup = Some(warmup);
     answers_well(&outcome)?;
     let flights = serving.folder.join("flight");
-    start::settings_not_taken(driver.server(), &flights, serving.arm.settings)
+    start::not_taken(bench, driver.server(), &flights, serving.arm)
         .map_or(Ok(()), |why| Err(Failure::Trial(why)))
 }
 

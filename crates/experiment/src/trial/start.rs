@@ -4,6 +4,7 @@ use super::{Failure, Serving};
 use crate::bench::Bench;
 use crate::flights;
 use crate::progress::{Event, Watcher};
+use crate::request::Arm;
 use servers::{Agent, Quiet, Ready, Running, ServerSpec, ServiceSpec, StartError, hooks};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -113,6 +114,7 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
     );
     spec.command = bench.command.clone();
     spec.env = bench.env.clone();
+    spec.env.extend(bench.variables(serving.arm));
     if serving.bursts {
         spec.env.insert(BURSTS.to_owned(), "1".to_owned());
     }
@@ -167,15 +169,25 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
     Ok(spec)
 }
 
-/// Why the server does not run with what was asked, from its own status and from the agent inside it.
-pub(super) fn settings_not_taken(
+/// Why the server does not run with what was asked, from its own status, from the agent inside it, and from what its
+/// processes were started with.
+pub(super) fn not_taken(
+    bench: &Bench<'_>,
     server: &Running,
     flight_dir: &Path,
-    asked: run::Settings,
+    arm: &Arm,
 ) -> Option<String> {
     let own = server
         .read_back()
         .ok()
         .and_then(|found| found.mismatches.first().map(ToString::to_string));
-    own.or_else(|| flights::mismatch(&flights::counters(flight_dir), asked))
+    let counters = flights::counters(flight_dir);
+    own.or_else(|| flights::mismatch(&counters, arm.settings))
+        .or_else(|| {
+            let mut pids = server.own_pids();
+            pids.extend(flights::serving_pids(&counters));
+            let environments = &bench.arm_environments;
+            let mismatch = environments.not_taken(arm, &bench.env, &pids)?;
+            Some(mismatch.to_string())
+        })
 }

@@ -1,0 +1,359 @@
+//! The environment of each arm: what its knobs come to on this machine, whether the Ruby there takes them, and whether a
+//! server that runs has them.
+
+use crate::error::Stopped;
+use crate::progress::Watcher;
+use crate::request::{Arm, Experiment, Goal};
+use knobs::{Allocator, Overlay, PRELOAD, Version};
+use run::SetVariable;
+use servers::ruby::{self, RubyInfo};
+use servers::{Mismatch, safety};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Variables and their values.
+type Variables = BTreeMap<String, String>;
+
+/// What arms need of this machine.
+#[derive(Debug, Default)]
+pub struct ArmEnvironments {
+    libraries: BTreeMap<Allocator, PathBuf>,
+}
+
+impl ArmEnvironments {
+    /// Checks every arm against the Ruby that is there, and finds allocators; everything wrong at once.
+    pub fn check(
+        experiment: &Experiment,
+        found: &RubyInfo,
+        watcher: &dyn Watcher,
+    ) -> Result<ArmEnvironments, Stopped> {
+        let mut here = ArmEnvironments::default();
+        let mut wrong = BTreeSet::new();
+        for arm in arms(&experiment.goal) {
+            let mut of_arm = not_in_this_version(&arm.overlay, found);
+            of_arm.extend(here.find_library(&arm.overlay));
+            if of_arm.is_empty() {
+                let variables = here.variables(&arm.overlay, &experiment.env);
+                of_arm = refused(arm, experiment, found, variables);
+            }
+            wrong.extend(of_arm);
+            if watcher.cancelled() {
+                return Err(Stopped::Interrupted);
+            }
+        }
+        if wrong.is_empty() {
+            Ok(here)
+        } else {
+            let lines: Vec<String> = wrong.into_iter().collect();
+            Err(Stopped::Configuration(lines.join("\n")))
+        }
+    }
+
+    /// What is wrong when the library of the allocator is not there.
+    fn find_library(&mut self, overlay: &Overlay) -> Option<String> {
+        let allocator = overlay.allocator().filter(|a| *a != Allocator::Glibc)?;
+        if self.libraries.contains_key(&allocator) {
+            return None;
+        }
+        let Some(path) = servers::library(allocator.libraries()) else {
+            return Some(format!(
+                "allocator = {0:?}: its library {1} is in none of the usual folders; install Debian's package {2}",
+                allocator.name(),
+                allocator.libraries()[0],
+                allocator.package()
+            ));
+        };
+        self.libraries.insert(allocator, path);
+        None
+    }
+
+    /// The variables of an arm on top of the application's own environment `env`.
+    pub fn variables(&self, overlay: &Overlay, env: &Variables) -> Variables {
+        let mut variables = overlay.variables();
+        if let Some(allocator) = overlay.allocator() {
+            let existing = env
+                .get(PRELOAD)
+                .cloned()
+                .or_else(|| std::env::var(PRELOAD).ok());
+            let library = self.libraries.get(&allocator).map(|path| path.display());
+            let library = library.map(|path| path.to_string());
+            let preload = knobs::preload(existing.as_deref(), library.as_deref());
+            variables.insert(PRELOAD.to_owned(), preload);
+        }
+        variables
+    }
+
+    /// The same for the run document: secrets left out.
+    pub fn told(&self, overlay: &Overlay, env: &Variables) -> Vec<SetVariable> {
+        let variables = self.variables(overlay, env);
+        let told = |chosen: knobs::Chosen| {
+            let holds = variables.get(&chosen.variable).map_or("", String::as_str);
+            SetVariable {
+                holds: shown(&chosen.variable, holds),
+                knob: chosen.knob,
+                value: chosen.value,
+                variable: chosen.variable,
+            }
+        };
+        overlay.chosen().into_iter().map(told).collect()
+    }
+
+    /// What of the arm did not take in a server, by its processes: the first that is found.
+    pub fn not_taken(&self, arm: &Arm, env: &Variables, pids: &BTreeSet<u32>) -> Option<Mismatch> {
+        if arm.overlay.is_empty() {
+            return None;
+        }
+        let asked = self.variables(&arm.overlay, env);
+        pids.iter().find_map(|pid| {
+            let environment = match servers::environment_of(*pid) {
+                Ok(environment) => environment,
+                Err(error) => return unreadable(*pid, &error),
+            };
+            variable_not_taken(&arm.overlay, &asked, &environment).or_else(|| {
+                let (knob, allocator) = arm.overlay.needs()?;
+                match servers::mapped_files(*pid) {
+                    Ok(files) => allocator_not_taken(knob, allocator, &files),
+                    Err(error) => unreadable(*pid, &error),
+                }
+            })
+        })
+    }
+}
+
+fn arms(goal: &Goal) -> &[Arm] {
+    match goal {
+        Goal::Tune => &[],
+        Goal::Arms { arms, .. } => arms,
+    }
+}
+
+/// Addresses in arms' own variables that are not on this machine.
+pub fn remote(experiment: &Experiment, env: &Variables) -> Vec<String> {
+    let mut dangers = BTreeSet::new();
+    for arm in arms(&experiment.goal)
+        .iter()
+        .filter(|a| !a.overlay.is_empty())
+    {
+        let mut env = env.clone();
+        env.extend(arm.overlay.variables());
+        let found = safety::check_env(&env, &experiment.app_dir);
+        dangers.extend(found.iter().map(ToString::to_string));
+    }
+    dangers.into_iter().collect()
+}
+
+fn not_in_this_version(overlay: &Overlay, found: &RubyInfo) -> Vec<String> {
+    let Some(version) = Version::of(&found.version) else {
+        return Vec::new();
+    };
+    let wrong = |knob: &knobs::Knob| {
+        let wrong = knob.works_in(version).err()?;
+        Some(format!("{}: {wrong}", knob.name))
+    };
+    overlay.of_catalogue().filter_map(wrong).collect()
+}
+
+/// What Ruby says against the arm's variables when it is started with them.
+fn refused(
+    arm: &Arm,
+    experiment: &Experiment,
+    found: &RubyInfo,
+    variables: Variables,
+) -> Vec<String> {
+    if arm.overlay.is_empty() {
+        return Vec::new();
+    }
+    let mut env = experiment.env.clone();
+    env.extend(variables.clone());
+    let heard = match ruby::hear("ruby", &experiment.app_dir, &env) {
+        Ok(heard) => heard,
+        Err(error) => return vec![format!("{arm}: {error}")],
+    };
+    let version = &found.version;
+    let mut refused: Vec<String> = knobs::refusals(&heard.stderr, &variables)
+        .into_iter()
+        .map(|line| {
+            format!("{arm}: Ruby {version} does not take it: {line}; give another value, or leave the knob out")
+        })
+        .collect();
+    let wants_yjit = arm
+        .overlay
+        .chosen()
+        .iter()
+        .any(|c| c.knob == "yjit" && c.value == "on");
+    if wants_yjit && heard.yjit != Some(true) {
+        let why = match heard.yjit {
+            None => "was built without YJIT",
+            Some(_) => "does not start YJIT",
+        };
+        refused.push(format!(
+            "{arm}: Ruby {version} at {} {why}; measure with one that has it, or leave yjit out",
+            found.path.display()
+        ));
+    }
+    refused
+}
+
+fn shown(variable: &str, value: &str) -> String {
+    if knobs::is_secret(variable, value) {
+        knobs::REDACTED.to_owned()
+    } else {
+        value.to_owned()
+    }
+}
+
+fn variable_not_taken(
+    overlay: &Overlay,
+    asked: &Variables,
+    environment: &Variables,
+) -> Option<Mismatch> {
+    overlay.chosen().into_iter().find_map(|chosen| {
+        let wanted = asked.get(&chosen.variable)?;
+        let found = environment.get(&chosen.variable);
+        // Where nothing was to be there, nothing will do.
+        if found.map_or("", String::as_str) == wanted {
+            return None;
+        }
+        let name = &chosen.variable;
+        Some(Mismatch {
+            asked: format!("{} ({name}={})", chosen.value, shown(name, wanted)),
+            runs_with: match found {
+                Some(value) => format!("{name}={}", shown(name, value)),
+                None => format!("no {name}"),
+            },
+            knob: chosen.knob.into(),
+            hint: "the start command, or a script in it, sets a value of its own; take that out",
+        })
+    })
+}
+
+/// What is wrong where a process has another allocator than the knob is for.
+fn allocator_not_taken(
+    knob: &'static str,
+    asked: Allocator,
+    files: &BTreeSet<String>,
+) -> Option<Mismatch> {
+    let runs_with = Allocator::mapped(files.iter().map(String::as_str));
+    (runs_with != asked).then(|| Mismatch {
+        knob: knob.into(),
+        asked: match knob {
+            "allocator" => asked.name().to_owned(),
+            _ => format!("for {}", asked.name()),
+        },
+        runs_with: runs_with.name().to_owned(),
+        hint: match asked {
+            _ if knob != "allocator" => "that one does not look at it; name the allocator with the knob allocator too",
+            Allocator::Glibc => "Ruby, or a gem, is linked with that one; measure with a Ruby that is not",
+            _ => "the start command clears LD_PRELOAD, or its library was not loaded; the server's log says why",
+        },
+    })
+}
+
+/// A process that has ended has nothing to read back; one that cannot be read is not known to have taken anything.
+fn unreadable(pid: u32, error: &std::io::Error) -> Option<Mismatch> {
+    (error.kind() != std::io::ErrorKind::NotFound).then(|| Mismatch {
+        knob: "the environment".into(),
+        asked: "one of its own".to_owned(),
+        runs_with: format!("one that cannot be read (process {pid}: {error})"),
+        hint: "run powerband as the server's user",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::Settings;
+
+    fn overlay(settings: &[(&str, &str)]) -> Overlay {
+        let mut overlay = Overlay::default();
+        for (name, text) in settings {
+            overlay.set(name, text).unwrap();
+        }
+        overlay
+    }
+
+    fn variables(pairs: &[(&str, &str)]) -> Variables {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        pairs.iter().map(own).collect()
+    }
+
+    #[test]
+    fn a_variable_that_did_not_take_is_told_without_its_secret() {
+        let overlay = overlay(&[("malloc_arena_max", "2"), ("env.API_KEY", "hunter2")]);
+        let asked = overlay.variables();
+        let runs = |pairs: &[(&str, &str)]| {
+            variable_not_taken(&overlay, &asked, &variables(pairs)).map(|m| m.to_string())
+        };
+        assert_eq!(
+            runs(&[("MALLOC_ARENA_MAX", "2"), ("API_KEY", "hunter2")]),
+            None
+        );
+        let other = runs(&[("MALLOC_ARENA_MAX", "4"), ("API_KEY", "hunter2")]).unwrap();
+        assert!(
+            other.contains("malloc_arena_max = 2") && other.contains("MALLOC_ARENA_MAX=4"),
+            "{other}"
+        );
+        let secret = runs(&[("MALLOC_ARENA_MAX", "2"), ("API_KEY", "hunter3")]).unwrap();
+        assert!(
+            secret.contains("REDACTED") && !secret.contains("hunter"),
+            "{secret}"
+        );
+        assert!(
+            runs(&[("API_KEY", "hunter2")])
+                .unwrap()
+                .contains("no MALLOC_ARENA_MAX")
+        );
+    }
+
+    #[test]
+    fn a_default_is_a_variable_that_is_empty_or_absent() {
+        let overlay = overlay(&[("malloc_arena_max", "default")]);
+        let asked = overlay.variables();
+        assert!(variable_not_taken(&overlay, &asked, &variables(&[])).is_none());
+        let set = variables(&[("MALLOC_ARENA_MAX", "2")]);
+        assert!(variable_not_taken(&overlay, &asked, &set).is_some());
+    }
+
+    #[test]
+    fn an_allocator_is_read_back_from_what_is_mapped() {
+        let mapped = |file: &str| BTreeSet::from([file.to_owned()]);
+        let je = mapped("/usr/lib/libjemalloc.so.2");
+        assert!(allocator_not_taken("allocator", Allocator::Jemalloc, &je).is_none());
+        assert_eq!(
+            allocator_not_taken("allocator", Allocator::Glibc, &je)
+                .unwrap()
+                .runs_with,
+            "jemalloc"
+        );
+        let libc = mapped("/usr/lib/libc.so.6");
+        assert_eq!(
+            allocator_not_taken("allocator", Allocator::Tcmalloc, &libc)
+                .unwrap()
+                .runs_with,
+            "glibc"
+        );
+        let conf = allocator_not_taken("malloc_conf", Allocator::Jemalloc, &libc).unwrap();
+        assert!(
+            conf.to_string()
+                .contains("malloc_conf = for jemalloc was asked"),
+            "{conf}"
+        );
+    }
+
+    #[test]
+    fn this_process_has_what_it_has() {
+        let here = ArmEnvironments::default();
+        let arm = |settings: &[(&str, &str)]| Arm::with(Settings::PUMA_DEFAULT, overlay(settings));
+        let me = BTreeSet::from([std::process::id()]);
+        let lacks = here.not_taken(&arm(&[("env.SURELY_NOT_SET", "1")]), &variables(&[]), &me);
+        assert_eq!(lacks.unwrap().knob, "env.SURELY_NOT_SET");
+        let glibc = here.not_taken(&arm(&[("allocator", "glibc")]), &variables(&[]), &me);
+        assert!(glibc.is_none(), "{glibc:?}");
+        // It has ended: nothing to say.
+        let gone = BTreeSet::from([u32::MAX >> 1]);
+        assert!(
+            here.not_taken(&arm(&[("env.SURELY_NOT_SET", "1")]), &variables(&[]), &gone)
+                .is_none()
+        );
+    }
+}

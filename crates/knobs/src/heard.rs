@@ -1,0 +1,97 @@
+//! What `ruby -w` says of the variables it was started with.
+//!
+//! With `-w` CRuby prints `NAME=value (default value: other)` for each of the collector's variables that it took, and
+//! the same with `is ignored because …` for one that it did not; of names that it does not know it says nothing.
+
+use std::collections::BTreeMap;
+
+/// The collector's variables begin with it.
+const COLLECTOR: &str = "RUBY_GC_";
+
+/// Why Ruby, or what is loaded into it, does not take these variables, from what it wrote to stderr; empty where it
+/// takes them all, as far as it says.
+pub fn refusals(stderr: &str, variables: &BTreeMap<String, String>) -> Vec<String> {
+    let mut refused = Vec::new();
+    for (name, value) in variables {
+        let about: Vec<&str> = stderr.lines().filter(|line| names(line, name)).collect();
+        let taken = |line: &&str| is_taken(line, name);
+        if let Some(line) = about.iter().find(|line| !taken(line)) {
+            refused.push(sentence(line));
+        } else if name.starts_with(COLLECTOR) && !value.is_empty() && !about.iter().any(taken) {
+            refused.push(format!("this Ruby does not know {name}"));
+        }
+    }
+    if variables.contains_key("MALLOC_CONF") {
+        let complains = |line: &&str| line.starts_with("<jemalloc>:");
+        refused.extend(stderr.lines().filter(complains).map(sentence));
+    }
+    refused
+}
+
+/// A line without what ends it, since more is said after it.
+fn sentence(line: &str) -> String {
+    line.trim().trim_end_matches('.').to_owned()
+}
+
+/// Whether a line speaks of the variable, and not of one whose name is longer.
+fn names(line: &str, variable: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    line.match_indices(variable).any(|(at, _)| {
+        !part(line[..at].chars().next_back()) && !part(line[at + variable.len()..].chars().next())
+    })
+}
+
+fn is_taken(line: &str, variable: &str) -> bool {
+    line.starts_with(&format!("{variable}="))
+        && line.contains(" (default value: ")
+        && !line.contains(" is ignored")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(stderr: &str, variables: &[(&str, &str)]) -> Vec<String> {
+        let own = |(k, v): &(&str, &str)| ((*k).to_owned(), (*v).to_owned());
+        refusals(stderr, &variables.iter().map(own).collect())
+    }
+
+    #[test]
+    fn what_was_taken_is_no_refusal() {
+        let said = "RUBY_GC_MALLOC_LIMIT=33554432 (default value: 16777216)\n\
+                    RUBY_GC_MALLOC_LIMIT_MAX=0 (default value: 33554432) is ignored because it must be greater than 0.\n";
+        assert!(
+            refused(
+                said,
+                &[("RUBY_GC_MALLOC_LIMIT", "33554432"), ("GREETING", "x")]
+            )
+            .is_empty()
+        );
+        let why = refused(said, &[("RUBY_GC_MALLOC_LIMIT_MAX", "0")]);
+        assert!(why[0].contains("greater than 0"), "{why:?}");
+    }
+
+    #[test]
+    fn silence_about_a_collectors_variable_is_a_refusal() {
+        let why = refused("", &[("RUBY_GC_HEAP_7_INIT_SLOTS", "9")]);
+        assert!(why[0].contains("does not know"), "{why:?}");
+        assert!(
+            refused(
+                "",
+                &[("RUBY_GC_HEAP_FREE_SLOTS", ""), ("MALLOC_ARENA_MAX", "2")]
+            )
+            .is_empty()
+        );
+    }
+
+    #[test]
+    fn loaders_and_allocators_are_heard_too() {
+        let said = "ERROR: ld.so: object '/x.so' from LD_PRELOAD cannot be preloaded: ignored.\n\
+                    <jemalloc>: Invalid conf pair: turbo:1\n";
+        assert_eq!(
+            refused(said, &[("LD_PRELOAD", "/x.so"), ("MALLOC_CONF", "turbo:1")]).len(),
+            2
+        );
+        assert!(refused(said, &[("THREADS", "1")]).is_empty());
+    }
+}

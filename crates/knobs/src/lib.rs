@@ -1,0 +1,48 @@
+//! The knobs that are set through a server's environment: their names as typed, their variables, what they take, which
+//! Ruby has them, and what one configuration sets of them ([`Overlay`]).
+//!
+//! One catalogue ([`CATALOGUE`]) is the source of what is parsed, of what is told when it is wrong, and of
+//! `docs/knobs.md`. Nothing here looks at a machine: whoever has one says which Ruby there is, what that printed, and
+//! where a library lies.
+
+mod allocator;
+mod arm_text;
+mod catalogue;
+mod heard;
+mod knob;
+mod nearest;
+mod overlay;
+mod page;
+mod reserved;
+mod secret;
+mod value;
+
+pub use allocator::{Allocator, PRELOAD, preload};
+pub use arm_text::{Part, masked, parts, values};
+pub use catalogue::{CATALOGUE, find};
+pub use heard::refusals;
+pub use knob::{Kind, Knob, Version, Versions};
+pub use nearest::unknown;
+pub use overlay::{Chosen, ENV, Overlay};
+pub use page::page;
+pub use secret::{REDACTED, is_secret};
+pub use value::Value;
+
+/// What is wrong with a knob or its value, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {remedy}")]
+pub struct Wrong {
+    /// What is wrong, without the value.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Wrong {
+    pub(crate) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Wrong {
+        Wrong {
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+}

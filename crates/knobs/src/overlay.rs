@@ -1,0 +1,283 @@
+//! What one configuration sets in the server's environment.
+
+use crate::allocator::{Allocator, PRELOAD};
+use crate::secret::{REDACTED, is_secret};
+use crate::value::Value;
+use crate::{Wrong, catalogue, reserved};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// Before the name of a variable that has no knob of its own.
+pub const ENV: &str = "env.";
+
+/// Characters of a name beyond which it is cut to a hash: it is part of file names.
+const LONGEST_NAME: usize = 48;
+
+/// Knobs that only one allocator looks at.
+const OF_ALLOCATORS: [(&str, Allocator); 2] = [
+    ("malloc_arena_max", Allocator::Glibc),
+    ("malloc_conf", Allocator::Jemalloc),
+];
+
+/// Knobs and their values, by the knobs' names. What is shown of it holds no secret.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Overlay {
+    set: BTreeMap<String, Value>,
+}
+
+/// One knob of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// Its name as typed.
+    pub knob: String,
+    /// Its value as typed, or that it is shown nowhere.
+    pub value: String,
+    /// The variable that it sets.
+    pub variable: String,
+}
+
+impl Overlay {
+    /// Sets a knob, whatever it was before.
+    ///
+    /// # Errors
+    /// There is no such knob, or it does not take this value.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), Wrong> {
+        let value = match name.strip_prefix(ENV) {
+            Some(variable) => {
+                reserved::allowed(variable)?;
+                Value::text(text)?
+            }
+            None => {
+                let knob = catalogue::find(name).ok_or_else(|| crate::unknown(name))?;
+                Value::parse(knob, text)?
+            }
+        };
+        self.set.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
+    /// The allocator that is asked for.
+    pub fn allocator(&self) -> Option<Allocator> {
+        Allocator::named(&self.set.get("allocator")?.set)
+    }
+
+    /// The allocator without which a knob means nothing, and that knob.
+    pub fn needs(&self) -> Option<(&'static str, Allocator)> {
+        let set = |knob: &str| {
+            self.set
+                .get(knob)
+                .is_some_and(|value| !value.set.is_empty())
+        };
+        if let Some(allocator) = self.allocator() {
+            return Some(("allocator", allocator));
+        }
+        OF_ALLOCATORS.into_iter().find(|(knob, _)| set(knob))
+    }
+
+    /// Every knob, in the order of their names.
+    pub fn chosen(&self) -> Vec<Chosen> {
+        let chosen = |(name, value): (&String, &Value)| {
+            let variable = variable(name);
+            Chosen {
+                value: if is_secret(&variable, &value.set) {
+                    REDACTED.to_owned()
+                } else {
+                    value.typed.clone()
+                },
+                knob: name.clone(),
+                variable,
+            }
+        };
+        self.set.iter().map(chosen).collect()
+    }
+
+    /// The variables and what they hold, secrets included. `LD_PRELOAD` is not among them where an allocator was asked
+    /// for: what it is to hold depends on the machine ([`crate::preload`]).
+    pub fn variables(&self) -> BTreeMap<String, String> {
+        self.set
+            .iter()
+            .filter(|(name, _)| *name != "allocator")
+            .map(|(name, value)| (variable(name), value.set.clone()))
+            .collect()
+    }
+
+    /// The knobs that are in this catalogue, with what they set.
+    pub fn of_catalogue(&self) -> impl Iterator<Item = &'static crate::Knob> {
+        self.set.keys().filter_map(|name| catalogue::find(name))
+    }
+
+    /// What cannot be true of one server.
+    pub fn contradictions(&self) -> Vec<Wrong> {
+        let mut wrong = Vec::new();
+        let Some(allocator) = self.allocator() else {
+            return wrong;
+        };
+        if self.set.contains_key(&format!("{ENV}{PRELOAD}")) {
+            wrong.push(Wrong::new(
+                format!(
+                    "allocator={} and env.{PRELOAD} are the same variable",
+                    allocator.name()
+                ),
+                "give one of them",
+            ));
+        }
+        for (knob, whose) in OF_ALLOCATORS {
+            if self.set.contains_key(knob) && allocator != whose {
+                wrong.push(Wrong::new(
+                    format!("{knob} means nothing to {}", allocator.name()),
+                    format!("leave it out, or set allocator={}", whose.name()),
+                ));
+            }
+        }
+        wrong
+    }
+
+    /// A name of letters, digits, `.`, `_` and `-` that other overlays do not have; empty where nothing is set.
+    pub fn name(&self) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let spelt: Vec<String> = self
+            .set
+            .iter()
+            .map(|(name, value)| format!("{name}-{}", value.typed))
+            .collect();
+        let spelt = spelt.join("-");
+        let free = self.set.keys().any(|name| name.starts_with(ENV));
+        if !free && spelt.len() <= LONGEST_NAME && spelt.chars().all(plain) {
+            return spelt;
+        }
+        // Values that are anybody's, secrets among them, stay out of file names.
+        let mut hasher = std::hash::DefaultHasher::new();
+        self.hash(&mut hasher);
+        format!("env-{:08x}", hasher.finish() as u32)
+    }
+}
+
+fn variable(name: &str) -> String {
+    match (name.strip_prefix(ENV), catalogue::find(name)) {
+        (Some(variable), _) => variable.to_owned(),
+        (None, Some(knob)) => knob.variable.to_owned(),
+        (None, None) => unreachable!("only known knobs are set"),
+    }
+}
+
+/// `gc.malloc_limit=32MiB, malloc_arena_max=2`, as tables show it.
+impl fmt::Display for Overlay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, chosen) in self.chosen().iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}{}={}", chosen.knob, chosen.value)?;
+        }
+        Ok(())
+    }
+}
+
+/// The same: what is printed for whoever mends a fault holds no secret either.
+impl fmt::Debug for Overlay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overlay(settings: &[(&str, &str)]) -> Overlay {
+        let mut overlay = Overlay::default();
+        for (name, text) in settings {
+            overlay.set(name, text).unwrap();
+        }
+        overlay
+    }
+
+    #[test]
+    fn knobs_become_variables() {
+        let overlay = overlay(&[
+            ("gc.malloc_limit", "32MiB"),
+            ("allocator", "jemalloc"),
+            ("env.GREETING", "a b"),
+        ]);
+        let variables = overlay.variables();
+        assert_eq!(variables["RUBY_GC_MALLOC_LIMIT"], "33554432");
+        assert_eq!(variables["GREETING"], "a b");
+        assert_eq!(variables.len(), 2, "{variables:?}");
+        assert_eq!(overlay.allocator(), Some(Allocator::Jemalloc));
+        assert_eq!(
+            overlay.to_string(),
+            "allocator=jemalloc, env.GREETING=a b, gc.malloc_limit=32MiB"
+        );
+    }
+
+    #[test]
+    fn no_secret_is_shown_or_named() {
+        let url = overlay(&[("env.DATABASE_URL", "postgres://me:hunter2@127.0.0.1/x")]);
+        for shown in [
+            url.to_string(),
+            format!("{url:?}"),
+            format!("{:?}", url.chosen()),
+            url.name(),
+        ] {
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+        assert!(url.variables()["DATABASE_URL"].contains("hunter2"));
+    }
+
+    #[test]
+    fn names_fit_into_file_names_and_differ_as_overlays_do() {
+        let one = overlay(&[("gc.malloc_limit", "32MiB")]);
+        assert_eq!(one.name(), "gc.malloc_limit-32MiB");
+        let (a, b) = (overlay(&[("env.A", "x/y")]), overlay(&[("env.A", "x_y")]));
+        assert!(
+            a.name() != b.name() && !a.name().contains('/'),
+            "{}",
+            a.name()
+        );
+        let names: Vec<(&str, &str)> = crate::CATALOGUE
+            .iter()
+            .map(|knob| (knob.name, knob.example))
+            .collect();
+        assert!(overlay(&names).name().len() <= LONGEST_NAME);
+        assert_eq!(Overlay::default().name(), "");
+    }
+
+    #[test]
+    fn knobs_that_mean_nothing_together_are_told() {
+        let said = overlay(&[
+            ("allocator", "jemalloc"),
+            ("malloc_arena_max", "2"),
+            ("env.LD_PRELOAD", "x.so"),
+        ])
+        .contradictions();
+        assert_eq!(said.len(), 2, "{said:?}");
+        let needs = |settings: &[(&str, &str)]| overlay(settings).needs();
+        assert_eq!(
+            needs(&[("malloc_conf", "a:1")]),
+            Some(("malloc_conf", Allocator::Jemalloc))
+        );
+        assert_eq!(needs(&[("malloc_conf", "default"), ("yjit", "on")]), None);
+        assert_eq!(
+            needs(&[("allocator", "glibc"), ("malloc_arena_max", "1")]),
+            Some(("allocator", Allocator::Glibc))
+        );
+        assert!(
+            overlay(&[("malloc_arena_max", "2")])
+                .contradictions()
+                .is_empty()
+        );
+        assert_eq!(
+            overlay(&[("allocator", "glibc"), ("malloc_conf", "narenas:1")])
+                .contradictions()
+                .len(),
+            1
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! `docs/knobs.md`, made of the catalogue so that it cannot drift from what is parsed.
+
+use crate::catalogue::CATALOGUE;
+use crate::knob::Knob;
+use std::fmt::Write;
+
+const OPENING: &str = "# Knobs
+
+<!-- Generated from crates/knobs by `make contract`; a test fails when it is stale. -->
+
+What `powerband compare` and `powerband sweep` can set, beside `threads`, `workers` and `preload`: whatever a server takes
+from its environment. `tune` searches threads, workers and preloading alone.
+
+```sh
+powerband compare threads=5 threads=5,malloc_arena_max=2 threads=5,allocator=jemalloc
+powerband sweep gc.malloc_limit=16MiB,32MiB,64MiB --baseline threads=5,workers=2
+powerband compare threads=5 threads=5,env.MY_CACHE=on     # any other variable
+```
+
+In `powerband.toml` they stand in `[baseline]`, where `[baseline.gc]` and `[baseline.env]` save the prefix. An arm takes
+what it does not name from the baseline; `default` as a value takes a knob back to what Ruby or glibc do by themselves, also
+where the application's own environment sets the variable. A value with commas goes into double quotes where it would be
+read as another knob.
+
+## What is checked
+
+- **Before the first trial** the application's Ruby is started once in the environment of each configuration, with `-w`.
+  What it says it ignores, and a variable of the collector that it does not know, ends the run with that reason, as does a
+  variable that Ruby of this version does not look at, and an allocator whose library is not installed.
+- **In each trial**, after warming up, each variable is read back from `/proc/PID/environ` of the server's processes, and the
+  allocator from `/proc/PID/maps`. One that did not take fails the trial. What the application does to `ENV` while it runs
+  is not seen there.
+- `PORT`, `PATH`, `RAILS_ENV`, `RACK_ENV`, `RAILS_MAX_THREADS`, `RAILS_MIN_THREADS`, `WEB_CONCURRENCY`, `RUBYOPT`, `RUBYLIB` and
+  `POWERBAND_*` cannot be set by `env.NAME`: Powerband sets them itself.
+- The page, the run document and messages show `REDACTED` in place of the value of a variable that looks secret
+  (`DATABASE_URL`, names with `SECRET`, `PASS`, `PWD`, `TOKEN`, `KEY`, `CREDENTIAL`, `AUTH` or `DSN`, URLs with a user in them).
+  Remote addresses in them are refused as everywhere ([safety](tune.md#safety)).
+
+";
+
+/// The page.
+pub fn page() -> String {
+    let mut page = OPENING.to_owned();
+    page.push_str("## The knobs\n\n| knob | variable | takes | without it | Ruby | e.g. |\n|---|---|---|---|---|---|\n");
+    for knob in CATALOGUE {
+        let _ = writeln!(
+            page,
+            "| `{0}` | `{1}` | {2} | {3} | {4} | `{0}={5}` |",
+            knob.name,
+            knob.variable,
+            knob.takes(),
+            knob.default,
+            versions(knob),
+            knob.example
+        );
+    }
+    page.push_str(
+        "| `env.NAME` | `NAME` | text; with commas in double quotes | what the application's environment holds | any | \
+         `env.MY_CACHE=on` |\n\n## What they do\n\n",
+    );
+    for knob in CATALOGUE {
+        let space = if knob.caution.is_empty() { "" } else { " " };
+        let _ = writeln!(
+            page,
+            "- **`{}`**: {}{space}{}",
+            knob.name, knob.about, knob.caution
+        );
+    }
+    page
+}
+
+fn versions(knob: &Knob) -> String {
+    match (knob.versions.from, knob.versions.ignored_from) {
+        (None, None) => "any".to_owned(),
+        (Some(from), None) => format!("{from} and newer"),
+        (None, Some((since, _))) => format!("before {since}"),
+        (Some(from), Some((since, _))) => format!("{from} until before {since}"),
+    }
+}

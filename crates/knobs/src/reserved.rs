@@ -1,0 +1,82 @@
+//! Variables that `env.NAME` may not set, and what does instead.
+
+use crate::Wrong;
+use crate::catalogue::CATALOGUE;
+
+/// Those that Powerband or the way in which it starts the server sets itself.
+const OURS: [(&str, &str); 9] = [
+    ("PORT", "give --port"),
+    ("RAILS_MAX_THREADS", "set the knob threads"),
+    ("RAILS_MIN_THREADS", "set the knob threads"),
+    ("WEB_CONCURRENCY", "set the knob workers"),
+    ("RAILS_ENV", "give --environment"),
+    ("RACK_ENV", "give --environment"),
+    (
+        "RUBYOPT",
+        "leave it out: the agent comes into the server by it",
+    ),
+    (
+        "RUBYLIB",
+        "leave it out: the agent comes into the server by it",
+    ),
+    ("PATH", "set it for the whole run with --env"),
+];
+
+/// Whether `env.NAME` may set the variable.
+pub(crate) fn allowed(variable: &str) -> Result<(), Wrong> {
+    let first = variable.chars().next();
+    let spelt = first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && variable
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !spelt {
+        return Err(Wrong::new(
+            format!("{variable:?} is no name of a variable"),
+            "write env.NAME=value, with letters, digits and _ in the name",
+        ));
+    }
+    if let Some((name, remedy)) = OURS.iter().find(|(name, _)| *name == variable) {
+        return Err(Wrong::new(format!("Powerband sets {name} itself"), *remedy));
+    }
+    if variable.starts_with("POWERBAND_") {
+        return Err(Wrong::new(
+            format!("{variable} is Powerband's own"),
+            "set it for the whole run with --env, if it is the agent's",
+        ));
+    }
+    // Checked values, their units and what Ruby makes of them are worth having.
+    let knob = CATALOGUE
+        .iter()
+        .find(|knob| knob.variable == variable && knob.name != "allocator");
+    match knob {
+        Some(knob) => Err(Wrong::new(
+            format!("{variable} has a knob of its own"),
+            format!("set {}, to {}", knob.name, knob.takes()),
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_the_users_to_set_is_told_with_what_is() {
+        for (name, said) in [
+            ("PORT", "--port"),
+            ("WEB_CONCURRENCY", "workers"),
+            ("RUBYOPT", "agent"),
+            ("POWERBAND_DIR", "own"),
+            ("RUBY_GC_MALLOC_LIMIT", "gc.malloc_limit"),
+            ("A-B", "letters"),
+            ("", "letters"),
+        ] {
+            let message = allowed(name).unwrap_err().to_string();
+            assert!(message.contains(said), "{name}: {message}");
+        }
+        for name in ["DATABASE_URL", "RUBY_GC_HEAP_7_INIT_SLOTS", "LD_PRELOAD"] {
+            assert!(allowed(name).is_ok(), "{name}");
+        }
+    }
+}

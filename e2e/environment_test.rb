@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require_relative "support/powerband"
+
+# `compare` and `sweep` of what a server takes from its environment: what was asked arrives in the server and is read
+# back, what cannot take is told, and what is secret is nowhere to be read.
+class EnvironmentTest < PowerbandTest
+  TOKEN = "hunter2-hunter2"
+  BOTH = "threads=4,workers=1"
+  OTHER = "#{BOTH},allocator=jemalloc,gc.malloc_limit=48MiB,env.API_TOKEN=#{TOKEN}".freeze
+
+  def test_two_environments_head_to_head
+    record = File.join(@dir, "record")
+    words = experiment("compare", BOTH, OTHER, "--env", "RECORD=#{record}", "--json", app: "environment").drop(1)
+    ended = measured(*words, within: 240)
+    assert_includes [0, 3], ended.code, ended.to_s
+    assert_valid_run_document ended.out
+    as_asked JSON.parse(ended.out)
+    as_seen_by_the_server File.readlines(record).map { |line| JSON.parse(line) }
+    report = powerband("report", "--runs", runs)
+    assert_match(/What each configuration sets in the server's environment/, report.out)
+    assert_match(/RUBY_GC_MALLOC_LIMIT +50331648/, report.out)
+    nowhere TOKEN, ended, report
+  end
+
+  def test_a_start_command_that_sets_a_value_of_its_own
+    words = ["--server", "bin/start {config}", "--env", "MALLOC_ARENA_MAX=2"]
+    ended = powerband(*experiment("sweep", "malloc_arena_max=2,7", *words, app: "environment").drop(1))
+    assert_refused ended, 3, /malloc_arena_max = 2 \(MALLOC_ARENA_MAX=2\) was asked, the server runs with MALLOC_ARENA_MAX=7/,
+                   /the start command/
+  end
+
+  def test_everything_wrong_is_told_at_once
+    wrong = ["gc.malloc_limt=1MiB", "gc.malloc_limit=3,env.PORT=3,allocator=mine", "env.API_TOKEN=#{TOKEN},turbo=1"]
+    ended = powerband(*experiment("compare", *wrong).drop(1))
+    assert_refused ended, 2, /did you mean gc\.malloc_limit\?/, /without a unit; give a size/, /give --port/,
+                   /one of glibc, jemalloc/, /unknown knob "turbo"/
+    refute_match(/#{TOKEN}/, ended.err)
+    assert_no_run_folder
+  end
+
+  # Ruby is asked before the first trial; which variables it knows depends on which it is.
+  def test_what_this_ruby_does_not_take
+    ended = powerband(*experiment("compare", "gc.heap_growth_factor=default", "gc.heap_free_slots_max_ratio=0.1",
+                                  "env.RUBY_GC_HEAP_99_INIT_SLOTS=1", old_or_new).drop(1))
+    assert_refused ended, 2, /is ignored because it must be greater than 0\.2/, /does not know RUBY_GC_HEAP_99_INIT_SLOTS/,
+                   /Ruby( 3\.2)? ignores RUBY_GC_HEAP_/
+    assert_no_run_folder
+  end
+
+  def test_addresses_elsewhere_are_refused_in_configurations_too
+    ended = powerband(*experiment("sweep", "env.REDIS_URL=redis://127.0.0.1/1,redis://me:#{TOKEN}@redis.example.org/1").drop(1))
+    assert_refused ended, 2, /redis\.example\.org/, /--allow-remote/
+    refute_match(/#{TOKEN}/, ended.err)
+  end
+
+  private
+
+  # A knob that there was before Ruby 3.3, or one that there is since.
+  def old_or_new
+    Gem::Version.new(RUBY_VERSION) < Gem::Version.new("3.3") ? "gc.heap_0_init_slots=20000" : "gc.heap_init_slots=20000"
+  end
+
+  def as_asked(document)
+    plain, other = document.fetch("arms")
+    refute plain.key?("environment")
+    refute document.fetch("plan").key?("baseline_environment")
+    held = other.fetch("environment").to_h { |set| [set["knob"], set["holds"]] }
+    assert_match(%r{\A/.*/libjemalloc\.so}, held.delete("allocator"))
+    assert_equal({ "gc.malloc_limit" => "50331648", "env.API_TOKEN" => "REDACTED" }, held)
+    trials = document.fetch("trials").select { |trial| trial["arm"] == other["name"] }
+    assert_equal [other["environment"]], trials.map { |trial| trial["environment"] }.uniq
+    refute_includes trials.map { |trial| trial["status"] }, "failed", trials.map { |trial| trial["reason"] }.inspect
+  end
+
+  def as_seen_by_the_server(starts)
+    plain, other = starts.partition { |start| start["token"].nil? }
+    assert_equal [[[], 16 << 20]], plain.map { |start| start.values_at("allocators", "malloc_limit") }.uniq
+    assert_equal [[["jemalloc"], 48 << 20, TOKEN]],
+                 other.map { |start| start.values_at("allocators", "malloc_limit", "token") }.uniq
+  end
+
+  # Neither printed, nor in the name or the text of any file of the run.
+  def nowhere(secret, *printed)
+    printed.each { |ended| refute_includes ended.to_s, secret }
+    files = Dir.glob(File.join(runs, "**/*"), File::FNM_DOTMATCH)
+    assert_operator files.size, :>, 13
+    files.each do |file|
+      refute_includes file, secret
+      refute_includes File.binread(file), secret, file if File.file?(file)
+    end
+  end
+end
