@@ -10,12 +10,15 @@
 pub mod agent;
 mod configured;
 mod control;
+mod database_yml;
 mod error;
 mod files;
 pub mod guard;
 pub mod hooks;
 mod http;
+pub mod interpreter;
 mod log;
+pub mod pools;
 mod port;
 mod proc;
 mod puma;
