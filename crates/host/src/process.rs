@@ -24,8 +24,6 @@ const PUMA_WORKER: &str = "puma: cluster worker";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessFacts {
     pub pid: u32,
-    /// The words of its command line.
-    pub words: Vec<String>,
     /// As it was when the program started: what the program itself sets later is not in it.
     pub environment: Known<BTreeMap<String, String>>,
     /// The folder that it is in. A name for people; files are read below `/proc/<pid>/cwd`.
@@ -56,7 +54,6 @@ impl ProcessFacts {
             .uid();
         let tree = Tree::from(pid).at(&roots.proc);
         let pids = tree.pids().map_err(|e| e.to_string());
-        let words = strings(&process.join("cmdline")).unwrap_or_default();
         let workers = pids.as_ref().map_err(Clone::clone).map(|pids| {
             let worker = |pid: &&u32| is_worker(&roots.of(Some(**pid)));
             pids.iter().filter(worker).count() as u32
@@ -69,7 +66,6 @@ impl ProcessFacts {
         });
         Ok(Self {
             pid,
-            words,
             environment: strings(&process.join("environ")).map(|words| {
                 let pair = |word: &String| {
                     let (key, value) = word.split_once('=')?;

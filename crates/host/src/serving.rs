@@ -62,16 +62,25 @@ impl ServingFacts {
     /// Reads them now. `pid`: the server; `None` stands for this process and what it would start.
     #[must_use]
     pub fn collect(roots: &Roots, pid: Option<u32>) -> Self {
-        let sysctl = |name: &str| fact(&roots.proc.join("sys").join(name), parse_number);
-        let conntrack = sysctl("net/netfilter/nf_conntrack_count").and_then(|used| {
-            let most = sysctl("net/netfilter/nf_conntrack_max")?;
+        let network = own_network(roots, pid);
+        // /proc/sys/net shows the network of whoever reads it.
+        let of_network = |name: &str| {
+            network.clone()?;
+            Ok::<_, String>(roots.proc.join("sys/net").join(name))
+        };
+        let sysctl = |name: &str| fact(&of_network(name)?, parse_number);
+        let conntrack = sysctl("netfilter/nf_conntrack_count").and_then(|used| {
+            let most = sysctl("netfilter/nf_conntrack_max")?;
             Ok(Filled { used, most })
         });
         let process = roots.of(pid);
         Self {
             pid,
-            conntrack: conntrack.map_err(|why| {
-                format!("{why}; no connection is tracked here, or a container does not see it")
+            conntrack: conntrack.map_err(|why| match why.starts_with(MISSING) {
+                true => {
+                    format!("{why}: no connection is tracked here, or a container does not see it")
+                }
+                false => why,
             }),
             open_files: fact(&process.join("limits"), parse_open_files).map(|(soft, hard)| {
                 OpenFiles {
@@ -81,15 +90,13 @@ impl ServingFacts {
                 }
             }),
             system_files: fact(&roots.proc.join("sys/fs/file-nr"), parse_file_nr),
-            port_range: fact(
-                &roots.proc.join("sys/net/ipv4/ip_local_port_range"),
-                parse_port_range,
-            ),
+            port_range: of_network("ipv4/ip_local_port_range")
+                .and_then(|path| fact(&path, parse_port_range)),
             // By way of the process: its network may be another one.
             time_wait: fact(&process.join("net/sockstat"), parse_time_wait),
-            somaxconn: sysctl("net/core/somaxconn"),
-            syn_backlog: sysctl("net/ipv4/tcp_max_syn_backlog"),
-            syn_cookies: sysctl("net/ipv4/tcp_syncookies").map(|cookies| cookies > 0),
+            somaxconn: sysctl("core/somaxconn"),
+            syn_backlog: sysctl("ipv4/tcp_max_syn_backlog"),
+            syn_cookies: sysctl("ipv4/tcp_syncookies").map(|cookies| cookies > 0),
             huge_pages: fact(
                 &roots.sys.join("kernel/mm/transparent_hugepage/enabled"),
                 parse_chosen,
@@ -102,17 +109,38 @@ impl ServingFacts {
     }
 }
 
+/// That the process is in the network that this process sees, or why its settings cannot be seen from here.
+fn own_network(roots: &Roots, pid: Option<u32>) -> Known<()> {
+    let Some(pid) = pid else {
+        return Ok(());
+    };
+    let link = |of| {
+        let path = roots.of(of).join("ns/net");
+        fs::read_link(&path).map_err(|e| unreadable(&path, &e))
+    };
+    match link(Some(pid))? == link(None)? {
+        true => Ok(()),
+        false => Err(format!(
+            "process {pid} has a network of its own, as in a container, whose settings are not seen from here; ask inside of it"
+        )),
+    }
+}
+
 /// What `parse` finds in a file, or why there is nothing.
 pub(crate) fn fact<T>(path: &Path, parse: impl Fn(&str) -> Option<T>) -> Known<T> {
     let text = fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
     parse(&text).ok_or_else(|| format!("{} holds nothing of the kind", path.display()))
 }
 
+/// How the reason begins where a file is not there.
+const MISSING: &str = "there is no";
+
 /// In words that say what to do where rights are lacking.
-pub(crate) fn unreadable(path: &Path, error: &io::Error) -> String {
+#[must_use]
+pub fn unreadable(path: &Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no {path}"),
+        io::ErrorKind::NotFound => format!("{MISSING} {path}"),
         io::ErrorKind::PermissionDenied => {
             format!("{path} may not be read; ask as the user that the server runs as, or as root")
         }

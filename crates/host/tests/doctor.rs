@@ -133,6 +133,8 @@ fn limits_of_a_server_are_read_from_its_own_entry() {
             "proc/7/net/sockstat",
             "TCP: inuse 1 orphan 0 tw 12 alloc 1 mem 58\n",
         )
+        .linked("proc/7/ns/net", "net:[1]")
+        .linked("proc/self/ns/net", "net:[1]")
         .with("proc/sys/net/netfilter/nf_conntrack_count", "5\n")
         .with("proc/sys/net/netfilter/nf_conntrack_max", "10\n")
         .with("proc/sys/net/ipv4/ip_local_port_range", "1000\t1999\n")
@@ -153,6 +155,27 @@ fn limits_of_a_server_are_read_from_its_own_entry() {
     assert_eq!(facts.time_wait, Ok(12));
     assert_eq!(facts.process_takes_huge_pages, Ok(true));
     assert!(facts.syn_backlog.unwrap_err().contains("there is no"));
+}
+
+#[test]
+fn the_settings_of_another_network_are_not_taken_for_the_servers() {
+    let host = booted()
+        .linked("proc/7/ns/net", "net:[2]")
+        .linked("proc/self/ns/net", "net:[1]")
+        .with("proc/sys/net/core/somaxconn", "128\n")
+        .with(
+            "proc/7/net/sockstat",
+            "TCP: inuse 1 orphan 0 tw 12 alloc 1 mem 58\n",
+        );
+    let facts = ServingFacts::collect(&host.roots(), Some(7));
+    assert!(facts.somaxconn.unwrap_err().contains("network of its own"));
+    assert_eq!(
+        facts.time_wait,
+        Ok(12),
+        "which is read by way of the process"
+    );
+    let own = ServingFacts::collect(&host.roots(), None);
+    assert_eq!(own.somaxconn, Ok(128));
 }
 
 #[test]
@@ -216,10 +239,7 @@ fn this_machine_and_this_process_can_be_looked_at() {
     let roots = Roots::default();
     let me = std::process::id();
     let process = ProcessFacts::collect(&roots, me).unwrap();
-    assert!(
-        process.environment.is_ok() && process.folder.is_ok(),
-        "{process:?}"
-    );
+    assert!(process.environment.is_ok() && process.folder.is_ok());
     assert_eq!(process.elsewhere, Ok(false));
     let serving = checks::of_serving(&ServingFacts::collect(&roots, Some(me)));
     let host = checks::of_host(&facts::collect_of(&roots, Some(me)).unwrap());

@@ -56,7 +56,9 @@ pub(super) fn steal(facts: &HostFacts) -> Outcome {
 
 pub(super) fn governor(facts: &HostFacts) -> Outcome {
     let Some(governor) = facts.governor.as_deref() else {
-        return Outcome::fine("the CPUs' frequency is not this system's to set");
+        return Outcome::not_known(
+            "this system neither sets nor shows the CPUs' frequency, as virtual machines do not; see the machine below it",
+        );
     };
     let evidence = format!("the frequency governor is {governor}");
     let remedy = "cpupower frequency-set -g performance";
@@ -215,6 +217,7 @@ mod tests {
             Severity::SpoilsMeasurements
         );
         assert!(matches!(governor(&with("performance")), Outcome::Fine(_)));
+        assert!(matches!(governor(&host()), Outcome::NotKnown(_)));
     }
 
     #[test]

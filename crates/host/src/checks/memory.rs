@@ -58,10 +58,10 @@ pub(super) const NO_PRESSURE: &str = "this kernel does not tell pressure (/proc/
 
 pub(super) fn limit(facts: &HostFacts) -> Outcome {
     let Some(memory) = facts.group_memory else {
-        return Outcome::fine(match facts.memory_limit_bytes {
-            None => "no cgroup limits the memory",
-            Some(_) => "no cgroup that can be seen from here says what it uses",
-        });
+        return match facts.memory_limit_bytes {
+            None => Outcome::fine("no cgroup limits the memory"),
+            Some(_) => Outcome::not_known("the cgroup with the limit does not say what it uses"),
+        };
     };
     let mib = |bytes: u64| bytes / (1 << 20);
     let evidence = format!(
@@ -150,6 +150,11 @@ mod tests {
         assert_eq!(finding.severity, Severity::HarmsServer);
         assert!(finding.evidence.contains("901 of 1000 MiB"), "{finding:?}");
         assert!(matches!(limit(&host()), Outcome::Fine(_)));
+        let silent = HostFacts {
+            memory_limit_bytes: Some(1 << 30),
+            ..host()
+        };
+        assert!(matches!(limit(&silent), Outcome::NotKnown(_)));
     }
 
     #[test]
