@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn finding(check: &'static str, severity: Severity) -> Checked {
-        Checked::new(check, host::Finding::new(severity, "w", "e", "y", "r"))
+        Checked::new(check, Outcome::found(severity, "w", "e", "y", "r"))
     }
 
     #[test]

@@ -63,16 +63,16 @@ impl Checked {
     }
 }
 
-impl Finding {
+impl Outcome {
     #[must_use]
-    pub fn new(
+    pub fn found(
         severity: Severity,
         what: impl Into<String>,
         evidence: impl Into<String>,
         why: impl Into<String>,
         remedy: impl Into<String>,
-    ) -> Outcome {
-        Outcome::Found(Self {
+    ) -> Self {
+        Self::Found(Finding {
             severity,
             what: what.into(),
             evidence: evidence.into(),
@@ -80,9 +80,7 @@ impl Finding {
             remedy: remedy.into(),
         })
     }
-}
 
-impl Outcome {
     #[must_use]
     pub fn fine(evidence: impl Into<String>) -> Self {
         Self::Fine(evidence.into())

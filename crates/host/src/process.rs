@@ -125,11 +125,13 @@ fn serving_threads(process: &Path) -> u32 {
     let Ok(tasks) = fs::read_dir(process.join("task")) else {
         return 0;
     };
-    let serves = |task: &fs::DirEntry| {
-        fact(&task.path().join("comm"), |name| {
-            Some(name.starts_with(PUMA_THREAD))
-        })
-        .unwrap_or(false)
-    };
+    let serves =
+        |task: &fs::DirEntry| fact(&task.path().join("comm"), parse_serves).unwrap_or(false);
     tasks.flatten().filter(serves).count() as u32
+}
+
+/// `puma srv tp 001`; one with a word in place of the number looks after the others.
+fn parse_serves(name: &str) -> Option<bool> {
+    let rest = name.trim_end().strip_prefix(PUMA_THREAD);
+    Some(rest.is_some_and(|rest| rest.trim_start().parse::<u32>().is_ok()))
 }

@@ -211,6 +211,8 @@ fn a_server_is_seen_with_its_workers_and_threads() {
         .with(&thread("8"), "ruby\n")
         .with(&thread("80"), "puma srv tp 001\n")
         .with(&thread("81"), "puma srv tp 002\n")
+        .with(&thread("82"), "puma srv tp tri\n")
+        .with("proc/8/task/82/children", "")
         .with("proc/7/exe", "#!/bin/sh\n")
         .linked("proc/7/cwd", "/srv/shop")
         .linked("proc/7/root", "/")

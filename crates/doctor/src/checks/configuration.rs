@@ -1,6 +1,6 @@
 //! The environment's name, what is logged, what is left on from looking for something, what is loaded besides.
 
-use host::{Finding, Outcome, Severity};
+use host::{Outcome, Severity};
 
 use super::either;
 use crate::application::ApplicationFacts;
@@ -14,7 +14,7 @@ pub(super) fn environment(facts: &ApplicationFacts) -> Outcome {
                    query: the same request takes many times as long, and threads wait for the reloader's lock.";
         let remedy = "set RAILS_ENV and RACK_ENV to production";
         let Some(name) = environment.name.as_deref() else {
-            return Finding::new(
+            return Outcome::found(
                 Severity::Note,
                 "nothing says in which environment the application runs",
                 "neither RAILS_ENV nor RACK_ENV is in the environment that the process was started with",
@@ -24,14 +24,14 @@ pub(super) fn environment(facts: &ApplicationFacts) -> Outcome {
         };
         let evidence = format!("{name} ({})", environment.name_from);
         match name {
-            "development" => Finding::new(
+            "development" => Outcome::found(
                 either(facts),
                 "the application runs in development",
                 evidence,
                 why,
                 remedy,
             ),
-            "test" => Finding::new(
+            "test" => Outcome::found(
                 either(facts),
                 "the application runs in its test environment",
                 evidence,
@@ -47,7 +47,7 @@ pub(super) fn environment(facts: &ApplicationFacts) -> Outcome {
 pub(super) fn log_level(facts: &ApplicationFacts) -> Outcome {
     Outcome::of(&facts.environment, |environment| {
         let found = |evidence: String, remedy: &str| {
-            Finding::new(
+            Outcome::found(
                 either(facts),
                 "every query and every template is logged",
                 evidence,
@@ -98,7 +98,7 @@ pub(super) fn profiling(facts: &ApplicationFacts) -> Outcome {
         if lines.is_empty() {
             return Outcome::fine(format!("no call in {} files of config", files.len()));
         }
-        Finding::new(
+        Outcome::found(
             either(facts),
             "profiling is left on",
             lines.join("; "),
@@ -127,7 +127,7 @@ pub(super) fn injected_code(facts: &ApplicationFacts) -> Outcome {
         if set.is_empty() {
             return Outcome::fine("neither RUBYOPT nor LD_PRELOAD adds any");
         }
-        Finding::new(
+        Outcome::found(
             Severity::Note,
             "code that is not the application's is loaded into Ruby",
             set.join(", "),

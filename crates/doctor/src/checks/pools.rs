@@ -1,6 +1,6 @@
 //! Database connections: threads of a process against its pool, and all pools against the database server.
 
-use host::{Finding, Known, Outcome, Severity};
+use host::{Known, Outcome, Severity};
 use servers::pools::{Pool, PoolSize, RAILS_DEFAULT};
 
 use crate::application::{ApplicationFacts, Environment};
@@ -32,10 +32,10 @@ fn sized<'a>(pools: &'a [Pool], environment: &Environment) -> Known<Vec<Sized<'a
 /// `pool=7` among a URL's parameters.
 fn pool_of_url(url: &str) -> Option<u32> {
     let (_, query) = url.split_once('?')?;
-    let values = query
+    let mut values = query
         .split('&')
         .filter_map(|pair| pair.strip_prefix("pool="));
-    values.last()?.parse().ok()
+    values.next_back()?.parse().ok()
 }
 
 fn of(pool: &Pool) -> String {
@@ -85,7 +85,7 @@ pub(super) fn pool(facts: &ApplicationFacts) -> Outcome {
             let all: Vec<String> = pools.iter().map(words).collect();
             return Outcome::fine(format!("{threads_words}, {}", all.join(", ")));
         }
-        Finding::new(
+        Outcome::found(
             Severity::HarmsServer,
             "a process has more threads than database connections",
             format!("{threads_words}, {}", small.join(", ")),

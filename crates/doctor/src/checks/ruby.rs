@@ -1,6 +1,6 @@
 //! Ruby itself: its allocator, its collector's settings, its compiler.
 
-use host::{Finding, Outcome, Severity};
+use host::{Outcome, Severity};
 
 use crate::application::{ApplicationFacts, Environment};
 
@@ -26,7 +26,7 @@ pub(super) fn malloc_arenas(facts: &ApplicationFacts) -> Outcome {
                     "Ruby is linked with musl ({interpreter}), which has no arenas"
                 ));
             };
-            return Finding::new(
+            return Outcome::found(
                 Severity::Note,
                 "MALLOC_ARENA_MAX does nothing here",
                 format!("MALLOC_ARENA_MAX={set}, and Ruby is linked with musl ({interpreter})"),
@@ -45,7 +45,7 @@ pub(super) fn malloc_arenas(facts: &ApplicationFacts) -> Outcome {
             if threads.count <= 1 {
                 return Outcome::fine("one thread has one arena");
             }
-            Finding::new(
+            Outcome::found(
                 Severity::Note,
                 "glibc may give each thread memory of its own",
                 format!(
@@ -103,7 +103,7 @@ pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
             if wrong.is_empty() {
                 return Outcome::fine(format!("Ruby takes {}", all.join(", ")));
             }
-            Finding::new(
+            Outcome::found(
                 Severity::HarmsServer,
                 "settings of the garbage collector do not do what they are set for",
                 wrong.join("; "),
@@ -130,7 +130,7 @@ pub(super) fn yjit(facts: &ApplicationFacts) -> Outcome {
         let why = "YJIT compiles what runs often. Where requests are mostly Ruby they become shorter, for some tens of \
                    megabytes a process; it needs a longer warm-up before anything is measured.";
         if !started.has_yjit {
-            return Finding::new(
+            return Outcome::found(
                 Severity::Note,
                 "this Ruby has no YJIT",
                 "ruby --yjit does not switch it on",
@@ -149,7 +149,7 @@ pub(super) fn yjit(facts: &ApplicationFacts) -> Outcome {
         match (variable, option) {
             (true, _) => Outcome::fine("RUBY_YJIT_ENABLE=1"),
             (_, true) => Outcome::fine("--yjit is in RUBYOPT"),
-            _ => Finding::new(
+            _ => Outcome::found(
                 Severity::Note,
                 "the environment does not switch YJIT on",
                 "ruby --yjit works, and neither RUBY_YJIT_ENABLE=1 nor --yjit in RUBYOPT is set; Rails 7.2 and later \

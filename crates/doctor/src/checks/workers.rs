@@ -1,6 +1,6 @@
 //! Worker processes against the CPU time that there is for them.
 
-use host::{Finding, Outcome, Severity};
+use host::{Outcome, Severity};
 
 use crate::application::ApplicationFacts;
 
@@ -25,7 +25,7 @@ pub(super) fn workers(facts: &ApplicationFacts) -> Outcome {
         if f64::from(processes) <= limit {
             return Outcome::Fine(evidence);
         }
-        Finding::new(
+        Outcome::found(
             severity,
             "there are more worker processes than CPU time for them",
             evidence,

@@ -2,7 +2,7 @@
 
 use super::memory::NO_PRESSURE;
 use super::per_cent;
-use crate::check::{Finding, Outcome, Severity};
+use crate::check::{Outcome, Severity};
 use crate::facts::HostFacts;
 
 /// A share of the effective cores: other work beyond it is felt by what is measured.
@@ -24,7 +24,7 @@ pub(super) fn load(facts: &HostFacts) -> Outcome {
     if load <= LOAD_LIMIT * cores {
         return Outcome::Fine(evidence);
     }
-    Finding::new(
+    Outcome::found(
         Severity::SpoilsMeasurements,
         "the host is busy with other work",
         evidence,
@@ -44,7 +44,7 @@ pub(super) fn steal(facts: &HostFacts) -> Outcome {
     if share <= STEAL_LIMIT {
         return Outcome::Fine(evidence);
     }
-    Finding::new(
+    Outcome::found(
         Severity::SpoilsMeasurements,
         "the hypervisor gives CPU time to other machines",
         evidence,
@@ -63,7 +63,7 @@ pub(super) fn governor(facts: &HostFacts) -> Outcome {
     let evidence = format!("the frequency governor is {governor}");
     let remedy = "cpupower frequency-set -g performance";
     match governor {
-        "powersave" | "conservative" => Finding::new(
+        "powersave" | "conservative" => Outcome::found(
             Severity::SpoilsMeasurements,
             "the CPUs save power, so that their speed depends on the load",
             evidence,
@@ -71,7 +71,7 @@ pub(super) fn governor(facts: &HostFacts) -> Outcome {
              another time at another rate.",
             remedy,
         ),
-        "ondemand" | "schedutil" => Finding::new(
+        "ondemand" | "schedutil" => Outcome::found(
             Severity::Note,
             "the CPUs' speed follows the load",
             evidence,
@@ -90,7 +90,7 @@ pub(super) fn clock_source(facts: &HostFacts) -> Outcome {
     if !["acpi_pm", "hpet", "jiffies", "refined-jiffies"].contains(&source) {
         return Outcome::Fine(evidence);
     }
-    Finding::new(
+    Outcome::found(
         Severity::SpoilsMeasurements,
         "reading the clock takes a system call, which makes every timed event slower",
         evidence,
@@ -111,7 +111,7 @@ pub(super) fn pressure(facts: &HostFacts) -> Outcome {
     if pressure.some_60s <= PRESSURE_LIMIT {
         return Outcome::Fine(evidence);
     }
-    Finding::new(
+    Outcome::found(
         Severity::SpoilsMeasurements,
         "processes wait for a CPU",
         evidence,
@@ -126,7 +126,7 @@ pub(super) fn quota(facts: &HostFacts) -> Outcome {
     let Some(quota) = facts.cpu_quota.filter(|quota| *quota < cores as f64) else {
         return Outcome::fine(format!("all of {cores} cores may be used all the time"));
     };
-    Finding::new(
+    Outcome::found(
         Severity::Note,
         "a cgroup allows less CPU time than there are cores",
         format!("the quota is {quota:.2} cores, and there are {cores}"),
@@ -155,7 +155,7 @@ pub(super) fn throttling(facts: &HostFacts) -> Outcome {
     if share <= THROTTLING_LIMIT {
         return Outcome::Fine(evidence);
     }
-    Finding::new(
+    Outcome::found(
         Severity::HarmsServer,
         "the CPU quota stops the processes again and again",
         evidence,

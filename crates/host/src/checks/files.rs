@@ -1,7 +1,7 @@
 //! File descriptors, of one process and of the system.
 
 use super::per_cent;
-use crate::check::{Finding, Outcome, Severity};
+use crate::check::{Outcome, Severity};
 use crate::serving::{Filled, ServingFacts};
 
 /// Fewer do not hold Puma's own backlog of connections.
@@ -37,7 +37,7 @@ pub(super) fn open_files(facts: &ServingFacts) -> Outcome {
         let hard = files
             .hard
             .map_or_else(|| "any number".to_owned(), |hard| hard.to_string());
-        Finding::new(
+        Outcome::found(
             severity,
             "few file descriptors",
             evidence,
@@ -61,7 +61,7 @@ pub(super) fn system_files(facts: &ServingFacts) -> Outcome {
         if files.share() <= FULL {
             return Outcome::Fine(evidence);
         }
-        Finding::new(
+        Outcome::found(
             Severity::HarmsServer,
             "the system's table of open files is nearly full",
             evidence,

@@ -1,7 +1,7 @@
 //! Memory: swap, pressure, the cgroup's limit, huge pages.
 
 use super::per_cent;
-use crate::check::{Finding, Outcome, Severity};
+use crate::check::{Outcome, Severity};
 use crate::facts::HostFacts;
 use crate::serving::ServingFacts;
 
@@ -20,14 +20,14 @@ pub(super) fn swap(facts: &HostFacts) -> Outcome {
     if let Some(pages) = facts.swapped_pages.filter(|&pages| pages > 0) {
         let evidence = format!("{pages} pages went to or came from swap; {used_mib} MiB are in it");
         let what = "the host is swapping";
-        return Finding::new(Severity::SpoilsMeasurements, what, evidence, why, remedy);
+        return Outcome::found(Severity::SpoilsMeasurements, what, evidence, why, remedy);
     }
     let limit = facts.memory_total_bytes as f64 * SWAP_LIMIT;
     if facts.swap_used_bytes as f64 > limit {
         let total_mib = facts.memory_total_bytes / (1 << 20);
         let evidence = format!("{used_mib} MiB are in swap, on a host of {total_mib} MiB");
         let what = "the host has swapped";
-        return Finding::new(Severity::SpoilsMeasurements, what, evidence, why, remedy);
+        return Outcome::found(Severity::SpoilsMeasurements, what, evidence, why, remedy);
     }
     Outcome::fine(format!("{used_mib} MiB are in swap"))
 }
@@ -43,7 +43,7 @@ pub(super) fn pressure(facts: &HostFacts) -> Outcome {
     if pressure.some_60s <= PRESSURE_LIMIT {
         return Outcome::Fine(evidence);
     }
-    Finding::new(
+    Outcome::found(
         Severity::SpoilsMeasurements,
         "memory is short, so that processes wait for it",
         evidence,
@@ -73,7 +73,7 @@ pub(super) fn limit(facts: &HostFacts) -> Outcome {
     if memory.share() <= GROUP_LIMIT {
         return Outcome::Fine(evidence);
     }
-    Finding::new(
+    Outcome::found(
         Severity::HarmsServer,
         "the cgroup's memory limit is nearly reached",
         evidence,
@@ -94,7 +94,7 @@ pub(super) fn huge_pages(facts: &ServingFacts) -> Outcome {
         Ok(false) => Outcome::fine(format!(
             "{evidence}, but Ruby has switched them off for itself (THP_enabled: 0)"
         )),
-        Ok(true) => Finding::new(
+        Ok(true) => Outcome::found(
             Severity::HarmsServer,
             "huge pages undo the sharing of memory between preforked workers",
             format!("{evidence}, and this Ruby takes part (THP_enabled: 1)"),

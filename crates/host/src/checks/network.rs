@@ -1,7 +1,7 @@
 //! Connections: the firewall's table, ports, and the queues before `accept`.
 
 use super::per_cent;
-use crate::check::{Finding, Known, Outcome, Severity};
+use crate::check::{Known, Outcome, Severity};
 use crate::serving::ServingFacts;
 
 /// As the usual alert on Prometheus' node exporter has it.
@@ -22,7 +22,7 @@ pub(super) fn conntrack(facts: &ServingFacts) -> Outcome {
         if tracked.share() <= CONNTRACK_LIMIT {
             return Outcome::Fine(evidence);
         }
-        Finding::new(
+        Outcome::found(
             Severity::HarmsServer,
             "the firewall's table of connections is nearly full",
             evidence,
@@ -46,7 +46,7 @@ pub(super) fn ports(facts: &ServingFacts) -> Outcome {
         if time_wait as f64 <= ports as f64 * TIME_WAIT_LIMIT {
             return Outcome::Fine(evidence);
         }
-        Finding::new(
+        Outcome::found(
             Severity::HarmsServer,
             "ports for new connections run out",
             evidence,
@@ -97,7 +97,7 @@ fn below_backlog(
             return Outcome::Fine(evidence);
         }
         let evidence = format!("{evidence}, below {BACKLOG}");
-        Finding::new(
+        Outcome::found(
             severity,
             what,
             evidence,
