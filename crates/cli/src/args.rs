@@ -3,6 +3,7 @@
 mod calc;
 mod capture;
 mod compare;
+mod doctor;
 mod inspect;
 mod load;
 mod mirror;
@@ -15,6 +16,7 @@ pub use capture::{
     RedactArgs, To,
 };
 pub use compare::ShadowLogArgs;
+pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
 pub use load::{LoadArgs, RequestArgs, TargetArgs};
 pub use mirror::MirrorArgs;
@@ -66,6 +68,8 @@ pub enum Command {
     Trace(TraceArgs),
     /// Look into files of recorded traffic, convert, cut, redact and join them
     Capture(CaptureArgs),
+    /// Tell what on this host, or in an application's configuration, spoils measurements or harms a server
+    Doctor(DoctorArgs),
     /// Show a run again (the newest one unless told otherwise)
     Report(ReportArgs),
     /// List the runs

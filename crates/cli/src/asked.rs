@@ -8,7 +8,7 @@ use run::Kind;
 use std::path::{Path, PathBuf};
 
 /// The file that is read when it is there and none was named.
-const CONFIG_NAME: &str = "powerband.toml";
+pub const CONFIG_NAME: &str = "powerband.toml";
 
 /// What of a recording could not be read is said before anything is made of the rest.
 pub fn tell_left_out(left_out: Option<&str>) {
@@ -24,15 +24,7 @@ pub fn request(
     baseline: Option<&String>,
 ) -> Result<(Request, Vec<Problem>), Failure> {
     let (file, mut problems) = match config_path(args) {
-        Some(path) => {
-            let text = std::fs::read_to_string(&path).map_err(|e| {
-                Failure::usage(format!(
-                    "--config = {:?}: {e}; name a file that can be read",
-                    path.display().to_string()
-                ))
-            })?;
-            read_all(&text, &path)
-        }
+        Some(path) => from_file(&path)?,
         None => (Request::default(), Vec::new()),
     };
     let flags = flags(args, tune, baseline, &mut problems);
@@ -57,6 +49,17 @@ pub fn request(
         merged.runs_dir = Some(Asked::new(here.display().to_string(), "the default"));
     }
     Ok((merged, problems))
+}
+
+/// What a configuration file asks for, and every problem of the file itself.
+pub fn from_file(path: &Path) -> Result<(Request, Vec<Problem>), Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        Failure::usage(format!(
+            "--config = {:?}: {e}; name a file that can be read",
+            path.display().to_string()
+        ))
+    })?;
+    Ok(read_all(&text, path))
 }
 
 fn config_path(args: &ExperimentArgs) -> Option<PathBuf> {

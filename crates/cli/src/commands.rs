@@ -3,6 +3,7 @@
 mod calc;
 mod capacity;
 mod capture;
+mod doctor;
 mod duplex;
 mod experiments;
 mod inject;
@@ -16,6 +17,7 @@ mod trace;
 pub use calc::calc;
 pub use capacity::capacity;
 pub use capture::capture;
+pub use doctor::doctor;
 pub use experiments::{compare, sweep, tune};
 pub use inject::run;
 pub use inspect::inspect;

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Predict(predict) => commands::predict(*predict),
         Command::Trace(trace) => commands::trace(trace),
         Command::Capture(capture) => commands::capture(capture.command),
+        Command::Doctor(doctor) => commands::doctor(doctor),
         Command::Report(report) => commands::report(report),
         Command::Runs(runs) => commands::runs(runs),
         Command::Completions { shell } => commands::completions(shell),

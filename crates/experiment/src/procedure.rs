@@ -7,8 +7,11 @@ use crate::progress::{Event, Watcher};
 use crate::request::Arm;
 use crate::store::Store;
 use crate::trial::{self, Assignment, Serving, WarmupLength};
+use host::Roots;
+use host::facts::Activity;
 use run::{Pinning, Stage, State, Trial, TrialStatus};
 use stats::summary;
+use std::time::Instant;
 
 /// CPU share of one core from which the generator gets a core of its own.
 const GENERATOR_SHARE: f64 = 0.02;
@@ -21,6 +24,8 @@ pub struct Procedure<'a> {
     pub store: Store,
     /// Who watches.
     pub watcher: &'a dyn Watcher,
+    /// What the host had done when this sitting began, and when that was.
+    pub before: Option<(Activity, Instant)>,
     /// Trials that the run will have, as far as is known.
     pub expected: u32,
     /// Trials finished, an earlier sitting's included.
@@ -34,6 +39,9 @@ impl<'a> Procedure<'a> {
             bench,
             store,
             watcher,
+            before: Activity::read(&Roots::default())
+                .ok()
+                .map(|before| (before, Instant::now())),
             expected: 0,
             finished: 0,
         }

@@ -103,6 +103,13 @@ pub fn conduct(
         plan: &plan,
         because: "before anything is measured",
     });
+    // Now is when something can still be done about it; the document says at the end what is left of it.
+    for warning in host::facts::collect()
+        .map(|facts| host::warnings(&facts))
+        .unwrap_or_default()
+    {
+        watcher.on(Event::Note(format!("this host: {warning}")));
+    }
     let bench = match Bench::set_up(experiment, installation, &scratch, watcher) {
         Ok(bench) => bench,
         Err(stopped) => return fail(store, stopped, watcher),

@@ -1,4 +1,4 @@
-//! Limits that control groups put on this process, version 2 and version 1, the tightest on the way up.
+//! Limits that control groups put on a process, version 2 and version 1, the tightest on the way up.
 //!
 //! Inside a container the path in `/proc/self/cgroup` may name folders that are not mounted; the limit
 //! then stands at the root of the mount, where the walk ends in any case.
@@ -73,42 +73,71 @@ fn cores(quota: u64, period: u64) -> Option<f64> {
     (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
 }
 
+/// A group that a process is in, or one above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) folder: PathBuf,
+    /// The version 1 controller whose files are there; `None` for version 2.
+    pub(crate) controller: Option<String>,
+}
+
 /// The limits of this process.
 ///
 /// # Errors
 /// When a file that is there cannot be read. No cgroups at all are no limits.
 pub fn limits(roots: &Roots) -> Result<Limits, HostError> {
-    let text = read(&roots.proc.join("self/cgroup"))?.unwrap_or_default();
+    limits_of(roots, None)
+}
+
+/// The limits of a process; `None`: this one.
+///
+/// # Errors
+/// As for [`limits`].
+pub fn limits_of(roots: &Roots, pid: Option<u32>) -> Result<Limits, HostError> {
     let mut limits = Limits::default();
-    for membership in parse_memberships(&text) {
-        if membership.controllers.is_empty() {
-            let Some(mount) = version_2_mount(&roots.cgroup) else {
-                continue;
-            };
-            for folder in upwards(&mount, &membership.path) {
+    for Group { folder, controller } in groups(roots, pid)? {
+        match controller.as_deref() {
+            None => {
                 limits.tighten_cpu(read_parsed(&folder.join("cpu.max"), parse_cpu_max)?);
                 limits.tighten_memory(read_parsed(&folder.join("memory.max"), parse_memory_limit)?);
             }
+            Some("cpu") => limits.tighten_cpu(version_1_quota(&folder)?),
+            Some("memory") => limits.tighten_memory(read_parsed(
+                &folder.join("memory.limit_in_bytes"),
+                parse_memory_limit,
+            )?),
+            Some(_) => {}
+        }
+    }
+    Ok(limits)
+}
+
+/// The groups of a process and all above them that can be seen from here.
+pub(crate) fn groups(roots: &Roots, pid: Option<u32>) -> Result<Vec<Group>, HostError> {
+    let text = read(&roots.of(pid).join("cgroup"))?.unwrap_or_default();
+    let mut groups = Vec::new();
+    let mut add = |mount: &Path, path: &str, controller: Option<&String>| {
+        let folders = upwards(mount, path).into_iter();
+        groups.extend(folders.map(|folder| Group {
+            folder,
+            controller: controller.cloned(),
+        }));
+    };
+    for membership in parse_memberships(&text) {
+        if membership.controllers.is_empty()
+            && let Some(mount) = version_2_mount(&roots.cgroup)
+        {
+            add(&mount, &membership.path, None);
         }
         for controller in &membership.controllers {
             let all = membership.controllers.join(",");
             let mounts = [controller, &all].map(|name| roots.cgroup.join(name));
-            let Some(mount) = mounts.into_iter().find(|m| m.is_dir()) else {
-                continue;
-            };
-            for folder in upwards(&mount, &membership.path) {
-                match controller.as_str() {
-                    "cpu" => limits.tighten_cpu(version_1_quota(&folder)?),
-                    "memory" => limits.tighten_memory(read_parsed(
-                        &folder.join("memory.limit_in_bytes"),
-                        parse_memory_limit,
-                    )?),
-                    _ => {}
-                }
+            if let Some(mount) = mounts.into_iter().find(|m| m.is_dir()) {
+                add(&mount, &membership.path, Some(controller));
             }
         }
     }
-    Ok(limits)
+    Ok(groups)
 }
 
 impl Limits {
@@ -132,7 +161,7 @@ fn version_2_mount(root: &Path) -> Option<PathBuf> {
         .find(|m| m.join("cgroup.controllers").exists())
 }
 
-fn version_1_quota(folder: &Path) -> Result<Option<f64>, HostError> {
+pub(crate) fn version_1_quota(folder: &Path) -> Result<Option<f64>, HostError> {
     let quota = read(&folder.join("cpu.cfs_quota_us"))?;
     let period = read(&folder.join("cpu.cfs_period_us"))?;
     Ok(quota
@@ -154,7 +183,10 @@ fn upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
     folders
 }
 
-fn read_parsed<T>(path: &Path, parse: fn(&str) -> Option<T>) -> Result<Option<T>, HostError> {
+pub(crate) fn read_parsed<T>(
+    path: &Path,
+    parse: fn(&str) -> Option<T>,
+) -> Result<Option<T>, HostError> {
     Ok(read(path)?.and_then(|text| parse(&text)))
 }
 

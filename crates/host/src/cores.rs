@@ -32,13 +32,25 @@ pub fn available() -> Result<Cores, HostError> {
 /// # Errors
 /// As for [`available`].
 pub fn available_in(roots: &Roots) -> Result<Cores, HostError> {
-    let set = rustix::thread::sched_getaffinity(None).map_err(|errno| HostError::Affinity {
+    available_of(roots, None)
+}
+
+/// Cores that another process can use; `None`: this one.
+///
+/// # Errors
+/// As for [`available`].
+pub fn available_of(roots: &Roots, pid: Option<u32>) -> Result<Cores, HostError> {
+    let thread = pid
+        .and_then(|pid| i32::try_from(pid).ok())
+        .and_then(rustix::thread::Pid::from_raw);
+    let set = rustix::thread::sched_getaffinity(thread).map_err(|errno| HostError::Affinity {
         source: io::Error::from(errno),
     })?;
     let affinity = (0..rustix::thread::CpuSet::MAX_CPU)
         .filter(|&cpu| set.is_set(cpu))
         .collect();
-    Ok(Cores::new(affinity, cgroup::limits(roots)?.cpu_quota))
+    let quota = cgroup::limits_of(roots, pid)?.cpu_quota;
+    Ok(Cores::new(affinity, quota))
 }
 
 impl Cores {

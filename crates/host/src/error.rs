@@ -25,7 +25,7 @@ pub enum HostError {
     )]
     NoChildren { path: PathBuf },
 
-    #[error("cannot read this process's CPU affinity: {source}")]
+    #[error("cannot read a process's CPU affinity: {source}")]
     Affinity { source: io::Error },
 
     #[error("cannot start the sampling thread: {source}")]

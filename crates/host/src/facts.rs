@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup;
-use crate::cores::{available_in, memory_in};
+use crate::cores::{available_of, memory_in};
 use crate::error::HostError;
+use crate::group_use::{self, MemoryUse, Throttling};
+use crate::pressure::{Pressure, parse_pressure};
 use crate::procfs::{
     CpuTimes, parse_cpu_model, parse_cpu_times, parse_load_average, parse_swapped_pages,
 };
@@ -41,6 +44,16 @@ pub struct HostFacts {
     pub steal_share: Option<f64>,
     /// Pages swapped in or out in the observed span.
     pub swapped_pages: Option<u64>,
+    /// Length of that span.
+    pub observed: Option<Duration>,
+    /// Tasks of the host that waited for a CPU. This process's own load is in it.
+    pub cpu_pressure: Option<Pressure>,
+    /// Tasks of the host that waited for memory.
+    pub memory_pressure: Option<Pressure>,
+    /// The cgroup with a memory limit that is nearest to it.
+    pub group_memory: Option<MemoryUse>,
+    /// How often the cgroup's quota has stopped its processes.
+    pub throttling: Option<Throttling>,
 }
 
 /// Counters of the host at one instant; two of them make a span.
@@ -79,13 +92,23 @@ pub fn collect() -> Result<HostFacts, HostError> {
 /// # Errors
 /// As for [`collect`].
 pub fn collect_in(roots: &Roots) -> Result<HostFacts, HostError> {
-    let cores = available_in(roots)?;
+    collect_of(roots, None)
+}
+
+/// The facts as a process meets them: its affinity and its cgroups; `None`: this process.
+///
+/// # Errors
+/// As for [`collect`], and when the process is gone.
+pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostError> {
+    let cores = available_of(roots, pid)?;
     let memory = memory_in(roots)?;
     let optional = |path: &Path| fs::read_to_string(path).ok();
     let word = |path: &str| {
         let text = optional(&roots.sys.join(path))?;
         Some(text.trim().to_owned()).filter(|word| !word.is_empty())
     };
+    let pressure =
+        |resource: &str| parse_pressure(&optional(&roots.proc.join("pressure").join(resource))?);
     Ok(HostFacts {
         cpu_model: optional(&roots.proc.join("cpuinfo")).and_then(|text| parse_cpu_model(&text)),
         cores: cores.affinity.len(),
@@ -93,7 +116,7 @@ pub fn collect_in(roots: &Roots) -> Result<HostFacts, HostError> {
         effective_cores: cores.effective,
         memory_total_bytes: memory.total_bytes,
         memory_available_bytes: memory.available_bytes,
-        memory_limit_bytes: cgroup::limits(roots)?.memory_bytes,
+        memory_limit_bytes: cgroup::limits_of(roots, pid)?.memory_bytes,
         swap_total_bytes: memory.swap_total_bytes,
         swap_used_bytes: memory
             .swap_total_bytes
@@ -107,17 +130,23 @@ pub fn collect_in(roots: &Roots) -> Result<HostFacts, HostError> {
         governor: word("devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         steal_share: None,
         swapped_pages: None,
+        observed: None,
+        cpu_pressure: pressure("cpu"),
+        memory_pressure: pressure("memory"),
+        group_memory: group_use::memory(roots, pid)?,
+        throttling: group_use::throttling(roots, pid)?,
     })
 }
 
 impl HostFacts {
-    /// Adds what happened between two readings.
+    /// Adds what happened between two readings, which were `span` apart.
     #[must_use]
-    pub fn observe(self, before: &Activity, after: &Activity) -> Self {
+    pub fn observe(self, before: &Activity, after: &Activity, span: Duration) -> Self {
         let swapped = after.swapped_pages.zip(before.swapped_pages);
         Self {
             steal_share: after.cpu.steal_share_since(&before.cpu),
             swapped_pages: swapped.map(|(after, before)| after.saturating_sub(before)),
+            observed: Some(span),
             ..self
         }
     }

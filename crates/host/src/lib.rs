@@ -1,28 +1,40 @@
 //! What a process tree takes and what its host really has: memory and CPU from `/proc`, cores and limits
-//! from affinity and cgroups, and whatever on the host would spoil a measurement.
+//! from affinity and cgroups, and whatever on the host would spoil a measurement or harm a server.
 //!
 //! Parsers take text and drivers fetch it; the roots of `/proc`, `/sys` and the cgroups are parameters
 //! ([`Roots`], [`Tree::at`]). Processes that vanish while they are being looked at are no error. Starting,
 //! pinning and ending processes is left to others.
 
 pub mod cgroup;
+pub mod check;
+pub mod checks;
 pub mod cores;
 pub mod cpu;
+pub mod elf;
 mod error;
 pub mod facts;
+mod group_use;
 pub mod memory;
 pub mod monitor;
+mod pressure;
+pub mod process;
 pub mod procfs;
 mod roots;
+pub mod serving;
 mod tree;
 mod warning;
 
+pub use check::{Checked, Finding, Known, Outcome, Severity};
 pub use cores::Cores;
 pub use cpu::TreeCpu;
 pub use error::HostError;
 pub use facts::HostFacts;
+pub use group_use::{MemoryUse, Throttling};
 pub use memory::{ProcessMemory, TreeMemory};
 pub use monitor::{Monitor, Sample};
+pub use pressure::{Pressure, parse_pressure};
+pub use process::ProcessFacts;
 pub use roots::Roots;
+pub use serving::ServingFacts;
 pub use tree::Tree;
 pub use warning::{Warning, warnings};

@@ -13,6 +13,15 @@ pub struct Roots {
     pub cgroup: PathBuf,
 }
 
+impl Roots {
+    /// A process's folder in `/proc`; `None`: this process's own.
+    #[must_use]
+    pub fn of(&self, pid: Option<u32>) -> PathBuf {
+        let name = pid.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
+        self.proc.join(name)
+    }
+}
+
 impl Default for Roots {
     fn default() -> Self {
         Self {

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use host::facts::Activity;
 use host::procfs::CpuTimes;
 use host::{HostFacts, Roots, cgroup, cores, facts, warnings};
 use tempfile::TempDir;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 struct Host {
     folder: TempDir,
@@ -175,8 +178,8 @@ fn each_spoiler_is_named_with_its_evidence() {
         ..calm
     };
     let cases = [
-        (quiet.clone().observe(&calm, &stolen), "12.5 %"),
-        (quiet.clone().observe(&calm, &swapped), "42 pages"),
+        (quiet.clone().observe(&calm, &stolen, SECOND), "12.5 %"),
+        (quiet.clone().observe(&calm, &swapped, SECOND), "42 pages"),
         (
             HostFacts {
                 swap_used_bytes: 64 << 20,
@@ -246,6 +249,6 @@ fn this_host_has_facts() {
     assert!(facts.memory_available_bytes <= facts.memory_total_bytes);
     assert!(Path::new("/proc").exists() && !facts.kernel.is_empty());
     let activity = Activity::read(&Roots::default()).unwrap();
-    let observed = facts.observe(&activity, &activity);
+    let observed = facts.observe(&activity, &activity, SECOND);
     assert_eq!(observed.steal_share, None, "no time has passed");
 }

@@ -8,6 +8,7 @@ pub mod calc;
 pub mod calibration;
 pub mod capacity;
 pub mod capture;
+pub mod doctor;
 pub mod document;
 pub mod duplex;
 mod environment;

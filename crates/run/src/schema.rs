@@ -1,7 +1,9 @@
 //! The JSON Schemas of the documents and their pages for people, both made from the types and their comments, so that
 //! neither can drift from what is written.
 
-use crate::{calc, capacity, capture, document, duplex, inspect, load, predict, trace, validation};
+use crate::{
+    calc, capacity, capture, doctor, document, duplex, inspect, load, predict, trace, validation,
+};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -25,6 +27,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<capacity::Document>("capacity-v1", capacity::SCHEMA, CAPACITY),
         contract::<capture::Document>("capture-v1", capture::SCHEMA, CAPTURE),
         contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
+        contract::<doctor::Document>("doctor-v1", doctor::SCHEMA, DOCTOR),
         contract::<duplex::Document>("duplex-v1", duplex::SCHEMA, DUPLEX),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
         contract::<predict::Document>("predict-v1", predict::SCHEMA, PREDICT),
@@ -81,6 +84,11 @@ const VALIDATION: &str = "# The validation document, version 1\n\n\
      types in `crates/run`; `contract/validation-v1.schema.json` is the same for machines. Times are milliseconds in\n\
      `_ms`, seconds in `_s`; rates are per second; shares and errors are plain numbers (0.05 is 5 %). How it is measured\n\
      and what each score means is in `docs/validation.md`.\n";
+
+const DOCTOR: &str = "# The doctor document, version 1\n\n\
+     What `powerband doctor --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/doctor-v1.schema.json` is the same for machines. Each check stands in exactly one of `findings`, `fine` and\n\
+     `not_known`. The checks, their thresholds and where these are from are in `docs/doctor.md`.\n";
 
 const DUPLEX: &str = "# The duplex document, version 1\n\n\
      What `powerband compare --shadow-log FILE --json` prints, and what a mirror that runs shows. Generated from the types\n\

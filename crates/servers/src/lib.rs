@@ -10,13 +10,16 @@
 pub mod agent;
 mod configured;
 mod control;
+mod database_yml;
 mod error;
 mod files;
 pub mod guard;
 pub mod hooks;
 mod http;
+pub mod interpreter;
 mod library;
 mod log;
+pub mod pools;
 mod port;
 mod proc;
 mod process_facts;

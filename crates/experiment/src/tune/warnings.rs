@@ -51,16 +51,7 @@ pub fn warn_of_limits(document: &mut Document, chosen: Settings) {
 
 /// What a reader must know before believing it.
 pub fn warn(procedure: &mut Procedure<'_>) {
-    // The load of now is mostly this run's own; what was there before it is the question.
-    let load_before = procedure.store.document.host.load_average;
-    let host_warnings = host::facts::collect()
-        .map(|facts| {
-            host::warnings(&host::HostFacts {
-                load_average_1m: Some(load_before),
-                ..facts
-            })
-        })
-        .unwrap_or_default();
+    let host_warnings = host_warnings(procedure);
     let document = &mut procedure.store.document;
     let counted = document.trials.iter().filter(|t| t.counts()).count();
     let unsteady = document
@@ -88,9 +79,26 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         "measured in the {} environment on this host; mail and jobs that requests start were not switched off unless your hooks do it",
         document.plan.environment
     ));
-    document.warnings.extend(
-        host_warnings
-            .into_iter()
-            .map(|w| format!("{}: {}; {}", w.what, w.evidence, w.remedy)),
-    );
+    document.warnings.extend(host_warnings);
+}
+
+/// What on this host spoils what was measured, stolen time and swapping over the whole of it.
+fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
+    let Ok(facts) = host::facts::collect() else {
+        return Vec::new();
+    };
+    let facts = match (
+        &procedure.before,
+        host::facts::Activity::read(&host::Roots::default()),
+    ) {
+        (Some((before, since)), Ok(now)) => facts.observe(before, &now, since.elapsed()),
+        _ => facts,
+    };
+    let warnings = host::warnings(&host::HostFacts {
+        // Load and waiting of now are mostly this run's own; what was there before it is the question.
+        load_average_1m: Some(procedure.store.document.host.load_average),
+        cpu_pressure: None,
+        ..facts
+    });
+    warnings.iter().map(ToString::to_string).collect()
 }

@@ -5,7 +5,7 @@
 //! initializer hard-codes is not found; mail and jobs are the user's to switch off in hooks.
 
 mod address;
-mod database_yml;
+mod database_hosts;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -147,7 +147,7 @@ fn scan_database_yml(
     env: &BTreeMap<String, String>,
     inherited: &BTreeMap<String, String>,
     app_dir: &Path,
-) -> database_yml::Scan {
+) -> database_hosts::Scan {
     let value = |key: &str| {
         env.get(key)
             .or_else(|| inherited.get(key))
@@ -157,7 +157,7 @@ fn scan_database_yml(
         .or_else(|| value("RACK_ENV"))
         .map_or("production", |v| v);
     let text = std::fs::read_to_string(app_dir.join("config/database.yml")).unwrap_or_default();
-    database_yml::scan(&text, section, value("DATABASE_URL").is_some())
+    database_hosts::scan(&text, section, value("DATABASE_URL").is_some())
 }
 
 #[cfg(test)]

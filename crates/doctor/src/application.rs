@@ -1,0 +1,66 @@
+//! What the application's checks look at.
+
+use std::collections::BTreeMap;
+
+use host::Known;
+use servers::interpreter::Started;
+use servers::pools::Pool;
+
+use crate::config_files::ConfigFile;
+
+/// An application that runs, or that a trial would start. Each with the reason where it is not known.
+#[derive(Debug, Clone)]
+pub struct ApplicationFacts {
+    /// It runs, as this process: what is wrong harms a server, rather than what would be measured.
+    pub pid: Option<u32>,
+    pub environment: Known<Environment>,
+    /// `config/**/*.rb`.
+    pub config_files: Known<Vec<ConfigFile>>,
+    pub pools: Known<Vec<Pool>>,
+    /// Threads of one process.
+    pub threads: Known<Counted>,
+    /// Worker processes; 0 is a single process without workers.
+    pub workers: Known<Counted>,
+    pub cores: usize,
+    pub cpu_quota: Option<f64>,
+    /// The loader of the C library that Ruby is linked with.
+    pub interpreter: Known<String>,
+    /// What Ruby prints about the `RUBY_…` variables.
+    pub words_on_settings: Known<String>,
+    pub started: Known<Started>,
+}
+
+/// Variables, and the environment's name (`production`) as they or a trial make it.
+#[derive(Clone, Default)]
+pub struct Environment {
+    /// All of them, secrets too: never printed as a whole.
+    pub variables: BTreeMap<String, String>,
+    /// `None` where no variable says it.
+    pub name: Option<String>,
+    /// Where the name is from.
+    pub name_from: String,
+}
+
+/// A number, and where it is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    pub count: u32,
+    pub from: String,
+}
+
+impl Environment {
+    /// A variable that is set and not empty.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let value = self.variables.get(name).map(String::as_str);
+        value.filter(|value| !value.trim().is_empty())
+    }
+}
+
+/// The variables' values stay out of messages and panics.
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = self.variables.len();
+        write!(f, "{count} variables, {:?}", self.name)
+    }
+}

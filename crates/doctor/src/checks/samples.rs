@@ -1,0 +1,71 @@
+//! An application that nothing is wrong with, for the tests of the checks.
+
+use std::collections::BTreeMap;
+
+use host::{Finding, Outcome};
+use servers::interpreter::Started;
+use servers::pools::{Pool, PoolSize};
+
+use crate::application::{ApplicationFacts, Counted, Environment};
+
+pub(super) fn found(outcome: Outcome) -> Finding {
+    match outcome {
+        Outcome::Found(finding) => {
+            assert!(
+                !finding.why.is_empty() && !finding.remedy.is_empty(),
+                "{finding:?}"
+            );
+            finding
+        }
+        other => panic!("nothing was found: {other:?}"),
+    }
+}
+
+pub(super) fn counted(count: u32) -> Counted {
+    Counted {
+        count,
+        from: "the test".to_owned(),
+    }
+}
+
+pub(super) fn application() -> ApplicationFacts {
+    ApplicationFacts {
+        pid: None,
+        environment: Ok(Environment {
+            variables: BTreeMap::new(),
+            name: Some("production".to_owned()),
+            name_from: "the test".to_owned(),
+        }),
+        config_files: Ok(Vec::new()),
+        pools: Ok(vec![Pool {
+            database: String::new(),
+            adapter: Some("postgresql".to_owned()),
+            size: PoolSize::Literal(5),
+        }]),
+        threads: Ok(counted(5)),
+        workers: Ok(counted(2)),
+        cores: 4,
+        cpu_quota: None,
+        interpreter: Ok("/lib64/ld-linux-x86-64.so.2".to_owned()),
+        words_on_settings: Ok(String::new()),
+        started: Ok(Started {
+            has_yjit: true,
+            status: String::new(),
+        }),
+    }
+}
+
+pub(super) fn named(name: &str) -> ApplicationFacts {
+    let mut facts = application();
+    facts.environment.as_mut().unwrap().name = Some(name.to_owned());
+    facts
+}
+
+pub(super) fn with(variable: &str, value: &str) -> ApplicationFacts {
+    let mut facts = application();
+    let environment = facts.environment.as_mut().unwrap();
+    environment
+        .variables
+        .insert(variable.to_owned(), value.to_owned());
+    facts
+}

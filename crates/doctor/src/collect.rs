@@ -1,0 +1,384 @@
+//! Facts of the host and of an application, from `/proc`, the application's files and its Ruby; then all checks of them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::facts::{self, Activity};
+use host::process::interpreter_of;
+use host::serving::{parse_takes_huge_pages, unreadable};
+use host::{
+    Checked, HostError, HostFacts, Known, Outcome, ProcessFacts, Roots, ServingFacts, checks,
+};
+use run::Settings;
+use servers::ServerCommand;
+use servers::interpreter::Interpreter;
+use servers::pools::{Pool, pools};
+
+use crate::application::{ApplicationFacts, Counted, Environment};
+use crate::{config_files, document, of_application};
+
+/// What to look at.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub version: String,
+    /// RFC 3339.
+    pub checked_at: String,
+    /// A server that runs.
+    pub pid: Option<u32>,
+    /// An application as a trial would start it, or with `pid` where its files are.
+    pub configured: Option<Configured>,
+    pub config: Option<PathBuf>,
+    /// Between the two readings of what changes.
+    pub span: Duration,
+}
+
+/// An application as `powerband.toml` has it.
+#[derive(Debug, Clone)]
+pub struct Configured {
+    pub folder: PathBuf,
+    /// The environment's name, and where it is from.
+    pub environment: String,
+    pub environment_from: String,
+    /// On top of this process's own; a trial's `RAILS_ENV` and `RACK_ENV` are the name.
+    pub variables: BTreeMap<String, String>,
+    /// `None` where the configuration names a command of its own.
+    pub puma: Option<PumaConfig>,
+    pub baseline: Option<(Settings, String)>,
+}
+
+/// Puma's configuration file, where one was named.
+#[derive(Debug, Clone, Default)]
+pub struct PumaConfig(pub Option<PathBuf>);
+
+/// Looks at everything once, and at what changes twice.
+///
+/// # Errors
+/// When the host's facts cannot be read, or `pid` is no process.
+pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, HostError> {
+    let process = match asked.pid {
+        Some(pid) => Some(ProcessFacts::collect(roots, pid)?),
+        None => None,
+    };
+    // Before anything is started here: pressure and load are those of before.
+    let host = facts::collect_of(roots, asked.pid)?;
+    let (before, since) = (Activity::read(roots)?, Instant::now());
+    let mut serving = ServingFacts::collect(roots, asked.pid);
+    let (application, folder) = match (&process, &asked.configured) {
+        (Some(process), configured) => {
+            let given = configured
+                .as_ref()
+                .map(|configured| configured.folder.as_path());
+            let (application, folder) = of_process(process, given, &host, roots);
+            (Some(application), folder)
+        }
+        (None, Some(configured)) => {
+            let folder = configured.folder.display().to_string();
+            (Some(of_configured(configured, &host)), Some(folder))
+        }
+        (None, None) => (None, None),
+    };
+    if let (None, Some(Ok(started))) = (asked.pid, application.as_ref().map(|facts| &facts.started))
+    {
+        serving.process_takes_huge_pages = parse_takes_huge_pages(&started.status)
+            .ok_or_else(|| "this kernel does not say so (THP_enabled, Linux 5.0)".to_owned());
+    }
+    thread::sleep(asked.span.saturating_sub(since.elapsed()));
+    let span = since.elapsed();
+    let host = host.observe(&before, &Activity::read(roots)?, span);
+
+    let mut checked = checks::of_host(&host);
+    checked.extend(checks::of_serving(&serving));
+    match &application {
+        Some(application) => checked.extend(of_application(application)),
+        None => checked.push(Checked::new(
+            "application",
+            Outcome::not_known(NO_APPLICATION),
+        )),
+    }
+    let looked_at = run::doctor::LookedAt {
+        pid: asked.pid,
+        application: folder,
+        config: asked.config.as_ref().map(|path| path.display().to_string()),
+        observed_s: span.as_secs_f64(),
+    };
+    Ok(document::document(asked, looked_at, &checked))
+}
+
+const NO_APPLICATION: &str = "there is neither a powerband.toml nor an application in this folder, and no server was named with --pid";
+
+fn of_configured(configured: &Configured, host: &HostFacts) -> ApplicationFacts {
+    let folder = &configured.folder;
+    let mut given = configured.variables.clone();
+    for name in ["RAILS_ENV", "RACK_ENV"] {
+        given.insert(name.to_owned(), configured.environment.clone());
+    }
+    if let Some((settings, _)) = &configured.baseline {
+        // As a trial sets it.
+        given.insert("RAILS_MAX_THREADS".to_owned(), settings.threads.to_string());
+    }
+    let mut variables: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    variables.extend(given.clone());
+    let settings = settings_of(configured, folder, &given);
+    let count = |number: fn(&Settings) -> u16| {
+        settings.clone().map(|(settings, from)| Counted {
+            count: number(&settings).into(),
+            from,
+        })
+    };
+    let ruby = servers::ruby::probe_in("ruby", folder, &given).map_err(|e| e.to_string());
+    let asked = Interpreter {
+        program: OsStr::new("ruby"),
+        folder: Some(folder),
+        environment: &given,
+        alone: false,
+    };
+    ApplicationFacts {
+        pid: None,
+        config_files: config_files::read(folder),
+        pools: pools_of(folder, Some(&configured.environment)),
+        threads: count(|settings| settings.threads),
+        workers: count(|settings| settings.workers),
+        cores: host.cores,
+        cpu_quota: host.cpu_quota,
+        interpreter: ruby.and_then(|ruby| interpreter_of(&ruby.path)),
+        words_on_settings: asked.words_on_settings(),
+        started: asked.started(),
+        environment: Ok(Environment {
+            variables,
+            name: Some(configured.environment.clone()),
+            name_from: configured.environment_from.clone(),
+        }),
+    }
+}
+
+/// The baseline, or what Puma makes of the application's own configuration.
+fn settings_of(
+    configured: &Configured,
+    folder: &Path,
+    given: &BTreeMap<String, String>,
+) -> Known<(Settings, String)> {
+    if let Some((settings, from)) = &configured.baseline {
+        return Ok((*settings, from.clone()));
+    }
+    let Some(PumaConfig(config)) = &configured.puma else {
+        return Err("the server has a command of its own, and no baseline says with how many threads and workers".to_owned());
+    };
+    let command = ServerCommand::Puma {
+        program: servers::default_puma_command(folder),
+        config: config.clone(),
+    };
+    let found = servers::configured(&command, folder, given)
+        .ok_or_else(|| "Puma could not read the application's configuration; a baseline in powerband.toml would say it".to_owned())?;
+    let settings = Settings {
+        threads: found.threads,
+        workers: found.workers,
+        preload: found.preload,
+    };
+    Ok((settings, "as Puma reads the configuration".to_owned()))
+}
+
+fn pools_of(folder: &Path, environment: Option<&str>) -> Known<Vec<Pool>> {
+    let path = folder.join("config/database.yml");
+    let text =
+        fs::read_to_string(&path).map_err(|e| unreadable(Path::new("config/database.yml"), &e))?;
+    Ok(pools(&text, environment.unwrap_or("production")))
+}
+
+/// The facts of a server that runs, and its folder's name.
+fn of_process(
+    process: &ProcessFacts,
+    given: Option<&Path>,
+    host: &HostFacts,
+    roots: &Roots,
+) -> (ApplicationFacts, Option<String>) {
+    let entry = roots.of(Some(process.pid));
+    // By way of the process, so that a container's folder is the container's.
+    let folder = given.map_or_else(|| entry.join("cwd"), Path::to_owned);
+    let shown = match given {
+        Some(given) => Some(given.display().to_string()),
+        None => process
+            .folder
+            .as_ref()
+            .ok()
+            .map(|folder| folder.display().to_string()),
+    };
+    let environment = process.environment.clone().map(|variables| {
+        let named = ["RAILS_ENV", "RACK_ENV"].into_iter().find_map(|name| {
+            let value = variables.get(name).filter(|value| !value.is_empty())?;
+            Some((value.clone(), name))
+        });
+        Environment {
+            name: named.as_ref().map(|(value, _)| value.clone()),
+            name_from: named.map_or_else(String::new, |(_, name)| {
+                format!("{name} of process {}", process.pid)
+            }),
+            variables,
+        }
+    });
+    let name = environment
+        .as_ref()
+        .ok()
+        .and_then(|environment| environment.name.as_deref());
+    let pools = pools_of(&folder, name);
+    let (words_on_settings, started) = match startable(process, rustix::process::getuid().as_raw())
+    {
+        Ok((program, variables)) => {
+            let asked = Interpreter {
+                program: program.as_os_str(),
+                folder: Some(&folder),
+                environment: variables,
+                alone: true,
+            };
+            (asked.words_on_settings(), asked.started())
+        }
+        Err(why) => (Err(why.clone()), Err(why)),
+    };
+    let facts = ApplicationFacts {
+        pid: Some(process.pid),
+        config_files: config_files::read(&folder),
+        pools,
+        threads: threads_of(process),
+        workers: workers_of(process),
+        cores: host.cores,
+        cpu_quota: host.cpu_quota,
+        interpreter: process.interpreter.clone(),
+        words_on_settings,
+        started,
+        environment,
+    };
+    (facts, shown)
+}
+
+/// The server's own Ruby and its environment, where it may be started from here.
+fn startable(process: &ProcessFacts, user: u32) -> Known<(&PathBuf, &BTreeMap<String, String>)> {
+    let program = process.program.as_ref().map_err(Clone::clone)?;
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    if !name.starts_with("ruby") {
+        return Err(format!(
+            "process {} runs {name}, which is no Ruby by its name",
+            process.pid
+        ));
+    }
+    if process.owner != user {
+        return Err(format!(
+            "process {} belongs to another user, whose Ruby is not started here; ask as that user",
+            process.pid
+        ));
+    }
+    if process.elsewhere.clone()? {
+        return Err(format!(
+            "process {} runs in a container, whose Ruby cannot be started from here; ask inside of it",
+            process.pid
+        ));
+    }
+    Ok((program, process.environment.as_ref().map_err(Clone::clone)?))
+}
+
+/// Puma starts threads as they are needed, up to its maximum, which Rails' template takes from `RAILS_MAX_THREADS`.
+fn threads_of(process: &ProcessFacts) -> Known<Counted> {
+    let seen = process.puma_threads.clone()?;
+    let variables = process.environment.as_ref().ok();
+    let asked = variables
+        .and_then(|variables| variables.get("RAILS_MAX_THREADS"))
+        .and_then(|value| value.trim().parse().ok());
+    match asked {
+        Some(count) if count >= seen => Ok(Counted {
+            count,
+            from: "RAILS_MAX_THREADS".to_owned(),
+        }),
+        _ if seen > 0 => Ok(Counted {
+            count: seen,
+            from: "Puma's threads as they are now".to_owned(),
+        }),
+        _ => Err(format!(
+            "no thread of Puma was seen in process {}, and RAILS_MAX_THREADS is not set",
+            process.pid
+        )),
+    }
+}
+
+fn workers_of(process: &ProcessFacts) -> Known<Counted> {
+    let count = process.puma_workers.clone()?;
+    let threads = process.puma_threads.clone()?;
+    if count == 0 && threads == 0 {
+        return Err(format!(
+            "process {} is no Puma that can be told by its name",
+            process.pid
+        ));
+    }
+    Ok(Counted {
+        count,
+        from: "Puma's processes as they are now".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process() -> ProcessFacts {
+        ProcessFacts {
+            pid: 7,
+            environment: Ok(BTreeMap::new()),
+            folder: Ok("/srv/shop".into()),
+            program: Ok("/usr/bin/ruby3.3".into()),
+            interpreter: Err("not asked".to_owned()),
+            owner: 1000,
+            elsewhere: Ok(false),
+            puma_workers: Ok(2),
+            puma_threads: Ok(3),
+        }
+    }
+
+    #[test]
+    fn no_program_of_another_user_or_container_is_started() {
+        assert!(startable(&process(), 1000).is_ok());
+        // Root least of all: the program could be anything.
+        assert!(
+            startable(&process(), 0)
+                .unwrap_err()
+                .contains("another user")
+        );
+        let contained = ProcessFacts {
+            elsewhere: Ok(true),
+            ..process()
+        };
+        assert!(
+            startable(&contained, 1000)
+                .unwrap_err()
+                .contains("container")
+        );
+        let other = ProcessFacts {
+            program: Ok("/bin/sh".into()),
+            ..process()
+        };
+        assert!(startable(&other, 1000).unwrap_err().contains("no Ruby"));
+    }
+
+    #[test]
+    fn threads_are_the_variables_unless_more_are_there() {
+        let with = |value: &str| ProcessFacts {
+            environment: Ok(BTreeMap::from([(
+                "RAILS_MAX_THREADS".to_owned(),
+                value.to_owned(),
+            )])),
+            ..process()
+        };
+        assert_eq!(threads_of(&with("5")).unwrap().count, 5);
+        assert_eq!(threads_of(&with("2")).unwrap().count, 3);
+        assert_eq!(threads_of(&process()).unwrap().count, 3);
+        let none = ProcessFacts {
+            puma_threads: Ok(0),
+            puma_workers: Ok(0),
+            ..process()
+        };
+        assert!(threads_of(&none).is_err() && workers_of(&none).is_err());
+        assert_eq!(workers_of(&process()).unwrap().count, 2);
+    }
+}

@@ -1,0 +1,16 @@
+//! What on a host, or in an application's configuration, spoils a measurement or a production server.
+//!
+//! Facts are collected here and in `host`; every check is a pure function of them. The host's checks are `host`'s, so
+//! that runs warn of the same; the application's are here. Nothing is changed, no database is asked, and of the
+//! environment nothing is shown but the variables that a check is about.
+
+mod application;
+mod checks;
+mod collect;
+mod config_files;
+mod document;
+
+pub use application::{ApplicationFacts, Counted, Environment};
+pub use checks::of_application;
+pub use collect::{Asked, Configured, PumaConfig, examine};
+pub use config_files::ConfigFile;

@@ -1,0 +1,258 @@
+//! CPU time: other work, stolen time, changing speed, slow clocks, pressure, quotas.
+
+use super::memory::NO_PRESSURE;
+use super::per_cent;
+use crate::check::{Outcome, Severity};
+use crate::facts::HostFacts;
+
+/// A share of the effective cores: other work beyond it is felt by what is measured.
+const LOAD_LIMIT: f64 = 0.5;
+/// Stolen time beyond it moves throughput by as much as the differences that a run looks for.
+const STEAL_LIMIT: f64 = 0.02;
+/// Of the last minute, in which somebody was ready to run and waited.
+const PRESSURE_LIMIT: f64 = 0.1;
+/// Of the quota's periods.
+const THROTTLING_LIMIT: f64 = 0.25;
+
+pub(super) fn load(facts: &HostFacts) -> Outcome {
+    let Some(load) = facts.load_average_1m else {
+        return Outcome::not_known("/proc/loadavg cannot be read");
+    };
+    let cores = facts.effective_cores;
+    let evidence =
+        format!("the load average over the last minute is {load:.2}, on {cores:.1} cores");
+    if load <= LOAD_LIMIT * cores {
+        return Outcome::Fine(evidence);
+    }
+    Outcome::found(
+        Severity::SpoilsMeasurements,
+        "the host is busy with other work",
+        evidence,
+        "Server and load generator get what the others leave, which changes from one minute to the next.",
+        "stop other programs, or wait a minute if it was a build",
+    )
+}
+
+pub(super) fn steal(facts: &HostFacts) -> Outcome {
+    let Some(share) = facts.steal_share else {
+        return Outcome::not_known("stolen time takes two readings, and there was one");
+    };
+    let mut evidence = format!("{} of the CPU time was stolen", per_cent(share));
+    if let Some(span) = facts.observed {
+        evidence.push_str(&format!(", observed over {:.1} s", span.as_secs_f64()));
+    }
+    if share <= STEAL_LIMIT {
+        return Outcome::Fine(evidence);
+    }
+    Outcome::found(
+        Severity::SpoilsMeasurements,
+        "the hypervisor gives CPU time to other machines",
+        evidence,
+        "Time in which the machine stands still counts as time of the request that was served then; how much it is \
+         depends on strangers.",
+        "measure on a machine with dedicated cores, or at another hour; trust only comparisons within one run",
+    )
+}
+
+pub(super) fn governor(facts: &HostFacts) -> Outcome {
+    let Some(governor) = facts.governor.as_deref() else {
+        return Outcome::not_known(
+            "this system neither sets nor shows the CPUs' frequency, as virtual machines do not; see the machine below it",
+        );
+    };
+    let evidence = format!("the frequency governor is {governor}");
+    let remedy = "cpupower frequency-set -g performance";
+    match governor {
+        "powersave" | "conservative" => Outcome::found(
+            Severity::SpoilsMeasurements,
+            "the CPUs save power, so that their speed depends on the load",
+            evidence,
+            "A server that has little to do then answers more slowly than one that has much, and the same work takes \
+             another time at another rate.",
+            remedy,
+        ),
+        "ondemand" | "schedutil" => Outcome::found(
+            Severity::Note,
+            "the CPUs' speed follows the load",
+            evidence,
+            "At low rates answers are slower than they need to be; comparisons at the same rate stay fair.",
+            remedy,
+        ),
+        _ => Outcome::Fine(evidence),
+    }
+}
+
+pub(super) fn clock_source(facts: &HostFacts) -> Outcome {
+    let Some(source) = facts.clocksource.as_deref() else {
+        return Outcome::not_known("/sys does not name the clock source");
+    };
+    let evidence = format!("the clock source is {source}");
+    if !["acpi_pm", "hpet", "jiffies", "refined-jiffies"].contains(&source) {
+        return Outcome::Fine(evidence);
+    }
+    Outcome::found(
+        Severity::SpoilsMeasurements,
+        "reading the clock takes a system call, which makes every timed event slower",
+        evidence,
+        "Applications, their monitoring and Powerband's agent read the clock many times a request; that work is then \
+         the larger part of what is measured.",
+        "boot with clocksource=tsc if this machine's TSC is stable",
+    )
+}
+
+pub(super) fn pressure(facts: &HostFacts) -> Outcome {
+    let Some(pressure) = facts.cpu_pressure else {
+        return Outcome::not_known(NO_PRESSURE);
+    };
+    let evidence = format!(
+        "somebody waited for a CPU in {} of the last minute",
+        per_cent(pressure.some_60s)
+    );
+    if pressure.some_60s <= PRESSURE_LIMIT {
+        return Outcome::Fine(evidence);
+    }
+    Outcome::found(
+        Severity::SpoilsMeasurements,
+        "processes wait for a CPU",
+        evidence,
+        "A request that has to wait for a CPU takes longer for a reason that is not the server's; short bursts show \
+         here that a load average hides.",
+        "stop other programs, or give the machine more cores",
+    )
+}
+
+pub(super) fn quota(facts: &HostFacts) -> Outcome {
+    let cores = facts.cores;
+    let Some(quota) = facts.cpu_quota.filter(|quota| *quota < cores as f64) else {
+        return Outcome::fine(format!("all of {cores} cores may be used all the time"));
+    };
+    Outcome::found(
+        Severity::Note,
+        "a cgroup allows less CPU time than there are cores",
+        format!("the quota is {quota:.2} cores, and there are {cores}"),
+        "Programs that count cores, such as Puma's WEB_CONCURRENCY=auto, start too many processes; together they use \
+         the quota up in a part of each period and stand still for the rest.",
+        "set the number of workers by the quota, not by the cores; leave the quota away while you measure",
+    )
+}
+
+pub(super) fn throttling(facts: &HostFacts) -> Outcome {
+    let Some(throttling) = facts.throttling else {
+        return match facts.cpu_quota {
+            None => Outcome::fine("there is no quota that could stop anything"),
+            Some(_) => Outcome::not_known("the cgroup does not count its periods (cpu.stat)"),
+        };
+    };
+    let Some(share) = throttling.share() else {
+        return Outcome::fine("the cgroup has not run under its quota yet");
+    };
+    let evidence = format!(
+        "the quota was used up in {} of {} periods since the cgroup was made ({})",
+        throttling.throttled,
+        throttling.periods,
+        per_cent(share)
+    );
+    if share <= THROTTLING_LIMIT {
+        return Outcome::Fine(evidence);
+    }
+    Outcome::found(
+        Severity::HarmsServer,
+        "the CPU quota stops the processes again and again",
+        evidence,
+        "Every thread stands still until the next period, up to a tenth of a second, whatever request it was in: the \
+         slowest answers are the quota's.",
+        "raise the quota, or run fewer workers and threads than the quota has cores",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::samples::{found, host};
+    use crate::group_use::Throttling;
+    use crate::pressure::Pressure;
+    use std::time::Duration;
+
+    #[test]
+    fn stolen_time_names_its_span() {
+        let with = |share| HostFacts {
+            steal_share: Some(share),
+            observed: Some(Duration::from_millis(1500)),
+            ..host()
+        };
+        assert!(matches!(steal(&with(0.02)), Outcome::Fine(_)));
+        let finding = found(steal(&with(0.125)));
+        assert!(
+            finding.evidence.contains("12.5 %") && finding.evidence.contains("1.5 s"),
+            "{finding:?}"
+        );
+        assert!(matches!(steal(&host()), Outcome::NotKnown(_)));
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_counts_from_ten_per_cent() {
+        let with = |some_60s| HostFacts {
+            cpu_pressure: Some(Pressure {
+                some_10s: 1.0,
+                some_60s,
+            }),
+            ..host()
+        };
+        assert!(matches!(pressure(&with(0.1)), Outcome::Fine(_)));
+        assert_eq!(
+            found(pressure(&with(0.11))).severity,
+            Severity::SpoilsMeasurements
+        );
+    }
+
+    #[test]
+    fn a_governor_that_follows_the_load_is_a_note() {
+        let with = |name: &str| HostFacts {
+            governor: Some(name.to_owned()),
+            ..host()
+        };
+        assert_eq!(found(governor(&with("schedutil"))).severity, Severity::Note);
+        assert_eq!(
+            found(governor(&with("powersave"))).severity,
+            Severity::SpoilsMeasurements
+        );
+        assert!(matches!(governor(&with("performance")), Outcome::Fine(_)));
+        assert!(matches!(governor(&host()), Outcome::NotKnown(_)));
+    }
+
+    #[test]
+    fn a_quota_matters_below_the_cores_and_where_it_stops() {
+        let with = |quota, throttling| HostFacts {
+            cores: 4,
+            cpu_quota: quota,
+            throttling,
+            ..host()
+        };
+        assert!(matches!(quota(&with(Some(4.0), None)), Outcome::Fine(_)));
+        assert!(
+            found(quota(&with(Some(1.5), None)))
+                .evidence
+                .contains("1.50 cores, and there are 4")
+        );
+        let periods = |throttled| {
+            Some(Throttling {
+                periods: 100,
+                throttled,
+            })
+        };
+        assert!(matches!(
+            throttling(&with(Some(1.5), periods(25))),
+            Outcome::Fine(_)
+        ));
+        assert!(
+            found(throttling(&with(Some(1.5), periods(26))))
+                .evidence
+                .contains("26 of 100")
+        );
+        assert!(matches!(
+            throttling(&with(Some(1.5), None)),
+            Outcome::NotKnown(_)
+        ));
+        assert!(matches!(throttling(&with(None, None)), Outcome::Fine(_)));
+    }
+}

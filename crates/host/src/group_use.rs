@@ -1,0 +1,109 @@
+//! How much of its limits a control group has used: memory, and how often the CPU quota stopped it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cgroup::{
+    Group, groups, parse_cpu_max, parse_memory_limit, read_parsed, version_1_quota,
+};
+use crate::error::HostError;
+use crate::roots::Roots;
+
+/// Memory of a group beside its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// Without the file cache that nobody has used lately, which the kernel takes back before it kills.
+    pub used_bytes: u64,
+    pub limit_bytes: u64,
+}
+
+impl MemoryUse {
+    /// Of the limit, 0 to 1 and more.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.used_bytes as f64 / self.limit_bytes.max(1) as f64
+    }
+}
+
+/// Periods of a CPU quota since the group was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Throttling {
+    /// In which the group ran at all.
+    pub periods: u64,
+    /// In which it used up its quota and stood still for the rest.
+    pub throttled: u64,
+}
+
+impl Throttling {
+    /// Of the periods, 0 to 1; `None` before the first.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        (self.periods > 0).then(|| self.throttled as f64 / self.periods as f64)
+    }
+}
+
+/// The limited group that is nearest to its limit; `None` without a limit.
+pub(crate) fn memory(roots: &Roots, pid: Option<u32>) -> Result<Option<MemoryUse>, HostError> {
+    let mut nearest: Option<MemoryUse> = None;
+    for Group { folder, controller } in groups(roots, pid)? {
+        let (limit, used, idle) = match controller.as_deref() {
+            None => ("memory.max", "memory.current", "inactive_file"),
+            Some("memory") => (
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "total_inactive_file",
+            ),
+            Some(_) => continue,
+        };
+        let limit = read_parsed(&folder.join(limit), parse_memory_limit)?;
+        let used = read_parsed(&folder.join(used), |text| text.trim().parse::<u64>().ok())?;
+        let (Some(limit_bytes), Some(used)) = (limit, used) else {
+            continue;
+        };
+        let stat = read_parsed(&folder.join("memory.stat"), |text| Some(text.to_owned()))?;
+        let idle = stat.and_then(|stat| parse_counter(&stat, idle));
+        let found = MemoryUse {
+            used_bytes: used.saturating_sub(idle.unwrap_or(0)),
+            limit_bytes,
+        };
+        if nearest.is_none_or(|other| found.share() > other.share()) {
+            nearest = Some(found);
+        }
+    }
+    Ok(nearest)
+}
+
+/// The group with a quota that was stopped for the largest share of its periods; `None` without a quota.
+pub(crate) fn throttling(roots: &Roots, pid: Option<u32>) -> Result<Option<Throttling>, HostError> {
+    let mut worst: Option<Throttling> = None;
+    for Group { folder, controller } in groups(roots, pid)? {
+        let quota = match controller.as_deref() {
+            None => read_parsed(&folder.join("cpu.max"), parse_cpu_max)?,
+            Some("cpu") => version_1_quota(&folder)?,
+            Some(_) => None,
+        };
+        if quota.is_none() {
+            continue;
+        }
+        let found = read_parsed(&folder.join("cpu.stat"), parse_throttling)?;
+        let more = |other: Throttling| found.and_then(|found| found.share()) > other.share();
+        if worst.is_none_or(more) {
+            worst = found.or(worst);
+        }
+    }
+    Ok(worst)
+}
+
+fn parse_throttling(text: &str) -> Option<Throttling> {
+    Some(Throttling {
+        periods: parse_counter(text, "nr_periods")?,
+        throttled: parse_counter(text, "nr_throttled")?,
+    })
+}
+
+/// `NAME 123` on a line of its own.
+fn parse_counter(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(' ')?;
+        (key == name).then(|| value.trim().parse().ok())?
+    })
+}

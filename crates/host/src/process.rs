@@ -1,0 +1,137 @@
+//! A server that runs already, as `/proc` shows it: its environment, folder, program and threads.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::check::Known;
+use crate::elf;
+use crate::error::HostError;
+use crate::roots::Roots;
+use crate::serving::{fact, unreadable};
+use crate::tree::Tree;
+
+/// Program headers are at the beginning of a file.
+const HEAD_BYTES: u64 = 1 << 16;
+/// What Puma calls the threads that serve, as the kernel keeps the name: 15 bytes of it.
+const PUMA_THREAD: &str = "puma srv tp";
+/// How Puma's worker processes call themselves.
+const PUMA_WORKER: &str = "puma: cluster worker";
+
+/// One process, and what descends from it. Each with the reason where it is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessFacts {
+    pub pid: u32,
+    /// As it was when the program started: what the program itself sets later is not in it.
+    pub environment: Known<BTreeMap<String, String>>,
+    /// The folder that it is in. A name for people; files are read below `/proc/<pid>/cwd`.
+    pub folder: Known<PathBuf>,
+    /// The program's file. A name for people.
+    pub program: Known<PathBuf>,
+    /// What [`elf::interpreter`] says of the program.
+    pub interpreter: Known<String>,
+    /// The user that it belongs to.
+    pub owner: u32,
+    /// It has another root or other mounts than this process: a container.
+    pub elsewhere: Known<bool>,
+    /// Worker processes of Puma below it.
+    pub puma_workers: Known<u32>,
+    /// The most threads that serve in one of Puma's processes now; Puma starts them as they are needed.
+    pub puma_threads: Known<u32>,
+}
+
+impl ProcessFacts {
+    /// Reads them now.
+    ///
+    /// # Errors
+    /// [`HostError::Gone`] when there is no such process.
+    pub fn collect(roots: &Roots, pid: u32) -> Result<Self, HostError> {
+        let process = roots.of(Some(pid));
+        let owner = fs::metadata(&process)
+            .map_err(|_| HostError::Gone { pid })?
+            .uid();
+        let tree = Tree::from(pid).at(&roots.proc);
+        let pids = tree.pids().map_err(|e| e.to_string());
+        let workers = pids.as_ref().map_err(Clone::clone).map(|pids| {
+            let worker = |pid: &&u32| is_worker(&roots.of(Some(**pid)));
+            pids.iter().filter(worker).count() as u32
+        });
+        let threads = pids.map(|pids| {
+            let serving = pids
+                .iter()
+                .map(|&pid| serving_threads(&roots.of(Some(pid))));
+            serving.max().unwrap_or(0)
+        });
+        Ok(Self {
+            pid,
+            environment: strings(&process.join("environ")).map(|words| {
+                let pair = |word: &String| {
+                    let (key, value) = word.split_once('=')?;
+                    Some((key.to_owned(), value.to_owned()))
+                };
+                words.iter().filter_map(pair).collect()
+            }),
+            folder: link(&process.join("cwd")),
+            program: link(&process.join("exe")),
+            interpreter: interpreter_of(&process.join("exe")),
+            owner,
+            elsewhere: link(&process.join("ns/mnt")).and_then(|theirs| {
+                let ours = link(&roots.of(None).join("ns/mnt"))?;
+                Ok(theirs != ours || link(&process.join("root"))? != Path::new("/"))
+            }),
+            puma_workers: workers,
+            puma_threads: threads,
+        })
+    }
+}
+
+/// The C library's loader that a program asks for; the reason where it is no such program.
+pub fn interpreter_of(program: &Path) -> Known<String> {
+    let mut head = Vec::new();
+    let file = fs::File::open(program).map_err(|e| unreadable(program, &e))?;
+    file.take(HEAD_BYTES)
+        .read_to_end(&mut head)
+        .map_err(|e| unreadable(program, &e))?;
+    elf::interpreter(&head)
+        .ok_or_else(|| format!("{} names no loader of a C library", program.display()))
+}
+
+fn link(path: &Path) -> Known<PathBuf> {
+    fs::read_link(path).map_err(|e| unreadable(path, &e))
+}
+
+/// What NULs end.
+fn strings(path: &Path) -> Known<Vec<String>> {
+    let bytes = fs::read(path).map_err(|e| unreadable(path, &e))?;
+    let words = bytes
+        .split(|&byte| byte == 0)
+        .filter(|word| !word.is_empty());
+    Ok(words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect())
+}
+
+fn is_worker(process: &Path) -> bool {
+    strings(&process.join("cmdline")).is_ok_and(|words| {
+        words
+            .first()
+            .is_some_and(|word| word.starts_with(PUMA_WORKER))
+    })
+}
+
+fn serving_threads(process: &Path) -> u32 {
+    let Ok(tasks) = fs::read_dir(process.join("task")) else {
+        return 0;
+    };
+    let serves =
+        |task: &fs::DirEntry| fact(&task.path().join("comm"), parse_serves).unwrap_or(false);
+    tasks.flatten().filter(serves).count() as u32
+}
+
+/// `puma srv tp 001`; one with a word in place of the number looks after the others.
+fn parse_serves(name: &str) -> Option<bool> {
+    let rest = name.trim_end().strip_prefix(PUMA_THREAD);
+    Some(rest.is_some_and(|rest| rest.trim_start().parse::<u32>().is_ok()))
+}
