@@ -84,7 +84,7 @@ class AppsTest < Minitest::Test
   end
 
   def test_every_application_is_covered
-    covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts]
+    covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts environment]
     assert_equal covered.sort, Dir.children(HERE).select { |name| File.directory?(File.join(HERE, name)) }.sort
   end
 

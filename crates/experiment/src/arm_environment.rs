@@ -112,7 +112,7 @@ impl ArmEnvironments {
             variable_not_taken(&arm.overlay, &asked, &environment).or_else(|| {
                 let (knob, allocator) = arm.overlay.needs()?;
                 match servers::mapped_files(*pid) {
-                    Ok(files) => allocator_not_taken(knob, allocator, &files),
+                    Ok(files) => allocator_not_taken(&arm.overlay, knob, allocator, &files),
                     Err(error) => unreadable(*pid, &error),
                 }
             })
@@ -229,16 +229,19 @@ fn variable_not_taken(
 
 /// What is wrong where a process has another allocator than the knob is for.
 fn allocator_not_taken(
+    overlay: &Overlay,
     knob: &'static str,
     asked: Allocator,
     files: &BTreeSet<String>,
 ) -> Option<Mismatch> {
+    let chosen = overlay.chosen().into_iter().find(|c| c.knob == knob);
+    let value = chosen.map(|chosen| chosen.value).unwrap_or_default();
     let runs_with = Allocator::mapped(files.iter().map(String::as_str));
     (runs_with != asked).then(|| Mismatch {
         knob: knob.into(),
         asked: match knob {
-            "allocator" => asked.name().to_owned(),
-            _ => format!("for {}", asked.name()),
+            "allocator" => value,
+            _ => format!("{value} (of {})", asked.name()),
         },
         runs_with: runs_with.name().to_owned(),
         hint: match asked {
@@ -317,27 +320,35 @@ mod tests {
     #[test]
     fn an_allocator_is_read_back_from_what_is_mapped() {
         let mapped = |file: &str| BTreeSet::from([file.to_owned()]);
-        let je = mapped("/usr/lib/libjemalloc.so.2");
-        assert!(allocator_not_taken("allocator", Allocator::Jemalloc, &je).is_none());
-        assert_eq!(
-            allocator_not_taken("allocator", Allocator::Glibc, &je)
-                .unwrap()
-                .runs_with,
-            "jemalloc"
+        let (je, libc) = (
+            mapped("/usr/lib/libjemalloc.so.2"),
+            mapped("/usr/lib/libc.so.6"),
         );
-        let libc = mapped("/usr/lib/libc.so.6");
-        assert_eq!(
-            allocator_not_taken("allocator", Allocator::Tcmalloc, &libc)
-                .unwrap()
-                .runs_with,
-            "glibc"
-        );
-        let conf = allocator_not_taken("malloc_conf", Allocator::Jemalloc, &libc).unwrap();
-        assert!(
-            conf.to_string()
-                .contains("malloc_conf = for jemalloc was asked"),
-            "{conf}"
-        );
+        let told = |knob: &str, value: &str, files: &BTreeSet<String>| {
+            let overlay = overlay(&[(knob, value)]);
+            let (knob, allocator) = overlay.needs().unwrap();
+            allocator_not_taken(&overlay, knob, allocator, files).map(|m| m.to_string())
+        };
+        assert_eq!(told("allocator", "jemalloc", &je), None);
+        for (knob, value, files, said) in [
+            (
+                "allocator",
+                "glibc",
+                &je,
+                "allocator = glibc was asked, the server runs with jemalloc",
+            ),
+            ("allocator", "tcmalloc", &libc, "runs with glibc"),
+            (
+                "malloc_conf",
+                "narenas:1",
+                &libc,
+                "malloc_conf = narenas:1 (of jemalloc) was asked",
+            ),
+            ("malloc_arena_max", "2", &je, "that one does not look at it"),
+        ] {
+            let message = told(knob, value, files).unwrap();
+            assert!(message.contains(said), "{message}");
+        }
     }
 
     #[test]

@@ -104,8 +104,7 @@ pub(crate) fn pilot(
         if let Some(failed) = ran.iter().find(|t| !t.counts()) {
             let why = failed.reason.clone().unwrap_or_default();
             return Err(Stopped::NoAnswer(format!(
-                "the baseline ({}) cannot be measured: {why}",
-                baseline.settings
+                "the baseline ({baseline}) cannot be measured: {why}"
             )));
         }
         let layout_before = &procedure.store.document.plan.pinning;
