@@ -24,9 +24,9 @@ module Servers
   class Server
     attr_reader :port, :pid
 
-    def initialize(core, *command, port:, log:, nice: 0)
+    def initialize(core, *command, port:, log:)
       @port = port
-      words = ["nice", "-n", nice.to_s, "taskset", "-c", core.to_s, *command]
+      words = ["taskset", "-c", core.to_s, *command]
       @pid = Process.spawn(*words.map(&:to_s), %i[out err] => log, in: File::NULL)
       @log = log
     end
@@ -112,9 +112,10 @@ module Servers
                *flags, port:, log: "#{folder}/#{name}.log")
   end
 
-  # A shadow that is not well, at the lowest priority, so that it takes nothing from the application beside it.
+  # A shadow that is not well. It runs when nobody else on its core wants to: what it does costs nothing of the application's
+  # time, which is not what is measured. Niceness is not enough, with which it still gets slices of some milliseconds.
   def unwell(folder, kind, core)
     port = free_port
-    Server.new(core, "ruby", "#{__dir__}/unwell.rb", kind, port, port:, log: "#{folder}/#{kind}.log", nice: 19)
+    Server.new(core, "chrt", "--idle", "0", "ruby", "#{__dir__}/unwell.rb", kind, port, port:, log: "#{folder}/#{kind}.log")
   end
 end

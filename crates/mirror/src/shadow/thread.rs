@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use capture::Outcome;
+use capture::{Drop as Dropped, Outcome};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::timeout_at;
+use tokio::time::{Duration, sleep, timeout_at};
 
 use super::endpoint::Endpoints;
 use super::gate::{Gate, Told};
@@ -18,10 +18,13 @@ use super::lane::{Carried, Lane};
 use super::learned::{cookies_set, learn};
 use super::pairing::{Telling, UnderWay};
 use super::sessions::Learned;
-use crate::counts::DROPS;
 use crate::dialer::Dialer;
 use crate::settings::Shadow;
 use crate::taken::{PrimaryAnswer, Taken};
+
+/// While there is traffic it looks for more of it so often, and is woken by nobody: a client that wakes a thread pays for it with
+/// a system call, which a copy need not cost it.
+const LOOKS: Duration = Duration::from_millis(1);
 
 /// Everything on the thread.
 struct Hub {
@@ -89,13 +92,38 @@ type Errand = (usize, Rc<Lane>, Rc<std::cell::Cell<bool>>);
 impl Hub {
     async fn serve(self: &Rc<Self>, told: &mut UnboundedReceiver<Told>) {
         let stop = loop {
+            // Nothing has come for a while: the next one wakes it.
             match told.recv().await {
                 Some(Told::Stop(by)) => break by,
                 Some(told) => self.hear(told),
                 None => return,
             }
+            if let Some(by) = self.follow(told).await {
+                break by;
+            }
         };
         let _ = timeout_at(stop, self.finish(told)).await;
+    }
+
+    /// As long as there is something new each time it looks; returns by when to stop, once it is told.
+    async fn follow(
+        self: &Rc<Self>,
+        told: &mut UnboundedReceiver<Told>,
+    ) -> Option<tokio::time::Instant> {
+        loop {
+            sleep(LOOKS).await;
+            let mut any = false;
+            while let Ok(told) = told.try_recv() {
+                any = true;
+                match told {
+                    Told::Stop(by) => return Some(by),
+                    told => self.hear(told),
+                }
+            }
+            if !any {
+                return None;
+            }
+        }
     }
 
     /// Until nothing is under way and nothing can come any more.
@@ -158,9 +186,9 @@ impl Hub {
         let mut errands = Vec::new();
         for lane in &self.lanes {
             let sent = admitted.to.has(lane.index);
-            let dropped = DROPS
-                .iter()
-                .find(|(cause, _)| admitted.dropped[*cause as usize].has(lane.index));
+            let dropped = Dropped::ALL
+                .into_iter()
+                .find(|cause| admitted.dropped[*cause as usize].has(lane.index));
             if let Some(sessions) = lane.sessions.as_ref().filter(|_| sent || dropped.is_some()) {
                 let cookies = super::learned::cookies_sent(request.headers.iter());
                 sessions
@@ -174,8 +202,8 @@ impl Hub {
                 if sent {
                     let (index, started) = under_way.add(lane.index, copy);
                     errands.push((index, lane.clone(), started));
-                } else if let Some((cause, _)) = dropped {
-                    under_way.add_dropped(lane.index, copy, *cause);
+                } else if let Some(cause) = dropped {
+                    under_way.add_dropped(lane.index, copy, cause);
                 }
             }
         }
