@@ -70,6 +70,31 @@ pub enum Failure {
     Ended,
 }
 
+impl Failure {
+    /// In their order.
+    pub const ALL: [Self; 6] = [
+        Self::Connect,
+        Self::Tls,
+        Self::Cut,
+        Self::Malformed,
+        Self::Deadline,
+        Self::Ended,
+    ];
+
+    /// What it is called wherever it is counted.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Cut => "cut",
+            Self::Malformed => "malformed",
+            Self::Deadline => "deadline",
+            Self::Ended => "ended",
+        }
+    }
+}
+
 /// Why a sampled request was never sent to a shadow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,6 +113,31 @@ pub enum Drop {
     Ended,
 }
 
+impl Drop {
+    /// In their order.
+    pub const ALL: [Self; 6] = [
+        Self::QueueFull,
+        Self::BytesFull,
+        Self::BodyTooLarge,
+        Self::Late,
+        Self::Unreachable,
+        Self::Ended,
+    ];
+
+    /// What it is called wherever it is counted.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::BytesFull => "bytes_full",
+            Self::BodyTooLarge => "body_too_large",
+            Self::Late => "late",
+            Self::Unreachable => "unreachable",
+            Self::Ended => "ended",
+        }
+    }
+}
+
 /// One way in which two answers differ.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Difference {
@@ -98,4 +148,22 @@ pub struct Difference {
     pub primary: String,
     /// What the shadow had.
     pub shadow: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_called_what_files_call_them() {
+        let written = |outcome: &Outcome| serde_json::to_string(outcome).unwrap();
+        for failure in Failure::ALL {
+            let expected = format!(r#"{{"failed":"{}"}}"#, failure.word());
+            assert_eq!(written(&Outcome::Failed(failure)), expected);
+        }
+        for drop in Drop::ALL {
+            let expected = format!(r#"{{"dropped":"{}"}}"#, drop.word());
+            assert_eq!(written(&Outcome::Dropped(drop)), expected);
+        }
+    }
 }

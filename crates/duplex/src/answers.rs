@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use capture::{Answer, Outcome, Pair, ShadowOutcome};
 use run::duplex::{self, Difference, Example, Standing};
 
-use crate::comparison::Shadow;
+use crate::comparison::{OTHER, Shadow};
 use crate::excess::Excess;
 
 /// Kinds that are told apart for each shadow; further ones are `(other)` at their endpoint.
@@ -16,8 +16,6 @@ const MOST_LISTED: usize = 100;
 
 /// Longest text of an example, bytes.
 const LONGEST: usize = 200;
-
-const OTHER: &str = "(other)";
 
 /// Of all shadows.
 #[derive(Debug)]

@@ -14,15 +14,10 @@ pub fn exposition(document: &Document) -> String {
         "response_time_ratio",
         "Response time of a shadow over that of what it is compared with, 1 is as fast; with the ends of its 95 % interval.",
         contests().flat_map(|one| {
-            let figures = [
-                ("mean", one.all.mean),
-                ("p50", one.all.p50),
-                ("p95", one.all.p95),
-                ("p99", one.all.p99),
-            ];
-            figures
+            one.all
+                .figures()
                 .into_iter()
-                .flat_map(move |(name, figure)| ratios(one, name, figure))
+                .flat_map(move |(name, figure)| ratios(one, name, *figure))
         }),
     );
     family(

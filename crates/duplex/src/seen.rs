@@ -66,27 +66,3 @@ pub fn tells(cause: Drop) -> bool {
         Drop::BodyTooLarge | Drop::Ended => false,
     }
 }
-
-/// A failure's name in documents.
-pub fn failure_word(failure: Failure) -> &'static str {
-    match failure {
-        Failure::Connect => "connect",
-        Failure::Tls => "tls",
-        Failure::Cut => "cut",
-        Failure::Malformed => "malformed",
-        Failure::Deadline => "deadline",
-        Failure::Ended => "ended",
-    }
-}
-
-/// A drop's name in documents.
-pub fn drop_word(cause: Drop) -> &'static str {
-    match cause {
-        Drop::QueueFull => "queue_full",
-        Drop::BytesFull => "bytes_full",
-        Drop::BodyTooLarge => "body_too_large",
-        Drop::Late => "late",
-        Drop::Unreachable => "unreachable",
-        Drop::Ended => "ended",
-    }
-}

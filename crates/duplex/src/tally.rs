@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capture::{Failure, Outcome, Pair};
 use run::duplex;
 
-use crate::seen::{drop_word, failure_word, tells};
+use crate::seen::tells;
 
 /// Of one shadow.
 #[derive(Debug, Default)]
@@ -41,10 +41,7 @@ impl Tally {
                 Outcome::Failed(failure) => self.fail(*failure),
                 Outcome::Dropped(cause) => {
                     sent = false;
-                    *self
-                        .dropped
-                        .entry(drop_word(*cause).to_owned())
-                        .or_default() += 1;
+                    *self.dropped.entry(cause.word().to_owned()).or_default() += 1;
                     self.lost += u64::from(tells(*cause));
                 }
             }
@@ -56,10 +53,7 @@ impl Tally {
     }
 
     fn fail(&mut self, failure: Failure) {
-        *self
-            .failed
-            .entry(failure_word(failure).to_owned())
-            .or_default() += 1;
+        *self.failed.entry(failure.word().to_owned()).or_default() += 1;
         self.lost += u64::from(failure != Failure::Ended);
     }
 

@@ -5,7 +5,7 @@ use run::duplex::{Document, Purpose, Shadow};
 
 use crate::comparison::OTHER;
 use crate::judge::MOST_LOST;
-use crate::words::{called, questions, round};
+use crate::words::{questions, round};
 
 /// Most important first.
 pub fn of(document: &Document) -> Vec<String> {
@@ -83,14 +83,14 @@ fn setup(document: &Document) -> Option<String> {
         return Some(format!(
             "{} and the primary run the same and yet differ by at least {} %: so much does the setup do to response times. \
              Candidates are compared with the twin, and their intervals are wider by as much.",
-            called(document, &setup.candidate),
+            document.called(&setup.candidate),
             round(allowance * 100.0)
         ));
     }
     (claim.is_some() && setup.all.batches == 0).then(|| {
         format!(
             "Of {} there is too little yet to say what the setup itself does to response times.",
-            called(document, &setup.candidate)
+            document.called(&setup.candidate)
         )
     })
 }
@@ -111,7 +111,7 @@ fn tails(document: &Document) -> Vec<String> {
                 "{} is {} by its mean against {}, yet its {name} is {against}: {} ms against {} ms.",
                 one.candidate,
                 one.outcome.word(),
-                called(document, &one.reference),
+                document.called(&one.reference),
                 round(figure.candidate_ms.unwrap_or_default()),
                 round(figure.reference_ms.unwrap_or_default()),
             ));

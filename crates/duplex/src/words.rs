@@ -1,9 +1,7 @@
 //! The answer in sentences.
 
 use run::Outcome;
-use run::duplex::{
-    Answers, Comparison, Document, Figure, NotRead, PRIMARY, Purpose, Standing, Times,
-};
+use run::duplex::{Answers, Comparison, Document, Figure, NotRead, Purpose, Standing, Times};
 
 /// What the caller knows of a document and this crate does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,11 +34,7 @@ pub fn sentence(document: &Document) -> String {
         .map(|one| answer(document, one))
         .collect();
     for answers in &document.answers {
-        let twin = document
-            .shadows
-            .iter()
-            .any(|shadow| shadow.twin && shadow.name == answers.shadow);
-        if !twin {
+        if !document.is_twin(&answers.shadow) {
             sentences.extend(differing(answers));
         }
     }
@@ -48,7 +42,7 @@ pub fn sentence(document: &Document) -> String {
 }
 
 fn answer(document: &Document, one: &Comparison) -> String {
-    let (candidate, reference) = (&one.candidate, called(document, &one.reference));
+    let (candidate, reference) = (&one.candidate, document.called(&one.reference));
     let mean = format!("mean response time {}", change(&one.all.mean));
     match one.outcome {
         Outcome::Better => format!("{candidate} is better than {reference}: {mean}."),
@@ -140,19 +134,6 @@ pub fn few_decide(times: &Times) -> String {
         change(&times.mean),
         percent(ratio)
     )
-}
-
-/// `the primary`, `the A/A twin base`, `b`.
-pub fn called(document: &Document, name: &str) -> String {
-    let twin = document
-        .shadows
-        .iter()
-        .any(|shadow| shadow.twin && shadow.name == name);
-    match name {
-        PRIMARY => "the primary".to_owned(),
-        name if twin => format!("the A/A twin {name}"),
-        name => name.to_owned(),
-    }
 }
 
 fn change(figure: &Figure) -> String {

@@ -69,33 +69,13 @@ pub struct ShadowCounts {
     pub sampled: Count,
     /// Whole answers.
     pub answered: Count,
-    /// By [`Failure`], in the order of [`FAILURES`].
-    pub failed: [Count; FAILURES.len()],
-    /// By [`Drop`], in the order of [`DROPS`].
-    pub dropped: [Count; DROPS.len()],
+    /// By [`Failure`], in the order of [`Failure::ALL`].
+    pub failed: [Count; Failure::ALL.len()],
+    /// By [`Drop`], in the order of [`Drop::ALL`].
+    pub dropped: [Count; Drop::ALL.len()],
     /// Waiting or under way: a gauge.
     pub pending: Count,
 }
-
-/// All failures.
-pub const FAILURES: [(Failure, &str); 6] = [
-    (Failure::Connect, "connect"),
-    (Failure::Tls, "tls"),
-    (Failure::Cut, "cut"),
-    (Failure::Malformed, "malformed"),
-    (Failure::Deadline, "deadline"),
-    (Failure::Ended, "ended"),
-];
-
-/// All causes of drops.
-pub const DROPS: [(Drop, &str); 6] = [
-    (Drop::QueueFull, "queue_full"),
-    (Drop::BytesFull, "bytes_full"),
-    (Drop::BodyTooLarge, "body_too_large"),
-    (Drop::Late, "late"),
-    (Drop::Unreachable, "unreachable"),
-    (Drop::Ended, "ended"),
-];
 
 impl ShadowCounts {
     /// One more of a cause.
@@ -211,22 +191,19 @@ impl Counts {
 }
 
 fn of_shadow(name: &str, counts: &ShadowCounts) -> ShadowSnapshot {
-    fn by_cause<T>(
-        names: &[(T, &'static str)],
-        counts: &[Count],
+    fn by_cause<const N: usize>(
+        words: [&'static str; N],
+        counts: &[Count; N],
     ) -> std::collections::BTreeMap<&'static str, u64> {
-        let named = names
-            .iter()
-            .map(|(_, name)| *name)
-            .zip(counts.iter().map(Count::get));
+        let named = words.into_iter().zip(counts.iter().map(Count::get));
         named.filter(|(_, count)| *count > 0).collect()
     }
     ShadowSnapshot {
         name: name.to_owned(),
         sampled: counts.sampled.get(),
         answered: counts.answered.get(),
-        failed: by_cause(&FAILURES, &counts.failed),
-        dropped: by_cause(&DROPS, &counts.dropped),
+        failed: by_cause(Failure::ALL.map(Failure::word), &counts.failed),
+        dropped: by_cause(Drop::ALL.map(Drop::word), &counts.dropped),
         pending: counts.pending.get(),
     }
 }
@@ -237,11 +214,11 @@ mod tests {
 
     #[test]
     fn causes_stand_at_their_places() {
-        for (index, (failure, _)) in FAILURES.iter().enumerate() {
-            assert_eq!(*failure as usize, index);
+        for (index, failure) in Failure::ALL.into_iter().enumerate() {
+            assert_eq!(failure as usize, index);
         }
-        for (index, (drop, _)) in DROPS.iter().enumerate() {
-            assert_eq!(*drop as usize, index);
+        for (index, drop) in Drop::ALL.into_iter().enumerate() {
+            assert_eq!(drop as usize, index);
         }
     }
 }

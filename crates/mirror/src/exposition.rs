@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use exposition::{Text, join, label};
 
-use crate::counts::{DROPS, FAILURES, ShadowSnapshot, Snapshot};
+use crate::counts::{ShadowSnapshot, Snapshot};
 
 /// Text exposition 0.0.4.
 #[must_use]
@@ -100,7 +100,7 @@ pub fn exposition(counts: &Snapshot) -> String {
             |text, labels, one| text.sample(labels, value(one)),
         );
     }
-    let failures = FAILURES.map(|(_, cause)| cause);
+    let failures = capture::Failure::ALL.map(capture::Failure::word);
     each_shadow(
         &mut text,
         counts,
@@ -111,7 +111,7 @@ pub fn exposition(counts: &Snapshot) -> String {
         ),
         |text, labels, one| by_cause(text, labels, &failures, &one.failed),
     );
-    let drops = DROPS.map(|(_, cause)| cause);
+    let drops = capture::Drop::ALL.map(capture::Drop::word);
     each_shadow(
         &mut text,
         counts,

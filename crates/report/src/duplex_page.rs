@@ -7,7 +7,7 @@ mod times;
 use crate::Style;
 use crate::figures::{duration, grouped};
 use crate::sheet::Sheet;
-use run::duplex::{Comparison, Document, PRIMARY, Purpose};
+use run::duplex::{Comparison, Document, Purpose};
 
 /// The whole page, with at most so many endpoints of each comparison.
 pub fn duplex_page(document: &Document, endpoints: usize, style: Style) -> String {
@@ -52,14 +52,4 @@ fn reach(document: &Document) -> String {
         ));
     }
     text + "."
-}
-
-/// `the primary`, `the A/A twin base`, `b`.
-fn called(document: &Document, name: &str) -> String {
-    let mut shadows = document.shadows.iter();
-    match shadows.find(|shadow| shadow.name == name) {
-        Some(shadow) if shadow.twin => format!("the A/A twin {name}"),
-        None if name == PRIMARY => "the primary".to_owned(),
-        _ => name.to_owned(),
-    }
 }

@@ -57,6 +57,26 @@ pub struct Document {
     pub warnings: Vec<String>,
 }
 
+impl Document {
+    /// Whether that shadow runs what the primary runs.
+    #[must_use]
+    pub fn is_twin(&self, name: &str) -> bool {
+        self.shadows
+            .iter()
+            .any(|shadow| shadow.twin && shadow.name == name)
+    }
+
+    /// `the primary`, `the A/A twin base`, `b`.
+    #[must_use]
+    pub fn called(&self, name: &str) -> String {
+        match name {
+            PRIMARY => "the primary".to_owned(),
+            name if self.is_twin(name) => format!("the A/A twin {name}"),
+            name => name.to_owned(),
+        }
+    }
+}
+
 /// A part of a file that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::held::Held;
 use super::sample::Share;
-use crate::counts::{Counts, DROPS, ShadowCounts};
+use crate::counts::{Counts, ShadowCounts};
 use crate::settings::{Filter, Limits, Settings, Shadow};
 use crate::taken::{Admission, Head, PrimaryAnswer, Taken};
 
@@ -125,8 +125,8 @@ impl Set {
 pub(crate) struct Admitted {
     gate: Arc<Gate>,
     pub(crate) to: Set,
-    /// Shadows that wanted it and had no room, in the order of [`DROPS`].
-    pub(crate) dropped: [Set; DROPS.len()],
+    /// Shadows that wanted it and had no room, in the order of [`Dropped::ALL`].
+    pub(crate) dropped: [Set; Dropped::ALL.len()],
     /// Taken out when the request has been taken.
     held: Mutex<Option<Held>>,
 }
@@ -224,7 +224,7 @@ impl Gate {
         if self.closed.load(Ordering::Relaxed) {
             return None;
         }
-        let (mut to, mut dropped) = (Set::default(), [Set::default(); DROPS.len()]);
+        let (mut to, mut dropped) = (Set::default(), [Set::default(); Dropped::ALL.len()]);
         let too_large = head
             .body_bytes
             .is_some_and(|bytes| bytes > self.limits.body_bytes as u64);

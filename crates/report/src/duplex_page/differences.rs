@@ -9,11 +9,7 @@ const SHOWN: usize = 20;
 
 /// Of one shadow; the twin's own are the noise and have no list.
 pub fn answers(sheet: &mut Sheet, document: &Document, answers: &Answers) {
-    let twin = document
-        .shadows
-        .iter()
-        .any(|shadow| shadow.twin && shadow.name == answers.shadow);
-    if twin || answers.compared == 0 {
+    if document.is_twin(&answers.shadow) || answers.compared == 0 {
         return;
     }
     sheet.heading(&format!("What {} answers differently", answers.shadow));

@@ -1,6 +1,5 @@
 //! Response times of two servers side by side.
 
-use super::called;
 use crate::figures::{change_with_interval, grouped, number_of_ms, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table, trimmed};
@@ -9,7 +8,7 @@ use run::duplex::{Comparison, Document, EndpointTimes, Figure, Purpose, Times};
 
 /// One comparison in full.
 pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endpoints: usize) {
-    let reference = called(document, &one.reference);
+    let reference = document.called(&one.reference);
     sheet.heading(&format!(
         "Response times: {} against {reference}",
         one.candidate
@@ -21,7 +20,7 @@ pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endp
         "difference (95 %)",
     ];
     let mut figures = table(sheet.style(), &head, 1);
-    for (name, figure) in all(&one.all) {
+    for (name, figure) in one.all.figures() {
         figures.add_row(vec![
             name.to_owned(),
             ms(figure.candidate_ms, &one.all),
@@ -94,7 +93,7 @@ pub fn background(sheet: &mut Sheet, document: &Document) {
     align_left(&mut all, head.len() - 1);
     for one in rows {
         all.add_row(vec![
-            called(document, &one.candidate),
+            document.called(&one.candidate),
             grouped(one.requests),
             change(&one.all.mean),
             change(&one.all.p99),
@@ -102,15 +101,6 @@ pub fn background(sheet: &mut Sheet, document: &Document) {
         ]);
     }
     sheet.block(&trimmed(&all));
-}
-
-fn all(times: &Times) -> [(&'static str, &Figure); 4] {
-    [
-        ("mean", &times.mean),
-        ("p50", &times.p50),
-        ("p95", &times.p95),
-        ("p99", &times.p99),
-    ]
 }
 
 /// What the interval rests on, and what was lost.

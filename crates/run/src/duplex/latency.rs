@@ -92,6 +92,19 @@ pub struct Times {
     pub widened: f64,
 }
 
+impl Times {
+    /// The mean and the percentiles, with their names.
+    #[must_use]
+    pub fn figures(&self) -> [(&'static str, &Figure); 4] {
+        [
+            ("mean", &self.mean),
+            ("p50", &self.p50),
+            ("p95", &self.p95),
+            ("p99", &self.p99),
+        ]
+    }
+}
+
 /// One figure of both.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

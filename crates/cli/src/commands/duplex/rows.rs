@@ -2,17 +2,9 @@
 
 use crate::Failure;
 use run::Outcome;
-use run::duplex::{Document, Figure, Purpose, Times};
+use run::duplex::{Document, Purpose, Times};
 
-/// A column's figure.
-type Of = fn(&Times) -> &Figure;
-
-const FIGURES: [(&str, Of); 4] = [
-    ("mean", |times| &times.mean),
-    ("p50", |times| &times.p50),
-    ("p95", |times| &times.p95),
-    ("p99", |times| &times.p99),
-];
+const FIGURES: [&str; 4] = ["mean", "p50", "p95", "p99"];
 
 /// The whole table.
 pub fn csv(document: &Document) -> Result<String, Failure> {
@@ -28,7 +20,7 @@ pub fn csv(document: &Document) -> Result<String, Failure> {
     .map(str::to_owned)
     .to_vec();
     head.extend(["candidate_failed", "reference_failed"].map(str::to_owned));
-    for (name, _) in FIGURES {
+    for name in FIGURES {
         head.extend(
             ["candidate_ms", "reference_ms", "ratio", "low", "high"]
                 .map(|of| format!("{name}_{of}")),
@@ -55,8 +47,7 @@ pub fn csv(document: &Document) -> Result<String, Failure> {
                 ]
                 .map(|count| count.to_string()),
             );
-            for (_, figure) in FIGURES {
-                let figure = figure(times);
+            for (_, figure) in times.figures() {
                 let cells = [
                     figure.candidate_ms,
                     figure.reference_ms,
