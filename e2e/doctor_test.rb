@@ -41,7 +41,7 @@ class DoctorTest < PowerbandTest
       "log-level" => ["spoils_measurements", "RAILS_LOG_LEVEL=debug"],
       "profiling" => ["spoils_measurements", "config/initializers/profiling.rb:1: GC::Profiler.enable"],
       "pool" => ["harms_server", "7 threads (baseline in powerband.toml), a pool of 3 (a number in config/database.yml)"],
-      "gc-settings" => ["harms_server", "RUBY_GC_NO_SUCH_SETTING is not known to this Ruby"]
+      "gc-settings" => ["harms_server", "this Ruby does not know RUBY_GC_NO_SUCH_SETTING"]
     }.each do |check, (severity, evidence)|
       assert_equal [severity, evidence], found.fetch(check).values_at("severity", "evidence")
     end

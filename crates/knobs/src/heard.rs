@@ -7,6 +7,16 @@ use std::collections::BTreeMap;
 
 /// The collector's variables begin with it.
 const COLLECTOR: &str = "RUBY_GC_";
+/// Which collector is loaded; Ruby does not speak of it as it does of the others.
+const LIBRARY: &str = "RUBY_GC_LIBRARY";
+/// Names from before `RUBY_GC_…`, which people still copy.
+const OLD_NAMES: [&str; 3] = ["RUBY_FREE_MIN", "RUBY_HEAP_MIN_SLOTS", "RUBY_HEAP_FREE_MIN"];
+
+/// Whether a variable sets the collector, so that Ruby says something of it when it is told to warn.
+#[must_use]
+pub fn sets_collector(name: &str) -> bool {
+    name.starts_with(COLLECTOR) && name != LIBRARY || OLD_NAMES.contains(&name)
+}
 
 /// Why Ruby, or what is loaded into it, does not take these variables, from what it wrote to stderr; empty where it
 /// takes them all, as far as it says.
@@ -17,7 +27,7 @@ pub fn refusals(stderr: &str, variables: &BTreeMap<String, String>) -> Vec<Strin
         let taken = |line: &&str| is_taken(line, name);
         if let Some(line) = about.iter().find(|line| !taken(line)) {
             refused.push(sentence(line));
-        } else if name.starts_with(COLLECTOR) && !value.is_empty() && !about.iter().any(taken) {
+        } else if sets_collector(name) && !value.is_empty() && !about.iter().any(taken) {
             refused.push(format!("this Ruby does not know {name}"));
         }
     }
@@ -50,6 +60,14 @@ fn is_taken(line: &str, variable: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn old_names_are_unknown_and_which_collector_is_loaded_is_nothing_to_speak_of() {
+        assert_eq!(
+            refused("", &[("RUBY_FREE_MIN", "1"), ("RUBY_GC_LIBRARY", "mmtk")]),
+            ["this Ruby does not know RUBY_FREE_MIN"]
+        );
+    }
 
     fn refused(stderr: &str, variables: &[(&str, &str)]) -> Vec<String> {
         let own = |(k, v): &(&str, &str)| ((*k).to_owned(), (*v).to_owned());

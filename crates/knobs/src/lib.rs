@@ -20,7 +20,7 @@ mod value;
 pub use allocator::{Allocator, PRELOAD, preload};
 pub use arm_text::{Part, masked, parts, values};
 pub use catalogue::{CATALOGUE, find};
-pub use heard::refusals;
+pub use heard::{refusals, sets_collector};
 pub use knob::{Kind, Knob, Version, Versions};
 pub use nearest::unknown;
 pub use overlay::{Chosen, ENV, Overlay};

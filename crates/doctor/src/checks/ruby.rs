@@ -1,17 +1,13 @@
 //! Ruby itself: its allocator, its collector's settings, its compiler.
 
+use std::collections::BTreeMap;
+
 use host::{Outcome, Severity};
 
 use crate::application::{ApplicationFacts, Environment};
 
 /// Allocators that take malloc's place.
 const ALLOCATORS: &[&str] = &["jemalloc", "tcmalloc", "mimalloc"];
-/// Names from before `RUBY_GC_…`, which people still copy.
-const OLD_NAMES: &[&str] = &["RUBY_FREE_MIN", "RUBY_HEAP_MIN_SLOTS", "RUBY_HEAP_FREE_MIN"];
-/// Which collector is loaded; Ruby does not speak of it as it does of the settings.
-const LIBRARY: &str = "RUBY_GC_LIBRARY";
-/// What Ruby says of a variable that does not do what it is set for.
-const REFUSED: &[&str] = &["ignored", "invalid", "deprecated", "obsolete"];
 
 pub(super) fn malloc_arenas(facts: &ApplicationFacts) -> Outcome {
     let known = facts.environment.clone().and_then(|environment| {
@@ -81,25 +77,18 @@ fn other_allocator(environment: &Environment) -> Option<&'static str> {
 
 pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
     Outcome::of(&facts.environment, |environment| {
-        let ours = |name: &&String| {
-            name.starts_with("RUBY_GC_") && *name != LIBRARY || OLD_NAMES.contains(&name.as_str())
-        };
-        let set: Vec<&String> = environment.variables.keys().filter(ours).collect();
+        let set: BTreeMap<String, String> = environment
+            .variables
+            .iter()
+            .filter(|(name, _)| knobs::sets_collector(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         if set.is_empty() {
             return Outcome::fine("no RUBY_GC_ variable is set");
         }
         Outcome::of(&facts.words_on_settings, |said| {
-            let mut wrong: Vec<String> = said
-                .lines()
-                .filter(|line| set.iter().any(|name| names(line, name)))
-                .filter(|line| REFUSED.iter().any(|word| line.contains(word)))
-                .map(|line| line.trim().to_owned())
-                .collect();
-            let unknown = set
-                .iter()
-                .filter(|name| !said.lines().any(|line| names(line, name)));
-            wrong.extend(unknown.map(|name| format!("{name} is not known to this Ruby")));
-            let all: Vec<&str> = set.iter().map(|name| name.as_str()).collect();
+            let wrong = knobs::refusals(said, &set);
+            let all: Vec<&str> = set.keys().map(String::as_str).collect();
             if wrong.is_empty() {
                 return Outcome::fine(format!("Ruby takes {}", all.join(", ")));
             }
@@ -113,12 +102,6 @@ pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
             )
         })
     })
-}
-
-/// The variable as a word: `RUBY_GC_MALLOC_LIMIT` is not in `RUBY_GC_MALLOC_LIMIT_MAX`.
-fn names(line: &str, variable: &str) -> bool {
-    line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .any(|word| word == variable)
 }
 
 pub(super) fn yjit(facts: &ApplicationFacts) -> Outcome {
@@ -226,10 +209,14 @@ mod tests {
         // Known to Ruby under a longer name only.
         assert_eq!(
             found(said("RUBY_GC_MALLOC_LIMIT")).evidence,
-            "RUBY_GC_MALLOC_LIMIT is not known to this Ruby"
+            "this Ruby does not know RUBY_GC_MALLOC_LIMIT"
         );
         assert!(matches!(said("RUBY_GC_LIBRARY"), Outcome::Fine(_)));
-        assert!(found(said("RUBY_FREE_MIN")).evidence.contains("not known"));
+        assert!(
+            found(said("RUBY_FREE_MIN"))
+                .evidence
+                .contains("does not know")
+        );
     }
 
     #[test]
