@@ -108,7 +108,7 @@ pub fn conduct(
         .map(|facts| host::warnings(&facts))
         .unwrap_or_default()
     {
-        watcher.on(Event::Note(format!("this host: {warning}")));
+        watcher.on(Event::Note(format!("spoils measurements: {warning}")));
     }
     let bench = match Bench::set_up(experiment, installation, &scratch, watcher) {
         Ok(bench) => bench,
