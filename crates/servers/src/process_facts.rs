@@ -67,7 +67,14 @@ mod tests {
             .env("POWERBAND_TEST_VALUE", "a=b")
             .spawn()
             .unwrap();
-        let environment = environment_of(child.id()).unwrap();
+        // It is spawned once its program is there; where its environment lies the kernel writes down a moment later.
+        let environment = loop {
+            let environment = environment_of(child.id()).unwrap();
+            if !environment.is_empty() {
+                break environment;
+            }
+            std::thread::yield_now();
+        };
         let files = mapped_files(child.id()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
