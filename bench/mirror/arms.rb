@@ -142,8 +142,8 @@ class Unwell < Arms
     with("unwell") do |dir, primary, start|
       @dir = dir
       @primary = primary.port
-      shadows = KINDS.to_h { |kind| [kind, start.call(Servers.unwell(dir, kind, @bench.other_core)).port] }
-      shadows["refusing"] = Servers.free_port
+      shadows = (wanted & KINDS).to_h { |kind| [kind, start.call(Servers.unwell(dir, kind, @bench.other_core)).port] }
+      shadows["refusing"] = Servers.free_port if wanted.include?("refusing")
       shadows.transform_values! { |port| "http://127.0.0.1:#{port}" }
       throughput = { CONTROL => nil }.merge(shadows).to_h { |kind, url| [kind, toggled(kind, url)] }
       late = p99(shadows, start)
@@ -156,6 +156,8 @@ class Unwell < Arms
   private
 
   def turns = @seconds * 13
+
+  def wanted = ENV["SHADOWS"]&.split(",") || [*KINDS, "refusing"]
 
   def row(kind, without, with, peak, late)
     times = ["–"] * 3
