@@ -33,8 +33,9 @@ pub struct Inbox {
 impl Inbox {
     /// A request and its answer, for the recording.
     pub fn exchange(&self, request: &Taken, answer: Option<&Answer>) {
-        if self.has_room(weight(request)) {
-            locked(&self.exchanges).push(request, answer);
+        let weight = weight(request);
+        if self.has_room(weight) {
+            locked(&self.exchanges).push(request, answer, weight);
         }
     }
 
