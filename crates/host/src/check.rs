@@ -1,12 +1,10 @@
 //! What a check says: found, fine, or not known here. Pure.
 
-use serde::{Deserialize, Serialize};
-
 /// A fact, or why it is not known here, as a clause for people.
 pub type Known<T> = Result<T, String>;
 
 /// What a finding spoils.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// Figures that are measured so would mislead.
     SpoilsMeasurements,
@@ -28,6 +26,12 @@ pub struct Finding {
     pub why: String,
     /// What to do about it.
     pub remedy: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}; {}", self.what, self.evidence, self.remedy)
+    }
 }
 
 /// How a check came out.
@@ -52,18 +56,18 @@ impl Checked {
     pub fn new(check: &'static str, outcome: Outcome) -> Self {
         Self { check, outcome }
     }
-
-    /// What was found, if anything.
-    #[must_use]
-    pub fn finding(&self) -> Option<&Finding> {
-        match &self.outcome {
-            Outcome::Found(finding) => Some(finding),
-            Outcome::Fine(_) | Outcome::NotKnown(_) => None,
-        }
-    }
 }
 
 impl Outcome {
+    /// What was found, if anything.
+    #[must_use]
+    pub fn into_finding(self) -> Option<Finding> {
+        match self {
+            Self::Found(finding) => Some(finding),
+            Self::Fine(_) | Self::NotKnown(_) => None,
+        }
+    }
+
     #[must_use]
     pub fn found(
         severity: Severity,

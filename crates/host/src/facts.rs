@@ -133,8 +133,9 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         observed: None,
         cpu_pressure: pressure("cpu"),
         memory_pressure: pressure("memory"),
-        group_memory: group_use::memory(roots, pid)?,
-        throttling: group_use::throttling(roots, pid)?,
+        // What cannot be read of these is not known, and no reason to know nothing of the host.
+        group_memory: group_use::memory(roots, pid).ok().flatten(),
+        throttling: group_use::throttling(roots, pid).ok().flatten(),
     })
 }
 

@@ -37,4 +37,4 @@ pub use process::ProcessFacts;
 pub use roots::Roots;
 pub use serving::ServingFacts;
 pub use tree::Tree;
-pub use warning::{Warning, warnings};
+pub use warning::warnings;

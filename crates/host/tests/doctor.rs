@@ -1,51 +1,14 @@
 //! What the checks are given, collected from folders of text in place of the kernel's.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+mod support;
+
 use std::path::PathBuf;
 
 use host::serving::{Filled, OpenFiles};
 use host::{
     HostError, MemoryUse, Outcome, ProcessFacts, Roots, ServingFacts, Throttling, checks, facts,
 };
-use tempfile::TempDir;
-
-struct Host {
-    folder: TempDir,
-}
-
-impl Host {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self { folder }
-    }
-
-    fn at(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
-    }
-
-    fn with(self, path: &str, text: &str) -> Self {
-        let path = self.at(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-        self
-    }
-
-    fn linked(self, path: &str, to: &str) -> Self {
-        let path = self.at(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        symlink(to, path).unwrap();
-        self
-    }
-
-    fn roots(&self) -> Roots {
-        Roots {
-            proc: self.at("proc"),
-            sys: self.at("sys"),
-            cgroup: self.at("cgroup"),
-        }
-    }
-}
+use support::Host;
 
 fn booted() -> Host {
     Host::new()

@@ -1,5 +1,7 @@
 //! Limits and facts read from folders of text in place of the kernel's.
 
+mod support;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -7,44 +9,17 @@ use std::time::Duration;
 use host::facts::Activity;
 use host::procfs::CpuTimes;
 use host::{HostFacts, Roots, cgroup, cores, facts, warnings};
-use tempfile::TempDir;
+use support::Host;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-struct Host {
-    folder: TempDir,
-}
-
-impl Host {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self { folder }
-    }
-
-    fn with(self, path: &str, text: &str) -> Self {
-        let path = self.folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-        self
-    }
-
-    fn roots(&self) -> Roots {
-        let at = |name: &str| self.folder.path().join(name);
-        Roots {
-            proc: at("proc"),
-            sys: at("sys"),
-            cgroup: at("cgroup"),
-        }
-    }
-
-    fn limits(&self) -> cgroup::Limits {
-        cgroup::limits(&self.roots()).unwrap()
-    }
+fn limits(host: &Host) -> cgroup::Limits {
+    cgroup::limits(&host.roots()).unwrap()
 }
 
 #[test]
 fn no_cgroups_are_no_limits() {
-    assert_eq!(Host::new().limits(), cgroup::Limits::default());
+    assert_eq!(limits(&Host::new()), cgroup::Limits::default());
 }
 
 #[test]
@@ -56,7 +31,7 @@ fn version_2_takes_the_tightest_on_the_way_up() {
         .with("cgroup/app.slice/memory.max", "max\n")
         .with("cgroup/app.slice/puma.service/cpu.max", "max 100000\n")
         .with("cgroup/app.slice/puma.service/memory.max", "1073741824\n");
-    let limits = host.limits();
+    let limits = limits(&host);
     assert_eq!(limits.cpu_quota, Some(1.5));
     assert_eq!(limits.memory_bytes, Some(1 << 30));
 }
@@ -68,7 +43,7 @@ fn a_path_outside_the_mount_ends_at_the_mount() {
         .with("cgroup/cgroup.controllers", "cpu memory\n")
         .with("cgroup/cpu.max", "50000 100000\n")
         .with("cpu.max", "10000 100000\n");
-    assert_eq!(host.limits().cpu_quota, Some(0.5));
+    assert_eq!(limits(&host).cpu_quota, Some(0.5));
 }
 
 #[test]
@@ -92,7 +67,7 @@ fn version_1_and_the_two_together() {
         )
         .with("cgroup/unified/cgroup.controllers", "\n")
         .with("cgroup/unified/memory.max", "805306368\n");
-    let limits = host.limits();
+    let limits = limits(&host);
     assert_eq!(limits.cpu_quota, Some(2.0));
     assert_eq!(limits.memory_bytes, Some(512 << 20));
 }
@@ -221,7 +196,7 @@ fn each_spoiler_is_named_with_its_evidence() {
 fn what_only_some_hosts_have_may_be_missing() {
     let host = laptop();
     for path in ["sys", "proc/cpuinfo", "proc/loadavg"] {
-        let path = host.folder.path().join(path);
+        let path = host.at(path);
         let removed = if path.is_dir() {
             fs::remove_dir_all(&path)
         } else {

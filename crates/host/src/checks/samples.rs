@@ -5,16 +5,13 @@ use crate::facts::HostFacts;
 use crate::serving::{Filled, OpenFiles, ServingFacts};
 
 pub(super) fn found(outcome: Outcome) -> Finding {
-    match outcome {
-        Outcome::Found(finding) => {
-            assert!(
-                !finding.why.is_empty() && !finding.remedy.is_empty(),
-                "{finding:?}"
-            );
-            finding
-        }
-        other => panic!("nothing was found: {other:?}"),
-    }
+    let said = format!("{outcome:?}");
+    let finding = outcome.into_finding().expect(&said);
+    assert!(
+        !finding.why.is_empty() && !finding.remedy.is_empty(),
+        "{said}"
+    );
+    finding
 }
 
 pub(super) fn host() -> HostFacts {
