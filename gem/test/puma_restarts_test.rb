@@ -22,13 +22,7 @@ class PumaRestartsTest < Minitest::Test
   # The process id and the start time stay; what the process was before is a file of its own.
   def test_a_restart_by_exec
     [[[], 1], [%w[-w 2], 2]].each do |mode, files|
-      flights = PumaServer.run("-t", "1:2", *mode) do |server|
-        server.await("every file") { server.flights.size == files }
-        drive(server)
-        Process.kill("USR2", server.pid)
-        server.await("new files") { server.flights.size == 2 * files && server.get("/boot") }
-        drive(server)
-      end
+      flights = restarted_by_exec(mode, files)
 
       assert_equal 42, flights.sum { |f| f[:written] }, mode.inspect
       assert_equal [[server_pid(flights)] * 2], [flights.map { |f| f[:pid] }] if mode.empty?
@@ -45,6 +39,22 @@ class PumaRestartsTest < Minitest::Test
   end
 
   private
+
+  # Puma 6.6, without the agent too, sometimes hangs as it ends (see ServerProcess#stop), and to restart it ends first. Where Ruby
+  # notices that, the process dies of it and nothing begins anew: such a start is made once more.
+  def restarted_by_exec(mode, files, starts: 3)
+    PumaServer.run("-t", "1:2", *mode) do |server|
+      server.await("every file") { server.flights.size == files }
+      drive(server)
+      Process.kill("USR2", server.pid)
+      server.await("new files") { server.flights.size == 2 * files && server.get("/boot") }
+      drive(server)
+    end
+  rescue RuntimeError => e
+    raise unless e.message.include?("No live threads left. Deadlock?") && (starts -= 1).positive?
+
+    retry
+  end
 
   def live(server)
     server.flights.select { |f| f[:state] == 1 }
