@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host::Known;
-use servers::interpreter::Started;
+use servers::interpreter::Heard;
 use servers::pools::Pool;
 
 use crate::config_files::ConfigFile;
@@ -25,9 +25,8 @@ pub struct ApplicationFacts {
     pub cpu_quota: Option<f64>,
     /// The loader of the C library that Ruby is linked with.
     pub interpreter: Known<String>,
-    /// What Ruby prints about the `RUBY_…` variables.
-    pub words_on_settings: Known<String>,
-    pub started: Known<Started>,
+    /// What Ruby says of its variables and of itself.
+    pub heard: Known<Heard>,
 }
 
 /// Variables, and the environment's name (`production`) as they or a trial make it.
@@ -54,6 +53,12 @@ impl Environment {
     pub fn get(&self, name: &str) -> Option<&str> {
         let value = self.variables.get(name).map(String::as_str);
         value.filter(|value| !value.trim().is_empty())
+    }
+
+    /// What Rails takes where nothing says it.
+    #[must_use]
+    pub fn section(&self) -> &str {
+        self.name.as_deref().unwrap_or("development")
     }
 }
 

@@ -81,10 +81,11 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Ho
         }
         (None, None) => (None, None),
     };
-    if let (None, Some(Ok(started))) = (asked.pid, application.as_ref().map(|facts| &facts.started))
-    {
-        serving.process_takes_huge_pages = parse_takes_huge_pages(&started.status)
-            .ok_or_else(|| "this kernel does not say so (THP_enabled, Linux 5.0)".to_owned());
+    if let (None, Some(application)) = (asked.pid, &application) {
+        serving.process_takes_huge_pages = application.heard.clone().and_then(|heard| {
+            parse_takes_huge_pages(&heard.status)
+                .ok_or_else(|| "this kernel does not say so (THP_enabled, Linux 5.0)".to_owned())
+        });
     }
     thread::sleep(asked.span.saturating_sub(since.elapsed()));
     let span = since.elapsed();
@@ -131,24 +132,26 @@ fn of_configured(configured: &Configured, host: &HostFacts) -> ApplicationFacts 
             from,
         })
     };
-    let ruby = servers::ruby::probe_in("ruby", folder, &given).map_err(|e| e.to_string());
-    let asked = Interpreter {
+    let ruby = Interpreter {
         program: OsStr::new("ruby"),
         folder: Some(folder),
         environment: &given,
         alone: false,
+        preloads: false,
     };
+    let heard = ruby.heard();
     ApplicationFacts {
         pid: None,
         config_files: config_files::read(folder),
-        pools: pools_of(folder, Some(&configured.environment)),
+        pools: pools_of(folder, &configured.environment),
         threads: count(|settings| settings.threads),
         workers: count(|settings| settings.workers),
         cores: host.cores,
         cpu_quota: host.cpu_quota,
-        interpreter: ruby.and_then(|ruby| interpreter_of(&ruby.path)),
-        words_on_settings: asked.words_on_settings(),
-        started: asked.started(),
+        interpreter: heard
+            .clone()
+            .and_then(|heard| interpreter_of(&heard.program)),
+        heard,
         environment: Ok(Environment {
             variables,
             name: Some(configured.environment.clone()),
@@ -183,11 +186,11 @@ fn settings_of(
     Ok((settings, "as Puma reads the configuration".to_owned()))
 }
 
-fn pools_of(folder: &Path, environment: Option<&str>) -> Known<Vec<Pool>> {
+fn pools_of(folder: &Path, environment: &str) -> Known<Vec<Pool>> {
     let path = folder.join("config/database.yml");
     let text =
         fs::read_to_string(&path).map_err(|e| unreadable(Path::new("config/database.yml"), &e))?;
-    Ok(pools(&text, environment.unwrap_or("production")))
+    Ok(pools(&text, environment))
 }
 
 /// The facts of a server that runs, and its folder's name.
@@ -221,24 +224,21 @@ fn of_process(
             variables,
         }
     });
-    let name = environment
+    let section = environment
         .as_ref()
-        .ok()
-        .and_then(|environment| environment.name.as_deref());
-    let pools = pools_of(&folder, name);
-    let (words_on_settings, started) = match startable(process, rustix::process::getuid().as_raw())
-    {
-        Ok((program, variables)) => {
-            let asked = Interpreter {
+        .map_or("production", Environment::section);
+    let pools = pools_of(&folder, section);
+    let heard =
+        startable(process, rustix::process::getuid().as_raw()).and_then(|(program, variables)| {
+            let ruby = Interpreter {
                 program: program.as_os_str(),
                 folder: Some(&folder),
                 environment: variables,
                 alone: true,
+                preloads: false,
             };
-            (asked.words_on_settings(), asked.started())
-        }
-        Err(why) => (Err(why.clone()), Err(why)),
-    };
+            ruby.heard()
+        });
     let facts = ApplicationFacts {
         pid: Some(process.pid),
         config_files: config_files::read(&folder),
@@ -248,8 +248,7 @@ fn of_process(
         cores: host.cores,
         cpu_quota: host.cpu_quota,
         interpreter: process.interpreter.clone(),
-        words_on_settings,
-        started,
+        heard,
         environment,
     };
     (facts, shown)

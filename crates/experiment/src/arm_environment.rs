@@ -6,9 +6,11 @@ use crate::progress::Watcher;
 use crate::request::{Arm, Experiment, Goal};
 use knobs::{Allocator, Overlay, PRELOAD, Version};
 use run::SetVariable;
-use servers::ruby::{self, RubyInfo};
+use servers::interpreter::Interpreter;
+use servers::ruby::RubyInfo;
 use servers::{Mismatch, safety};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Variables and their values.
@@ -29,7 +31,7 @@ impl ArmEnvironments {
     ) -> Result<ArmEnvironments, Stopped> {
         let mut here = ArmEnvironments::default();
         let mut wrong = BTreeSet::new();
-        for arm in arms(&experiment.goal) {
+        for arm in overlaid(&experiment.goal) {
             let mut of_arm = not_in_this_version(&arm.overlay, found);
             of_arm.extend(here.find_library(&arm.overlay));
             if of_arm.is_empty() {
@@ -89,7 +91,7 @@ impl ArmEnvironments {
         let told = |chosen: knobs::Chosen| {
             let holds = variables.get(&chosen.variable).map_or("", String::as_str);
             SetVariable {
-                holds: shown(&chosen.variable, holds),
+                holds: knobs::shown(&chosen.variable, holds).to_owned(),
                 knob: chosen.knob,
                 value: chosen.value,
                 variable: chosen.variable,
@@ -100,9 +102,6 @@ impl ArmEnvironments {
 
     /// What of the arm did not take in a server, by its processes: the first that is found.
     pub fn not_taken(&self, arm: &Arm, env: &Variables, pids: &BTreeSet<u32>) -> Option<Mismatch> {
-        if arm.overlay.is_empty() {
-            return None;
-        }
         let asked = self.variables(&arm.overlay, env);
         pids.iter().find_map(|pid| {
             let environment = match servers::environment_of(*pid) {
@@ -120,20 +119,22 @@ impl ArmEnvironments {
     }
 }
 
-fn arms(goal: &Goal) -> &[Arm] {
-    match goal {
+/// The arms that set anything, the first of those that set the same.
+fn overlaid(goal: &Goal) -> Vec<&Arm> {
+    let arms = match goal {
         Goal::Tune => &[],
-        Goal::Arms { arms, .. } => arms,
-    }
+        Goal::Arms { arms, .. } => arms.as_slice(),
+    };
+    let mut seen = HashSet::new();
+    arms.iter()
+        .filter(|arm| !arm.overlay.is_empty() && seen.insert(&arm.overlay))
+        .collect()
 }
 
 /// Addresses in arms' own variables that are not on this machine.
 pub fn remote(experiment: &Experiment, env: &Variables) -> Vec<String> {
     let mut dangers = BTreeSet::new();
-    for arm in arms(&experiment.goal)
-        .iter()
-        .filter(|a| !a.overlay.is_empty())
-    {
+    for arm in overlaid(&experiment.goal) {
         let mut env = env.clone();
         env.extend(arm.overlay.variables());
         let found = safety::check_env(&env, &experiment.app_dir);
@@ -160,12 +161,16 @@ fn refused(
     found: &RubyInfo,
     variables: Variables,
 ) -> Vec<String> {
-    if arm.overlay.is_empty() {
-        return Vec::new();
-    }
     let mut env = experiment.env.clone();
     env.extend(variables.clone());
-    let heard = match ruby::hear("ruby", &experiment.app_dir, &env) {
+    let ruby = Interpreter {
+        program: OsStr::new("ruby"),
+        folder: Some(&experiment.app_dir),
+        environment: &env,
+        alone: false,
+        preloads: true,
+    };
+    let heard = match ruby.heard() {
         Ok(heard) => heard,
         Err(error) => return vec![format!("{arm}: {error}")],
     };
@@ -194,14 +199,6 @@ fn refused(
     refused
 }
 
-fn shown(variable: &str, value: &str) -> String {
-    if knobs::is_secret(variable, value) {
-        knobs::REDACTED.to_owned()
-    } else {
-        value.to_owned()
-    }
-}
-
 fn variable_not_taken(
     overlay: &Overlay,
     asked: &Variables,
@@ -216,9 +213,9 @@ fn variable_not_taken(
         }
         let name = &chosen.variable;
         Some(Mismatch {
-            asked: format!("{} ({name}={})", chosen.value, shown(name, wanted)),
+            asked: format!("{} ({name}={})", chosen.value, knobs::shown(name, wanted)),
             runs_with: match found {
-                Some(value) => format!("{name}={}", shown(name, value)),
+                Some(value) => format!("{name}={}", knobs::shown(name, value)),
                 None => format!("no {name}"),
             },
             knob: chosen.knob.into(),

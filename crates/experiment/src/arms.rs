@@ -126,8 +126,7 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
     let (objective, seed) = (document.plan.objective.clone(), document.seed);
     let predicted = tune::foreseen(document, arm.settings);
     let fate = "compared with itself".to_owned();
-    let mut row = judge::summarise(arm, fate, predicted, &document.trials, &objective, seed);
-    row.environment = procedure.bench.told(arm);
+    let row = judge::summarise(arm, fate, predicted, &document.trials, &objective, seed);
     document.arms = vec![row];
     let plan = &document.plan;
     let said = document
@@ -153,6 +152,16 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
     Ok(())
 }
 
+/// As it is shown; with its name where that is not enough, since secrets look alike.
+fn called(arms: &[Arm], arm: &Arm) -> String {
+    let shown = arm.to_string();
+    let alike = arms.iter().filter(|other| other.to_string() == shown);
+    if arm.overlay.is_empty() || alike.count() < 2 {
+        return shown;
+    }
+    format!("{shown} ({})", arm.name)
+}
+
 /// What the model says of an arm; nothing of one that sets other variables than the first, from which the model comes.
 fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
     if arm.overlay == first.overlay {
@@ -174,16 +183,14 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
                 None if *arm == arms[0] => "compared with".to_owned(),
                 None => "compared".to_owned(),
             };
-            let mut row = judge::summarise(
+            judge::summarise(
                 arm,
                 fate,
                 foreseen(document, arm, &arms[0]),
                 &document.trials,
                 &objective,
                 seed,
-            );
-            row.environment = procedure.bench.told(arm);
-            row
+            )
         })
         .collect();
     if document.comparisons.is_empty() {
@@ -209,7 +216,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     let settings_of = |name: &str| {
         arms.iter()
             .find(|a| a.name == name)
-            .map_or_else(|| name.to_owned(), ToString::to_string)
+            .map_or_else(|| name.to_owned(), |arm| called(arms, arm))
     };
     let mut said: Vec<String> = document
         .comparisons
@@ -218,7 +225,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         .collect();
     let compared = |arm: &Arm| document.comparisons.iter().any(|c| c.candidate == arm.name);
     let missing = arms[1..].iter().filter(|arm| !compared(arm));
-    said.extend(missing.map(|arm| format!("{arm} could not be measured")));
+    said.extend(missing.map(|arm| format!("{} could not be measured", called(arms, arm))));
     let undecided = document
         .comparisons
         .iter()
@@ -238,7 +245,11 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         } else {
             Answer::Table
         },
-        sentence: format!("Against {}: {}{more}.", arms[0], said.join("; ")),
+        sentence: format!(
+            "Against {}: {}{more}.",
+            called(arms, &arms[0]),
+            said.join("; ")
+        ),
         settings: arms[0].settings,
         path: Vec::new(),
         headroom: None,

@@ -91,13 +91,11 @@ impl<'a> Bench<'a> {
         if !experiment.allow_remote {
             let dangers = safety::check_env(&env, &experiment.app_dir);
             let mut dangers: Vec<String> = dangers.iter().map(ToString::to_string).collect();
-            let of_arms = arm_environment::remote(experiment, &env);
-            dangers.extend(
-                of_arms
-                    .into_iter()
-                    .filter(|d| !dangers.contains(d))
-                    .collect::<Vec<_>>(),
-            );
+            for danger in arm_environment::remote(experiment, &env) {
+                if !dangers.contains(&danger) {
+                    dangers.push(danger);
+                }
+            }
             if !dangers.is_empty() {
                 return Err(Stopped::Configuration(dangers.join("\n")));
             }

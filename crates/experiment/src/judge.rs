@@ -353,7 +353,11 @@ pub fn summarise(
     ArmSummary {
         name: arm.name.clone(),
         settings: arm.settings,
-        environment: Vec::new(),
+        environment: trials
+            .iter()
+            .rev()
+            .find(|trial| trial.arm == arm.name)
+            .map_or_else(Vec::new, |trial| trial.environment.clone()),
         fate,
         trials: valid.len() as u32,
         failed,

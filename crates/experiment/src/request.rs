@@ -116,6 +116,14 @@ impl Goal {
             Goal::Arms { kind, .. } => *kind,
         }
     }
+
+    /// What the baseline sets in the server's environment; `None` where no configuration sets anything.
+    pub fn baseline_overlay(&self) -> Option<&Overlay> {
+        match self {
+            Goal::Tune => None,
+            Goal::Arms { arms, .. } => arms.first().map(|arm| &arm.overlay),
+        }
+    }
 }
 
 /// A configuration with its short name.

@@ -2,7 +2,7 @@
 
 use crate::knob::Kind;
 use crate::secret::{REDACTED, is_secret};
-use crate::{catalogue, overlay};
+use crate::{SETTINGS, catalogue, overlay};
 
 /// One setting of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub fn parts(text: &str) -> Vec<Part> {
                 }),
             ) if holds_commas(name) => {
                 value.push(',');
-                value.push_str(unquoted(piece));
+                value.push_str(&unquoted(piece));
             }
             (None, _) => parts.push(Part {
                 name: piece.to_owned(),
@@ -35,7 +35,7 @@ pub fn parts(text: &str) -> Vec<Part> {
             }),
             (Some((name, value)), _) => parts.push(Part {
                 name: name.trim().to_owned(),
-                value: Some(unquoted(value).to_owned()),
+                value: Some(unquoted(value)),
             }),
         }
     }
@@ -44,9 +44,16 @@ pub fn parts(text: &str) -> Vec<Part> {
 
 /// The values of a sweep, which commas keep apart except in double quotes.
 pub fn values(text: &str) -> Vec<String> {
-    pieces(text)
-        .map(|value| unquoted(value).to_owned())
-        .collect()
+    pieces(text).map(unquoted).collect()
+}
+
+/// A value as it is typed so that it comes back to the letter, in double quotes where it needs them.
+pub fn quoted(value: &str) -> String {
+    if value.contains([',', '"']) || value.trim() != value {
+        format!("\"{}\"", value.replace('"', "\"\""))
+    } else {
+        value.to_owned()
+    }
 }
 
 /// The same configuration fit to be shown: without the values of secret variables.
@@ -70,9 +77,9 @@ pub fn masked(text: &str) -> String {
     parts.iter().map(shown).collect::<Vec<_>>().join(",")
 }
 
+/// A name that nobody knows may be a misspelt one of a variable's, whose value is not to be torn and shown in part.
 fn holds_commas(name: &str) -> bool {
-    name.starts_with(overlay::ENV)
-        || catalogue::find(name).is_some_and(|knob| knob.kind == Kind::Text)
+    !SETTINGS.contains(&name) && catalogue::find(name).is_none_or(|knob| knob.kind == Kind::Text)
 }
 
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
@@ -85,12 +92,11 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     .filter(|piece| !piece.is_empty())
 }
 
-fn unquoted(value: &str) -> &str {
+/// Two double quotes within double quotes are one.
+fn unquoted(value: &str) -> String {
     let value = value.trim();
-    value
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-        .unwrap_or(value)
+    let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
+    inner.map_or_else(|| value.to_owned(), |inner| inner.replace("\"\"", "\""))
 }
 
 #[cfg(test)]
@@ -115,6 +121,7 @@ mod tests {
         );
         assert_eq!(told("threads,workers=2"), ["threads=?", "workers=2"]);
         assert_eq!(told("threads=5,turbo"), ["threads=5", "turbo=?"]);
+        assert_eq!(told("gc.malloc_limit=1MiB,2MiB")[1], "2MiB=?");
         assert_eq!(values("\"a:1,b:2\",c:3"), ["a:1,b:2", "c:3"]);
     }
 
@@ -124,5 +131,14 @@ mod tests {
         assert_eq!(shown, "threads=5,env.API_TOKEN=REDACTED,turbo=1");
         assert_eq!(masked("threads = 5"), "threads = 5");
         assert_eq!(masked("API_KEY=abc"), "API_KEY=REDACTED");
+        assert_eq!(masked("API_KEY=abc,def"), "API_KEY=REDACTED");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_quoted_comes_back(value in "[ -~\té]{0,20}") {
+            let text = format!("env.X={},threads=3", quoted(&value));
+            proptest::prop_assert_eq!(told(&text), [format!("env.X={value}"), "threads=3".to_owned()]);
+        }
     }
 }

@@ -328,6 +328,16 @@ mod tests {
     }
 
     #[test]
+    fn every_allocator_that_can_be_named_is_one() {
+        let Kind::OneOf(names) = find("allocator").unwrap().kind else {
+            panic!("another kind of knob");
+        };
+        for name in names {
+            assert!(crate::Allocator::named(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
     fn every_example_is_taken_and_comes_back_as_it_was_typed() {
         for knob in CATALOGUE {
             let value = Value::parse(knob, knob.example).unwrap();

@@ -18,14 +18,14 @@ mod secret;
 mod value;
 
 pub use allocator::{Allocator, PRELOAD, preload};
-pub use arm_text::{Part, masked, parts, values};
+pub use arm_text::{Part, masked, parts, quoted, values};
 pub use catalogue::{CATALOGUE, find};
 pub use heard::{refusals, sets_collector};
 pub use knob::{Kind, Knob, Version, Versions};
-pub use nearest::unknown;
+pub use nearest::{SETTINGS, unknown};
 pub use overlay::{Chosen, ENV, Overlay};
 pub use page::page;
-pub use secret::{REDACTED, is_secret};
+pub use secret::{is_secret, shown};
 pub use value::Value;
 
 /// What is wrong with a knob or its value, and what to do about it.

@@ -4,8 +4,8 @@ use crate::Wrong;
 use crate::catalogue::CATALOGUE;
 use crate::overlay::ENV;
 
-/// Knobs that are no variables, which are known elsewhere and are near misses too.
-const OTHERS: [&str; 3] = ["threads", "workers", "preload"];
+/// Knobs that are no variables: they are set elsewhere, and typed beside the others.
+pub const SETTINGS: [&str; 3] = ["threads", "workers", "preload"];
 
 /// What to say of a name that is no knob.
 pub fn unknown(name: &str) -> Wrong {
@@ -30,7 +30,7 @@ fn nearest(name: &str) -> Option<String> {
         return Some(format!("{ENV}{}", variable.to_ascii_uppercase()));
     }
     let allowed = (name.len() / 3).clamp(1, 5);
-    let named = CATALOGUE.iter().map(|knob| knob.name).chain(OTHERS);
+    let named = CATALOGUE.iter().map(|knob| knob.name).chain(SETTINGS);
     named
         .map(|known| {
             // Whoever leaves out `gc.` has misspelt nothing else.

@@ -1,6 +1,7 @@
 //! What one configuration sets in the server's environment.
 
 use crate::allocator::{Allocator, PRELOAD};
+use crate::knob::Kind;
 use crate::secret::{REDACTED, is_secret};
 use crate::value::Value;
 use crate::{Wrong, catalogue, reserved};
@@ -85,10 +86,9 @@ impl Overlay {
         let chosen = |(name, value): (&String, &Value)| {
             let variable = variable(name);
             Chosen {
-                value: if is_secret(&variable, &value.set) {
-                    REDACTED.to_owned()
-                } else {
-                    value.typed.clone()
+                value: match is_secret(&variable, &value.set) {
+                    true => REDACTED.to_owned(),
+                    false => value.typed.clone(),
                 },
                 knob: name.clone(),
                 variable,
@@ -150,11 +150,13 @@ impl Overlay {
             .map(|(name, value)| format!("{name}-{}", value.typed))
             .collect();
         let spelt = spelt.join("-");
-        let free = self.set.keys().any(|name| name.starts_with(ENV));
+        let free = self.set.keys().any(|name| {
+            name.starts_with(ENV) || catalogue::find(name).is_some_and(|k| k.kind == Kind::Text)
+        });
         if !free && spelt.len() <= LONGEST_NAME && spelt.chars().all(plain) {
             return spelt;
         }
-        // Values that are anybody's, secrets among them, stay out of file names.
+        // Values that are anybody's stay out of file names: they may be secrets, or read like another knob.
         let mut hasher = std::hash::DefaultHasher::new();
         self.hash(&mut hasher);
         format!("env-{:08x}", hasher.finish() as u32)
@@ -247,6 +249,11 @@ mod tests {
             .collect();
         assert!(overlay(&names).name().len() <= LONGEST_NAME);
         assert_eq!(Overlay::default().name(), "");
+        let (a, b) = (
+            overlay(&[("malloc_conf", "a-yjit-on")]),
+            overlay(&[("malloc_conf", "a"), ("yjit", "on")]),
+        );
+        assert_ne!(a.name(), b.name());
     }
 
     #[test]

@@ -19,8 +19,9 @@ powerband compare threads=5 threads=5,env.MY_CACHE=on     # any other variable
 
 In `powerband.toml` they stand in `[baseline]`, where `[baseline.gc]` and `[baseline.env]` save the prefix. An arm takes
 what it does not name from the baseline; `default` as a value takes a knob back to what Ruby or glibc do by themselves, also
-where the application's own environment sets the variable. A value with commas goes into double quotes where it would be
-read as another knob.
+where the application's own environment sets the variable (`allocator` goes back by `glibc`, and of `env.NAME` `default` is a
+text like any other). A value with commas goes into double quotes where it would be read as another knob; two double quotes
+within them are one.
 
 ## What is checked
 

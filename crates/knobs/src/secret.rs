@@ -16,14 +16,28 @@ const WORDS: [&str; 9] = [
     "DSN",
 ];
 
-/// True for a variable whose value is shown nowhere: by its name, or because the value is a URL with a user in it.
+/// Folders that a shell keeps, by the word for passwords.
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
+
+/// True for a variable whose value is shown nowhere: by its name, or because the value holds a URL with a user in it.
 pub fn is_secret(variable: &str, value: &str) -> bool {
     let name = variable.to_ascii_uppercase();
-    WORDS.iter().any(|word| name.contains(word)) || holds_a_user(value)
+    let named = WORDS.iter().any(|word| name.contains(word)) && !FOLDERS.contains(&name.as_str());
+    named || holds_a_user(value)
 }
 
+/// The value as it may be shown.
+pub fn shown<'a>(variable: &str, value: &'a str) -> &'a str {
+    if is_secret(variable, value) {
+        REDACTED
+    } else {
+        value
+    }
+}
+
+/// In any of its URLs: there may be several with commas between them.
 fn holds_a_user(value: &str) -> bool {
-    value.split_once("://").is_some_and(|(_, rest)| {
+    value.split("://").skip(1).any(|rest| {
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         host.contains('@')
     })
@@ -40,6 +54,9 @@ mod tests {
             ("database_url", "sqlite3:x"),
             ("REDIS_URL", "redis://me:pw@127.0.0.1/0"),
             ("STRIPE_API_KEY", "x"),
+            ("CACHES", "redis://a:1,redis://:pw@b:2"),
+            ("CACHES", "redis://:pw@b:2,redis://a:1"),
+            ("DB_PWD", "x"),
         ] {
             assert!(is_secret(name, value), "{name}");
         }
@@ -47,6 +64,7 @@ mod tests {
             ("MALLOC_ARENA_MAX", "2"),
             ("REDIS_URL", "redis://127.0.0.1/a@b"),
             ("RUBY_GC_MALLOC_LIMIT", "1"),
+            ("PWD", "/srv/shop"),
         ] {
             assert!(!is_secret(name, value), "{name}");
         }

@@ -39,8 +39,11 @@ pub fn called(document: &Document, arm: &ArmSummary) -> String {
         called
     } else if is_baseline(document, arm) {
         format!("{called} ({})", baseline_word(document))
-    } else {
+    } else if arm.environment.is_empty() || arm.name.ends_with("-again") {
         format!("{called} (again)")
+    } else {
+        // They differ in what is shown nowhere; their names tell them apart.
+        format!("{called} ({})", arm.name)
     }
 }
 

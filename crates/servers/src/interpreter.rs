@@ -1,15 +1,16 @@
-//! What a Ruby says of itself when it starts as the server's does: of settings that it ignores, of YJIT, of huge pages.
+//! What a Ruby says of itself when it starts as the server's does: of variables that it takes or ignores, of YJIT, of huge
+//! pages. All of it in one start.
 //!
-//! Nothing of the application is loaded, no gem either, and what `RUBYOPT` and `LD_PRELOAD` name is left out: it is
-//! other people's code, and could do anything.
+//! Nothing of the application is loaded, no gem either, and what `RUBYOPT` names is left out: it is other people's code, and
+//! could do anything.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A Ruby, and how it is started.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Interpreter<'a> {
     /// A name is looked for on the `PATH`.
     pub program: &'a OsStr,
@@ -18,41 +19,54 @@ pub struct Interpreter<'a> {
     pub environment: &'a BTreeMap<String, String>,
     /// The environment is all there is; else it comes on top of this process's own.
     pub alone: bool,
+    /// With what `LD_PRELOAD` names; else that is left out as well.
+    pub preloads: bool,
 }
 
-/// How a Ruby starts.
+/// The environment's values stay out of messages and panics.
+impl std::fmt::Debug for Interpreter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} in {:?}", self.program, self.folder)
+    }
+}
+
+/// What it said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Started {
-    /// `--yjit` switches it on.
-    pub has_yjit: bool,
+pub struct Heard {
+    /// What `-w` makes it print about the variables that it takes, refuses or has given up.
+    pub stderr: String,
+    /// Whether YJIT runs; `None` where Ruby was built without it.
+    pub yjit: Option<bool>,
+    /// The program that runs, whatever chose it.
+    pub program: PathBuf,
     /// Its own `/proc/self/status`.
     pub status: String,
 }
 
-const STATE: &str = "print defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled? ? 'yjit' : 'none', \"\\n\", File.read('/proc/self/status')";
+const STATE: &str = "puts defined?(RubyVM::YJIT) ? RubyVM::YJIT.enabled? : 'absent', \
+                     File.readlink('/proc/self/exe'), File.read('/proc/self/status')";
 
 impl Interpreter<'_> {
-    /// What it prints about the `RUBY_…` variables that it takes, refuses or has given up, as `-w` makes it.
+    /// Starts it once, and hears.
     ///
     /// # Errors
     /// A clause that says why it could not be asked.
-    pub fn words_on_settings(&self) -> Result<String, String> {
-        let output = self.run(&["-w", "--disable-gems", "-e", ""])?;
-        Ok(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
-
-    /// How it starts with YJIT asked for.
-    ///
-    /// # Errors
-    /// As for [`Interpreter::words_on_settings`].
-    pub fn started(&self) -> Result<Started, String> {
-        let output = self.run(&["--disable-gems", "--yjit", "-e", STATE])?;
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        let (yjit, status) = printed
-            .split_once('\n')
-            .ok_or_else(|| "Ruby printed nothing".to_owned())?;
-        Ok(Started {
-            has_yjit: yjit == "yjit",
+    pub fn heard(&self) -> Result<Heard, String> {
+        let output = self.run(&["-w", "--disable-gems", "-e", STATE])?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let mut parts = printed.splitn(3, '\n');
+        let (Some(yjit), Some(program), Some(status)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return Err("Ruby printed nothing".to_owned());
+        };
+        Ok(Heard {
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            yjit: match yjit {
+                "true" => Some(true),
+                "false" => Some(false),
+                _ => None,
+            },
+            program: program.into(),
             status: status.to_owned(),
         })
     }
@@ -63,8 +77,9 @@ impl Interpreter<'_> {
             command.env_clear();
         }
         command.envs(self.environment);
-        for code in ["RUBYOPT", "LD_PRELOAD"] {
-            command.env_remove(code);
+        command.env_remove("RUBYOPT");
+        if !self.preloads {
+            command.env_remove("LD_PRELOAD");
         }
         if let Some(folder) = self.folder {
             command.current_dir(folder);
@@ -98,6 +113,7 @@ mod tests {
             folder: None,
             environment: &environment,
             alone: false,
+            preloads: false,
         })
     }
 
@@ -110,7 +126,7 @@ mod tests {
             // It would end with an error if this were heeded.
             ("RUBYOPT", "-rno/such/file"),
         ];
-        let said = asked(&environment, |ruby| ruby.words_on_settings()).unwrap();
+        let said = asked(&environment, |ruby| ruby.heard()).unwrap().stderr;
         assert!(said.contains("RUBY_GC_MALLOC_LIMIT=64000000"), "{said}");
         assert!(
             said.contains("RUBY_GC_OLDMALLOC_LIMIT_GROWTH_FACTOR") && said.contains("ignored"),
@@ -121,8 +137,25 @@ mod tests {
 
     #[test]
     fn it_tells_how_it_starts() {
-        let started = asked(&[], |ruby| ruby.started()).unwrap();
-        assert!(started.status.contains("Name:"), "{started:?}");
+        let heard = asked(&[("POWERBAND_TEST_VALUE", "x")], |ruby| ruby.heard()).unwrap();
+        assert!(heard.status.contains("Name:"), "{heard:?}");
+        assert!(heard.program.is_file(), "{heard:?}");
+        assert_eq!(heard.stderr, "");
+    }
+
+    #[test]
+    fn a_value_that_it_ignores_is_told() {
+        let environment = [("RUBY_GC_HEAP_GROWTH_FACTOR", "0.5"), ("RUBYLIB", "x")];
+        let heard = asked(&environment, |ruby| ruby.heard()).unwrap();
+        assert!(heard.stderr.contains("is ignored"), "{heard:?}");
+        let nowhere = Interpreter {
+            program: OsStr::new("no-such-ruby"),
+            folder: Some(&std::env::temp_dir()),
+            environment: &BTreeMap::new(),
+            alone: false,
+            preloads: true,
+        };
+        assert!(nowhere.heard().is_err());
     }
 
     #[test]
@@ -133,22 +166,23 @@ mod tests {
             folder: None,
             environment: &environment,
             alone: true,
+            preloads: false,
         };
         assert!(
             with("/no/such/ruby")
-                .started()
+                .heard()
                 .unwrap_err()
                 .contains("cannot be started")
         );
         assert!(
             with("/bin/false")
-                .words_on_settings()
+                .heard()
                 .unwrap_err()
                 .contains("ended with")
         );
         assert!(
             with("/bin/true")
-                .started()
+                .heard()
                 .unwrap_err()
                 .contains("printed nothing")
         );

@@ -11,14 +11,6 @@ const LONGEST_LINE: usize = 400;
 /// A shorter value would mask ordinary words.
 const SHORTEST_SECRET: usize = 8;
 
-/// True for variables whose values are shown nowhere.
-pub(crate) fn is_secret(key: &str) -> bool {
-    let key = key.to_ascii_uppercase();
-    ["SECRET", "PASS", "TOKEN", "KEY", "CREDENTIAL"]
-        .iter()
-        .any(|word| key.contains(word))
-}
-
 /// The one in `scheme://user:password@host`.
 fn password(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
@@ -43,12 +35,10 @@ impl Log {
         let given = env.iter().map(|(key, value)| (key.clone(), value.clone()));
         let mut secrets: Vec<String> = inherited
             .chain(given)
-            .filter_map(|(key, value)| {
-                if is_secret(&key) {
-                    Some(value)
-                } else {
-                    password(&value)
-                }
+            .flat_map(|(key, value)| {
+                let password = password(&value);
+                let whole = knobs::is_secret(&key, &value).then_some(value);
+                whole.into_iter().chain(password)
             })
             .filter(|secret| secret.len() >= SHORTEST_SECRET)
             .collect();
@@ -129,19 +119,24 @@ mod tests {
             ("SECRET_KEY_BASE".to_string(), "hunter2-hunter2".to_string()),
             ("HOME".to_string(), "/home/someone".to_string()),
             (
+                "SENTRY_DSN".to_string(),
+                "https://0a1b2c@sentry/1".to_string(),
+            ),
+            (
                 "DATABASE_URL".to_string(),
                 "postgres://me:open:sesame@localhost/x".to_string(),
             ),
         ]);
         let log = Log::from_here(&path, &env);
         assert!(log.last_lines().is_empty());
-        let text = "an earlier server\n\u{1b}[31mred /home/someone\n\nkey hunter2-hunter2!\nas me:open:sesame@localhost\n";
+        let text = "an earlier server\n\u{1b}[31mred /home/someone\n\nkey hunter2-hunter2!\nto https://0a1b2c@sentry/1\nas me:open:sesame@localhost\n";
         std::fs::write(&path, text).unwrap();
         assert_eq!(
             log.last_lines(),
             [
                 "[31mred /home/someone",
                 "key [masked]!",
+                "to [masked]",
                 "as me:[masked]@localhost"
             ]
         );

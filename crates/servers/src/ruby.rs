@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use thiserror::Error;
 
@@ -11,9 +11,6 @@ use thiserror::Error;
 const OLDEST: (u32, u32) = (3, 2);
 const ASK: &str = "require 'rbconfig'; puts RUBY_VERSION, RUBY_ENGINE, \
                    RbConfig::CONFIG['ruby_version'], RbConfig::CONFIG['arch'], RbConfig.ruby";
-
-/// What tells whether YJIT is there, and runs.
-const YJIT: &str = "print defined?(RubyVM::YJIT) ? RubyVM::YJIT.enabled? : 'absent'";
 
 /// A Ruby that the agent works in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,47 +76,10 @@ pub fn probe_in(
     ask(command)
 }
 
-/// What a Ruby says when it is started with variables and told to warn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
-    /// All that it wrote to stderr.
-    pub stderr: String,
-    /// Whether YJIT runs; `None` where Ruby was built without it.
-    pub yjit: Option<bool>,
-}
-
-/// Starts `program` once with `-w` in `dir` with `env`, as [`probe_in`] does, and hears what it says of the variables.
-///
-/// # Errors
-/// When it cannot be run, or fails in that environment.
-pub fn hear(
-    program: impl AsRef<OsStr>,
-    dir: &Path,
-    env: &BTreeMap<String, String>,
-) -> Result<Heard, RubyError> {
-    let mut command = Command::new(program.as_ref());
-    command.args(["-w", "-e", YJIT]).current_dir(dir).envs(env);
-    let output = output_of(&mut command)?;
-    let yjit = match output.stdout.as_slice() {
-        b"true" => Some(true),
-        b"false" => Some(false),
-        _ => None,
-    };
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(Heard { stderr, yjit })
-}
-
 fn ask(mut command: Command) -> Result<RubyInfo, RubyError> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = output_of(command.args(["-e", ASK]))?;
-    judge(&name, &String::from_utf8_lossy(&output.stdout))
-}
-
-/// # Errors
-/// It cannot be run, or it fails.
-fn output_of(command: &mut Command) -> Result<Output, RubyError> {
-    let name = command.get_program().to_string_lossy().into_owned();
     let output = command
+        .args(["-e", ASK])
         // What a user preloads into every Ruby may print, and is not asked about here.
         .env_remove("RUBYOPT")
         .stdin(Stdio::null())
@@ -128,6 +88,7 @@ fn output_of(command: &mut Command) -> Result<Output, RubyError> {
             program: name.clone(),
             source,
         })?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said
@@ -140,7 +101,7 @@ fn output_of(command: &mut Command) -> Result<Output, RubyError> {
             said,
         });
     }
-    Ok(output)
+    judge(&name, &said)
 }
 
 fn judge(program: &str, said: &str) -> Result<RubyInfo, RubyError> {
@@ -187,22 +148,6 @@ mod tests {
         assert!(
             ruby.path.is_file() && ruby.ruby_version.ends_with(".0"),
             "{ruby:?}"
-        );
-    }
-
-    #[test]
-    fn a_ruby_is_heard_in_the_environment_that_it_is_given() {
-        let dir = std::env::temp_dir();
-        let heard = |name: &str, value: &str| {
-            let env = BTreeMap::from([(name.to_string(), value.to_string())]);
-            hear("ruby", &dir, &env)
-        };
-        let silent = heard("POWERBAND_TEST_VALUE", "x").unwrap();
-        assert_eq!(silent.stderr, "");
-        let wrong = heard("RUBY_GC_HEAP_GROWTH_FACTOR", "0.5").unwrap();
-        assert!(wrong.stderr.contains("is ignored"), "{wrong:?}");
-        assert!(
-            heard("RUBYLIB", "x").is_ok() && hear("no-such-ruby", &dir, &BTreeMap::new()).is_err()
         );
     }
 

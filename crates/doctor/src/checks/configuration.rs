@@ -56,6 +56,24 @@ pub(super) fn log_level(facts: &ApplicationFacts) -> Outcome {
                 remedy,
             )
         };
+        let place = format!("config/environments/{}.rb", environment.section());
+        let debug = |line: &str| {
+            let words: String = line.split_whitespace().collect();
+            words.starts_with("config.log_level=")
+                && [":debug", "\"debug\"", "'debug'"]
+                    .iter()
+                    .any(|end| words.ends_with(end))
+        };
+        // A level that the file names stands whatever the variable says: Rails looks at the variable only where a file does.
+        let mut lines = facts
+            .config_files
+            .iter()
+            .flatten()
+            .filter(|file| file.place == place)
+            .flat_map(|file| file.lines(debug));
+        if let Some(line) = lines.next() {
+            return found(line, "set config.log_level to :info there");
+        }
         if let Some(level) = environment.get("RAILS_LOG_LEVEL") {
             let evidence = format!("RAILS_LOG_LEVEL={level}");
             return match level.to_ascii_lowercase().as_str() {
@@ -63,24 +81,8 @@ pub(super) fn log_level(facts: &ApplicationFacts) -> Outcome {
                 _ => Outcome::Fine(evidence),
             };
         }
-        let name = environment.name.as_deref().unwrap_or("production");
-        let place = format!("config/environments/{name}.rb");
-        Outcome::of(&facts.config_files, |files| {
-            let debug = |line: &str| {
-                let words: String = line.split_whitespace().collect();
-                words.starts_with("config.log_level=")
-                    && [":debug", "\"debug\"", "'debug'"]
-                        .iter()
-                        .any(|end| words.ends_with(end))
-            };
-            let mut lines = files
-                .iter()
-                .filter(|file| file.place == place)
-                .flat_map(|file| file.lines(debug));
-            match lines.next() {
-                Some(line) => found(line, "set config.log_level to :info there"),
-                None => Outcome::fine(format!("neither RAILS_LOG_LEVEL nor {place} says debug")),
-            }
+        Outcome::of(&facts.config_files, |_| {
+            Outcome::fine(format!("neither RAILS_LOG_LEVEL nor {place} says debug"))
         })
     })
 }
@@ -192,6 +194,12 @@ mod tests {
             "Rails do\n  config.log_level = :debug\nend\n",
         );
         assert!(found(log_level(&file)).evidence.contains("production.rb:2"));
+        let mut both = file.clone();
+        let environment = both.environment.as_mut().unwrap();
+        environment
+            .variables
+            .insert("RAILS_LOG_LEVEL".to_owned(), "warn".to_owned());
+        assert!(found(log_level(&both)).evidence.contains("production.rb:2"));
         let default = "config.log_level = ENV.fetch('RAILS_LOG_LEVEL', 'info')\n";
         assert!(matches!(
             log_level(&config("config/environments/production.rb", default)),

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use host::{Outcome, Severity};
+use knobs::Allocator;
+use servers::interpreter::Heard;
 
 use crate::application::{ApplicationFacts, Environment};
-
-/// Allocators that take malloc's place.
-const ALLOCATORS: &[&str] = &["jemalloc", "tcmalloc", "mimalloc"];
 
 pub(super) fn malloc_arenas(facts: &ApplicationFacts) -> Outcome {
     let known = facts.environment.clone().and_then(|environment| {
@@ -68,11 +67,9 @@ fn other_allocator(environment: &Environment) -> Option<&'static str> {
     {
         return Some("glibc.malloc.arena_max in GLIBC_TUNABLES");
     }
-    let preload = environment.get("LD_PRELOAD")?;
-    ALLOCATORS
-        .iter()
-        .find(|name| preload.contains(**name))
-        .copied()
+    let preload = environment.get(knobs::PRELOAD)?;
+    let found = Allocator::mapped(preload.split([':', ' ']));
+    (found != Allocator::Glibc).then(|| found.name())
 }
 
 pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
@@ -86,8 +83,8 @@ pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
         if set.is_empty() {
             return Outcome::fine("no RUBY_GC_ variable is set");
         }
-        Outcome::of(&facts.words_on_settings, |said| {
-            let wrong = knobs::refusals(said, &set);
+        Outcome::of(&facts.heard, |heard| {
+            let wrong = knobs::refusals(&heard.stderr, &set);
             let all: Vec<&str> = set.keys().map(String::as_str).collect();
             if wrong.is_empty() {
                 return Outcome::fine(format!("Ruby takes {}", all.join(", ")));
@@ -105,43 +102,45 @@ pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
 }
 
 pub(super) fn yjit(facts: &ApplicationFacts) -> Outcome {
-    let known = facts.environment.clone().and_then(|environment| {
-        let started = facts.started.clone()?;
-        Ok((environment, started))
-    });
-    Outcome::of(&known, |(environment, started)| {
-        let why = "YJIT compiles what runs often. Where requests are mostly Ruby they become shorter, for some tens of \
+    Outcome::of(&facts.environment, |environment| {
+        Outcome::of(&facts.heard, |heard| yjit_of(environment, heard))
+    })
+}
+
+fn yjit_of(environment: &Environment, heard: &Heard) -> Outcome {
+    let why = "YJIT compiles what runs often. Where requests are mostly Ruby they become shorter, for some tens of \
                    megabytes a process; it needs a longer warm-up before anything is measured.";
-        if !started.has_yjit {
-            return Outcome::found(
-                Severity::Note,
-                "this Ruby has no YJIT",
-                "ruby --yjit does not switch it on",
-                why,
-                "where requests spend their time in Ruby (powerband inspect), try a Ruby that was built with it",
-            );
-        }
-        let variable = environment
+    if heard.yjit.is_none() {
+        return Outcome::found(
+            Severity::Note,
+            "this Ruby has no YJIT",
+            "RubyVM::YJIT is not there",
+            why,
+            "where requests spend their time in Ruby (powerband inspect), try a Ruby that was built with it",
+        );
+    }
+    // Ruby takes more than 1 for yes.
+    let variable = heard.yjit == Some(true)
+        || environment
             .get("RUBY_YJIT_ENABLE")
             .is_some_and(|value| value.trim() == "1");
-        let option = environment.get("RUBYOPT").is_some_and(|options| {
-            options
-                .split_whitespace()
-                .any(|word| word.starts_with("--yjit"))
-        });
-        match (variable, option) {
-            (true, _) => Outcome::fine("RUBY_YJIT_ENABLE=1"),
-            (_, true) => Outcome::fine("--yjit is in RUBYOPT"),
-            _ => Outcome::found(
-                Severity::Note,
-                "the environment does not switch YJIT on",
-                "ruby --yjit works, and neither RUBY_YJIT_ENABLE=1 nor --yjit in RUBYOPT is set; Rails 7.2 and later \
+    let option = environment.get("RUBYOPT").is_some_and(|options| {
+        options
+            .split_whitespace()
+            .any(|word| word.starts_with("--yjit") && word != "--yjit-disable")
+    });
+    match (variable, option) {
+        (true, _) => Outcome::fine("the environment switches it on"),
+        (_, true) => Outcome::fine("--yjit is in RUBYOPT"),
+        _ => Outcome::found(
+            Severity::Note,
+            "the environment does not switch YJIT on",
+            "this Ruby has it, and neither RUBY_YJIT_ENABLE=1 nor --yjit in RUBYOPT is set; Rails 7.2 and later \
                  switch it on by themselves (config.yjit)",
-                why,
-                "where Rails does not do it, compare with RUBY_YJIT_ENABLE=1",
-            ),
-        }
-    })
+            why,
+            "where Rails does not do it, compare with RUBY_YJIT_ENABLE=1",
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -194,7 +193,7 @@ mod tests {
 
     fn said(variable: &str) -> Outcome {
         let mut facts = with(variable, "1");
-        facts.words_on_settings = Ok(SAID.to_owned());
+        facts.heard.as_mut().unwrap().stderr = SAID.to_owned();
         gc_settings(&facts)
     }
 
@@ -230,8 +229,15 @@ mod tests {
             yjit(&with("RUBYOPT", "-W0 --yjit-exec-mem-size=64")),
             Outcome::Fine(_)
         ));
+        assert_eq!(
+            found(yjit(&with("RUBYOPT", "--yjit-disable"))).severity,
+            Severity::Note
+        );
+        let mut running = application();
+        running.heard.as_mut().unwrap().yjit = Some(true);
+        assert!(matches!(yjit(&running), Outcome::Fine(_)));
         let mut without = application();
-        without.started.as_mut().unwrap().has_yjit = false;
+        without.heard.as_mut().unwrap().yjit = None;
         assert!(found(yjit(&without)).what.contains("no YJIT"));
     }
 }

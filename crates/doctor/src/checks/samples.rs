@@ -3,22 +3,19 @@
 use std::collections::BTreeMap;
 
 use host::{Finding, Outcome};
-use servers::interpreter::Started;
+use servers::interpreter::Heard;
 use servers::pools::{Pool, PoolSize};
 
 use crate::application::{ApplicationFacts, Counted, Environment};
 
 pub(super) fn found(outcome: Outcome) -> Finding {
-    match outcome {
-        Outcome::Found(finding) => {
-            assert!(
-                !finding.why.is_empty() && !finding.remedy.is_empty(),
-                "{finding:?}"
-            );
-            finding
-        }
-        other => panic!("nothing was found: {other:?}"),
-    }
+    let said = format!("{outcome:?}");
+    let finding = outcome.into_finding().expect(&said);
+    assert!(
+        !finding.why.is_empty() && !finding.remedy.is_empty(),
+        "{said}"
+    );
+    finding
 }
 
 pub(super) fn counted(count: u32) -> Counted {
@@ -47,9 +44,10 @@ pub(super) fn application() -> ApplicationFacts {
         cores: 4,
         cpu_quota: None,
         interpreter: Ok("/lib64/ld-linux-x86-64.so.2".to_owned()),
-        words_on_settings: Ok(String::new()),
-        started: Ok(Started {
-            has_yjit: true,
+        heard: Ok(Heard {
+            stderr: String::new(),
+            yjit: Some(false),
+            program: "/usr/bin/ruby".into(),
             status: String::new(),
         }),
     }

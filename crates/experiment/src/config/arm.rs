@@ -5,9 +5,6 @@ use super::{Asked, Problem};
 use crate::request::Arm;
 use run::Settings;
 
-/// Knobs that are no variables of the environment.
-const SETTINGS: [&str; 3] = ["threads", "workers", "preload"];
-
 /// A whole configuration; what is not named stays as in `otherwise`.
 ///
 /// # Errors
@@ -118,10 +115,7 @@ fn set(arm: &mut Arm, knob: &str, value: &str, asked: &Asked) -> Result<(), Prob
         _ if !is_known(knob) => return Err(unknown(asked, knob)),
         _ => {
             let variable = knob.strip_prefix(knobs::ENV).unwrap_or_default();
-            let text = match knobs::is_secret(variable, value) {
-                true => knobs::REDACTED,
-                false => value,
-            };
+            let text = knobs::shown(variable, value);
             arm.overlay
                 .set(knob, value)
                 .map_err(|wrong| Problem::of(&one(text), wrong.what, wrong.remedy))?;
@@ -145,7 +139,7 @@ fn whole(mut arm: Arm, asked: &Asked, mut problems: Vec<Problem>) -> Result<Arm,
 }
 
 fn is_known(knob: &str) -> bool {
-    SETTINGS.contains(&knob) || knob.starts_with(knobs::ENV) || knobs::find(knob).is_some()
+    knobs::SETTINGS.contains(&knob) || knob.starts_with(knobs::ENV) || knobs::find(knob).is_some()
 }
 
 fn unknown(asked: &Asked, knob: &str) -> Problem {

@@ -299,11 +299,7 @@ fn typed(table: &Table, prefix: &str, settings: &mut Vec<String>) {
             continue;
         }
         let text = plain(value).unwrap_or_default();
-        settings.push(if text.contains(',') {
-            format!("{prefix}{key}=\"{text}\"")
-        } else {
-            format!("{prefix}{key}={text}")
-        });
+        settings.push(format!("{prefix}{key}={}", knobs::quoted(&text)));
     }
 }
 

@@ -200,19 +200,10 @@ fn told_by_services(goal: &Goal, services: &[ServiceRequest]) -> Vec<Problem> {
     let Goal::Arms { arms, .. } = goal else {
         return Vec::new();
     };
-    let told: Vec<&Asked> = services
-        .iter()
-        .filter_map(|s| s.port_env.as_ref())
-        .collect();
-    let mut both: Vec<&Asked> = Vec::new();
-    for asked in told {
-        if arms
-            .iter()
-            .any(|arm| arm.overlay.variables().contains_key(&asked.text))
-        {
-            both.push(asked);
-        }
-    }
+    let sets = |asked: &&Asked| {
+        let mut overlays = arms.iter().map(|arm| arm.overlay.variables());
+        overlays.any(|variables| variables.contains_key(&asked.text))
+    };
     let problem = |asked: &Asked| {
         Problem::of(
             asked,
@@ -220,7 +211,8 @@ fn told_by_services(goal: &Goal, services: &[ServiceRequest]) -> Vec<Problem> {
             "let one of them set it",
         )
     };
-    both.into_iter().map(problem).collect()
+    let told = services.iter().filter_map(|s| s.port_env.as_ref());
+    told.filter(sets).map(problem).collect()
 }
 
 /// Problems found so far.

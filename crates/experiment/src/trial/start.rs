@@ -184,6 +184,9 @@ pub(super) fn not_taken(
     let counters = flights::counters(flight_dir);
     own.or_else(|| flights::mismatch(&counters, arm.settings))
         .or_else(|| {
+            if arm.overlay.is_empty() {
+                return None;
+            }
             let mut pids = server.own_pids();
             pids.extend(flights::serving_pids(&counters));
             let environments = &bench.arm_environments;
