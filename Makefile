@@ -103,6 +103,7 @@ agent-memcheck:
 contract:
 	cargo run --quiet --package powerband-run --example contract
 	cargo run --quiet --package powerband-knobs --example page
+	cargo run --quiet --package powerband-experiment --example editor_schema
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/powerband $(DESTDIR)$(PREFIX)/share/man/man1

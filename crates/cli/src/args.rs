@@ -15,7 +15,7 @@ pub use capture::{
     CaptureArgs, CaptureInfoArgs, Captured, ConvertArgs, FilterArgs, MergeArgs, OutArgs,
     RedactArgs, To,
 };
-pub use compare::ShadowLogArgs;
+pub use compare::{ShadowLogArgs, SideBySideArgs};
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
 pub use load::{LoadArgs, RequestArgs, TargetArgs};
@@ -135,6 +135,9 @@ pub struct ExperimentArgs {
     /// Puma's configuration file [default: what Puma finds, e.g. config/puma.rb]
     #[arg(long, value_name = "FILE", env = "POWERBAND_PUMA_CONFIG")]
     pub puma_config: Option<String>,
+    /// Clients of the closed loop [default: twice the most that a configuration serves at once]
+    #[arg(long, value_name = "N", env = "POWERBAND_CONNECTIONS")]
+    pub connections: Option<String>,
     /// Port of the server [default: a free one]
     #[arg(long, value_name = "PORT", env = "POWERBAND_PORT")]
     pub port: Option<String>,
@@ -205,12 +208,15 @@ pub struct TuneArgs {
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Configurations, the first is compared with: threads=3 threads=5,workers=2 threads=3,allocator=jemalloc (all knobs:
-    /// docs/knobs.md); one alone with --calibrate
-    #[arg(required_unless_present = "shadow_log", num_args = 1.., value_name = "SETTINGS")]
+    /// docs/knobs.md); one alone with --calibrate [default: those of [[arm]] in powerband.toml]
+    #[arg(num_args = 0.., value_name = "SETTINGS")]
     pub arms: Vec<String>,
     /// What every experiment takes.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
+    /// What configurations side by side take.
+    #[command(flatten)]
+    pub side_by_side: SideBySideArgs,
     /// What is compared instead.
     #[command(flatten, next_help_heading = "Of a mirror's log")]
     pub log: ShadowLogArgs,
@@ -228,6 +234,9 @@ pub struct SweepArgs {
     /// What every experiment takes.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
+    /// What configurations side by side take.
+    #[command(flatten)]
+    pub side_by_side: SideBySideArgs,
 }
 
 /// `capacity`.

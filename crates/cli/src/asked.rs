@@ -2,7 +2,9 @@
 
 use crate::args::{ExperimentArgs, TuneArgs};
 use crate::{Failure, output};
-use experiment::config::{Asked, Problem, Request, parse_arm, parse_sweep, read_all};
+use experiment::config::{
+    ArmRequest, Asked, Problem, Request, parse_arm, parse_named, parse_sweep, read_all,
+};
 use experiment::{Arm, Goal};
 use run::Kind;
 use std::path::{Path, PathBuf};
@@ -93,11 +95,12 @@ fn flags(
         timeout: given(&args.timeout, "--timeout"),
         seed: given(&args.seed, "--seed"),
         command: given(&args.server, "--server"),
-        puma_config: given(&args.puma_config, "--puma-config"),
+        server_config: given(&args.puma_config, "--puma-config"),
         port: given(&args.port, "--port"),
         environment: given(&args.environment, "--environment"),
         before_trial: given(&args.before_trial, "--before-trial"),
         after_trial: given(&args.after_trial, "--after-trial"),
+        connections: given(&args.connections, "--connections"),
         allow_unsafe: switch(args.allow_unsafe, "--allow-unsafe"),
         allow_remote: switch(args.allow_remote, "--allow-remote"),
         baseline: baseline.map(|text| Asked::new(text.clone(), "--baseline")),
@@ -127,10 +130,42 @@ fn flags(
     request
 }
 
-/// The arms of `compare`. The same configuration twice is an A/A comparison, allowed when it is all that is compared.
-pub fn compared(texts: &[String], otherwise: &Arm) -> Result<Goal, Vec<Problem>> {
+/// The arms of `compare`, those of the file where none are named. The same configuration twice is an A/A comparison,
+/// allowed when it is all that is compared.
+pub fn compared(
+    texts: &[String],
+    named: &[ArmRequest],
+    otherwise: &Arm,
+) -> Result<Goal, Vec<Problem>> {
     let mut arms: Vec<Arm> = Vec::new();
     let mut problems = Vec::new();
+    if texts.is_empty() {
+        for asked in named {
+            match parse_named(asked, otherwise) {
+                Ok(arm) => arms.push(arm),
+                Err(found) => problems.extend(found),
+            }
+        }
+        for (index, asked) in named.iter().enumerate() {
+            if named[..index]
+                .iter()
+                .any(|other| other.name.text == asked.name.text)
+            {
+                problems.push(Problem::of(
+                    &asked.name,
+                    "two configurations have this name",
+                    "give each a name of its own",
+                ));
+            }
+        }
+        if named.is_empty() {
+            problems.push(Problem::with(
+                "no configurations to compare",
+                "name them, such as threads=3 threads=5,workers=2, or write each as [[arm]] in powerband.toml",
+            ));
+        }
+        return goal(Kind::Compare, arms, problems);
+    }
     for text in texts {
         match parse_arm(&Asked::new(text.clone(), "SETTINGS"), otherwise) {
             Ok(arm) => arms.push(arm),

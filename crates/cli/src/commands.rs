@@ -9,6 +9,7 @@ mod experiments;
 mod inject;
 mod inspect;
 mod load;
+mod markdown;
 mod mirror;
 mod predict;
 mod shown;

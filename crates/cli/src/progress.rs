@@ -86,11 +86,14 @@ impl Watcher for Terminal {
                 } else {
                     String::new()
                 };
+                let effect = plan.detectable.effect * 100.0;
+                let found = match effect.is_finite() {
+                    true => format!("; a difference of {effect:.1} % can be found"),
+                    false => String::new(),
+                };
                 self.line(&format!(
-                    "plan ({because}): {race}{} deciding blocks; windows of {:.1} s; a difference of {:.1} % can be found",
-                    plan.blocks,
-                    timing.saturation_s,
-                    plan.detectable.effect * 100.0
+                    "plan ({because}): {race}{} deciding blocks; windows of {:.1} s{found}",
+                    plan.blocks, timing.saturation_s
                 ));
             }
             Event::Trial {

@@ -89,9 +89,10 @@ impl ArmEnvironments {
     pub fn told(&self, overlay: &Overlay, env: &Variables) -> Vec<SetVariable> {
         let variables = self.variables(overlay, env);
         let told = |chosen: knobs::Chosen| {
-            let holds = variables.get(&chosen.variable).map_or("", String::as_str);
+            // What is no variable holds its value.
+            let holds = variables.get(&chosen.variable).unwrap_or(&chosen.value);
             SetVariable {
-                holds: knobs::shown(&chosen.variable, holds).to_owned(),
+                holds: knobs::shown_of(&chosen.knob, &chosen.variable, holds).to_owned(),
                 knob: chosen.knob,
                 value: chosen.value,
                 variable: chosen.variable,

@@ -8,7 +8,7 @@ use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, Comparison, Document, Foreseen, Outcome, Stage, Verdict};
+use run::{Answer, ArmSummary, Comparison, Document, Foreseen, Outcome, Stage, Verdict};
 use stats::Look;
 
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
@@ -18,7 +18,7 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
     procedure.expected = 1 + calibrating + trials(arms, blocks);
     tune::pilot(procedure, &arms[0], 1)?;
     let most = arms.iter().map(|a| a.settings.concurrency()).max();
-    procedure.store.document.plan.connections = 2 * most.unwrap_or(1);
+    procedure.offer(most.unwrap_or(1));
     refit(procedure, calibrating + trials(arms, blocks))?;
     calibrate(procedure, &arms[0])?;
     if arms.len() == 1 {
@@ -29,6 +29,10 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
         plan: &plan,
         because: "the first arm is known",
     });
+    if procedure.bench.experiment.rehearse {
+        procedure.block(Stage::Compare, 1, 1, arms)?;
+        return conclude_rehearsal(procedure, arms);
+    }
     let mut live = arms.to_vec();
     let mut done = 0;
     for look in stats::looks(blocks, plan.alpha, procedure.store.document.seed).unwrap_or_default()
@@ -120,6 +124,42 @@ fn judge_open(procedure: &mut Procedure<'_>, arms: &[Arm], look: Look) {
     document.comparisons = judged;
 }
 
+/// Each arm once: whether it works, and nothing else.
+fn conclude_rehearsal(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
+    let document = &mut procedure.store.document;
+    let failed: Vec<&str> = arms
+        .iter()
+        .map(|arm| arm.name.as_str())
+        .filter(|name| {
+            let mut trials = document.trials.iter();
+            !trials.any(|t| t.stage == Stage::Compare && t.arm == *name && t.counts())
+        })
+        .collect();
+    let (sentence, exit_code) = match failed.as_slice() {
+        [] => (
+            "A rehearsal: every configuration started, served and ended.".to_owned(),
+            0,
+        ),
+        failed => (
+            format!("A rehearsal: {} could not be measured.", failed.join(", ")),
+            3,
+        ),
+    };
+    document.arms = rows(document, arms);
+    document.verdict = Some(Verdict {
+        answer: Answer::Table,
+        sentence: format!("{sentence} One short trial each compares nothing."),
+        settings: arms[0].settings,
+        path: Vec::new(),
+        headroom: None,
+        changes: Vec::new(),
+        blocks_to_decide: None,
+        exit_code,
+    });
+    tune::warn(procedure);
+    Ok(())
+}
+
 /// One arm, compared with itself alone.
 fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
@@ -171,11 +211,10 @@ fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
     }
 }
 
-fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
-    let document = &mut procedure.store.document;
-    let (objective, seed) = (document.plan.objective.clone(), document.seed);
-    document.arms = arms
-        .iter()
+/// A row for each arm.
+fn rows(document: &Document, arms: &[Arm]) -> Vec<ArmSummary> {
+    let (objective, seed) = (&document.plan.objective, document.seed);
+    arms.iter()
         .map(|arm| {
             let given_up = hopeless(&document.trials, Stage::Compare, &arm.name);
             let fate = match given_up {
@@ -188,11 +227,16 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
                 fate,
                 foreseen(document, arm, &arms[0]),
                 &document.trials,
-                &objective,
+                objective,
                 seed,
             )
         })
-        .collect();
+        .collect()
+}
+
+fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
+    let document = &mut procedure.store.document;
+    document.arms = rows(document, arms);
     if document.comparisons.is_empty() {
         let why = document
             .trials

@@ -104,7 +104,7 @@ impl<'a> Bench<'a> {
             Some(words) => custom(words)?,
             None => ServerCommand::Puma {
                 program: servers::default_puma_command(&experiment.app_dir),
-                config: experiment.puma_config.clone(),
+                config: experiment.server_config.clone(),
             },
         };
         Ok(Bench {

@@ -2,15 +2,23 @@
 //! into an [`Experiment`](crate::Experiment) with every problem reported at once.
 
 mod arm;
+mod editor_schema;
 mod file;
+mod placeholders;
 mod recording;
 mod resolve;
+mod sections;
+mod server;
 mod values;
 
-pub use arm::{parse_arm, parse_settings, parse_sweep};
-pub use file::{read_all, read_file, scalar, short_name, tables};
+pub use arm::{parse_arm, parse_named, parse_settings, parse_sweep};
+pub use editor_schema::editor_schema;
+pub use file::{read_all, read_file, short_name, tables};
+pub use placeholders::filled;
 pub use recording::{Recording, read_recording};
 pub use resolve::resolve;
+pub use sections::scalar;
+pub use server::named as server_kind;
 pub use values::{
     parse_duration, parse_latency, parse_load, parse_part, parse_rate, parse_share, parse_size,
     whole_u64 as parse_whole,
@@ -84,10 +92,16 @@ pub struct Request {
     pub environment: Option<Asked>,
     /// Environment of the server.
     pub env: BTreeMap<String, Asked>,
-    /// The server's command instead of Puma's.
+    /// Which server it is: `puma`, `unicorn` or `passenger`.
+    pub kind: Option<Asked>,
+    /// The server's command instead of the one of its kind.
     pub command: Option<Asked>,
-    /// Puma's configuration file.
-    pub puma_config: Option<Asked>,
+    /// The server's own configuration file.
+    pub server_config: Option<Asked>,
+    /// What stands in front of it: `nginx`, or `none`.
+    pub front: Option<Asked>,
+    /// Whether what stands in front speaks TLS.
+    pub tls: Option<Asked>,
     /// Path asked until the server is ready.
     pub ready_path: Option<Asked>,
     /// Longest start.
@@ -98,6 +112,10 @@ pub struct Request {
     pub services: Vec<ServiceRequest>,
     /// Configuration to compare with.
     pub baseline: Option<Asked>,
+    /// Named configurations, for a comparison that names none on the command line.
+    pub arms: Vec<ArmRequest>,
+    /// Connections of the closed loop.
+    pub connections: Option<Asked>,
     /// Latency objectives such as `p99=250ms`.
     pub slo: Option<Asked>,
     /// Memory limit.
@@ -138,8 +156,19 @@ pub struct Request {
     pub workload_inline: Option<String>,
     /// One path to GET instead of a workload.
     pub path: Option<Asked>,
+    /// Each configuration once and shortly, to see whether it works.
+    pub rehearse: Option<Asked>,
     /// Where run folders are made.
     pub runs_dir: Option<Asked>,
+}
+
+/// A configuration of the file with its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArmRequest {
+    /// What tables call it.
+    pub name: Asked,
+    /// Its knobs as they would be typed.
+    pub knobs: Asked,
 }
 
 /// A process that the application needs beside it.
@@ -151,6 +180,8 @@ pub struct ServiceRequest {
     pub command: Asked,
     /// Variable in which the application is told the service's port.
     pub port_env: Option<Asked>,
+    /// File whose placeholders are filled for each trial; `{template}` in the command is where that lies.
+    pub template: Option<Asked>,
     /// Path that answers when it is ready.
     pub ready_path: Option<Asked>,
 }
@@ -175,7 +206,11 @@ impl Request {
             environment: self.environment.or(there.environment),
             env,
             command: self.command.or(there.command),
-            puma_config: self.puma_config.or(there.puma_config),
+            kind: self.kind.or(there.kind),
+            server_config: self.server_config.or(there.server_config),
+            front: self.front.or(there.front),
+            tls: self.tls.or(there.tls),
+            rehearse: self.rehearse.or(there.rehearse),
             ready_path: self.ready_path.or(there.ready_path),
             boot_timeout: self.boot_timeout.or(there.boot_timeout),
             port: self.port.or(there.port),
@@ -185,6 +220,12 @@ impl Request {
                 self.services
             },
             baseline: self.baseline.or(there.baseline),
+            arms: if self.arms.is_empty() {
+                there.arms
+            } else {
+                self.arms
+            },
+            connections: self.connections.or(there.connections),
             slo: self.slo.or(there.slo),
             max_memory: self.max_memory.or(there.max_memory),
             budget: self.budget.or(there.budget),

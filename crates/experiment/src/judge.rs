@@ -1,5 +1,6 @@
 //! From trials to comparisons and arm summaries: picks the evidence, calls `stats`, fills the document's types.
 
+use crate::arm_time;
 use crate::request::Arm;
 use hdrhistogram::Histogram;
 use run::{
@@ -352,6 +353,7 @@ pub fn summarise(
     let response = merged_response(&valid);
     ArmSummary {
         name: arm.name.clone(),
+        label: arm.label.clone(),
         settings: arm.settings,
         environment: trials
             .iter()
@@ -378,6 +380,8 @@ pub fn summarise(
             t.memory.as_ref().map(|m| m.growth_bytes_per_thousand)
         }),
         cpu_ms_per_request: median_of(&|t| t.saturation.as_ref().map(|w| w.cpu_ms_per_request)),
+        time: arm_time::request_time(&valid),
+        machine: arm_time::machine(&valid),
         feasible: feasible.standing,
     }
 }

@@ -52,6 +52,12 @@ impl<'a> Procedure<'a> {
         self.store.elapsed_before_s() + self.watcher.elapsed().as_secs_f64()
     }
 
+    /// Settles the connections of the closed loop, for arms of which the largest serves so many requests at once.
+    pub fn offer(&mut self, most: u32) {
+        let asked = self.bench.experiment.connections;
+        self.store.document.plan.connections = asked.unwrap_or(2 * most);
+    }
+
     /// Seconds that a trial takes beside its windows, as measured so far.
     pub fn overhead_s(&self) -> Option<f64> {
         let beside = |trial: &Trial| {

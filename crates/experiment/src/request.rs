@@ -22,10 +22,14 @@ pub struct Experiment {
     pub environment: String,
     /// Environment of the server.
     pub env: BTreeMap<String, String>,
-    /// The server's command instead of Puma's.
+    /// Which server it is.
+    pub kind: ServerKind,
+    /// The server's command instead of the one of its kind.
     pub command: Option<String>,
-    /// Puma's configuration instead of `config/puma.rb`.
-    pub puma_config: Option<PathBuf>,
+    /// The server's own configuration instead of the one that it would find.
+    pub server_config: Option<PathBuf>,
+    /// nginx in front of it.
+    pub front: Option<Front>,
     /// Path asked until the server is ready.
     pub ready_path: String,
     /// Longest start.
@@ -54,6 +58,10 @@ pub struct Experiment {
     pub threads: Option<Vec<u16>>,
     /// Worker counts that may be tried.
     pub workers: Option<Vec<u16>>,
+    /// Connections of the closed loop; `None`: twice the most that a configuration serves at once.
+    pub connections: Option<u32>,
+    /// Each configuration once and shortly, to see whether it works: nothing is claimed.
+    pub rehearse: bool,
     /// Arrival rate of the objective windows.
     pub rate: Option<f64>,
     /// Length of a window.
@@ -81,6 +89,51 @@ impl Experiment {
     }
 }
 
+/// A server that Powerband knows how to configure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerKind {
+    Puma,
+    Unicorn,
+    /// Passenger in Apache.
+    Passenger,
+}
+
+impl ServerKind {
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            ServerKind::Puma => "puma",
+            ServerKind::Unicorn => "unicorn",
+            ServerKind::Passenger => "passenger",
+        }
+    }
+
+    /// What it runs with where nobody says anything.
+    pub fn defaults(self) -> Settings {
+        let one_thread = |workers| Settings {
+            workers,
+            threads: 1,
+            preload: false,
+        };
+        match self {
+            ServerKind::Puma => Settings::PUMA_DEFAULT,
+            ServerKind::Unicorn => one_thread(1),
+            // PassengerMaxPoolSize; the smart spawn method loads the application before it forks.
+            ServerKind::Passenger => Settings {
+                preload: true,
+                ..one_thread(6)
+            },
+        }
+    }
+}
+
+/// nginx in front of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Front {
+    /// Whether it speaks TLS, with a certificate made for the run.
+    pub tls: bool,
+}
+
 /// A process that the application needs beside it.
 #[derive(Debug, Clone)]
 pub struct Service {
@@ -90,6 +143,8 @@ pub struct Service {
     pub command: String,
     /// Variable in which the application is told the port.
     pub port_env: Option<String>,
+    /// File whose placeholders are filled for each trial.
+    pub template: Option<PathBuf>,
     /// Path that answers when it is ready.
     pub ready_path: Option<String>,
 }
@@ -133,8 +188,10 @@ pub struct Arm {
     pub name: String,
     /// Its threads, workers and preloading.
     pub settings: Settings,
-    /// What it sets in the server's environment.
+    /// What it sets beside them.
     pub overlay: Overlay,
+    /// What the user calls it; else it is called by its knobs.
+    pub label: Option<String>,
 }
 
 impl Arm {
@@ -157,13 +214,17 @@ impl Arm {
             ),
             settings,
             overlay,
+            label: None,
         }
     }
 }
 
-/// `2 workers × 3 threads, gc.malloc_limit=32MiB`, as tables show it.
+/// Its label, or `2 workers × 3 threads, gc.malloc_limit=32MiB`, as tables show it.
 impl std::fmt::Display for Arm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(label) = &self.label {
+            return f.write_str(label);
+        }
         write!(f, "{}", self.settings)?;
         match self.overlay.is_empty() {
             true => Ok(()),

@@ -20,6 +20,8 @@ use std::path::Path;
 const COMPARE_BLOCKS: u32 = 6;
 /// Window of `compare` and `sweep` unless a budget or a length was given, seconds.
 const COMPARE_WINDOW_S: f64 = 5.0;
+/// Window of a rehearsal, seconds.
+const REHEARSAL_WINDOW_S: f64 = 0.5;
 /// Time that `tune` takes unless told otherwise, seconds.
 const DEFAULT_BUDGET_S: f64 = 1200.0;
 /// Two-sided error rate of the deciding comparison.
@@ -183,7 +185,10 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             )
         }
         Goal::Arms { arms, .. } => {
-            let blocks = experiment.blocks.unwrap_or(COMPARE_BLOCKS);
+            let blocks = match experiment.rehearse {
+                true => 1,
+                false => experiment.blocks.unwrap_or(COMPARE_BLOCKS),
+            };
             let timing = match budget_s {
                 Some(budget_s) => {
                     // One pilot trial settles the common rate.
@@ -191,6 +196,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
                     budget::fit_trials(budget_s, Overhead::ASSUMED, trials, window_s)
                         .map_err(|short| too_short(budget_s, short, experiment.calibrate))?
                 }
+                None if experiment.rehearse => budget::timing(REHEARSAL_WINDOW_S),
                 None => budget::timing(window_s.unwrap_or(COMPARE_WINDOW_S)),
             };
             (timing, arms.len(), 0, blocks, budget_s)
@@ -198,7 +204,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     };
     let baseline = match &experiment.goal {
         Goal::Arms { arms, .. } => arms[0].settings,
-        Goal::Tune => experiment.baseline.unwrap_or(Settings::PUMA_DEFAULT),
+        Goal::Tune => experiment.baseline.unwrap_or(experiment.kind.defaults()),
     };
     Ok(Plan {
         app_dir: experiment.app_dir.display().to_string(),
@@ -215,7 +221,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         blocks,
         arms: arms as u32,
         race_blocks,
-        connections: 2 * baseline.concurrency(),
+        connections: experiment.connections.unwrap_or(2 * baseline.concurrency()),
         rate_per_s: experiment.rate,
         timing,
         detectable: judge::foreseen(
@@ -263,7 +269,16 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
             ("the environment's name", experiment.environment.clone()),
             ("the environment", hashed(&experiment.env)),
             ("the server's command", shown(&experiment.command)),
-            ("Puma's configuration file", shown(&experiment.puma_config)),
+            (
+                "the server",
+                shown(&(
+                    experiment.kind,
+                    &experiment.front,
+                    &experiment.server_config,
+                )),
+            ),
+            ("the connections", shown(&experiment.connections)),
+            ("--rehearse", shown(&experiment.rehearse)),
             ("the list of services", hashed(&experiment.services)),
             ("the hooks", hashed(&hooks)),
             ("the workload", hashed(&experiment.workload)),
@@ -297,7 +312,12 @@ fn of_arms(experiment: &Experiment) -> Vec<BTreeMap<String, String>> {
     let overlays = arms.iter().map(|arm| &arm.overlay);
     overlays
         .filter(|overlay| !overlay.is_empty())
-        .map(knobs::Overlay::variables)
+        .map(|overlay| {
+            let mut set = overlay.variables();
+            set.extend(overlay.chosen().into_iter().map(|c| (c.knob, c.value)));
+            set.extend(overlay.placeholders());
+            set
+        })
         .collect()
 }
 

@@ -3,6 +3,7 @@
 //! Whatever goes wrong with the server is the trial's result, not an error: the other arms go on.
 
 mod drive;
+mod services;
 mod serving;
 mod start;
 
@@ -14,7 +15,7 @@ use crate::windows;
 pub use drive::Driver;
 use drive::Loop;
 use load::GeneratorTrouble;
-use run::{Memory, Stage, Timing, Trial, TrialStatus, Warmup};
+use run::{MachineMemory, Memory, Stage, Timing, Trial, TrialStatus, Warmup};
 pub use serving::{Begun, Ended, Serving, WarmupLength, with_server};
 use std::time::{Duration, Instant};
 
@@ -142,6 +143,7 @@ fn measure(
     )?;
     let after = flights::counters(&flight_dir);
     let memory_at_end = host::memory::sample_tree(server.server_pid());
+    let machine = host::cores::memory().ok();
     let seen = flight::Window::between(&before, &after);
     if seen.started + seen.vanished > 0 && seen.totals.requests > 0 {
         return Err(Failure::Trial(
@@ -180,7 +182,9 @@ fn measure(
         }
         samples.extend(objective.samples);
     }
-    trial.memory = memory_at_end.ok().and_then(|end| memory(&end, &samples));
+    trial.memory = memory_at_end
+        .ok()
+        .and_then(|end| memory(&end, &samples, machine));
     server
         .alive()
         .map_err(|died| Failure::Trial(died.to_string()))?;
@@ -214,7 +218,11 @@ fn mostly_redirects(outcome: &load::Outcome) -> Option<String> {
     })
 }
 
-fn memory(end: &host::memory::TreeMemory, samples: &[drive::Sampled]) -> Option<Memory> {
+fn memory(
+    end: &host::memory::TreeMemory,
+    samples: &[drive::Sampled],
+    machine: Option<host::procfs::MemInfo>,
+) -> Option<Memory> {
     let growth: Vec<(u64, f64)> = samples
         .iter()
         .map(|s| (s.requests, s.usage.rss_bytes as f64))
@@ -231,6 +239,14 @@ fn memory(end: &host::memory::TreeMemory, samples: &[drive::Sampled]) -> Option<
         rss_bytes: end.rss_bytes,
         growth_bytes_per_thousand: stats::growth_per_thousand(&growth).unwrap_or(0.0),
         samples: samples.iter().map(|s| s.usage).collect(),
+        machine: machine.map(|info| MachineMemory {
+            total_bytes: info.total_bytes,
+            used_bytes: info.used_bytes(),
+            free_bytes: info.free_bytes,
+            shared_bytes: info.shared_bytes,
+            buffers_bytes: info.buffers_bytes,
+            cached_bytes: info.cached_bytes,
+        }),
     })
 }
 

@@ -44,7 +44,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         .map(|a| a.settings.concurrency())
         .max()
         .unwrap_or(1);
-    procedure.store.document.plan.connections = 2 * most;
+    procedure.offer(most);
     procedure.expected = expected(procedure, arms.len());
     let names = arms
         .iter()
@@ -94,7 +94,7 @@ pub(crate) fn pilot(
     baseline: &Arm,
     trials: u32,
 ) -> Result<(), Stopped> {
-    procedure.store.document.plan.connections = 2 * baseline.settings.concurrency();
+    procedure.offer(baseline.settings.concurrency());
     let mut block = 0;
     let mut wanted = trials;
     while block < wanted {

@@ -31,6 +31,10 @@ fn known() -> BTreeSet<String> {
             "baseline" => {
                 keys.extend(["threads", "workers", "preload"].map(|k| format!("baseline.{k}")));
             }
+            // Its knobs are read likewise.
+            "arm" => {
+                keys.insert("arm.name".to_owned());
+            }
             "service" => keys.extend(refusal(&format!("[[service]]\n{UNKNOWN} = 1"))),
             section => keys.extend(refusal(&format!("[{section}]\n{UNKNOWN} = 1"))),
         }

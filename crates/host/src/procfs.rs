@@ -35,8 +35,24 @@ pub struct MemInfo {
     pub total_bytes: u64,
     /// What new programs can have without swapping, as the kernel estimates it.
     pub available_bytes: u64,
+    /// In use by nobody.
+    pub free_bytes: u64,
+    pub buffers_bytes: u64,
+    /// File pages and what the kernel can give back of its own, as `free` adds them up.
+    pub cached_bytes: u64,
+    /// tmpfs and shared memory, which are in `cached_bytes` too.
+    pub shared_bytes: u64,
     pub swap_total_bytes: u64,
     pub swap_free_bytes: u64,
+}
+
+impl MemInfo {
+    /// What is neither free nor a cache.
+    #[must_use]
+    pub fn used_bytes(&self) -> u64 {
+        let rest = self.free_bytes + self.buffers_bytes + self.cached_bytes;
+        self.total_bytes.saturating_sub(rest)
+    }
 }
 
 /// The first line of `/proc/stat`: clock ticks of all CPUs together since boot.
@@ -143,6 +159,10 @@ pub fn parse_meminfo(text: &str) -> Option<MemInfo> {
         match name {
             "MemTotal" => total = Some(bytes),
             "MemAvailable" => available = Some(bytes),
+            "MemFree" => info.free_bytes = bytes,
+            "Buffers" => info.buffers_bytes = bytes,
+            "Cached" | "SReclaimable" => info.cached_bytes += bytes,
+            "Shmem" => info.shared_bytes = bytes,
             "SwapTotal" => info.swap_total_bytes = bytes,
             "SwapFree" => info.swap_free_bytes = bytes,
             _ => {}

@@ -1,8 +1,7 @@
 //! A configuration as it is typed, taken apart: `threads=5,gc.malloc_limit=32MiB,env.GREETING="a,b"`.
 
-use crate::knob::Kind;
 use crate::secret::{REDACTED, is_secret};
-use crate::{SETTINGS, catalogue, overlay};
+use crate::{SETTINGS, overlay};
 
 /// One setting of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +60,13 @@ pub fn masked(text: &str) -> String {
     let secret = |part: &Part| {
         let value = part.value.as_deref()?;
         // Whoever misspells `env.` has a secret all the same.
-        let variable = part.name.strip_prefix(overlay::ENV).unwrap_or(&part.name);
-        is_secret(variable, value).then(|| format!("{}={REDACTED}", part.name))
+        let name = part.name.as_str();
+        let variable = [overlay::ENV, overlay::VALUE]
+            .iter()
+            .find_map(|prefix| name.strip_prefix(prefix))
+            .unwrap_or(name);
+        (overlay::is_free(name) && is_secret(variable, value))
+            .then(|| format!("{}={REDACTED}", part.name))
     };
     let parts = parts(text);
     if parts.iter().all(|part| secret(part).is_none()) {
@@ -79,7 +83,7 @@ pub fn masked(text: &str) -> String {
 
 /// A name that nobody knows may be a misspelt one of a variable's, whose value is not to be torn and shown in part.
 fn holds_commas(name: &str) -> bool {
-    !SETTINGS.contains(&name) && catalogue::find(name).is_none_or(|knob| knob.kind == Kind::Text)
+    !SETTINGS.contains(&name) && overlay::is_free(name)
 }
 
 fn pieces(text: &str) -> impl Iterator<Item = &str> {

@@ -3,12 +3,14 @@
 use crate::Wrong;
 use std::fmt;
 
-/// A setting that a variable of the server's environment makes.
+/// A setting of a server, of the Ruby that runs it, or of what stands beside it.
 #[derive(Debug, Clone, Copy)]
 pub struct Knob {
     /// As it is typed.
     pub name: &'static str,
-    /// What it sets.
+    /// Where it is set.
+    pub place: Place,
+    /// What it sets there: a variable, or a directive of a program's configuration.
     pub variable: &'static str,
     /// What it takes.
     pub kind: Kind,
@@ -22,6 +24,34 @@ pub struct Knob {
     pub about: &'static str,
     /// What to know before believing a result; empty where there is nothing.
     pub caution: &'static str,
+}
+
+/// Where a knob is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the server's environment.
+    Environment,
+    /// In the configuration that Powerband writes for this program.
+    Configuration(Program),
+}
+
+/// A program whose configuration Powerband writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Program {
+    Puma,
+    Passenger,
+    Nginx,
+}
+
+impl Program {
+    /// As it calls itself.
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Puma => "Puma",
+            Program::Passenger => "Passenger",
+            Program::Nginx => "nginx",
+        }
+    }
 }
 
 /// What a knob takes.

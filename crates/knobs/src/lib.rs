@@ -1,5 +1,5 @@
-//! The knobs that are set through a server's environment: their names as typed, their variables, what they take, which
-//! Ruby has them, and what one configuration sets of them ([`Overlay`]).
+//! The knobs beside threads, workers and preloading: their names as typed, where each is set, what it takes, which Ruby
+//! has it, and what one configuration sets of them ([`Overlay`]).
 //!
 //! One catalogue ([`CATALOGUE`]) is the source of what is parsed, of what is told when it is wrong, and of
 //! `docs/knobs.md`. Nothing here looks at a machine: whoever has one says which Ruby there is, what that printed, and
@@ -21,11 +21,11 @@ pub use allocator::{Allocator, PRELOAD, preload};
 pub use arm_text::{Part, masked, parts, quoted, values};
 pub use catalogue::{CATALOGUE, find};
 pub use heard::{refusals, sets_collector};
-pub use knob::{Kind, Knob, Version, Versions};
+pub use knob::{Kind, Knob, Place, Program, Version, Versions};
 pub use nearest::{SETTINGS, unknown};
-pub use overlay::{Chosen, ENV, Overlay};
+pub use overlay::{Chosen, ENV, Overlay, VALUE};
 pub use page::page;
-pub use secret::{is_secret, shown};
+pub use secret::{is_secret, shown, shown_of};
 pub use value::Value;
 
 /// What is wrong with a knob or its value, and what to do about it.

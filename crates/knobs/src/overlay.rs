@@ -1,7 +1,7 @@
-//! What one configuration sets in the server's environment.
+//! What one configuration sets: in the server's environment, in programs' configurations, in commands and templates.
 
 use crate::allocator::{Allocator, PRELOAD};
-use crate::knob::Kind;
+use crate::knob::{Kind, Place, Program};
 use crate::secret::{REDACTED, is_secret};
 use crate::value::Value;
 use crate::{Wrong, catalogue, reserved};
@@ -11,6 +11,13 @@ use std::hash::{Hash, Hasher};
 
 /// Before the name of a variable that has no knob of its own.
 pub const ENV: &str = "env.";
+
+/// Before the name of a placeholder in a command or a template of the configuration.
+pub const VALUE: &str = "value.";
+
+/// Knobs whose variable depends on the machine or on the application's own environment.
+const COMPOSED: [&str; 2] = ["allocator", POOL];
+const POOL: &str = "pool";
 
 /// Characters of a name beyond which it is cut to a hash: it is part of file names.
 const LONGEST_NAME: usize = 48;
@@ -44,15 +51,15 @@ impl Overlay {
     /// # Errors
     /// There is no such knob, or it does not take this value.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), Wrong> {
-        let value = match name.strip_prefix(ENV) {
-            Some(variable) => {
-                reserved::allowed(variable)?;
-                Value::text(text)?
-            }
-            None => {
-                let knob = catalogue::find(name).ok_or_else(|| crate::unknown(name))?;
-                Value::parse(knob, text)?
-            }
+        let value = if let Some(variable) = name.strip_prefix(ENV) {
+            reserved::allowed(variable)?;
+            Value::text(text)?
+        } else if let Some(placeholder) = name.strip_prefix(VALUE) {
+            reserved::placeholder(placeholder)?;
+            Value::text(text)?
+        } else {
+            let knob = catalogue::find(name).ok_or_else(|| crate::unknown(name))?;
+            Value::parse(knob, text)?
         };
         self.set.insert(name.to_owned(), value);
         Ok(())
@@ -86,7 +93,7 @@ impl Overlay {
         let chosen = |(name, value): (&String, &Value)| {
             let variable = variable(name);
             Chosen {
-                value: match is_secret(&variable, &value.set) {
+                value: match is_free(name) && is_secret(&variable, &value.set) {
                     true => REDACTED.to_owned(),
                     false => value.typed.clone(),
                 },
@@ -98,13 +105,52 @@ impl Overlay {
     }
 
     /// The variables and what they hold, secrets included. `LD_PRELOAD` is not among them where an allocator was asked
-    /// for: what it is to hold depends on the machine ([`crate::preload`]).
+    /// for: what it is to hold depends on the machine ([`crate::preload`]). Nor is that of a pool ([`Overlay::pool`]).
     pub fn variables(&self) -> BTreeMap<String, String> {
+        let of_environment = |name: &str| {
+            !COMPOSED.contains(&name)
+                && catalogue::find(name).map_or_else(
+                    || name.starts_with(ENV),
+                    |knob| knob.place == Place::Environment,
+                )
+        };
         self.set
             .iter()
-            .filter(|(name, _)| *name != "allocator")
+            .filter(|(name, _)| of_environment(name))
             .map(|(name, value)| (variable(name), value.set.clone()))
             .collect()
+    }
+
+    /// What goes into the configuration of a program, by directive. One that is set to `default` is not among them.
+    pub fn directives(&self, program: Program) -> BTreeMap<&'static str, String> {
+        let of_program = |(name, value): (&String, &Value)| {
+            let knob = catalogue::find(name)?;
+            let there = knob.place == Place::Configuration(program) && !value.set.is_empty();
+            there.then(|| (knob.variable, value.set.clone()))
+        };
+        self.set.iter().filter_map(of_program).collect()
+    }
+
+    /// The programs whose configuration it sets something in, with a knob that does.
+    pub fn programs(&self) -> BTreeMap<Program, &'static str> {
+        let program = |knob: &'static crate::Knob| match knob.place {
+            Place::Configuration(program) => Some((program, knob.name)),
+            Place::Environment => None,
+        };
+        self.of_catalogue().filter_map(program).collect()
+    }
+
+    /// What stands for `{NAME}` in commands and templates.
+    pub fn placeholders(&self) -> BTreeMap<String, String> {
+        let placeholder = |(name, value): (&String, &Value)| {
+            Some((name.strip_prefix(VALUE)?.to_owned(), value.set.clone()))
+        };
+        self.set.iter().filter_map(placeholder).collect()
+    }
+
+    /// Connections that each process's pool may hold.
+    pub fn pool(&self) -> Option<u32> {
+        self.set.get(POOL)?.set.parse().ok()
     }
 
     /// The knobs that are in this catalogue, with what they set.
@@ -150,9 +196,7 @@ impl Overlay {
             .map(|(name, value)| format!("{name}-{}", value.typed))
             .collect();
         let spelt = spelt.join("-");
-        let free = self.set.keys().any(|name| {
-            name.starts_with(ENV) || catalogue::find(name).is_some_and(|k| k.kind == Kind::Text)
-        });
+        let free = self.set.keys().any(|name| is_free(name));
         if !free && spelt.len() <= LONGEST_NAME && spelt.chars().all(plain) {
             return spelt;
         }
@@ -163,12 +207,20 @@ impl Overlay {
     }
 }
 
+/// Whether a knob's value is whatever somebody wrote, so that it may be a secret.
+pub(crate) fn is_free(name: &str) -> bool {
+    catalogue::find(name).is_none_or(|knob| knob.kind == Kind::Text)
+}
+
 fn variable(name: &str) -> String {
-    match (name.strip_prefix(ENV), catalogue::find(name)) {
-        (Some(variable), _) => variable.to_owned(),
-        (None, Some(knob)) => knob.variable.to_owned(),
-        (None, None) => unreachable!("only known knobs are set"),
+    if let Some(variable) = name.strip_prefix(ENV) {
+        return variable.to_owned();
     }
+    if let Some(placeholder) = name.strip_prefix(VALUE) {
+        return format!("{{{placeholder}}}");
+    }
+    let knob = catalogue::find(name).expect("only known knobs are set");
+    knob.variable.to_owned()
 }
 
 /// `gc.malloc_limit=32MiB, malloc_arena_max=2`, as tables show it.
@@ -217,6 +269,29 @@ mod tests {
             overlay.to_string(),
             "allocator=jemalloc, env.GREETING=a b, gc.malloc_limit=32MiB"
         );
+    }
+
+    #[test]
+    fn each_knob_goes_to_its_place() {
+        let overlay = overlay(&[
+            ("nginx.workers", "3"),
+            ("passenger.min_instances", "default"),
+            ("value.shared_buffers", "64MB"),
+            ("warmup", "on"),
+            ("pool", "7"),
+        ]);
+        let nginx = overlay.directives(Program::Nginx);
+        assert_eq!(
+            nginx,
+            BTreeMap::from([("worker_processes", "3".to_owned())])
+        );
+        assert!(overlay.directives(Program::Passenger).is_empty());
+        assert!(overlay.programs().contains_key(&Program::Passenger));
+        assert_eq!(overlay.placeholders()["shared_buffers"], "64MB");
+        assert_eq!(overlay.pool(), Some(7));
+        let variables = overlay.variables();
+        assert_eq!(variables.len(), 1, "{variables:?}");
+        assert_eq!(variables["POWERBAND_SETUP_WARMUP"], "1");
     }
 
     #[test]

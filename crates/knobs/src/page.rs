@@ -1,7 +1,7 @@
 //! `docs/knobs.md`, made of the catalogue so that it cannot drift from what is parsed.
 
 use crate::catalogue::CATALOGUE;
-use crate::knob::Knob;
+use crate::knob::{Knob, Place};
 use std::fmt::Write;
 
 const OPENING: &str = "# Knobs
@@ -9,7 +9,8 @@ const OPENING: &str = "# Knobs
 <!-- Generated from crates/knobs by `make contract`; a test fails when it is stale. -->
 
 What `powerband compare` and `powerband sweep` can set, beside `threads`, `workers` and `preload`: whatever a server takes
-from its environment. `tune` searches threads, workers and preloading alone.
+from its environment, what Ruby is told by calls as it boots, and what stands in the configuration of Puma, Passenger
+and nginx. `tune` searches threads, workers and preloading alone.
 
 ```sh
 powerband compare threads=5 threads=5,malloc_arena_max=2 threads=5,allocator=jemalloc
@@ -17,7 +18,8 @@ powerband sweep gc.malloc_limit=16MiB,32MiB,64MiB --baseline threads=5,workers=2
 powerband compare threads=5 threads=5,env.MY_CACHE=on     # any other variable
 ```
 
-In `powerband.toml` they stand in `[baseline]`, where `[baseline.gc]` and `[baseline.env]` save the prefix. An arm takes
+In `powerband.toml` they stand in `[baseline]` and in each [`[[arm]]`](configuration.md#arm-configurations-to-compare), where
+`[baseline.gc]` and `[baseline.env]` save the prefix. An arm takes
 what it does not name from the baseline; `default` as a value takes a knob back to what Ruby or glibc do by themselves, also
 where the application's own environment sets the variable (`allocator` goes back by `glibc`, and of `env.NAME` `default` is a
 text like any other). A value with commas goes into double quotes where it would be read as another knob; two double quotes
@@ -31,6 +33,11 @@ within them are one.
 - **In each trial**, after warming up, each variable is read back from `/proc/PID/environ` of the server's processes, and the
   allocator from `/proc/PID/maps`. One that did not take fails the trial. What the application does to `ENV` while it runs
   is not seen there.
+- **What the agent does** (`warmup` to `require`) it reports in a file of each process, and **`pool`** comes back from Active
+  Record's own pool. **Directives** of Puma, Passenger and nginx are written into the configuration that the server is started
+  with, and read back where the program tells.
+- `value.NAME` fills `{NAME}` in `server.command` and in the commands and templates of `[[service]]`; one that stands nowhere is
+  an error.
 - `PORT`, `PATH`, `RAILS_ENV`, `RACK_ENV`, `RAILS_MAX_THREADS`, `RAILS_MIN_THREADS`, `WEB_CONCURRENCY`, `RUBYOPT`, `RUBYLIB` and
   `POWERBAND_*` cannot be set by `env.NAME`: Powerband sets them itself.
 - The page, the run document and messages show `REDACTED` in place of the value of a variable that looks secret
@@ -42,13 +49,13 @@ within them are one.
 /// The page.
 pub fn page() -> String {
     let mut page = OPENING.to_owned();
-    page.push_str("## The knobs\n\n| knob | variable | takes | without it | Ruby | e.g. |\n|---|---|---|---|---|---|\n");
-    for knob in CATALOGUE {
+    page.push_str("## The knobs\n\n| knob | sets | takes | without it | Ruby | e.g. |\n|---|---|---|---|---|---|\n");
+    for knob in CATALOGUE.iter() {
         let _ = writeln!(
             page,
-            "| `{0}` | `{1}` | {2} | {3} | {4} | `{0}={5}` |",
+            "| `{0}` | {1} | {2} | {3} | {4} | `{0}={5}` |",
             knob.name,
-            knob.variable,
+            sets(knob),
             knob.takes(),
             knob.default,
             versions(knob),
@@ -57,9 +64,10 @@ pub fn page() -> String {
     }
     page.push_str(
         "| `env.NAME` | `NAME` | text; with commas in double quotes | what the application's environment holds | any | \
-         `env.MY_CACHE=on` |\n\n## What they do\n\n",
+         `env.MY_CACHE=on` |\n| `value.NAME` | `{NAME}` in commands and templates | text; with commas in double quotes | none: it must be \
+         given | any | `value.shared_buffers=64MB` |\n\n## What they do\n\n",
     );
-    for knob in CATALOGUE {
+    for knob in CATALOGUE.iter() {
         let space = if knob.caution.is_empty() { "" } else { " " };
         let _ = writeln!(
             page,
@@ -68,6 +76,13 @@ pub fn page() -> String {
         );
     }
     page
+}
+
+fn sets(knob: &Knob) -> String {
+    match knob.place {
+        Place::Environment => format!("`{}`", knob.variable),
+        Place::Configuration(program) => format!("`{}` of {}", knob.variable, program.name()),
+    }
 }
 
 fn versions(knob: &Knob) -> String {

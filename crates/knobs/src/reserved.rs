@@ -57,9 +57,42 @@ pub(crate) fn allowed(variable: &str) -> Result<(), Wrong> {
     }
 }
 
+/// Placeholders that have a meaning of their own.
+const FILLED: [&str; 6] = ["port", "threads", "workers", "config", "template", "dir"];
+
+/// Whether `value.NAME` may fill the placeholder `{NAME}`.
+pub(crate) fn placeholder(name: &str) -> Result<(), Wrong> {
+    let spelt = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if !spelt {
+        return Err(Wrong::new(
+            format!("{name:?} is no name of a placeholder"),
+            "write value.NAME=text and {NAME} where it goes, with small letters, digits and _ in the name",
+        ));
+    }
+    if FILLED.contains(&name) {
+        return Err(Wrong::new(
+            format!("Powerband fills {{{name}}} itself"),
+            "take another name",
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn placeholders_are_spelt_like_variables_of_ruby() {
+        assert!(placeholder("shared_buffers").is_ok());
+        for (name, said) in [("port", "itself"), ("", "letters"), ("A}", "letters")] {
+            let message = placeholder(name).unwrap_err().to_string();
+            assert!(message.contains(said), "{name}: {message}");
+        }
+    }
 
     #[test]
     fn what_is_not_the_users_to_set_is_told_with_what_is() {

@@ -18,8 +18,9 @@ pub fn page(document: &Document, style: Style) -> String {
         sheet.heading("What was tried");
         sheet.block(&tried::tried(document, style));
     }
-    if document.arms.iter().any(|arm| !arm.environment.is_empty()) {
-        sheet.heading("What each configuration sets in the server's environment");
+    let told = |arm: &run::ArmSummary| arm.label.is_some() || !arm.environment.is_empty();
+    if document.arms.iter().any(told) {
+        sheet.heading("What each configuration sets");
         sheet.block(&tables::environments(document, style));
     }
     if !document.trials.is_empty() {

@@ -34,6 +34,9 @@ pub fn called(document: &Document, arm: &ArmSummary) -> String {
     let same = |other: &&ArmSummary| {
         other.settings == arm.settings && other.environment == arm.environment
     };
+    if let Some(label) = &arm.label {
+        return label.clone();
+    }
     let called = run::called(arm.settings, &arm.environment);
     if document.arms.iter().filter(same).count() < 2 {
         called

@@ -76,12 +76,21 @@ pub fn screening(document: &Document, style: Style) -> String {
 
 /// The variables of each arm that sets any.
 pub fn environments(document: &Document, style: Style) -> String {
-    let head = ["configuration", "variable", "holds"];
+    let head = ["configuration", "sets", "to"];
     let mut table = table(style, &head, head.len());
     for arm in &document.arms {
+        if arm.label.is_some() {
+            // Its name says nothing of its settings.
+            let row = [
+                called(document, arm),
+                arm.settings.to_string(),
+                String::new(),
+            ];
+            table.add_row(row);
+        }
         for (index, set) in arm.environment.iter().enumerate() {
             table.add_row(vec![
-                if index == 0 {
+                if index == 0 && arm.label.is_none() {
                     called(document, arm)
                 } else {
                     String::new()

@@ -190,7 +190,7 @@ fn what_a_configuration_sets_in_the_environment_stands_with_it() {
     holds(
         &page,
         &[
-            "What each configuration sets in the server's environment",
+            "What each configuration sets",
             "allocator=jemalloc",
             "API_KEY REDACTED",
             "RUBY_GC_MALLOC_LIMIT nothing",

@@ -8,7 +8,7 @@ use crate::environment::SetVariable;
 use crate::model::Model;
 use crate::plan::{Plan, Settings};
 use crate::rates::RateSearch;
-use crate::trial::Trial;
+use crate::trial::{MachineMemory, Trial};
 use crate::verdict::{Comparison, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -186,9 +186,12 @@ pub struct EndpointProfile {
 pub struct ArmSummary {
     /// Short name.
     pub name: String,
-    /// Its knobs.
+    /// What the user called it; absent where it is called by its knobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Its threads, workers and preloading.
     pub settings: Settings,
-    /// What it sets in the server's environment; absent where that is nothing.
+    /// What it sets beside them; absent where that is nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<SetVariable>,
     /// How it came to be tried, and how it left.
@@ -221,8 +224,30 @@ pub struct ArmSummary {
     pub growth_bytes_per_thousand: Option<f64>,
     /// CPU time of the process tree per request at saturation, ms, median.
     pub cpu_ms_per_request: Option<f64>,
+    /// Where the time of a request went at saturation, over all of its trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<RequestTime>,
+    /// The whole machine's memory at the end of the closed loop, medians.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineMemory>,
     /// Whether it keeps the limits.
     pub feasible: Feasibility,
+}
+
+/// Where the time of a request goes in the application, means in ms.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestTime {
+    /// In the application.
+    pub wall_ms: f64,
+    /// Holding the GVL.
+    pub held_ms: f64,
+    /// Waiting for the GVL.
+    pub gvl_wait_ms: f64,
+    /// Off the GVL and not ready: I/O, waits for locks among it.
+    pub io_ms: f64,
+    /// Before the application, from `X-Request-Start`; absent where nobody sets it.
+    pub queue_ms: Option<f64>,
 }
 
 /// Whether an arm keeps the limits.

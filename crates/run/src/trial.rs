@@ -177,6 +177,27 @@ pub struct Memory {
     pub growth_bytes_per_thousand: f64,
     /// The tree over time, in both windows.
     pub samples: Vec<UsageSample>,
+    /// The whole machine's memory at the end of the closed loop, as `free` shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineMemory>,
+}
+
+/// The machine's memory at one moment, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineMemory {
+    /// All of it.
+    pub total_bytes: u64,
+    /// Neither free nor a cache.
+    pub used_bytes: u64,
+    /// In use by nobody.
+    pub free_bytes: u64,
+    /// tmpfs and shared memory, which are in `cached_bytes` too.
+    pub shared_bytes: u64,
+    /// Buffers of block devices.
+    pub buffers_bytes: u64,
+    /// File pages, and what the kernel can give back of its own.
+    pub cached_bytes: u64,
 }
 
 /// The process tree at one moment.

@@ -3,6 +3,17 @@
 use clap::Args;
 use std::path::PathBuf;
 
+/// What `compare` and `sweep` take beside what every experiment does.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SideBySideArgs {
+    /// Start each configuration once, shortly, to see whether it works; nothing is compared
+    #[arg(long)]
+    pub rehearse: bool,
+    /// Write the tables as Markdown too
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+}
+
 /// `compare --shadow-log`. Of the other flags `--margin`, `--json` and `--quiet` hold here too.
 #[derive(Debug, Args)]
 pub struct ShadowLogArgs {

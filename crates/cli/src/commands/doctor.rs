@@ -78,7 +78,7 @@ fn from_file(path: &Path) -> Result<Configured, Failure> {
         )));
     }
     let config = request
-        .puma_config
+        .server_config
         .as_ref()
         .map(|asked| folder.join(&asked.text));
     let variables = request.env.iter();

@@ -1,14 +1,14 @@
 //! `tune`, `compare` and `sweep`: from arguments to a run folder and its page.
 
-use super::{cache_dir, guard_program};
-use crate::args::{CompareArgs, ExperimentArgs, SweepArgs, TuneArgs};
+use super::{cache_dir, guard_program, markdown};
+use crate::args::{CompareArgs, ExperimentArgs, SideBySideArgs, SweepArgs, TuneArgs};
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
-use experiment::config::{Asked, Problem, Request, parse_arm, resolve};
+use experiment::config::{Asked, Problem, Request, parse_arm, resolve, server_kind};
 use experiment::{Arm, Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
-use run::{Kind, Settings};
+use run::Kind;
 use std::path::{Path, PathBuf};
 
 /// `powerband tune`.
@@ -21,6 +21,7 @@ pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
         Kind::Tune,
         Ok(Goal::Tune),
         problems,
+        &SideBySideArgs::default(),
     )
 }
 
@@ -30,24 +31,45 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
         return super::duplex::compare(&args);
     }
     super::duplex::refuse_what_is_of_a_log(&args.log)?;
-    let (request, problems) = asked::request(&args.experiment, None, None)?;
-    let goal = asked::compared(&args.arms, &otherwise(request.baseline.as_ref()));
-    conduct(&args.experiment, request, Kind::Compare, goal, problems)
+    let (mut request, problems) = asked::request(&args.experiment, None, None)?;
+    request.rehearse = rehearsal(&args.side_by_side);
+    let goal = asked::compared(&args.arms, &request.arms, &otherwise(&request));
+    conduct(
+        &args.experiment,
+        request,
+        Kind::Compare,
+        goal,
+        problems,
+        &args.side_by_side,
+    )
 }
 
 /// `powerband sweep`.
 pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
-    let (request, problems) = asked::request(&args.experiment, None, args.baseline.as_ref())?;
-    let goal = asked::swept(&args.sweep, &otherwise(request.baseline.as_ref()));
-    conduct(&args.experiment, request, Kind::Sweep, goal, problems)
+    let (mut request, problems) = asked::request(&args.experiment, None, args.baseline.as_ref())?;
+    request.rehearse = rehearsal(&args.side_by_side);
+    let goal = asked::swept(&args.sweep, &otherwise(&request));
+    conduct(
+        &args.experiment,
+        request,
+        Kind::Sweep,
+        goal,
+        problems,
+        &args.side_by_side,
+    )
 }
 
-/// The knobs that an arm does not name. A baseline that makes no sense is told of by `resolve`.
-fn otherwise(baseline: Option<&Asked>) -> Arm {
-    let puma = Arm::of(Settings::PUMA_DEFAULT);
+fn rehearsal(args: &SideBySideArgs) -> Option<Asked> {
+    args.rehearse.then(|| Asked::new("true", "--rehearse"))
+}
+
+/// The knobs that an arm does not name. A baseline or a server that makes no sense is told of by `resolve`.
+fn otherwise(request: &Request) -> Arm {
+    let defaults = Arm::of(server_kind(request).defaults());
+    let baseline = request.baseline.as_ref();
     baseline
-        .and_then(|asked| parse_arm(asked, &puma).ok())
-        .unwrap_or(puma)
+        .and_then(|asked| parse_arm(asked, &defaults).ok())
+        .unwrap_or(defaults)
 }
 
 fn conduct(
@@ -56,6 +78,7 @@ fn conduct(
     kind: Kind,
     goal: Result<Goal, Vec<Problem>>,
     mut problems: Vec<Problem>,
+    side_by_side: &SideBySideArgs,
 ) -> Result<u8, Failure> {
     // What is wrong with the arms is told together with what is wrong elsewhere.
     let goal = goal.unwrap_or_else(|found| {
@@ -69,6 +92,9 @@ fn conduct(
     let Some(mut experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
         return Err(asked::failure(&problems));
     };
+    if let Some(path) = &side_by_side.markdown {
+        markdown::try_to_write(path)?;
+    }
     asked::tell_left_out(experiment.left_out.as_deref());
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
@@ -98,7 +124,15 @@ fn conduct(
     let (store, result) = experiment::conduct(&experiment, store, &installation, &terminal);
     terminal.finish();
     match result {
-        Ok(()) => shown(&store, args.speech.json),
+        Ok(()) => {
+            // The answer first: a disk that is full takes nothing from it.
+            let code = shown(&store, args.speech.json)?;
+            if let Some(path) = &side_by_side.markdown {
+                let page = report::experiment_markdown(&store.document, &markdown::typed());
+                markdown::write(path, &page)?;
+            }
+            Ok(code)
+        }
         Err(Stopped::Interrupted) => {
             let signal = signals.received().unwrap_or(2);
             output::say(&format!(

@@ -1,9 +1,12 @@
 //! Configurations as they are typed: `threads=5,workers=2,gc.malloc_limit=32MiB`.
 
 use super::values::{parse_bool, parse_threads, parse_workers};
-use super::{Asked, Problem};
+use super::{ArmRequest, Asked, Problem};
 use crate::request::Arm;
 use run::Settings;
+
+/// Characters of a name.
+const LONGEST_NAME: usize = 40;
 
 /// A whole configuration; what is not named stays as in `otherwise`.
 ///
@@ -26,6 +29,36 @@ pub fn parse_arm(asked: &Asked, otherwise: &Arm) -> Result<Arm, Vec<Problem>> {
         problems.extend(set.err());
     }
     whole(arm, &shown, problems)
+}
+
+/// A configuration of the file with its name.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn parse_named(asked: &ArmRequest, otherwise: &Arm) -> Result<Arm, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let name = &asked.name.text;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if !begins || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+        problems.push(Problem::of(
+            &asked.name,
+            "no name of a configuration, which becomes part of file names",
+            format!("give up to {LONGEST_NAME} letters, digits, ., _ and -"),
+        ));
+    }
+    match parse_arm(&asked.knobs, otherwise) {
+        Ok(arm) if problems.is_empty() => Ok(Arm {
+            label: Some(name.clone()),
+            name: name.clone(),
+            ..arm
+        }),
+        Ok(_) => Err(problems),
+        Err(found) => {
+            problems.extend(found);
+            Err(problems)
+        }
+    }
 }
 
 /// The arms of a sweep: one knob at several values, `KNOB=V1,V2,…`.
@@ -87,15 +120,20 @@ pub fn parse_sweep(asked: &Asked, otherwise: &Arm) -> Result<Vec<Arm>, Vec<Probl
 pub fn parse_settings(asked: &Asked, otherwise: Settings) -> Result<Settings, Vec<Problem>> {
     let arm = parse_arm(asked, &Arm::of(otherwise))?;
     let beyond = |chosen: knobs::Chosen| {
+        let is_variable =
+            knobs::find(&chosen.knob).is_none_or(|knob| knob.place == knobs::Place::Environment);
         Problem::with(
             format!(
-                "{} in {}: only compare and sweep take knobs of the environment",
+                "{} in {}: only compare and sweep take knobs beyond threads, workers and preload",
                 chosen.knob, asked.origin
             ),
-            format!(
-                "set the variable {} with --env or in [app.env]",
-                chosen.variable
-            ),
+            match is_variable {
+                true => format!(
+                    "set the variable {} with --env or in [app.env]",
+                    chosen.variable
+                ),
+                false => "leave it out".to_owned(),
+            },
         )
     };
     let problems: Vec<Problem> = arm.overlay.chosen().into_iter().map(beyond).collect();
@@ -114,8 +152,9 @@ fn set(arm: &mut Arm, knob: &str, value: &str, asked: &Asked) -> Result<(), Prob
         "preload" => arm.settings.preload = parse_bool(&one(value))?,
         _ if !is_known(knob) => return Err(unknown(asked, knob)),
         _ => {
-            let variable = knob.strip_prefix(knobs::ENV).unwrap_or_default();
-            let text = knobs::shown(variable, value);
+            let free = [knobs::ENV, knobs::VALUE];
+            let variable = free.iter().find_map(|prefix| knob.strip_prefix(prefix));
+            let text = knobs::shown(variable.unwrap_or_default(), value);
             arm.overlay
                 .set(knob, value)
                 .map_err(|wrong| Problem::of(&one(text), wrong.what, wrong.remedy))?;
@@ -139,7 +178,10 @@ fn whole(mut arm: Arm, asked: &Asked, mut problems: Vec<Problem>) -> Result<Arm,
 }
 
 fn is_known(knob: &str) -> bool {
-    knobs::SETTINGS.contains(&knob) || knob.starts_with(knobs::ENV) || knobs::find(knob).is_some()
+    knobs::SETTINGS.contains(&knob)
+        || knob.starts_with(knobs::ENV)
+        || knob.starts_with(knobs::VALUE)
+        || knobs::find(knob).is_some()
 }
 
 fn unknown(asked: &Asked, knob: &str) -> Problem {

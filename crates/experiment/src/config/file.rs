@@ -2,9 +2,10 @@
 //!
 //! The values themselves are checked where flags are checked, in `resolve`.
 
-use super::{Asked, Problem, Request, ServiceRequest};
+use super::sections::{Reader, typed};
+use super::{Asked, Problem, Request};
 use std::path::Path;
-use toml::{Table, Value};
+use toml::Table;
 
 /// Reads the text of `powerband.toml`; `path` is where it lies, for messages and relative names.
 ///
@@ -73,15 +74,27 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         reader.rest(app, "app", &["dir", "prepare", "environment", "env"]);
     }
     if let Some(mut server) = reader.section(&mut table, "server") {
+        request.kind = reader.text(&mut server, "server", "kind");
         request.command = reader.text(&mut server, "server", "command");
-        request.puma_config = reader.text(&mut server, "server", "config");
+        request.server_config = reader.text(&mut server, "server", "config");
+        request.front = reader.text(&mut server, "server", "front");
+        request.tls = reader.text(&mut server, "server", "tls");
         request.ready_path = reader.text(&mut server, "server", "ready_path");
         request.boot_timeout = reader.text(&mut server, "server", "boot_timeout");
         request.port = reader.text(&mut server, "server", "port");
         reader.rest(
             server,
             "server",
-            &["command", "config", "ready_path", "boot_timeout", "port"],
+            &[
+                "kind",
+                "command",
+                "config",
+                "front",
+                "tls",
+                "ready_path",
+                "boot_timeout",
+                "port",
+            ],
         );
     }
     request.services = reader.services(&mut table);
@@ -91,6 +104,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         typed(&baseline, "", &mut settings);
         request.baseline = Some(Asked::new(settings.join(","), origin));
     }
+    request.arms = reader.arms(&mut table);
     if let Some(mut objective) = reader.section(&mut table, "objective") {
         request.slo = reader.text(&mut objective, "objective", "slo");
         request.max_memory = reader.text(&mut objective, "objective", "max_memory");
@@ -109,6 +123,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
             ("workers", &mut request.workers),
             ("window", &mut request.window),
             ("timeout", &mut request.timeout),
+            ("connections", &mut request.connections),
             ("runs_dir", &mut request.runs_dir),
         ] {
             *place = reader.text(&mut tune, "tune", key);
@@ -127,6 +142,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
                 "workers",
                 "window",
                 "timeout",
+                "connections",
                 "runs_dir",
             ],
         );
@@ -166,6 +182,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         "server",
         "service",
         "baseline",
+        "arm",
         "objective",
         "tune",
         "safety",
@@ -176,154 +193,6 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         reader.unknown(key, &sections);
     }
     (request, reader.problems)
-}
-
-/// Takes keys out of tables and collects what is wrong, so that all of it is told at once.
-struct Reader {
-    file: String,
-    problems: Vec<Problem>,
-}
-
-impl Reader {
-    fn section(&mut self, table: &mut Table, name: &str) -> Option<Table> {
-        match table.remove(name)? {
-            Value::Table(section) => Some(section),
-            _ => {
-                self.problems.push(Problem::with(
-                    format!("{name} in {} is no section", self.file),
-                    format!("write it as [{name}]"),
-                ));
-                None
-            }
-        }
-    }
-
-    fn section_in(&mut self, table: &mut Table, parent: &str, name: &str) -> Option<Table> {
-        match table.remove(name)? {
-            Value::Table(section) => Some(section),
-            _ => {
-                let what = format!("{parent}.{name} in {} is no section", self.file);
-                self.problems.push(Problem::with(
-                    what,
-                    format!("write it as [{parent}.{name}]"),
-                ));
-                None
-            }
-        }
-    }
-
-    fn text(&mut self, table: &mut Table, section: &str, key: &str) -> Option<Asked> {
-        let value = table.remove(key)?;
-        let origin = format!("{section}.{key} in {}", self.file);
-        match plain(&value) {
-            Some(text) => Some(Asked::new(text, origin)),
-            None => {
-                self.problems.push(Problem::with(
-                    format!("{origin} is neither text, number, boolean nor a list of them"),
-                    "write one value",
-                ));
-                None
-            }
-        }
-    }
-
-    fn services(&mut self, table: &mut Table) -> Vec<ServiceRequest> {
-        let entries = match table.remove("service") {
-            None => return Vec::new(),
-            Some(Value::Array(entries)) => entries,
-            Some(_) => {
-                self.problems.push(Problem::with(
-                    format!("service in {} is no list", self.file),
-                    "write each as [[service]]",
-                ));
-                return Vec::new();
-            }
-        };
-        let mut services = Vec::new();
-        for entry in entries {
-            let Value::Table(mut service) = entry else {
-                let what = format!("an entry of service in {} is no section", self.file);
-                self.problems
-                    .push(Problem::with(what, "write each as [[service]]"));
-                continue;
-            };
-            let name = self.text(&mut service, "service", "name");
-            let command = self.text(&mut service, "service", "command");
-            let port_env = self.text(&mut service, "service", "port_env");
-            let ready_path = self.text(&mut service, "service", "ready_path");
-            self.rest(
-                service,
-                "service",
-                &["name", "command", "port_env", "ready_path"],
-            );
-            match (name, command) {
-                (Some(name), Some(command)) => services.push(ServiceRequest {
-                    name,
-                    command,
-                    port_env,
-                    ready_path,
-                }),
-                _ => self.problems.push(Problem::with(
-                    format!(
-                        "a [[service]] in {} lacks its name or its command",
-                        self.file
-                    ),
-                    "give it both",
-                )),
-            }
-        }
-        services
-    }
-
-    fn rest(&mut self, table: Table, section: &str, known: &[&str]) {
-        for key in table.keys() {
-            let known: Vec<String> = known.iter().map(|k| format!("{section}.{k}")).collect();
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            self.unknown(&format!("{section}.{key}"), &known);
-        }
-    }
-
-    fn unknown(&mut self, key: &str, known: &[&str]) {
-        self.problems.push(Problem::with(
-            format!("unknown key {key} in {}", self.file),
-            format!("the keys there are {}", known.join(", ")),
-        ));
-    }
-}
-
-/// Knobs as they would be typed: `[baseline.gc]` is the prefix of what is in it.
-fn typed(table: &Table, prefix: &str, settings: &mut Vec<String>) {
-    for (key, value) in table {
-        if let Value::Table(section) = value {
-            typed(section, &format!("{prefix}{key}."), settings);
-            continue;
-        }
-        let text = plain(value).unwrap_or_default();
-        settings.push(format!("{prefix}{key}={}", knobs::quoted(&text)));
-    }
-}
-
-/// A value as the text that a flag would have; a list as its items with commas.
-fn plain(value: &Value) -> Option<String> {
-    match value {
-        Value::Array(items) => items
-            .iter()
-            .map(plain)
-            .collect::<Option<Vec<_>>>()
-            .map(|items| items.join(",")),
-        other => scalar(other),
-    }
-}
-
-/// A single value as the text that a flag would have.
-pub fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Integer(number) => Some(number.to_string()),
-        Value::Float(number) => Some(number.to_string()),
-        Value::Boolean(yes) => Some(yes.to_string()),
-        Value::Array(_) | Value::Datetime(_) | Value::Table(_) => None,
-    }
 }
 
 #[cfg(test)]

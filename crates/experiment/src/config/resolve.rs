@@ -1,6 +1,5 @@
 //! From what was written to what will be done; every problem at once.
 
-use super::ServiceRequest;
 use super::recording::read_recording;
 use super::values::{
     parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64,
@@ -8,16 +7,20 @@ use super::values::{
 use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_latency, parse_settings, parse_size,
 };
+use super::{ServiceRequest, placeholders, server};
 use crate::budget;
 use crate::request::{Arm, Experiment, Goal, Service};
 use load::Workload;
-use run::{Objective, Settings};
+use run::Objective;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Blocks below which no two-sided test at 5 % can decide (design of the exact signed-rank test).
 const LEAST_BLOCKS: u64 = 6;
+
+/// Connections of the closed loop: what a port range and file descriptors allow without setting anything up.
+const MOST_CONNECTIONS: u64 = 10_000;
 
 /// Turns a merged request into an experiment, or names all that is wrong.
 pub fn resolve(
@@ -56,11 +59,11 @@ pub fn resolve(
             ));
         }
     }
+    let kind = server::kind(&request, &mut all.0);
+    let front = server::front(&request, &mut all.0);
     let baseline = |asked: &Asked| match &goal {
-        Goal::Tune => parse_settings(asked, Settings::PUMA_DEFAULT),
-        Goal::Arms { .. } => {
-            parse_arm(asked, &Arm::of(Settings::PUMA_DEFAULT)).map(|arm| arm.settings)
-        }
+        Goal::Tune => parse_settings(asked, kind.defaults()),
+        Goal::Arms { .. } => parse_arm(asked, &Arm::of(kind.defaults())).map(|arm| arm.settings),
     };
     let baseline = match request.baseline.as_ref().map(baseline) {
         None => None,
@@ -98,7 +101,8 @@ pub fn resolve(
         ));
     }
     for service in &request.services {
-        if service.port_env.is_none() && !service.command.text.contains("{port}") {
+        let told = service.port_env.is_some() || service.template.is_some();
+        if !told && !service.command.text.contains("{port}") {
             all.0.push(Problem::of(
                 &service.command,
                 "the service is never told its port",
@@ -107,10 +111,14 @@ pub fn resolve(
         }
     }
     all.0.extend(told_by_services(&goal, &request.services));
+    all.0
+        .extend(server::misplaced(&request, kind, front.as_ref(), &goal));
+    all.0.extend(placeholders::unused(&request, base, &goal));
     let services = request.services.iter().map(|s| Service {
         name: s.name.text.clone(),
         command: s.command.text.clone(),
         port_env: s.port_env.as_ref().map(|p| p.text.clone()),
+        template: s.template.as_ref().map(|t| base.join(&t.text)),
         ready_path: s.ready_path.as_ref().map(|p| p.text.clone()),
     });
     let text = |asked: &Option<Asked>| asked.as_ref().map(|a| a.text.clone());
@@ -122,9 +130,11 @@ pub fn resolve(
             .iter()
             .map(|(k, v)| (k.clone(), v.text.clone()))
             .collect::<BTreeMap<_, _>>(),
+        kind,
+        front,
         command: text(&request.command),
-        puma_config: request
-            .puma_config
+        server_config: request
+            .server_config
             .as_ref()
             .map(|p| existing(&mut all, p, &app_dir)),
         ready_path: text(&request.ready_path)
@@ -158,6 +168,14 @@ pub fn resolve(
             .unwrap_or(fallback_seed),
         threads: all.list(request.threads.as_ref(), parse_threads),
         workers: all.list(request.workers.as_ref(), parse_workers),
+        connections: all
+            .take(request.connections.as_ref(), |a| {
+                whole(a, 1, MOST_CONNECTIONS, "connections")
+            })
+            .map(u32::from),
+        rehearse: all
+            .take(request.rehearse.as_ref(), parse_bool)
+            .unwrap_or(false),
         rate: all.take(request.rate.as_ref(), parse_rate),
         window,
         timeout: all
@@ -298,7 +316,7 @@ fn existing(all: &mut Collected, asked: &Asked, app_dir: &Path) -> PathBuf {
         all.0.push(Problem::of(
             asked,
             format_args!("{} is no file", path.display()),
-            "give the path of Puma's configuration, from the application's folder",
+            "give the path of the server's configuration, from the application's folder",
         ));
     }
     path

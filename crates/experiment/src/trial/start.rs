@@ -1,11 +1,12 @@
 //! Starts a trial's server and reads back what it really runs with.
 
-use super::{Failure, Serving};
+use super::{Failure, Serving, services};
 use crate::bench::Bench;
+use crate::config::filled;
 use crate::flights;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
-use servers::{Agent, Quiet, Ready, Running, ServerSpec, ServiceSpec, StartError, hooks};
+use servers::{Agent, Quiet, Running, ServerCommand, ServerSpec, StartError, hooks};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -113,6 +114,12 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
         bench.guard.clone(),
     );
     spec.command = bench.command.clone();
+    if let ServerCommand::Custom { words } = &mut spec.command {
+        let values = serving.arm.overlay.placeholders();
+        for word in words {
+            *word = filled(word, &values);
+        }
+    }
     spec.env = bench.env.clone();
     spec.env.extend(bench.variables(serving.arm));
     if serving.bursts {
@@ -135,37 +142,9 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
         .map(|c| *c as usize)
         .collect();
     spec.cpus = Some(cores).filter(|c| !c.is_empty());
-    for service in &experiment.services {
-        let port = servers::free_port().map_err(|e| {
-            Failure::Fatal(format!("no port for the service {}: {e}", service.name))
-        })?;
-        let words = servers::split_words(&service.command.replace("{port}", &port.to_string()));
-        let command = words.map_err(|e| {
-            Failure::Fatal(format!(
-                "the command of the service {}: {e}; close its quotes",
-                service.name
-            ))
-        })?;
-        let mut env = bench.env.clone();
-        if let Some(variable) = &service.port_env {
-            spec.env.insert(variable.clone(), port.to_string());
-            env.insert(variable.clone(), port.to_string());
-        }
-        let ready = service
-            .ready_path
-            .as_ref()
-            .map_or(Ready::Port(port), |path| {
-                Ready::Url(format!("http://127.0.0.1:{port}{path}"))
-            });
-        let cwd = experiment.base_dir.clone();
-        spec.services.push(ServiceSpec {
-            name: service.name.clone(),
-            command,
-            cwd,
-            env,
-            ready: Some(ready),
-        });
-    }
+    let beside = services::of_trial(bench, serving)?;
+    spec.env.extend(beside.told);
+    spec.services = beside.services;
     Ok(spec)
 }
 

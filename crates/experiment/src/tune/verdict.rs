@@ -204,7 +204,7 @@ pub fn changes(experiment: &crate::Experiment, settings: Settings) -> Vec<FileCh
         preload: settings.preload,
     };
     let config = experiment
-        .puma_config
+        .server_config
         .clone()
         .or_else(|| servers::own_config(&experiment.app_dir, &experiment.environment))
         .unwrap_or_else(|| experiment.app_dir.join("config/puma.rb"));

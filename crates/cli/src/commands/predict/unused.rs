@@ -40,6 +40,11 @@ fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<
         ("--window", of.window.clone(), "POWERBAND_WINDOW"),
         ("--margin", of.margin.clone(), "POWERBAND_MARGIN"),
         ("--timeout", of.timeout.clone(), "POWERBAND_TIMEOUT"),
+        (
+            "--connections",
+            of.connections.clone(),
+            "POWERBAND_CONNECTIONS",
+        ),
         ("--server", of.server.clone(), "POWERBAND_SERVER"),
         (
             "--puma-config",

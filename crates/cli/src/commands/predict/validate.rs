@@ -2,7 +2,7 @@
 
 use crate::args::ValidateArgs;
 use crate::commands::experiments::{explain, fallback_seed, id};
-use crate::commands::{cache_dir, guard_program};
+use crate::commands::{cache_dir, guard_program, markdown};
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
@@ -11,7 +11,6 @@ use experiment::validate::{self, Question};
 use experiment::{Goal, Installation, Stopped};
 use jiff::Timestamp;
 use run::{Folder, validation};
-use std::path::Path;
 use std::time::Duration;
 
 /// Length of a window unless told otherwise.
@@ -73,10 +72,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
         ..question
     };
     if let Some(path) = &args.markdown {
-        // Minutes before it is there, and without emptying what stands there now.
-        let mut options = std::fs::OpenOptions::new();
-        let tried = options.append(true).create(true).open(path);
-        tried.map_err(|e| unwritable(path, &e))?;
+        markdown::try_to_write(path)?;
     }
     asked::tell_left_out(experiment.left_out.as_deref());
     let signals = Signals::listen()
@@ -116,7 +112,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
             return Err(explain(&stopped));
         }
     };
-    document.command = typed();
+    document.command = markdown::typed();
     if let Some(signal) = signals.received() {
         document.exit_code = 128 + signal;
     }
@@ -126,8 +122,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
         .write_validation(&document)
         .map_err(|e| Failure::usage(e.to_string()))?;
     if let Some(path) = &args.markdown {
-        let page = report::validation_markdown(&document);
-        std::fs::write(path, page).map_err(|e| unwritable(path, &e))?;
+        markdown::write(path, &report::validation_markdown(&document))?;
     }
     if !args.experiment.speech.quiet {
         output::say(&format!("kept in {}", folder.path().display()));
@@ -172,33 +167,9 @@ fn question(args: &ValidateArgs, problems: &mut Vec<Problem>) -> Question {
     }
 }
 
-/// The command as it was typed, so that the tables say how to make them again.
-fn typed() -> String {
-    let quoted = |word: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%+@".contains(c);
-        match !word.is_empty() && word.chars().all(plain) {
-            true => word,
-            false => format!("'{}'", word.replace('\'', r"'\''")),
-        }
-    };
-    let words = std::env::args_os().skip(1);
-    let words = words.map(|word| quoted(word.to_string_lossy().into_owned()));
-    std::iter::once("powerband".to_owned())
-        .chain(words)
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 fn shown(document: &validation::Document, json: bool) -> Result<(), Failure> {
     if json {
         return output::json(document);
     }
     output::print(&report::validation_page(document, output::style()))
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(format!(
-        "--markdown = {:?}: {error}; name a file that can be written",
-        path.display().to_string()
-    ))
 }

@@ -1,0 +1,223 @@
+//! A JSON Schema of `powerband.toml`, for editors that complete and check TOML. What a value must be like is said in full
+//! in `docs/configuration.md`, and checked where it is read.
+
+use knobs::{CATALOGUE, Kind, Knob};
+use serde_json::{Map, Value, json};
+
+/// What an editor is to expect of a value; text will always do.
+#[derive(Clone, Copy)]
+enum Like {
+    Text,
+    Whole,
+    Number,
+    Switch,
+    Numbers,
+}
+
+type Keys = &'static [(&'static str, Like, &'static str)];
+
+const SECTIONS: [(&str, &str, Keys); 7] = [
+    (
+        "app",
+        "The application.",
+        &[
+            ("dir", Like::Text, "Its folder, from this file's."),
+            ("prepare", Like::Text, "Command, run once before the first trial; KEY=VALUE lines that it prints join the environment."),
+            ("environment", Like::Text, "RAILS_ENV and RACK_ENV of the server."),
+        ],
+    ),
+    (
+        "server",
+        "How it starts.",
+        &[
+            ("kind", Like::Text, "puma, unicorn or passenger (in Apache)."),
+            ("command", Like::Text, "Command instead of Puma's, with {port}, {threads}, {workers} and {config}."),
+            ("config", Like::Text, "The server's own configuration file, from the application's folder."),
+            ("front", Like::Text, "nginx or none: what stands in front and is measured with it."),
+            ("tls", Like::Switch, "Whether nginx speaks TLS."),
+            ("ready_path", Like::Text, "Path that is asked until the status is below 500."),
+            ("boot_timeout", Like::Text, "Longest start, such as 90s."),
+            ("port", Like::Whole, "Port instead of a free one."),
+        ],
+    ),
+    (
+        "objective",
+        "Limits and rate.",
+        &[
+            ("slo", Like::Text, "Latency that must be kept, such as p99=250ms."),
+            ("max_memory", Like::Text, "PSS of the whole process tree, such as 1GiB."),
+            ("rate", Like::Number, "Arrival rate at which latency is measured, per second."),
+        ],
+    ),
+    (
+        "tune",
+        "Time and choice.",
+        &[
+            ("budget", Like::Text, "Time for the whole run, such as 20m."),
+            ("blocks", Like::Whole, "Blocks of the deciding comparison, 6 to 24."),
+            ("calibrate", Like::Whole, "Blocks in which the baseline is compared with itself first, 6 to 24."),
+            ("max_arms", Like::Whole, "Configurations in the race, 2 to 16."),
+            ("margin", Like::Text, "A difference that does not matter, such as 3%."),
+            ("seed", Like::Whole, "Of every random choice."),
+            ("threads", Like::Numbers, "Thread counts that may be tried."),
+            ("workers", Like::Numbers, "Worker counts that may be tried."),
+            ("window", Like::Text, "Length of each of a trial's two windows, such as 5s."),
+            ("timeout", Like::Text, "Longest wait for an answer, such as 10s."),
+            ("connections", Like::Whole, "Clients of the closed loop."),
+            ("runs_dir", Like::Text, "Where run folders are made."),
+        ],
+    ),
+    (
+        "safety",
+        "What is allowed.",
+        &[
+            ("allow_unsafe", Like::Switch, "Methods other than GET and HEAD."),
+            ("allow_remote", Like::Switch, "Databases, caches and upstreams beyond this machine."),
+        ],
+    ),
+    (
+        "hooks",
+        "Before and after each trial.",
+        &[
+            ("before_trial", Like::Text, "Command before the server starts."),
+            ("after_trial", Like::Text, "Command after it has ended."),
+        ],
+    ),
+    (
+        "workload",
+        "The requests.",
+        &[
+            ("path", Like::Text, "One path to GET."),
+            ("file", Like::Text, "File of weighted requests, or of recorded traffic."),
+        ],
+    ),
+];
+
+const SERVICE: Keys = &[
+    ("name", Like::Text, "Its name in messages."),
+    ("command", Like::Text, "Its command; {port}, {dir} and {template} are filled."),
+    ("port_env", Like::Text, "Variable in which service and application are told its port."),
+    ("template", Like::Text, "File whose placeholders are filled for each trial."),
+    ("ready_path", Like::Text, "Path that must answer with a status below 500."),
+];
+
+/// The schema.
+pub fn editor_schema() -> Value {
+    let mut sections = Map::new();
+    for (name, about, keys) in SECTIONS {
+        sections.insert(name.to_owned(), section(about, properties(keys)));
+    }
+    // Requests and sessions have a page and a reader of their own.
+    let lists = json!({"type": "array", "items": {"type": "object"}});
+    let environment = json!({
+        "type": "object",
+        "description": "Variables of the server, the hooks and the services.",
+        "additionalProperties": like(Like::Text),
+    });
+    for (name, key, schema) in [
+        ("app", "env", &environment),
+        ("workload", "request", &lists),
+        ("workload", "session", &lists),
+    ] {
+        sections[name]["properties"][key] = schema.clone();
+    }
+    let mut service = section("A process that the application needs beside it.", properties(SERVICE));
+    service["required"] = json!(["name", "command"]);
+    sections.insert("service".to_owned(), json!({"type": "array", "items": service}));
+    sections.insert(
+        "baseline".to_owned(),
+        section("What is compared with.", of_knobs()),
+    );
+    let mut arm = section("A configuration to compare: its name and its knobs.", of_knobs());
+    arm["properties"]["name"] = json!({
+        "type": "string",
+        "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$",
+        "description": "What tables call it.",
+    });
+    arm["required"] = json!(["name"]);
+    sections.insert("arm".to_owned(), json!({"type": "array", "items": arm}));
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "powerband.toml",
+        "description": "What Powerband measures, and how. docs/configuration.md says what each value may be.",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": sections,
+    })
+}
+
+fn section(about: &str, properties: Map<String, Value>) -> Value {
+    json!({
+        "type": "object",
+        "description": about,
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+fn properties(keys: Keys) -> Map<String, Value> {
+    keys.iter()
+        .map(|(key, kind, about)| {
+            let mut schema = like(*kind);
+            schema["description"] = json!(about);
+            ((*key).to_owned(), schema)
+        })
+        .collect()
+}
+
+fn like(kind: Like) -> Value {
+    match kind {
+        // Numbers and booleans may be written as they are.
+        Like::Text => json!({"type": ["string", "number", "boolean"]}),
+        Like::Whole => json!({"type": ["integer", "string"]}),
+        Like::Number => json!({"type": ["number", "string"]}),
+        Like::Switch => json!({"type": ["boolean", "string"]}),
+        Like::Numbers => json!({"type": ["array", "integer", "string"]}),
+    }
+}
+
+/// Threads, workers, preloading and the catalogue, where a dot in a name opens a section.
+fn of_knobs() -> Map<String, Value> {
+    let mut properties = properties(&[
+        ("threads", Like::Whole, "1 to 256 a process."),
+        ("workers", Like::Whole, "0 to 256; 0 is Puma's single mode."),
+        ("preload", Like::Switch, "Whether the application is loaded before workers are forked."),
+    ]);
+    for knob in CATALOGUE.iter() {
+        let place = match knob.name.split_once('.') {
+            None => &mut properties,
+            Some((prefix, _)) => properties
+                .entry(prefix)
+                .or_insert_with(|| section("", Map::new()))["properties"]
+                .as_object_mut()
+                .expect("a section has properties"),
+        };
+        let key = knob.name.rsplit('.').next().unwrap_or(knob.name);
+        place.insert(key.to_owned(), of_knob(knob));
+    }
+    for (key, about) in [
+        ("env", "Any other variable of the server's environment."),
+        ("value", "What stands for {NAME} in commands and templates."),
+    ] {
+        let schema = json!({
+            "type": "object",
+            "description": about,
+            "additionalProperties": like(Like::Text),
+        });
+        properties.insert(key.to_owned(), schema);
+    }
+    properties
+}
+
+fn of_knob(knob: &Knob) -> Value {
+    let mut schema = match knob.kind {
+        Kind::Whole { .. } => like(Like::Whole),
+        Kind::Number { .. } => like(Like::Number),
+        Kind::Switch => like(Like::Switch),
+        Kind::OneOf(words) => json!({"enum": words}),
+        Kind::Size { .. } | Kind::Milliseconds { .. } | Kind::Text => like(Like::Text),
+    };
+    schema["description"] = json!(format!("{} Takes {}.", knob.about, knob.takes()));
+    schema["examples"] = json!([knob.example]);
+    schema
+}

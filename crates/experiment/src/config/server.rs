@@ -1,0 +1,202 @@
+//! Which server it is and what stands in front of it.
+
+use super::values::parse_bool;
+use super::{Asked, Problem, Request};
+use crate::request::{Front, Goal, ServerKind};
+use knobs::Program;
+
+const KINDS: [ServerKind; 3] = [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Passenger];
+
+/// Which server the request names, Puma where it names none or one that is not known.
+pub fn named(request: &Request) -> ServerKind {
+    kind(request, &mut Vec::new())
+}
+
+/// Likewise, with what is wrong.
+pub fn kind(request: &Request, problems: &mut Vec<Problem>) -> ServerKind {
+    let Some(asked) = &request.kind else {
+        return ServerKind::Puma;
+    };
+    let kind = KINDS.into_iter().find(|kind| kind.name() == asked.text);
+    kind.unwrap_or_else(|| {
+        problems.push(Problem::of(
+            asked,
+            "no server that Powerband configures",
+            "give puma, unicorn or passenger, or a command of your own with server.command",
+        ));
+        ServerKind::Puma
+    })
+}
+
+/// What stands in front, where anything does.
+pub fn front(request: &Request, problems: &mut Vec<Problem>) -> Option<Front> {
+    let mut tls = false;
+    if let Some(asked) = &request.tls {
+        match parse_bool(asked) {
+            Ok(yes) => tls = yes,
+            Err(problem) => problems.push(problem),
+        }
+    }
+    match request
+        .front
+        .as_ref()
+        .map(|asked| (asked, asked.text.as_str()))
+    {
+        None | Some((_, "none")) => {
+            if let (true, Some(asked)) = (tls, &request.tls) {
+                problems.push(Problem::of(
+                    asked,
+                    "nothing stands in front that could speak TLS",
+                    "set server.front = \"nginx\" too",
+                ));
+            }
+            None
+        }
+        Some((_, "nginx")) => Some(Front { tls }),
+        Some((asked, _)) => {
+            problems.push(Problem::of(
+                asked,
+                "nothing that Powerband can put in front",
+                "give nginx or none",
+            ));
+            None
+        }
+    }
+}
+
+/// What contradicts the kind of server: a command beside it, knobs of programs that are not started, more than one
+/// thread where there is but one.
+pub fn misplaced(
+    request: &Request,
+    kind: ServerKind,
+    front: Option<&Front>,
+    goal: &Goal,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if let (Some(command), true) = (&request.command, kind != ServerKind::Puma) {
+        problems.push(Problem::of(
+            command,
+            format_args!("server.kind = {:?} has a command of its own", kind.name()),
+            "give one of them",
+        ));
+    }
+    let Goal::Arms { arms, .. } = goal else {
+        if kind != ServerKind::Puma {
+            let asked = request
+                .kind
+                .clone()
+                .unwrap_or_else(|| Asked::new("", "server.kind"));
+            problems.push(Problem::of(
+                &asked,
+                "tune searches Puma's threads and workers",
+                "measure this server with powerband sweep workers=1,2,4 or powerband compare",
+            ));
+        }
+        return problems;
+    };
+    let mut named = Vec::new();
+    for arm in arms {
+        for (program, knob) in arm.overlay.programs() {
+            let there = match program {
+                Program::Puma => kind == ServerKind::Puma,
+                Program::Passenger => kind == ServerKind::Passenger,
+                Program::Nginx => front.is_some(),
+            };
+            if !there && !named.contains(&knob) {
+                named.push(knob);
+                problems.push(Problem::with(
+                    format!("{knob} is set, and {} is not started", program.name()),
+                    match program {
+                        Program::Nginx => "set server.front = \"nginx\"".to_owned(),
+                        _ => format!("set server.kind = {:?}", program.name().to_lowercase()),
+                    },
+                ));
+            }
+        }
+        if kind != ServerKind::Puma && arm.settings.threads > 1 {
+            problems.push(Problem::with(
+                format!(
+                    "{arm}: threads = {}, and a process of {} serves one request at a time",
+                    arm.settings.threads,
+                    kind.name()
+                ),
+                "leave threads out, and set workers",
+            ));
+        }
+        if kind != ServerKind::Puma && arm.settings.workers == 0 {
+            problems.push(Problem::with(
+                format!("{arm}: workers = 0, and {} needs one", kind.name()),
+                "give workers = 1 or more",
+            ));
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Arm;
+    use run::{Kind, Settings};
+
+    fn asked(text: &str) -> Option<Asked> {
+        Some(Asked::new(text, "server in powerband.toml"))
+    }
+
+    fn arms(settings: Settings, knobs: &[(&str, &str)]) -> Goal {
+        let mut overlay = knobs::Overlay::default();
+        for (name, text) in knobs {
+            overlay.set(name, text).unwrap();
+        }
+        Goal::Arms {
+            kind: Kind::Compare,
+            arms: vec![Arm::with(settings, overlay)],
+        }
+    }
+
+    #[test]
+    fn kinds_and_fronts_are_words() {
+        let mut problems = Vec::new();
+        let request = Request {
+            kind: asked("passenger"),
+            front: asked("nginx"),
+            tls: asked("true"),
+            ..Request::default()
+        };
+        assert_eq!(kind(&request, &mut problems), ServerKind::Passenger);
+        assert_eq!(front(&request, &mut problems), Some(Front { tls: true }));
+        assert!(problems.is_empty(), "{problems:?}");
+        let request = Request {
+            kind: asked("thin"),
+            tls: asked("true"),
+            ..Request::default()
+        };
+        kind(&request, &mut problems);
+        assert_eq!(front(&request, &mut problems), None);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+    }
+
+    #[test]
+    fn knobs_of_programs_that_are_not_started_are_told() {
+        let request = Request::default();
+        let unicorn = ServerKind::Unicorn;
+        let two = Settings {
+            workers: 2,
+            threads: 1,
+            preload: false,
+        };
+        let wrong = arms(
+            two,
+            &[("passenger.min_instances", "2"), ("nginx.workers", "2")],
+        );
+        assert_eq!(misplaced(&request, unicorn, None, &wrong).len(), 2);
+        let threads = arms(Settings { threads: 5, ..two }, &[]);
+        assert_eq!(misplaced(&request, unicorn, None, &threads).len(), 1);
+        assert_eq!(
+            misplaced(&request, ServerKind::Puma, None, &threads).len(),
+            0
+        );
+        let right = arms(two, &[("nginx.workers", "2")]);
+        assert!(misplaced(&request, unicorn, Some(&Front { tls: false }), &right).is_empty());
+    }
+}

@@ -1,0 +1,105 @@
+//! What a Ruby process is told once it runs, by calls: the agent makes them as the server boots (`docs/agent.md`).
+
+use crate::knob::{Kind, Knob, Place, Versions};
+
+const fn switch(
+    name: &'static str,
+    variable: &'static str,
+    about: &'static str,
+    caution: &'static str,
+) -> Knob {
+    Knob {
+        name,
+        place: Place::Environment,
+        variable,
+        kind: Kind::Switch,
+        versions: Versions::ALL,
+        default: "off",
+        example: "on",
+        about,
+        caution,
+    }
+}
+
+pub const KNOBS: &[Knob] = &[
+    Knob {
+        versions: Versions::since(3, 3),
+        ..switch(
+            "warmup",
+            "POWERBAND_SETUP_WARMUP",
+            "`Process.warmup` once the application is loaded: a full collection, compaction, and memory given back, so that \
+             forked workers share more.",
+            "In a preloading cluster before the workers are forked, else in each process.",
+        )
+    },
+    switch(
+        "compact",
+        "POWERBAND_SETUP_COMPACT",
+        "`GC.compact` once the application is loaded.",
+        "As with `warmup`, which does this too.",
+    ),
+    switch(
+        "auto_compact",
+        "POWERBAND_SETUP_AUTO_COMPACT",
+        "`GC.auto_compact = true`: every full collection compacts.",
+        "Full collections take longer by it.",
+    ),
+    switch(
+        "gc_profiler",
+        "POWERBAND_SETUP_GC_PROFILER",
+        "`GC::Profiler.enable` in every process that serves, as monitoring tools leave it.",
+        "",
+    ),
+    Knob {
+        kind: Kind::Whole {
+            least: 1,
+            most: 1_000_000,
+            of: "requests",
+        },
+        example: "10",
+        ..switch(
+            "oob_gc",
+            "POWERBAND_SETUP_OOB_GC",
+            "A collection after every so many requests of a process, once none is being served there.",
+            "From Ruby 3.4 on full collections happen there alone.",
+        )
+    },
+    Knob {
+        kind: Kind::Text,
+        default: "nothing",
+        example: "oj",
+        ..switch(
+            "require",
+            "POWERBAND_SETUP_REQUIRE",
+            "Ruby libraries that are loaded before the application, such as a drop-in one.",
+            "Bundler lets through what the Gemfile names; `gemfile` takes another Gemfile.",
+        )
+    },
+    Knob {
+        kind: Kind::Text,
+        default: "the application's Gemfile",
+        example: "Gemfile.next",
+        ..switch(
+            "gemfile",
+            "BUNDLE_GEMFILE",
+            "Another Gemfile, from the application's folder: a gem more, a gem less, another version.",
+            "Its gems must be installed.",
+        )
+    },
+    Knob {
+        kind: Kind::Whole {
+            least: 1,
+            most: 1000,
+            of: "connections",
+        },
+        default: "what the application's config/database.yml says, as a rule its threads",
+        example: "10",
+        ..switch(
+            "pool",
+            "pool",
+            "Connections to the database that each process may hold: `pool=` in `DATABASE_URL` where there is one, else \
+             `RAILS_MAX_THREADS` apart from Puma's own threads.",
+            "The agent reads it back from Active Record's pool.",
+        )
+    },
+];

@@ -1,0 +1,142 @@
+//! What stands in the configurations that Powerband writes for the programs it starts.
+
+use crate::knob::{Kind, Knob, Place, Program, Versions};
+
+const fn directive(
+    name: &'static str,
+    program: Program,
+    variable: &'static str,
+    kind: Kind,
+    default: &'static str,
+    example: &'static str,
+    about: &'static str,
+) -> Knob {
+    Knob {
+        name,
+        place: Place::Configuration(program),
+        variable,
+        kind,
+        versions: Versions::ALL,
+        default,
+        example,
+        about,
+        caution: "",
+    }
+}
+
+const PROCESSES: Kind = Kind::Whole {
+    least: 1,
+    most: 1024,
+    of: "processes",
+};
+const PROCESSES_OR_NONE: Kind = Kind::Whole {
+    least: 0,
+    most: 1024,
+    of: "processes",
+};
+
+pub const KNOBS: &[Knob] = &[
+    directive(
+        "puma.wait_for_less_busy_worker",
+        Program::Puma,
+        "wait_for_less_busy_worker",
+        Kind::Milliseconds {
+            least: 0,
+            most: 1000,
+        },
+        "5ms",
+        "1ms",
+        "How long a busy worker of a cluster waits before it takes a connection, so that an idle one may.",
+    ),
+    Knob {
+        caution: "Needs two workers or more.",
+        ..directive(
+            "puma.fork_worker",
+            Program::Puma,
+            "fork_worker",
+            Kind::Whole {
+                least: 0,
+                most: 1_000_000,
+                of: "requests",
+            },
+            "off",
+            "1000",
+            "Workers are forked from worker 0, again after so many of its requests; 0: only when asked to.",
+        )
+    },
+    directive(
+        "passenger.min_instances",
+        Program::Passenger,
+        "PassengerMinInstances",
+        PROCESSES,
+        "1",
+        "2",
+        "Application processes that are kept even when idle.",
+    ),
+    directive(
+        "passenger.max_instances_per_app",
+        Program::Passenger,
+        "PassengerMaxInstancesPerApp",
+        PROCESSES_OR_NONE,
+        "0, no limit",
+        "2",
+        "Most processes of one application, within the pool.",
+    ),
+    directive(
+        "passenger.max_request_queue_size",
+        Program::Passenger,
+        "PassengerMaxRequestQueueSize",
+        Kind::Whole {
+            least: 0,
+            most: 1_000_000,
+            of: "requests",
+        },
+        "100",
+        "200",
+        "Requests that wait for a process before others get status 503; 0: no limit.",
+    ),
+    directive(
+        "passenger.max_requests",
+        Program::Passenger,
+        "PassengerMaxRequests",
+        Kind::Whole {
+            least: 0,
+            most: 100_000_000,
+            of: "requests",
+        },
+        "0, never",
+        "1000",
+        "Requests after which a process is replaced.",
+    ),
+    directive(
+        "nginx.workers",
+        Program::Nginx,
+        "worker_processes",
+        PROCESSES,
+        "1",
+        "2",
+        "Worker processes of nginx.",
+    ),
+    directive(
+        "nginx.keepalive",
+        Program::Nginx,
+        "keepalive",
+        Kind::Whole {
+            least: 0,
+            most: 10_000,
+            of: "connections",
+        },
+        "0, none",
+        "32",
+        "Idle connections to the application's server that each worker of nginx keeps.",
+    ),
+    directive(
+        "nginx.proxy_buffering",
+        Program::Nginx,
+        "proxy_buffering",
+        Kind::Switch,
+        "on",
+        "off",
+        "Whether nginx takes the whole answer before a slow client has it, so that the application's thread is free.",
+    ),
+];

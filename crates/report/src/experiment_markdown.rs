@@ -1,0 +1,245 @@
+//! The tables of `compare` and `sweep` as Markdown, to be kept beside the application that they are about.
+
+use crate::figures::{bytes, change_with_interval, duration, number_of_ms, rate};
+use crate::reading::{called, comparison_of, decides, is_baseline};
+use crate::sheet::first_line;
+use crate::tables::NONE;
+use run::{ArmSummary, Document, RequestTime};
+use std::fmt::Write;
+
+/// The whole page. `command` is what made it, as it was typed.
+pub fn experiment_markdown(document: &Document, command: &str) -> String {
+    let mut page = format!("{}\n\n```sh\n{command}\n```\n", about(document));
+    if let Some(verdict) = &document.verdict {
+        let _ = write!(page, "\n{}\n", verdict.sentence);
+    }
+    page.push_str("\n### What was measured\n\n");
+    measured(&mut page, document);
+    let _ = write!(page, "\n{}\n", meaning(document));
+    if document.arms.iter().any(|arm| arm.time.is_some()) {
+        page.push_str("\n### Where a request's time went, closed loop, ms\n\n");
+        times(&mut page, document);
+    }
+    if document.arms.iter().any(|arm| arm.machine.is_some()) {
+        page.push_str("\n### The machine's memory at the end of the closed loop, MiB\n\n");
+        machine(&mut page, document);
+    }
+    page.push_str("\n### The configurations\n\n");
+    configurations(&mut page, document);
+    if !document.warnings.is_empty() {
+        page.push_str("\n### Before you believe it\n\n");
+        for warning in &document.warnings {
+            let _ = writeln!(page, "- {}", first_line(warning));
+        }
+    }
+    page
+}
+
+/// When, on what, and how long.
+fn about(document: &Document) -> String {
+    let host = &document.host;
+    let started = &document.started_at;
+    let versions: Vec<String> = document
+        .versions
+        .iter()
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
+    format!(
+        "{}, {} cores ({}), {} of memory, Linux {}, {}; load average before it {:.2}; {} trials in {}; seed {}.",
+        started.get(..10).unwrap_or(started),
+        host.effective_cores,
+        host.cpu_model,
+        bytes(host.memory_bytes),
+        host.kernel,
+        versions.join(", "),
+        host.load_average,
+        document.trials.iter().filter(|t| t.counts()).count(),
+        duration(document.elapsed_s),
+        document.seed,
+    )
+}
+
+fn measured(page: &mut String, document: &Document) {
+    let head = [
+        "configuration",
+        "answers a second",
+        "against the first",
+        "verdict",
+        "p50, ms",
+        "p99, ms",
+        "CPU a request, ms",
+        "PSS",
+        "growth a thousand requests",
+        "trials",
+    ];
+    rows(page, &head, 1);
+    for arm in &document.arms {
+        let decided = comparison_of(document, arm).filter(|c| decides(c));
+        let (change, verdict) = match decided {
+            Some(c) => (
+                change_with_interval(c.ratio, c.low, c.high),
+                format!("{} (p {:.3})", c.outcome.word(), c.p),
+            ),
+            None => (NONE.to_owned(), NONE.to_owned()),
+        };
+        let growth = arm.growth_bytes_per_thousand.map(|grown| {
+            let sign = if grown < 0.0 { "-" } else { "" };
+            format!("{sign}{}", bytes(grown.abs() as u64))
+        });
+        let trials = match arm.failed {
+            0 => arm.trials.to_string(),
+            failed => format!("{} of {}", arm.trials, arm.trials + failed),
+        };
+        line(
+            page,
+            &[
+                called(document, arm),
+                arm.capacity_per_s.map_or_else(none, rate),
+                change,
+                verdict,
+                number_of_ms(arm.p50_ms),
+                number_of_ms(arm.p99_ms),
+                number_of_ms(arm.cpu_ms_per_request),
+                arm.pss_bytes.map_or_else(none, bytes),
+                growth.unwrap_or_else(none),
+                trials,
+            ],
+        );
+    }
+}
+
+fn meaning(document: &Document) -> String {
+    let plan = &document.plan;
+    let trials = match plan.blocks {
+        // A rehearsal.
+        1 => "One short trial each, which compares nothing.".to_owned(),
+        blocks => format!(
+            "In brackets the interval of 95 %, from {blocks} blocks in random order."
+        ),
+    };
+    let at = plan.rate_per_s.map_or_else(String::new, |per_s| {
+        format!(
+            " Latency is that of {} requests a second at random moments (Poisson), the same for all.",
+            rate(per_s)
+        )
+    });
+    let found = match document.comparisons.iter().any(decides) {
+        true => format!(
+            " A difference of {:.1} % would have been found four times in five.",
+            plan.detectable.effect * 100.0
+        ),
+        false => String::new(),
+    };
+    format!(
+        "Answers a second: {} clients that ask again as soon as they are answered, windows of {:.1} s.{at} {trials}{found}",
+        plan.connections, plan.timing.saturation_s
+    )
+}
+
+fn times(page: &mut String, document: &Document) {
+    let timed: Vec<(&ArmSummary, RequestTime)> = document
+        .arms
+        .iter()
+        .filter_map(|arm| Some((arm, arm.time?)))
+        .collect();
+    let queued = timed.iter().any(|(_, time)| time.queue_ms.is_some());
+    let mut head = vec![
+        "configuration",
+        "in the application",
+        "GVL held",
+        "GVL wait",
+        "I/O",
+    ];
+    head.extend(queued.then_some("queue before it"));
+    rows(page, &head, 1);
+    for (arm, time) in timed {
+        let figures = [time.wall_ms, time.held_ms, time.gvl_wait_ms, time.io_ms];
+        let mut row = vec![called(document, arm)];
+        row.extend(figures.map(|ms| format!("{ms:.2}")));
+        if queued {
+            row.push(time.queue_ms.map_or_else(none, |ms| format!("{ms:.2}")));
+        }
+        line(page, &row);
+    }
+}
+
+fn machine(page: &mut String, document: &Document) {
+    let head = [
+        "configuration",
+        "total",
+        "used",
+        "free",
+        "shared",
+        "buffers",
+        "cached",
+        "PSS of the server",
+    ];
+    rows(page, &head, 1);
+    let mib = |bytes: u64| format!("{:.0}", bytes as f64 / f64::from(1 << 20));
+    for arm in &document.arms {
+        let Some(machine) = arm.machine else {
+            continue;
+        };
+        line(
+            page,
+            &[
+                called(document, arm),
+                mib(machine.total_bytes),
+                mib(machine.used_bytes),
+                mib(machine.free_bytes),
+                mib(machine.shared_bytes),
+                mib(machine.buffers_bytes),
+                mib(machine.cached_bytes),
+                arm.pss_bytes.map_or_else(none, mib),
+            ],
+        );
+    }
+}
+
+fn configurations(page: &mut String, document: &Document) {
+    rows(page, &["configuration", "settings", "sets beside them"], 3);
+    for arm in &document.arms {
+        let sets: Vec<String> = arm
+            .environment
+            .iter()
+            .map(|set| format!("`{}={}`", set.variable, set.holds))
+            .collect();
+        let first = if is_baseline(document, arm) {
+            " (the first)"
+        } else {
+            ""
+        };
+        line(
+            page,
+            &[
+                format!("{}{first}", called(document, arm)),
+                arm.settings.to_string(),
+                match sets.is_empty() {
+                    true => "nothing".to_owned(),
+                    false => sets.join(", "),
+                },
+            ],
+        );
+    }
+}
+
+fn none() -> String {
+    NONE.to_owned()
+}
+
+/// The head of a table, its first columns aligned left.
+fn rows(page: &mut String, head: &[&str], words: usize) {
+    let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
+    line(page, &head);
+    let rule: Vec<String> = (0..head.len())
+        .map(|nth| if nth < words { "---" } else { "---:" }.to_owned())
+        .collect();
+    line(page, &rule);
+}
+
+fn line(page: &mut String, cells: &[String]) {
+    for cell in cells {
+        let _ = write!(page, "| {} ", cell.replace('|', "\\|").replace('\n', " "));
+    }
+    page.push_str("|\n");
+}

@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+require_relative "support/powerband"
+
+# Experiments as files: configurations by name in powerband.toml, their services' templates, and a rehearsal of them.
+class ArmsTest < PowerbandTest
+  UPSTREAM = <<~RUBY
+    require "socket"
+    greeting, port = File.read(ARGV.fetch(0)).split
+    server = TCPServer.new("127.0.0.1", Integer(port))
+    loop do
+      client = server.accept
+      File.write(ENV.fetch("SEEN"), greeting + "\\n", mode: "a")
+      client.write("HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
+      client.close
+    end
+  RUBY
+
+  def test_a_rehearsal_of_named_configurations_with_a_service_of_its_own
+    write(arms: <<~TOML)
+      [baseline]
+      threads = 2
+      value.greeting = "hello"
+      [[arm]]
+      name = "plain"
+      [[arm]]
+      name = "arenas-2"
+      malloc_arena_max = 2
+      value.greeting = "bonjour"
+    TOML
+    page = File.join(@dir, "table.md")
+    ended = measured("compare", "--config", "powerband.toml", "--rehearse", "--markdown", page, "--runs", runs, within: 120)
+    assert_equal 0, ended.code, ended.to_s
+    assert_match(/every configuration started, served and ended/, ended.out)
+    assert_match(/arenas-2 +single × 2 threads\n +MALLOC_ARENA_MAX +2$/, ended.out)
+    assert_equal %w[bonjour hello], File.readlines(File.join(@dir, "seen"), chomp: true).uniq.sort
+    table = File.read(page)
+    assert_match(/^\| arenas-2 \| single × 2 threads \| `MALLOC_ARENA_MAX=2`, `\{greeting\}=bonjour` \|$/, table)
+    assert_match(/^\| plain \| \d/, table)
+    assert_includes table, "powerband compare --config powerband.toml --rehearse"
+    assert_equal ["plain", "arenas-2"], document.fetch("arms").map { |arm| arm["label"] }
+    assert_equal 7, document.fetch("plan").fetch("connections")
+  end
+
+  def test_everything_wrong_with_named_configurations_is_told_at_once
+    write(arms: <<~TOML)
+      [[arm]]
+      name = "a b"
+      [[arm]]
+      name = "twice"
+      turbo = true
+      [[arm]]
+      name = "twice"
+      [arm.nginx]
+      workers = 2
+      [[arm]]
+      threads = 3
+    TOML
+    ended = powerband("compare", "--config", "powerband.toml")
+    assert_refused ended, 2, /arm\.name.*"a b": no name/, /unknown knob "turbo"/, /two configurations have this name/,
+                   /an \[\[arm\]\] in powerband\.toml has no name/
+    write(arms: "[[arm]]\nname = \"a\"\n[arm.value]\nnobody = 1\n[[arm]]\nname = \"b\"\n[arm.nginx]\nworkers = 2\n")
+    ended = powerband("compare", "--config", "powerband.toml")
+    assert_refused ended, 2, /value\.nobody fills nothing/, /nginx\.workers is set, and nginx is not started/
+    write(arms: "")
+    assert_refused powerband("compare", "--config", "powerband.toml"), 2, /no configurations to compare.*\[\[arm\]\]/
+    assert_no_run_folder
+  end
+
+  private
+
+  def write(arms:)
+    File.write(File.join(@dir, "upstream.rb"), UPSTREAM)
+    File.write(File.join(@dir, "upstream.conf"), "{greeting} {port}\n")
+    File.write(File.join(@dir, "powerband.toml"), <<~TOML)
+      #{arms}
+      [app]
+      dir = "#{File.expand_path("apps/io", __dir__)}"
+      [app.env]
+      SEEN = "#{@dir}/seen"
+      [[service]]
+      name = "upstream"
+      command = "ruby upstream.rb {template}"
+      template = "upstream.conf"
+      ready_path = "/"
+      [tune]
+      connections = 7
+    TOML
+  end
+end
