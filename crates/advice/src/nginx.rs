@@ -58,7 +58,7 @@ fn workers(
     };
     let top: Vec<&Directive> = all.iter().filter(|d| d.parent.is_none()).collect();
     if let Some(there) = top.iter().find(|d| d.words[0] == "worker_processes") {
-        return replace(there, &value);
+        return replace(text, there, &value, said);
     }
     if top.iter().any(|d| OF_MAIN.contains(&d.words[0].as_str())) {
         let at = line_start(text, top.first()?.start);
@@ -112,7 +112,7 @@ fn keepalive(text: &str, all: &[Directive], nginx: &Nginx, said: &mut Vec<String
         .iter()
         .find(|d| d.parent == Some(block) && d.words[0] == "keepalive");
     match there {
-        Some(there) => replace(there, &count.to_string()),
+        Some(there) => replace(text, there, &count.to_string(), said),
         None => append(text, all, block, &format!("keepalive {count};")),
     }
 }
@@ -161,7 +161,7 @@ fn buffers(
                 lines.join(", ")
             ));
         }
-        return replace(&all[*outermost], &value);
+        return replace(text, &all[*outermost], &value, said);
     }
     let line = format!("proxy_buffers {value};");
     let top = |name: &str| {
@@ -193,10 +193,25 @@ fn says(directive: &Directive, value: &str) -> bool {
     directive.words[1..].join(" ").eq_ignore_ascii_case(value)
 }
 
-fn replace(directive: &Directive, value: &str) -> Option<Edit> {
-    (!says(directive, value) && directive.words.len() > 1).then(|| Edit {
-        from: directive.arguments.start,
-        to: directive.arguments.end,
+/// What has another number of words, or goes over lines, most likely lacks its `;`: what follows is not ours.
+fn replace(text: &str, directive: &Directive, value: &str, said: &mut Vec<String>) -> Option<Edit> {
+    let Directive {
+        words,
+        arguments,
+        start,
+        ..
+    } = directive;
+    if says(directive, value) {
+        return None;
+    }
+    if words.len() != value.split(' ').count() + 1 || text[arguments.clone()].contains('\n') {
+        let line = line_of(text, *start);
+        said.push(format!("line {line}: let it be `{} {value};`.", words[0]));
+        return None;
+    }
+    Some(Edit {
+        from: arguments.start,
+        to: arguments.end,
         put: value.to_owned(),
     })
 }

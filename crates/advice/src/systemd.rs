@@ -17,7 +17,7 @@ pub fn drop_in(unit: &str) -> String {
 /// These variables in a unit or a drop-in. A line that sets several is overridden by one below it and never shown.
 pub fn write(path: &str, before: &str, wanted: &[Wanted], notes: &mut Vec<Note>) -> Change {
     let mut text = Text::of(before);
-    if text.lines.last().is_some_and(|line| line.ends_with('\\')) {
+    if entries(&text.lines).iter().any(|entry| entry.unfinished) {
         notes.push(Note::new(
             path,
             "the last line continues on one that is not there; end it, then ask again.",
@@ -62,6 +62,8 @@ struct Entry {
     /// Empty for the header of a section.
     key: String,
     value: String,
+    /// Goes on behind the end, so that whatever is added becomes a part of it.
+    unfinished: bool,
 }
 
 /// Lines that say something, those that are continued joined.
@@ -88,6 +90,7 @@ fn entries(lines: &[String]) -> Vec<Entry> {
             }
             at += 1;
         }
+        let unfinished = whole.ends_with('\\');
         let whole = whole.trim();
         let header = whole.starts_with('[') && whole.ends_with(']');
         if header {
@@ -100,6 +103,7 @@ fn entries(lines: &[String]) -> Vec<Entry> {
             service,
             key: if header { "" } else { key.trim_end() }.to_owned(),
             value: value.trim_start().to_owned(),
+            unfinished,
         });
     }
     found

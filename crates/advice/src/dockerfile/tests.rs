@@ -129,8 +129,10 @@ fn what_is_no_instruction_is_not_read_as_one() {
     let before = "FROM ruby\nRUN <<EOF\nENV A=1\nCMD x\nEOF\nRUN echo \\\n# ENV A=1\n\n  ENV A=1\n";
     let (change, _) = with(before, &[Wanted::is("A", 1)], None);
     assert_eq!(change.text, format!("{before}ENV A=1\n"));
-    let (change, notes) = with("ARG A=1\n", &[Wanted::is("A", 1)], None);
-    assert_eq!((change.diff.as_str(), notes.len()), ("", 1));
+    for before in ["ARG A=1\n", "FROM ruby\nRUN x \\\n# y\n"] {
+        let (change, notes) = with(before, &[Wanted::is("A", 1)], None);
+        assert_eq!((change.diff.as_str(), notes.len()), ("", 1));
+    }
 }
 
 #[test]
