@@ -140,6 +140,13 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
 }
 
 impl HostFacts {
+    /// Pages that went to or came from swap in a second of the observed span; `None` without one.
+    #[must_use]
+    pub fn swapped_pages_per_s(&self) -> Option<f64> {
+        let span_s = self.observed?.as_secs_f64();
+        (span_s > 0.0).then_some(self.swapped_pages? as f64 / span_s)
+    }
+
     /// Adds what happened between two readings, which were `span` apart.
     #[must_use]
     pub fn observe(self, before: &Activity, after: &Activity, span: Duration) -> Self {
