@@ -20,7 +20,7 @@ pub fn write(path: &str, before: &str, nginx: &Nginx, notes: &mut Vec<Note>) -> 
     if !text.is_empty() && !text.ends_with('\n') {
         text.push_str(usual_ending(before));
     }
-    let steps: [&dyn Fn(&str, &[Directive], &mut Vec<String>) -> Option<Edit>; 3] = [
+    let steps: [&Step<'_>; 3] = [
         &|text, all, said| workers(text, all, nginx.worker_processes?, said),
         &|text, all, said| keepalive(text, all, nginx, said),
         &|text, all, said| buffers(text, all, nginx.proxy_buffers?, said),
@@ -39,6 +39,9 @@ pub fn write(path: &str, before: &str, nginx: &Nginx, notes: &mut Vec<Note>) -> 
     notes.extend(said.into_iter().map(|said| Note::new(path, said)));
     Change::private(path, before, text)
 }
+
+/// Finds what one setting changes; what it cannot is said.
+type Step<'a> = dyn Fn(&str, &[Directive], &mut Vec<String>) -> Option<Edit> + 'a;
 
 struct Edit {
     from: usize,

@@ -88,7 +88,7 @@ impl Dockerfile {
         all.flat_map(Instruction::assigns)
             .filter(|(key, _)| key == name)
             .map(|(_, value)| value)
-            .last()
+            .next_back()
     }
 
     /// Whether some `RUN` on the way names the package.
@@ -107,8 +107,8 @@ impl Dockerfile {
     pub fn user_at_start(&self) -> String {
         let chain = self.chain();
         let below = &chain[..chain.len().saturating_sub(1)];
-        let users = below.iter().flat_map(|stage| &stage.instructions);
-        let last = users.filter(|i| i.keyword == "USER").last();
+        let mut users = below.iter().flat_map(|stage| &stage.instructions);
+        let last = users.rfind(|i| i.keyword == "USER");
         let user = last.map_or("", |i| i.rest.trim());
         user.split(':').next().unwrap_or_default().to_owned()
     }
