@@ -27,12 +27,8 @@ fn said(program: &str, words: &[&str]) -> String {
 }
 
 fn there(program: &str) -> bool {
-    let found = Path::new("/usr/sbin").join(program).exists()
-        || Path::new("/usr/bin").join(program).exists();
-    if !found {
-        eprintln!("{program} is not installed: left out");
-    }
-    found
+    let folders = ["/usr/sbin", "/usr/bin"].map(Path::new);
+    folders.iter().any(|folder| folder.join(program).exists())
 }
 
 fn at(folder: &Path, name: &str) -> String {
