@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup;
-use crate::cores::{available_of, memory_in};
+use crate::cores::{Cores, affinity_of, memory_in};
 use crate::error::HostError;
 use crate::group_use::{self, MemoryUse, Throttling};
 use crate::pressure::{Pressure, parse_pressure};
@@ -100,7 +100,10 @@ pub fn collect_in(roots: &Roots) -> Result<HostFacts, HostError> {
 /// # Errors
 /// As for [`collect`], and when the process is gone.
 pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostError> {
-    let cores = available_of(roots, pid)?;
+    // Walked once, so that limits and what is used of them are of the same groups.
+    let groups = cgroup::groups(roots, pid)?;
+    let limits = cgroup::limits_in(&groups)?;
+    let cores = Cores::new(affinity_of(pid)?, limits.cpu_quota);
     let memory = memory_in(roots)?;
     let optional = |path: &Path| fs::read_to_string(path).ok();
     let word = |path: &str| {
@@ -116,7 +119,7 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         effective_cores: cores.effective,
         memory_total_bytes: memory.total_bytes,
         memory_available_bytes: memory.available_bytes,
-        memory_limit_bytes: cgroup::limits_of(roots, pid)?.memory_bytes,
+        memory_limit_bytes: limits.memory_bytes,
         swap_total_bytes: memory.swap_total_bytes,
         swap_used_bytes: memory
             .swap_total_bytes
@@ -134,8 +137,8 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         cpu_pressure: pressure("cpu"),
         memory_pressure: pressure("memory"),
         // What cannot be read of these is not known, and no reason to know nothing of the host.
-        group_memory: group_use::memory(roots, pid).ok().flatten(),
-        throttling: group_use::throttling(roots, pid).ok().flatten(),
+        group_memory: group_use::memory(&groups).ok().flatten(),
+        throttling: group_use::throttling(&groups).ok().flatten(),
     })
 }
 
