@@ -6,22 +6,31 @@
 //! condition, computed) is left alone and overridden by a line at the end, because Puma lets the last statement
 //! win.
 
-mod ruby;
-
-use crate::{Change, Knobs};
-use ruby::{arguments, comment, mentions, plain, resolves, set_default};
+use crate::ruby::{mentions, plain};
+use crate::statement::{last, rewritten, set_number, set_statement};
+use crate::{Change, ForkWorker, Knobs, Note, Puma};
 
 /// The text of a `config/puma.rb` with these knobs; `before` is empty when there is none.
 pub fn puma_config(path: &str, before: &str, knobs: Knobs) -> Change {
-    let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
-    set_threads(&mut lines, knobs.threads);
-    set_workers(&mut lines, knobs.workers);
-    set_preload(&mut lines, knobs);
-    let mut after = lines.join("\n");
-    after.push('\n');
-    if before.trim().is_empty() {
-        after = after.trim_start().to_owned();
-    }
+    write(path, before, knobs, Puma::default(), &mut Vec::new())
+}
+
+/// The same with what only Puma has.
+pub fn write(path: &str, before: &str, knobs: Knobs, puma: Puma, notes: &mut Vec<Note>) -> Change {
+    let after = rewritten(before, |lines| {
+        set_threads(lines, knobs.threads);
+        set_workers(lines, knobs.workers);
+        set_preload(lines, knobs);
+        if let Some(wait_s) = puma.wait_for_less_busy_worker_s {
+            let name = "wait_for_less_busy_worker";
+            let same =
+                |said: &str| said.parse() == Ok(wait_s) || said.is_empty() && wait_s == 0.005;
+            set_statement(lines, name, &format!("{name} {wait_s}"), same);
+        }
+        if let Some(fork) = puma.fork_worker {
+            set_fork_worker(path, lines, fork, notes);
+        }
+    });
     Change::between(path, before, after, 2)
 }
 
@@ -49,32 +58,6 @@ fn set_workers(lines: &mut Vec<String>, workers: u16) {
     }
 }
 
-/// Makes every argument of the statement this value: in place where that is certain, by `wanted` at the end
-/// where it is not.
-fn set_number(lines: &mut Vec<String>, name: &str, variables: &[&str], value: u16, wanted: &str) {
-    let certain = last(lines, name).filter(|at| plain(&lines[*at], name));
-    let Some(at) = certain else {
-        lines.push(wanted.to_owned());
-        return;
-    };
-    let said = arguments(&lines[at], name);
-    if !said.is_empty() && said.iter().all(|part| part.parse::<u16>().is_ok()) {
-        lines[at] = format!("{wanted}{}", comment(&lines[at]));
-        return;
-    }
-    let mut changed = lines.clone();
-    for variable in variables {
-        set_default(&mut changed, variable, value);
-    }
-    let said = arguments(&changed[at], name);
-    let follows = |part: &String| resolves(&changed, part, variables, value);
-    if !said.is_empty() && said.iter().all(follows) {
-        *lines = changed;
-    } else {
-        lines.push(wanted.to_owned());
-    }
-}
-
 fn set_preload(lines: &mut Vec<String>, knobs: Knobs) {
     if knobs.workers == 0 {
         return;
@@ -85,23 +68,35 @@ fn set_preload(lines: &mut Vec<String>, knobs: Knobs) {
     } else {
         "preload_app! false"
     };
-    let name = "preload_app!";
-    let certain = last(lines, name).filter(|at| plain(&lines[*at], name));
-    let says = certain.and_then(|at| match arguments(&lines[at], name).join(",").as_str() {
-        "" | "true" => Some((at, true)),
-        "false" => Some((at, false)),
-        _ => None,
+    set_statement(lines, "preload_app!", wanted, |said| match said {
+        "" | "true" => knobs.preload,
+        "false" => !knobs.preload,
+        _ => false,
     });
-    match says {
-        Some((_, preload)) if preload == knobs.preload => {}
-        Some((at, _)) => lines[at] = format!("{wanted}{}", comment(&lines[at])),
-        None => lines.push(wanted.to_owned()),
-    }
 }
 
-/// The last line that mentions the statement, certain or not: what stands before it is overridden.
-fn last(lines: &[String], name: &str) -> Option<usize> {
-    lines.iter().rposition(|line| mentions(line, name))
+/// There is no statement that takes it back, so the line itself goes, as a comment.
+fn set_fork_worker(path: &str, lines: &mut Vec<String>, fork: ForkWorker, notes: &mut Vec<Note>) {
+    let name = "fork_worker";
+    match fork {
+        ForkWorker::AfterRequests(requests) => {
+            let same =
+                |said: &str| said.parse() == Ok(requests) || said.is_empty() && requests == 1000;
+            set_statement(lines, name, &format!("{name} {requests}"), same);
+        }
+        ForkWorker::Off => {
+            for line in lines.iter_mut().filter(|line| plain(line, name)) {
+                line.insert_str(0, "# ");
+            }
+            if let Some(at) = last(lines, name).filter(|at| mentions(&lines[*at], name)) {
+                let text = format!(
+                    "line {} may switch fork_worker on, which was measured without; take it out.",
+                    at + 1
+                );
+                notes.push(Note::new(path, text));
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -261,6 +256,41 @@ end
         assert_eq!(
             change.text,
             "threads 4, 4   # as ever\nworkers 3 # cores\npreload_app! false # saves memory\n"
+        );
+    }
+
+    #[test]
+    fn what_only_puma_has_is_set_and_taken_back() {
+        let with = |before: &str, puma: Puma| {
+            let mut notes = Vec::new();
+            let change = write("p", before, knobs(2, 3, false), puma, &mut notes);
+            (change.text, notes.len())
+        };
+        let base = "threads 3, 3\nworkers 2\npreload_app! false\n";
+        let on = Puma {
+            wait_for_less_busy_worker_s: Some(0.01),
+            fork_worker: Some(ForkWorker::AfterRequests(500)),
+        };
+        let wanted = format!("{base}wait_for_less_busy_worker 0.01\nfork_worker 500\n");
+        assert_eq!(with(base, on), (wanted.clone(), 0));
+        assert_eq!(with(&wanted, on), (wanted.clone(), 0));
+        let off = Puma {
+            wait_for_less_busy_worker_s: Some(0.0),
+            fork_worker: Some(ForkWorker::Off),
+        };
+        let taken = format!("{base}wait_for_less_busy_worker 0\n# fork_worker 500\n");
+        assert_eq!(with(&wanted, off), (taken, 0));
+        let hidden = format!("{base}if x\n  fork_worker\nend\nwait_for_less_busy_worker 0\n");
+        assert_eq!(with(&hidden, off), (hidden, 1));
+    }
+
+    #[test]
+    fn what_follows_the_program_and_how_lines_end_stay() {
+        let before = "threads 1, 2\r\nport 3000\r\n__END__\nnotes\n";
+        let change = puma_config("p", before, knobs(2, 3, true));
+        assert_eq!(
+            change.text,
+            "threads 3, 3\r\nport 3000\r\nworkers 2\r\npreload_app!\r\n__END__\nnotes\n"
         );
     }
 }

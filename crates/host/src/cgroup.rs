@@ -94,14 +94,19 @@ pub fn limits(roots: &Roots) -> Result<Limits, HostError> {
 /// # Errors
 /// As for [`limits`].
 pub fn limits_of(roots: &Roots, pid: Option<u32>) -> Result<Limits, HostError> {
+    limits_in(&groups(roots, pid)?)
+}
+
+/// The tightest limits of these groups.
+pub(crate) fn limits_in(groups: &[Group]) -> Result<Limits, HostError> {
     let mut limits = Limits::default();
-    for Group { folder, controller } in groups(roots, pid)? {
+    for Group { folder, controller } in groups {
         match controller.as_deref() {
             None => {
                 limits.tighten_cpu(read_parsed(&folder.join("cpu.max"), parse_cpu_max)?);
                 limits.tighten_memory(read_parsed(&folder.join("memory.max"), parse_memory_limit)?);
             }
-            Some("cpu") => limits.tighten_cpu(version_1_quota(&folder)?),
+            Some("cpu") => limits.tighten_cpu(version_1_quota(folder)?),
             Some("memory") => limits.tighten_memory(read_parsed(
                 &folder.join("memory.limit_in_bytes"),
                 parse_memory_limit,

@@ -40,17 +40,21 @@ pub fn available_in(roots: &Roots) -> Result<Cores, HostError> {
 /// # Errors
 /// As for [`available`].
 pub fn available_of(roots: &Roots, pid: Option<u32>) -> Result<Cores, HostError> {
+    let affinity = affinity_of(pid)?;
+    let quota = cgroup::limits_of(roots, pid)?.cpu_quota;
+    Ok(Cores::new(affinity, quota))
+}
+
+/// The CPUs that a process may run on; `None`: this one.
+pub(crate) fn affinity_of(pid: Option<u32>) -> Result<Vec<usize>, HostError> {
     let thread = pid
         .and_then(|pid| i32::try_from(pid).ok())
         .and_then(rustix::thread::Pid::from_raw);
     let set = rustix::thread::sched_getaffinity(thread).map_err(|errno| HostError::Affinity {
         source: io::Error::from(errno),
     })?;
-    let affinity = (0..rustix::thread::CpuSet::MAX_CPU)
-        .filter(|&cpu| set.is_set(cpu))
-        .collect();
-    let quota = cgroup::limits_of(roots, pid)?.cpu_quota;
-    Ok(Cores::new(affinity, quota))
+    let cpus = 0..rustix::thread::CpuSet::MAX_CPU;
+    Ok(cpus.filter(|&cpu| set.is_set(cpu)).collect())
 }
 
 impl Cores {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup;
-use crate::cores::{available_of, memory_in};
+use crate::cores::{Cores, affinity_of, memory_in};
 use crate::error::HostError;
 use crate::group_use::{self, MemoryUse, Throttling};
 use crate::pressure::{Pressure, parse_pressure};
@@ -100,7 +100,10 @@ pub fn collect_in(roots: &Roots) -> Result<HostFacts, HostError> {
 /// # Errors
 /// As for [`collect`], and when the process is gone.
 pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostError> {
-    let cores = available_of(roots, pid)?;
+    // Walked once, so that limits and what is used of them are of the same groups.
+    let groups = cgroup::groups(roots, pid)?;
+    let limits = cgroup::limits_in(&groups)?;
+    let cores = Cores::new(affinity_of(pid)?, limits.cpu_quota);
     let memory = memory_in(roots)?;
     let optional = |path: &Path| fs::read_to_string(path).ok();
     let word = |path: &str| {
@@ -116,7 +119,7 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         effective_cores: cores.effective,
         memory_total_bytes: memory.total_bytes,
         memory_available_bytes: memory.available_bytes,
-        memory_limit_bytes: cgroup::limits_of(roots, pid)?.memory_bytes,
+        memory_limit_bytes: limits.memory_bytes,
         swap_total_bytes: memory.swap_total_bytes,
         swap_used_bytes: memory
             .swap_total_bytes
@@ -134,12 +137,19 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         cpu_pressure: pressure("cpu"),
         memory_pressure: pressure("memory"),
         // What cannot be read of these is not known, and no reason to know nothing of the host.
-        group_memory: group_use::memory(roots, pid).ok().flatten(),
-        throttling: group_use::throttling(roots, pid).ok().flatten(),
+        group_memory: group_use::memory(&groups).ok().flatten(),
+        throttling: group_use::throttling(&groups).ok().flatten(),
     })
 }
 
 impl HostFacts {
+    /// Pages that went to or came from swap in a second of the observed span; `None` without one.
+    #[must_use]
+    pub fn swapped_pages_per_s(&self) -> Option<f64> {
+        let span_s = self.observed?.as_secs_f64();
+        (span_s > 0.0).then_some(self.swapped_pages? as f64 / span_s)
+    }
+
     /// Adds what happened between two readings, which were `span` apart.
     #[must_use]
     pub fn observe(self, before: &Activity, after: &Activity, span: Duration) -> Self {

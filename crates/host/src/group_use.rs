@@ -2,11 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cgroup::{
-    Group, groups, parse_cpu_max, parse_memory_limit, read_parsed, version_1_quota,
-};
+use crate::cgroup::{Group, parse_cpu_max, parse_memory_limit, read_parsed, version_1_quota};
 use crate::error::HostError;
-use crate::roots::Roots;
 
 /// Memory of a group beside its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,9 +39,9 @@ impl Throttling {
 }
 
 /// The limited group that is nearest to its limit; `None` without a limit.
-pub(crate) fn memory(roots: &Roots, pid: Option<u32>) -> Result<Option<MemoryUse>, HostError> {
+pub(crate) fn memory(groups: &[Group]) -> Result<Option<MemoryUse>, HostError> {
     let mut nearest: Option<MemoryUse> = None;
-    for Group { folder, controller } in groups(roots, pid)? {
+    for Group { folder, controller } in groups {
         let (limit, used, idle) = match controller.as_deref() {
             None => ("memory.max", "memory.current", "inactive_file"),
             Some("memory") => (
@@ -73,12 +70,12 @@ pub(crate) fn memory(roots: &Roots, pid: Option<u32>) -> Result<Option<MemoryUse
 }
 
 /// The group with a quota that was stopped for the largest share of its periods; `None` without a quota.
-pub(crate) fn throttling(roots: &Roots, pid: Option<u32>) -> Result<Option<Throttling>, HostError> {
+pub(crate) fn throttling(groups: &[Group]) -> Result<Option<Throttling>, HostError> {
     let mut worst: Option<Throttling> = None;
-    for Group { folder, controller } in groups(roots, pid)? {
+    for Group { folder, controller } in groups {
         let quota = match controller.as_deref() {
             None => read_parsed(&folder.join("cpu.max"), parse_cpu_max)?,
-            Some("cpu") => version_1_quota(&folder)?,
+            Some("cpu") => version_1_quota(folder)?,
             Some(_) => None,
         };
         if quota.is_none() {

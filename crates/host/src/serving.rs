@@ -1,5 +1,6 @@
 //! What of the kernel's settings and tables limits a server: connections, ports, file descriptors, huge pages.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -20,7 +21,8 @@ pub struct ServingFacts {
     pub system_files: Known<Filled>,
     /// First and last of the ports for connections to elsewhere.
     pub port_range: Known<(u16, u16)>,
-    /// Closed connections that keep their port for a minute.
+    /// Closed connections that keep one of these ports for a minute. Those that the server accepted keep none: all of them
+    /// have its own.
     pub time_wait: Known<u64>,
     pub somaxconn: Known<u64>,
     pub syn_backlog: Known<u64>,
@@ -74,6 +76,8 @@ impl ServingFacts {
             Ok(Filled { used, most })
         });
         let process = roots.of(pid);
+        let port_range =
+            of_network("ipv4/ip_local_port_range").and_then(|path| fact(&path, parse_port_range));
         Self {
             pid,
             conntrack: conntrack.map_err(|why| match why.starts_with(MISSING) {
@@ -90,10 +94,11 @@ impl ServingFacts {
                 }
             }),
             system_files: fact(&roots.proc.join("sys/fs/file-nr"), parse_file_nr),
-            port_range: of_network("ipv4/ip_local_port_range")
-                .and_then(|path| fact(&path, parse_port_range)),
             // By way of the process: its network may be another one.
-            time_wait: fact(&process.join("net/sockstat"), parse_time_wait),
+            time_wait: port_range
+                .clone()
+                .and_then(|range| held_ports(&process, range)),
+            port_range,
             somaxconn: sysctl("core/somaxconn"),
             syn_backlog: sysctl("ipv4/tcp_max_syn_backlog"),
             syn_cookies: sysctl("ipv4/tcp_syncookies").map(|cookies| cookies > 0),
@@ -187,12 +192,38 @@ fn parse_port_range(text: &str) -> Option<(u16, u16)> {
     (first <= last).then_some((first, last))
 }
 
-/// `tw` on the line `TCP:` of `/proc/net/sockstat`.
-fn parse_time_wait(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("TCP:"))?;
-    let mut words = line.split_ascii_whitespace();
-    words.find(|word| *word == "tw")?;
-    words.next()?.parse().ok()
+/// Closed connections of a process's network that hold a port of the range, by either version of IP.
+fn held_ports(process: &Path, range: (u16, u16)) -> Known<u64> {
+    let old = process.join("net/tcp");
+    let mut text = fs::read_to_string(&old).map_err(|e| unreadable(&old, &e))?;
+    let new = process.join("net/tcp6");
+    match fs::read_to_string(&new) {
+        Ok(more) => text.push_str(&more),
+        // A kernel without IPv6.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(unreadable(&new, &e)),
+    }
+    Ok(count_time_wait(&text, range))
+}
+
+/// In `/proc/net/tcp` and `tcp6`: local address and port, the other end's, the state, in hexadecimal figures.
+fn count_time_wait(text: &str, (first, last): (u16, u16)) -> u64 {
+    const TIME_WAIT: &str = "06";
+    const LISTEN: &str = "0A";
+    let sockets = || {
+        text.lines().filter_map(|line| {
+            let mut words = line.split_ascii_whitespace().skip(1);
+            let (local, _, state) = (words.next()?, words.next()?, words.next()?);
+            let (_, port) = local.rsplit_once(':')?;
+            Some((u16::from_str_radix(port, 16).ok()?, state))
+        })
+    };
+    let listens = |(port, state): (u16, &str)| (state == LISTEN).then_some(port);
+    let served: BTreeSet<u16> = sockets().filter_map(listens).collect();
+    let held = sockets().filter(|(port, state)| {
+        *state == TIME_WAIT && (first..=last).contains(port) && !served.contains(port)
+    });
+    held.count() as u64
 }
 
 /// The word in brackets: `always [madvise] never`.
@@ -226,9 +257,6 @@ mod tests {
         };
         assert_eq!(parse_file_nr("476\t76\t1000\n"), Some(filled));
         assert_eq!(parse_port_range("32768\t60999\n"), Some((32_768, 60_999)));
-        let sockstat =
-            "sockets: used 10\nTCP: inuse 1 orphan 0 tw 330 alloc 1 mem 58\nUDP: inuse 0 mem 0\n";
-        assert_eq!(parse_time_wait(sockstat), Some(330));
         assert_eq!(parse_chosen("always [madvise] never\n").unwrap(), "madvise");
         assert_eq!(
             parse_takes_huge_pages("Name:\ta\nTHP_enabled:\t0\n"),
@@ -242,8 +270,30 @@ mod tests {
         assert_eq!(parse_open_files("Max open files some many files\n"), None);
         assert_eq!(parse_file_nr("1 2\n"), None);
         assert_eq!(parse_port_range("60999 32768\n"), None);
-        assert_eq!(parse_time_wait("TCP: inuse 1\n"), None);
         assert_eq!(parse_chosen("always madvise never\n"), None);
         assert_eq!(parse_takes_huge_pages("Name:\ta\n"), None);
+    }
+
+    #[test]
+    fn only_connections_to_elsewhere_hold_a_port() {
+        let line = |port: u16, state: &str| {
+            format!("   0: 0100007F:{port:04X} 0200007F:1F90 {state} 00000000:00000000\n")
+        };
+        let sockets = [
+            "  sl  local_address rem_address   st tx_queue rx_queue\n".to_owned(),
+            line(40_000, "06"),
+            line(32_768, "06"),
+            line(60_999, "06"),
+            // Still open; the server's port; a port of the range that somebody listens at.
+            line(40_001, "01"),
+            line(3000, "06"),
+            line(50_000, "0A"),
+            line(50_000, "06"),
+            "   1: 00000000000000000000000001000000:9C42 00000000000000000000000001000000:1F90 06 0\n"
+                .to_owned(),
+            "no socket\n".to_owned(),
+        ];
+        assert_eq!(count_time_wait(&sockets.concat(), (32_768, 60_999)), 4);
+        assert_eq!(count_time_wait("", (1, 2)), 0);
     }
 }

@@ -7,6 +7,8 @@ use crate::serving::ServingFacts;
 
 /// Swap in use beyond this share of the memory is more than what was never needed.
 const SWAP_LIMIT: f64 = 0.02;
+/// Pages a second. Now and then one comes back that nobody misses; this many are a request a second that waits for the disk.
+const SWAPPING_LIMIT_PER_S: f64 = 1.0;
 /// Waiting for memory is nothing that a host with enough of it does at all; a burst may.
 const PRESSURE_LIMIT: f64 = 0.01;
 /// Of a cgroup's limit. What is left is taken by one more worker's start.
@@ -17,8 +19,20 @@ pub(super) fn swap(facts: &HostFacts) -> Outcome {
     let why = "A page that has to come back from disk takes as long as a whole request, and which request it hits is \
                chance: the slowest answers then tell of the disk.";
     let used_mib = facts.swap_used_bytes / (1 << 20);
-    if let Some(pages) = facts.swapped_pages.filter(|&pages| pages > 0) {
-        let evidence = format!("{pages} pages went to or came from swap; {used_mib} MiB are in it");
+    let rate = facts.swapped_pages_per_s();
+    let swapped = facts
+        .swapped_pages
+        .zip(facts.observed)
+        .map(|(pages, span)| {
+            format!(
+                "{pages} pages went to or came from swap in {:.0} s ({:.1} a second); ",
+                span.as_secs_f64(),
+                rate.unwrap_or(0.0)
+            )
+        })
+        .unwrap_or_default();
+    if rate.is_some_and(|rate| rate > SWAPPING_LIMIT_PER_S) {
+        let evidence = format!("{swapped}{used_mib} MiB are in it");
         let what = "the host is swapping";
         return Outcome::found(Severity::SpoilsMeasurements, what, evidence, why, remedy);
     }
@@ -29,7 +43,7 @@ pub(super) fn swap(facts: &HostFacts) -> Outcome {
         let what = "the host has swapped";
         return Outcome::found(Severity::SpoilsMeasurements, what, evidence, why, remedy);
     }
-    Outcome::fine(format!("{used_mib} MiB are in swap"))
+    Outcome::fine(format!("{swapped}{used_mib} MiB are in swap"))
 }
 
 pub(super) fn pressure(facts: &HostFacts) -> Outcome {
@@ -115,6 +129,36 @@ mod tests {
     use crate::checks::samples::{found, host, serving};
     use crate::group_use::MemoryUse;
     use crate::pressure::Pressure;
+    use std::time::Duration;
+
+    #[test]
+    fn a_page_over_a_whole_run_is_no_swapping() {
+        let with = |pages, span_s| HostFacts {
+            swapped_pages: Some(pages),
+            observed: Some(Duration::from_secs(span_s)),
+            ..host()
+        };
+        let Outcome::Fine(evidence) = swap(&with(1, 900)) else {
+            panic!("one page in a quarter of an hour is nothing")
+        };
+        assert!(evidence.contains("1 pages"), "{evidence}");
+        assert!(matches!(swap(&with(1, 1)), Outcome::Fine(_)));
+        let finding = found(swap(&with(45, 20)));
+        assert_eq!(finding.severity, Severity::SpoilsMeasurements);
+        let rate = "45 pages went to or came from swap in 20 s (2.2 a second)";
+        assert!(finding.evidence.contains(rate), "{finding:?}");
+        // A rate is of a span, and without one nothing is claimed.
+        let spanless = HostFacts {
+            observed: None,
+            ..with(45, 20)
+        };
+        assert!(matches!(swap(&spanless), Outcome::Fine(_)));
+        let full = HostFacts {
+            swap_used_bytes: 1 << 30,
+            ..with(0, 20)
+        };
+        assert!(found(swap(&full)).what.contains("has swapped"));
+    }
 
     #[test]
     fn waiting_for_memory_counts_from_one_per_cent() {

@@ -1,4 +1,4 @@
-//! As much Ruby as one line of a Puma configuration needs. What it does not know for certain, it does not know.
+//! As much Ruby as one line of a server's configuration needs. What it does not know for certain, it does not know.
 
 /// The code of a line, without its comment.
 fn code(line: &str) -> &str {

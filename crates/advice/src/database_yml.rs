@@ -1,0 +1,139 @@
+//! The connection pool in Rails' `config/database.yml`, changed line by line so that comments, anchors, ERB and order stay.
+//!
+//! Production's databases alone, each with what it merges in from anchors. A pool that follows `RAILS_MAX_THREADS` is right
+//! already, a larger one harms nobody and may be another process's (Sidekiq reads the same file).
+
+mod outline;
+
+use crate::text::{Text, indent};
+use crate::{Change, Note};
+use outline::Outline;
+
+/// The section whose databases the server uses.
+const SECTION: &str = "production";
+/// The newer name is Rails 8.1's.
+const KEYS: [&str; 2] = ["pool", "max_connections"];
+const THREADS: &str = "RAILS_MAX_THREADS";
+
+/// At least `pool` connections for each of production's databases; `threads` is what `RAILS_MAX_THREADS` will hold.
+pub fn write(path: &str, before: &str, pool: u32, threads: u32, notes: &mut Vec<Note>) -> Change {
+    let mut text = Text::of(before);
+    let mut said: Vec<String> = Vec::new();
+    // Each turn changes one line at most, and none that is right.
+    for _ in 0..=text.lines.len() + 1 {
+        said.clear();
+        match step(&text.lines, pool, threads, &mut said) {
+            Ok(Some(Edit::Replace(at, line))) => text.lines[at] = line,
+            Ok(Some(Edit::Insert(at, line))) => text.insert(at, line),
+            Ok(None) => break,
+            Err(why) => {
+                said.push(format!(
+                    "{why}, so the file stays as it is; make sure that {SECTION} has a pool of at least {pool}."
+                ));
+                notes.extend(said.into_iter().map(|said| Note::new(path, said)));
+                return Change::private(path, before, Text::of(before).whole());
+            }
+        }
+    }
+    said.dedup();
+    notes.extend(said.into_iter().map(|said| Note::new(path, said)));
+    Change::private(path, before, text.whole())
+}
+
+enum Edit {
+    Replace(usize, String),
+    Insert(usize, String),
+}
+
+/// The first change that is still to make.
+fn step(
+    lines: &[String],
+    pool: u32,
+    threads: u32,
+    said: &mut Vec<String>,
+) -> Result<Option<Edit>, String> {
+    let outline = Outline::of(lines)?;
+    for config in outline.databases(SECTION)? {
+        if let Some(url) = outline.effective(config, &["url"])?
+            && outline.value(url).contains("pool=")
+        {
+            said.push(format!(
+                "line {}: the URL has a pool of its own; let it be at least {pool}.",
+                outline.line(url) + 1
+            ));
+            continue;
+        }
+        let Some(at) = outline.effective(config, &KEYS)? else {
+            return add(&outline, lines, config, pool).map(Some);
+        };
+        let (line, value) = (outline.line(at), outline.value(at));
+        let number = value.trim_matches(['"', '\'']).parse::<u32>();
+        match number {
+            Ok(number) if number < pool => {
+                let colon = lines[line].find(':').unwrap_or(0);
+                let (key, rest) = lines[line].split_at(colon);
+                let rest = rest.replacen(&number.to_string(), &pool.to_string(), 1);
+                return Ok(Some(Edit::Replace(line, format!("{key}{rest}"))));
+            }
+            Ok(number) if number > pool => said.push(format!(
+                "line {}: a pool of {number} is more than the {pool} that are needed; it may stay.",
+                line + 1
+            )),
+            Ok(_) => {}
+            Err(_) => said.extend(follows(value, line, pool, threads)),
+        }
+    }
+    Ok(None)
+}
+
+/// What is to be said of a pool that is computed.
+fn follows(value: &str, line: usize, pool: u32, threads: u32) -> Option<String> {
+    let line = line + 1;
+    if !value.starts_with("<%=") || !value.contains(THREADS) {
+        return Some(format!(
+            "line {line}: the pool comes from elsewhere; let it be at least {pool}."
+        ));
+    }
+    if pool > threads && !value.contains(['+', '*']) {
+        return Some(format!(
+            "line {line}: the pool follows {THREADS} = {threads}, and {pool} are needed; add to it there."
+        ));
+    }
+    let rest = &value[value.find(THREADS)? + THREADS.len()..];
+    let digits = rest.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let default = digits.split(|c: char| !c.is_ascii_digit()).next()?;
+    let default = default
+        .parse::<u32>()
+        .ok()
+        .filter(|default| *default < pool)?;
+    Some(format!(
+        "line {line}: the pool follows {THREADS} and is {default} where that is not set; set it to {threads}."
+    ))
+}
+
+/// Beside the adapter, so that an anchor that all databases share has it once.
+fn add(outline: &Outline, lines: &[String], config: usize, pool: u32) -> Result<Edit, String> {
+    let new_name = lines
+        .iter()
+        .any(|l| l.trim_start().starts_with("max_connections:"));
+    let key = KEYS[usize::from(new_name)];
+    let (at, beside) = match outline.effective(config, &["adapter"])? {
+        Some(adapter) => (outline.line(adapter) + 1, outline.line(adapter)),
+        None => match outline.children(config).first() {
+            Some(child) => (outline.line(*child), outline.line(*child)),
+            None => {
+                return Err(format!(
+                    "line {} has no lines below it",
+                    outline.line(config) + 1
+                ));
+            }
+        },
+    };
+    Ok(Edit::Insert(
+        at,
+        format!("{}{key}: {pool}", indent(&lines[beside])),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! One recommendation in every file that there is.
+
+use crate::{
+    Change, File, Files, Knobs, Note, Recommended, Server, apache, database_yml, dockerfile,
+    environment, nginx, puma, systemd, unicorn, variable,
+};
+
+/// What to change, and what is left to a person.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Files that differ from what they should be.
+    pub changes: Vec<Change>,
+    pub notes: Vec<Note>,
+}
+
+/// Variables that are read before any line of Ruby runs, so that dotenv sets them too late.
+const BEFORE_RUBY: [&str; 5] = ["LD_", "MALLOC_", "MIMALLOC_", "RUBY", "TCMALLOC_"];
+
+/// Writes a recommendation into the files that are wanted. Applied to its own output it changes nothing.
+#[must_use]
+pub fn write_down(recommended: &Recommended, files: &Files) -> Written {
+    let mut written = Written::default();
+    let notes = &mut written.notes;
+    let wanted = variable::wanted(recommended, notes);
+    let knobs = Knobs {
+        workers: recommended.workers,
+        threads: recommended.threads,
+        preload: recommended.preload,
+    };
+    let server = recommended.server;
+    let mut changes = Vec::new();
+    if let Some(File { path, text }) = files.puma.as_ref().filter(|_| server == Server::Puma) {
+        changes.push(puma::write(path, text, knobs, recommended.puma, notes));
+    }
+    if let Some(File { path, text }) = files.unicorn.as_ref().filter(|_| server == Server::Unicorn)
+    {
+        changes.push(unicorn::write(
+            path,
+            text,
+            knobs.workers,
+            knobs.preload,
+            notes,
+        ));
+    }
+    if let Some(File { path, text }) = &files.environment {
+        let change = environment::write(path, text, &wanted, notes);
+        let early = |w: &&variable::Wanted| BEFORE_RUBY.iter().any(|p| w.name.starts_with(p));
+        let early = wanted.iter().filter(early).map(|w| w.name.as_str());
+        let early: Vec<&str> = early.collect();
+        if !early.is_empty() && !change.diff.is_empty() {
+            notes.push(Note::new(
+                path,
+                format!(
+                    "{} must be in the environment before Ruby starts: a shell, systemd, Docker or Foreman sets them \
+                     from this file, the dotenv gem too late.",
+                    early.join(", ")
+                ),
+            ));
+        }
+        changes.push(change);
+    }
+    if let Some(File { path, text }) = &files.dockerfile {
+        let allocator = recommended.allocator.as_ref();
+        changes.push(dockerfile::write(path, text, &wanted, allocator, notes));
+    }
+    if let Some(File { path, text }) = &files.systemd {
+        changes.push(systemd::write(path, text, &wanted, notes));
+    }
+    if let (Some(File { path, text }), Some(pool)) = (&files.database_yml, recommended.pool) {
+        let threads = u32::from(recommended.threads);
+        changes.push(database_yml::write(path, text, pool, threads, notes));
+    }
+    if let Some(File { path, text }) = &files.nginx {
+        changes.push(nginx::write(path, text, &recommended.nginx, notes));
+    }
+    if let Some(File { path, text }) = files
+        .apache
+        .as_ref()
+        .filter(|_| server == Server::Passenger)
+    {
+        changes.push(apache::write(path, text, recommended, notes));
+    }
+    written.changes = changes.into_iter().filter(|c| !c.diff.is_empty()).collect();
+    written
+}
