@@ -3,7 +3,6 @@
 require "json"
 
 SetupSpy::SEEN["order"] << "application"
-$application_loaded = true # rubocop:disable Style/GlobalVars
 
 if ENV["WITH_MIDDLEWARE"]
   require "powerband"

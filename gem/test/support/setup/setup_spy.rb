@@ -9,7 +9,7 @@ module SetupSpy
     def warmup
       raise "no warmth today" if ENV["SPY_RAISES"]
 
-      SetupSpy::SEEN["warmup"] << [pid, $application_loaded ? "loaded" : "not loaded"]
+      SetupSpy::SEEN["warmup"] << [pid, SetupSpy::SEEN["order"].include?("application") ? "loaded" : "not loaded"]
       super
     end
   end
