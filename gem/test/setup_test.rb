@@ -152,9 +152,9 @@ class SetupTest < Minitest::Test
       { "raises" => "raise 'on purpose'", "wrong" => "def", "fine" => "" }.each do |name, text|
         File.write(File.join(folder, "#{name}.rb"), text)
       end
-      report, = serve({ "REQUIRE" => "set,no_such_library,./raises,./wrong,./fine" }, chdir: folder)
+      report, = serve({ "REQUIRE" => "optparse/uri,no_such_library,./raises,./wrong,./fine" }, chdir: folder)
 
-      assert_equal ["set", "./fine"], report["require"]
+      assert_equal ["optparse/uri", "./fine"], report["require"]
       assert_equal ["no_such_library: cannot load such file -- no_such_library", "./raises: on purpose (RuntimeError)"],
                    report["failed"].first(2).map { |failure| failure["why"] }
       assert_match(%r{\A\./wrong: .*\(SyntaxError\)\z}m, report["failed"].last["why"])

@@ -5,9 +5,9 @@ module Powerband
     # Loads what is asked for as if the application's first line did.
     module Libraries
       class << self
-        # A path is relative to the folder that the server was started in.
+        # A path that begins with a dot is relative to the folder that the server runs in.
         def load(name)
-          path = name.include?("/") && !name.start_with?("/") ? File.expand_path(name) : name
+          path = name.start_with?("./", "../") ? File.expand_path(name) : name
           refuse_before_bundler(name) unless path.start_with?("/")
           require path
           true
