@@ -28,6 +28,20 @@ unless defined?(Powerband::Recorder)
         @config ||= Config.new
       end
 
+      # What sets this process up for an experiment; nil where no variable asks for it.
+      def setup
+        return @setup if defined?(@setup)
+
+        @setup = nil
+        return unless defined?(Inject::SETUP) && Inject::SETUP.any?
+
+        require_relative "powerband/setup"
+        @setup = Setup.new
+      rescue StandardError, ScriptError => e
+        fault("the process is not set up as asked", e)
+        nil
+      end
+
       # An error of ours: counted in the flight file, and each kind said once in a process.
       def fault(consequence, error)
         Native.fault

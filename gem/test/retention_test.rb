@@ -42,6 +42,17 @@ class RetentionTest < Minitest::Test
     assert_equal [@own, foreign].sort, here
   end
 
+  def test_reports_of_the_set_up
+    long_ago = Time.now - (8 * DAY)
+    gone = ["setup-#{NOBODY}-1.json", "setup-#{NOBODY}-2.json-0123abcd"].map { |name| made(name) }
+    foreign = ["setup-#{NOBODY}-1.json.bak", "#{NOBODY}-1.json"].map { |name| made(name) }
+    living = made("setup-#{Process.pid}-#{own_start}.json")
+    [*gone, *foreign, living].each { |path| File.utime(long_ago, long_ago, path) }
+    sweep(keep_s: 7 * DAY)
+
+    assert_equal [@own, *foreign, living].sort, here
+  end
+
   # A file on a tmpfs has the time of its making, however long its process went on.
   def test_the_last_request_tells_the_age_where_the_file_does_not
     busy = left(NOBODY, 1, days: 30, last_request_days: 2)

@@ -37,6 +37,14 @@ class WrappingTest < Minitest::Test
     end
   end
 
+  def test_two_of_ours_around_the_same_method
+    owner = client
+    OURS.call(owner)
+    2.times { Powerband::Wrapping.wrap(owner, :request, as: "another") { |call| "[nil].flat_map { #{call} } << :another" } }
+
+    assert_equal [1, 2, 3, :given, :us, :another], owner.new.request(1) { :given }
+  end
+
   def test_an_inherited_method_and_a_private_one
     owner = Class.new(client)
     owner.send(:private, :request)

@@ -47,17 +47,21 @@ fn read_all(
 /// # Errors
 /// As for [`read_dir`].
 pub fn find(root: &Path) -> Result<Vec<PathBuf>, FlightError> {
+    find_named(root, |path| path.extension().is_some_and(|e| e == "flight"))
+}
+
+/// The same for files of other names.
+pub(crate) fn find_named(
+    root: &Path,
+    named: impl Fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>, FlightError> {
     let mut found = Vec::new();
     for path in list(root)? {
-        if path.extension().is_some_and(|e| e == "flight") {
+        if named(&path) {
             found.push(path);
         } else if is_user_folder(&path) {
             match list(&path) {
-                Ok(paths) => found.extend(
-                    paths
-                        .into_iter()
-                        .filter(|p| p.extension().is_some_and(|e| e == "flight")),
-                ),
+                Ok(paths) => found.extend(paths.into_iter().filter(|p| named(p))),
                 Err(FlightError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 }
                 Err(_) => found.push(path),

@@ -59,6 +59,9 @@ pub enum FlightError {
          the file is damaged"
     )]
     TooLarge { bytes: u64, limit: u64 },
+
+    #[error("{path} is no report of a set-up: {reason}")]
+    Setup { path: PathBuf, reason: String },
 }
 
 /// Bursts and timelines lie beside the flight files.

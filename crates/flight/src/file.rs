@@ -22,6 +22,27 @@ pub const MAX_READ_BYTES: u64 = 1 << 30;
 const WRITTEN_OFFSET: usize = 384;
 const POOL_WRITTEN_OFFSET: usize = 464;
 
+/// Opens a file of the agent's for reading. Opening a named pipe would wait for its writer, and a link in a folder that
+/// others may write to lead anywhere.
+pub(crate) fn open_regular(path: &Path) -> Result<File, FlightError> {
+    let not_a_file = || FlightError::NotAFile {
+        path: path.to_owned(),
+    };
+    let failed = |source| FlightError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        // What a link and a socket give.
+        Err(Errno::LOOP | Errno::NXIO) => return Err(not_a_file()),
+        Err(errno) => return Err(failed(errno.into())),
+    };
+    let metadata = file.metadata().map_err(failed)?;
+    metadata.is_file().then_some(file).ok_or_else(not_a_file)
+}
+
 /// Slots that are written in turn, over and over.
 struct Ring {
     offset: u64,
@@ -47,25 +68,7 @@ impl FlightFile {
     /// [`parse`]); [`FlightError::BeingMade`] passes.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, FlightError> {
         let path = path.into();
-        // Opening a named pipe would wait for its writer, and a link in a folder that others may write to
-        // lead anywhere.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = match rustix::fs::open(&path, flags, Mode::empty()) {
-            Ok(fd) => File::from(fd),
-            // What a link and a socket give.
-            Err(Errno::LOOP | Errno::NXIO) => return Err(FlightError::NotAFile { path }),
-            Err(errno) => {
-                let source = errno.into();
-                return Err(FlightError::Io { path, source });
-            }
-        };
-        let metadata = file.metadata().map_err(|source| FlightError::Io {
-            path: path.clone(),
-            source,
-        })?;
-        if !metadata.is_file() {
-            return Err(FlightError::NotAFile { path });
-        }
+        let file = open_regular(&path)?;
         let opened = Self { file, path };
         opened.layout()?;
         Ok(opened)

@@ -5,7 +5,8 @@
 //! read of a sound file is counted in [`Skipped`]. [`FlightFile`] and [`read_dir`] fetch the bytes of
 //! files whose processes may still be writing to them, or may be long dead; nothing here needs their
 //! cooperation. What the numbers mean for a server is left to others. [`events`] are the other kind of
-//! file: what happened to each thread, on demand.
+//! file: what happened to each thread, on demand. [`setups`] are what processes report of what was set up in them for an
+//! experiment.
 
 mod alive;
 mod bytes;
@@ -19,6 +20,7 @@ mod header;
 mod histogram;
 mod pool;
 mod record;
+mod setup;
 mod snapshot;
 mod totals;
 mod window;
@@ -33,6 +35,7 @@ pub use header::{Collector, Field, Header, ProcessId, Server, State, Unit};
 pub use histogram::{BUCKETS, Histogram};
 pub use pool::PoolSample;
 pub use record::{Method, Record};
+pub use setup::{Failure, Role, Setup, SetupResult, read_setups, setups};
 pub use snapshot::{Skipped, Snapshot, parse, parse_counters};
 pub use totals::Totals;
 pub use window::{EndpointWindow, Window};

@@ -25,8 +25,15 @@ module Powerband
       "PhusionPassenger::RequestHandler" => %i[PassengerHooks RequestHandler], "Sidekiq::CLI" => %i[SidekiqHooks Cli]
     }.freeze
     NAMESPACES = %w[Puma Puma::Cluster Unicorn PhusionPassenger Sidekiq].freeze
+    # What is awaited besides, where a process is to be set up for an experiment (setup.rb).
+    SETUP = if ENV.any? { |name, _| name.start_with?("POWERBAND_SETUP_") }
+              %w[Puma::Runner Puma::Cluster Puma::Cluster::Worker Unicorn::HttpServer
+                 PhusionPassenger::LoaderSharedHelpers PhusionPassenger::PreloaderSharedHelpers]
+            else
+              []
+            end.freeze
     # The last part of each name, which is all that `const_added` is told.
-    AWAITED = (HOOKS.keys + NAMESPACES).to_h { |path| [path[/\w+\z/].to_sym, true] }.freeze
+    AWAITED = (HOOKS.keys + NAMESPACES + SETUP).to_h { |path| [path[/\w+\z/].to_sym, true] }.freeze
 
     class << self
       def install
@@ -38,7 +45,7 @@ module Powerband
 
       def seen(namespace, name)
         path = path_of(namespace, name)
-        return unless (HOOKS.key?(path) || NAMESPACES.include?(path)) && !namespace.autoload?(name, false)
+        return unless (hooked?(path) || NAMESPACES.include?(path)) && !namespace.autoload?(name, false)
 
         arrived(namespace.const_get(name, false), path)
       rescue StandardError, ScriptError => e
@@ -64,20 +71,28 @@ module Powerband
         "#{::Module.instance_method(:name).bind_call(namespace)}::#{name}"
       end
 
-      def arrived(constant, path)
-        return hook(constant, HOOKS.fetch(path)) if HOOKS.key?(path)
+      def hooked?(path)
+        HOOKS.key?(path) || SETUP.include?(path)
+      end
 
-        constant.singleton_class.prepend(Watch)
-        AWAITED.each_key { |name| seen(constant, name) if constant.const_defined?(name, false) }
+      def arrived(constant, path)
+        watch(constant) if path.nil? || NAMESPACES.include?(path)
+        hook(constant, path) if hooked?(path)
+      end
+
+      def watch(namespace)
+        namespace.singleton_class.prepend(Watch)
+        AWAITED.each_key { |name| seen(namespace, name) if namespace.const_defined?(name, false) }
       end
 
       # The library itself is loaded only here, in a process that is going to serve.
-      def hook(constant, hooks)
+      def hook(constant, path)
         require_relative "../powerband"
         Powerband.complain
         return unless Powerband.config.enabled? && Native.available?
 
-        constant.prepend(hooks.reduce(Powerband) { |outer, name| outer.const_get(name, false) })
+        constant.prepend(HOOKS[path].reduce(Powerband) { |outer, name| outer.const_get(name, false) }) if HOOKS.key?(path)
+        Powerband.setup&.hook(constant, path)
       end
     end
   end

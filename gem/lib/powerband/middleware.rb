@@ -9,6 +9,11 @@ module Powerband
       Powerband.await_servers
     end
 
+    # Puts another application around the one that is measured.
+    def surround
+      @app = yield @app
+    end
+
     # An exception of another thread's (a timeout's, a forced shutdown's) may come between any two lines, and as a method
     # returns: then its answer is lost, and nil says so. What was begun is finished all the same, and only what a mistake
     # of ours can raise is rescued.

@@ -17,6 +17,7 @@ module Powerband
         mark
         app = options["app"]
         wrapped = Middleware === app ? app : Middleware.new(app) # rubocop:disable Style/CaseEquality
+        Powerband.setup&.serving(wrapped, :passenger) { |out_of_band| Setup::Servers.into_passenger(wrapped, out_of_band) }
         Recorder.start(settings(options))
         options.merge("app" => wrapped)
       rescue StandardError => e

@@ -43,6 +43,7 @@ module Powerband
       def starting(server)
         return unless Middleware === server.app # rubocop:disable Style/CaseEquality
 
+        Powerband.setup&.serving(server.app, :puma) { |out_of_band| Setup::Servers.into_puma(server, out_of_band) }
         Recorder.start(settings(server))
       rescue StandardError => e
         Powerband.fault("Puma's settings cannot be read", e)

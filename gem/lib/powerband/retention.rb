@@ -4,8 +4,9 @@ module Powerband
   # Removes what processes that are gone have left in the folder of flight files, by age and by size, when a process has
   # opened its own. Several may do so at once: what another has removed is no longer there, and nothing more.
   class Retention
-    # The names that contract/flight-v1.md and contract/events-v1.md give; nothing else in the folder is ours.
-    NAME = /\A(?<stem>(?<pid>\d+)-(?<start>\d+)-\h{8})\.(?<kind>flight|events(?:-\h{16})?|bursts)\z/
+    # The names that contract/flight-v1.md, events-v1.md and setup-v1.md give; nothing else in the folder is ours.
+    NAME = /\A(?:(?<stem>(?<pid>\d+)-(?<start>\d+)-\h{8})\.(?<kind>flight|events(?:-\h{16})?|bursts)
+              |(?<stem>setup-(?<pid>\d+)-(?<start>\d+))\.(?<kind>json(?:-\h{8})?))\z/x
     MAGIC = "PBFLIGHT"
     # A start must not wait for a folder of any size: what is left over is the next process's.
     AT_MOST_S = 0.2
@@ -74,8 +75,9 @@ module Powerband
     end
 
     # A pid is used again, and stays after Puma's restart by exec: this process's other files are those of what it was.
+    # What it reports of its set-up it writes anew.
     def dead?(match)
-      return match[:stem] != @own if match[:pid].to_i == Process.pid
+      return match[:stem] != @own if match[:pid].to_i == Process.pid && !match[:kind].start_with?("json")
 
       start_of(match[:pid]) != match[:start]
     end

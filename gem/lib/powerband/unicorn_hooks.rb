@@ -36,6 +36,7 @@ module Powerband
 
       def starting(server, worker)
         built(server)
+        Powerband.setup&.serving(server.app, server.app) { |out_of_band| Setup::Servers.into_unicorn(out_of_band) }
         Recorder.start(settings(server, worker))
       rescue StandardError => e
         Powerband.fault("Unicorn's settings cannot be read", e)

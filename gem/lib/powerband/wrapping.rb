@@ -10,14 +10,18 @@ module Powerband
 
     class << self
       # Once for each method. The block is given the code of the call and returns the body around it. Raises NameError
-      # where there is no such method.
-      def wrap(owner, name, &body)
-        return if @wrapped[[owner, name]]
+      # where there is no such method. `as` tells those apart that wrap the same one.
+      def wrap(owner, name, as: "powerband", &body)
+        return if @wrapped[[owner, name, as]]
 
         original = owner.instance_method(name)
         hidden = owner.private_method_defined?(name)
-        prepended?(owner, original) ? prepend(owner, original, hidden, &body) : replace(owner, original, hidden, &body)
-        @wrapped[[owner, name]] = true
+        if prepended?(owner, original)
+          prepend(owner, original, hidden, &body)
+        else
+          replace(owner, original, hidden, "#{name}_without_#{as}", &body)
+        end
+        @wrapped[[owner, name, as]] = true
       end
 
       private
@@ -32,8 +36,7 @@ module Powerband
         owner.prepend(wrapper)
       end
 
-      def replace(owner, original, hidden)
-        name = "#{original.name}_without_powerband"
+      def replace(owner, original, hidden, name)
         owner.send(:alias_method, name, original.name)
         define(owner, original, yield("#{name}#{signature(original)}"), hidden)
       end

@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+module Powerband
+  class Setup
+    # What the variables ask for. A value that cannot be used is named in `errors`, beside the name of what it is about, and
+    # what it was to switch is left out.
+    class Asked
+      PREFIX = "POWERBAND_SETUP_"
+      SWITCHES = %w[WARMUP COMPACT AUTO_COMPACT GC_PROFILER].freeze
+      KNOWN = (SWITCHES + %w[OOB_GC REQUIRE]).freeze
+      OOB_RANGE = (0..1_000_000)
+
+      attr_reader :oob_gc, :libraries, :errors
+
+      def initialize(env = ENV)
+        @errors = []
+        @env = env
+        @on = SWITCHES.to_h { |name| [name, switch(name)] }
+        @oob_gc = every
+        @libraries = text("REQUIRE").split(",").map(&:strip).reject(&:empty?)
+        unknown
+      end
+
+      SWITCHES.each { |name| define_method(:"#{name.downcase}?") { @on.fetch(name) } }
+
+      private
+
+      def text(name)
+        @env["#{PREFIX}#{name}"].to_s.scrub
+      end
+
+      def switch(name)
+        text = text(name)
+        return false if text.empty?
+
+        Config::SWITCH.fetch(text.downcase) do
+          wrong(name, "it must be 1 or 0; it is left out")
+          false
+        end
+      end
+
+      def every
+        text = text("OOB_GC")
+        return 0 if text.empty?
+
+        number = Integer(text, 10, exception: false)
+        return number if number && OOB_RANGE.cover?(number)
+
+        wrong("OOB_GC", "it must be N, for once after N requests, from 1 to 1000000, or 0; it is left out")
+        0
+      end
+
+      # Whoever asks may be newer than we are, or have mistyped it.
+      def unknown
+        names = @env.keys.select { |name| name.start_with?(PREFIX) }.map { |name| name.delete_prefix(PREFIX) }
+        (names - KNOWN).sort.each { |name| wrong(name, "there is no such variable; there are #{KNOWN.join(', ')}") }
+      end
+
+      def wrong(name, why)
+        @errors << [name.scrub.downcase, "#{PREFIX}#{name.scrub}=#{text(name)}: #{why}"]
+      end
+    end
+  end
+end
