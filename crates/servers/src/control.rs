@@ -19,6 +19,8 @@ pub enum StatusError {
          command"
     )]
     NoControl,
+    #[error("only Puma tells the status of its threads, and this server is another")]
+    NotPuma,
     #[error("Puma's status socket does not answer: {0}")]
     Silent(io::Error),
     #[error("Puma's status socket answers with status {0}")]

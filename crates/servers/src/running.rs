@@ -1,12 +1,12 @@
 //! A server that runs: where, whether still, its status, its end.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::control::{Control, PumaStatus, StatusError};
+use crate::control::{PumaStatus, StatusError};
 use crate::error::Died;
 use crate::guard::{Ended, Exit, Guard};
+use crate::handle::Handle;
 use crate::log::Log;
 use crate::port;
 use crate::spec::Settings;
@@ -21,8 +21,6 @@ pub struct Running {
     /// The id that the guard knows it by, and its process id.
     pub(crate) server: (u32, u32),
     pub(crate) settings: Settings,
-    pub(crate) effective: Option<PathBuf>,
-    pub(crate) control: Option<Control>,
     pub(crate) log: Log,
     pub(crate) stopping: Stopping,
 }
@@ -59,27 +57,17 @@ pub(crate) struct Stopping {
     /// The id that the guard knows the server by.
     pub(crate) server: u32,
     pub(crate) services: Vec<Service>,
-    /// Asked to stop before any signal is sent, see [`Stopping::end`].
-    pub(crate) ask: Option<Control>,
+    /// Asked to stop before any signal is sent.
+    pub(crate) handle: Handle,
 }
 
 impl Stopping {
     /// `None` when it was done before.
-    ///
-    /// Puma is asked over its control socket first. In single mode SIGTERM runs the stop inside the
-    /// signal's handler, and in 2 to 5 of 48 stops (Ruby 3.3.8, Puma 6.6) the handler waited until
-    /// the grace was over for a server thread that was stuck closing Puma's own pipe; asked over
-    /// the socket, none of 48 did. A cluster's workers get SIGTERM from their master all the same,
-    /// and about one stop in eight has a worker stuck at the same place: it is killed after the
-    /// grace.
     fn end(&mut self) -> Option<(Ended, Option<Exit>)> {
         let mut guard = self.guard.take()?;
         let began = Instant::now();
-        if let Some(control) = &self.ask
-            && guard.exit_of(self.server).is_none()
-            && control.stop()
-        {
-            guard.wait_exit(self.server, self.grace);
+        if guard.exit_of(self.server).is_none() {
+            self.handle.end(&mut guard, self.server, self.grace);
         }
         let mut grace = self.grace.saturating_sub(began.elapsed());
         let runs = |service: &Service| guard.exit_of(service.id).is_none();
@@ -158,10 +146,7 @@ impl Running {
     /// # Errors
     /// When the command gives no access to Puma's status, or Puma does not answer.
     pub fn status(&self) -> Result<PumaStatus, StatusError> {
-        self.control
-            .as_ref()
-            .ok_or(StatusError::NoControl)?
-            .status()
+        self.handle().puma_status()
     }
 
     /// A request to stop or SIGTERM, the grace, then the end of whatever is left, daemons included.
@@ -178,6 +163,10 @@ impl Running {
             exit,
             took: began.elapsed(),
         }
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.stopping.handle
     }
 
     fn guard(&self) -> &Guard {

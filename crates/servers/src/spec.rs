@@ -13,7 +13,7 @@ use crate::guard::GuardProgram;
 pub struct Settings {
     /// Threads a process, at least 1: both the minimum and the maximum.
     pub threads: u16,
-    /// Worker processes; 0 is Puma's single mode.
+    /// Worker processes; 0 is Puma's single mode, and no other server's.
     pub workers: u16,
     /// Whether the application is loaded before the workers are forked. Means nothing with 0 workers.
     pub preload: bool,
@@ -29,10 +29,30 @@ pub enum ServerCommand {
         /// The application's configuration; `None` takes the one that Puma itself would find.
         config: Option<PathBuf>,
     },
+    /// Unicorn, its settings in a generated configuration file that evaluates the application's own first. It serves
+    /// one request a process: `threads` is 1, `workers` at least 1.
+    Unicorn {
+        /// The words before the flags: `unicorn`, or `bundle exec unicorn`.
+        program: Vec<String>,
+        /// The application's configuration; `None` takes the file that `program` names, else `config/unicorn.rb`
+        /// where there is one.
+        config: Option<PathBuf>,
+    },
     /// Any command. `{port}`, `{threads}` and `{workers}` are replaced in each word, and `{config}`
     /// by the path of the generated Puma configuration (`puma … -C mine.rb -C {config}`), without
     /// which a custom command's status cannot be read.
     Custom { words: Vec<String> },
+}
+
+impl ServerCommand {
+    /// The command as it is shown to people, without settings.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        match self {
+            ServerCommand::Puma { program, .. } | ServerCommand::Unicorn { program, .. } => program,
+            ServerCommand::Custom { words } => words,
+        }
+    }
 }
 
 /// The agent to inject.
@@ -135,6 +155,9 @@ impl ServerSpec {
             *path = absolute(path)?;
         }
         if let ServerCommand::Puma {
+            config: Some(path), ..
+        }
+        | ServerCommand::Unicorn {
             config: Some(path), ..
         } = &mut spec.command
         {

@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use thiserror::Error;
 
 use super::Exit;
@@ -219,6 +220,12 @@ impl Guard {
     pub(crate) fn wait_exit(&self, id: u32, limit: Duration) -> Option<Exit> {
         self.shared
             .wait(limit, |heard| heard.exited.get(&id).copied())
+    }
+
+    /// Signals what was started as `id`, if it still runs. False when the guard is gone.
+    pub(crate) fn signal(&mut self, id: u32, signal: Signal) -> bool {
+        let signal = signal.as_raw();
+        self.tell(&Command::Signal { id, signal }).is_ok()
     }
 
     /// SIGTERM, at most `grace`, then the end of everything that is left.

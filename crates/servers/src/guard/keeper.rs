@@ -181,6 +181,12 @@ impl Keeper {
                     error: error.to_string(),
                 }),
             },
+            Command::Signal { id, signal } => {
+                let spawned = self.running.iter().find(|(_, known)| **known == id);
+                if let (Some((&pid, _)), Some(signal)) = (spawned, Signal::from_named_raw(signal)) {
+                    sweep::signal(pid, signal);
+                }
+            }
             Command::Stop { grace_ms } => self.begin_end(Duration::from_millis(grace_ms)),
         }
     }
