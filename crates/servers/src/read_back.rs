@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::control::{PumaStatus, StatusError};
+use crate::nginx::FrontReadBack;
 use crate::running::Running;
 use crate::spec::Settings;
 
@@ -53,6 +54,8 @@ pub struct ReadBack {
     pub server: Option<String>,
     /// `None` where it is no Puma, or wrote no settings.
     pub puma_version: Option<String>,
+    /// What stands in front of it.
+    pub front: Option<FrontReadBack>,
     /// Empty when the server runs as asked.
     pub mismatches: Vec<Mismatch>,
 }
@@ -71,7 +74,12 @@ impl Running {
     /// # Errors
     /// When the server's status cannot be read: always for a custom command without `{config}`.
     pub fn read_back(&self) -> Result<ReadBack, StatusError> {
-        self.handle().read_back(self.settings, self.server_pid())
+        let mut read = self.handle().read_back(self.settings, self.server_pid())?;
+        if let Some((front, mismatch)) = self.read_back_front() {
+            read.front = Some(front);
+            read.mismatches.extend(mismatch);
+        }
+        Ok(read)
     }
 }
 
@@ -141,6 +149,7 @@ fn compare(asked: Settings, status: &PumaStatus, effective: Option<Effective>) -
         preload,
         server: effective.as_ref().map(|it| format!("Puma {}", it.puma)),
         puma_version: effective.map(|effective| effective.puma),
+        front: None,
         mismatches,
     }
 }

@@ -1,14 +1,14 @@
 //! A server that runs: where, whether still, its status, its end.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::control::{PumaStatus, StatusError};
 use crate::error::Died;
+use crate::front::Front;
 use crate::guard::{Ended, Exit, Guard};
 use crate::handle::Handle;
 use crate::log::Log;
-use crate::port;
+use crate::nginx;
 use crate::spec::Settings;
 
 /// What services get to end by themselves where the server took all of the grace.
@@ -17,7 +17,8 @@ const SERVICE_GRACE: Duration = Duration::from_secs(2);
 /// A server that answered. Dropping it stops it as [`Running::stop`] does.
 #[derive(Debug)]
 pub struct Running {
-    pub(crate) port: u16,
+    pub(crate) upstream_port: u16,
+    pub(crate) front: Option<Front>,
     /// The id that the guard knows it by, and its process id.
     pub(crate) server: (u32, u32),
     pub(crate) settings: Settings,
@@ -45,6 +46,7 @@ pub struct StopReport {
 pub(crate) struct Service {
     /// The id that the guard knows it by.
     pub(crate) id: u32,
+    pub(crate) pid: u32,
     /// Such as `the service "upstream"`.
     pub(crate) what: String,
 }
@@ -57,6 +59,8 @@ pub(crate) struct Stopping {
     /// The id that the guard knows the server by.
     pub(crate) server: u32,
     pub(crate) services: Vec<Service>,
+    /// The id that the guard knows what stands in front by; asked to stop first.
+    pub(crate) front: Option<u32>,
     /// Asked to stop before any signal is sent.
     pub(crate) handle: Handle,
 }
@@ -66,8 +70,15 @@ impl Stopping {
     fn end(&mut self) -> Option<(Ended, Option<Exit>)> {
         let mut guard = self.guard.take()?;
         let began = Instant::now();
+        if let Some(front) = self.front
+            && guard.exit_of(front).is_none()
+            && guard.signal(front, nginx::ORDERLY_END)
+        {
+            guard.wait_exit(front, self.grace);
+        }
         if guard.exit_of(self.server).is_none() {
-            self.handle.end(&mut guard, self.server, self.grace);
+            let left = self.grace.saturating_sub(began.elapsed());
+            self.handle.end(&mut guard, self.server, left);
         }
         let mut grace = self.grace.saturating_sub(began.elapsed());
         let runs = |service: &Service| guard.exit_of(service.id).is_none();
@@ -87,15 +98,6 @@ impl Drop for Stopping {
 }
 
 impl Running {
-    /// The port on 127.0.0.1.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    pub fn addr(&self) -> SocketAddr {
-        port::loopback(self.port)
-    }
-
     /// The main process: Puma's master in cluster mode.
     pub fn server_pid(&self) -> u32 {
         self.server.1
@@ -107,7 +109,7 @@ impl Running {
     }
 
     /// # Errors
-    /// When the main process or one of the services ended, or their guard was killed.
+    /// When the main process, what stands in front of it or one of the services ended, or their guard was killed.
     pub fn alive(&self) -> Result<(), Died> {
         let died = |what: &str, exit| {
             Err(Died {
@@ -121,7 +123,8 @@ impl Running {
         if exit.is_some() {
             return died("the server", exit);
         }
-        for service in &self.stopping.services {
+        let front = self.front.iter().map(|front| &front.process);
+        for service in self.stopping.services.iter().chain(front) {
             let exit = self.guard().exit_of(service.id);
             if exit.is_some() {
                 return died(&service.what, exit);

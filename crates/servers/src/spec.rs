@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::StartError;
 use crate::files::failed;
 use crate::guard::GuardProgram;
+use crate::nginx::Nginx;
 
 /// The settings under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,15 +111,17 @@ pub struct ServerSpec {
     pub work_dir: PathBuf,
     pub agent: Option<Agent>,
     pub services: Vec<ServiceSpec>,
+    /// What stands between clients and the server.
+    pub front: Option<Nginx>,
     pub guard: GuardProgram,
-    /// `None` picks a free one.
+    /// Where clients ask, the front's where there is one; `None` picks a free one.
     pub port: Option<u16>,
 }
 
 impl ServerSpec {
     /// A spec with the usual choices: plain `puma` with the application's configuration (whether
     /// Bundler is needed is asked once, with [`crate::default_puma_command`]), readiness by `GET /`
-    /// within 60 s, 10 s to stop, any free port, all processors, no agent; log and files in `work_dir`.
+    /// within 60 s, 10 s to stop, any free port, all processors, no agent, nothing in front; log and files in `work_dir`.
     pub fn new(
         app_dir: impl Into<PathBuf>,
         settings: Settings,
@@ -142,6 +145,7 @@ impl ServerSpec {
             work_dir,
             agent: None,
             services: Vec::new(),
+            front: None,
             guard,
             port: None,
         }

@@ -1,11 +1,15 @@
 //! From a [`ServerSpec`] to a server that answers with everything it was asked to boot.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Died, StartError};
 use crate::files::private_dir;
+use crate::front::Front;
 use crate::guard::Guard;
 use crate::log::Log;
+use crate::nginx;
 use crate::port;
 use crate::prepared::{self, Prepared};
 use crate::running::{Running, Service, Stopping};
@@ -14,6 +18,8 @@ use crate::waiting::Process;
 
 /// Another process may take a free port before the server binds it; thrice in a row is no accident.
 const PORT_ATTEMPTS: usize = 3;
+/// What stands in front, in messages.
+const FRONT: &str = "nginx";
 /// How long powerband's death leaves the server to end by itself.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 
@@ -34,10 +40,12 @@ pub fn start(spec: &ServerSpec, cancel: &dyn Fn() -> bool) -> Result<Running, St
     }
     let mut attempt = 1;
     loop {
-        let port = port::choose(spec.port)?;
-        match start_at(spec, port, cancel) {
+        let ports = Ports::choose(spec)?;
+        match start_at(spec, &ports, cancel) {
             Err(StartError::Died(died)) if lost_the_port(&died) => {
-                if let Some(port) = spec.port {
+                // Where something stands in front, that has the port that was asked for.
+                let is_public = spec.front.is_none() || died.what == FRONT;
+                if let Some(port) = spec.port.filter(|_| is_public) {
                     return Err(StartError::PortInUse { port });
                 }
                 if attempt == PORT_ATTEMPTS {
@@ -50,6 +58,28 @@ pub fn start(spec: &ServerSpec, cancel: &dyn Fn() -> bool) -> Result<Running, St
     }
 }
 
+struct Ports {
+    server: u16,
+    front: Option<u16>,
+}
+
+impl Ports {
+    fn choose(spec: &ServerSpec) -> Result<Self, StartError> {
+        let public = port::choose(spec.port)?;
+        Ok(if spec.front.is_some() {
+            Ports {
+                server: port::choose(None)?,
+                front: Some(public),
+            }
+        } else {
+            Ports {
+                server: public,
+                front: None,
+            }
+        })
+    }
+}
+
 fn lost_the_port(died: &Died) -> bool {
     let said = |text: &str| died.last_log_lines.iter().any(|line| line.contains(text));
     said("Address already in use") || said("EADDRINUSE")
@@ -57,18 +87,93 @@ fn lost_the_port(died: &Died) -> bool {
 
 fn start_at(
     spec: &ServerSpec,
-    port: u16,
+    ports: &Ports,
     cancel: &dyn Fn() -> bool,
 ) -> Result<Running, StartError> {
     let Prepared {
         words,
         env,
-        remove,
+        mut remove,
         handle,
-    } = prepared::prepare(spec, port)?;
+    } = prepared::prepare(spec, ports.server)?;
+    let front = match (&spec.front, ports.front) {
+        (Some(nginx), Some(port)) => {
+            let front = nginx::prepare(nginx, &spec.work_dir, port, ports.server)
+                .inspect_err(|_| discard(&remove))?;
+            remove.extend(front.remove.iter().cloned());
+            Some((nginx, port, front))
+        }
+        _ => None,
+    };
     let log = Log::from_here(&spec.log_path, &env);
     let cpus = spec.cpus.clone();
     let mut guard = Guard::launch(&spec.guard, cpus, ORPHAN_GRACE, remove, &spec.log_path)?;
+    let services = start_services(spec, &mut guard, &log, cancel)?;
+    let server = Process {
+        words: &words,
+        cwd: &spec.app_dir,
+        env: &env,
+        what: "the server".into(),
+    };
+    let waiting = server.spawn(&mut guard, spec, &log, cancel)?;
+    waiting.until_it_answers(ports.server, &spec.ready_path)?;
+    waiting.until_complete(&handle)?;
+    let server = waiting.service();
+    let front = match front {
+        None => None,
+        Some((nginx, port, prepared)) => {
+            let process = Process {
+                words: &prepared.words,
+                cwd: &spec.work_dir,
+                env: &BTreeMap::new(),
+                what: FRONT.into(),
+            };
+            let waiting = process.spawn(&mut guard, spec, &log, cancel)?;
+            waiting.until_listening(port)?;
+            // With TLS this client could not ask; that the server answers is known.
+            if !nginx.tls {
+                waiting.until_it_answers(port, &spec.ready_path)?;
+            }
+            waiting.until_workers(nginx)?;
+            Some(Front {
+                port,
+                process: waiting.service(),
+                asked: nginx.clone(),
+                version: prepared.version,
+                certificate: prepared.certificate,
+            })
+        }
+    };
+    Ok(Running {
+        upstream_port: ports.server,
+        server: (server.id, server.pid),
+        settings: spec.settings,
+        log,
+        stopping: Stopping {
+            guard: Some(guard),
+            grace: spec.stop_grace,
+            server: server.id,
+            front: front.as_ref().map(|front| front.process.id),
+            services,
+            handle,
+        },
+        front,
+    })
+}
+
+/// What was written for a server that is not started; what cannot be removed is private.
+fn discard(files: &[PathBuf]) {
+    for path in files {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+fn start_services(
+    spec: &ServerSpec,
+    guard: &mut Guard,
+    log: &Log,
+    cancel: &dyn Fn() -> bool,
+) -> Result<Vec<Service>, StartError> {
     let mut services = Vec::new();
     for service in &spec.services {
         let waiting = Process {
@@ -77,7 +182,7 @@ fn start_at(
             env: &service.env,
             what: format!("the service {:?}", service.name),
         }
-        .spawn(&mut guard, spec, &log, cancel)?;
+        .spawn(guard, spec, log, cancel)?;
         match &service.ready {
             None => waiting.check("running")?,
             Some(Ready::Port(port)) => waiting.until_listening(*port)?,
@@ -89,34 +194,9 @@ fn start_at(
                 waiting.until_it_answers(port, path)?;
             }
         }
-        services.push(Service {
-            id: waiting.id,
-            what: waiting.what,
-        });
+        services.push(waiting.service());
     }
-    let server = Process {
-        words: &words,
-        cwd: &spec.app_dir,
-        env: &env,
-        what: "the server".into(),
-    };
-    let waiting = server.spawn(&mut guard, spec, &log, cancel)?;
-    waiting.until_it_answers(port, &spec.ready_path)?;
-    waiting.until_complete(&handle)?;
-    let (id, pid) = (waiting.id, waiting.pid);
-    Ok(Running {
-        port,
-        server: (id, pid),
-        settings: spec.settings,
-        log,
-        stopping: Stopping {
-            guard: Some(guard),
-            grace: spec.stop_grace,
-            server: id,
-            services,
-            handle,
-        },
-    })
+    Ok(services)
 }
 
 fn parse_url(url: &str) -> Option<(u16, &str)> {

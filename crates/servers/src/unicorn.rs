@@ -211,6 +211,7 @@ fn compare(asked: Settings, workers: &[ReadyWorker]) -> ReadBack {
             .first()
             .map(|worker| format!("Unicorn {}", worker.unicorn)),
         puma_version: None,
+        front: None,
         mismatches,
     }
 }

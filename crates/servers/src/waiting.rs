@@ -9,7 +9,9 @@ use crate::guard::{Guard, ProcessSpec};
 use crate::handle::Handle;
 use crate::http::{self, Target};
 use crate::log::Log;
+use crate::nginx::{self, Nginx};
 use crate::port;
+use crate::running::Service;
 use crate::spec::ServerSpec;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -52,8 +54,8 @@ impl<'a> Process<'a> {
 /// A process that was started and is not ready yet.
 pub(crate) struct Waiting<'a> {
     guard: &'a Guard,
-    pub(crate) id: u32,
-    pub(crate) pid: u32,
+    id: u32,
+    pid: u32,
     pub(crate) what: String,
     since: Instant,
     limit: Duration,
@@ -62,6 +64,15 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
+    /// It is ready: what is left to remember of it.
+    pub(crate) fn service(self) -> Service {
+        Service {
+            id: self.id,
+            pid: self.pid,
+            what: self.what,
+        }
+    }
+
     /// Fails when waiting any longer is of no use.
     pub(crate) fn check(&self, missing: &str) -> Result<(), StartError> {
         let exit = self.guard.exit_of(self.id);
@@ -124,6 +135,16 @@ impl Waiting<'_> {
                 Err(_) => {}
             }
             self.pause(&missing)?;
+        }
+    }
+
+    pub(crate) fn until_workers(&self, asked: &Nginx) -> Result<(), StartError> {
+        loop {
+            let (there, of) = (nginx::workers(self.pid), usize::from(asked.workers));
+            if there >= of {
+                return Ok(());
+            }
+            self.pause(&format!("{there} of {of} workers run"))?;
         }
     }
 

@@ -94,20 +94,14 @@ pub fn start(spec: &ServerSpec) -> Running {
 
 /// The body of the answer; empty when there is none.
 pub fn get(address: SocketAddr, path: &str) -> String {
-    let (_, body) = exchange(address, path);
-    body
-}
-
-/// Head and body of the answer.
-pub fn exchange(address: SocketAddr, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!("GET {path} HTTP/1.0\r\nHost: shop.example\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    (head.to_string(), body.to_string())
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+    body.to_string()
 }
 
 /// The processes whose current folder this is.
