@@ -140,7 +140,7 @@ impl<'a> Bench<'a> {
 
     /// The server's command as it is shown, without settings.
     pub fn words(&self) -> Vec<String> {
-        self.command.words().to_vec()
+        self.command.words()
     }
 }
 

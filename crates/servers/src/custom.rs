@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::StartError;
+use crate::guard::Remove;
 use crate::handle::Handle;
 use crate::prepared::Prepared;
 use crate::puma;
@@ -27,7 +28,7 @@ pub(crate) fn prepare(
     Ok(Prepared {
         words: fill(words, spec.settings, port, Path::new("")),
         env,
-        remove: Vec::new(),
+        remove: Remove::default(),
         handle: Handle::Silent,
     })
 }

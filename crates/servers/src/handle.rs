@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::control::{Control, PumaStatus, StatusError};
 use crate::guard::Guard;
+use crate::passenger::{Passenger, PassengerStatus};
 use crate::read_back::{self, ReadBack};
 use crate::spec::Settings;
 use crate::unicorn::{self, Unicorn};
@@ -20,6 +21,7 @@ pub(crate) enum Handle {
         effective: PathBuf,
     },
     Unicorn(Unicorn),
+    Passenger(Passenger),
 }
 
 impl Handle {
@@ -36,6 +38,7 @@ impl Handle {
                 Err(error) => Some(error.to_string()),
             },
             Handle::Unicorn(unicorn) => unicorn.missing(pid),
+            Handle::Passenger(passenger) => passenger.missing(),
         }
     }
 
@@ -43,7 +46,14 @@ impl Handle {
         match self {
             Handle::Puma { control, .. } => control.status(),
             Handle::Silent => Err(StatusError::NoControl),
-            Handle::Unicorn(_) => Err(StatusError::NotPuma),
+            Handle::Unicorn(_) | Handle::Passenger(_) => Err(StatusError::NotPuma),
+        }
+    }
+
+    pub(crate) fn passenger_status(&self) -> Result<PassengerStatus, StatusError> {
+        match self {
+            Handle::Passenger(passenger) => passenger.status(),
+            _ => Err(StatusError::NotPassenger),
         }
     }
 
@@ -55,6 +65,7 @@ impl Handle {
                 Ok(read_back::of_puma(asked, &status, effective))
             }
             Handle::Unicorn(unicorn) => Ok(unicorn.read_back(asked, pid)),
+            Handle::Passenger(passenger) => passenger.read_back(asked),
         }
     }
 
@@ -68,6 +79,7 @@ impl Handle {
                 pids.filter_map(|worker| worker.pid).collect()
             }
             Handle::Unicorn(unicorn) => unicorn.workers(pid),
+            Handle::Passenger(passenger) => passenger.workers(),
         }
     }
 
@@ -92,6 +104,7 @@ impl Handle {
                     guard.wait_exit(id, grace);
                 }
             }
+            Handle::Passenger(passenger) => passenger.end(guard, id, grace),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! What is to be executed for a server of any kind, with its files written.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use crate::custom;
 use crate::environment::environment;
 use crate::error::StartError;
+use crate::guard::Remove;
 use crate::handle::Handle;
+use crate::passenger;
 use crate::puma;
 use crate::spec::{ServerCommand, ServerSpec, Settings};
 use crate::unicorn;
@@ -16,8 +17,8 @@ pub(crate) struct Prepared {
     pub(crate) words: Vec<String>,
     /// On top of powerband's own.
     pub(crate) env: BTreeMap<String, String>,
-    /// Files and empty folders that must not outlive the server.
-    pub(crate) remove: Vec<PathBuf>,
+    /// What must not outlive the server.
+    pub(crate) remove: Remove,
     pub(crate) handle: Handle,
 }
 
@@ -26,8 +27,10 @@ pub(crate) fn check(spec: &ServerSpec) -> Result<(), StartError> {
     if spec.settings.threads == 0 {
         return Err(StartError::NoThreads(0));
     }
-    if let ServerCommand::Unicorn { .. } = &spec.command {
-        one_request_a_process("Unicorn", spec.settings)?;
+    match &spec.command {
+        ServerCommand::Unicorn { .. } => one_request_a_process("Unicorn", spec.settings)?,
+        ServerCommand::Passenger(_) => one_request_a_process("Passenger", spec.settings)?,
+        ServerCommand::Puma { .. } | ServerCommand::Custom { .. } => {}
     }
     if spec.command.words().is_empty() {
         return Err(StartError::EmptyCommand);
@@ -61,6 +64,7 @@ pub(crate) fn prepare(spec: &ServerSpec, port: u16) -> Result<Prepared, StartErr
         ServerCommand::Unicorn { program, config } => {
             unicorn::prepare(spec, program, config.as_deref(), port, env)
         }
+        ServerCommand::Passenger(passenger) => passenger::prepare(spec, passenger, port, env),
         ServerCommand::Custom { words } => custom::prepare(spec, words, port, env),
     }
 }

@@ -76,7 +76,7 @@ pub(crate) fn prepare(
     Ok(Prepared {
         words,
         env,
-        remove,
+        remove: remove.into(),
         handle: Handle::Puma { control, effective },
     })
 }

@@ -9,6 +9,7 @@ use crate::guard::{Ended, Exit, Guard};
 use crate::handle::Handle;
 use crate::log::Log;
 use crate::nginx;
+use crate::passenger::PassengerStatus;
 use crate::spec::Settings;
 
 /// What services get to end by themselves where the server took all of the grace.
@@ -150,6 +151,12 @@ impl Running {
     /// When the command gives no access to Puma's status, or Puma does not answer.
     pub fn status(&self) -> Result<PumaStatus, StatusError> {
         self.handle().puma_status()
+    }
+
+    /// # Errors
+    /// When it is no Passenger, or Passenger does not answer.
+    pub fn passenger_status(&self) -> Result<PassengerStatus, StatusError> {
+        self.handle().passenger_status()
     }
 
     /// A request to stop or SIGTERM, the grace, then the end of whatever is left, daemons included.

@@ -8,6 +8,7 @@ use crate::error::StartError;
 use crate::files::failed;
 use crate::guard::GuardProgram;
 use crate::nginx::Nginx;
+use crate::passenger::PassengerSpec;
 
 /// The settings under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,9 @@ pub enum ServerCommand {
         /// where there is one.
         config: Option<PathBuf>,
     },
+    /// Passenger in an Apache httpd of this start's own, which is made and started without any of the system's
+    /// configuration. `threads` is 1, `workers` at least 1.
+    Passenger(PassengerSpec),
     /// Any command. `{port}`, `{threads}` and `{workers}` are replaced in each word, and `{config}`
     /// by the path of the generated Puma configuration (`puma … -C mine.rb -C {config}`), without
     /// which a custom command's status cannot be read.
@@ -48,10 +52,13 @@ pub enum ServerCommand {
 impl ServerCommand {
     /// The command as it is shown to people, without settings.
     #[must_use]
-    pub fn words(&self) -> &[String] {
+    pub fn words(&self) -> Vec<String> {
         match self {
-            ServerCommand::Puma { program, .. } | ServerCommand::Unicorn { program, .. } => program,
-            ServerCommand::Custom { words } => words,
+            ServerCommand::Puma { program, .. } | ServerCommand::Unicorn { program, .. } => {
+                program.clone()
+            }
+            ServerCommand::Passenger(passenger) => vec![passenger.apache.display().to_string()],
+            ServerCommand::Custom { words } => words.clone(),
         }
     }
 }

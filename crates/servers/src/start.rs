@@ -1,7 +1,6 @@
 //! From a [`ServerSpec`] to a server that answers with everything it was asked to boot.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Died, StartError};
@@ -99,8 +98,8 @@ fn start_at(
     let front = match (&spec.front, ports.front) {
         (Some(nginx), Some(port)) => {
             let front = nginx::prepare(nginx, &spec.work_dir, port, ports.server)
-                .inspect_err(|_| discard(&remove))?;
-            remove.extend(front.remove.iter().cloned());
+                .inspect_err(|_| remove.now())?;
+            remove.files.extend(front.remove.iter().cloned());
             Some((nginx, port, front))
         }
         _ => None,
@@ -159,13 +158,6 @@ fn start_at(
         },
         front,
     })
-}
-
-/// What was written for a server that is not started; what cannot be removed is private.
-fn discard(files: &[PathBuf]) {
-    for path in files {
-        let _ = std::fs::remove_file(path);
-    }
 }
 
 fn start_services(

@@ -69,7 +69,7 @@ pub(crate) fn prepare(
     Ok(Prepared {
         words,
         env,
-        remove: vec![pid, generated],
+        remove: vec![pid, generated].into(),
         handle: Handle::Unicorn(Unicorn {
             ready,
             workers_asked,

@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use thiserror::Error;
 
 use super::Exit;
-use super::protocol::{Command, Event};
+use super::protocol::{Command, Event, Remove};
 
 /// Time for a process that only has to be executed and to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
@@ -121,8 +121,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts a guard. `cpus` pins it and so all that it starts; `remove` names files (and empty
-    /// folders) that it deletes at its end; a panic of the guard itself is written to `log`.
+    /// Starts a guard. `cpus` pins it and so all that it starts; `remove` is what it deletes at
+    /// its end; a panic of the guard itself is written to `log`.
     ///
     /// # Errors
     /// When the program cannot be executed, does not answer as a guard, or cannot be pinned.
@@ -130,7 +130,7 @@ impl Guard {
         program: &GuardProgram,
         cpus: Option<Vec<usize>>,
         orphan_grace: Duration,
-        remove: Vec<PathBuf>,
+        remove: Remove,
         log: &Path,
     ) -> Result<Self, GuardError> {
         let not_executed = |source| GuardError::NotExecuted {
@@ -360,7 +360,8 @@ wait
             arg: "guard".into(),
         };
         let log = folder.path().join("log");
-        let mut guard = Guard::launch(&program, None, Duration::ZERO, Vec::new(), &log).unwrap();
+        let mut guard =
+            Guard::launch(&program, None, Duration::ZERO, Remove::default(), &log).unwrap();
         let kept = std::fs::read_to_string(exe.with_extension("kept")).unwrap();
         let kept: u32 = kept.trim().parse().unwrap();
 
