@@ -173,17 +173,22 @@ impl Passenger {
         Ok(compare(asked, &self.asked, &self.status()?))
     }
 
-    /// Apache ends at once; Passenger then tells the application's processes, and cleans up last.
+    /// Apache ends at once; Passenger then tells the application's processes, and cleans up last. All of these are in
+    /// the session that the watchdog opened, however late they show what they run.
     pub(crate) fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {
         let began = Instant::now();
+        let stats = |pids: Vec<u32>| pids.into_iter().filter_map(proc::stat);
+        let mut agents = proc::descendants(guard.pid());
+        agents.retain(|&pid| proc::program(pid).is_some_and(|name| name == AGENT));
+        let sessions: BTreeSet<u32> = stats(agents).map(|stat| stat.session).collect();
         if !guard.signal(id, Signal::TERM) || guard.wait_exit(id, grace).is_none() {
             return;
         }
-        let cleans_up = || {
-            let mut pids = proc::descendants(guard.pid()).into_iter();
-            pids.any(|pid| proc::program(pid).is_some_and(|name| name == AGENT))
+        let any_left = || {
+            stats(proc::descendants(guard.pid()))
+                .any(|stat| !stat.is_dead() && sessions.contains(&stat.session))
         };
-        while began.elapsed() < grace && cleans_up() {
+        while began.elapsed() < grace && any_left() {
             std::thread::sleep(LOOK_AGAIN);
         }
     }
