@@ -140,10 +140,7 @@ impl<'a> Bench<'a> {
 
     /// The server's command as it is shown, without settings.
     pub fn words(&self) -> Vec<String> {
-        match &self.command {
-            ServerCommand::Puma { program, .. } => program.clone(),
-            ServerCommand::Custom { words } => words.clone(),
-        }
+        self.command.words()
     }
 }
 

@@ -33,7 +33,7 @@ impl TreeCpu {
 /// CPU time of a process and its descendants: of the living, and of the dead that a living one of them
 /// has waited for. Lost are only those whose parent died or ignores `SIGCHLD` and that fell to a process
 /// outside the tree. [`Tree::without_root`] leaves out the root's own time but not that of its dead
-/// children. A process that ends between the walk and its turn is missing from this reading, and back in
+/// children, and [`Tree::without`] not the time of whoever is left out once the root has waited for it. A process that ends between the walk and its turn is missing from this reading, and back in
 /// the next, in its parent's share.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::error::HostError;
 use crate::procfs::{Stat, parse_children, parse_stat};
 
-/// Which processes to look at: a root with its descendants, or the descendants alone.
+/// Which processes to look at: a root with its descendants, or the descendants alone, less the trees of some.
 ///
 /// `Tree::from(pid)` is the whole tree. Descendants are found through the children of every thread, so
 /// that a daemon that left its session still counts while an ancestor of its lives (or while the root is
@@ -19,6 +19,7 @@ use crate::procfs::{Stat, parse_children, parse_stat};
 pub struct Tree {
     root: u32,
     with_root: bool,
+    except: BTreeSet<u32>,
     proc: PathBuf,
 }
 
@@ -27,6 +28,7 @@ impl From<u32> for Tree {
         Self {
             root,
             with_root: true,
+            except: BTreeSet::new(),
             proc: "/proc".into(),
         }
     }
@@ -38,6 +40,14 @@ impl Tree {
     pub fn without_root(self) -> Self {
         let with_root = false;
         Self { with_root, ..self }
+    }
+
+    /// Leaves out these processes and all that descends from them, as services that are guarded together with what is
+    /// measured. What such a tree has given away, a daemon that lost its parent, is not known for its any more.
+    #[must_use]
+    pub fn without(mut self, pids: impl IntoIterator<Item = u32>) -> Self {
+        self.except.extend(pids);
+        self
     }
 
     /// Reads another `/proc`.
@@ -71,7 +81,7 @@ impl Tree {
         let mut next = 0;
         while let Some(&pid) = pids.get(next) {
             for child in self.children(pid)? {
-                if seen.insert(child) {
+                if !self.except.contains(&child) && seen.insert(child) {
                     pids.push(child);
                 }
             }

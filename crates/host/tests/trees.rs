@@ -72,6 +72,36 @@ fn a_tree_has_the_root_and_its_descendants() {
 }
 
 #[test]
+fn the_tree_of_a_service_is_left_out_with_its_memory_and_cpu() {
+    let mut shell = Shell::new(
+        "exec 3<&0; sh -c 'sh -c \"echo \\$\\$ \\$PPID; read x\"; read x' <&3 & \
+         sh -c 'sh -c \"echo \\$\\$ \\$PPID; read x\"; read x' <&3 & wait",
+    );
+    let mut side = || {
+        let line = shell.line();
+        let pids = line.split(' ').map(|pid| pid.parse::<u32>().unwrap());
+        pids.collect::<Vec<_>>()
+    };
+    let (one, other) = (side(), side());
+    let whole = Tree::from(shell.pid());
+    let [inner, outer] = one[..] else {
+        panic!("{one:?}");
+    };
+    let left = whole.clone().without([outer]).without_root();
+    let mut pids = left.pids().unwrap();
+    pids.sort_unstable();
+    let mut expected = other.clone();
+    expected.sort_unstable();
+    assert_eq!(pids, expected, "all but {inner} and {outer}");
+    let memory = sample_tree(left.clone()).unwrap();
+    assert_eq!(memory.processes.len(), 2);
+    assert!(rss_tree(left.clone()).unwrap() < rss_tree(whole.clone()).unwrap());
+    assert!(tree_cpu(left).unwrap().total() <= tree_cpu(whole).unwrap().total());
+    let inner_alone = Tree::from(shell.pid()).without([inner]).pids().unwrap();
+    assert!(inner_alone.contains(&outer) && !inner_alone.contains(&inner));
+}
+
+#[test]
 fn a_process_that_is_gone_is_said() {
     let mut shell = Shell::new("read x");
     let pid = shell.pid();

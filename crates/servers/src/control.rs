@@ -19,10 +19,22 @@ pub enum StatusError {
          command"
     )]
     NoControl,
+    #[error("only Puma tells the status of its threads, and this server is another")]
+    NotPuma,
     #[error("Puma's status socket does not answer: {0}")]
     Silent(io::Error),
     #[error("Puma's status socket answers with status {0}")]
     Refused(u16),
+    #[error("Passenger has not started")]
+    PassengerAbsent,
+    #[error("Passenger's status socket does not answer: {0}")]
+    PassengerSilent(io::Error),
+    #[error("Passenger's status socket answers with status {0}")]
+    PassengerRefused(u16),
+    #[error("Passenger's status cannot be understood: {0}")]
+    PassengerUnreadable(String),
+    #[error("this server is no Passenger")]
+    NotPassenger,
     #[error("Puma's status cannot be understood: {0}")]
     Unreadable(#[from] serde_json::Error),
 }

@@ -33,6 +33,19 @@ pub(crate) fn private_file(path: &Path, text: &str) -> Result<(), StartError> {
     write().map_err(failed("write", path))
 }
 
+/// Removes a file that an earlier start may have left.
+pub(crate) fn absent(path: &Path) -> Result<(), StartError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// A Ruby literal without interpolation.
+pub(crate) fn ruby_string(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
 pub(crate) fn failed(
     action: &'static str,
     path: &Path,

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::error::StartError;
 use crate::files::{failed, nonce, private_dir};
-use crate::guard::{Exit, Guard, GuardError, GuardProgram, ProcessSpec};
+use crate::guard::{Exit, Guard, GuardError, GuardProgram, ProcessSpec, Remove};
 use crate::log::{Log, indented};
 
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -141,7 +141,7 @@ impl Hook<'_> {
         let log_path = absolute(self.log)?;
         let output = output.map(absolute).transpose()?;
         let log = Log::from_here(&log_path, self.env);
-        let mut guard = Guard::launch(self.guard, None, GRACE, Vec::new(), &log_path)?;
+        let mut guard = Guard::launch(self.guard, None, GRACE, Remove::default(), &log_path)?;
         let words = ["/bin/sh", "-c", self.command].map(String::from);
         let (id, _) = guard.spawn(&ProcessSpec {
             words: &words,

@@ -31,6 +31,16 @@ pub(crate) struct Answer {
 pub(crate) fn get<E>(
     target: &Target,
     path: &str,
+    go_on: impl FnMut() -> Result<(), E>,
+) -> Result<io::Result<Answer>, E> {
+    get_with(target, path, "", go_on)
+}
+
+/// The same with further lines of the request's head, each with its end.
+pub(crate) fn get_with<E>(
+    target: &Target,
+    path: &str,
+    headers: &str,
     mut go_on: impl FnMut() -> Result<(), E>,
 ) -> Result<io::Result<Answer>, E> {
     let mut stream = match connect(target) {
@@ -43,7 +53,7 @@ pub(crate) fn get<E>(
     };
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: powerband\r\nAccept: */*\r\n\
-         Connection: close\r\n\r\n"
+         {headers}Connection: close\r\n\r\n"
     );
     if let Err(error) = stream.write_all(request.as_bytes()) {
         return Ok(Err(error));

@@ -42,6 +42,20 @@ fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
+/// The name of the program's file; `None` when there is no such process, or it may not be looked at.
+pub(crate) fn program(pid: u32) -> Option<String> {
+    let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    // What the kernel adds once the file was replaced.
+    Some(name.trim_end_matches(" (deleted)").to_string())
+}
+
+/// The words that the process shows, by spaces; empty when there is no such process.
+pub(crate) fn command_line(pid: u32) -> String {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
 /// Every descendant of `root`, ended ones that were not waited for included. A process that forks
 /// meanwhile may hide its newest child: who needs all of them stops them and asks again.
 pub(crate) fn descendants(root: u32) -> Vec<u32> {

@@ -26,12 +26,9 @@ impl Running {
     /// The processes that are known to be the server's own: its main process, and its workers as far as their status
     /// names them.
     pub fn own_pids(&self) -> BTreeSet<u32> {
-        let workers = self
-            .status()
-            .map(|status| status.workers)
-            .unwrap_or_default();
-        let pids = workers.into_iter().filter_map(|worker| worker.pid);
-        pids.chain([self.server_pid()]).collect()
+        let mut pids = self.handle().workers(self.server_pid());
+        pids.insert(self.server_pid());
+        pids
     }
 }
 

@@ -11,9 +11,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::agent;
-use crate::control::Control;
-use crate::spec::{ServerCommand, ServerSpec, Settings};
+use crate::error::StartError;
+use crate::files::{private_file, ruby_string};
+use crate::handle::Handle;
+use crate::prepared::Prepared;
+use crate::puma_files::{self, PumaFiles};
+use crate::spec::{ServerSpec, Settings};
 
 /// The words that start Puma for this application: `bundle exec puma` where its Gemfile.lock names
 /// Puma and that works, else plain `puma`. An application installed by the system's packages (below
@@ -58,68 +61,52 @@ fn bundler_works(app_dir: &Path) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The files of one start that Puma is told of.
-#[derive(Debug, Clone)]
-pub(crate) struct PumaFiles {
-    /// The generated configuration.
-    pub(crate) config: PathBuf,
-    /// Where Puma writes, once booted, which settings it ended up with.
-    pub(crate) effective: PathBuf,
-    pub(crate) pid: PathBuf,
-    pub(crate) state: PathBuf,
-    pub(crate) control: Control,
+/// Writes the generated configuration; `words` makes the command of its path and the environment's name.
+pub(crate) fn prepare(
+    spec: &ServerSpec,
+    env: BTreeMap<String, String>,
+    words: impl FnOnce(&Path, &str) -> Vec<String>,
+) -> Result<Prepared, StartError> {
+    let (files, remove) = puma_files::lay_out(spec)?;
+    private_file(&files.config, &config_text(spec.settings, &files))?;
+    let words = words(&files.config, &env["RACK_ENV"]);
+    let PumaFiles {
+        control, effective, ..
+    } = files;
+    Ok(Prepared {
+        words,
+        env,
+        remove: remove.into(),
+        handle: Handle::Puma { control, effective },
+    })
 }
 
-/// The words to execute.
+/// `program` with its flags; `own` is the application's configuration, `generated` ours.
 pub(crate) fn words(
-    spec: &ServerSpec,
+    program: &[String],
+    own: Option<&Path>,
+    settings: Settings,
     port: u16,
-    files: &PumaFiles,
-    env_name: &str,
+    generated: &Path,
 ) -> Vec<String> {
     let Settings {
         threads, workers, ..
-    } = spec.settings;
-    match &spec.command {
-        ServerCommand::Custom { words } => {
-            let config = files.config.display().to_string();
-            let fill = |word: &String| {
-                word.replace("{port}", &port.to_string())
-                    .replace("{threads}", &threads.to_string())
-                    .replace("{workers}", &workers.to_string())
-                    .replace("{config}", &config)
-            };
-            words.iter().map(fill).collect()
-        }
-        ServerCommand::Puma { program, config } => {
-            let mut words = program.clone();
-            let named = program
-                .iter()
-                .any(|word| word == "-C" || word.starts_with("--config"));
-            let config = config.clone().or_else(|| {
-                if named {
-                    None
-                } else {
-                    own_config(&spec.app_dir, env_name)
-                }
-            });
-            for file in config.iter().chain([&files.config]) {
-                words.extend(["-C".into(), file.display().to_string()]);
-            }
-            words.extend(["-b".into(), format!("tcp://127.0.0.1:{port}")]);
-            words.extend(["-t".into(), format!("{threads}:{threads}")]);
-            words.extend(["-w".into(), workers.to_string()]);
-            words
-        }
+    } = settings;
+    let mut words = program.to_vec();
+    for file in own.into_iter().chain([generated]) {
+        words.extend(["-C".into(), file.display().to_string()]);
     }
+    words.extend(["-b".into(), format!("tcp://127.0.0.1:{port}")]);
+    words.extend(["-t".into(), format!("{threads}:{threads}")]);
+    words.extend(["-w".into(), workers.to_string()]);
+    words
 }
 
-/// True when the generated configuration is among the words, so that the status can be read.
-pub(crate) fn is_controlled(command: &ServerCommand) -> bool {
-    match command {
-        ServerCommand::Puma { .. } => true,
-        ServerCommand::Custom { words } => words.iter().any(|word| word.contains("{config}")),
-    }
+/// True when the words name a configuration themselves, so that Puma looks for none.
+pub(crate) fn names_config(program: &[String]) -> bool {
+    program
+        .iter()
+        .any(|word| word == "-C" || word.starts_with("--config"))
 }
 
 /// The file that Puma would find by itself.
@@ -133,47 +120,8 @@ pub fn own_config(app_dir: &Path, env_name: &str) -> Option<PathBuf> {
     .find(|path| path.is_file())
 }
 
-/// The server's environment on top of powerband's own (`inherited` looks that up): what the user
-/// gave, then the settings under test, which win.
-pub(crate) fn environment(
-    spec: &ServerSpec,
-    port: u16,
-    inherited: impl Fn(&str) -> Option<String>,
-) -> BTreeMap<String, String> {
-    let mut env = spec.env.clone();
-    let given = |key: &str| env.get(key).cloned().or_else(|| inherited(key));
-    let rails = given("RAILS_ENV");
-    let rack = given("RACK_ENV");
-    let name = rails
-        .clone()
-        .or_else(|| rack.clone())
-        .unwrap_or_else(|| "production".into());
-    let injected = spec.agent.as_ref().map(|agent| {
-        agent::injection(
-            &agent.lib_dir,
-            &agent.ext_path,
-            Some(&agent.flight_dir),
-            given,
-        )
-    });
-    env.insert("RAILS_ENV".into(), rails.unwrap_or_else(|| name.clone()));
-    env.insert("RACK_ENV".into(), rack.unwrap_or(name));
-    let threads = spec.settings.threads.to_string();
-    env.insert("RAILS_MAX_THREADS".into(), threads.clone());
-    env.insert("RAILS_MIN_THREADS".into(), threads);
-    env.insert("WEB_CONCURRENCY".into(), spec.settings.workers.to_string());
-    env.insert("PORT".into(), port.to_string());
-    env.extend(
-        injected
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| (key.to_string(), value)),
-    );
-    env
-}
-
 /// The generated configuration, read after the application's own.
-pub(crate) fn config_text(settings: Settings, files: &PumaFiles) -> String {
+fn config_text(settings: Settings, files: &PumaFiles) -> String {
     let preload = if settings.workers == 0 {
         String::new()
     } else {
@@ -212,32 +160,10 @@ booted ? send(booted, &write) : write.call
     )
 }
 
-/// A Ruby literal without interpolation.
-fn ruby_string(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::GuardProgram;
-    use crate::spec::Agent;
-
-    fn spec(command: ServerCommand) -> ServerSpec {
-        let guard = GuardProgram {
-            exe: "/proc/self/exe".into(),
-            arg: "guard".into(),
-        };
-        let settings = Settings {
-            threads: 3,
-            workers: 2,
-            preload: false,
-        };
-        ServerSpec {
-            command,
-            ..ServerSpec::new("/nowhere", settings, "/nowhere/work", guard)
-        }
-    }
+    use crate::control::Control;
 
     fn files() -> PumaFiles {
         PumaFiles {
@@ -254,63 +180,17 @@ mod tests {
 
     #[test]
     fn the_generated_configuration_comes_after_the_applications() {
-        let command = ServerCommand::Puma {
-            program: vec!["puma".into()],
-            config: Some("/app/config/puma.rb".into()),
+        let settings = Settings {
+            threads: 3,
+            workers: 2,
+            preload: false,
         };
-        let words = words(&spec(command), 4000, &files(), "production").join(" ");
+        let own = Some(Path::new("/app/config/puma.rb"));
+        let words = words(&["puma".into()], own, settings, 4000, &files().config);
         assert_eq!(
-            words,
+            words.join(" "),
             "puma -C /app/config/puma.rb -C /w/puma.rb -b tcp://127.0.0.1:4000 -t 3:3 -w 2"
         );
-    }
-
-    #[test]
-    fn placeholders_are_filled_in_a_custom_command() {
-        let words_given = [
-            "s",
-            "--bind=:{port}",
-            "{threads}x{workers}",
-            "{config}",
-            "{other}",
-        ];
-        let command = ServerCommand::Custom {
-            words: words_given.map(String::from).to_vec(),
-        };
-        assert!(is_controlled(&command));
-        let words = words(&spec(command), 80, &files(), "production");
-        assert_eq!(words, ["s", "--bind=:80", "3x2", "/w/puma.rb", "{other}"]);
-    }
-
-    #[test]
-    fn the_settings_win_over_the_environment_and_the_agent_goes_first() {
-        let mut spec = spec(ServerCommand::Custom { words: vec![] });
-        spec.env.insert("RAILS_MAX_THREADS".into(), "50".into());
-        spec.agent = Some(Agent {
-            lib_dir: "/gem/lib".into(),
-            ext_path: "/ext.so".into(),
-            flight_dir: "/flight".into(),
-        });
-        let inherited = |key: &str| match key {
-            "RUBYOPT" => Some("-W0".to_string()),
-            "RACK_ENV" => Some("staging".to_string()),
-            _ => None,
-        };
-        let env = environment(&spec, 4000, inherited);
-        for (key, value) in [
-            ("RAILS_MAX_THREADS", "3"),
-            ("RAILS_MIN_THREADS", "3"),
-            ("WEB_CONCURRENCY", "2"),
-            ("PORT", "4000"),
-            ("RAILS_ENV", "staging"),
-            ("RACK_ENV", "staging"),
-            ("RUBYOPT", "-rpowerband/inject -W0"),
-            ("RUBYLIB", "/gem/lib"),
-            ("POWERBAND_EXT", "/ext.so"),
-            ("POWERBAND_DIR", "/flight"),
-        ] {
-            assert_eq!(env.get(key).map(String::as_str), Some(value), "{key}");
-        }
     }
 
     #[test]

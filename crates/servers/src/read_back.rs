@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::control::{PumaStatus, StatusError};
+use crate::nginx::FrontReadBack;
 use crate::running::Running;
 use crate::spec::Settings;
 
@@ -49,7 +50,12 @@ pub struct ReadBack {
     pub min_threads: Option<u64>,
     /// `None` in single mode, or where Puma wrote no settings.
     pub preload: Option<bool>,
+    /// The server as it names itself: `Puma 6.6.0`.
+    pub server: Option<String>,
+    /// `None` where it is no Puma, or wrote no settings.
     pub puma_version: Option<String>,
+    /// What stands in front of it.
+    pub front: Option<FrontReadBack>,
     /// Empty when the server runs as asked.
     pub mismatches: Vec<Mismatch>,
 }
@@ -66,12 +72,20 @@ impl Running {
     /// Compares what was asked with what runs.
     ///
     /// # Errors
-    /// When Puma's status cannot be read: always for a custom command without `{config}`.
+    /// When the server's status cannot be read: always for a custom command without `{config}`.
     pub fn read_back(&self) -> Result<ReadBack, StatusError> {
-        let status = self.status()?;
-        let effective = self.effective.as_deref().and_then(read_effective);
-        Ok(compare(self.settings, &status, effective))
+        let mut read = self.handle().read_back(self.settings, self.server_pid())?;
+        if let Some((front, mismatch)) = self.read_back_front() {
+            read.front = Some(front);
+            read.mismatches.extend(mismatch);
+        }
+        Ok(read)
     }
+}
+
+/// `effective` is the file that Puma writes once it has booted.
+pub(crate) fn of_puma(asked: Settings, status: &PumaStatus, effective: &Path) -> ReadBack {
+    compare(asked, status, read_effective(effective))
 }
 
 fn read_effective(path: &Path) -> Option<Effective> {
@@ -133,7 +147,9 @@ fn compare(asked: Settings, status: &PumaStatus, effective: Option<Effective>) -
         max_threads,
         min_threads,
         preload,
+        server: effective.as_ref().map(|it| format!("Puma {}", it.puma)),
         puma_version: effective.map(|effective| effective.puma),
+        front: None,
         mismatches,
     }
 }

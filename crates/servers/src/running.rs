@@ -1,14 +1,15 @@
 //! A server that runs: where, whether still, its status, its end.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::control::{Control, PumaStatus, StatusError};
+use crate::control::{PumaStatus, StatusError};
 use crate::error::Died;
+use crate::front::Front;
 use crate::guard::{Ended, Exit, Guard};
+use crate::handle::Handle;
 use crate::log::Log;
-use crate::port;
+use crate::nginx;
+use crate::passenger::PassengerStatus;
 use crate::spec::Settings;
 
 /// What services get to end by themselves where the server took all of the grace.
@@ -17,12 +18,11 @@ const SERVICE_GRACE: Duration = Duration::from_secs(2);
 /// A server that answered. Dropping it stops it as [`Running::stop`] does.
 #[derive(Debug)]
 pub struct Running {
-    pub(crate) port: u16,
+    pub(crate) upstream_port: u16,
+    pub(crate) front: Option<Front>,
     /// The id that the guard knows it by, and its process id.
     pub(crate) server: (u32, u32),
     pub(crate) settings: Settings,
-    pub(crate) effective: Option<PathBuf>,
-    pub(crate) control: Option<Control>,
     pub(crate) log: Log,
     pub(crate) stopping: Stopping,
 }
@@ -47,6 +47,7 @@ pub struct StopReport {
 pub(crate) struct Service {
     /// The id that the guard knows it by.
     pub(crate) id: u32,
+    pub(crate) pid: u32,
     /// Such as `the service "upstream"`.
     pub(crate) what: String,
 }
@@ -59,27 +60,26 @@ pub(crate) struct Stopping {
     /// The id that the guard knows the server by.
     pub(crate) server: u32,
     pub(crate) services: Vec<Service>,
-    /// Asked to stop before any signal is sent, see [`Stopping::end`].
-    pub(crate) ask: Option<Control>,
+    /// The id that the guard knows what stands in front by; asked to stop first.
+    pub(crate) front: Option<u32>,
+    /// Asked to stop before any signal is sent.
+    pub(crate) handle: Handle,
 }
 
 impl Stopping {
     /// `None` when it was done before.
-    ///
-    /// Puma is asked over its control socket first. In single mode SIGTERM runs the stop inside the
-    /// signal's handler, and in 2 to 5 of 48 stops (Ruby 3.3.8, Puma 6.6) the handler waited until
-    /// the grace was over for a server thread that was stuck closing Puma's own pipe; asked over
-    /// the socket, none of 48 did. A cluster's workers get SIGTERM from their master all the same,
-    /// and about one stop in eight has a worker stuck at the same place: it is killed after the
-    /// grace.
     fn end(&mut self) -> Option<(Ended, Option<Exit>)> {
         let mut guard = self.guard.take()?;
         let began = Instant::now();
-        if let Some(control) = &self.ask
-            && guard.exit_of(self.server).is_none()
-            && control.stop()
+        if let Some(front) = self.front
+            && guard.exit_of(front).is_none()
+            && guard.signal(front, nginx::ORDERLY_END)
         {
-            guard.wait_exit(self.server, self.grace);
+            guard.wait_exit(front, self.grace);
+        }
+        if guard.exit_of(self.server).is_none() {
+            let left = self.grace.saturating_sub(began.elapsed());
+            self.handle.end(&mut guard, self.server, left);
         }
         let mut grace = self.grace.saturating_sub(began.elapsed());
         let runs = |service: &Service| guard.exit_of(service.id).is_none();
@@ -99,15 +99,6 @@ impl Drop for Stopping {
 }
 
 impl Running {
-    /// The port on 127.0.0.1.
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
-    pub fn addr(&self) -> SocketAddr {
-        port::loopback(self.port)
-    }
-
     /// The main process: Puma's master in cluster mode.
     pub fn server_pid(&self) -> u32 {
         self.server.1
@@ -119,7 +110,7 @@ impl Running {
     }
 
     /// # Errors
-    /// When the main process or one of the services ended, or their guard was killed.
+    /// When the main process, what stands in front of it or one of the services ended, or their guard was killed.
     pub fn alive(&self) -> Result<(), Died> {
         let died = |what: &str, exit| {
             Err(Died {
@@ -133,7 +124,8 @@ impl Running {
         if exit.is_some() {
             return died("the server", exit);
         }
-        for service in &self.stopping.services {
+        let front = self.front.iter().map(|front| &front.process);
+        for service in self.stopping.services.iter().chain(front) {
             let exit = self.guard().exit_of(service.id);
             if exit.is_some() {
                 return died(&service.what, exit);
@@ -158,10 +150,13 @@ impl Running {
     /// # Errors
     /// When the command gives no access to Puma's status, or Puma does not answer.
     pub fn status(&self) -> Result<PumaStatus, StatusError> {
-        self.control
-            .as_ref()
-            .ok_or(StatusError::NoControl)?
-            .status()
+        self.handle().puma_status()
+    }
+
+    /// # Errors
+    /// When it is no Passenger, or Passenger does not answer.
+    pub fn passenger_status(&self) -> Result<PassengerStatus, StatusError> {
+        self.handle().passenger_status()
     }
 
     /// A request to stop or SIGTERM, the grace, then the end of whatever is left, daemons included.
@@ -178,6 +173,10 @@ impl Running {
             exit,
             took: began.elapsed(),
         }
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.stopping.handle
     }
 
     fn guard(&self) -> &Guard {

@@ -7,13 +7,15 @@ use std::time::Duration;
 use crate::error::StartError;
 use crate::files::failed;
 use crate::guard::GuardProgram;
+use crate::nginx::Nginx;
+use crate::passenger::PassengerSpec;
 
 /// The settings under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Threads a process, at least 1: both the minimum and the maximum.
     pub threads: u16,
-    /// Worker processes; 0 is Puma's single mode.
+    /// Worker processes; 0 is Puma's single mode, and no other server's.
     pub workers: u16,
     /// Whether the application is loaded before the workers are forked. Means nothing with 0 workers.
     pub preload: bool,
@@ -29,10 +31,36 @@ pub enum ServerCommand {
         /// The application's configuration; `None` takes the one that Puma itself would find.
         config: Option<PathBuf>,
     },
+    /// Unicorn, its settings in a generated configuration file that evaluates the application's own first. It serves
+    /// one request a process: `threads` is 1, `workers` at least 1.
+    Unicorn {
+        /// The words before the flags: `unicorn`, or `bundle exec unicorn`.
+        program: Vec<String>,
+        /// The application's configuration; `None` takes the file that `program` names, else `config/unicorn.rb`
+        /// where there is one.
+        config: Option<PathBuf>,
+    },
+    /// Passenger in an Apache httpd of this start's own, which is made and started without any of the system's
+    /// configuration. `threads` is 1, `workers` at least 1.
+    Passenger(PassengerSpec),
     /// Any command. `{port}`, `{threads}` and `{workers}` are replaced in each word, and `{config}`
     /// by the path of the generated Puma configuration (`puma … -C mine.rb -C {config}`), without
     /// which a custom command's status cannot be read.
     Custom { words: Vec<String> },
+}
+
+impl ServerCommand {
+    /// The command as it is shown to people, without settings.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        match self {
+            ServerCommand::Puma { program, .. } | ServerCommand::Unicorn { program, .. } => {
+                program.clone()
+            }
+            ServerCommand::Passenger(passenger) => vec![passenger.apache.display().to_string()],
+            ServerCommand::Custom { words } => words.clone(),
+        }
+    }
 }
 
 /// The agent to inject.
@@ -90,15 +118,17 @@ pub struct ServerSpec {
     pub work_dir: PathBuf,
     pub agent: Option<Agent>,
     pub services: Vec<ServiceSpec>,
+    /// What stands between clients and the server.
+    pub front: Option<Nginx>,
     pub guard: GuardProgram,
-    /// `None` picks a free one.
+    /// Where clients ask, the front's where there is one; `None` picks a free one.
     pub port: Option<u16>,
 }
 
 impl ServerSpec {
     /// A spec with the usual choices: plain `puma` with the application's configuration (whether
     /// Bundler is needed is asked once, with [`crate::default_puma_command`]), readiness by `GET /`
-    /// within 60 s, 10 s to stop, any free port, all processors, no agent; log and files in `work_dir`.
+    /// within 60 s, 10 s to stop, any free port, all processors, no agent, nothing in front; log and files in `work_dir`.
     pub fn new(
         app_dir: impl Into<PathBuf>,
         settings: Settings,
@@ -122,6 +152,7 @@ impl ServerSpec {
             work_dir,
             agent: None,
             services: Vec::new(),
+            front: None,
             guard,
             port: None,
         }
@@ -135,6 +166,9 @@ impl ServerSpec {
             *path = absolute(path)?;
         }
         if let ServerCommand::Puma {
+            config: Some(path), ..
+        }
+        | ServerCommand::Unicorn {
             config: Some(path), ..
         } = &mut spec.command
         {

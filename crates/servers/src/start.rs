@@ -1,27 +1,26 @@
 //! From a [`ServerSpec`] to a server that answers with everything it was asked to boot.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::control::Control;
 use crate::error::{Died, StartError};
-use crate::files::{failed, nonce, private_dir, private_file};
-use crate::guard::{Guard, ProcessSpec};
-use crate::http::{self, Target};
+use crate::files::private_dir;
+use crate::front::Front;
+use crate::guard::Guard;
 use crate::log::Log;
+use crate::nginx;
 use crate::port;
-use crate::puma::{self, PumaFiles};
+use crate::prepared::{self, Prepared};
 use crate::running::{Running, Service, Stopping};
-use crate::spec::{Ready, ServerCommand, ServerSpec};
+use crate::spec::{Ready, ServerSpec};
+use crate::waiting::Process;
 
 /// Another process may take a free port before the server binds it; thrice in a row is no accident.
 const PORT_ATTEMPTS: usize = 3;
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// What stands in front, in messages.
+const FRONT: &str = "nginx";
 /// How long powerband's death leaves the server to end by itself.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
-/// A Unix socket's path holds 107 bytes.
-const LONGEST_SOCKET: usize = 107;
 
 /// Starts the services and the server, and waits until it answers and every worker has booted.
 /// `cancel` is asked every few milliseconds; true ends the attempt.
@@ -29,14 +28,7 @@ const LONGEST_SOCKET: usize = 107;
 /// # Errors
 /// Says what is wrong in terms of the application; nothing of the attempt is left running then.
 pub fn start(spec: &ServerSpec, cancel: &dyn Fn() -> bool) -> Result<Running, StartError> {
-    if spec.settings.threads == 0 {
-        return Err(StartError::NoThreads(0));
-    }
-    let (ServerCommand::Puma { program: words, .. } | ServerCommand::Custom { words }) =
-        &spec.command;
-    if words.is_empty() {
-        return Err(StartError::EmptyCommand);
-    }
+    prepared::check(spec)?;
     let spec = &spec.absolute()?;
     private_dir(&spec.work_dir)?;
     if let Some(folder) = spec.log_path.parent() {
@@ -47,10 +39,12 @@ pub fn start(spec: &ServerSpec, cancel: &dyn Fn() -> bool) -> Result<Running, St
     }
     let mut attempt = 1;
     loop {
-        let port = port::choose(spec.port)?;
-        match start_at(spec, port, cancel) {
+        let ports = Ports::choose(spec)?;
+        match start_at(spec, &ports, cancel) {
             Err(StartError::Died(died)) if lost_the_port(&died) => {
-                if let Some(port) = spec.port {
+                // Where something stands in front, that has the port that was asked for.
+                let is_public = spec.front.is_none() || died.what == FRONT;
+                if let Some(port) = spec.port.filter(|_| is_public) {
                     return Err(StartError::PortInUse { port });
                 }
                 if attempt == PORT_ATTEMPTS {
@@ -63,6 +57,28 @@ pub fn start(spec: &ServerSpec, cancel: &dyn Fn() -> bool) -> Result<Running, St
     }
 }
 
+struct Ports {
+    server: u16,
+    front: Option<u16>,
+}
+
+impl Ports {
+    fn choose(spec: &ServerSpec) -> Result<Self, StartError> {
+        let public = port::choose(spec.port)?;
+        Ok(if spec.front.is_some() {
+            Ports {
+                server: port::choose(None)?,
+                front: Some(public),
+            }
+        } else {
+            Ports {
+                server: public,
+                front: None,
+            }
+        })
+    }
+}
+
 fn lost_the_port(died: &Died) -> bool {
     let said = |text: &str| died.last_log_lines.iter().any(|line| line.contains(text));
     said("Address already in use") || said("EADDRINUSE")
@@ -70,17 +86,86 @@ fn lost_the_port(died: &Died) -> bool {
 
 fn start_at(
     spec: &ServerSpec,
-    port: u16,
+    ports: &Ports,
     cancel: &dyn Fn() -> bool,
 ) -> Result<Running, StartError> {
-    let inherited = |key: &str| std::env::var(key).ok();
-    let env = puma::environment(spec, port, inherited);
-    let (files, remove) = lay_out(spec)?;
-    private_file(&files.config, &puma::config_text(spec.settings, &files))?;
-    let words = puma::words(spec, port, &files, &env["RACK_ENV"]);
+    let Prepared {
+        words,
+        env,
+        mut remove,
+        handle,
+    } = prepared::prepare(spec, ports.server)?;
+    let front = match (&spec.front, ports.front) {
+        (Some(nginx), Some(port)) => {
+            let front = nginx::prepare(nginx, &spec.work_dir, port, ports.server)
+                .inspect_err(|_| remove.now())?;
+            remove.files.extend(front.remove.iter().cloned());
+            Some((nginx, port, front))
+        }
+        _ => None,
+    };
     let log = Log::from_here(&spec.log_path, &env);
     let cpus = spec.cpus.clone();
     let mut guard = Guard::launch(&spec.guard, cpus, ORPHAN_GRACE, remove, &spec.log_path)?;
+    let services = start_services(spec, &mut guard, &log, cancel)?;
+    let server = Process {
+        words: &words,
+        cwd: &spec.app_dir,
+        env: &env,
+        what: "the server".into(),
+    };
+    let waiting = server.spawn(&mut guard, spec, &log, cancel)?;
+    waiting.until_it_answers(ports.server, &spec.ready_path)?;
+    waiting.until_complete(&handle)?;
+    let server = waiting.service();
+    let front = match front {
+        None => None,
+        Some((nginx, port, prepared)) => {
+            let process = Process {
+                words: &prepared.words,
+                cwd: &spec.work_dir,
+                env: &BTreeMap::new(),
+                what: FRONT.into(),
+            };
+            let waiting = process.spawn(&mut guard, spec, &log, cancel)?;
+            waiting.until_listening(port)?;
+            // With TLS this client could not ask; that the server answers is known.
+            if !nginx.tls {
+                waiting.until_it_answers(port, &spec.ready_path)?;
+            }
+            waiting.until_workers(nginx)?;
+            Some(Front {
+                port,
+                process: waiting.service(),
+                asked: nginx.clone(),
+                version: prepared.version,
+                certificate: prepared.certificate,
+            })
+        }
+    };
+    Ok(Running {
+        upstream_port: ports.server,
+        server: (server.id, server.pid),
+        settings: spec.settings,
+        log,
+        stopping: Stopping {
+            guard: Some(guard),
+            grace: spec.stop_grace,
+            server: server.id,
+            front: front.as_ref().map(|front| front.process.id),
+            services,
+            handle,
+        },
+        front,
+    })
+}
+
+fn start_services(
+    spec: &ServerSpec,
+    guard: &mut Guard,
+    log: &Log,
+    cancel: &dyn Fn() -> bool,
+) -> Result<Vec<Service>, StartError> {
     let mut services = Vec::new();
     for service in &spec.services {
         let waiting = Process {
@@ -89,7 +174,7 @@ fn start_at(
             env: &service.env,
             what: format!("the service {:?}", service.name),
         }
-        .spawn(&mut guard, spec, &log, cancel)?;
+        .spawn(guard, spec, log, cancel)?;
         match &service.ready {
             None => waiting.check("running")?,
             Some(Ready::Port(port)) => waiting.until_listening(*port)?,
@@ -101,214 +186,9 @@ fn start_at(
                 waiting.until_it_answers(port, path)?;
             }
         }
-        services.push(Service {
-            id: waiting.id,
-            what: waiting.what,
-        });
+        services.push(waiting.service());
     }
-    let server = Process {
-        words: &words,
-        cwd: &spec.app_dir,
-        env: &env,
-        what: "the server".into(),
-    };
-    let waiting = server.spawn(&mut guard, spec, &log, cancel)?;
-    waiting.until_it_answers(port, &spec.ready_path)?;
-    let control = puma::is_controlled(&spec.command).then_some(&files.control);
-    if let Some(control) = control {
-        waiting.until_all_workers_booted(control, &files)?;
-    }
-    let (id, pid) = (waiting.id, waiting.pid);
-    Ok(Running {
-        port,
-        server: (id, pid),
-        settings: spec.settings,
-        effective: control.map(|_| files.effective.clone()),
-        control: control.cloned(),
-        log,
-        stopping: Stopping {
-            guard: Some(guard),
-            grace: spec.stop_grace,
-            server: id,
-            services,
-            ask: control.cloned(),
-        },
-    })
-}
-
-/// Names the files of this start, and those among them that must not outlive it.
-fn lay_out(spec: &ServerSpec) -> Result<(PumaFiles, Vec<PathBuf>), StartError> {
-    let work = &spec.work_dir;
-    let token = nonce()?;
-    let mut socket = work.join("puma.sock");
-    let config = work.join("puma.rb");
-    // They hold the token, or are of no use to anybody afterwards.
-    let mut remove = vec![
-        work.join("puma.pid"),
-        work.join("puma.state"),
-        config.clone(),
-    ];
-    if socket.as_os_str().len() > LONGEST_SOCKET {
-        let folder = std::env::temp_dir().join(format!("powerband-{}", nonce()?));
-        private_dir(&folder)?;
-        socket = folder.join("s");
-        remove.extend([socket.clone(), folder]);
-    } else {
-        remove.push(socket.clone());
-    }
-    let effective = work.join("effective.json");
-    for stale in [&effective, &socket] {
-        match std::fs::remove_file(stale) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed("remove", stale)(error));
-            }
-            _ => {}
-        }
-    }
-    let files = PumaFiles {
-        config,
-        effective,
-        pid: work.join("puma.pid"),
-        state: work.join("puma.state"),
-        control: Control { socket, token },
-    };
-    Ok((files, remove))
-}
-
-struct Process<'a> {
-    words: &'a [String],
-    cwd: &'a std::path::Path,
-    env: &'a BTreeMap<String, String>,
-    what: String,
-}
-
-impl<'a> Process<'a> {
-    fn spawn<'g>(
-        self,
-        guard: &'g mut Guard,
-        spec: &'g ServerSpec,
-        log: &'g Log,
-        cancel: &'g dyn Fn() -> bool,
-    ) -> Result<Waiting<'g>, StartError> {
-        let (id, pid) = guard.spawn(&ProcessSpec {
-            words: self.words,
-            cwd: self.cwd,
-            env: self.env,
-            log: &spec.log_path,
-            output: None,
-        })?;
-        Ok(Waiting {
-            guard,
-            id,
-            pid,
-            what: self.what,
-            since: Instant::now(),
-            limit: spec.boot_timeout,
-            log,
-            cancel,
-        })
-    }
-}
-
-/// A process that was started and is not ready yet.
-struct Waiting<'a> {
-    guard: &'a Guard,
-    id: u32,
-    pid: u32,
-    what: String,
-    since: Instant,
-    limit: Duration,
-    log: &'a Log,
-    cancel: &'a dyn Fn() -> bool,
-}
-
-impl Waiting<'_> {
-    /// Fails when waiting any longer is of no use.
-    fn check(&self, missing: &str) -> Result<(), StartError> {
-        let exit = self.guard.exit_of(self.id);
-        if exit.is_some() || self.guard.is_gone() {
-            return Err(StartError::Died(Died {
-                what: self.what.clone(),
-                exit,
-                last_log_lines: self.log.last_lines(),
-                log_path: self.log.path(),
-            }));
-        }
-        if (self.cancel)() {
-            return Err(StartError::Cancelled);
-        }
-        let waited = self.since.elapsed();
-        if waited < self.limit {
-            return Ok(());
-        }
-        Err(StartError::NotReady {
-            what: self.what.clone(),
-            missing: missing.to_string(),
-            waited,
-            last_log_lines: self.log.last_lines(),
-            log_path: self.log.path(),
-        })
-    }
-
-    /// Waits a moment, less if the process ends, then [`Self::check`]s.
-    fn pause(&self, missing: &str) -> Result<(), StartError> {
-        self.guard.wait_exit(self.id, LOOK_AGAIN);
-        self.check(missing)
-    }
-
-    fn until_listening(&self, port: u16) -> Result<(), StartError> {
-        while std::net::TcpStream::connect_timeout(&port::loopback(port), LOOK_AGAIN).is_err() {
-            self.pause(&format!("nothing listens on port {port}"))?;
-        }
-        self.check("it listens")
-    }
-
-    fn until_it_answers(&self, port: u16, path: &str) -> Result<(), StartError> {
-        let target = Target::Tcp(port::loopback(port));
-        let mut missing = format!("no answer to GET {path} on port {port}");
-        loop {
-            match http::get(&target, path, || self.check(&missing))? {
-                Ok(answer) if answer.status < 500 => return self.check(&missing),
-                // How servers and proxies say that they are still booting.
-                Ok(answer) if answer.status == 503 => {
-                    missing = format!("GET {path} is answered with status 503");
-                }
-                Ok(answer) => {
-                    return Err(StartError::AnswersError {
-                        what: self.what.clone(),
-                        path: path.to_string(),
-                        status: answer.status,
-                        last_log_lines: self.log.last_lines(),
-                        log_path: self.log.path(),
-                    });
-                }
-                Err(_) => {}
-            }
-            self.pause(&missing)?;
-        }
-    }
-
-    /// Also waits for the settings that Puma writes once it has booted.
-    fn until_all_workers_booted(
-        &self,
-        control: &Control,
-        files: &PumaFiles,
-    ) -> Result<(), StartError> {
-        loop {
-            let missing = match control.status() {
-                Ok(status) if status.is_complete() && files.effective.exists() => return Ok(()),
-                Ok(status) => {
-                    format!(
-                        "{} of {} workers have booted",
-                        status.booted(),
-                        status.workers.len()
-                    )
-                }
-                Err(error) => error.to_string(),
-            };
-            self.pause(&missing)?;
-        }
-    }
+    Ok(services)
 }
 
 fn parse_url(url: &str) -> Option<(u16, &str)> {

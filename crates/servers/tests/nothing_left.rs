@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use servers::guard::GuardProgram;
 use servers::hooks::{self, HookError};
 use servers::{Ready, ServerCommand, ServerSpec, ServiceSpec, StartError};
-use support::{App, eventually, is_gone, never, serve_program};
+use support::{App, all_pids, eventually, is_gone, never, serve_program, working_in};
 
 /// Leaves a daemon (its parent gone, a session of its own, deaf to SIGTERM) and a child in a
 /// session of its own; each writes its pid.
@@ -192,19 +192,6 @@ fn cancelling_and_giving_up_leave_nothing() {
     let message = servers::start(&spec, &never).unwrap_err().to_string();
     assert!(message.contains("no answer to GET /"), "{message}");
     assert_eq!(working_in(app.path()), [0; 0]);
-}
-
-/// The processes whose current folder this is.
-fn working_in(folder: &Path) -> Vec<u32> {
-    let folder = folder.canonicalize().unwrap();
-    let works_there =
-        |pid: &u32| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
-    all_pids().filter(works_there).collect()
-}
-
-fn all_pids() -> impl Iterator<Item = u32> {
-    let pids = std::fs::read_dir("/proc").unwrap();
-    pids.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok())
 }
 
 #[test]

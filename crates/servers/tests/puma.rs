@@ -1,16 +1,13 @@
 //! Real Pumas under a real guard: what was asked is what runs, and nothing outlives it.
 
+#[allow(dead_code, reason = "shared with the other test programs")]
 mod support;
 
 use std::net::TcpListener;
 use std::path::Path;
 
-use servers::{Agent, ServerCommand, ServerSpec, StartError};
-use support::{App, eventually, is_gone, never};
-
-fn start(spec: &ServerSpec) -> servers::Running {
-    servers::start(spec, &never).unwrap_or_else(|error| panic!("{error}"))
-}
+use servers::{ServerCommand, ServerSpec, StartError};
+use support::{App, eventually, is_gone, never, start};
 
 #[test]
 fn single_mode_runs_as_asked_and_stops_clean() {
@@ -163,38 +160,19 @@ fn the_applications_own_configuration_is_read_too() {
 
 #[test]
 fn the_agent_is_injected_and_writes_where_it_is_told() {
-    let ruby = servers::ruby::probe("ruby").unwrap();
-    let gem = servers::agent::locate(None).unwrap();
     let app = App::hello();
-    let cache = app.path().join("cache");
-    let ext_path = servers::agent::ensure_built(&gem, &ruby, &cache).unwrap();
     let flight_dir = app.path().join("flight");
-    let agent = Agent {
-        lib_dir: gem.lib_dir(),
-        ext_path,
-        flight_dir: flight_dir.clone(),
-    };
+    let agent = support::agent(&app.path().join("cache"), &flight_dir);
     let server = start(&ServerSpec {
         agent: Some(agent),
         ..app.spec(1, 1, false)
     });
     let worker = server.status().unwrap().workers[0].pid.unwrap();
-    let flights = || {
-        let mut folders = std::fs::read_dir(&flight_dir).unwrap();
-        let files = folders
-            .next()
-            .map(|uid| std::fs::read_dir(uid.unwrap().path()).unwrap());
-        let names = files
-            .into_iter()
-            .flatten()
-            .map(|file| file.unwrap().file_name());
-        names
-            .map(|name| name.into_string().unwrap())
-            .collect::<Vec<_>>()
-    };
     let of_worker = format!("{worker}-");
     eventually("the worker has a flight file", || {
-        flights().iter().any(|name| name.starts_with(&of_worker))
+        support::flights(&flight_dir)
+            .iter()
+            .any(|name| name.starts_with(&of_worker))
     });
 }
 

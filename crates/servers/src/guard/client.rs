@@ -10,10 +10,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use thiserror::Error;
 
 use super::Exit;
-use super::protocol::{Command, Event};
+use super::protocol::{Command, Event, Remove};
 
 /// Time for a process that only has to be executed and to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
@@ -120,8 +121,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts a guard. `cpus` pins it and so all that it starts; `remove` names files (and empty
-    /// folders) that it deletes at its end; a panic of the guard itself is written to `log`.
+    /// Starts a guard. `cpus` pins it and so all that it starts; `remove` is what it deletes at
+    /// its end; a panic of the guard itself is written to `log`.
     ///
     /// # Errors
     /// When the program cannot be executed, does not answer as a guard, or cannot be pinned.
@@ -129,7 +130,7 @@ impl Guard {
         program: &GuardProgram,
         cpus: Option<Vec<usize>>,
         orphan_grace: Duration,
-        remove: Vec<PathBuf>,
+        remove: Remove,
         log: &Path,
     ) -> Result<Self, GuardError> {
         let not_executed = |source| GuardError::NotExecuted {
@@ -219,6 +220,12 @@ impl Guard {
     pub(crate) fn wait_exit(&self, id: u32, limit: Duration) -> Option<Exit> {
         self.shared
             .wait(limit, |heard| heard.exited.get(&id).copied())
+    }
+
+    /// Signals what was started as `id`, if it still runs. False when the guard is gone.
+    pub(crate) fn signal(&mut self, id: u32, signal: Signal) -> bool {
+        let signal = signal.as_raw();
+        self.tell(&Command::Signal { id, signal }).is_ok()
     }
 
     /// SIGTERM, at most `grace`, then the end of everything that is left.
@@ -353,7 +360,8 @@ wait
             arg: "guard".into(),
         };
         let log = folder.path().join("log");
-        let mut guard = Guard::launch(&program, None, Duration::ZERO, Vec::new(), &log).unwrap();
+        let mut guard =
+            Guard::launch(&program, None, Duration::ZERO, Remove::default(), &log).unwrap();
         let kept = std::fs::read_to_string(exe.with_extension("kept")).unwrap();
         let kept: u32 = kept.trim().parse().unwrap();
 

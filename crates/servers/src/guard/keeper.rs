@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, WaitOptions, set_child_subreaper, setsid, wai
 use rustix::thread::{CpuSet, sched_setaffinity};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use super::protocol::{Command, Event};
+use super::protocol::{Command, Event, Remove};
 use super::{Exit, sweep};
 
 const DEFAULT_ORPHAN_GRACE: Duration = Duration::from_secs(2);
@@ -31,7 +31,7 @@ pub(super) struct Keeper {
     /// Those spawned and not yet ended, with the id that powerband knows them by.
     running: BTreeMap<u32, u32>,
     orphan_grace: Duration,
-    remove: Vec<PathBuf>,
+    remove: Remove,
     /// Set once the end has begun: when whoever is left is killed.
     deadline: Option<Instant>,
 }
@@ -58,7 +58,7 @@ impl Keeper {
             input: Vec::new(),
             running: BTreeMap::new(),
             orphan_grace: DEFAULT_ORPHAN_GRACE,
-            remove: Vec::new(),
+            remove: Remove::default(),
             deadline: None,
         })
     }
@@ -71,9 +71,7 @@ impl Keeper {
         // Whatever went wrong, nothing may be left running.
         let kept = self.keep(wait);
         let swept = sweep::end_all(|| self.reap());
-        for path in &self.remove {
-            remove(path);
-        }
+        self.remove.now();
         say(&Event::Ended {
             killed: swept.killed,
             left: swept.left,
@@ -181,6 +179,12 @@ impl Keeper {
                     error: error.to_string(),
                 }),
             },
+            Command::Signal { id, signal } => {
+                let spawned = self.running.iter().find(|(_, known)| **known == id);
+                if let (Some((&pid, _)), Some(signal)) = (spawned, Signal::from_named_raw(signal)) {
+                    sweep::signal(pid, signal);
+                }
+            }
             Command::Stop { grace_ms } => self.begin_end(Duration::from_millis(grace_ms)),
         }
     }
@@ -278,15 +282,6 @@ fn drain(mut pipe: &UnixStream) -> bool {
         some = true;
     }
     some
-}
-
-fn remove(path: &Path) {
-    // What is gone already, or a folder that is not empty, is no reason to stay.
-    let _ = if path.is_dir() {
-        std::fs::remove_dir(path)
-    } else {
-        std::fs::remove_file(path)
-    };
 }
 
 #[cfg(test)]

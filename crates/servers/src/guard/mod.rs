@@ -18,6 +18,7 @@ mod sweep;
 pub(crate) use client::ProcessSpec;
 pub use client::{Ended, Guard, GuardError, GuardProgram};
 pub use exit::Exit;
+pub use protocol::Remove;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -10,6 +10,38 @@ use serde::{Deserialize, Serialize};
 
 use super::Exit;
 
+/// What is removed at the end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remove {
+    /// Files and empty folders, in order.
+    pub files: Vec<PathBuf>,
+    /// With all that they hold.
+    pub folders: Vec<PathBuf>,
+}
+
+impl From<Vec<PathBuf>> for Remove {
+    fn from(files: Vec<PathBuf>) -> Self {
+        let folders = Vec::new();
+        Remove { files, folders }
+    }
+}
+
+impl Remove {
+    /// What is gone already, or a folder that is not empty, is no reason to stay.
+    pub(crate) fn now(&self) {
+        for path in &self.files {
+            let _ = if path.is_dir() {
+                std::fs::remove_dir(path)
+            } else {
+                std::fs::remove_file(path)
+            };
+        }
+        for folder in &self.folders {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(crate) enum Command {
@@ -19,8 +51,7 @@ pub(crate) enum Command {
         cpus: Option<Vec<usize>>,
         /// How long processes have to end by themselves when powerband died.
         orphan_grace_ms: u64,
-        /// Files and empty folders removed at the end, in order.
-        remove: Vec<PathBuf>,
+        remove: Remove,
     },
     Spawn {
         id: u32,
@@ -31,6 +62,8 @@ pub(crate) enum Command {
         log: PathBuf,
         output: Option<PathBuf>,
     },
+    /// To one that was spawned, by whoever reaps it, so that no other process can be meant.
+    Signal { id: u32, signal: i32 },
     /// SIGTERM to what was spawned, the grace, then the end of whatever is left.
     Stop { grace_ms: u64 },
 }

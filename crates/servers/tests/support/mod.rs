@@ -1,11 +1,13 @@
 //! Applications in temporary folders, and the guard that `examples/serve.rs` is.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use servers::guard::GuardProgram;
-use servers::{ServerSpec, Settings};
+use servers::{Agent, Running, ServerSpec, Settings};
 use tempfile::TempDir;
 
 pub struct App {
@@ -84,4 +86,53 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 
 pub fn never() -> bool {
     false
+}
+
+pub fn start(spec: &ServerSpec) -> Running {
+    servers::start(spec, &never).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The body of the answer; empty when there is none.
+pub fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.0\r\nHost: shop.example\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+    body.to_string()
+}
+
+/// The processes whose current folder this is.
+pub fn working_in(folder: &Path) -> Vec<u32> {
+    let folder = folder.canonicalize().unwrap();
+    let works_there =
+        |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+    all_pids().filter(works_there).collect()
+}
+
+pub fn all_pids() -> impl Iterator<Item = u32> {
+    let pids = fs::read_dir("/proc").unwrap();
+    pids.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok())
+}
+
+/// The agent of this repository, built where it is not built yet.
+pub fn agent(cache: &Path, flight_dir: &Path) -> Agent {
+    let ruby = servers::ruby::probe("ruby").unwrap();
+    let gem = servers::agent::locate(None).unwrap();
+    Agent {
+        lib_dir: gem.lib_dir(),
+        ext_path: servers::agent::ensure_built(&gem, &ruby, cache).unwrap(),
+        flight_dir: flight_dir.to_path_buf(),
+    }
+}
+
+/// The names of the flight files, whoever's they are.
+pub fn flights(flight_dir: &Path) -> Vec<String> {
+    let folders = fs::read_dir(flight_dir).into_iter().flatten().flatten();
+    let files = folders.flat_map(|user| fs::read_dir(user.path()).into_iter().flatten().flatten());
+    files
+        .map(|file| file.file_name().into_string().unwrap())
+        .collect()
 }

@@ -1,0 +1,93 @@
+//! What a server finds in its environment beside what is there anyway.
+
+use std::collections::BTreeMap;
+
+use crate::agent;
+use crate::spec::ServerSpec;
+
+/// The server's environment on top of powerband's own (`inherited` looks that up): what the user
+/// gave, then the settings under test, which win.
+pub(crate) fn environment(
+    spec: &ServerSpec,
+    port: u16,
+    inherited: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, String> {
+    let mut env = spec.env.clone();
+    let given = |key: &str| env.get(key).cloned().or_else(|| inherited(key));
+    let rails = given("RAILS_ENV");
+    let rack = given("RACK_ENV");
+    let name = rails
+        .clone()
+        .or_else(|| rack.clone())
+        .unwrap_or_else(|| "production".into());
+    let injected = spec.agent.as_ref().map(|agent| {
+        agent::injection(
+            &agent.lib_dir,
+            &agent.ext_path,
+            Some(&agent.flight_dir),
+            given,
+        )
+    });
+    env.insert("RAILS_ENV".into(), rails.unwrap_or_else(|| name.clone()));
+    env.insert("RACK_ENV".into(), rack.unwrap_or(name));
+    let threads = spec.settings.threads.to_string();
+    env.insert("RAILS_MAX_THREADS".into(), threads.clone());
+    env.insert("RAILS_MIN_THREADS".into(), threads);
+    env.insert("WEB_CONCURRENCY".into(), spec.settings.workers.to_string());
+    env.insert("PORT".into(), port.to_string());
+    env.extend(
+        injected
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (key.to_string(), value)),
+    );
+    env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::GuardProgram;
+    use crate::spec::{Agent, ServerCommand, Settings};
+
+    #[test]
+    fn the_settings_win_over_the_environment_and_the_agent_goes_first() {
+        let guard = GuardProgram {
+            exe: "/proc/self/exe".into(),
+            arg: "guard".into(),
+        };
+        let settings = Settings {
+            threads: 3,
+            workers: 2,
+            preload: false,
+        };
+        let mut spec = ServerSpec::new("/nowhere", settings, "/nowhere/work", guard);
+        spec.command = ServerCommand::Custom { words: vec![] };
+        spec.env.insert("RAILS_MAX_THREADS".into(), "50".into());
+        spec.agent = Some(Agent {
+            lib_dir: "/gem/lib".into(),
+            ext_path: "/ext.so".into(),
+            flight_dir: "/flight".into(),
+        });
+        let inherited = |key: &str| match key {
+            "RUBYOPT" => Some("-W0".to_string()),
+            "RACK_ENV" => Some("staging".to_string()),
+            _ => None,
+        };
+        let env = environment(&spec, 4000, inherited);
+        for (key, value) in [
+            ("RAILS_MAX_THREADS", "3"),
+            ("RAILS_MIN_THREADS", "3"),
+            ("WEB_CONCURRENCY", "2"),
+            ("PORT", "4000"),
+            ("RAILS_ENV", "staging"),
+            ("RACK_ENV", "staging"),
+            ("RUBYOPT", "-rpowerband/inject -W0"),
+            ("RUBYLIB", "/gem/lib"),
+            ("POWERBAND_EXT", "/ext.so"),
+            ("POWERBAND_DIR", "/flight"),
+        ] {
+            assert_eq!(env.get(key).map(String::as_str), Some(value), "{key}");
+        }
+    }
+}
