@@ -16,6 +16,9 @@ use std::path::PathBuf;
 /// Variables and their values.
 type Variables = BTreeMap<String, String>;
 
+/// Active Record's own variable, whose parameters win over `config/database.yml`.
+const DATABASE: &str = "DATABASE_URL";
+
 /// What arms need of this machine.
 #[derive(Debug, Default)]
 pub struct ArmEnvironments {
@@ -82,6 +85,15 @@ impl ArmEnvironments {
             let preload = knobs::preload(existing.as_deref(), library.as_deref());
             variables.insert(PRELOAD.to_owned(), preload);
         }
+        if let Some(pool) = overlay.pool() {
+            let given = variables
+                .get(DATABASE)
+                .or_else(|| env.get(DATABASE))
+                .cloned();
+            if let Some(url) = given.or_else(|| std::env::var(DATABASE).ok()) {
+                variables.insert(DATABASE.to_owned(), with_pool(&url, pool));
+            }
+        }
         variables
     }
 
@@ -118,6 +130,19 @@ impl ArmEnvironments {
             })
         })
     }
+}
+
+/// The URL with this pool, whatever it says of one.
+fn with_pool(url: &str, pool: u32) -> String {
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let others = query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.starts_with("pool="));
+    let pairs: Vec<String> = others
+        .map(str::to_owned)
+        .chain([format!("pool={pool}")])
+        .collect();
+    format!("{place}?{}", pairs.join("&"))
 }
 
 /// The arms that set anything, the first of those that set the same.
@@ -304,6 +329,23 @@ mod tests {
                 .unwrap()
                 .contains("no MALLOC_ARENA_MAX")
         );
+    }
+
+    #[test]
+    fn a_pool_is_a_parameter_of_the_database_s_url() {
+        for (url, with) in [
+            ("sqlite3:/a/b", "sqlite3:/a/b?pool=7"),
+            (
+                "postgres://h/d?pool=5&sslmode=off",
+                "postgres://h/d?sslmode=off&pool=7",
+            ),
+        ] {
+            assert_eq!(with_pool(url, 7), with);
+        }
+        let here = ArmEnvironments::default();
+        let env = variables(&[("DATABASE_URL", "sqlite3:/x")]);
+        let set = here.variables(&overlay(&[("pool", "7")]), &env);
+        assert_eq!(set["DATABASE_URL"], "sqlite3:/x?pool=7");
     }
 
     #[test]

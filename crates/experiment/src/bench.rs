@@ -4,9 +4,9 @@
 use crate::arm_environment::{self, ArmEnvironments};
 use crate::error::Stopped;
 use crate::progress::{Event, Watcher};
-use crate::request::{Arm, Experiment};
+use crate::request::{Arm, Experiment, ServerKind};
 use servers::guard::GuardProgram;
-use servers::{ServerCommand, agent, hooks, ruby, safety};
+use servers::{PassengerSpec, ServerCommand, agent, hooks, ruby, safety};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -100,12 +100,19 @@ impl<'a> Bench<'a> {
                 return Err(Stopped::Configuration(dangers.join("\n")));
             }
         }
-        let command = match &experiment.command {
-            Some(words) => custom(words)?,
-            None => ServerCommand::Puma {
-                program: servers::default_puma_command(&experiment.app_dir),
-                config: experiment.server_config.clone(),
+        let program = |server| servers::default_command(server, &experiment.app_dir);
+        let config = experiment.server_config.clone();
+        let command = match (&experiment.command, experiment.kind) {
+            (Some(words), _) => custom(words)?,
+            (None, ServerKind::Puma) => ServerCommand::Puma {
+                program: program("puma"),
+                config,
             },
+            (None, ServerKind::Unicorn) => ServerCommand::Unicorn {
+                program: program("unicorn"),
+                config,
+            },
+            (None, ServerKind::Passenger) => ServerCommand::Passenger(PassengerSpec::default()),
         };
         Ok(Bench {
             experiment,

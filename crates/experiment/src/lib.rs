@@ -20,6 +20,7 @@ mod progress;
 pub mod rates;
 mod request;
 mod session;
+mod set_up;
 mod store;
 mod trial;
 mod tune;

@@ -2,6 +2,7 @@
 //!
 //! Whatever goes wrong with the server is the trial's result, not an error: the other arms go on.
 
+mod configured;
 mod drive;
 mod services;
 mod serving;
@@ -16,6 +17,7 @@ pub use drive::Driver;
 use drive::Loop;
 use load::GeneratorTrouble;
 use run::{MachineMemory, Memory, Stage, Timing, Trial, TrialStatus, Warmup};
+use servers::Running;
 pub use serving::{Begun, Ended, Serving, WarmupLength, with_server};
 use std::time::{Duration, Instant};
 
@@ -142,7 +144,7 @@ fn measure(
         Duration::from_secs_f64(assignment.timing.saturation_s),
     )?;
     let after = flights::counters(&flight_dir);
-    let memory_at_end = host::memory::sample_tree(server.server_pid());
+    let memory_at_end = host::memory::sample_tree(tree(server));
     let machine = host::cores::memory().ok();
     let seen = flight::Window::between(&before, &after);
     if seen.started + seen.vanished > 0 && seen.totals.requests > 0 {
@@ -204,6 +206,13 @@ fn note_whether_steady(trial: &mut Trial) {
         Some(reason) => format!("{unsteady}; {reason}"),
         None => unsteady,
     });
+}
+
+/// The processes of a server, whoever their parents have come to be: what stands in front is among them, services are not.
+fn tree(server: &Running) -> host::Tree {
+    host::Tree::from(server.guard_pid())
+        .without(server.service_pids())
+        .without_root()
 }
 
 /// Redirects are answered by middleware in no time; a workload of them measures nothing of the application.

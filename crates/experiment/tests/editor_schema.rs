@@ -37,12 +37,25 @@ fn known(text: &str) -> Vec<String> {
 fn sections_and_keys_are_the_readers() {
     let schema = editor_schema();
     let keys = |schema: &Value| -> Vec<String> {
-        let mut keys: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+        let mut keys: Vec<String> = schema["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
         keys.sort();
         keys
     };
     assert_eq!(keys(&schema), known("no_such_key = 1"));
-    for section in ["app", "server", "objective", "tune", "safety", "hooks", "workload"] {
+    for section in [
+        "app",
+        "server",
+        "objective",
+        "tune",
+        "safety",
+        "hooks",
+        "workload",
+    ] {
         let read = known(&format!("[{section}]\nno_such_key = 1"));
         assert_eq!(keys(&schema["properties"][section]), read, "{section}");
     }
@@ -58,7 +71,10 @@ fn configurations(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             configurations(&path, found);
-        } else if path.file_name().is_some_and(|name| name == "powerband.toml") {
+        } else if path
+            .file_name()
+            .is_some_and(|name| name == "powerband.toml")
+        {
             found.push(path);
         }
     }

@@ -113,9 +113,9 @@ fn meaning(document: &Document) -> String {
     let trials = match plan.blocks {
         // A rehearsal.
         1 => "One short trial each, which compares nothing.".to_owned(),
-        blocks => format!(
-            "In brackets the interval of 95 %, from {blocks} blocks in random order."
-        ),
+        blocks => {
+            format!("In brackets the interval of 95 %, from {blocks} blocks in random order.")
+        }
     };
     let at = plan.rate_per_s.map_or_else(String::new, |per_s| {
         format!(

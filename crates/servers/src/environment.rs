@@ -31,7 +31,10 @@ pub(crate) fn environment(
     env.insert("RAILS_ENV".into(), rails.unwrap_or_else(|| name.clone()));
     env.insert("RACK_ENV".into(), rack.unwrap_or(name));
     let threads = spec.settings.threads.to_string();
-    env.insert("RAILS_MAX_THREADS".into(), threads.clone());
+    let pool = spec
+        .pool
+        .map_or_else(|| threads.clone(), |pool| pool.to_string());
+    env.insert("RAILS_MAX_THREADS".into(), pool);
     env.insert("RAILS_MIN_THREADS".into(), threads);
     env.insert("WEB_CONCURRENCY".into(), spec.settings.workers.to_string());
     env.insert("PORT".into(), port.to_string());

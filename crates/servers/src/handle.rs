@@ -8,7 +8,7 @@ use crate::control::{Control, PumaStatus, StatusError};
 use crate::guard::Guard;
 use crate::passenger::{Passenger, PassengerStatus};
 use crate::read_back::{self, ReadBack};
-use crate::spec::Settings;
+use crate::spec::{PumaOptions, Settings};
 use crate::unicorn::{self, Unicorn};
 
 #[derive(Debug, Clone)]
@@ -19,6 +19,7 @@ pub(crate) enum Handle {
         control: Control,
         /// What Puma writes once it has booted.
         effective: PathBuf,
+        asked: PumaOptions,
     },
     Unicorn(Unicorn),
     Passenger(Passenger),
@@ -29,7 +30,9 @@ impl Handle {
     pub(crate) fn missing(&self, pid: u32) -> Option<String> {
         match self {
             Handle::Silent => None,
-            Handle::Puma { control, effective } => match control.status() {
+            Handle::Puma {
+                control, effective, ..
+            } => match control.status() {
                 Ok(status) if status.is_complete() && effective.exists() => None,
                 Ok(status) => {
                     let (booted, of) = (status.booted(), status.workers.len());
@@ -60,9 +63,13 @@ impl Handle {
     pub(crate) fn read_back(&self, asked: Settings, pid: u32) -> Result<ReadBack, StatusError> {
         match self {
             Handle::Silent => Err(StatusError::NoControl),
-            Handle::Puma { control, effective } => {
+            Handle::Puma {
+                control,
+                effective,
+                asked: options,
+            } => {
                 let status = control.status()?;
-                Ok(read_back::of_puma(asked, &status, effective))
+                Ok(read_back::of_puma(asked, *options, &status, effective))
             }
             Handle::Unicorn(unicorn) => Ok(unicorn.read_back(asked, pid)),
             Handle::Passenger(passenger) => passenger.read_back(asked),

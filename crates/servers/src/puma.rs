@@ -9,57 +9,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use crate::error::StartError;
 use crate::files::{private_file, ruby_string};
 use crate::handle::Handle;
 use crate::prepared::Prepared;
 use crate::puma_files::{self, PumaFiles};
-use crate::spec::{ServerSpec, Settings};
-
-/// The words that start Puma for this application: `bundle exec puma` where its Gemfile.lock names
-/// Puma and that works, else plain `puma`. An application installed by the system's packages (below
-/// `/usr/share` or `/usr/lib`) gets plain `puma`: its gems are the system's, and its Gemfile.lock is
-/// not the user's to resolve.
-pub fn default_puma_command(app_dir: &Path) -> Vec<String> {
-    let words: &[&str] = if wants_bundler(app_dir) {
-        &["bundle", "exec", "puma"]
-    } else {
-        &["puma"]
-    };
-    words.iter().map(|word| (*word).to_string()).collect()
-}
-
-fn wants_bundler(app_dir: &Path) -> bool {
-    let real = app_dir
-        .canonicalize()
-        .unwrap_or_else(|_| app_dir.to_path_buf());
-    if ["/usr/share", "/usr/lib"]
-        .iter()
-        .any(|system| real.starts_with(system))
-    {
-        return false;
-    }
-    if !app_dir.join("Gemfile").is_file() {
-        return false;
-    }
-    let lock = std::fs::read_to_string(app_dir.join("Gemfile.lock")).unwrap_or_default();
-    lock.lines().any(|line| line.starts_with("    puma (")) && bundler_works(app_dir)
-}
-
-fn bundler_works(app_dir: &Path) -> bool {
-    Command::new("bundle")
-        .args(["exec", "puma", "--version"])
-        .current_dir(app_dir)
-        // Looking must not rewrite the application's Gemfile.lock.
-        .env("BUNDLE_FROZEN", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
-}
+use crate::spec::{PumaOptions, ServerSpec, Settings};
 
 /// Writes the generated configuration; `words` makes the command of its path and the environment's name.
 pub(crate) fn prepare(
@@ -68,7 +24,8 @@ pub(crate) fn prepare(
     words: impl FnOnce(&Path, &str) -> Vec<String>,
 ) -> Result<Prepared, StartError> {
     let (files, remove) = puma_files::lay_out(spec)?;
-    private_file(&files.config, &config_text(spec.settings, &files))?;
+    let text = config_text(spec.settings, spec.puma, &files);
+    private_file(&files.config, &text)?;
     let words = words(&files.config, &env["RACK_ENV"]);
     let PumaFiles {
         control, effective, ..
@@ -77,7 +34,11 @@ pub(crate) fn prepare(
         words,
         env,
         remove: remove.into(),
-        handle: Handle::Puma { control, effective },
+        handle: Handle::Puma {
+            control,
+            effective,
+            asked: spec.puma,
+        },
     })
 }
 
@@ -121,18 +82,26 @@ pub fn own_config(app_dir: &Path, env_name: &str) -> Option<PathBuf> {
 }
 
 /// The generated configuration, read after the application's own.
-fn config_text(settings: Settings, files: &PumaFiles) -> String {
+fn config_text(settings: Settings, options: PumaOptions, files: &PumaFiles) -> String {
     let preload = if settings.workers == 0 {
         String::new()
     } else {
         format!("preload_app! {}\n", settings.preload)
     };
+    let wait = options
+        .wait_for_less_busy_worker
+        .map_or_else(String::new, |wait| {
+            format!("wait_for_less_busy_worker {}\n", wait.as_secs_f64())
+        });
+    let fork = options
+        .fork_worker
+        .map_or_else(String::new, |requests| format!("fork_worker {requests}\n"));
     // Redirections go back to the log that powerband shows, and the pid and state files of a
     // server that runs already are left alone. JSON is written by hand: requiring a gem here would
     // settle its version before Bundler does.
     format!(
         r##"# Written by powerband for one start of the server; read after the application's own.
-{preload}pidfile {pid}
+{preload}{wait}{fork}pidfile {pid}
 state_path {state}
 state_permission 0o600
 stdout_redirect nil, nil
@@ -143,9 +112,11 @@ write = proc do
   options = configuration.options
   numbers = %i[min_threads max_threads workers].map {{ |key| format('"%s":%d', key, options[key].to_i) }}
   preload = format('"preload":%s', options[:preload_app] ? true : false)
+  wait = format('"wait_for_less_busy_worker":%f', options[:wait_for_less_busy_worker] || 0)
+  fork = format('"fork_worker":%d', options[:fork_worker] || -1)
   version = format('"puma":"%s"', Puma::Const::VERSION)
   path = {effective}
-  File.write("#{{path}}.new", "{{#{{[*numbers, preload, version].join(',')}}}}")
+  File.write("#{{path}}.new", "{{#{{[*numbers, preload, wait, fork, version].join(',')}}}}")
   File.rename("#{{path}}.new", path)
 end
 # Once booted nothing changes any more; its name depends on Puma's version.
@@ -164,6 +135,7 @@ booted ? send(booted, &write) : write.call
 mod tests {
     use super::*;
     use crate::control::Control;
+    use std::time::Duration;
 
     fn files() -> PumaFiles {
         PumaFiles {
@@ -201,20 +173,17 @@ mod tests {
                 workers: 1,
                 preload: true,
             },
+            PumaOptions {
+                wait_for_less_busy_worker: Some(Duration::from_millis(1)),
+                fork_worker: Some(0),
+            },
             &files(),
         );
         assert!(text.contains(r"'unix:///w/it\'s.sock'"), "{text}");
         assert!(text.contains("preload_app! true"));
-    }
-
-    #[test]
-    fn an_application_without_a_lock_and_one_of_the_system_get_plain_puma() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("Gemfile"), "gem 'puma'\n").unwrap();
-        assert_eq!(default_puma_command(dir.path()), ["puma"]);
-        assert_eq!(
-            default_puma_command(Path::new("/usr/share/redmine")),
-            ["puma"]
+        assert!(
+            text.contains("wait_for_less_busy_worker 0.001\nfork_worker 0\n"),
+            "{text}"
         );
     }
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::control::{PumaStatus, StatusError};
 use crate::nginx::FrontReadBack;
 use crate::running::Running;
-use crate::spec::Settings;
+use crate::spec::{PumaOptions, Settings};
 
 /// A setting that did not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +66,16 @@ struct Effective {
     min_threads: u64,
     preload: bool,
     puma: String,
+    /// Seconds; 0 where there is none.
+    #[serde(default)]
+    wait_for_less_busy_worker: f64,
+    /// -1 where it is off.
+    #[serde(default = "off")]
+    fork_worker: i64,
+}
+
+fn off() -> i64 {
+    -1
 }
 
 impl Running {
@@ -84,8 +94,48 @@ impl Running {
 }
 
 /// `effective` is the file that Puma writes once it has booted.
-pub(crate) fn of_puma(asked: Settings, status: &PumaStatus, effective: &Path) -> ReadBack {
-    compare(asked, status, read_effective(effective))
+pub(crate) fn of_puma(
+    asked: Settings,
+    options: PumaOptions,
+    status: &PumaStatus,
+    effective: &Path,
+) -> ReadBack {
+    let effective = read_effective(effective);
+    let not_taken = effective
+        .as_ref()
+        .map(|effective| options_not_taken(options, effective));
+    let mut read = compare(asked, status, effective);
+    read.mismatches.extend(not_taken.into_iter().flatten());
+    read
+}
+
+fn options_not_taken(asked: PumaOptions, effective: &Effective) -> Vec<Mismatch> {
+    let hint = "another configuration file sets it after Powerband's; take that out";
+    let mut mismatches = Vec::new();
+    if let Some(wait) = asked.wait_for_less_busy_worker
+        && (wait.as_secs_f64() - effective.wait_for_less_busy_worker).abs() > 1e-5
+    {
+        mismatches.push(Mismatch {
+            knob: "puma.wait_for_less_busy_worker".into(),
+            asked: format!("{} ms", wait.as_millis()),
+            runs_with: format!("{} ms", effective.wait_for_less_busy_worker * 1e3),
+            hint,
+        });
+    }
+    if let Some(requests) = asked.fork_worker
+        && i64::from(requests) != effective.fork_worker
+    {
+        mismatches.push(Mismatch {
+            knob: "puma.fork_worker".into(),
+            asked: requests.to_string(),
+            runs_with: match effective.fork_worker {
+                ..0 => "off".to_owned(),
+                found => found.to_string(),
+            },
+            hint,
+        });
+    }
+    mismatches
 }
 
 fn read_effective(path: &Path) -> Option<Effective> {
@@ -184,6 +234,8 @@ mod tests {
             min_threads,
             preload,
             puma: "6.6.0".into(),
+            wait_for_less_busy_worker: 0.005,
+            fork_worker: -1,
         })
     }
 
@@ -204,6 +256,20 @@ mod tests {
         };
         let read = compare(asked, &status(false, &[3]), effective(3, false));
         assert_eq!((read.mismatches, read.preload), (vec![], None));
+    }
+
+    #[test]
+    fn options_of_puma_are_read_back() {
+        let effective = effective(1, false).unwrap();
+        let told = |wait_ms, fork_worker| {
+            let asked = PumaOptions {
+                wait_for_less_busy_worker: Some(std::time::Duration::from_millis(wait_ms)),
+                fork_worker,
+            };
+            options_not_taken(asked, &effective).len()
+        };
+        assert_eq!((told(5, None), told(1, None), told(5, Some(0))), (0, 1, 1));
+        assert!(options_not_taken(PumaOptions::default(), &effective).is_empty());
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Settings {
 pub enum ServerCommand {
     /// Puma, its settings passed by flag, by environment and in a generated configuration file.
     Puma {
-        /// The words before the flags, see [`crate::default_puma_command`].
+        /// The words before the flags, see [`crate::default_command`].
         program: Vec<String>,
         /// The application's configuration; `None` takes the one that Puma itself would find.
         config: Option<PathBuf>,
@@ -61,6 +61,15 @@ impl ServerCommand {
             ServerCommand::Custom { words } => words.clone(),
         }
     }
+}
+
+/// What Puma is told beside threads, workers and preloading; what is `None` it is not told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PumaOptions {
+    /// How long a busy worker waits before it takes a connection.
+    pub wait_for_less_busy_worker: Option<Duration>,
+    /// Workers are forked from worker 0, again after so many of its requests; 0 only when asked to.
+    pub fork_worker: Option<u32>,
 }
 
 /// The agent to inject.
@@ -102,6 +111,10 @@ pub struct ServerSpec {
     pub app_dir: PathBuf,
     pub command: ServerCommand,
     pub settings: Settings,
+    /// Of Puma alone, and of a custom command that takes `{config}`.
+    pub puma: PumaOptions,
+    /// Connections of each process's pool, where they are not to follow the threads: `RAILS_MAX_THREADS`.
+    pub pool: Option<u32>,
     /// On top of powerband's own environment; the settings under test win over it.
     pub env: BTreeMap<String, String>,
     /// A path, with its leading slash, that a healthy server answers with a status below 500.
@@ -127,7 +140,7 @@ pub struct ServerSpec {
 
 impl ServerSpec {
     /// A spec with the usual choices: plain `puma` with the application's configuration (whether
-    /// Bundler is needed is asked once, with [`crate::default_puma_command`]), readiness by `GET /`
+    /// Bundler is needed is asked once, with [`crate::default_command`]), readiness by `GET /`
     /// within 60 s, 10 s to stop, any free port, all processors, no agent, nothing in front; log and files in `work_dir`.
     pub fn new(
         app_dir: impl Into<PathBuf>,
@@ -142,6 +155,8 @@ impl ServerSpec {
                 config: None,
             },
             settings,
+            puma: PumaOptions::default(),
+            pool: None,
             env: BTreeMap::new(),
             ready_path: "/".into(),
             boot_timeout: Duration::from_secs(60),

@@ -22,20 +22,48 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
         "The application.",
         &[
             ("dir", Like::Text, "Its folder, from this file's."),
-            ("prepare", Like::Text, "Command, run once before the first trial; KEY=VALUE lines that it prints join the environment."),
-            ("environment", Like::Text, "RAILS_ENV and RACK_ENV of the server."),
+            (
+                "prepare",
+                Like::Text,
+                "Command, run once before the first trial; KEY=VALUE lines that it prints join the environment.",
+            ),
+            (
+                "environment",
+                Like::Text,
+                "RAILS_ENV and RACK_ENV of the server.",
+            ),
         ],
     ),
     (
         "server",
         "How it starts.",
         &[
-            ("kind", Like::Text, "puma, unicorn or passenger (in Apache)."),
-            ("command", Like::Text, "Command instead of Puma's, with {port}, {threads}, {workers} and {config}."),
-            ("config", Like::Text, "The server's own configuration file, from the application's folder."),
-            ("front", Like::Text, "nginx or none: what stands in front and is measured with it."),
+            (
+                "kind",
+                Like::Text,
+                "puma, unicorn or passenger (in Apache).",
+            ),
+            (
+                "command",
+                Like::Text,
+                "Command instead of Puma's, with {port}, {threads}, {workers} and {config}.",
+            ),
+            (
+                "config",
+                Like::Text,
+                "The server's own configuration file, from the application's folder.",
+            ),
+            (
+                "front",
+                Like::Text,
+                "nginx or none: what stands in front and is measured with it.",
+            ),
             ("tls", Like::Switch, "Whether nginx speaks TLS."),
-            ("ready_path", Like::Text, "Path that is asked until the status is below 500."),
+            (
+                "ready_path",
+                Like::Text,
+                "Path that is asked until the status is below 500.",
+            ),
             ("boot_timeout", Like::Text, "Longest start, such as 90s."),
             ("port", Like::Whole, "Port instead of a free one."),
         ],
@@ -44,9 +72,21 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
         "objective",
         "Limits and rate.",
         &[
-            ("slo", Like::Text, "Latency that must be kept, such as p99=250ms."),
-            ("max_memory", Like::Text, "PSS of the whole process tree, such as 1GiB."),
-            ("rate", Like::Number, "Arrival rate at which latency is measured, per second."),
+            (
+                "slo",
+                Like::Text,
+                "Latency that must be kept, such as p99=250ms.",
+            ),
+            (
+                "max_memory",
+                Like::Text,
+                "PSS of the whole process tree, such as 1GiB.",
+            ),
+            (
+                "rate",
+                Like::Number,
+                "Arrival rate at which latency is measured, per second.",
+            ),
         ],
     ),
     (
@@ -54,15 +94,39 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
         "Time and choice.",
         &[
             ("budget", Like::Text, "Time for the whole run, such as 20m."),
-            ("blocks", Like::Whole, "Blocks of the deciding comparison, 6 to 24."),
-            ("calibrate", Like::Whole, "Blocks in which the baseline is compared with itself first, 6 to 24."),
-            ("max_arms", Like::Whole, "Configurations in the race, 2 to 16."),
-            ("margin", Like::Text, "A difference that does not matter, such as 3%."),
+            (
+                "blocks",
+                Like::Whole,
+                "Blocks of the deciding comparison, 6 to 24.",
+            ),
+            (
+                "calibrate",
+                Like::Whole,
+                "Blocks in which the baseline is compared with itself first, 6 to 24.",
+            ),
+            (
+                "max_arms",
+                Like::Whole,
+                "Configurations in the race, 2 to 16.",
+            ),
+            (
+                "margin",
+                Like::Text,
+                "A difference that does not matter, such as 3%.",
+            ),
             ("seed", Like::Whole, "Of every random choice."),
             ("threads", Like::Numbers, "Thread counts that may be tried."),
             ("workers", Like::Numbers, "Worker counts that may be tried."),
-            ("window", Like::Text, "Length of each of a trial's two windows, such as 5s."),
-            ("timeout", Like::Text, "Longest wait for an answer, such as 10s."),
+            (
+                "window",
+                Like::Text,
+                "Length of each of a trial's two windows, such as 5s.",
+            ),
+            (
+                "timeout",
+                Like::Text,
+                "Longest wait for an answer, such as 10s.",
+            ),
             ("connections", Like::Whole, "Clients of the closed loop."),
             ("runs_dir", Like::Text, "Where run folders are made."),
         ],
@@ -71,15 +135,27 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
         "safety",
         "What is allowed.",
         &[
-            ("allow_unsafe", Like::Switch, "Methods other than GET and HEAD."),
-            ("allow_remote", Like::Switch, "Databases, caches and upstreams beyond this machine."),
+            (
+                "allow_unsafe",
+                Like::Switch,
+                "Methods other than GET and HEAD.",
+            ),
+            (
+                "allow_remote",
+                Like::Switch,
+                "Databases, caches and upstreams beyond this machine.",
+            ),
         ],
     ),
     (
         "hooks",
         "Before and after each trial.",
         &[
-            ("before_trial", Like::Text, "Command before the server starts."),
+            (
+                "before_trial",
+                Like::Text,
+                "Command before the server starts.",
+            ),
             ("after_trial", Like::Text, "Command after it has ended."),
         ],
     ),
@@ -88,17 +164,37 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
         "The requests.",
         &[
             ("path", Like::Text, "One path to GET."),
-            ("file", Like::Text, "File of weighted requests, or of recorded traffic."),
+            (
+                "file",
+                Like::Text,
+                "File of weighted requests, or of recorded traffic.",
+            ),
         ],
     ),
 ];
 
 const SERVICE: Keys = &[
     ("name", Like::Text, "Its name in messages."),
-    ("command", Like::Text, "Its command; {port}, {dir} and {template} are filled."),
-    ("port_env", Like::Text, "Variable in which service and application are told its port."),
-    ("template", Like::Text, "File whose placeholders are filled for each trial."),
-    ("ready_path", Like::Text, "Path that must answer with a status below 500."),
+    (
+        "command",
+        Like::Text,
+        "Its command; {port}, {dir} and {template} are filled.",
+    ),
+    (
+        "port_env",
+        Like::Text,
+        "Variable in which service and application are told its port.",
+    ),
+    (
+        "template",
+        Like::Text,
+        "File whose placeholders are filled for each trial.",
+    ),
+    (
+        "ready_path",
+        Like::Text,
+        "Path that must answer with a status below 500.",
+    ),
 ];
 
 /// The schema.
@@ -121,14 +217,23 @@ pub fn editor_schema() -> Value {
     ] {
         sections[name]["properties"][key] = schema.clone();
     }
-    let mut service = section("A process that the application needs beside it.", properties(SERVICE));
+    let mut service = section(
+        "A process that the application needs beside it.",
+        properties(SERVICE),
+    );
     service["required"] = json!(["name", "command"]);
-    sections.insert("service".to_owned(), json!({"type": "array", "items": service}));
+    sections.insert(
+        "service".to_owned(),
+        json!({"type": "array", "items": service}),
+    );
     sections.insert(
         "baseline".to_owned(),
         section("What is compared with.", of_knobs()),
     );
-    let mut arm = section("A configuration to compare: its name and its knobs.", of_knobs());
+    let mut arm = section(
+        "A configuration to compare: its name and its knobs.",
+        of_knobs(),
+    );
     arm["properties"]["name"] = json!({
         "type": "string",
         "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$",
@@ -181,7 +286,11 @@ fn of_knobs() -> Map<String, Value> {
     let mut properties = properties(&[
         ("threads", Like::Whole, "1 to 256 a process."),
         ("workers", Like::Whole, "0 to 256; 0 is Puma's single mode."),
-        ("preload", Like::Switch, "Whether the application is loaded before workers are forked."),
+        (
+            "preload",
+            Like::Switch,
+            "Whether the application is loaded before workers are forked.",
+        ),
     ]);
     for knob in CATALOGUE.iter() {
         let place = match knob.name.split_once('.') {

@@ -110,7 +110,7 @@ impl<'a> Driver<'a> {
         let mut plan = self.plan(how, Stop::after(length), seed);
         plan.slice = slice;
         let before = self.cpu();
-        let monitor = host::Monitor::start(self.server.server_pid(), slice).ok();
+        let monitor = host::Monitor::start(super::tree(self.server), slice).ok();
         let outcome = self.generator.run(&plan)?;
         let server_cpu = self.cpu().saturating_sub(before);
         let samples = monitor.map(host::Monitor::stop).unwrap_or_default();
@@ -161,13 +161,13 @@ impl<'a> Driver<'a> {
     }
 
     fn cpu(&self) -> Duration {
-        host::cpu::tree_cpu(self.server.server_pid())
+        host::cpu::tree_cpu(super::tree(self.server))
             .map(|cpu| cpu.total())
             .unwrap_or_default()
     }
 
     fn rss(&self) -> u64 {
-        host::memory::rss_tree(self.server.server_pid()).unwrap_or_default()
+        host::memory::rss_tree(super::tree(self.server)).unwrap_or_default()
     }
 }
 

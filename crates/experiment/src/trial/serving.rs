@@ -6,7 +6,9 @@ use crate::bench::Bench;
 use crate::generator::Generator;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
+use load::{Target, TlsOptions};
 use run::{Pinning, Warmup};
+use servers::Running;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -113,7 +115,7 @@ fn served<T>(
     let (server, boot_s) = start::server(bench, serving, watcher)?;
     begun.boot_s = Some(boot_s);
     let generator = Generator {
-        target: server.addr().into(),
+        target: target(&server)?,
         workload: &bench.experiment.workload,
         timeout: bench.experiment.timeout,
         limit: serving.limit,
@@ -131,6 +133,22 @@ fn served<T>(
         (Err(Failure::Trial(_)), Some(died)) => Err(Failure::Trial(died)),
         (result, _) => result,
     }
+}
+
+/// Where clients ask; what stands in front of the server may speak TLS.
+fn target(server: &Running) -> Result<Target, Failure> {
+    let Some(certificate) = server.certificate() else {
+        return Ok(server.addr().into());
+    };
+    let tls = TlsOptions {
+        cacert: Some(certificate.to_owned()),
+        ..TlsOptions::default()
+    };
+    let url = format!("{}://{}/", server.scheme(), server.addr());
+    let target = Target::from_url(&url, &tls);
+    target
+        .map(|(target, _)| target)
+        .map_err(|e| Failure::Trial(e.to_string()))
 }
 
 fn warmed_up(

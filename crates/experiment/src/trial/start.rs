@@ -1,12 +1,12 @@
 //! Starts a trial's server and reads back what it really runs with.
 
-use super::{Failure, Serving, services};
+use super::{Failure, Serving, configured, services};
 use crate::bench::Bench;
-use crate::config::filled;
 use crate::flights;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
-use servers::{Agent, Quiet, Running, ServerCommand, ServerSpec, StartError, hooks};
+use crate::set_up;
+use servers::{Agent, Quiet, Running, ServerSpec, StartError, hooks};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -113,13 +113,7 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
         serving.folder.join("server"),
         bench.guard.clone(),
     );
-    spec.command = bench.command.clone();
-    if let ServerCommand::Custom { words } = &mut spec.command {
-        let values = serving.arm.overlay.placeholders();
-        for word in words {
-            *word = filled(word, &values);
-        }
-    }
+    configured::for_arm(&mut spec, bench, &serving.arm.overlay);
     spec.env = bench.env.clone();
     spec.env.extend(bench.variables(serving.arm));
     if serving.bursts {
@@ -162,6 +156,7 @@ pub(super) fn not_taken(
         .and_then(|found| found.mismatches.first().map(ToString::to_string));
     let counters = flights::counters(flight_dir);
     own.or_else(|| flights::mismatch(&counters, arm.settings))
+        .or_else(|| set_up::not_taken(&arm.overlay, flight_dir).map(|m| m.to_string()))
         .or_else(|| {
             if arm.overlay.is_empty() {
                 return None;

@@ -1,0 +1,74 @@
+//! What an arm's knobs come to in the configurations that Powerband writes for a trial.
+
+use crate::bench::Bench;
+use crate::config::filled;
+use knobs::{Overlay, Program};
+use servers::{Nginx, PumaOptions, ServerCommand, ServerSpec};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The server's command and options, and what stands in front of it.
+pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, overlay: &Overlay) {
+    spec.command = bench.command.clone();
+    spec.pool = overlay.pool();
+    let puma = Directives(overlay.directives(Program::Puma));
+    spec.puma = PumaOptions {
+        wait_for_less_busy_worker: puma
+            .number("wait_for_less_busy_worker")
+            .map(Duration::from_millis),
+        fork_worker: puma.number("fork_worker"),
+    };
+    match &mut spec.command {
+        ServerCommand::Custom { words } => {
+            let values = overlay.placeholders();
+            for word in words {
+                *word = filled(word, &values);
+            }
+        }
+        ServerCommand::Passenger(passenger) => {
+            let asked = Directives(overlay.directives(Program::Passenger));
+            asked.apply("PassengerMinInstances", &mut passenger.min_instances);
+            asked.apply(
+                "PassengerMaxInstancesPerApp",
+                &mut passenger.max_instances_per_app,
+            );
+            asked.apply(
+                "PassengerMaxRequestQueueSize",
+                &mut passenger.max_request_queue_size,
+            );
+            asked.apply("PassengerMaxRequests", &mut passenger.max_requests);
+        }
+        ServerCommand::Puma { .. } | ServerCommand::Unicorn { .. } => {}
+    }
+    spec.front = bench.experiment.front.map(|front| {
+        let asked = Directives(overlay.directives(Program::Nginx));
+        let mut nginx = Nginx {
+            tls: front.tls,
+            workers: 1,
+            ..Nginx::default()
+        };
+        asked.apply("worker_processes", &mut nginx.workers);
+        asked.apply("keepalive", &mut nginx.keepalive);
+        if let Some(on) = asked.number::<u8>("proxy_buffering") {
+            nginx.proxy_buffering = on == 1;
+        }
+        nginx
+    });
+}
+
+/// Directives and their values, which the catalogue has checked.
+struct Directives(BTreeMap<&'static str, String>);
+
+impl Directives {
+    fn number<T: FromStr>(&self, directive: &str) -> Option<T> {
+        self.0.get(directive)?.parse().ok()
+    }
+
+    /// Where it is set, in place of what there is.
+    fn apply<T: FromStr>(&self, directive: &str, place: &mut T) {
+        if let Some(value) = self.number(directive) {
+            *place = value;
+        }
+    }
+}
