@@ -1,0 +1,90 @@
+//! Who goes on from a race: of those near the best, the smallest.
+
+use crate::race::Race;
+use crate::{Observation, Point, Standing};
+use stats::{Range, Size};
+
+/// An arm, and how far it is behind the best.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chosen {
+    pub arm: usize,
+    pub behind: f64,
+}
+
+/// The arms still in the race with how far each is ahead of the first of them, those that seem to keep the limits; where
+/// none does, all.
+pub fn rated(race: &Race) -> Vec<(usize, f64)> {
+    let live: Vec<usize> = race.live();
+    let likely = |arm: &usize| race.standing(*arm).is_some_and(Standing::likely);
+    let wanted: Vec<usize> = if live.iter().any(likely) {
+        live.into_iter().filter(likely).collect()
+    } else {
+        live
+    };
+    // Arms that are still in it have run in the same blocks, but for failures.
+    let Some(reference) = wanted.iter().copied().min_by_key(|&arm| race.failures(arm)) else {
+        return Vec::new();
+    };
+    wanted
+        .into_iter()
+        .filter_map(|arm| Some((arm, race.ahead(arm, reference)?)))
+        .collect()
+}
+
+/// The best by its estimate.
+pub fn best(race: &Race) -> Option<usize> {
+    let rated = rated(race);
+    let best = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    best.map(|(arm, _)| *arm)
+}
+
+/// The smallest of those within the margin of the best; of those as small, the best. The baseline only where it is itself
+/// the best: whether another one is worth the change is for the confirmation to say.
+pub fn smallest_near_best(race: &Race, baseline: &Point, margin: f64) -> Option<Chosen> {
+    let rated = rated(race);
+    let (leader, best) = *rated.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let near: Vec<(usize, f64)> = rated
+        .into_iter()
+        .filter(|(_, at)| best - at <= margin.ln_1p())
+        .filter(|(arm, _)| *arm == leader || race.arms[*arm] != *baseline)
+        .collect();
+    if race.arms[leader] == *baseline {
+        return Some(Chosen {
+            arm: leader,
+            behind: 0.0,
+        });
+    }
+    let sizes: Vec<Size> = near.iter().map(|(arm, _)| size(&race.seen(*arm))).collect();
+    let smallest = sizes[stats::smallest(&sizes)?];
+    let alike = |size: &Size| {
+        size.pss.low <= smallest.pss.high
+            && (size.processes, size.threads) == (smallest.processes, smallest.threads)
+    };
+    let as_small = near.iter().zip(&sizes).filter(|(_, size)| alike(size));
+    let (arm, at) = *as_small
+        .map(|(arm, _)| arm)
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(Chosen {
+        arm,
+        behind: best - at,
+    })
+}
+
+/// What an arm costs to run. Memory is compared as its logarithm's exponential, in whatever unit it came.
+pub fn size(seen: &[Observation]) -> Size {
+    let memory: Vec<f64> = seen
+        .iter()
+        .filter_map(|seen| seen.log_memory)
+        .map(f64::exp)
+        .collect();
+    let estimate = stats::summary::median(&memory).unwrap_or(f64::MAX);
+    Size {
+        pss: Range {
+            low: memory.iter().copied().fold(estimate, f64::min),
+            estimate,
+            high: memory.iter().copied().fold(estimate, f64::max),
+        },
+        processes: seen.last().map_or(0, |seen| seen.processes),
+        threads: seen.last().map_or(0, |seen| seen.threads),
+    }
+}

@@ -1,0 +1,199 @@
+//! The arms of the second race: what the first one measured, joined with what the screen found.
+//!
+//! Effects are added up as logarithms. That is a guess wherever two changes bear on each other, so the sum proposes and the
+//! race decides; arms that differ in one doubtful point each are in it for that.
+
+use crate::{Effect, Found, How, Point, Space};
+
+/// A point of the first race.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    pub point: Point,
+    /// How far its score is ahead of the centre's.
+    pub ahead: f64,
+    pub log_memory: Option<f64>,
+}
+
+/// What the arms are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Material<'a> {
+    pub space: &'a Space,
+    /// Where the screen was done.
+    pub centre: &'a Point,
+    /// The centre among them.
+    pub known: &'a [Known],
+    pub effects: &'a [Effect],
+    pub log_memory_limit: Option<f64>,
+}
+
+/// Of a memory limit that a sum of estimates should leave free, as a logarithm.
+const ROOM: f64 = 0.05;
+
+/// A sum of a known point and changes.
+#[derive(Debug, Clone, PartialEq)]
+struct Sum {
+    point: Point,
+    score: f64,
+    log_memory: Option<f64>,
+    changes: usize,
+}
+
+/// At most so many arms, the centre first, then in the order of what they promise to tell.
+pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
+    let Material {
+        space,
+        centre,
+        known,
+        effects,
+        ..
+    } = material;
+    let mut arms = vec![centre.clone()];
+    let mut add = |point: Point| {
+        if arms.len() < most && !arms.contains(&point) && space.allows(&point) {
+            arms.push(point);
+        }
+    };
+    let within = |room: f64| {
+        move |sum: &&Sum| match (material.log_memory_limit, sum.log_memory) {
+            (Some(limit), Some(memory)) => memory <= limit - room,
+            _ => true,
+        }
+    };
+    let sums = sums(material, |_| true);
+    let best = sums.iter().find(within(0.0));
+    let lead = best.map_or_else(|| centre.clone(), |best| best.point.clone());
+    if let Some(best) = best {
+        add(best.point.clone());
+    }
+    // Factors of many levels, on the best sum.
+    let raced = space.searched(How::Raced).flat_map(|factor| {
+        let levels = 0..space.factors[factor].levels.len();
+        levels.map(move |level| (factor, level))
+    });
+    for (factor, level) in raced {
+        add(lead.with(factor, level));
+    }
+    // Nothing that is only likely to help.
+    let certain = sums_of_certain(material);
+    if let Some(certain) = certain.iter().find(within(0.0)) {
+        add(certain.point.clone());
+    }
+    // What sums may be wrong by should not cost the limit.
+    if let Some(safe) = sums.iter().find(within(ROOM)) {
+        add(safe.point.clone());
+    }
+    // What does not go together, the other way round.
+    for effect in effects {
+        if let Found::ConflictsWith(other) = effect.found {
+            let swapped = lead
+                .with(other, space.factors[other].baseline)
+                .with(effect.factor, space.alternative(effect.factor));
+            add(swapped);
+        }
+    }
+    // Another of the points that the model proposed, with its own best sum.
+    let elsewhere = |sum: &&Sum| {
+        let mut modelled = space.searched(How::Modelled);
+        modelled.any(|factor| sum.point.0[factor] != lead.0[factor])
+    };
+    let second = known.len() > 1;
+    if let Some(other) = sums
+        .iter()
+        .filter(|_| second)
+        .filter(within(0.0))
+        .find(elsewhere)
+    {
+        add(other.point.clone());
+    }
+    // One at a time, what no screen was made for.
+    for effect in effects.iter().filter(|e| e.found == Found::NotTried) {
+        add(lead.with(effect.factor, space.alternative(effect.factor)));
+    }
+    arms
+}
+
+fn sums_of_certain(material: Material<'_>) -> Vec<Sum> {
+    sums(material, |effect| effect.found == Found::Helps)
+}
+
+/// Every known point with every set of useful changes, best first, fewer changes first among equals.
+fn sums(material: Material<'_>, may: impl Fn(&Effect) -> bool) -> Vec<Sum> {
+    let useful: Vec<(&Effect, f64, f64)> = material
+        .effects
+        .iter()
+        .filter(|effect| may(effect))
+        .filter_map(|effect| {
+            let (score, memory) = (worth(effect), memory(effect));
+            // A change that saves memory may make room for another one.
+            let useful = score > 0.0 || (material.log_memory_limit.is_some() && memory < 0.0);
+            (useful && tried(effect)).then_some((effect, score, memory))
+        })
+        .collect();
+    let mut sums = Vec::new();
+    for known in material.known {
+        let start = Sum {
+            point: known.point.clone(),
+            score: known.ahead,
+            log_memory: known.log_memory,
+            changes: 0,
+        };
+        let mut grown = vec![start];
+        for (effect, score, memory) in &useful {
+            let level = material.space.alternative(effect.factor);
+            let with: Vec<Sum> = grown
+                .iter()
+                .map(|sum| Sum {
+                    point: sum.point.with(effect.factor, level),
+                    score: sum.score + score,
+                    log_memory: sum.log_memory.map(|m| m + memory),
+                    changes: sum.changes + 1,
+                })
+                .collect();
+            grown.extend(with);
+            // Beyond a dozen useful changes only the most promising sums are followed.
+            if grown.len() > MOST_SUMS {
+                grown.sort_by(better);
+                grown.truncate(MOST_SUMS);
+            }
+        }
+        sums.extend(grown);
+    }
+    sums.retain(|sum| material.space.allows(&sum.point));
+    sums.sort_by(better);
+    sums
+}
+
+const MOST_SUMS: usize = 4_096;
+
+fn better(one: &Sum, other: &Sum) -> std::cmp::Ordering {
+    let by_score = other.score.total_cmp(&one.score);
+    by_score.then(one.changes.cmp(&other.changes))
+}
+
+fn tried(effect: &Effect) -> bool {
+    matches!(
+        effect.found,
+        Found::Helps | Found::MayHelp | Found::Nothing | Found::Harms
+    )
+}
+
+/// What is believed of an effect: its estimate less what noise alone would make of it, nothing within one standard error
+/// (the positive part of James and Stein 1961, for each by itself). A race costs less than a good change that was missed,
+/// so one standard error is enough.
+fn worth(effect: &Effect) -> f64 {
+    effect
+        .score
+        .map_or(0.0, |found| shrunk(found.estimate, found.standard_error))
+}
+
+fn memory(effect: &Effect) -> f64 {
+    let found = effect.log_memory;
+    found.map_or(0.0, |found| shrunk(found.estimate, found.standard_error))
+}
+
+fn shrunk(estimate: f64, standard_error: f64) -> f64 {
+    if estimate == 0.0 {
+        return 0.0;
+    }
+    estimate * (1.0 - (standard_error / estimate).powi(2)).max(0.0)
+}

@@ -1,0 +1,466 @@
+//! The search: which stage comes next, and what each hands on.
+
+use crate::ablation::Ablation;
+use crate::choose::{best, smallest_near_best};
+use crate::confirm::Confirm;
+use crate::entrants::{Known, Material, entrants};
+use crate::noise::Scatter;
+use crate::plan::{Shape, TOGETHER, Wanted, fit};
+use crate::race::Race;
+use crate::screen::{Screen, Setting};
+use crate::{
+    Ask, Block, Claim, Effect, End, Fate, Found, How, Observation, Outcome, Point, Rules,
+    SearchError, Space, Stage, Standing, Step, design,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a model proposes. Its predictions choose what is tried, and are believed in nothing else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// What is not modelled is as it is today.
+    pub point: Point,
+    /// The score that the model foresees, as a logarithm.
+    pub log_score: Option<f64>,
+}
+
+#[derive(Debug, Clone)]
+enum Now {
+    Race(Race),
+    Screen(Screen),
+    Ablation(Ablation),
+    /// The race of what an ablation left, least taken out first after the winner itself.
+    Together(Race),
+    Confirm(Confirm),
+    Done(Box<Outcome>),
+}
+
+/// A search under way.
+#[derive(Debug, Clone)]
+pub struct Search {
+    space: Space,
+    rules: Rules,
+    seed: u64,
+    shape: Shape,
+    now: Now,
+    trials: BTreeMap<Stage, u32>,
+    /// The race of what the model proposed, once it is over.
+    first: Option<Race>,
+    known: Vec<Known>,
+    effects: Vec<Effect>,
+    /// By score, throughput, memory and latency.
+    scatter: [Scatter; 4],
+    /// How far the configuration that goes on may be behind the best already.
+    behind: f64,
+    steps: Vec<Step>,
+    ablation: Option<Ablation>,
+    fates: Vec<Fate>,
+    standings: BTreeMap<Point, Standing>,
+    left_out: Vec<Stage>,
+}
+
+impl Search {
+    /// # Errors
+    /// A space, candidates or rules that make no sense, or trials that cannot hold a race and a confirmation.
+    pub fn new(
+        space: Space,
+        candidates: Vec<Candidate>,
+        rules: Rules,
+        seed: u64,
+    ) -> Result<Search, SearchError> {
+        space.check()?;
+        rules.check()?;
+        let baseline = space.baseline();
+        let mut first = vec![baseline.clone()];
+        for candidate in &candidates {
+            let modelled = |factor: usize| space.factors[factor].how == How::Modelled;
+            let point = &candidate.point;
+            if !space.allows(point) || !point.differing(&baseline).all(modelled) {
+                return Err(SearchError::Candidate(point.clone()));
+            }
+            if !first.contains(point) {
+                first.push(point.clone());
+            }
+        }
+        let screened = space.searched(How::Screened).count();
+        if screened > design::MOST_FACTORS {
+            return Err(SearchError::TooManyFactors {
+                screened,
+                most: design::MOST_FACTORS,
+            });
+        }
+        let pairs = match screened {
+            0 | 1 => 0,
+            _ => design::pairs(screened, seed).map_or(0, |pairs| pairs.len()),
+        };
+        let levels = space.searched(How::Raced);
+        let raced: usize = levels.map(|f| space.factors[f].levels.len() - 1).sum();
+        let wanted = Wanted {
+            candidates: first.len() - 1,
+            pairs,
+            // A single factor of two levels is an arm, too.
+            raced: raced + usize::from(screened > 0),
+        };
+        let shape = fit(&rules, wanted)?;
+        first.truncate(shape.candidates.max(1));
+        let race = Race::new(Stage::Candidates, first, shape.race_blocks, rules.objective);
+        let mut search = Search {
+            left_out: if pairs > 0 && shape.pairs == 0 {
+                vec![Stage::Screen]
+            } else {
+                Vec::new()
+            },
+            scatter: [
+                Scatter::of(rules.noise),
+                Scatter::of(rules.noise),
+                Scatter::default(),
+                Scatter::default(),
+            ],
+            space,
+            rules,
+            seed,
+            shape,
+            now: Now::Race(race.clone()),
+            trials: BTreeMap::new(),
+            first: None,
+            known: Vec::new(),
+            effects: Vec::new(),
+            behind: 0.0,
+            steps: Vec::new(),
+            ablation: None,
+            fates: Vec::new(),
+            standings: BTreeMap::new(),
+        };
+        if wanted.candidates == 0 {
+            search.known = vec![Known {
+                point: baseline.clone(),
+                ahead: 0.0,
+                log_memory: None,
+            }];
+            search.screen(&baseline)?;
+        }
+        Ok(search)
+    }
+
+    /// What is to be done next. Asking again gives the same.
+    pub fn ask(&self) -> Ask {
+        let block = match &self.now {
+            Now::Race(race) | Now::Together(race) => race.block(),
+            Now::Ablation(ablation) => ablation.race.block(),
+            Now::Confirm(confirm) => confirm.race.block(),
+            Now::Screen(screen) => screen.block(),
+            Now::Done(outcome) => return Ask::Done(outcome.clone()),
+        };
+        match block {
+            Some(block) => Ask::Block(block),
+            // `tell` and `new` go on until there is a block or an outcome.
+            None => Ask::Done(Box::new(
+                self.outcome(self.space.baseline(), Claim::Undecided),
+            )),
+        }
+    }
+
+    /// The search after what came of the block that [`Search::ask`] names: a trial for each of its points, in the same
+    /// order, `None` for one that failed.
+    ///
+    /// # Errors
+    /// Another number of observations than points, one that is not finite, or a search that is done.
+    pub fn tell(&mut self, told: &[Option<Observation>]) -> Result<(), SearchError> {
+        let Ask::Block(block) = self.ask() else {
+            return Err(SearchError::Done);
+        };
+        if told.len() != block.points.len() {
+            return Err(SearchError::Count {
+                told: told.len(),
+                asked: block.points.len(),
+            });
+        }
+        for seen in told.iter().flatten() {
+            let figures = [Some(seen.log_throughput), seen.log_latency, seen.log_memory];
+            if let Some(wrong) = figures.into_iter().flatten().find(|x| !x.is_finite()) {
+                return Err(SearchError::NotFinite(wrong));
+            }
+        }
+        self.count(&block, told);
+        let spare = self.spare(&block);
+        let all_stay = block.stage == Stage::Ablation || block.stage == Stage::Together;
+        match &mut self.now {
+            Now::Race(race) | Now::Together(race) => race.tell(told, &self.rules, all_stay),
+            Now::Ablation(ablation) => ablation.race.tell(told, &self.rules, all_stay),
+            Now::Confirm(confirm) => confirm.tell(told, &self.rules, block.number),
+            Now::Screen(screen) => screen.tell(told, spare, &self.space),
+            Now::Done(_) => return Err(SearchError::Done),
+        }
+        self.go_on(block.number)
+    }
+
+    fn count(&mut self, block: &Block, told: &[Option<Observation>]) {
+        *self.trials.entry(block.stage).or_default() += told.len() as u32;
+        for (point, seen) in block.points.iter().zip(told) {
+            if let Some(seen) = seen {
+                self.standings.insert(point.clone(), seen.standing);
+            }
+        }
+    }
+
+    /// Trials that a screen may spend on repeating runs.
+    fn spare(&self, block: &Block) -> u32 {
+        let Some(trials) = self.rules.trials else {
+            return u32::MAX;
+        };
+        let spent: u32 = self.trials.values().sum();
+        let to_come = 2 * block.of.saturating_sub(block.number) + self.shape.after(Stage::Screen);
+        trials.saturating_sub(spent + to_come)
+    }
+
+    /// Where a stage is over, the next one that has something to do.
+    fn go_on(&mut self, done: u32) -> Result<(), SearchError> {
+        match self.now.clone() {
+            Now::Race(race) if race.block().is_none() => {
+                self.note(&race);
+                if race.stage == Stage::Candidates && self.has_more_than_modelled() {
+                    let centre =
+                        best(&race).map_or(self.space.baseline(), |arm| race.arms[arm].clone());
+                    self.known = known(&race, &centre);
+                    self.first = Some(race);
+                    self.screen(&centre)
+                } else {
+                    self.choose(&race)
+                }
+            }
+            Now::Screen(screen) if screen.block().is_none() => {
+                self.effects.extend(screen.effects(self.scatter));
+                self.race(screen.centre())
+            }
+            Now::Ablation(ablation) if ablation.race.block().is_none() => self.ablated(ablation),
+            Now::Together(race) if race.block().is_none() => {
+                let last = self.last_as_good(&race);
+                self.note(&race);
+                self.confirm(last)
+            }
+            Now::Confirm(confirm) if confirm.over(done) => {
+                self.finish(&confirm);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn has_more_than_modelled(&self) -> bool {
+        let more = [How::Screened, How::Raced].map(|how| self.space.searched(how).count());
+        self.shape.arms > 0 && more.iter().sum::<usize>() > 0
+    }
+
+    /// Screens round this point, or goes straight to the race where there is nothing to screen or no trials for it.
+    fn screen(&mut self, centre: &Point) -> Result<(), SearchError> {
+        let setting = Setting {
+            space: &self.space,
+            objective: self.rules.objective,
+            seed: self.seed,
+        };
+        let screen = Screen::new(setting, centre).filter(|_| self.shape.pairs > 0);
+        match screen {
+            Some(screen) => {
+                self.now = Now::Screen(screen);
+                Ok(())
+            }
+            None => {
+                let factors = self.space.searched(How::Screened);
+                self.effects = factors.map(not_tried).collect();
+                self.race(centre)
+            }
+        }
+    }
+
+    fn race(&mut self, centre: &Point) -> Result<(), SearchError> {
+        let material = Material {
+            space: &self.space,
+            centre,
+            known: &self.known,
+            effects: &self.effects,
+            log_memory_limit: self.rules.log_memory_limit,
+        };
+        let arms = entrants(material, self.shape.arms);
+        if arms.len() < 2 {
+            // Nothing to add to what the first race has shown.
+            return match self.first.take() {
+                Some(first) => self.choose(&first),
+                None => self.confirm(centre.clone()),
+            };
+        }
+        self.now = Now::Race(Race::new(
+            Stage::Race,
+            arms,
+            self.shape.race_blocks,
+            self.rules.objective,
+        ));
+        Ok(())
+    }
+
+    /// Keeps what a race has shown beside its result.
+    fn note(&mut self, race: &Race) {
+        let objective = self.rules.objective;
+        let seen = [
+            race.scatter(|seen| objective.score(seen)),
+            race.scatter(|seen| Some(seen.log_throughput)),
+            race.scatter(|seen| seen.log_memory),
+            race.scatter(|seen| seen.log_latency),
+        ];
+        for (known, seen) in self.scatter.iter_mut().zip(seen) {
+            *known = known.and(seen);
+        }
+        for (point, left) in race.arms.iter().zip(&race.left) {
+            self.fates.retain(|fate| fate.point != *point);
+            self.fates.push(Fate {
+                point: point.clone(),
+                stage: race.stage,
+                end: left.clone().unwrap_or(End::RacedToTheEnd),
+            });
+        }
+    }
+
+    fn choose(&mut self, race: &Race) -> Result<(), SearchError> {
+        let baseline = self.space.baseline();
+        let Some(chosen) = smallest_near_best(race, &baseline, self.rules.margin) else {
+            return self.confirm(baseline);
+        };
+        self.behind = chosen.behind;
+        let winner = race.arms[chosen.arm].clone();
+        if self.shape.ablated == 0 {
+            if winner.differing(&baseline).count() > 1 {
+                self.left_out.push(Stage::Ablation);
+            }
+            return self.confirm(winner);
+        }
+        let ablation = Ablation::new(
+            &self.space,
+            &winner,
+            &self.effects,
+            self.shape.ablated,
+            self.shape.race_blocks,
+            self.rules.objective,
+        );
+        match ablation {
+            Some(ablation) => {
+                self.now = Now::Ablation(ablation);
+                Ok(())
+            }
+            None => self.confirm(winner),
+        }
+    }
+
+    fn ablated(&mut self, ablation: Ablation) -> Result<(), SearchError> {
+        self.note(&ablation.race);
+        let (variance, _) = self.scatter[0].variance();
+        let tolerance = (self.rules.margin.ln_1p() - self.behind).max(0.0);
+        let reduced = ablation.reduced(&self.effects, variance, tolerance, &self.space);
+        let winner = ablation.winner.clone();
+        self.ablation = Some(ablation);
+        match reduced.as_slice() {
+            [] => self.confirm(winner),
+            // It ran already, in the ablation.
+            [only] => self.confirm(only.clone()),
+            [first, .., last] => {
+                let arms = vec![winner, first.clone(), last.clone()];
+                debug_assert_eq!(arms.len() as u32, TOGETHER);
+                self.now = Now::Together(Race::new(
+                    Stage::Together,
+                    arms,
+                    self.shape.race_blocks,
+                    self.rules.objective,
+                ));
+                Ok(())
+            }
+        }
+    }
+
+    /// The arm with most taken out that is not behind the first one by more than may still be lost.
+    fn last_as_good(&self, race: &Race) -> Point {
+        let tolerance = (self.rules.margin.ln_1p() - self.behind).max(0.0);
+        let good = |arm: &usize| {
+            let likely = race.standing(*arm).is_some_and(Standing::likely);
+            likely && race.ahead(*arm, 0).is_some_and(|ahead| ahead >= -tolerance)
+        };
+        let last = race.live().into_iter().rev().find(good).unwrap_or(0);
+        race.arms[last].clone()
+    }
+
+    fn confirm(&mut self, winner: Point) -> Result<(), SearchError> {
+        if let Some(ablation) = &self.ablation {
+            self.steps = ablation.steps(&winner, self.rules.margin, self.rules.alpha);
+        }
+        let baseline = self.space.baseline();
+        if winner == baseline {
+            let claim = if self.all_break() {
+                Claim::NoneMeets
+            } else {
+                Claim::BaselineBest
+            };
+            self.now = Now::Done(Box::new(self.outcome(winner, claim)));
+            return Ok(());
+        }
+        let confirm = Confirm::new(baseline, winner, &self.rules, self.seed)?;
+        self.now = Now::Confirm(confirm);
+        Ok(())
+    }
+
+    fn all_break(&self) -> bool {
+        self.standings.values().all(|s| *s == Standing::Breaks)
+    }
+
+    fn finish(&mut self, confirm: &Confirm) {
+        let winner = confirm.race.arms[1].clone();
+        self.fates.retain(|fate| fate.point != winner);
+        self.fates.push(Fate {
+            point: winner.clone(),
+            stage: Stage::Confirm,
+            end: End::Winner,
+        });
+        let mut outcome = self.outcome(winner, confirm.claim(self.all_break()));
+        outcome.comparison.clone_from(&confirm.comparison);
+        (outcome.winner_standing, outcome.baseline_standing) = confirm.standings();
+        self.now = Now::Done(Box::new(outcome));
+    }
+
+    fn outcome(&self, winner: Point, claim: Claim) -> Outcome {
+        Outcome {
+            winner,
+            claim,
+            comparison: None,
+            winner_standing: None,
+            baseline_standing: None,
+            effects: self.effects.clone(),
+            steps: self.steps.clone(),
+            fates: self.fates.clone(),
+            trials: self.trials.values().sum(),
+            trials_of: self.trials.iter().map(|(stage, n)| (*stage, *n)).collect(),
+            left_out: self.left_out.clone(),
+        }
+    }
+}
+
+fn not_tried(factor: usize) -> Effect {
+    Effect {
+        factor,
+        score: None,
+        log_throughput: None,
+        log_memory: None,
+        log_latency: None,
+        found: Found::NotTried,
+    }
+}
+
+/// What the first race has shown of each point that ran, those that broke a limit included: a change may make room.
+fn known(race: &Race, centre: &Point) -> Vec<Known> {
+    let Some(reference) = race.place(centre) else {
+        return Vec::new();
+    };
+    let arms = (0..race.arms.len()).filter_map(|arm| {
+        Some(Known {
+            point: race.arms[arm].clone(),
+            ahead: race.ahead(arm, reference)?,
+            log_memory: race.log_memory(arm),
+        })
+    });
+    arms.collect()
+}
