@@ -70,6 +70,19 @@ pub fn smallest_near_best(race: &Race, baseline: &Point, margin: f64) -> Option<
     })
 }
 
+/// Of those that are behind the best by no more than this, the one with the fewest changes; of these, the best.
+pub fn fewest_changes_near_best(race: &Race, baseline: &Point, tolerance: f64) -> Option<usize> {
+    let rated = rated(race);
+    let best = rated.iter().map(|r| r.1).fold(f64::NEG_INFINITY, f64::max);
+    let near = rated.into_iter().filter(|(_, at)| best - at <= tolerance);
+    let changes = |arm: usize| race.arms[arm].differing(baseline).count();
+    near.min_by(|a, b| {
+        let fewer = changes(a.0).cmp(&changes(b.0));
+        fewer.then(b.1.total_cmp(&a.1))
+    })
+    .map(|(arm, _)| arm)
+}
+
 /// What an arm costs to run. Memory is compared as its logarithm's exponential, in whatever unit it came.
 pub fn size(seen: &[Observation]) -> Size {
     let memory: Vec<f64> = seen

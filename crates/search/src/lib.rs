@@ -7,7 +7,7 @@
 //!
 //! What is left to others: running trials, drawing the order within a block, judging limits, wording the answer.
 
-mod ablation;
+mod around;
 mod choose;
 mod confirm;
 mod design;

@@ -10,13 +10,15 @@ use stats::Comparison;
 pub enum Stage {
     /// The baseline and what the model proposes, all else as it is.
     Candidates,
+    /// Where a model is wrong: the best of these and its neighbours, as long as the best one moves.
+    Neighbours,
     /// What cannot be modelled, all of it at once: pairs of opposite runs.
     Screen,
     /// The combinations that these two suggest, and factors of many levels.
     Race,
-    /// The best without each of its changes.
-    Ablation,
-    /// What is left after the ablation, where it took out more than one.
+    /// The best and what lies one change away: without each of its changes, and with each that it has not.
+    Around,
+    /// What that suggests, where it is more than one change.
     Together,
     /// The winner and the baseline, on fresh blocks.
     Confirm,

@@ -18,31 +18,37 @@ pub struct Wanted {
 pub struct Shape {
     /// Arms of the first race, the baseline included; 0 without one.
     pub candidates: usize,
+    /// Arms of all races of neighbours together; 0 without.
+    pub neighbours: usize,
     pub pairs: usize,
     /// Arms of the second race at most; 0 without one.
     pub arms: usize,
-    /// Arms of the ablation at most.
-    pub ablated: usize,
+    /// Arms of the race round the best at most.
+    pub around: usize,
     pub race_blocks: u32,
     /// Blocks of the confirmation.
     pub blocks: u32,
 }
 
+/// Arms that races of neighbours have together: two races, of the centre and its four neighbours on a grid.
+const CLIMBED: usize = 10;
+
 /// Fewer arms than this, and the trials of an ablation are better spent on the race.
 const ARMS_TO_ABLATE: usize = 5;
 
-/// Arms of the check of what an ablation leaves: before, after, and between.
-pub const TOGETHER: u32 = 3;
+/// Arms of the check of what an ablation leaves: TODO.
+pub const TOGETHER: u32 = 5;
 
 impl Shape {
     /// Most trials that a stage takes, runs of the screen that are repeated not counted.
     pub fn most_of(&self, stage: Stage) -> u32 {
         match stage {
             Stage::Candidates => self.candidates as u32 * self.race_blocks,
+            Stage::Neighbours => self.neighbours as u32 * self.race_blocks,
             Stage::Screen => 2 * self.pairs as u32,
             Stage::Race => self.arms as u32 * self.race_blocks,
-            Stage::Ablation => self.ablated as u32 * self.race_blocks,
-            Stage::Together if self.ablated > 0 => TOGETHER * self.race_blocks,
+            Stage::Around => self.around as u32 * self.race_blocks,
+            Stage::Together if self.around > 0 => TOGETHER * self.race_blocks,
             Stage::Together => 0,
             Stage::Confirm => 2 * self.blocks,
         }
@@ -59,11 +65,12 @@ impl Shape {
     }
 }
 
-const STAGES: [Stage; 6] = [
+const STAGES: [Stage; 7] = [
     Stage::Candidates,
+    Stage::Neighbours,
     Stage::Screen,
     Stage::Race,
-    Stage::Ablation,
+    Stage::Around,
     Stage::Together,
     Stage::Confirm,
 ];
@@ -79,9 +86,14 @@ pub fn fit(rules: &Rules, wanted: Wanted) -> Result<Shape, SearchError> {
                 0 => 0,
                 some => (some + 1).min(arms),
             },
+            neighbours: if ablation && wanted.candidates > 0 {
+                CLIMBED
+            } else {
+                0
+            },
             pairs: if screen { wanted.pairs } else { 0 },
             arms: if others { arms } else { 0 },
-            ablated: if ablation { arms } else { 0 },
+            around: if ablation { 2 * arms } else { 0 },
             race_blocks,
             blocks: rules.blocks,
         }
@@ -139,7 +151,7 @@ mod tests {
 
     #[test]
     fn more_trials_never_buy_less() {
-        let rank = |s: &Shape| (s.pairs, s.ablated > 0, s.race_blocks, s.arms);
+        let rank = |s: &Shape| (s.pairs, s.around > 0, s.race_blocks, s.arms);
         let shapes: Vec<Shape> = (40..200).filter_map(|n| fitted(Some(n)).ok()).collect();
         assert!(shapes.windows(2).all(|w| rank(&w[0]) <= rank(&w[1])));
         assert_eq!(shapes.last().copied(), fitted(None).ok());

@@ -64,9 +64,8 @@ impl Race {
         live
     }
 
-    /// Takes what came of the block that was asked for. In a comparison where everybody stays, being behind is no reason
-    /// to leave.
-    pub fn tell(&mut self, told: &[Option<Observation>], rules: &Rules, all_stay: bool) {
+    /// Takes what came of the block that was asked for. An arm that the others are compared with stays to the end.
+    pub fn tell(&mut self, told: &[Option<Observation>], rules: &Rules, stays: Option<usize>) {
         for arm in self.observe(told) {
             if self.standing(arm) == Some(Standing::Breaks) {
                 self.left[arm] = Some(End::BreaksALimit);
@@ -74,12 +73,10 @@ impl Race {
                 self.left[arm] = Some(End::Failed);
             }
         }
-        if !all_stay {
-            self.drop_the_hopeless(rules);
-        }
+        self.drop_the_hopeless(rules, stays);
     }
 
-    fn drop_the_hopeless(&mut self, rules: &Rules) {
+    fn drop_the_hopeless(&mut self, rules: &Rules, stays: Option<usize>) {
         let rule = RaceRule {
             margin: rules.margin,
             ..RaceRule::default()
@@ -89,7 +86,7 @@ impl Race {
             .live()
             .into_iter()
             .partition(|&arm| self.standing(arm).is_none_or(Standing::likely));
-        let Some(leader) = self.drop_behind(&likely, &rule, |_| true) else {
+        let Some(leader) = self.drop_behind(&likely, &rule, |behind| Some(behind) != stays) else {
             return;
         };
         for arm in doubtful {

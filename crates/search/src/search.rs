@@ -1,11 +1,11 @@
 //! The search: which stage comes next, and what each hands on.
 
-use crate::ablation::Ablation;
-use crate::choose::{best, smallest_near_best};
+use crate::around::{Around, Vicinity};
+use crate::choose::{best, fewest_changes_near_best, smallest_near_best};
 use crate::confirm::Confirm;
 use crate::entrants::{Known, Material, entrants};
 use crate::noise::Scatter;
-use crate::plan::{Shape, TOGETHER, Wanted, fit};
+use crate::plan::{Shape, Wanted, fit};
 use crate::race::Race;
 use crate::screen::{Screen, Setting};
 use crate::{
@@ -28,8 +28,8 @@ pub struct Candidate {
 enum Now {
     Race(Race),
     Screen(Screen),
-    Ablation(Ablation),
-    /// The race of what an ablation left, least taken out first after the winner itself.
+    Around(Around),
+    /// The race of what an ablation left, least taken out first .
     Together(Race),
     Confirm(Confirm),
     Done(Box<Outcome>),
@@ -53,7 +53,7 @@ pub struct Search {
     /// How far the configuration that goes on may be behind the best already.
     behind: f64,
     steps: Vec<Step>,
-    ablation: Option<Ablation>,
+    around: Option<Around>,
     fates: Vec<Fate>,
     standings: BTreeMap<Point, Standing>,
     left_out: Vec<Stage>,
@@ -127,7 +127,7 @@ impl Search {
             effects: Vec::new(),
             behind: 0.0,
             steps: Vec::new(),
-            ablation: None,
+            around: None,
             fates: Vec::new(),
             standings: BTreeMap::new(),
         };
@@ -146,7 +146,7 @@ impl Search {
     pub fn ask(&self) -> Ask {
         let block = match &self.now {
             Now::Race(race) | Now::Together(race) => race.block(),
-            Now::Ablation(ablation) => ablation.race.block(),
+            Now::Around(around) => around.race.block(),
             Now::Confirm(confirm) => confirm.race.block(),
             Now::Screen(screen) => screen.block(),
             Now::Done(outcome) => return Ask::Done(outcome.clone()),
@@ -183,10 +183,11 @@ impl Search {
         }
         self.count(&block, told);
         let spare = self.spare(&block);
-        let all_stay = block.stage == Stage::Ablation || block.stage == Stage::Together;
+        // What lies round the centre is compared with the centre.
+        let stays = matches!(block.stage, Stage::Around | Stage::Together).then_some(0);
         match &mut self.now {
-            Now::Race(race) | Now::Together(race) => race.tell(told, &self.rules, all_stay),
-            Now::Ablation(ablation) => ablation.race.tell(told, &self.rules, all_stay),
+            Now::Race(race) | Now::Together(race) => race.tell(told, &self.rules, stays),
+            Now::Around(around) => around.race.tell(told, &self.rules, stays),
             Now::Confirm(confirm) => confirm.tell(told, &self.rules, block.number),
             Now::Screen(screen) => screen.tell(told, spare, &self.space),
             Now::Done(_) => return Err(SearchError::Done),
@@ -218,25 +219,21 @@ impl Search {
         match self.now.clone() {
             Now::Race(race) if race.block().is_none() => {
                 self.note(&race);
-                if race.stage == Stage::Candidates && self.has_more_than_modelled() {
-                    let centre =
-                        best(&race).map_or(self.space.baseline(), |arm| race.arms[arm].clone());
-                    self.known = known(&race, &centre);
-                    self.first = Some(race);
-                    self.screen(&centre)
-                } else {
-                    self.choose(&race)
+                match race.stage {
+                    Stage::Candidates | Stage::Neighbours => self.climb(race),
+                    _ => self.choose(&race),
                 }
             }
             Now::Screen(screen) if screen.block().is_none() => {
                 self.effects.extend(screen.effects(self.scatter));
                 self.race(screen.centre())
             }
-            Now::Ablation(ablation) if ablation.race.block().is_none() => self.ablated(ablation),
+            Now::Around(around) if around.race.block().is_none() => self.looked_around(around),
             Now::Together(race) if race.block().is_none() => {
-                let last = self.last_as_good(&race);
                 self.note(&race);
-                self.confirm(last)
+                let baseline = self.space.baseline();
+                let chosen = fewest_changes_near_best(&race, &baseline, self.tolerance());
+                self.confirm(chosen.map_or(baseline, |arm| race.arms[arm].clone()))
             }
             Now::Confirm(confirm) if confirm.over(done) => {
                 self.finish(&confirm);
@@ -244,6 +241,49 @@ impl Search {
             }
             _ => Ok(()),
         }
+    }
+
+    /// From a race of modelled points to its best one's neighbours, and on when there are none that have not run.
+    fn climb(&mut self, race: Race) -> Result<(), SearchError> {
+        let arm = best(&race);
+        let centre = arm.map_or(self.space.baseline(), |arm| race.arms[arm].clone());
+        self.known = joined(&self.known, &race, &centre);
+        let moved = race.stage == Stage::Candidates || race.arms.first() != Some(&centre);
+        let spent = self.trials.get(&Stage::Neighbours).copied().unwrap_or(0);
+        let left = self.shape.most_of(Stage::Neighbours).saturating_sub(spent);
+        let most = (left / self.shape.race_blocks) as usize;
+        let mut arms = vec![centre.clone()];
+        if moved && arm.is_some() {
+            arms.extend(self.neighbours(&centre));
+            arms.truncate(most);
+        }
+        if arms.len() > 1 {
+            let blocks = self.shape.race_blocks;
+            let next = Race::new(Stage::Neighbours, arms, blocks, self.rules.objective);
+            self.now = Now::Race(next);
+            return Ok(());
+        }
+        if self.has_more_than_modelled() {
+            self.first = Some(race);
+            self.screen(&centre)
+        } else {
+            self.choose(&race)
+        }
+    }
+
+    /// Points one step away in what is modelled that have not run.
+    fn neighbours(&self, centre: &Point) -> Vec<Point> {
+        let levels = self.space.searched(How::Modelled).flat_map(|factor| {
+            let at = centre.0[factor];
+            [at.checked_sub(1), Some(at + 1)]
+                .into_iter()
+                .flatten()
+                .map(move |level| centre.with(factor, level))
+        });
+        let ran = |point: &Point| self.known.iter().any(|known| known.point == *point);
+        levels
+            .filter(|point| self.space.allows(point) && !ran(point))
+            .collect()
     }
 
     fn has_more_than_modelled(&self) -> bool {
@@ -326,46 +366,49 @@ impl Search {
         };
         self.behind = chosen.behind;
         let winner = race.arms[chosen.arm].clone();
-        if self.shape.ablated == 0 {
+        if self.shape.around == 0 {
             if winner.differing(&baseline).count() > 1 {
-                self.left_out.push(Stage::Ablation);
+                self.left_out.push(Stage::Around);
             }
             return self.confirm(winner);
         }
-        let ablation = Ablation::new(
-            &self.space,
-            &winner,
-            &self.effects,
-            self.shape.ablated,
-            self.shape.race_blocks,
-            self.rules.objective,
-        );
-        match ablation {
-            Some(ablation) => {
-                self.now = Now::Ablation(ablation);
+        let behind = |fate: &&Fate| matches!(fate.end, End::Behind { .. });
+        let lost = self.fates.iter().filter(behind).map(|fate| &fate.point);
+        let lost: Vec<&Point> = lost.collect();
+        let vicinity = Vicinity {
+            space: &self.space,
+            effects: &self.effects,
+            lost: &lost,
+            log_memory: race.log_memory(chosen.arm),
+            log_memory_limit: self.rules.log_memory_limit,
+            objective: self.rules.objective,
+        };
+        let blocks = self.shape.race_blocks;
+        match Around::new(vicinity, &winner, self.shape.around, blocks) {
+            Some(around) => {
+                self.now = Now::Around(around);
                 Ok(())
             }
             None => self.confirm(winner),
         }
     }
 
-    fn ablated(&mut self, ablation: Ablation) -> Result<(), SearchError> {
-        self.note(&ablation.race);
+    fn tolerance(&self) -> f64 {
+        (self.rules.margin.ln_1p() - self.behind).max(0.0)
+    }
+
+    fn looked_around(&mut self, around: Around) -> Result<(), SearchError> {
+        self.note(&around.race);
         let (variance, _) = self.scatter[0].variance();
-        let tolerance = (self.rules.margin.ln_1p() - self.behind).max(0.0);
-        let reduced = ablation.reduced(&self.effects, variance, tolerance, &self.space);
-        let winner = ablation.winner.clone();
-        self.ablation = Some(ablation);
-        match reduced.as_slice() {
-            [] => self.confirm(winner),
-            // It ran already, in the ablation.
+        let suggested = around.suggested(&self.effects, variance, self.tolerance(), &self.space);
+        self.around = Some(around);
+        match suggested.as_slice() {
+            [] => self.confirm(self.space.baseline()),
             [only] => self.confirm(only.clone()),
-            [first, .., last] => {
-                let arms = vec![winner, first.clone(), last.clone()];
-                debug_assert_eq!(arms.len() as u32, TOGETHER);
+            _ => {
                 self.now = Now::Together(Race::new(
                     Stage::Together,
-                    arms,
+                    suggested,
                     self.shape.race_blocks,
                     self.rules.objective,
                 ));
@@ -374,20 +417,9 @@ impl Search {
         }
     }
 
-    /// The arm with most taken out that is not behind the first one by more than may still be lost.
-    fn last_as_good(&self, race: &Race) -> Point {
-        let tolerance = (self.rules.margin.ln_1p() - self.behind).max(0.0);
-        let good = |arm: &usize| {
-            let likely = race.standing(*arm).is_some_and(Standing::likely);
-            likely && race.ahead(*arm, 0).is_some_and(|ahead| ahead >= -tolerance)
-        };
-        let last = race.live().into_iter().rev().find(good).unwrap_or(0);
-        race.arms[last].clone()
-    }
-
     fn confirm(&mut self, winner: Point) -> Result<(), SearchError> {
-        if let Some(ablation) = &self.ablation {
-            self.steps = ablation.steps(&winner, self.rules.margin, self.rules.alpha);
+        if let Some(around) = &self.around {
+            self.steps = around.steps(&winner, self.rules.margin, self.rules.alpha);
         }
         let baseline = self.space.baseline();
         if winner == baseline {
@@ -450,17 +482,33 @@ fn not_tried(factor: usize) -> Effect {
     }
 }
 
-/// What the first race has shown of each point that ran, those that broke a limit included: a change may make room.
-fn known(race: &Race, centre: &Point) -> Vec<Known> {
+/// What the races of modelled points have shown of each, by the centre: those that broke a limit included, since a change
+/// may make room. What an earlier race has shown is moved by how far the new centre was ahead in this one.
+fn joined(earlier: &[Known], race: &Race, centre: &Point) -> Vec<Known> {
     let Some(reference) = race.place(centre) else {
-        return Vec::new();
+        return earlier.to_vec();
     };
-    let arms = (0..race.arms.len()).filter_map(|arm| {
-        Some(Known {
-            point: race.arms[arm].clone(),
-            ahead: race.ahead(arm, reference)?,
-            log_memory: race.log_memory(arm),
+    let moved = earlier
+        .iter()
+        .find(|known| known.point == race.arms[0])
+        .and_then(|old| Some(old.ahead + race.ahead(reference, 0)?))
+        .unwrap_or(0.0);
+    let mut joined: Vec<Known> = (0..race.arms.len())
+        .filter_map(|arm| {
+            Some(Known {
+                point: race.arms[arm].clone(),
+                ahead: race.ahead(arm, reference)?,
+                log_memory: race.log_memory(arm),
+            })
         })
-    });
-    arms.collect()
+        .collect();
+    for known in earlier {
+        if joined.iter().all(|new| new.point != known.point) {
+            joined.push(Known {
+                ahead: known.ahead - moved,
+                ..known.clone()
+            });
+        }
+    }
+    joined
 }
