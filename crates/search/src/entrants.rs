@@ -3,7 +3,7 @@
 //! Effects are added up as logarithms. That is a guess wherever two changes bear on each other, so the sum proposes and the
 //! race decides; arms that differ in one doubtful point each are in it for that.
 
-use crate::{Effect, Found, How, Point, Space};
+use crate::{Effect, Foreseen, Found, How, Point, Space};
 
 /// A point of the first race.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,7 @@ pub struct Material<'a> {
     pub centre: &'a Point,
     /// The centre among them.
     pub known: &'a [Known],
+    pub foreseen: &'a [Foreseen],
     pub effects: &'a [Effect],
     pub log_memory_limit: Option<f64>,
 }
@@ -45,6 +46,7 @@ pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
         centre,
         known,
         effects,
+        log_memory_limit,
         ..
     } = material;
     let mut arms = vec![centre.clone()];
@@ -54,16 +56,25 @@ pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
         }
     };
     let within = |room: f64| {
-        move |sum: &&Sum| match (material.log_memory_limit, sum.log_memory) {
+        move |sum: &&Sum| match (log_memory_limit, sum.log_memory) {
             (Some(limit), Some(memory)) => memory <= limit - room,
             _ => true,
         }
     };
-    let sums = sums(material, |_| true);
+    let sums = sums(material, material.known, |_| true);
     let best = sums.iter().find(within(0.0));
     let lead = best.map_or_else(|| centre.clone(), |best| best.point.clone());
     if let Some(best) = best {
         add(best.point.clone());
+    }
+    // What a change that saves memory makes room for, if the model thinks it better.
+    if log_memory_limit.is_some() {
+        let beyond = self::sums(material, &beyond(material), |_| true);
+        let room = beyond.iter().find(within(ROOM));
+        let better = room.filter(|room| best.is_none_or(|best| room.score > best.score));
+        if let Some(room) = better {
+            add(room.point.clone());
+        }
     }
     // Factors of many levels, on the best sum.
     let raced = space.searched(How::Raced).flat_map(|factor| {
@@ -113,11 +124,34 @@ pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
 }
 
 fn sums_of_certain(material: Material<'_>) -> Vec<Sum> {
-    sums(material, |effect| effect.found == Found::Helps)
+    sums(material, material.known, |effect| {
+        effect.found == Found::Helps
+    })
+}
+
+/// What was foreseen of points that have not run, as if it had been measured: by the centre, of which both are known.
+fn beyond(material: Material<'_>) -> Vec<Known> {
+    let foreseen = |point: &Point| material.foreseen.iter().find(|f| f.point == *point);
+    let measured = |point: &Point| material.known.iter().find(|k| k.point == *point);
+    let (Some(there), Some(here)) = (foreseen(material.centre), measured(material.centre)) else {
+        return Vec::new();
+    };
+    let new = material
+        .foreseen
+        .iter()
+        .filter(|f| measured(&f.point).is_none());
+    new.map(|new| Known {
+        point: new.point.clone(),
+        ahead: here.ahead + new.log_score - there.log_score,
+        log_memory: here
+            .log_memory
+            .and_then(|memory| Some(memory + new.log_memory? - there.log_memory?)),
+    })
+    .collect()
 }
 
 /// Every known point with every set of useful changes, best first, fewer changes first among equals.
-fn sums(material: Material<'_>, may: impl Fn(&Effect) -> bool) -> Vec<Sum> {
+fn sums(material: Material<'_>, starts: &[Known], may: impl Fn(&Effect) -> bool) -> Vec<Sum> {
     let useful: Vec<(&Effect, f64, f64)> = material
         .effects
         .iter()
@@ -130,7 +164,7 @@ fn sums(material: Material<'_>, may: impl Fn(&Effect) -> bool) -> Vec<Sum> {
         })
         .collect();
     let mut sums = Vec::new();
-    for known in material.known {
+    for known in starts {
         let start = Sum {
             point: known.point.clone(),
             score: known.ahead,

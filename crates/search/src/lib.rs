@@ -30,5 +30,5 @@ pub use error::SearchError;
 pub use observation::{Observation, Standing};
 pub use outcome::{Ask, Block, Claim, Effect, End, Estimate, Fate, Found, Outcome, Stage, Step};
 pub use rules::{Objective, Rules};
-pub use search::{Candidate, Search};
+pub use search::{Foreseen, Proposals, Search};
 pub use space::{Factor, Forbidden, How, Point, Space};

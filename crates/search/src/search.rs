@@ -15,13 +15,23 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a model proposes. Its predictions choose what is tried, and are believed in nothing else.
+/// What a model has to say. Its predictions choose what is tried, and are believed in nothing else.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Proposals {
+    /// What is worth a trial, the most promising first. What is not modelled is as it is today.
+    pub candidates: Vec<Point>,
+    /// Whatever was predicted, the baseline and points beyond the memory limit among it: a change that saves memory may
+    /// make room for them.
+    pub foreseen: Vec<Foreseen>,
+}
+
+/// A prediction; what is not modelled is as it is today.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Candidate {
-    /// What is not modelled is as it is today.
+pub struct Foreseen {
     pub point: Point,
-    /// The score that the model foresees, as a logarithm.
-    pub log_score: Option<f64>,
+    /// As logarithms, in whatever unit: differences count.
+    pub log_score: f64,
+    pub log_memory: Option<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -46,6 +56,7 @@ pub struct Search {
     trials: BTreeMap<Stage, u32>,
     /// The race of what the model proposed, once it is over.
     first: Option<Race>,
+    foreseen: Vec<Foreseen>,
     known: Vec<Known>,
     effects: Vec<Effect>,
     /// By score, throughput, memory and latency.
@@ -64,7 +75,7 @@ impl Search {
     /// A space, candidates or rules that make no sense, or trials that cannot hold a race and a confirmation.
     pub fn new(
         space: Space,
-        candidates: Vec<Candidate>,
+        proposals: Proposals,
         rules: Rules,
         seed: u64,
     ) -> Result<Search, SearchError> {
@@ -72,12 +83,14 @@ impl Search {
         rules.check()?;
         let baseline = space.baseline();
         let mut first = vec![baseline.clone()];
-        for candidate in &candidates {
-            let modelled = |factor: usize| space.factors[factor].how == How::Modelled;
-            let point = &candidate.point;
+        let modelled = |factor: usize| space.factors[factor].how == How::Modelled;
+        let foreseen = proposals.foreseen.iter().map(|foreseen| &foreseen.point);
+        for point in proposals.candidates.iter().chain(foreseen) {
             if !space.allows(point) || !point.differing(&baseline).all(modelled) {
                 return Err(SearchError::Candidate(point.clone()));
             }
+        }
+        for point in &proposals.candidates {
             if !first.contains(point) {
                 first.push(point.clone());
             }
@@ -123,6 +136,7 @@ impl Search {
             now: Now::Race(race.clone()),
             trials: BTreeMap::new(),
             first: None,
+            foreseen: proposals.foreseen,
             known: Vec::new(),
             effects: Vec::new(),
             behind: 0.0,
@@ -271,19 +285,32 @@ impl Search {
         }
     }
 
-    /// Points one step away in what is modelled that have not run.
+    /// Points one step away in what is modelled that have not run. Where memory is limited, more of one thing may be had
+    /// for less of another.
     fn neighbours(&self, centre: &Point) -> Vec<Point> {
-        let levels = self.space.searched(How::Modelled).flat_map(|factor| {
-            let at = centre.0[factor];
-            [at.checked_sub(1), Some(at + 1)]
-                .into_iter()
-                .flatten()
-                .map(move |level| centre.with(factor, level))
-        });
+        let stepped = |from: &Point, factor: usize, up: bool| {
+            let at = from.0[factor];
+            let level = if up { Some(at + 1) } else { at.checked_sub(1) };
+            level.map(|level| from.with(factor, level))
+        };
+        let modelled: Vec<usize> = self.space.searched(How::Modelled).collect();
+        let mut found = Vec::new();
+        for &factor in &modelled {
+            for up in [false, true] {
+                found.extend(stepped(centre, factor, up));
+            }
+        }
+        if self.rules.log_memory_limit.is_some() {
+            for &more in &modelled {
+                let less = modelled.iter().filter(|less| **less != more);
+                found.extend(
+                    less.filter_map(|&less| stepped(&stepped(centre, more, true)?, less, false)),
+                );
+            }
+        }
         let ran = |point: &Point| self.known.iter().any(|known| known.point == *point);
-        levels
-            .filter(|point| self.space.allows(point) && !ran(point))
-            .collect()
+        found.retain(|point| self.space.allows(point) && !ran(point));
+        found
     }
 
     fn has_more_than_modelled(&self) -> bool {
@@ -317,6 +344,7 @@ impl Search {
             space: &self.space,
             centre,
             known: &self.known,
+            foreseen: &self.foreseen,
             effects: &self.effects,
             log_memory_limit: self.rules.log_memory_limit,
         };

@@ -25,8 +25,8 @@ pub fn play(family: Family, nth: u64, seed: u64) -> Played {
     let problem = Problem::draw(family, &mut rng);
     let rules = problem.rules();
     let race_blocks = rules.race_blocks;
-    let candidates = problem.candidates.clone();
-    let mut search = Search::new(problem.space.clone(), candidates, rules, nth).unwrap();
+    let proposals = problem.proposals.clone();
+    let mut search = Search::new(problem.space.clone(), proposals, rules, nth).unwrap();
     let mut machine = Machine::new(&problem, rng);
     let outcome = loop {
         match search.ask() {
@@ -128,9 +128,10 @@ impl Played {
                 .collect::<Vec<_>>(),
             self.outcome.trials_of,
             self.problem
+                .proposals
                 .candidates
                 .iter()
-                .map(|c| c.point.0[..2].to_vec())
+                .map(|c| c.0[..2].to_vec())
                 .collect::<Vec<_>>()
         )
     }

@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
-use search::{Candidate, Factor, Forbidden, How, Objective, Point, Rules, Space};
+use search::{Factor, Forbidden, Foreseen, How, Objective, Point, Proposals, Rules, Space};
 
 /// What is hard about a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub const THREADS: usize = 1;
 #[derive(Debug, Clone)]
 pub struct Problem {
     pub space: Space,
-    pub candidates: Vec<Candidate>,
+    pub proposals: Proposals,
     pub log_memory_limit: Option<f64>,
     /// Standard deviation of one trial's log throughput.
     pub noise: f64,
@@ -159,7 +159,7 @@ impl Problem {
         let held = 1.0;
         let mut problem = Problem {
             space: Space { factors, forbidden },
-            candidates: Vec::new(),
+            proposals: Proposals::default(),
             log_memory_limit: None,
             noise: between(rng, quiet, loud),
             walk: if family == Noisy { 0.06 } else { 0.03 },
@@ -246,6 +246,13 @@ impl Problem {
             let (w, t) = (point.0[WORKERS], point.0[THREADS]);
             let score = self.bound(w, t, waits, cores) + 0.03 * normal(rng);
             let memory = self.log_memory(&point.0) + 0.05 * normal(rng);
+            if self.space.allows(&point) {
+                self.proposals.foreseen.push(Foreseen {
+                    point: point.clone(),
+                    log_score: score,
+                    log_memory: Some(memory),
+                });
+            }
             let fits = self.log_memory_limit.is_none_or(|limit| memory <= limit);
             if fits && point != baseline && self.space.allows(&point) {
                 predicted.push((point, score));
@@ -274,11 +281,8 @@ impl Problem {
             let found = predicted
                 .iter()
                 .find(|p| p.0.0[WORKERS] == w && p.0.0[THREADS] == t);
-            self.candidates
-                .extend(found.map(|(point, score)| Candidate {
-                    point: point.clone(),
-                    log_score: Some(*score),
-                }));
+            let candidates = &mut self.proposals.candidates;
+            candidates.extend(found.map(|(point, _)| point.clone()));
         }
     }
 
