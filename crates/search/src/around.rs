@@ -5,21 +5,38 @@
 //! company, is measured once more in the company that it will have. All this comes before the confirmation, so that what
 //! is confirmed, and claimed, is what will be run.
 
+use crate::entrants::Known;
 use crate::race::Race;
-use crate::{Effect, Found, How, Objective, Point, Space, Stage, Standing, Step, choose};
+use crate::{Effect, Foreseen, Found, How, Objective, Point, Space, Stage, Standing, Step, choose};
 use stats::{Better, Rule};
 
-/// One arm beside the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Change {
-    factor: usize,
-    level: usize,
+/// One arm beside the first: levels of the centre that are others in it. More than one where a model proposes a move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Change(Vec<(usize, usize)>);
+
+impl Change {
+    fn of(&self, point: &Point) -> Point {
+        let one = |point: Point, &(factor, level): &(usize, usize)| point.with(factor, level);
+        self.0.iter().fold(point.clone(), one)
+    }
+
+    fn touches(&self, factor: usize) -> bool {
+        self.0.iter().any(|(touched, _)| *touched == factor)
+    }
+
+    /// The factor and the level of a single change.
+    fn single(&self) -> Option<(usize, usize)> {
+        match self.0.as_slice() {
+            [single] => Some(*single),
+            _ => None,
+        }
+    }
 }
 
 /// What a change does to the score, in logarithms.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Worth {
-    change: Change,
+#[derive(Debug, Clone, PartialEq)]
+struct Worth<'a> {
+    change: &'a Change,
     estimate: f64,
     standard_error: f64,
 }
@@ -39,6 +56,10 @@ pub struct Vicinity<'a> {
     pub effects: &'a [Effect],
     /// What has lost a race already.
     pub lost: &'a [&'a Point],
+    /// What was foreseen, and what the races of modelled points have shown, all else as it is today.
+    pub foreseen: &'a [Foreseen],
+    pub known: &'a [Known],
+    pub margin: f64,
     /// Memory of the centre, and its limit, as logarithms.
     pub log_memory: Option<f64>,
     pub log_memory_limit: Option<f64>,
@@ -49,6 +70,9 @@ pub struct Vicinity<'a> {
 /// will be. As a standard deviation.
 const CONTEXT: f64 = 0.03;
 
+/// Moves of the model that are tried round the best.
+const MOVES: usize = 2;
+
 impl Around {
     /// `None` where nothing is to be tried. At most so many arms, the centre included.
     pub fn new(vicinity: Vicinity<'_>, centre: &Point, most: usize, blocks: u32) -> Option<Around> {
@@ -56,10 +80,7 @@ impl Around {
         let baseline = space.baseline();
         let back: Vec<Change> = centre
             .differing(&baseline)
-            .map(|factor| Change {
-                factor,
-                level: baseline.0[factor],
-            })
+            .map(|factor| Change(vec![(factor, baseline.0[factor])]))
             .collect();
         // With a single change the confirmation is the same comparison.
         let back = if back.len() > 1 { back } else { Vec::new() };
@@ -69,18 +90,20 @@ impl Around {
             .collect();
         forth.sort_by(|a, b| b.1.total_cmp(&a.1));
         let possible = |change: &Change| {
-            let point = centre.with(change.factor, change.level);
+            let point = change.of(centre);
             space.allows(&point) && !vicinity.lost.contains(&&point)
         };
         let taken_out = back
             .into_iter()
-            .filter(|change| space.allows(&centre.with(change.factor, change.level)));
-        let put_in = forth.into_iter().map(|(change, _)| change).filter(possible);
+            .filter(|change| space.allows(&change.of(centre)));
+        let put_in = vicinity.moves(centre).into_iter();
+        let put_in = put_in.chain(forth.into_iter().map(|(change, _)| change));
+        let put_in = put_in.filter(possible);
         let changes: Vec<Change> = taken_out
             .chain(put_in)
             .take(most.saturating_sub(1))
             .collect();
-        let others = changes.iter().map(|c| centre.with(c.factor, c.level));
+        let others = changes.iter().map(|change| change.of(centre));
         let arms: Vec<Point> = std::iter::once(centre.clone()).chain(others).collect();
         (arms.len() > 1).then(|| Around {
             race: Race::new(Stage::Around, arms, blocks, vicinity.objective),
@@ -90,41 +113,47 @@ impl Around {
         })
     }
 
-    /// What every change does, as far as it is known. `variance`: of one trial's score.
-    fn worths(&self, effects: &[Effect], variance: f64) -> Vec<Worth> {
-        let worth = |(nth, &change): (usize, &Change)| {
-            let arm = nth + 1;
-            let here = self.race.ahead(arm, 0)?;
-            let certainty = self.race.gaps(arm, 0).len() as f64 / (2.0 * variance);
-            let screened = effects.iter().find(|effect| effect.factor == change.factor);
-            let average = screened.and_then(|effect| effect.score).map(|score| {
-                let forth = change.level != self.baseline.0[change.factor];
-                let estimate = if forth {
-                    score.estimate
-                } else {
-                    -score.estimate
-                };
-                (
-                    estimate,
-                    1.0 / (score.standard_error.powi(2) + CONTEXT.powi(2)),
-                )
-            });
-            let (average, weight) = average.unwrap_or((0.0, 0.0));
-            Some(Worth {
-                change,
-                estimate: (here * certainty + average * weight) / (certainty + weight),
-                standard_error: (certainty + weight).sqrt().recip(),
-            })
-        };
-        let mut worths: Vec<Worth> = self
-            .changes
-            .iter()
-            .enumerate()
+    /// What every change does, as far as it is known, the best first. `variance`: of one trial's score.
+    fn worths(&self, effects: &[Effect], variance: f64) -> Vec<Worth<'_>> {
+        let changes = self.changes.iter().enumerate();
+        let mut worths: Vec<Worth<'_>> = changes
             .filter(|(nth, _)| self.race.standing(nth + 1).is_some_and(Standing::likely))
-            .filter_map(worth)
+            .filter_map(|(nth, change)| self.worth(nth, change, effects, variance))
             .collect();
         worths.sort_by(|a, b| b.estimate.total_cmp(&a.estimate));
         worths
+    }
+
+    fn worth<'c>(
+        &self,
+        nth: usize,
+        change: &'c Change,
+        effects: &[Effect],
+        variance: f64,
+    ) -> Option<Worth<'c>> {
+        let here = self.race.ahead(nth + 1, 0)?;
+        let certainty = self.race.gaps(nth + 1, 0).len() as f64 / (2.0 * variance);
+        let screened = change.single().and_then(|(factor, level)| {
+            let effect = effects.iter().find(|effect| effect.factor == factor)?;
+            Some((effect.score?, level != self.baseline.0[factor]))
+        });
+        let average = screened.map(|(score, forth)| {
+            let estimate = if forth {
+                score.estimate
+            } else {
+                -score.estimate
+            };
+            (
+                estimate,
+                1.0 / (score.standard_error.powi(2) + CONTEXT.powi(2)),
+            )
+        });
+        let (average, weight) = average.unwrap_or((0.0, 0.0));
+        Some(Worth {
+            change,
+            estimate: (here * certainty + average * weight) / (certainty + weight),
+            standard_error: (certainty + weight).sqrt().recip(),
+        })
     }
 
     /// The configurations that this suggests, the centre first: with what seems to help, and without what seems to bring
@@ -145,13 +174,14 @@ impl Around {
         };
         let mut better = self.centre.clone();
         let helps = worths.iter().filter(|w| w.estimate > w.standard_error);
-        let mut changed = Vec::new();
+        let mut taken: Vec<&Change> = Vec::new();
         for Worth { change, .. } in helps {
-            let next = better.with(change.factor, change.level);
-            if !changed.contains(&change.factor) && space.allows(&next) {
-                changed.push(change.factor);
+            let next = change.of(&better);
+            let touched = |(factor, _): &(usize, usize)| taken.iter().any(|t| t.touches(*factor));
+            if !change.0.iter().any(touched) && space.allows(&next) {
+                taken.push(change);
                 better = next;
-                if changed.len() == 1 {
+                if taken.len() == 1 {
                     suggest(&better);
                 }
             }
@@ -160,18 +190,19 @@ impl Around {
         let mut lost = 0.0;
         let mut leaner = better.clone();
         for worth in &worths {
-            let Change { factor, level } = worth.change;
-            let taken_out = level == self.baseline.0[factor] && !changed.contains(&factor);
+            let Some((factor, level)) = worth.change.single() else {
+                continue;
+            };
+            let back = level == self.baseline.0[factor] && !taken.iter().any(|t| t.touches(factor));
             let costs = (-worth.estimate).max(0.0);
             let next = leaner.with(factor, level);
-            if taken_out && lost + costs <= tolerance && !self.saves(factor) && space.allows(&next)
-            {
+            if back && lost + costs <= tolerance && !self.saves(factor) && space.allows(&next) {
                 lost += costs;
-                leaner = next;
-                // The one that costs least, should all together cost more than their sum.
-                if lost == costs {
-                    suggest(&leaner);
+                // The one that costs least by itself, should all together cost more than their sum.
+                if leaner == better {
+                    suggest(&next);
                 }
+                leaner = next;
             }
         }
         suggest(&leaner);
@@ -180,7 +211,11 @@ impl Around {
 
     /// Whether the centre without this change needs more memory in every block than with it in any, or more processes.
     fn saves(&self, factor: usize) -> bool {
-        let Some(nth) = self.changes.iter().position(|c| c.factor == factor) else {
+        let Some(nth) = self
+            .changes
+            .iter()
+            .position(|change| self.back(change) == Some(factor))
+        else {
             return false;
         };
         let with = choose::size(&self.race.seen(0));
@@ -189,13 +224,18 @@ impl Around {
         clear || with.processes < without.processes
     }
 
+    /// The factor that a change has back as it is today.
+    fn back(&self, change: &Change) -> Option<usize> {
+        let (factor, level) = change.single()?;
+        (level == self.baseline.0[factor]).then_some(factor)
+    }
+
     /// The explanation: each change of the centre with what it brings. `winner`: what is confirmed.
     pub fn steps(&self, winner: &Point, margin: f64, alpha: f64) -> Vec<Step> {
-        let back = |change: &Change| change.level == self.baseline.0[change.factor];
         let changes = self.changes.iter().enumerate();
         changes
-            .filter(|(_, change)| back(change))
-            .map(|(nth, &Change { factor, .. })| {
+            .filter_map(|(nth, change)| Some((nth, self.back(change)?)))
+            .map(|(nth, factor)| {
                 let gaps = self.race.gaps(0, nth + 1);
                 let pairs: Vec<(f64, f64)> = gaps.iter().map(|gap| (1.0, gap.exp())).collect();
                 let rule = Rule {
@@ -228,10 +268,12 @@ impl Vicinity<'_> {
         let at = centre.0[factor];
         let effect = self.effects.iter().find(|effect| effect.factor == factor);
         let levels: Vec<usize> = match self.space.factors[factor].how {
-            How::Modelled => [at.checked_sub(1), Some(at + 1)]
-                .into_iter()
-                .flatten()
-                .collect(),
+            How::Modelled => {
+                let steps = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+                steps
+                    .filter(|&level| !self.far_behind(centre, factor, level))
+                    .collect()
+            }
             How::Raced => (0..self.space.factors[factor].levels.len()).collect(),
             How::Screened => match effect.map(|effect| effect.found) {
                 Some(Found::Fails | Found::NotPossible | Found::BreaksALimit) => Vec::new(),
@@ -256,8 +298,57 @@ impl Vicinity<'_> {
             .into_iter()
             .filter(|level| *level != at)
             .filter(fits)
-            .map(|level| (Change { factor, level }, promises))
+            .map(|level| (Change(vec![(factor, level)]), promises))
             .collect()
+    }
+
+    /// Whether a step was tried with all else as it is today, and lost by more than what else there is could make good.
+    fn far_behind(&self, centre: &Point, factor: usize, level: usize) -> bool {
+        let here = self.bare(centre);
+        let known = |point: &Point| self.known.iter().find(|known| known.point == *point);
+        match (known(&here), known(&here.with(factor, level))) {
+            (Some(here), Some(there)) => {
+                there.ahead - here.ahead < -(self.margin.ln_1p() + CONTEXT)
+            }
+            _ => false,
+        }
+    }
+
+    /// The point with all that is not modelled as it is today.
+    fn bare(&self, point: &Point) -> Point {
+        let baseline = self.space.baseline();
+        let modelled = self.space.searched(How::Modelled);
+        modelled.fold(baseline, |bare, factor| bare.with(factor, point.0[factor]))
+    }
+
+    /// Where the model would go from here, now that it is known what memory is needed: its best few points that are no
+    /// single step away.
+    fn moves(&self, centre: &Point) -> Vec<Change> {
+        let here = self.bare(centre);
+        let Some(now) = self.foreseen.iter().find(|f| f.point == here) else {
+            return Vec::new();
+        };
+        let tried = |point: &Point| self.known.iter().any(|known| known.point == *point);
+        let fits = |foreseen: &&Foreseen| {
+            let needed = self.log_memory.zip(foreseen.log_memory).zip(now.log_memory);
+            let needed = needed.map(|((memory, there), here)| memory + there - here);
+            needed
+                .zip(self.log_memory_limit)
+                .is_none_or(|(needed, limit)| needed <= limit)
+        };
+        let mut better: Vec<&Foreseen> = self
+            .foreseen
+            .iter()
+            .filter(|f| f.log_score > now.log_score && f.point.differing(&here).count() > 1)
+            .filter(|f| !tried(&f.point))
+            .filter(fits)
+            .collect();
+        better.sort_by(|a, b| b.log_score.total_cmp(&a.log_score));
+        let change = |f: &&Foreseen| {
+            let factors = f.point.differing(&here);
+            Change(factors.map(|factor| (factor, f.point.0[factor])).collect())
+        };
+        better.iter().take(MOVES).map(change).collect()
     }
 
     fn hopeless(&self, effect: Option<&Effect>) -> bool {

@@ -46,6 +46,7 @@ pub struct Screen {
     done: u32,
     objective: Objective,
     asked: [Point; 2],
+    repeated: bool,
 }
 
 /// What a screen starts with.
@@ -88,25 +89,14 @@ impl Screen {
             done: 0,
             objective: setting.objective,
             asked: [centre.clone(), centre.clone()],
+            repeated: false,
             factors,
         };
         // Of three or more that do not go together, the last one stays away until no run has them all.
         loop {
             let columns = screen.columns();
             let pairs = design::pairs(columns.len(), setting.seed)?;
-            screen.queue = pairs
-                .into_iter()
-                .map(|signs| {
-                    let mut changes = vec![false; screen.factors.len()];
-                    for (column, sign) in columns.iter().zip(signs) {
-                        changes[*column] = sign;
-                    }
-                    Pair {
-                        changes,
-                        again: false,
-                    }
-                })
-                .collect();
+            screen.queue = screen.planned(&columns, pairs).into();
             let all_allowed = screen.queue.iter().all(|pair| {
                 let [one, other] = screen.points(space, &pair.changes);
                 space.allows(&one) && space.allows(&other)
@@ -155,6 +145,40 @@ impl Screen {
             of: self.done + left,
             points: self.asked.to_vec(),
         })
+    }
+
+    /// Plans the screen a second time, of the factors that are still in it, with other columns. Not a third time, and not
+    /// where there are fewer trials left.
+    pub fn repeat(&mut self, left: u32, space: &Space, seed: u64) -> bool {
+        let columns = self.columns();
+        let pairs = design::pairs(columns.len(), !seed).unwrap_or_default();
+        if self.repeated || columns.is_empty() || left < 2 * pairs.len() as u32 {
+            return false;
+        }
+        self.repeated = true;
+        // What goes together in some combinations need not in others.
+        let mut planned = self.planned(&columns, pairs);
+        planned.retain(|pair| {
+            let [one, other] = self.points(space, &pair.changes);
+            space.allows(&one) && space.allows(&other)
+        });
+        self.queue = planned.into();
+        self.prepare(space);
+        !self.queue.is_empty()
+    }
+
+    fn planned(&self, columns: &[usize], pairs: Vec<Vec<bool>>) -> Vec<Pair> {
+        let planned = pairs.into_iter().map(|signs| {
+            let mut changes = vec![false; self.factors.len()];
+            for (column, sign) in columns.iter().zip(signs) {
+                changes[*column] = sign;
+            }
+            Pair {
+                changes,
+                again: false,
+            }
+        });
+        planned.collect()
     }
 
     /// Takes a pair. `spare`: trials beyond those planned that may still be spent on repeating lost ones.

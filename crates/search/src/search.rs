@@ -239,8 +239,8 @@ impl Search {
                 }
             }
             Now::Screen(screen) if screen.block().is_none() => {
-                self.effects.extend(screen.effects(self.scatter));
-                self.race(screen.centre())
+                self.effects = screen.effects(self.scatter);
+                self.screen_again(screen)
             }
             Now::Around(around) if around.race.block().is_none() => self.looked_around(around),
             Now::Together(race) if race.block().is_none() => {
@@ -272,7 +272,7 @@ impl Search {
             arms.truncate(most);
         }
         if arms.len() > 1 {
-            let blocks = self.shape.race_blocks;
+            let blocks = self.race_blocks(Stage::Neighbours, arms.len());
             let next = Race::new(Stage::Neighbours, arms, blocks, self.rules.objective);
             self.now = Now::Race(next);
             return Ok(());
@@ -339,6 +339,25 @@ impl Search {
         }
     }
 
+    /// Once more where the effects are too uncertain to see one of the size of the margin, if the trials allow it.
+    fn screen_again(&mut self, mut screen: Screen) -> Result<(), SearchError> {
+        let errors = self.effects.iter().filter_map(|effect| effect.score);
+        let least = errors
+            .map(|score| score.standard_error)
+            .fold(f64::INFINITY, f64::min);
+        let uncertain = least.is_finite() && least > self.rules.margin.ln_1p() / 2.0;
+        let spent: u32 = self.trials.values().sum();
+        let left = self.rules.trials.map_or(u32::MAX, |trials| {
+            trials.saturating_sub(spent + self.shape.after(Stage::Screen))
+        });
+        if uncertain && screen.repeat(left, &self.space, self.seed) {
+            self.now = Now::Screen(screen);
+            return Ok(());
+        }
+        let centre = screen.centre().clone();
+        self.race(&centre)
+    }
+
     fn race(&mut self, centre: &Point) -> Result<(), SearchError> {
         let material = Material {
             space: &self.space,
@@ -356,12 +375,8 @@ impl Search {
                 None => self.confirm(centre.clone()),
             };
         }
-        self.now = Now::Race(Race::new(
-            Stage::Race,
-            arms,
-            self.shape.race_blocks,
-            self.rules.objective,
-        ));
+        let blocks = self.race_blocks(Stage::Race, arms.len());
+        self.now = Now::Race(Race::new(Stage::Race, arms, blocks, self.rules.objective));
         Ok(())
     }
 
@@ -407,11 +422,14 @@ impl Search {
             space: &self.space,
             effects: &self.effects,
             lost: &lost,
+            foreseen: &self.foreseen,
+            known: &self.known,
+            margin: self.rules.margin,
             log_memory: race.log_memory(chosen.arm),
             log_memory_limit: self.rules.log_memory_limit,
             objective: self.rules.objective,
         };
-        let blocks = self.shape.race_blocks;
+        let blocks = self.race_blocks(Stage::Around, self.shape.around);
         match Around::new(vicinity, &winner, self.shape.around, blocks) {
             Some(around) => {
                 self.now = Now::Around(around);
@@ -419,6 +437,20 @@ impl Search {
             }
             None => self.confirm(winner),
         }
+    }
+
+    /// Blocks of a race of so many arms: on a noisy machine up to twice as many as planned, so that the standard error of a
+    /// difference is about the margin, if the trials allow it.
+    fn race_blocks(&self, stage: Stage, arms: usize) -> u32 {
+        let planned = self.shape.race_blocks;
+        let (variance, _) = self.scatter[0].variance();
+        let wanted = (2.0 * variance / self.rules.margin.powi(2)).ceil() as u32;
+        let wanted = wanted.clamp(planned, 2 * planned);
+        let spent: u32 = self.trials.values().sum();
+        let left = self.rules.trials.map_or(u32::MAX, |trials| {
+            trials.saturating_sub(spent + self.shape.after(stage))
+        });
+        wanted.min((left / arms.max(1) as u32).max(planned))
     }
 
     fn tolerance(&self) -> f64 {
@@ -434,12 +466,10 @@ impl Search {
             [] => self.confirm(self.space.baseline()),
             [only] => self.confirm(only.clone()),
             _ => {
-                self.now = Now::Together(Race::new(
-                    Stage::Together,
-                    suggested,
-                    self.shape.race_blocks,
-                    self.rules.objective,
-                ));
+                let blocks = self.race_blocks(Stage::Together, suggested.len());
+                let objective = self.rules.objective;
+                let race = Race::new(Stage::Together, suggested, blocks, objective);
+                self.now = Now::Together(race);
                 Ok(())
             }
         }
