@@ -39,6 +39,22 @@ struct Worth<'a> {
     change: &'a Change,
     estimate: f64,
     standard_error: f64,
+    /// On the memory that is needed, in logarithms; 0 where it was not seen.
+    memory: f64,
+    /// Whether it may be had by itself.
+    likely: bool,
+}
+
+impl Worth<'_> {
+    /// What is believed of it: a gain within one standard error is none, a loss is one.
+    fn believed(&self) -> f64 {
+        if self.estimate > 0.0 {
+            let noise = (self.standard_error / self.estimate).powi(2);
+            self.estimate * (1.0 - noise).max(0.0)
+        } else {
+            self.estimate
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -69,6 +85,15 @@ pub struct Vicinity<'a> {
 /// What one factor does by two sorts of evidence may differ: the screen averages over the others, here they are as they
 /// will be. As a standard deviation.
 const CONTEXT: f64 = 0.03;
+
+/// What a prediction of memory may be wrong by, as a logarithm: one trial tells.
+const DOUBT: f64 = 0.05;
+
+/// What a sum of measured memories may be wrong by.
+const ROOM: f64 = 0.02;
+
+/// Changes of which all sums are looked at; the best ones.
+const MOST_SUMMED: usize = 14;
 
 /// Moves of the model that are tried round the best.
 const MOVES: usize = 2;
@@ -117,7 +142,6 @@ impl Around {
     fn worths(&self, effects: &[Effect], variance: f64) -> Vec<Worth<'_>> {
         let changes = self.changes.iter().enumerate();
         let mut worths: Vec<Worth<'_>> = changes
-            .filter(|(nth, _)| self.race.standing(nth + 1).is_some_and(Standing::likely))
             .filter_map(|(nth, change)| self.worth(nth, change, effects, variance))
             .collect();
         worths.sort_by(|a, b| b.estimate.total_cmp(&a.estimate));
@@ -153,6 +177,11 @@ impl Around {
             change,
             estimate: (here * certainty + average * weight) / (certainty + weight),
             standard_error: (certainty + weight).sqrt().recip(),
+            memory: match (self.race.log_memory(nth + 1), self.race.log_memory(0)) {
+                (Some(there), Some(here)) => there - here,
+                _ => 0.0,
+            },
+            likely: self.race.standing(nth + 1).is_some_and(Standing::likely),
         })
     }
 
@@ -163,6 +192,7 @@ impl Around {
         effects: &[Effect],
         variance: f64,
         tolerance: f64,
+        limit: Option<f64>,
         space: &Space,
     ) -> Vec<Point> {
         let worths = self.worths(effects, variance);
@@ -172,24 +202,25 @@ impl Around {
                 suggested.push(point.clone());
             }
         };
-        let mut better = self.centre.clone();
-        let helps = worths.iter().filter(|w| w.estimate > w.standard_error);
-        let mut taken: Vec<&Change> = Vec::new();
-        for Worth { change, .. } in helps {
-            let next = change.of(&better);
-            let touched = |(factor, _): &(usize, usize)| taken.iter().any(|t| t.touches(*factor));
-            if !change.0.iter().any(touched) && space.allows(&next) {
-                taken.push(change);
-                better = next;
-                if taken.len() == 1 {
-                    suggest(&better);
-                }
-            }
+        let single = worths
+            .iter()
+            .find(|worth| worth.likely && worth.believed() > 0.0);
+        if let Some(single) = single {
+            suggest(&single.change.of(&self.centre));
         }
-        suggest(&better);
+        let rooms = limit.map_or(vec![f64::INFINITY], |limit| {
+            let free = limit - self.race.log_memory(0).unwrap_or(limit);
+            vec![free, free - ROOM]
+        });
+        let mut taken = Vec::new();
+        for room in rooms {
+            taken = self.best_sum(&worths, room, space);
+            suggest(&together(&self.centre, &taken));
+        }
+        let better = together(&self.centre, &taken);
         let mut lost = 0.0;
         let mut leaner = better.clone();
-        for worth in &worths {
+        for worth in worths.iter().filter(|worth| worth.likely) {
             let Some((factor, level)) = worth.change.single() else {
                 continue;
             };
@@ -207,6 +238,41 @@ impl Around {
         }
         suggest(&leaner);
         suggested
+    }
+
+    /// The changes of which most is believed together, among those that need no more memory than there is room for.
+    fn best_sum<'w>(&self, worths: &[Worth<'w>], room: f64, space: &Space) -> Vec<&'w Change> {
+        let useful: Vec<&Worth<'w>> = worths
+            .iter()
+            .filter(|worth| worth.believed() > 0.0 || (room.is_finite() && worth.memory < 0.0))
+            .take(MOST_SUMMED)
+            .collect();
+        let mut best = (0.0, Vec::new());
+        for subset in 1_u32..1 << useful.len() {
+            let chosen = || {
+                let nth = 0..useful.len();
+                nth.filter(move |nth| subset >> nth & 1 == 1)
+                    .map(|nth| useful[nth])
+            };
+            let worth: f64 = chosen().map(Worth::believed).sum();
+            let memory: f64 = chosen().map(|worth| worth.memory).sum();
+            let needs_room = room.is_finite() && memory > room.max(0.0);
+            if worth <= best.0 || needs_room {
+                continue;
+            }
+            let changes: Vec<&Change> = chosen().map(|worth| worth.change).collect();
+            let mut factors: Vec<usize> = changes
+                .iter()
+                .flat_map(|change| change.0.iter().map(|(factor, _)| *factor))
+                .collect();
+            let touched = factors.len();
+            factors.sort_unstable();
+            factors.dedup();
+            if touched == factors.len() && space.allows(&together(&self.centre, &changes)) {
+                best = (worth, changes);
+            }
+        }
+        best.1
     }
 
     /// Whether the centre without this change needs more memory in every block than with it in any, or more processes.
@@ -262,6 +328,11 @@ impl Around {
     }
 }
 
+fn together(centre: &Point, changes: &[&Change]) -> Point {
+    let one = |point: Point, change: &&Change| change.of(&point);
+    changes.iter().fold(centre.clone(), one)
+}
+
 impl Vicinity<'_> {
     /// The levels that the centre has not, each with what the screen promises of it.
     fn untried(&self, factor: usize, centre: &Point) -> Vec<(Change, f64)> {
@@ -285,19 +356,9 @@ impl Vicinity<'_> {
         let promises = effect
             .and_then(|e| e.score)
             .map_or(0.0, |score| score.estimate);
-        let fits = |_: &usize| match (self.log_memory, self.log_memory_limit) {
-            (Some(memory), Some(limit)) => {
-                let more = effect
-                    .and_then(|e| e.log_memory)
-                    .map_or(0.0, |m| m.estimate);
-                memory + more <= limit
-            }
-            _ => true,
-        };
         levels
             .into_iter()
             .filter(|level| *level != at)
-            .filter(fits)
             .map(|level| (Change(vec![(factor, level)]), promises))
             .collect()
     }
@@ -334,7 +395,7 @@ impl Vicinity<'_> {
             let needed = needed.map(|((memory, there), here)| memory + there - here);
             needed
                 .zip(self.log_memory_limit)
-                .is_none_or(|(needed, limit)| needed <= limit)
+                .is_none_or(|(needed, limit)| needed <= limit + DOUBT)
         };
         let mut better: Vec<&Foreseen> = self
             .foreseen

@@ -10,8 +10,10 @@ pub struct Run {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Culprit {
-    /// No run with this factor changed has succeeded.
+    /// No run with this factor changed has succeeded, which is so of no other one.
     Factor(usize),
+    /// Nor of others, of which this one failed most often.
+    Likely(usize),
     /// These two together.
     Pair(usize, usize),
 }
@@ -39,8 +41,10 @@ pub fn culprit(runs: &[Run], suspects: &[usize], all: bool) -> Option<Culprit> {
         .filter_map(|&f| Some((f, tally(&|run| run.changed[f])?)))
         .collect();
     if let Some((factor, failed)) = factors.iter().copied().max_by_key(|(_, failed)| *failed) {
-        let sure = factors.len() == 1 || failed >= BEYOND_CHANCE || all;
-        return sure.then_some(Culprit::Factor(factor));
+        if factors.len() == 1 {
+            return Some(Culprit::Factor(factor));
+        }
+        return (failed >= BEYOND_CHANCE || all).then_some(Culprit::Likely(factor));
     }
     let mut pairs = Vec::new();
     for (nth, &one) in suspects.iter().enumerate() {

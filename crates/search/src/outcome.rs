@@ -99,6 +99,8 @@ pub enum Found {
     Harms,
     /// Every run with it failed.
     Fails,
+    /// Every run with it failed, and may have for another reason.
+    SeemsToFail,
     /// It fails together with this other factor.
     ConflictsWith(usize),
     /// With it the limits are broken, without it they are kept.

@@ -226,6 +226,7 @@ impl Screen {
             let all = self.queue.iter().all(|pair| pair.again);
             match culprit(&self.runs, &self.columns(), all) {
                 Some(Culprit::Factor(column)) => self.out[column] = Some(Found::Fails),
+                Some(Culprit::Likely(column)) => self.out[column] = Some(Found::SeemsToFail),
                 Some(Culprit::Pair(one, other)) => {
                     self.out[other] = Some(Found::ConflictsWith(self.factors[one]));
                 }

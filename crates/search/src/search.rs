@@ -460,7 +460,13 @@ impl Search {
     fn looked_around(&mut self, around: Around) -> Result<(), SearchError> {
         self.note(&around.race);
         let (variance, _) = self.scatter[0].variance();
-        let suggested = around.suggested(&self.effects, variance, self.tolerance(), &self.space);
+        let suggested = around.suggested(
+            &self.effects,
+            variance,
+            self.tolerance(),
+            self.rules.log_memory_limit,
+            &self.space,
+        );
         self.around = Some(around);
         match suggested.as_slice() {
             [] => self.confirm(self.space.baseline()),
