@@ -26,10 +26,10 @@ fn main() {
     let only = std::env::args().nth(3);
     println!("{problems} problems a family, seed {seed}\n");
     println!(
-        "| problems | winner within 5 % | regret: median | p90 | false better | of winners no better | truly better found | \
+        "| problems | winner within 5 % | regret: median | p90 | false better | of winners no better | truly better found | infeasible called better | \
          recommended within 5 % | trials: median | p90 | share of a grid | one at a time within 5 % | random within 5 % |"
     );
-    println!("| --- |{}", " ---: |".repeat(12));
+    println!("| --- |{}", " ---: |".repeat(13));
     for family in FAMILIES {
         if only
             .as_ref()
@@ -48,6 +48,21 @@ fn row(family: Family, problems: u64, seed: u64) {
         if std::env::var_os("DIAGNOSE").is_some() && played.regret(&played.outcome.winner) > 0.05 {
             println!("{}", played.diagnose(nth));
         }
+        if std::env::var_os("MISSED").is_some()
+            && played.gain() > 0.03
+            && !played.claimed_better()
+            && played.outcome.comparison.is_some()
+        {
+            let o = &played.outcome;
+            println!(
+                "MISSED {:?} {:?} {:?} {:?} gain {:.3}",
+                o.claim,
+                o.winner_standing,
+                o.baseline_standing,
+                o.comparison.as_ref().map(|c| (c.verdict, c.blocks)),
+                played.gain()
+            );
+        }
         tally.add(&played, seed_of(family, nth, seed));
     }
     println!("{}", tally.row(family));
@@ -63,6 +78,7 @@ struct Tally {
     random: Vec<f64>,
     no_better: usize,
     falsely: usize,
+    infeasible: usize,
     truly: usize,
     found: usize,
 }
@@ -80,11 +96,13 @@ impl Tally {
         self.shares
             .push(f64::from(outcome.trials) / played.grid_trials() as f64);
         let gain = played.gain();
+        let feasible = played.problem.feasible(&outcome.winner.0);
+        self.infeasible += usize::from(played.claimed_better() && !feasible);
         if outcome.comparison.is_some() && gain <= 1e-12 {
             self.no_better += 1;
             self.falsely += usize::from(played.claimed_better());
         }
-        if outcome.comparison.is_some() && gain > 0.03_f64.ln_1p() {
+        if outcome.comparison.is_some() && feasible && gain > 0.03_f64.ln_1p() {
             self.truly += 1;
             self.found += usize::from(played.claimed_better());
         }
@@ -115,6 +133,7 @@ impl Tally {
             percent(self.falsely as f64 / self.regrets.len() as f64),
             share(self.falsely, self.no_better),
             share(self.found, self.truly),
+            format!("{}", self.infeasible),
             within(&self.recommended),
             format!("{:.0}", at(&self.trials, 0.5)),
             format!("{:.0}", at(&self.trials, 0.9)),

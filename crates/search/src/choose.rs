@@ -11,9 +11,9 @@ pub struct Chosen {
     pub behind: f64,
 }
 
-/// The arms still in the race with how far each is ahead of the first of them, those that seem to keep the limits; where
+/// `limit`: of the memory, as a logarithm. The arms still in the race with how far each is ahead of the first of them, those that seem to keep the limits; where
 /// none does, all.
-pub fn rated(race: &Race) -> Vec<(usize, f64)> {
+pub fn rated(race: &Race, limit: Option<f64>) -> Vec<(usize, f64)> {
     let live: Vec<usize> = race.live();
     let likely = |arm: &usize| race.standing(*arm).is_some_and(Standing::likely);
     let wanted: Vec<usize> = if live.iter().any(likely) {
@@ -27,21 +27,39 @@ pub fn rated(race: &Race) -> Vec<(usize, f64)> {
     };
     wanted
         .into_iter()
-        .filter_map(|arm| Some((arm, race.ahead(arm, reference)?)))
+        .filter_map(|arm| {
+            let room = limit.zip(race.log_memory(arm));
+            let close = room.is_some_and(|(limit, memory)| memory > limit - ROOM);
+            let proven = race.standing(arm) == Some(Standing::Meets) && !close;
+            let handicap = if proven { 0.0 } else { HANDICAP };
+            Some((arm, race.ahead(arm, reference)? - handicap))
+        })
         .collect()
 }
 
+/// What an arm that is not shown to keep the limits has to be better by, as a logarithm: the confirmation has to show it,
+/// and without that nothing is claimed.
+const HANDICAP: f64 = 0.10;
+
+/// Memory repeats within a few per cent: closer to its limit than this, a few trials more may well be beyond it.
+const ROOM: f64 = 0.02;
+
 /// The best by its estimate.
-pub fn best(race: &Race) -> Option<usize> {
-    let rated = rated(race);
+pub fn best(race: &Race, limit: Option<f64>) -> Option<usize> {
+    let rated = rated(race, limit);
     let best = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     best.map(|(arm, _)| *arm)
 }
 
 /// The smallest of those within the margin of the best; of those as small, the best. The baseline only where it is itself
 /// the best: whether another one is worth the change is for the confirmation to say.
-pub fn smallest_near_best(race: &Race, baseline: &Point, margin: f64) -> Option<Chosen> {
-    let rated = rated(race);
+pub fn smallest_near_best(
+    race: &Race,
+    baseline: &Point,
+    margin: f64,
+    limit: Option<f64>,
+) -> Option<Chosen> {
+    let rated = rated(race, limit);
     let (leader, best) = *rated.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let near: Vec<(usize, f64)> = rated
         .into_iter()
@@ -71,8 +89,13 @@ pub fn smallest_near_best(race: &Race, baseline: &Point, margin: f64) -> Option<
 }
 
 /// Of those that are behind the best by no more than this, the one with the fewest changes; of these, the best.
-pub fn fewest_changes_near_best(race: &Race, baseline: &Point, tolerance: f64) -> Option<usize> {
-    let rated = rated(race);
+pub fn fewest_changes_near_best(
+    race: &Race,
+    baseline: &Point,
+    tolerance: f64,
+    limit: Option<f64>,
+) -> Option<usize> {
+    let rated = rated(race, limit);
     let best = rated.iter().map(|r| r.1).fold(f64::NEG_INFINITY, f64::max);
     let near = rated.into_iter().filter(|(_, at)| best - at <= tolerance);
     let changes = |arm: usize| race.arms[arm].differing(baseline).count();

@@ -245,9 +245,7 @@ impl Search {
             Now::Around(around) if around.race.block().is_none() => self.looked_around(around),
             Now::Together(race) if race.block().is_none() => {
                 self.note(&race);
-                let baseline = self.space.baseline();
-                let chosen = fewest_changes_near_best(&race, &baseline, self.tolerance());
-                self.confirm(chosen.map_or(baseline, |arm| race.arms[arm].clone()))
+                self.settle(&race)
             }
             Now::Confirm(confirm) if confirm.over(done) => {
                 self.finish(&confirm);
@@ -259,7 +257,8 @@ impl Search {
 
     /// From a race of modelled points to its best one's neighbours, and on when there are none that have not run.
     fn climb(&mut self, race: Race) -> Result<(), SearchError> {
-        let arm = best(&race);
+        let limit = self.rules.log_memory_limit;
+        let arm = best(&race, limit);
         let centre = arm.map_or(self.space.baseline(), |arm| race.arms[arm].clone());
         self.known = joined(&self.known, &race, &centre);
         let moved = race.stage == Stage::Candidates || race.arms.first() != Some(&centre);
@@ -404,7 +403,12 @@ impl Search {
 
     fn choose(&mut self, race: &Race) -> Result<(), SearchError> {
         let baseline = self.space.baseline();
-        let Some(chosen) = smallest_near_best(race, &baseline, self.rules.margin) else {
+        let Some(chosen) = smallest_near_best(
+            race,
+            &baseline,
+            self.rules.margin,
+            self.rules.log_memory_limit,
+        ) else {
             return self.confirm(baseline);
         };
         self.behind = chosen.behind;
@@ -415,6 +419,25 @@ impl Search {
             }
             return self.confirm(winner);
         }
+        let log_memory = race.log_memory(chosen.arm);
+        self.look_around(winner, log_memory)
+    }
+
+    fn settle(&mut self, race: &Race) -> Result<(), SearchError> {
+        let baseline = self.space.baseline();
+        let Some(arm) = fewest_changes_near_best(
+            race,
+            &baseline,
+            self.tolerance(),
+            self.rules.log_memory_limit,
+        ) else {
+            return self.confirm(baseline);
+        };
+        let winner = race.arms[arm].clone();
+        self.confirm(winner)
+    }
+
+    fn look_around(&mut self, centre: Point, log_memory: Option<f64>) -> Result<(), SearchError> {
         let behind = |fate: &&Fate| matches!(fate.end, End::Behind { .. });
         let lost = self.fates.iter().filter(behind).map(|fate| &fate.point);
         let lost: Vec<&Point> = lost.collect();
@@ -425,17 +448,17 @@ impl Search {
             foreseen: &self.foreseen,
             known: &self.known,
             margin: self.rules.margin,
-            log_memory: race.log_memory(chosen.arm),
+            log_memory,
             log_memory_limit: self.rules.log_memory_limit,
             objective: self.rules.objective,
         };
         let blocks = self.race_blocks(Stage::Around, self.shape.around);
-        match Around::new(vicinity, &winner, self.shape.around, blocks) {
+        match Around::new(vicinity, &centre, self.shape.around, blocks) {
             Some(around) => {
                 self.now = Now::Around(around);
                 Ok(())
             }
-            None => self.confirm(winner),
+            None => self.confirm(centre),
         }
     }
 
