@@ -5,7 +5,7 @@
 //! company, is measured once more in the company that it will have. All this comes before the confirmation, so that what
 //! is confirmed, and claimed, is what will be run.
 
-use crate::entrants::Known;
+use crate::known::Known;
 use crate::race::Race;
 use crate::{Effect, Foreseen, Found, How, Objective, Point, Space, Stage, Standing, Step, choose};
 use stats::{Better, Rule};

@@ -39,7 +39,7 @@ pub fn rated(race: &Race, limit: Option<f64>) -> Vec<(usize, f64)> {
 
 /// What an arm that is not shown to keep the limits has to be better by, as a logarithm: the confirmation has to show it,
 /// and without that nothing is claimed.
-const HANDICAP: f64 = 0.10;
+const HANDICAP: f64 = 0.05;
 
 /// Memory repeats within a few per cent: closer to its limit than this, a few trials more may well be beyond it.
 const ROOM: f64 = 0.02;

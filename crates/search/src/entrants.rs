@@ -3,16 +3,8 @@
 //! Effects are added up as logarithms. That is a guess wherever two changes bear on each other, so the sum proposes and the
 //! race decides; arms that differ in one doubtful point each are in it for that.
 
+use crate::known::Known;
 use crate::{Effect, Foreseen, Found, How, Point, Space};
-
-/// A point of the first race.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Known {
-    pub point: Point,
-    /// How far its score is ahead of the centre's.
-    pub ahead: f64,
-    pub log_memory: Option<f64>,
-}
 
 /// What the arms are made of.
 #[derive(Debug, Clone, Copy)]

@@ -13,103 +13,76 @@ pub struct Wanted {
     pub raced: usize,
 }
 
-/// How much of it is done.
+/// How much of it is done for certain. What lies round a centre is looked at with the trials that are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Arms of the first race, the baseline included; 0 without one.
     pub candidates: usize,
-    /// Arms of all races of neighbours together; 0 without.
-    pub neighbours: usize,
     pub pairs: usize,
     /// Arms of the second race at most; 0 without one.
     pub arms: usize,
-    /// Arms of the race round the best at most.
-    pub around: usize,
     pub race_blocks: u32,
     /// Blocks of the confirmation.
     pub blocks: u32,
 }
 
-/// Arms that races of neighbours have together: two races, of the centre and its four neighbours on a grid.
-const CLIMBED: usize = 10;
-
-/// Fewer arms than this, and the trials of an ablation are better spent on the race.
-const ARMS_TO_ABLATE: usize = 5;
-
-/// Arms of the check of what an ablation leaves: TODO.
-pub const TOGETHER: u32 = 5;
-
 impl Shape {
-    /// Most trials that a stage takes, runs of the screen that are repeated not counted.
-    pub fn most_of(&self, stage: Stage) -> u32 {
+    /// Most trials that are kept for a stage; runs of the screen that are repeated are not among them.
+    pub fn kept_for(&self, stage: Stage) -> u32 {
         match stage {
             Stage::Candidates => self.candidates as u32 * self.race_blocks,
-            Stage::Neighbours => self.neighbours as u32 * self.race_blocks,
             Stage::Screen => 2 * self.pairs as u32,
             Stage::Race => self.arms as u32 * self.race_blocks,
-            Stage::Around => self.around as u32 * self.race_blocks,
-            Stage::Together if self.around > 0 => TOGETHER * self.race_blocks,
-            Stage::Together => 0,
+            Stage::Neighbours | Stage::Around | Stage::Together => 0,
             Stage::Confirm => 2 * self.blocks,
         }
     }
 
-    /// Most trials of all stages after this one.
+    /// Most trials that are kept for all stages after this one.
     pub fn after(&self, stage: Stage) -> u32 {
         let later = STAGES.into_iter().filter(|other| *other > stage);
-        later.map(|other| self.most_of(other)).sum()
+        later.map(|other| self.kept_for(other)).sum()
     }
 
     fn all(&self) -> u32 {
-        STAGES.into_iter().map(|stage| self.most_of(stage)).sum()
+        STAGES.into_iter().map(|stage| self.kept_for(stage)).sum()
     }
 }
 
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 4] = [
     Stage::Candidates,
-    Stage::Neighbours,
     Stage::Screen,
     Stage::Race,
-    Stage::Around,
-    Stage::Together,
     Stage::Confirm,
 ];
 
-/// The richest shape that fits. Arms go first, as long as an ablation is worth its trials, then the ablation, then arms and
-/// blocks again, then the screen; two arms, two blocks and the confirmation stay.
+/// The richest shape that fits. Arms go first, then blocks of the races, then the screen; two arms, two blocks and the
+/// confirmation stay.
 pub fn fit(rules: &Rules, wanted: Wanted) -> Result<Shape, SearchError> {
     let most = rules.most_arms;
-    let shape = |arms: usize, race_blocks: u32, screen: bool, ablation: bool| {
+    let shape = |arms: usize, race_blocks: u32, screen: bool| {
         let others = (screen && wanted.pairs > 0) || wanted.raced > 0;
         Shape {
             candidates: match wanted.candidates {
                 0 => 0,
                 some => (some + 1).min(arms),
             },
-            neighbours: if ablation && wanted.candidates > 0 {
-                CLIMBED
-            } else {
-                0
-            },
             pairs: if screen { wanted.pairs } else { 0 },
             arms: if others { arms } else { 0 },
-            around: if ablation { 2 * arms } else { 0 },
             race_blocks,
             blocks: rules.blocks,
         }
     };
     let Some(trials) = rules.trials else {
-        return Ok(shape(most, rules.race_blocks, true, true));
+        return Ok(shape(most, rules.race_blocks, true));
     };
     let fewer = rules.race_blocks.min(2);
     let mut least = u32::MAX;
-    for (screen, ablation) in [(true, true), (true, false), (false, false)] {
-        let fewest = if ablation { ARMS_TO_ABLATE } else { 3 };
-        let whole = (fewest..=most).rev().map(|arms| (arms, rules.race_blocks));
+    for screen in [true, false] {
+        let whole = (3..=most).rev().map(|arms| (arms, rules.race_blocks));
         let short = [4, 3, 2].map(|arms| (arms.min(most), fewer));
-        let short = short.into_iter().filter(|_| !ablation);
         for (arms, race_blocks) in whole.chain(short) {
-            let shape = shape(arms, race_blocks, screen, ablation);
+            let shape = shape(arms, race_blocks, screen);
             if shape.all() <= trials {
                 return Ok(shape);
             }
@@ -151,7 +124,7 @@ mod tests {
 
     #[test]
     fn more_trials_never_buy_less() {
-        let rank = |s: &Shape| (s.pairs, s.around > 0, s.race_blocks, s.arms);
+        let rank = |s: &Shape| (s.pairs, s.race_blocks, s.arms);
         let shapes: Vec<Shape> = (40..200).filter_map(|n| fitted(Some(n)).ok()).collect();
         assert!(shapes.windows(2).all(|w| rank(&w[0]) <= rank(&w[1])));
         assert_eq!(shapes.last().copied(), fitted(None).ok());

@@ -1,45 +1,27 @@
-//! The search: which stage comes next, and what each hands on.
+//! The search as its caller sees it: asked, told, and what it has kept.
 
-use crate::around::{Around, Vicinity};
-use crate::choose::{best, fewest_changes_near_best, smallest_near_best};
+mod stages;
+
+use crate::around::Around;
 use crate::confirm::Confirm;
-use crate::entrants::{Known, Material, entrants};
+use crate::known::Known;
 use crate::noise::Scatter;
 use crate::plan::{Shape, Wanted, fit};
 use crate::race::Race;
-use crate::screen::{Screen, Setting};
+use crate::screen::Screen;
 use crate::{
-    Ask, Block, Claim, Effect, End, Fate, Found, How, Observation, Outcome, Point, Rules,
+    Ask, Block, Claim, Effect, Fate, Foreseen, How, Observation, Outcome, Point, Proposals, Rules,
     SearchError, Space, Stage, Standing, Step, design,
 };
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a model has to say. Its predictions choose what is tried, and are believed in nothing else.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Proposals {
-    /// What is worth a trial, the most promising first. What is not modelled is as it is today.
-    pub candidates: Vec<Point>,
-    /// Whatever was predicted, the baseline and points beyond the memory limit among it: a change that saves memory may
-    /// make room for them.
-    pub foreseen: Vec<Foreseen>,
-}
-
-/// A prediction; what is not modelled is as it is today.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Foreseen {
-    pub point: Point,
-    /// As logarithms, in whatever unit: differences count.
-    pub log_score: f64,
-    pub log_memory: Option<f64>,
-}
-
+/// The stage under way.
 #[derive(Debug, Clone)]
 enum Now {
     Race(Race),
     Screen(Screen),
     Around(Around),
-    /// The race of what an ablation left, least taken out first .
+    /// The race of what a look round has suggested.
     Together(Race),
     Confirm(Confirm),
     Done(Box<Outcome>),
@@ -67,6 +49,7 @@ pub struct Search {
     around: Option<Around>,
     fates: Vec<Fate>,
     standings: BTreeMap<Point, Standing>,
+    climbs: u32,
     left_out: Vec<Stage>,
 }
 
@@ -144,6 +127,7 @@ impl Search {
             around: None,
             fates: Vec::new(),
             standings: BTreeMap::new(),
+            climbs: 0,
         };
         if wanted.candidates == 0 {
             search.known = vec![Known {
@@ -228,319 +212,6 @@ impl Search {
         trials.saturating_sub(spent + to_come)
     }
 
-    /// Where a stage is over, the next one that has something to do.
-    fn go_on(&mut self, done: u32) -> Result<(), SearchError> {
-        match self.now.clone() {
-            Now::Race(race) if race.block().is_none() => {
-                self.note(&race);
-                match race.stage {
-                    Stage::Candidates | Stage::Neighbours => self.climb(race),
-                    _ => self.choose(&race),
-                }
-            }
-            Now::Screen(screen) if screen.block().is_none() => {
-                self.effects = screen.effects(self.scatter);
-                self.screen_again(screen)
-            }
-            Now::Around(around) if around.race.block().is_none() => self.looked_around(around),
-            Now::Together(race) if race.block().is_none() => {
-                self.note(&race);
-                self.settle(&race)
-            }
-            Now::Confirm(confirm) if confirm.over(done) => {
-                self.finish(&confirm);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// From a race of modelled points to its best one's neighbours, and on when there are none that have not run.
-    fn climb(&mut self, race: Race) -> Result<(), SearchError> {
-        let limit = self.rules.log_memory_limit;
-        let arm = best(&race, limit);
-        let centre = arm.map_or(self.space.baseline(), |arm| race.arms[arm].clone());
-        self.known = joined(&self.known, &race, &centre);
-        let moved = race.stage == Stage::Candidates || race.arms.first() != Some(&centre);
-        let spent = self.trials.get(&Stage::Neighbours).copied().unwrap_or(0);
-        let left = self.shape.most_of(Stage::Neighbours).saturating_sub(spent);
-        let most = (left / self.shape.race_blocks) as usize;
-        let mut arms = vec![centre.clone()];
-        if moved && arm.is_some() {
-            arms.extend(self.neighbours(&centre));
-            arms.truncate(most);
-        }
-        if arms.len() > 1 {
-            let blocks = self.race_blocks(Stage::Neighbours, arms.len());
-            let next = Race::new(Stage::Neighbours, arms, blocks, self.rules.objective);
-            self.now = Now::Race(next);
-            return Ok(());
-        }
-        if self.has_more_than_modelled() {
-            self.first = Some(race);
-            self.screen(&centre)
-        } else {
-            self.choose(&race)
-        }
-    }
-
-    /// Points one step away in what is modelled that have not run. Where memory is limited, more of one thing may be had
-    /// for less of another.
-    fn neighbours(&self, centre: &Point) -> Vec<Point> {
-        let stepped = |from: &Point, factor: usize, up: bool| {
-            let at = from.0[factor];
-            let level = if up { Some(at + 1) } else { at.checked_sub(1) };
-            level.map(|level| from.with(factor, level))
-        };
-        let modelled: Vec<usize> = self.space.searched(How::Modelled).collect();
-        let mut found = Vec::new();
-        for &factor in &modelled {
-            for up in [false, true] {
-                found.extend(stepped(centre, factor, up));
-            }
-        }
-        if self.rules.log_memory_limit.is_some() {
-            for &more in &modelled {
-                let less = modelled.iter().filter(|less| **less != more);
-                found.extend(
-                    less.filter_map(|&less| stepped(&stepped(centre, more, true)?, less, false)),
-                );
-            }
-        }
-        let ran = |point: &Point| self.known.iter().any(|known| known.point == *point);
-        found.retain(|point| self.space.allows(point) && !ran(point));
-        found
-    }
-
-    fn has_more_than_modelled(&self) -> bool {
-        let more = [How::Screened, How::Raced].map(|how| self.space.searched(how).count());
-        self.shape.arms > 0 && more.iter().sum::<usize>() > 0
-    }
-
-    /// Screens round this point, or goes straight to the race where there is nothing to screen or no trials for it.
-    fn screen(&mut self, centre: &Point) -> Result<(), SearchError> {
-        let setting = Setting {
-            space: &self.space,
-            objective: self.rules.objective,
-            seed: self.seed,
-        };
-        let screen = Screen::new(setting, centre).filter(|_| self.shape.pairs > 0);
-        match screen {
-            Some(screen) => {
-                self.now = Now::Screen(screen);
-                Ok(())
-            }
-            None => {
-                let factors = self.space.searched(How::Screened);
-                self.effects = factors.map(not_tried).collect();
-                self.race(centre)
-            }
-        }
-    }
-
-    /// Once more where the effects are too uncertain to see one of the size of the margin, if the trials allow it.
-    fn screen_again(&mut self, mut screen: Screen) -> Result<(), SearchError> {
-        let errors = self.effects.iter().filter_map(|effect| effect.score);
-        let least = errors
-            .map(|score| score.standard_error)
-            .fold(f64::INFINITY, f64::min);
-        let uncertain = least.is_finite() && least > self.rules.margin.ln_1p() / 2.0;
-        let spent: u32 = self.trials.values().sum();
-        let left = self.rules.trials.map_or(u32::MAX, |trials| {
-            trials.saturating_sub(spent + self.shape.after(Stage::Screen))
-        });
-        if uncertain && screen.repeat(left, &self.space, self.seed) {
-            self.now = Now::Screen(screen);
-            return Ok(());
-        }
-        let centre = screen.centre().clone();
-        self.race(&centre)
-    }
-
-    fn race(&mut self, centre: &Point) -> Result<(), SearchError> {
-        let material = Material {
-            space: &self.space,
-            centre,
-            known: &self.known,
-            foreseen: &self.foreseen,
-            effects: &self.effects,
-            log_memory_limit: self.rules.log_memory_limit,
-        };
-        let arms = entrants(material, self.shape.arms);
-        if arms.len() < 2 {
-            // Nothing to add to what the first race has shown.
-            return match self.first.take() {
-                Some(first) => self.choose(&first),
-                None => self.confirm(centre.clone()),
-            };
-        }
-        let blocks = self.race_blocks(Stage::Race, arms.len());
-        self.now = Now::Race(Race::new(Stage::Race, arms, blocks, self.rules.objective));
-        Ok(())
-    }
-
-    /// Keeps what a race has shown beside its result.
-    fn note(&mut self, race: &Race) {
-        let objective = self.rules.objective;
-        let seen = [
-            race.scatter(|seen| objective.score(seen)),
-            race.scatter(|seen| Some(seen.log_throughput)),
-            race.scatter(|seen| seen.log_memory),
-            race.scatter(|seen| seen.log_latency),
-        ];
-        for (known, seen) in self.scatter.iter_mut().zip(seen) {
-            *known = known.and(seen);
-        }
-        for (point, left) in race.arms.iter().zip(&race.left) {
-            self.fates.retain(|fate| fate.point != *point);
-            self.fates.push(Fate {
-                point: point.clone(),
-                stage: race.stage,
-                end: left.clone().unwrap_or(End::RacedToTheEnd),
-            });
-        }
-    }
-
-    fn choose(&mut self, race: &Race) -> Result<(), SearchError> {
-        let baseline = self.space.baseline();
-        let Some(chosen) = smallest_near_best(
-            race,
-            &baseline,
-            self.rules.margin,
-            self.rules.log_memory_limit,
-        ) else {
-            return self.confirm(baseline);
-        };
-        self.behind = chosen.behind;
-        let winner = race.arms[chosen.arm].clone();
-        if self.shape.around == 0 {
-            if winner.differing(&baseline).count() > 1 {
-                self.left_out.push(Stage::Around);
-            }
-            return self.confirm(winner);
-        }
-        let log_memory = race.log_memory(chosen.arm);
-        self.look_around(winner, log_memory)
-    }
-
-    fn settle(&mut self, race: &Race) -> Result<(), SearchError> {
-        let baseline = self.space.baseline();
-        let Some(arm) = fewest_changes_near_best(
-            race,
-            &baseline,
-            self.tolerance(),
-            self.rules.log_memory_limit,
-        ) else {
-            return self.confirm(baseline);
-        };
-        let winner = race.arms[arm].clone();
-        self.confirm(winner)
-    }
-
-    fn look_around(&mut self, centre: Point, log_memory: Option<f64>) -> Result<(), SearchError> {
-        let behind = |fate: &&Fate| matches!(fate.end, End::Behind { .. });
-        let lost = self.fates.iter().filter(behind).map(|fate| &fate.point);
-        let lost: Vec<&Point> = lost.collect();
-        let vicinity = Vicinity {
-            space: &self.space,
-            effects: &self.effects,
-            lost: &lost,
-            foreseen: &self.foreseen,
-            known: &self.known,
-            margin: self.rules.margin,
-            log_memory,
-            log_memory_limit: self.rules.log_memory_limit,
-            objective: self.rules.objective,
-        };
-        let blocks = self.race_blocks(Stage::Around, self.shape.around);
-        match Around::new(vicinity, &centre, self.shape.around, blocks) {
-            Some(around) => {
-                self.now = Now::Around(around);
-                Ok(())
-            }
-            None => self.confirm(centre),
-        }
-    }
-
-    /// Blocks of a race of so many arms: on a noisy machine up to twice as many as planned, so that the standard error of a
-    /// difference is about the margin, if the trials allow it.
-    fn race_blocks(&self, stage: Stage, arms: usize) -> u32 {
-        let planned = self.shape.race_blocks;
-        let (variance, _) = self.scatter[0].variance();
-        let wanted = (2.0 * variance / self.rules.margin.powi(2)).ceil() as u32;
-        let wanted = wanted.clamp(planned, 2 * planned);
-        let spent: u32 = self.trials.values().sum();
-        let left = self.rules.trials.map_or(u32::MAX, |trials| {
-            trials.saturating_sub(spent + self.shape.after(stage))
-        });
-        wanted.min((left / arms.max(1) as u32).max(planned))
-    }
-
-    fn tolerance(&self) -> f64 {
-        (self.rules.margin.ln_1p() - self.behind).max(0.0)
-    }
-
-    fn looked_around(&mut self, around: Around) -> Result<(), SearchError> {
-        self.note(&around.race);
-        let (variance, _) = self.scatter[0].variance();
-        let suggested = around.suggested(
-            &self.effects,
-            variance,
-            self.tolerance(),
-            self.rules.log_memory_limit,
-            &self.space,
-        );
-        self.around = Some(around);
-        match suggested.as_slice() {
-            [] => self.confirm(self.space.baseline()),
-            [only] => self.confirm(only.clone()),
-            _ => {
-                let blocks = self.race_blocks(Stage::Together, suggested.len());
-                let objective = self.rules.objective;
-                let race = Race::new(Stage::Together, suggested, blocks, objective);
-                self.now = Now::Together(race);
-                Ok(())
-            }
-        }
-    }
-
-    fn confirm(&mut self, winner: Point) -> Result<(), SearchError> {
-        if let Some(around) = &self.around {
-            self.steps = around.steps(&winner, self.rules.margin, self.rules.alpha);
-        }
-        let baseline = self.space.baseline();
-        if winner == baseline {
-            let claim = if self.all_break() {
-                Claim::NoneMeets
-            } else {
-                Claim::BaselineBest
-            };
-            self.now = Now::Done(Box::new(self.outcome(winner, claim)));
-            return Ok(());
-        }
-        let confirm = Confirm::new(baseline, winner, &self.rules, self.seed)?;
-        self.now = Now::Confirm(confirm);
-        Ok(())
-    }
-
-    fn all_break(&self) -> bool {
-        self.standings.values().all(|s| *s == Standing::Breaks)
-    }
-
-    fn finish(&mut self, confirm: &Confirm) {
-        let winner = confirm.race.arms[1].clone();
-        self.fates.retain(|fate| fate.point != winner);
-        self.fates.push(Fate {
-            point: winner.clone(),
-            stage: Stage::Confirm,
-            end: End::Winner,
-        });
-        let mut outcome = self.outcome(winner, confirm.claim(self.all_break()));
-        outcome.comparison.clone_from(&confirm.comparison);
-        (outcome.winner_standing, outcome.baseline_standing) = confirm.standings();
-        self.now = Now::Done(Box::new(outcome));
-    }
-
     fn outcome(&self, winner: Point, claim: Claim) -> Outcome {
         Outcome {
             winner,
@@ -556,46 +227,4 @@ impl Search {
             left_out: self.left_out.clone(),
         }
     }
-}
-
-fn not_tried(factor: usize) -> Effect {
-    Effect {
-        factor,
-        score: None,
-        log_throughput: None,
-        log_memory: None,
-        log_latency: None,
-        found: Found::NotTried,
-    }
-}
-
-/// What the races of modelled points have shown of each, by the centre: those that broke a limit included, since a change
-/// may make room. What an earlier race has shown is moved by how far the new centre was ahead in this one.
-fn joined(earlier: &[Known], race: &Race, centre: &Point) -> Vec<Known> {
-    let Some(reference) = race.place(centre) else {
-        return earlier.to_vec();
-    };
-    let moved = earlier
-        .iter()
-        .find(|known| known.point == race.arms[0])
-        .and_then(|old| Some(old.ahead + race.ahead(reference, 0)?))
-        .unwrap_or(0.0);
-    let mut joined: Vec<Known> = (0..race.arms.len())
-        .filter_map(|arm| {
-            Some(Known {
-                point: race.arms[arm].clone(),
-                ahead: race.ahead(arm, reference)?,
-                log_memory: race.log_memory(arm),
-            })
-        })
-        .collect();
-    for known in earlier {
-        if joined.iter().all(|new| new.point != known.point) {
-            joined.push(Known {
-                ahead: known.ahead - moved,
-                ..known.clone()
-            });
-        }
-    }
-    joined
 }
