@@ -217,6 +217,9 @@ impl Screen {
             _ => {}
         }
         self.blame();
+        if self.columns().is_empty() {
+            self.queue.clear();
+        }
         self.prepare(space);
     }
 

@@ -5,13 +5,15 @@ mod play;
 mod problem;
 
 use play::{Played, play};
-use problem::Family;
+use problem::{FAMILIES, Family};
 use search::Claim;
 
 const PROBLEMS: u64 = 200;
 
 fn all(family: Family) -> Vec<Played> {
-    (0..PROBLEMS).map(|nth| play(family, nth, 11)).collect()
+    (0..PROBLEMS)
+        .map(|nth| play(family, nth, 11, None))
+        .collect()
 }
 
 /// Whether so many of so many are significantly more than this share.
@@ -75,5 +77,18 @@ fn nothing_beyond_a_limit_is_claimed() {
     for played in all(Family::Mixed) {
         let claims = played.claimed_better() || played.outcome.claim == Claim::KeepsTheLimits;
         assert!(!claims || played.problem.feasible(&played.outcome.winner.0));
+    }
+}
+
+/// Fewer trials find less, and are never exceeded.
+#[test]
+fn a_search_of_few_trials_keeps_to_them() {
+    for family in FAMILIES {
+        for trials in [40, 60, 90] {
+            for nth in 0..10 {
+                let played = play(family, nth, 5, Some(trials));
+                assert!(played.outcome.trials <= trials, "{family:?} {nth}");
+            }
+        }
     }
 }

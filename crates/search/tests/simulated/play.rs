@@ -4,7 +4,7 @@ use crate::machine::Machine;
 use crate::problem::{Family, Problem};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use search::{Ask, Claim, Outcome, Point, Search};
+use search::{Ask, Claim, Outcome, Point, Rules, Search};
 
 /// A problem, its best point, and what the search made of it.
 pub struct Played {
@@ -20,10 +20,14 @@ pub fn seed_of(family: Family, nth: u64, seed: u64) -> u64 {
     seed.wrapping_mul(1_000_003) ^ ((family as u64) << 40) ^ nth
 }
 
-pub fn play(family: Family, nth: u64, seed: u64) -> Played {
+/// One problem, drawn and searched; `trials`: the most that the search may spend.
+pub fn play(family: Family, nth: u64, seed: u64, trials: Option<u32>) -> Played {
     let mut rng = Pcg64::seed_from_u64(seed_of(family, nth, seed));
     let problem = Problem::draw(family, &mut rng);
-    let rules = problem.rules();
+    let rules = Rules {
+        trials,
+        ..problem.rules()
+    };
     let race_blocks = rules.race_blocks;
     let proposals = problem.proposals.clone();
     let mut search = Search::new(problem.space.clone(), proposals, rules, nth).unwrap();
@@ -72,67 +76,5 @@ impl Played {
     /// The trials of a grid: every point in as many blocks as the search's race has.
     pub fn grid_trials(&self) -> usize {
         self.points * self.race_blocks as usize
-    }
-}
-
-#[allow(dead_code)]
-impl Played {
-    pub fn diagnose(&self, nth: u64) -> String {
-        let mut best = (self.problem.space.baseline(), f64::NEG_INFINITY);
-        self.problem.grid(|p| {
-            let x = self.problem.log_throughput(&p.0);
-            if self.problem.feasible(&p.0) && x > best.1 {
-                best = (p.clone(), x);
-            }
-        });
-        let b = self.problem.space.baseline();
-        let w = &self.outcome.winner;
-        let mut parts = String::new();
-        for f in best.0.differing(w) {
-            let swapped = w.with(f, best.0.0[f]);
-            let gain = self.problem.log_throughput(&swapped.0) - self.problem.log_throughput(&w.0);
-            parts += &format!(
-                " f{f}:{}->{} {:+.1}{}",
-                w.0[f],
-                best.0.0[f],
-                gain * 100.0,
-                if self.problem.feasible(&swapped.0) {
-                    ""
-                } else {
-                    "!"
-                }
-            );
-        }
-        format!(
-            "#{nth} regret {:.1}% noise {:.3} base {:?} win {:?}{} best {:?} |{} | {:?} found {:?} trials {:?} cands {:?}",
-            self.regret(w) * 100.0,
-            self.problem.noise,
-            b.0,
-            w.0,
-            if self.problem.feasible(&w.0) {
-                ""
-            } else {
-                " INFEASIBLE"
-            },
-            best.0.0,
-            parts,
-            self.outcome.claim,
-            self.outcome
-                .effects
-                .iter()
-                .map(|e| (
-                    e.factor,
-                    e.found,
-                    e.score.map(|s| (s.estimate * 1000.0).round() / 10.0)
-                ))
-                .collect::<Vec<_>>(),
-            self.outcome.trials_of,
-            self.problem
-                .proposals
-                .candidates
-                .iter()
-                .map(|c| c.0[..2].to_vec())
-                .collect::<Vec<_>>()
-        )
     }
 }
