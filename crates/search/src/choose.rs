@@ -124,3 +124,59 @@ pub fn size(seen: &[Observation]) -> Size {
         threads: seen.last().map_or(0, |seen| seen.threads),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Objective, Stage};
+
+    /// A race of three blocks, from each arm's score and memory.
+    fn race(arms: &[(f64, f64)]) -> Race {
+        let points = (0..arms.len()).map(|arm| Point(vec![arm])).collect();
+        let mut race = Race::new(Stage::Race, points, 3, Objective::Throughput);
+        for block in 0..3 {
+            let told: Vec<Option<Observation>> = arms
+                .iter()
+                .map(|(score, memory)| {
+                    Some(Observation {
+                        log_throughput: score + 0.2 * f64::from(block),
+                        log_latency: None,
+                        log_memory: Some(memory + 0.001 * f64::from(block)),
+                        processes: 1,
+                        threads: 1,
+                        standing: Standing::Meets,
+                    })
+                })
+                .collect();
+            race.observe(&told);
+        }
+        race
+    }
+
+    fn chosen(arms: &[(f64, f64)], limit: Option<f64>) -> usize {
+        smallest_near_best(&race(arms), &Point(vec![0]), 0.03, limit)
+            .unwrap()
+            .arm
+    }
+
+    #[test]
+    fn of_those_near_the_best_the_smallest() {
+        assert_eq!(chosen(&[(0.0, 1.0), (0.10, 2.0), (0.09, 1.5)], None), 2);
+        assert_eq!(chosen(&[(0.0, 1.0), (0.10, 2.0), (0.05, 1.5)], None), 1);
+        // As small: the better one.
+        assert_eq!(chosen(&[(0.0, 1.0), (0.09, 1.5), (0.10, 1.5)], None), 2);
+    }
+
+    #[test]
+    fn the_baseline_only_where_it_leads() {
+        assert_eq!(chosen(&[(0.10, 1.0), (0.11, 2.0)], None), 1);
+        assert_eq!(chosen(&[(0.11, 2.0), (0.10, 1.0)], None), 0);
+    }
+
+    #[test]
+    fn at_the_edge_of_the_limit_an_arm_has_to_be_clearly_better() {
+        let arms = |lead: f64| [(0.0, 1.0), (0.10, 1.5), (0.10 + lead, 1.995)];
+        assert_eq!(chosen(&arms(0.04), Some(2.0)), 1);
+        assert_eq!(chosen(&arms(0.10), Some(2.0)), 2);
+    }
+}

@@ -112,3 +112,57 @@ impl Confirm {
         stats::smallest(&sizes) == Some(WINNER)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(log_throughput: f64, standing: Standing) -> Option<Observation> {
+        Some(Observation {
+            log_throughput,
+            log_latency: None,
+            log_memory: Some(20.0),
+            processes: 2,
+            threads: 5,
+            standing,
+        })
+    }
+
+    /// Nine blocks in which the winner is so far ahead, give or take, with these standings; `lost`: blocks that it failed in.
+    fn claimed(ahead: f64, ours: Standing, theirs: Standing, lost: u32) -> Claim {
+        let rules = Rules::default();
+        let (baseline, winner) = (Point(vec![0]), Point(vec![1]));
+        let mut confirm = Confirm::new(baseline, winner, &rules, 1).unwrap();
+        for block in 1..=9 {
+            let noise = 0.001 * f64::from(block % 3);
+            let winner = (block > lost).then(|| seen(1.0 + ahead + noise, ours));
+            confirm.tell(&[seen(1.0, theirs), winner.flatten()], &rules, block);
+            assert_eq!(confirm.over(block), block == 9);
+        }
+        confirm.claim(false)
+    }
+
+    #[test]
+    fn claims_rest_on_the_test_and_on_the_limits() {
+        use Standing::{Breaks, Meets, SeemsToMeet};
+        let cases = [
+            (0.1, Meets, Meets, 0, Claim::Better),
+            (-0.1, Meets, Meets, 0, Claim::Worse),
+            (0.0, Meets, Meets, 0, Claim::Equivalent),
+            (0.1, SeemsToMeet, SeemsToMeet, 0, Claim::Better),
+            // No reason to leave what keeps the limits for what may not.
+            (0.1, SeemsToMeet, Meets, 0, Claim::Undecided),
+            (0.1, Breaks, Meets, 0, Claim::Infeasible),
+            (-0.1, Meets, Breaks, 0, Claim::KeepsTheLimits),
+            (0.1, SeemsToMeet, Breaks, 0, Claim::Undecided),
+            (0.1, Breaks, Breaks, 0, Claim::Undecided),
+            // Crashes are evidence, too.
+            (0.1, Meets, Meets, 1, Claim::Undecided),
+            (0.1, Meets, Meets, 9, Claim::Undecided),
+        ];
+        for (ahead, ours, theirs, lost, expected) in cases {
+            let found = claimed(ahead, ours, theirs, lost);
+            assert_eq!(found, expected, "{ahead} {ours:?} {theirs:?} {lost}");
+        }
+    }
+}

@@ -11,6 +11,8 @@ pub enum Family {
     Plain,
     /// Nothing helps; half of what can be set does nothing at all.
     Null,
+    /// Nothing does anything at all, and processes and threads are not searched: whatever wins is the same as the baseline.
+    Sham,
     /// Pairs of settings that strengthen, spoil or replace each other.
     Interactions,
     /// A memory limit, and settings that keep the server from starting, alone or together.
@@ -25,9 +27,10 @@ pub enum Family {
     Small,
 }
 
-pub const FAMILIES: [Family; 8] = [
+pub const FAMILIES: [Family; 9] = [
     Family::Plain,
     Family::Null,
+    Family::Sham,
     Family::Interactions,
     Family::Corners,
     Family::Misled,
@@ -74,12 +77,12 @@ fn between(rng: &mut impl Rng, low: f64, high: f64) -> f64 {
 
 impl Problem {
     pub fn draw(family: Family, rng: &mut impl Rng) -> Problem {
-        use Family::{Corners, Interactions, Misled, Mixed, Noisy, Null, Small};
+        use Family::{Corners, Interactions, Misled, Mixed, Noisy, Null, Sham, Small};
         let small = family == Small;
-        let (workers, threads) = if small {
-            (vec![1, 2], vec![3, 5])
-        } else {
-            (vec![1, 2, 4, 6, 8], vec![1, 2, 3, 5, 8, 12])
+        let (workers, threads) = match family {
+            Small => (vec![1, 2], vec![3, 5]),
+            Sham => (vec![2], vec![3]),
+            _ => (vec![1, 2, 4, 6, 8], vec![1, 2, 3, 5, 8, 12]),
         };
         let knobs = if small { 2 } else { rng.random_range(5..=7) };
         let allocators = if small { 1 } else { 4 };
@@ -109,6 +112,12 @@ impl Problem {
                     .collect()
             })
             .collect();
+        if family == Sham {
+            effects
+                .iter_mut()
+                .flatten()
+                .for_each(|effect| effect.0 = 0.0);
+        }
         let first_knob = 2;
         let knob = |rng: &mut dyn Rng| first_knob + rng.random_range(0..knobs);
         let mut pairs = Vec::new();
@@ -150,10 +159,13 @@ impl Problem {
             effects[first_knob][1].1 = -between(rng, 0.1, 0.25);
         }
         // Preloading has no meaning with a single process.
-        let forbidden = vec![Forbidden(vec![(WORKERS, 0), (first_knob, 1)])];
+        let forbidden = match family {
+            Sham => Vec::new(),
+            _ => vec![Forbidden(vec![(WORKERS, 0), (first_knob, 1)])],
+        };
         let (quiet, loud) = match family {
             Noisy => (0.04, 0.06),
-            Mixed => (0.01, 0.06),
+            Mixed | Sham => (0.01, 0.06),
             _ => (0.01, 0.03),
         };
         let held = 1.0;
