@@ -382,34 +382,71 @@ impl Vicinity<'_> {
         modelled.fold(baseline, |bare, factor| bare.with(factor, point.0[factor]))
     }
 
-    /// Where the model would go from here, now that it is known what memory is needed: its best few points that are no
-    /// single step away.
+    /// Moves of more than a single step, the most promising first: where the model, or what was measured with all else as it
+    /// is today, would go from here, now that it is known what memory is needed; and, where memory is limited, one step
+    /// more of one thing for one less of another.
     fn moves(&self, centre: &Point) -> Vec<Change> {
         let here = self.bare(centre);
-        let Some(now) = self.foreseen.iter().find(|f| f.point == here) else {
-            return Vec::new();
-        };
-        let tried = |point: &Point| self.known.iter().any(|known| known.point == *point);
-        let fits = |foreseen: &&Foreseen| {
-            let needed = self.log_memory.zip(foreseen.log_memory).zip(now.log_memory);
-            let needed = needed.map(|((memory, there), here)| memory + there - here);
-            needed
-                .zip(self.log_memory_limit)
-                .is_none_or(|(needed, limit)| needed <= limit + DOUBT)
-        };
-        let mut better: Vec<&Foreseen> = self
+        let mut better: Vec<(f64, &Point)> = self
             .foreseen
             .iter()
-            .filter(|f| f.log_score > now.log_score && f.point.differing(&here).count() > 1)
-            .filter(|f| !tried(&f.point))
-            .filter(fits)
+            .map(|foreseen| &foreseen.point)
+            .filter(|point| point.differing(&here).count() > 1)
+            .filter_map(|point| Some((self.expected(&here, point)?, point)))
+            .filter(|(ahead, _)| *ahead > 0.0)
             .collect();
-        better.sort_by(|a, b| b.log_score.total_cmp(&a.log_score));
-        let change = |f: &&Foreseen| {
-            let factors = f.point.differing(&here);
-            Change(factors.map(|factor| (factor, f.point.0[factor])).collect())
+        better.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let change = |point: &Point| {
+            let factors = point.differing(&here);
+            Change(factors.map(|factor| (factor, point.0[factor])).collect())
         };
-        better.iter().take(MOVES).map(change).collect()
+        let mut moves: Vec<Change> = better.iter().take(MOVES).map(|(_, p)| change(p)).collect();
+        if self.log_memory_limit.is_some() {
+            for traded in self.traded(centre) {
+                if !moves.contains(&traded) {
+                    moves.push(traded);
+                }
+            }
+        }
+        moves
+    }
+
+    /// How far a modelled point should be ahead of another, by what was measured of both or else by what was foreseen;
+    /// `None` where nothing is known, or where the memory that it should need is out of the question.
+    fn expected(&self, here: &Point, there: &Point) -> Option<f64> {
+        let known = |point: &Point| self.known.iter().find(|known| known.point == *point);
+        let foreseen = |point: &Point| self.foreseen.iter().find(|f| f.point == *point);
+        let (ahead, memory) = match (known(here), known(there)) {
+            (Some(here), Some(there)) => (
+                there.ahead - here.ahead,
+                there.log_memory.zip(here.log_memory),
+            ),
+            _ => {
+                let (here, there) = (foreseen(here)?, foreseen(there)?);
+                let ahead = there.log_score - here.log_score;
+                (ahead, there.log_memory.zip(here.log_memory))
+            }
+        };
+        let needed = memory.zip(self.log_memory);
+        let needed = needed.map(|((there, here), now)| now + there - here);
+        let fits = |(needed, limit)| needed <= limit + DOUBT;
+        let fits = needed.zip(self.log_memory_limit).is_none_or(fits);
+        fits.then_some(ahead)
+    }
+
+    fn traded(&self, centre: &Point) -> Vec<Change> {
+        let modelled: Vec<usize> = self.space.searched(How::Modelled).collect();
+        let mut traded = Vec::new();
+        for &more in &modelled {
+            for &less in modelled.iter().filter(|less| **less != more) {
+                if let Some(lower) = centre.0[less].checked_sub(1) {
+                    let mut levels = vec![(more, centre.0[more] + 1), (less, lower)];
+                    levels.sort_unstable();
+                    traded.push(Change(levels));
+                }
+            }
+        }
+        traded
     }
 
     fn hopeless(&self, effect: Option<&Effect>) -> bool {
