@@ -3,14 +3,14 @@
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
 #
-# Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-predict
+# Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict
 # (QUICK=1: their short forms), make bench-mirror, make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
 # (MINUTES=20 RATE=3000: the full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-predict bench-mirror agent-soak mirror-soak lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-mirror agent-soak mirror-soak lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -73,6 +73,10 @@ bench-agent: bootstrap
 # How many requests a second the simulator makes, and how long a grid of configurations takes: half a minute.
 bench-simulate:
 	cargo run --quiet --release --locked --package powerband-capacity --example simulate
+
+# The search on made-up servers whose truth is known, beside what people do instead: a minute.
+bench-search:
+	cargo run --quiet --release --locked --package powerband-search --example simulated -- $(PROBLEMS)
 
 # Predictions beside what came, on the synthetic application and on the storefront: an hour on a quiet machine.
 bench-predict: build

@@ -1,0 +1,225 @@
+//! The arms of the second race: what the first one measured, joined with what the screen found.
+//!
+//! Effects are added up as logarithms. That is a guess wherever two changes bear on each other, so the sum proposes and the
+//! race decides; arms that differ in one doubtful point each are in it for that.
+
+use crate::known::Known;
+use crate::{Effect, Foreseen, Found, How, Point, Space};
+
+/// What the arms are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Material<'a> {
+    pub space: &'a Space,
+    /// Where the screen was done.
+    pub centre: &'a Point,
+    /// The centre among them.
+    pub known: &'a [Known],
+    pub foreseen: &'a [Foreseen],
+    pub effects: &'a [Effect],
+    pub log_memory_limit: Option<f64>,
+}
+
+/// Of a memory limit that a sum of estimates should leave free, as a logarithm.
+const ROOM: f64 = 0.05;
+
+/// A sum of a known point and changes.
+#[derive(Debug, Clone, PartialEq)]
+struct Sum {
+    point: Point,
+    score: f64,
+    log_memory: Option<f64>,
+    changes: usize,
+}
+
+/// At most so many arms, the centre first, then in the order of what they promise to tell.
+pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
+    let Material {
+        space,
+        centre,
+        known,
+        effects,
+        log_memory_limit,
+        ..
+    } = material;
+    let mut arms = vec![centre.clone()];
+    let mut add = |point: Point| {
+        if arms.len() < most && !arms.contains(&point) && space.allows(&point) {
+            arms.push(point);
+        }
+    };
+    let within = |room: f64| {
+        move |sum: &&Sum| match (log_memory_limit, sum.log_memory) {
+            (Some(limit), Some(memory)) => memory <= limit - room,
+            _ => true,
+        }
+    };
+    let sums = sums(material, material.known, |_| true);
+    let best = sums.iter().find(within(0.0));
+    let lead = best.map_or_else(|| centre.clone(), |best| best.point.clone());
+    if let Some(best) = best {
+        add(best.point.clone());
+    }
+    // What a change that saves memory makes room for, if the model thinks it better.
+    if log_memory_limit.is_some() {
+        let beyond = self::sums(material, &beyond(material), |_| true);
+        let room = beyond.iter().find(within(ROOM));
+        let better = room.filter(|room| best.is_none_or(|best| room.score > best.score));
+        if let Some(room) = better {
+            add(room.point.clone());
+        }
+    }
+    // Factors of many levels, on the best sum.
+    let raced = space.searched(How::Raced).flat_map(|factor| {
+        let levels = 0..space.factors[factor].levels.len();
+        levels.map(move |level| (factor, level))
+    });
+    for (factor, level) in raced {
+        add(lead.with(factor, level));
+    }
+    // Nothing that is only likely to help.
+    let certain = sums_of_certain(material);
+    if let Some(certain) = certain.iter().find(within(0.0)) {
+        add(certain.point.clone());
+    }
+    // What sums may be wrong by should not cost the limit.
+    if let Some(safe) = sums.iter().find(within(ROOM)) {
+        add(safe.point.clone());
+    }
+    // What does not go together, the other way round.
+    for effect in effects {
+        if let Found::ConflictsWith(other) = effect.found {
+            let swapped = lead
+                .with(other, space.factors[other].baseline)
+                .with(effect.factor, space.alternative(effect.factor));
+            add(swapped);
+        }
+    }
+    // Another of the points that the model proposed, with its own best sum.
+    let elsewhere = |sum: &&Sum| {
+        let mut modelled = space.searched(How::Modelled);
+        modelled.any(|factor| sum.point.0[factor] != lead.0[factor])
+    };
+    let second = known.len() > 1;
+    if let Some(other) = sums
+        .iter()
+        .filter(|_| second)
+        .filter(within(0.0))
+        .find(elsewhere)
+    {
+        add(other.point.clone());
+    }
+    // One at a time, what no screen was made for.
+    for effect in effects.iter().filter(|e| e.found == Found::NotTried) {
+        add(lead.with(effect.factor, space.alternative(effect.factor)));
+    }
+    arms
+}
+
+fn sums_of_certain(material: Material<'_>) -> Vec<Sum> {
+    sums(material, material.known, |effect| {
+        effect.found == Found::Helps
+    })
+}
+
+/// What was foreseen of points that have not run, as if it had been measured: by the centre, of which both are known.
+fn beyond(material: Material<'_>) -> Vec<Known> {
+    let foreseen = |point: &Point| material.foreseen.iter().find(|f| f.point == *point);
+    let measured = |point: &Point| material.known.iter().find(|k| k.point == *point);
+    let (Some(there), Some(here)) = (foreseen(material.centre), measured(material.centre)) else {
+        return Vec::new();
+    };
+    let new = material
+        .foreseen
+        .iter()
+        .filter(|f| measured(&f.point).is_none());
+    new.map(|new| Known {
+        point: new.point.clone(),
+        ahead: here.ahead + new.log_score - there.log_score,
+        log_memory: here
+            .log_memory
+            .and_then(|memory| Some(memory + new.log_memory? - there.log_memory?)),
+    })
+    .collect()
+}
+
+/// Every known point with every set of useful changes, best first, fewer changes first among equals.
+fn sums(material: Material<'_>, starts: &[Known], may: impl Fn(&Effect) -> bool) -> Vec<Sum> {
+    let useful: Vec<(&Effect, f64, f64)> = material
+        .effects
+        .iter()
+        .filter(|effect| may(effect))
+        .filter_map(|effect| {
+            let (score, memory) = (worth(effect), memory(effect));
+            // A change that saves memory may make room for another one.
+            let useful = score > 0.0 || (material.log_memory_limit.is_some() && memory < 0.0);
+            (useful && tried(effect)).then_some((effect, score, memory))
+        })
+        .collect();
+    let mut sums = Vec::new();
+    for known in starts {
+        let start = Sum {
+            point: known.point.clone(),
+            score: known.ahead,
+            log_memory: known.log_memory,
+            changes: 0,
+        };
+        let mut grown = vec![start];
+        for (effect, score, memory) in &useful {
+            let level = material.space.alternative(effect.factor);
+            let with: Vec<Sum> = grown
+                .iter()
+                .map(|sum| Sum {
+                    point: sum.point.with(effect.factor, level),
+                    score: sum.score + score,
+                    log_memory: sum.log_memory.map(|m| m + memory),
+                    changes: sum.changes + 1,
+                })
+                .collect();
+            grown.extend(with);
+            // Beyond a dozen useful changes only the most promising sums are followed.
+            if grown.len() > MOST_SUMS {
+                grown.sort_by(better);
+                grown.truncate(MOST_SUMS);
+            }
+        }
+        sums.extend(grown);
+    }
+    sums.retain(|sum| material.space.allows(&sum.point));
+    sums.sort_by(better);
+    sums
+}
+
+const MOST_SUMS: usize = 4_096;
+
+fn better(one: &Sum, other: &Sum) -> std::cmp::Ordering {
+    let by_score = other.score.total_cmp(&one.score);
+    by_score.then(one.changes.cmp(&other.changes))
+}
+
+fn tried(effect: &Effect) -> bool {
+    matches!(
+        effect.found,
+        Found::Helps | Found::MayHelp | Found::Nothing | Found::Harms
+    )
+}
+
+/// What is believed of an effect: its estimate less what noise alone would make of it, nothing within one standard error
+/// (the positive part of James and Stein 1961, for each by itself). A race costs less than a good change that was missed,
+/// so one standard error is enough.
+fn worth(effect: &Effect) -> f64 {
+    effect
+        .score
+        .map_or(0.0, |found| shrunk(found.estimate, found.standard_error))
+}
+
+fn memory(effect: &Effect) -> f64 {
+    let found = effect.log_memory;
+    found.map_or(0.0, |found| shrunk(found.estimate, found.standard_error))
+}
+
+fn shrunk(estimate: f64, standard_error: f64) -> f64 {
+    if estimate == 0.0 {
+        return 0.0;
+    }
+    estimate * (1.0 - (standard_error / estimate).powi(2)).max(0.0)
+}

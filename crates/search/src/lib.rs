@@ -1,0 +1,37 @@
+//! The search of `tune` over everything that can be set, as a machine that is asked and told.
+//!
+//! [`Search::ask`] names the block of trials that is to be measured next, [`Search::tell`] takes what came of it. Between
+//! them nothing is read and nothing kept but what was told: the same space, rules, seed and observations give the same
+//! asks, on which resuming a run rests, and a simulated machine is searched by the very code that searches a real one.
+//! How each stage decides, and what may be concluded from it, is in `docs/method.md`.
+//!
+//! What is left to others: running trials, drawing the order within a block, judging limits, wording the answer.
+
+mod around;
+mod choose;
+mod confirm;
+mod design;
+mod entrants;
+mod error;
+mod failures;
+mod known;
+mod least_squares;
+mod noise;
+mod observation;
+mod outcome;
+mod plan;
+mod proposals;
+mod race;
+mod rules;
+mod screen;
+mod search;
+mod space;
+
+pub use design::MOST_FACTORS;
+pub use error::SearchError;
+pub use observation::{Observation, Standing};
+pub use outcome::{Ask, Block, Claim, Effect, End, Estimate, Fate, Found, Outcome, Stage, Step};
+pub use proposals::{Foreseen, Proposals};
+pub use rules::{Objective, Rules};
+pub use search::Search;
+pub use space::{Factor, Forbidden, How, Point, Space};

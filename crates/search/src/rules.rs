@@ -1,0 +1,115 @@
+//! What is wanted, and how much may be spent on it.
+
+use crate::{Observation, SearchError};
+use serde::{Deserialize, Serialize};
+use stats::Noise;
+
+/// What makes one configuration better than another, among those that keep the limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// Most throughput within the limits.
+    #[default]
+    Throughput,
+    /// Least latency at the rate that every arm is offered.
+    Latency,
+    /// Least memory that keeps the limits.
+    Memory,
+    /// Fewest processes that keep the limits.
+    Processes,
+    /// Fewest servers for a rate: what one carries within the limits divides it.
+    Servers,
+}
+
+impl Objective {
+    /// Greater is better, and a difference is the logarithm of a factor. `None` where the figure was not measured.
+    pub fn score(self, seen: &Observation) -> Option<f64> {
+        match self {
+            Objective::Throughput | Objective::Servers => Some(seen.log_throughput),
+            Objective::Latency => seen.log_latency.map(|x| -x),
+            Objective::Memory => seen.log_memory.map(|x| -x),
+            Objective::Processes => Some(-f64::from(seen.processes.max(1)).ln()),
+        }
+    }
+}
+
+/// How a search is done. What needs no thought has a default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rules {
+    pub objective: Objective,
+    /// Differences within a factor of `1 + margin` do not matter.
+    pub margin: f64,
+    /// Two-sided level of the confirmation.
+    pub alpha: f64,
+    /// What identical arms were seen to differ by, a share; see [`stats::Rule`].
+    pub allowance: f64,
+    /// Blocks of the confirmation at most.
+    pub blocks: u32,
+    /// Blocks of a race, and of the ablation, at most.
+    pub race_blocks: u32,
+    /// Arms of a race at most, what it is compared with included.
+    pub most_arms: usize,
+    /// Trials in all; without it every stage has what it asks for.
+    pub trials: Option<u32>,
+    /// Scatter of the log ratios of equal arms, where a pilot or a calibration has shown it.
+    pub noise: Option<Noise>,
+    /// Natural logarithm of the memory limit, so that combinations that would break it are not tried.
+    pub log_memory_limit: Option<f64>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules {
+            objective: Objective::Throughput,
+            margin: 0.03,
+            alpha: 0.05,
+            allowance: 0.0,
+            blocks: 9,
+            race_blocks: 3,
+            most_arms: 8,
+            trials: None,
+            noise: None,
+            log_memory_limit: None,
+        }
+    }
+}
+
+impl Rules {
+    pub(crate) fn check(&self) -> Result<(), SearchError> {
+        let open = |name, value: f64| {
+            if value > 0.0 && value < 1.0 {
+                Ok(())
+            } else {
+                Err(SearchError::Rule {
+                    name,
+                    value,
+                    limits: "between 0 and 1, for instance 0.03",
+                })
+            }
+        };
+        open("margin", self.margin)?;
+        open("alpha", self.alpha)?;
+        let at_least = |name, value: f64, least: f64, limits| {
+            if value >= least {
+                Ok(())
+            } else {
+                Err(SearchError::Rule {
+                    name,
+                    value,
+                    limits,
+                })
+            }
+        };
+        at_least("allowance", self.allowance, 0.0, "0 or more")?;
+        at_least("race blocks", f64::from(self.race_blocks), 1.0, "1 or more")?;
+        at_least("arms", self.most_arms as f64, 2.0, "2 or more")?;
+        if stats::looks(self.blocks, self.alpha, 0).is_none() {
+            return Err(SearchError::Rule {
+                name: "blocks",
+                value: f64::from(self.blocks),
+                limits: "enough for a verdict: 6 or more at 0.05",
+            });
+        }
+        Ok(())
+    }
+}
