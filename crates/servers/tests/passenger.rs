@@ -215,6 +215,27 @@ fn what_it_cannot_do_or_lacks_is_told_with_the_remedy() {
 }
 
 #[test]
+fn an_apache_whose_passenger_cannot_start_is_given_up() {
+    let app = App::hello();
+    let real = std::fs::read_to_string(PassengerSpec::default().root).unwrap();
+    let line = real
+        .lines()
+        .find(|line| line.starts_with("support_binaries_dir"));
+    let root = app.write(
+        "locations.ini",
+        &real.replace(line.unwrap(), "support_binaries_dir=/nowhere"),
+    );
+    let broken = PassengerSpec {
+        root,
+        ..PassengerSpec::default()
+    };
+    let error = servers::start(&passenger(&app, 1, true, broken), &never).unwrap_err();
+    let message = error.to_string();
+    assert!(matches!(error, StartError::Hopeless { .. }), "{message}");
+    assert!(message.contains("/nowhere"), "{message}");
+}
+
+#[test]
 fn the_limits_are_what_runs() {
     let app = App::new("run ->(env) { sleep 0.2; [200, {}, [Process.pid.to_s]] }\n");
     let one = PassengerSpec {

@@ -13,6 +13,12 @@ use crate::files::{failed, nonce, private_dir};
 /// Those who may serve in root's place, the usual one first.
 const SERVANTS: [&str; 4] = ["www-data", "apache", "http", "nobody"];
 
+/// So many hexadecimal digits: nobody else's folder has them, and the path stays short.
+const NAME: usize = 16;
+/// A socket's path holds 107 bytes, and Passenger adds `/passenger.1234567/agents.s/watchdog_api` to that of its
+/// instances.
+const LONGEST_TEMPORARY: usize = 107 - "/powerband-/instances".len() - NAME - 40;
+
 #[derive(Debug)]
 pub(super) struct Folders {
     /// Holds all of the others.
@@ -45,7 +51,7 @@ impl Folders {
             .iter()
             .find_map(|name| users().find(|user| user.name == *name))
             .filter(|_| me.is_root());
-        let whole = std::env::temp_dir().join(format!("powerband-{}", nonce()?));
+        let whole = short_temporary().join(format!("powerband-{}", &nonce()?[..NAME]));
         let folders = ["instances", "buffers", "run", "public"].map(|name| whole.join(name));
         for folder in &folders {
             private_dir(folder)?;
@@ -73,6 +79,16 @@ impl Folders {
             servant,
             user: user.map(|user| user.name),
         })
+    }
+}
+
+/// The folder for temporary files, or the usual one where its path is too long to hold sockets.
+fn short_temporary() -> PathBuf {
+    let temporary = std::env::temp_dir();
+    if temporary.as_os_str().len() <= LONGEST_TEMPORARY {
+        temporary
+    } else {
+        "/tmp".into()
     }
 }
 

@@ -25,7 +25,7 @@ use crate::control::StatusError;
 use crate::error::StartError;
 use crate::files::private_file;
 use crate::guard::{Guard, Remove};
-use crate::handle::Handle;
+use crate::handle::{Handle, Progress};
 use crate::installed;
 use crate::prepared::Prepared;
 use crate::proc;
@@ -153,13 +153,21 @@ impl Passenger {
         status::read(&self.instances)
     }
 
-    pub(crate) fn missing(&self) -> Option<String> {
+    /// Apache answers only once Passenger has started, or where it could not start at all.
+    pub(crate) fn progress(&self) -> Progress {
         match self.status() {
             Ok(status) => {
                 let (there, of) = (status.processes.len(), self.at_first);
-                (there < of).then(|| format!("{there} of {of} processes are spawned"))
+                if there < of {
+                    Progress::Missing(format!("{there} of {of} processes are spawned"))
+                } else {
+                    Progress::Complete
+                }
             }
-            Err(error) => Some(error.to_string()),
+            Err(StatusError::PassengerAbsent) => {
+                Progress::Hopeless("Apache serves without Passenger, which could not start")
+            }
+            Err(error) => Progress::Missing(error.to_string()),
         }
     }
 
