@@ -26,6 +26,8 @@ pub(super) struct Folders {
     pub(super) instances: PathBuf,
     pub(super) buffers: PathBuf,
     pub(super) run: PathBuf,
+    /// Passenger's own temporary files: it writes the whole environment there when it cannot spawn a process.
+    pub(super) temporary: PathBuf,
     /// What Apache serves as it is: the application's `public`, or nothing where Apache may not go there.
     pub(super) public: PathBuf,
     /// As whom Apache's processes serve; `None` where they may not become anybody else.
@@ -52,11 +54,11 @@ impl Folders {
             .find_map(|name| users().find(|user| user.name == *name))
             .filter(|_| me.is_root());
         let whole = short_temporary().join(format!("powerband-{}", &nonce()?[..NAME]));
-        let folders = ["instances", "buffers", "run", "public"].map(|name| whole.join(name));
+        let folders = ["instances", "buffers", "run", "tmp", "public"].map(|name| whole.join(name));
         for folder in &folders {
             private_dir(folder)?;
         }
-        let [instances, buffers, run, own_public] = folders;
+        let [instances, buffers, run, temporary, own_public] = folders;
         if let Some(servant) = &servant {
             // To go through; the sockets are behind a name that Passenger makes.
             for folder in [&whole, &instances, &own_public] {
@@ -75,6 +77,7 @@ impl Folders {
             instances,
             buffers,
             run,
+            temporary,
             public: if theirs { public } else { own_public },
             servant,
             user: user.map(|user| user.name),
