@@ -75,6 +75,16 @@ pub enum StartError {
         log_path: PathBuf,
     },
     #[error(
+        "{what} runs but will never serve: {why}; {}",
+        indented(last_log_lines, log_path)
+    )]
+    Hopeless {
+        what: String,
+        why: &'static str,
+        last_log_lines: Vec<String>,
+        log_path: PathBuf,
+    },
+    #[error(
         "{what} was not ready within {} s ({missing}); allow it more time, or look at why: {}",
         waited.as_secs(), indented(last_log_lines, log_path)
     )]

@@ -25,23 +25,34 @@ pub(crate) enum Handle {
     Passenger(Passenger),
 }
 
+/// How far a server has come that answers already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It can serve with all that it was asked for.
+    Complete,
+    /// What is still missing, for a person.
+    Missing(String),
+    /// It never will.
+    Hopeless(&'static str),
+}
+
 impl Handle {
-    /// What is still missing until it can serve with all that it was asked for, for a person. `pid` is its main process.
-    pub(crate) fn missing(&self, pid: u32) -> Option<String> {
+    /// `pid` is its main process.
+    pub(crate) fn progress(&self, pid: u32) -> Progress {
         match self {
-            Handle::Silent => None,
+            Handle::Silent => Progress::Complete,
             Handle::Puma {
                 control, effective, ..
             } => match control.status() {
-                Ok(status) if status.is_complete() && effective.exists() => None,
+                Ok(status) if status.is_complete() && effective.exists() => Progress::Complete,
                 Ok(status) => {
                     let (booted, of) = (status.booted(), status.workers.len());
-                    Some(format!("{booted} of {of} workers have booted"))
+                    Progress::Missing(format!("{booted} of {of} workers have booted"))
                 }
-                Err(error) => Some(error.to_string()),
+                Err(error) => Progress::Missing(error.to_string()),
             },
-            Handle::Unicorn(unicorn) => unicorn.missing(pid),
-            Handle::Passenger(passenger) => passenger.missing(),
+            Handle::Unicorn(unicorn) => unicorn.progress(pid),
+            Handle::Passenger(passenger) => passenger.progress(),
         }
     }
 

@@ -106,7 +106,14 @@ fn start_at(
     };
     let log = Log::from_here(&spec.log_path, &env);
     let cpus = spec.cpus.clone();
-    let mut guard = Guard::launch(&spec.guard, cpus, ORPHAN_GRACE, remove, &spec.log_path)?;
+    let launched = Guard::launch(
+        &spec.guard,
+        cpus,
+        ORPHAN_GRACE,
+        remove.clone(),
+        &spec.log_path,
+    );
+    let mut guard = launched.inspect_err(|_| remove.now())?;
     let services = start_services(spec, &mut guard, &log, cancel)?;
     let server = Process {
         words: &words,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::error::StartError;
 use crate::files::{absent, private_file, ruby_string};
-use crate::handle::Handle;
+use crate::handle::{Handle, Progress};
 use crate::prepared::Prepared;
 use crate::proc;
 use crate::read_back::{Mismatch, ReadBack};
@@ -163,12 +163,16 @@ impl Unicorn {
             .collect()
     }
 
-    pub(crate) fn missing(&self, master: u32) -> Option<String> {
+    pub(crate) fn progress(&self, master: u32) -> Progress {
         let (ready, of) = (
             self.ready_workers(master).len(),
             usize::from(self.workers_asked),
         );
-        (ready < of).then(|| format!("{ready} of {of} workers are ready"))
+        if ready < of {
+            Progress::Missing(format!("{ready} of {of} workers are ready"))
+        } else {
+            Progress::Complete
+        }
     }
 
     pub(crate) fn workers(&self, master: u32) -> BTreeSet<u32> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Died, StartError};
 use crate::guard::{Guard, ProcessSpec};
-use crate::handle::Handle;
+use crate::handle::{Handle, Progress};
 use crate::http::{self, Target};
 use crate::log::Log;
 use crate::nginx::{self, Nginx};
@@ -150,9 +150,19 @@ impl Waiting<'_> {
 
     /// Waits for all that the server was asked to boot.
     pub(crate) fn until_complete(&self, handle: &Handle) -> Result<(), StartError> {
-        while let Some(missing) = handle.missing(self.pid) {
-            self.pause(&missing)?;
+        loop {
+            match handle.progress(self.pid) {
+                Progress::Complete => return Ok(()),
+                Progress::Missing(missing) => self.pause(&missing)?,
+                Progress::Hopeless(why) => {
+                    return Err(StartError::Hopeless {
+                        what: self.what.clone(),
+                        why,
+                        last_log_lines: self.log.last_lines(),
+                        log_path: self.log.path(),
+                    });
+                }
+            }
         }
-        Ok(())
     }
 }

@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -121,6 +121,9 @@ fn every_variable_reaches_the_application_and_none_is_written_down() {
         assert_eq!(environment["RAILS_ENV"], "production");
         let own = get(server.addr(), "/");
         assert!(own.contains("RACK_ENV") && own.contains("it's"), "{own}");
+        let temporary = format!("\"TMPDIR\" => \"{}\"", std::env::temp_dir().display());
+        let temporary = temporary.trim_end_matches('/').replace(" => ", "=>");
+        assert!(own.replace(" => ", "=>").contains(&temporary), "{own}");
         eventually("the process has a flight file", || {
             let names = support::flights(&flight_dir);
             names
@@ -143,6 +146,13 @@ fn an_application_that_raises_shows_its_last_lines() {
     assert!(
         message.contains("the moon is in the wrong house"),
         "{message}"
+    );
+    // Passenger writes a report with the whole environment.
+    let report = message.split_once("passenger-error-").expect(&message).0;
+    let folder = report.rsplit_once(' ').unwrap().1;
+    assert!(
+        folder.contains("/powerband-") && !Path::new(folder).exists(),
+        "{folder}"
     );
     assert!(mentioning(&app).is_empty());
 }
@@ -185,7 +195,7 @@ fn what_it_cannot_do_or_lacks_is_told_with_the_remedy() {
     // Apache's modules, but Passenger's.
     let modules = app.path().join("modules");
     std::fs::create_dir(&modules).unwrap();
-    for name in ["mod_mpm_event.so", "mod_authz_core.so"] {
+    for name in ["mod_mpm_event.so", "mod_authz_core.so", "mod_env.so"] {
         let theirs = PassengerSpec::default().modules.join(name);
         symlink(theirs, modules.join(name)).unwrap();
     }
@@ -212,6 +222,27 @@ fn what_it_cannot_do_or_lacks_is_told_with_the_remedy() {
     };
     refused(spec(ruby), &["/no/such/ruby"]);
     assert_eq!(mentioning(&app), [0; 0]);
+}
+
+#[test]
+fn an_apache_whose_passenger_cannot_start_is_given_up() {
+    let app = App::hello();
+    let real = std::fs::read_to_string(PassengerSpec::default().root).unwrap();
+    let line = real
+        .lines()
+        .find(|line| line.starts_with("support_binaries_dir"));
+    let root = app.write(
+        "locations.ini",
+        &real.replace(line.unwrap(), "support_binaries_dir=/nowhere"),
+    );
+    let broken = PassengerSpec {
+        root,
+        ..PassengerSpec::default()
+    };
+    let error = servers::start(&passenger(&app, 1, true, broken), &never).unwrap_err();
+    let message = error.to_string();
+    assert!(matches!(error, StartError::Hopeless { .. }), "{message}");
+    assert!(message.contains("/nowhere"), "{message}");
 }
 
 #[test]

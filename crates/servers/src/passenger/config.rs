@@ -9,7 +9,9 @@ use crate::error::StartError;
 use crate::files::failed;
 use crate::spec::ServerSpec;
 
-/// Without these it starts too: the types of static files, and the log's rotation are no part of what is measured.
+/// Apache's modules that it cannot do without.
+pub(super) const APACHES: [&str; 3] = ["mpm_event", "authz_core", "env"];
+/// Without these it starts too.
 const WHERE_THERE: [&str; 1] = ["mime"];
 
 pub(super) struct Facts<'a> {
@@ -19,7 +21,12 @@ pub(super) struct Facts<'a> {
     pub(super) ruby: &'a Path,
     pub(super) folders: &'a Folders,
     pub(super) app_env: &'a str,
+    /// The application's folder for temporary files, which is not Passenger's.
+    pub(super) app_temporary: &'a Path,
 }
+
+/// Names the folder for temporary files.
+pub(super) const TMPDIR: &str = "TMPDIR";
 
 pub(super) fn text(facts: &Facts<'_>) -> String {
     let Facts {
@@ -29,9 +36,10 @@ pub(super) fn text(facts: &Facts<'_>) -> String {
         ruby,
         folders,
         app_env,
+        app_temporary,
     } = facts;
     let module = |name: &str| passenger.modules.join(format!("mod_{name}.so"));
-    let load = |name: &str| format!("LoadModule {name}_module {}\n", quoted(&module(name)));
+    let load = |name| format!("LoadModule {name}_module {}\n", quoted(&module(name)));
     let types = WHERE_THERE.iter().filter(|name| module(name).is_file());
     let types: String = types.map(|name| load(name)).collect();
     let types_file = Path::new("/etc/mime.types");
@@ -60,11 +68,13 @@ Listen 127.0.0.1:{port}
 DefaultRuntimeDir {run}
 PidFile {pid}
 ErrorLog {log}
-{servant}{mpm}{authz}{passenger_module}{types}
+{servant}{apaches}{passenger_module}{types}
 PassengerRoot {root}
 PassengerRuby {ruby}
 PassengerInstanceRegistryDir {instances}
 PassengerDataBufferDir {buffers}
+PassengerSpawnDir {temporary}
+SetEnv {TMPDIR} {app_temporary}
 PassengerUserSwitching off
 {user}PassengerLoadShellEnvvars off
 PassengerDisableSecurityUpdateCheck on
@@ -91,13 +101,14 @@ DocumentRoot {public}
         run = quoted(&folders.run),
         pid = quoted(&folders.run.join("apache.pid")),
         log = quoted(&spec.log_path),
-        mpm = load("mpm_event"),
-        authz = load("authz_core"),
+        apaches = APACHES.map(load).concat(),
         passenger_module = load("passenger"),
         root = quoted(&passenger.root),
         ruby = quoted(ruby),
         instances = quoted(&folders.instances),
         buffers = quoted(&folders.buffers),
+        temporary = quoted(&folders.temporary),
+        app_temporary = quoted(app_temporary),
         workers = spec.settings.workers,
         least = passenger.min_instances,
         most = passenger.max_instances_per_app,

@@ -13,6 +13,12 @@ use crate::files::{failed, nonce, private_dir};
 /// Those who may serve in root's place, the usual one first.
 const SERVANTS: [&str; 4] = ["www-data", "apache", "http", "nobody"];
 
+/// So many hexadecimal digits: nobody else's folder has them, and the path stays short.
+const NAME: usize = 16;
+/// A socket's path holds 107 bytes, and Passenger adds `/passenger.1234567/agents.s/watchdog_api` to that of its
+/// instances.
+const LONGEST_TEMPORARY: usize = 107 - "/powerband-/instances".len() - NAME - 40;
+
 #[derive(Debug)]
 pub(super) struct Folders {
     /// Holds all of the others.
@@ -20,6 +26,8 @@ pub(super) struct Folders {
     pub(super) instances: PathBuf,
     pub(super) buffers: PathBuf,
     pub(super) run: PathBuf,
+    /// Passenger's own temporary files: it writes the whole environment there when it cannot spawn a process.
+    pub(super) temporary: PathBuf,
     /// What Apache serves as it is: the application's `public`, or nothing where Apache may not go there.
     pub(super) public: PathBuf,
     /// As whom Apache's processes serve; `None` where they may not become anybody else.
@@ -45,12 +53,12 @@ impl Folders {
             .iter()
             .find_map(|name| users().find(|user| user.name == *name))
             .filter(|_| me.is_root());
-        let whole = std::env::temp_dir().join(format!("powerband-{}", nonce()?));
-        let folders = ["instances", "buffers", "run", "public"].map(|name| whole.join(name));
+        let whole = short_temporary().join(format!("powerband-{}", &nonce()?[..NAME]));
+        let folders = ["instances", "buffers", "run", "tmp", "public"].map(|name| whole.join(name));
         for folder in &folders {
             private_dir(folder)?;
         }
-        let [instances, buffers, run, own_public] = folders;
+        let [instances, buffers, run, temporary, own_public] = folders;
         if let Some(servant) = &servant {
             // To go through; the sockets are behind a name that Passenger makes.
             for folder in [&whole, &instances, &own_public] {
@@ -69,10 +77,21 @@ impl Folders {
             instances,
             buffers,
             run,
+            temporary,
             public: if theirs { public } else { own_public },
             servant,
             user: user.map(|user| user.name),
         })
+    }
+}
+
+/// The folder for temporary files, or the usual one where its path is too long to hold sockets.
+fn short_temporary() -> PathBuf {
+    let temporary = std::env::temp_dir();
+    if temporary.as_os_str().len() <= LONGEST_TEMPORARY {
+        temporary
+    } else {
+        "/tmp".into()
     }
 }
 

@@ -25,7 +25,7 @@ use crate::control::StatusError;
 use crate::error::StartError;
 use crate::files::private_file;
 use crate::guard::{Guard, Remove};
-use crate::handle::Handle;
+use crate::handle::{Handle, Progress};
 use crate::installed;
 use crate::prepared::Prepared;
 use crate::proc;
@@ -96,11 +96,13 @@ pub(crate) fn prepare(
     spec: &ServerSpec,
     passenger: &PassengerSpec,
     port: u16,
-    env: BTreeMap<String, String>,
+    mut env: BTreeMap<String, String>,
 ) -> Result<Prepared, StartError> {
     let apache = installed::find(&passenger.apache, APACHE_PACKAGE)?;
     let module = |name: &str| passenger.modules.join(format!("mod_{name}.so"));
-    installed::find(&module("mpm_event"), APACHE_PACKAGE)?;
+    for needed in config::APACHES {
+        installed::find(&module(needed), APACHE_PACKAGE)?;
+    }
     installed::find(&module("passenger"), PASSENGER_PACKAGE)?;
     installed::find(&passenger.root, PASSENGER_PACKAGE)?;
     let ruby = match &passenger.ruby {
@@ -113,6 +115,9 @@ pub(crate) fn prepare(
         folders: vec![folders.whole.clone()],
     };
     let path = spec.work_dir.join("apache.conf");
+    let app_temporary = env
+        .get(config::TMPDIR)
+        .map_or_else(std::env::temp_dir, PathBuf::from);
     let text = config::text(&config::Facts {
         spec,
         passenger,
@@ -120,7 +125,12 @@ pub(crate) fn prepare(
         ruby: &ruby,
         folders: &folders,
         app_env: &env["RAILS_ENV"],
+        app_temporary: &app_temporary,
     });
+    env.insert(
+        config::TMPDIR.into(),
+        folders.temporary.display().to_string(),
+    );
     let words = [
         apache.display().to_string(),
         "-DFOREGROUND".into(),
@@ -153,13 +163,21 @@ impl Passenger {
         status::read(&self.instances)
     }
 
-    pub(crate) fn missing(&self) -> Option<String> {
+    /// Apache answers only once Passenger has started, or where it could not start at all.
+    pub(crate) fn progress(&self) -> Progress {
         match self.status() {
             Ok(status) => {
                 let (there, of) = (status.processes.len(), self.at_first);
-                (there < of).then(|| format!("{there} of {of} processes are spawned"))
+                if there < of {
+                    Progress::Missing(format!("{there} of {of} processes are spawned"))
+                } else {
+                    Progress::Complete
+                }
             }
-            Err(error) => Some(error.to_string()),
+            Err(StatusError::PassengerAbsent) => {
+                Progress::Hopeless("Apache serves without Passenger, which could not start")
+            }
+            Err(error) => Progress::Missing(error.to_string()),
         }
     }
 
