@@ -190,6 +190,10 @@ pub struct TuneArgs {
     /// What runs today, e.g. threads=3,workers=0 [default: what the application's configuration says]
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
+    /// Search this knob too, e.g. malloc_arena_max=2 or allocator=jemalloc,tcmalloc (all knobs: docs/knobs.md), or usual for
+    /// those that are worth a try on most applications; may be repeated
+    #[arg(long, value_name = "KNOB=V1,V2,…")]
+    pub knobs: Vec<String>,
     /// Thread counts that may be tried, e.g. 1,2,3,5
     #[arg(long, value_name = "LIST", env = "POWERBAND_THREADS")]
     pub threads: Option<String>,

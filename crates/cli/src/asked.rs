@@ -109,6 +109,11 @@ fn flags(
         ..Request::default()
     };
     if let Some(tune) = tune {
+        request.knobs = tune
+            .knobs
+            .iter()
+            .map(|k| Asked::new(k.clone(), "--knobs"))
+            .collect();
         request.threads = given(&tune.threads, "--threads");
         request.workers = given(&tune.workers, "--workers");
         request.max_arms = given(&tune.max_arms, "--max-arms");

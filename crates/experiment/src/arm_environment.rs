@@ -34,12 +34,12 @@ impl ArmEnvironments {
     ) -> Result<ArmEnvironments, Stopped> {
         let mut here = ArmEnvironments::default();
         let mut wrong = BTreeSet::new();
-        for arm in overlaid(&experiment.goal) {
+        for arm in overlaid(experiment) {
             let mut of_arm = not_in_this_version(&arm.overlay, found);
             of_arm.extend(here.find_library(&arm.overlay));
             if of_arm.is_empty() {
                 let variables = here.variables(&arm.overlay, &experiment.env);
-                of_arm = refused(arm, experiment, found, variables);
+                of_arm = refused(&arm, experiment, found, variables);
             }
             wrong.extend(of_arm);
             if watcher.cancelled() {
@@ -145,22 +145,35 @@ fn with_pool(url: &str, pool: u32) -> String {
     format!("{place}?{}", pairs.join("&"))
 }
 
-/// The arms that set anything, the first of those that set the same.
-fn overlaid(goal: &Goal) -> Vec<&Arm> {
-    let arms = match goal {
-        Goal::Tune => &[],
-        Goal::Arms { arms, .. } => arms.as_slice(),
+/// The arms that set anything, the first of those that set the same; of a search each value by itself.
+fn overlaid(experiment: &Experiment) -> Vec<Arm> {
+    let arms = match &experiment.goal {
+        Goal::Tune => of_search(experiment),
+        Goal::Arms { arms, .. } => arms.clone(),
     };
     let mut seen = HashSet::new();
-    arms.iter()
-        .filter(|arm| !arm.overlay.is_empty() && seen.insert(&arm.overlay))
+    arms.into_iter()
+        .filter(|arm| !arm.overlay.is_empty() && seen.insert(arm.overlay.clone()))
+        .collect()
+}
+
+fn of_search(experiment: &Experiment) -> Vec<Arm> {
+    let settings = experiment.baseline.unwrap_or(experiment.kind.defaults());
+    let alone = |name: &str, value: &str| {
+        let mut overlay = Overlay::default();
+        overlay.set(name, value).ok()?;
+        Some(Arm::with(settings, overlay))
+    };
+    let knobs = experiment.knobs.iter();
+    knobs
+        .flat_map(|knob| knob.values.iter().filter_map(move |v| alone(&knob.name, v)))
         .collect()
 }
 
 /// Addresses in arms' own variables that are not on this machine.
 pub fn remote(experiment: &Experiment, env: &Variables) -> Vec<String> {
     let mut dangers = BTreeSet::new();
-    for arm in overlaid(&experiment.goal) {
+    for arm in overlaid(experiment) {
         let mut env = env.clone();
         env.extend(arm.overlay.variables());
         let found = safety::check_env(&env, &experiment.app_dir);

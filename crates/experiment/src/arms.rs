@@ -150,6 +150,7 @@ fn conclude_rehearsal(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(),
         answer: Answer::Table,
         sentence: format!("{sentence} One short trial each compares nothing."),
         settings: arms[0].settings,
+        arm: None,
         path: Vec::new(),
         headroom: None,
         changes: Vec::new(),
@@ -182,6 +183,7 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
             plan.detectable.effect * 100.0
         ),
         settings: arm.settings,
+        arm: None,
         path: Vec::new(),
         headroom: None,
         changes: Vec::new(),
@@ -295,6 +297,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
             said.join("; ")
         ),
         settings: arms[0].settings,
+        arm: None,
         path: Vec::new(),
         headroom: None,
         changes: Vec::new(),

@@ -7,6 +7,7 @@ mod file;
 mod placeholders;
 mod recording;
 mod resolve;
+mod search_knobs;
 mod sections;
 mod server;
 mod values;
@@ -132,6 +133,8 @@ pub struct Request {
     pub margin: Option<Asked>,
     /// Seed.
     pub seed: Option<Asked>,
+    /// Knobs that are searched, each `KNOB=V1,V2,…`, or `usual`.
+    pub knobs: Vec<Asked>,
     /// Thread counts that may be tried.
     pub threads: Option<Asked>,
     /// Worker counts that may be tried.
@@ -234,6 +237,11 @@ impl Request {
             max_arms: self.max_arms.or(there.max_arms),
             margin: self.margin.or(there.margin),
             seed: self.seed.or(there.seed),
+            knobs: if self.knobs.is_empty() {
+                there.knobs
+            } else {
+                self.knobs
+            },
             threads: self.threads.or(there.threads),
             workers: self.workers.or(there.workers),
             rate: self.rate.or(there.rate),

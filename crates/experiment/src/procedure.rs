@@ -163,14 +163,17 @@ impl<'a> Procedure<'a> {
         let mut measured = trial::run(self.bench, assignment, self.watcher)?;
         let document = &mut self.store.document;
         let model = document.model.as_ref();
-        measured.trial.predicted = model.and_then(|model| model.foreseen(arm.settings));
+        // The model knows what the pilot ran with.
+        measured.trial.predicted = model
+            .filter(|_| arm.overlay.is_empty())
+            .and_then(|model| model.foreseen(arm.settings));
         document
             .versions
             .extend(flights::versions(&measured.snapshots));
         // Not by what the document shows of it, where secrets look alike.
         let overlay = self.bench.experiment.goal.baseline_overlay();
         let baseline = arm.settings == document.plan.baseline
-            && overlay.is_none_or(|overlay| *overlay == arm.overlay);
+            && overlay.map_or(arm.overlay.is_empty(), |overlay| *overlay == arm.overlay);
         if let (true, true, Some(window)) = (baseline, measured.trial.counts(), &measured.flight) {
             let tree_cpu_ms = measured
                 .trial

@@ -4,6 +4,7 @@ use knobs::Overlay;
 use load::Workload;
 use run::{Kind, Objective, Settings};
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ pub struct Experiment {
     pub margin: f64,
     /// Seed.
     pub seed: u64,
+    /// Knobs that are searched beside workers, threads and preloading.
+    pub knobs: Vec<SearchKnob>,
     /// Thread counts that may be tried.
     pub threads: Option<Vec<u16>>,
     /// Worker counts that may be tried.
@@ -147,6 +150,24 @@ pub struct Service {
     pub template: Option<PathBuf>,
     /// Path that answers when it is ready.
     pub ready_path: Option<String>,
+}
+
+/// A knob that `tune` searches, and the values that it tries beside what runs today.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SearchKnob {
+    /// As it is typed.
+    pub name: String,
+    /// Checked, as they are typed.
+    pub values: Vec<String>,
+}
+
+/// Without the values, which may be secrets; with what tells them apart.
+impl std::fmt::Debug for SearchKnob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut hasher = std::hash::DefaultHasher::new();
+        self.values.hash(&mut hasher);
+        write!(f, "{} {:016x}", self.name, hasher.finish())
+    }
 }
 
 /// What is to be found out.

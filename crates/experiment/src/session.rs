@@ -51,6 +51,7 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         arms: Vec::new(),
         rates: Vec::new(),
         rates_skipped: None,
+        search: None,
         verdict: None,
         warnings: Vec::new(),
     };
@@ -285,6 +286,7 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
             ("the objective", shown(&experiment.objective)),
             ("the margin", shown(&experiment.margin)),
             ("--calibrate", shown(&experiment.calibrate)),
+            ("--knobs", hashed(&experiment.knobs)),
             ("the timeout", shown(&experiment.timeout)),
             (
                 "--threads or --workers",

@@ -2,7 +2,9 @@
 
 mod answer;
 mod candidates;
+mod changes;
 mod choose;
+mod everything;
 mod model;
 mod path;
 mod rates;
@@ -32,10 +34,17 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     procedure.expected = expected(procedure, 2);
     pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
     replan(procedure)?;
+    if !procedure.bench.experiment.knobs.is_empty() {
+        everything::retime(procedure);
+    }
     procedure.save()?;
     calibrate(procedure, &baseline)?;
 
     let entrants = candidates::choose(procedure)?;
+    if !procedure.bench.experiment.knobs.is_empty() {
+        everything::search(procedure, &baseline, &entrants)?;
+        return rates::measure(procedure, &baseline);
+    }
     let arms: Vec<Arm> = std::iter::once(baseline.clone())
         .chain(entrants.iter().map(|e| e.arm.clone()))
         .collect();

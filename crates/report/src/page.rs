@@ -1,7 +1,7 @@
 //! The page that a run ends with: the answer first, then why, then what to change.
 
 use crate::figures::{bytes, change_with_interval, duration, rate, rounded_change};
-use crate::reading::{advised, advises_change, baseline_word, decides};
+use crate::reading::{advised, advises_change, baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{Style, answer, predicted, rates, tables, tried};
 use run::{Calibration, Document, Fitness, Kind, Profile, State, TrialStatus};
@@ -33,6 +33,7 @@ pub fn page(document: &Document, style: Style) -> String {
     if let Some(profile) = &document.profile {
         time(&mut sheet, profile, baseline_word(document));
     }
+    searched(&mut sheet, document);
     path(&mut sheet, document);
     rates::write(&mut sheet, document);
     headroom(&mut sheet, document);
@@ -163,6 +164,33 @@ fn time(sheet: &mut Sheet, profile: &Profile, baseline: &str) {
     });
 }
 
+/// What the screen saw of each knob, and where the trials went.
+fn searched(sheet: &mut Sheet, document: &Document) {
+    let Some(search) = &document.search else {
+        return;
+    };
+    if !search.effects.is_empty() {
+        sheet.heading("What each knob does, on average over the others");
+        sheet.block(&tables::effects(search, sheet.style()));
+    }
+    if !search.stages.is_empty() {
+        let stages: Vec<String> = search
+            .stages
+            .iter()
+            .map(|stage| format!("{} {}", stage.trials, stage.stage))
+            .collect();
+        let mut text = format!("The search took these trials: {}.", stages.join(", "));
+        if !search.left_out.is_empty() {
+            let _ = write!(
+                text,
+                " For {} there was no time left.",
+                search.left_out.join(" and ")
+            );
+        }
+        sheet.prose(&text);
+    }
+}
+
 fn path(sheet: &mut Sheet, document: &Document) {
     let Some(verdict) = document.verdict.as_ref().filter(|v| !v.path.is_empty()) else {
         return;
@@ -170,7 +198,8 @@ fn path(sheet: &mut Sheet, document: &Document) {
     sheet.heading(&if advises_change(verdict) {
         format!(
             "From today's settings to {}, one change at a time",
-            verdict.settings
+            advised(document)
+                .map_or_else(|| verdict.settings.to_string(), |arm| called(document, arm))
         )
     } else {
         "What the best other would have changed".to_owned()

@@ -79,10 +79,10 @@ pub fn advises_change(verdict: &Verdict) -> bool {
 pub fn advised(document: &Document) -> Option<&ArmSummary> {
     let verdict = document.verdict.as_ref()?;
     match verdict.answer {
-        Answer::Change | Answer::Smaller => document
-            .arms
-            .iter()
-            .find(|arm| arm.settings == verdict.settings),
+        Answer::Change | Answer::Smaller => document.arms.iter().find(|arm| match &verdict.arm {
+            Some(name) => arm.name == *name,
+            None => arm.settings == verdict.settings,
+        }),
         Answer::Keep => baseline(document),
         Answer::Undecided | Answer::NoneMeets | Answer::Table => None,
     }

@@ -201,12 +201,35 @@ pub fn path(document: &Document, style: Style) -> String {
         } else {
             (rounded_change(step.ratio), "predicted")
         };
+        let settings = || (step.from.to_string(), step.to.to_string());
+        let (from, to) = step.values.clone().unwrap_or_else(settings);
         table.add_row(vec![
             step.knob.clone(),
-            step.from.to_string(),
-            step.to.to_string(),
+            from,
+            to,
             throughput,
             how.to_owned(),
+        ]);
+    }
+    trimmed(&table)
+}
+
+/// What the screen found of each knob.
+pub fn effects(search: &run::Search, style: Style) -> String {
+    let head = ["knob", "throughput", "memory", "what is made of it"];
+    let mut table = table(style, &head, head.len());
+    let shown = |ratio: Option<run::Ratio>| {
+        ratio.map_or_else(
+            || NONE.to_owned(),
+            |r| change_with_interval(r.ratio, Some(r.low), Some(r.high)),
+        )
+    };
+    for effect in &search.effects {
+        table.add_row(vec![
+            format!("{}={}", effect.knob, effect.value),
+            shown(effect.throughput),
+            shown(effect.memory),
+            effect.found.clone(),
         ]);
     }
     trimmed(&table)

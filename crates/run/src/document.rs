@@ -8,6 +8,7 @@ use crate::environment::SetVariable;
 use crate::model::Model;
 use crate::plan::{Plan, Settings};
 use crate::rates::RateSearch;
+use crate::search::Search;
 use crate::trial::{MachineMemory, Trial};
 use crate::verdict::{Comparison, Verdict};
 use schemars::JsonSchema;
@@ -65,6 +66,9 @@ pub struct Document {
     /// Why there are none, or not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates_skipped: Option<String>,
+    /// How a search over all knobs went; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// The answer; absent while the run goes on.
     pub verdict: Option<Verdict>,
     /// What a reader must know before believing it, most important first.

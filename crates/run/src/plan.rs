@@ -213,6 +213,8 @@ pub enum Stage {
     Compare,
     /// The baseline against itself in blocks, with `--calibrate`.
     Calibrate,
+    /// Many knobs changed at once, in pairs of opposite runs (`tune --knobs`).
+    Screen,
 }
 
 impl Stage {
@@ -221,6 +223,7 @@ impl Stage {
         match self {
             Stage::Pilot => "pilot",
             Stage::Race => "race",
+            Stage::Screen => "screen",
             Stage::Confirm => "confirm",
             Stage::Compare => "compare",
             Stage::Calibrate => "calibrate",

@@ -80,6 +80,9 @@ pub struct Verdict {
     pub sentence: String,
     /// The configuration to run; the baseline's when nothing better was shown.
     pub settings: Settings,
+    /// Its arm, where its settings alone do not say what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
     /// From the baseline to the configuration that was confirmed, one variable at a time; also when the answer is to keep
     /// the baseline.
     pub path: Vec<Step>,
@@ -121,6 +124,9 @@ pub struct Step {
     pub from: Settings,
     /// The configuration after.
     pub to: Settings,
+    /// The values of a knob that is none of the settings, before and after; absent for those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<(String, String)>,
     /// Capacity after over capacity before.
     pub ratio: f64,
     /// Interval of the ratio, where it was measured on enough blocks.

@@ -127,6 +127,11 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
                 Like::Text,
                 "Longest wait for an answer, such as 10s.",
             ),
+            (
+                "knobs",
+                Like::Numbers,
+                "Knobs that tune searches too, each such as malloc_arena_max=2, or usual.",
+            ),
             ("connections", Like::Whole, "Clients of the closed loop."),
             ("runs_dir", Like::Text, "Where run folders are made."),
         ],

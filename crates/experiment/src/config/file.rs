@@ -112,6 +112,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         reader.rest(objective, "objective", &["slo", "max_memory", "rate"]);
     }
     if let Some(mut tune) = reader.section(&mut table, "tune") {
+        request.knobs = reader.texts(&mut tune, "tune", "knobs");
         for (key, place) in [
             ("budget", &mut request.budget),
             ("blocks", &mut request.blocks),
@@ -143,6 +144,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
                 "window",
                 "timeout",
                 "connections",
+                "knobs",
                 "runs_dir",
             ],
         );

@@ -7,7 +7,7 @@ use super::values::{
 use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_latency, parse_settings, parse_size,
 };
-use super::{ServiceRequest, placeholders, server};
+use super::{ServiceRequest, placeholders, search_knobs, server};
 use crate::budget;
 use crate::request::{Arm, Experiment, Goal, Service};
 use load::Workload;
@@ -166,6 +166,10 @@ pub fn resolve(
                 whole_u64(a, 0, u64::MAX, "a seed")
             })
             .unwrap_or(fallback_seed),
+        knobs: search_knobs::resolve(&request.knobs, &goal).unwrap_or_else(|problems| {
+            all.0.extend(problems);
+            Vec::new()
+        }),
         threads: all.list(request.threads.as_ref(), parse_threads),
         workers: all.list(request.workers.as_ref(), parse_workers),
         connections: all

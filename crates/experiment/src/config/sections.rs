@@ -57,6 +57,26 @@ impl Reader {
         }
     }
 
+    /// Each item of a list by itself, since it may hold commas; a single text is a list of one.
+    pub(super) fn texts(&mut self, table: &mut Table, section: &str, key: &str) -> Vec<Asked> {
+        let origin = format!("{section}.{key} in {}", self.file);
+        let items = match table.remove(key) {
+            None => return Vec::new(),
+            Some(Value::Array(items)) => items,
+            Some(alone) => vec![alone],
+        };
+        let texts: Option<Vec<String>> = items.iter().map(scalar).collect();
+        let Some(texts) = texts else {
+            self.problems.push(Problem::with(
+                format!("{origin} is no list of texts"),
+                format!("write {key} = [\"malloc_arena_max=2\", \"allocator=jemalloc\"]"),
+            ));
+            return Vec::new();
+        };
+        let asked = |text| Asked::new(text, origin.clone());
+        texts.into_iter().map(asked).collect()
+    }
+
     /// The sections of a list, `[[name]]`.
     pub(super) fn list(&mut self, table: &mut Table, name: &str) -> Vec<Table> {
         let entries = match table.remove(name) {

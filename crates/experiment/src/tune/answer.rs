@@ -79,7 +79,7 @@ pub fn sentence(
         _ => "no interval".to_owned(),
     };
     let blocks = comparison.blocks;
-    let (ours, theirs) = (challenger.settings, baseline.settings);
+    let (ours, theirs) = (challenger, baseline);
     match answer {
         Answer::Change if comparison.outcome == Outcome::Better => {
             format!(
@@ -120,7 +120,7 @@ fn undecided(
     comparison: &Comparison,
     interval: &str,
 ) -> String {
-    let (ours, theirs) = (challenger.settings, baseline.settings);
+    let (ours, theirs) = (challenger, baseline);
     let blocks = comparison.blocks;
     let failed = failures(document, challenger);
     if failed > 0 {

@@ -95,6 +95,7 @@ fn step(document: &Document, knob: &str, from: Settings, to: Settings) -> Option
         knob: knob.to_owned(),
         from,
         to,
+        values: None,
         ratio,
         low,
         high,

@@ -2,14 +2,15 @@
 
 use super::answer::{self, NONE_MEETS, every_arm_breaks, standing};
 use super::candidates::Entrant;
+use super::changes::changes;
 use super::warnings::{warn, warn_of_limits};
 use super::{Fates, model, path};
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::request::Arm;
 use run::{
-    Answer, ArmSummary, Comparison, Document, Feasibility, FileChange, Headroom, Outcome, Settings,
-    Stage, TrialStatus, Verdict,
+    Answer, ArmSummary, Comparison, Document, Feasibility, Headroom, Outcome, Settings, Stage,
+    TrialStatus, Verdict,
 };
 
 /// Share of its capacity at which a server should get help.
@@ -46,6 +47,7 @@ pub fn without_challenger(
         answer,
         sentence,
         settings: baseline.settings,
+        arm: None,
         path: Vec::new(),
         headroom,
         changes: Vec::new(),
@@ -80,17 +82,18 @@ pub fn confirmed(
     } else {
         baseline
     };
+    let (changes, notes) = match chosen == challenger {
+        true => changes(procedure.bench, chosen),
+        false => Default::default(),
+    };
     let verdict = Verdict {
         answer,
         sentence: answer::sentence(document, answer, baseline, challenger, &comparison),
         settings: chosen.settings,
+        arm: (!chosen.overlay.is_empty()).then(|| chosen.name.clone()),
         path: path::steps(document, steps),
         headroom: headroom(document, chosen),
-        changes: if chosen == challenger {
-            changes(procedure.bench.experiment, chosen.settings)
-        } else {
-            Vec::new()
-        },
+        changes,
         blocks_to_decide: comparison
             .blocks_to_decide
             .filter(|_| answer == Answer::Undecided),
@@ -121,6 +124,7 @@ pub fn confirmed(
     }
     document.comparisons.push(comparison);
     document.verdict = Some(verdict);
+    document.warnings.extend(notes);
     warn_of_limits(document, chosen.settings);
     warn(procedure);
 }
@@ -130,7 +134,7 @@ fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates:
     let tried = document
         .trials
         .iter()
-        .filter(|t| t.stage == Stage::Confirm)
+        .filter(|t| t.stage == Stage::Confirm && t.environment.is_empty())
         .map(|t| Arm::of(t.settings));
     let mut all = arms.to_vec();
     for arm in tried {
@@ -139,7 +143,11 @@ fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates:
         }
     }
     for (index, arm) in all.iter().enumerate() {
-        let predicted = model::foreseen(document, arm.settings);
+        let predicted = match arm.overlay.is_empty() {
+            true => model::foreseen(document, arm.settings),
+            // The model knows what the pilot ran with.
+            false => None,
+        };
         let because = entrants.iter().find(|e| e.arm == *arm).map(|e| e.because);
         let fate = match (fates.get(&arm.name), because) {
             (Some(fate), Some(because)) => format!("{because}; {fate}"),
@@ -194,36 +202,4 @@ fn headroom(document: &Document, arm: &Arm) -> Option<Headroom> {
         boot_s: stats::summary::median(&boots)?,
         deploy_overlap_bytes: 2 * summary.pss_bytes?,
     })
-}
-
-/// The settings as files, against what the application has.
-pub fn changes(experiment: &crate::Experiment, settings: Settings) -> Vec<FileChange> {
-    let knobs = advice::Knobs {
-        workers: settings.workers,
-        threads: settings.threads,
-        preload: settings.preload,
-    };
-    let config = experiment
-        .server_config
-        .clone()
-        .or_else(|| servers::own_config(&experiment.app_dir, &experiment.environment))
-        .unwrap_or_else(|| experiment.app_dir.join("config/puma.rb"));
-    let name = config
-        .strip_prefix(&experiment.app_dir)
-        .unwrap_or(&config)
-        .display()
-        .to_string();
-    let before = std::fs::read_to_string(&config).unwrap_or_default();
-    let environment = std::fs::read_to_string(experiment.app_dir.join(".env")).unwrap_or_default();
-    let all = [
-        advice::puma_config(&name, &before, knobs),
-        advice::environment_file(".env", &environment, knobs),
-    ];
-    all.into_iter()
-        .filter(|c| !c.diff.is_empty())
-        .map(|c| FileChange {
-            path: c.path,
-            diff: c.diff,
-        })
-        .collect()
 }

@@ -1,0 +1,154 @@
+//! The knobs that `tune` searches beside workers, threads and preloading: `KNOB=V1,V2,…`, or `usual`.
+
+use super::{Asked, Problem};
+use crate::request::{Goal, SearchKnob};
+use knobs::{Allocator, Overlay};
+
+/// The word for those that are worth a try on most applications.
+const USUAL: &str = "usual";
+
+/// What `usual` stands for; beside them every allocator that is installed.
+const USUALLY: [(&str, &str); 5] = [
+    ("malloc_arena_max", "2"),
+    ("gc.malloc_limit_max", "128MiB"),
+    ("gc.oldmalloc_limit_max", "256MiB"),
+    ("gc.heap_free_slots_goal_ratio", "0.6"),
+    ("warmup", "on"),
+];
+
+/// The knobs with their values, each knob once.
+pub fn resolve(asked: &[Asked], goal: &Goal) -> Result<Vec<SearchKnob>, Vec<Problem>> {
+    let (mut knobs, mut problems) = (Vec::<SearchKnob>::new(), Vec::new());
+    if let (Some(first), Goal::Arms { .. }) = (asked.first(), goal) {
+        problems.push(Problem::of(
+            first,
+            "compare and sweep search nothing",
+            "leave it out, or run powerband tune",
+        ));
+    }
+    for one in asked {
+        if one.text.trim() == USUAL {
+            for knob in usual() {
+                if !knobs.iter().any(|k| k.name == knob.name) {
+                    knobs.push(knob);
+                }
+            }
+            continue;
+        }
+        match knob(one) {
+            Ok(knob) => {
+                // What was named wins over what is usual.
+                knobs.retain(|k| k.name != knob.name);
+                knobs.push(knob);
+            }
+            Err(found) => problems.extend(found),
+        }
+    }
+    if problems.is_empty() {
+        Ok(knobs)
+    } else {
+        Err(problems)
+    }
+}
+
+fn knob(asked: &Asked) -> Result<SearchKnob, Vec<Problem>> {
+    let shown = Asked::new(knobs::masked(&asked.text), asked.origin.clone());
+    let problem = |what: &str, remedy: &str| vec![Problem::of(&shown, what, remedy)];
+    let Some((name, values)) = asked.text.split_once('=') else {
+        return Err(problem(
+            "no values",
+            "write KNOB=VALUE, such as malloc_arena_max=2, or usual",
+        ));
+    };
+    let name = name.trim();
+    if knobs::SETTINGS.contains(&name) {
+        return Err(problem(
+            "it is searched in any case",
+            "give its values with --threads or --workers",
+        ));
+    }
+    let mut wrong = Vec::new();
+    let values = knobs::values(values);
+    for value in &values {
+        if let Err(found) = Overlay::default().set(name, value) {
+            wrong.push(Problem::of(&shown, found.what, found.remedy));
+        }
+    }
+    if values.is_empty() {
+        return Err(problem(
+            "no values",
+            "write KNOB=VALUE, such as malloc_arena_max=2",
+        ));
+    }
+    match wrong.is_empty() {
+        true => Ok(SearchKnob {
+            name: name.to_owned(),
+            values,
+        }),
+        false => Err(wrong),
+    }
+}
+
+fn usual() -> Vec<SearchKnob> {
+    let installed = Allocator::ALL
+        .into_iter()
+        .filter(|a| *a != Allocator::Glibc && servers::library(a.libraries()).is_some())
+        .map(|a| a.name().to_owned())
+        .collect::<Vec<_>>();
+    let allocators = (!installed.is_empty()).then(|| SearchKnob {
+        name: "allocator".to_owned(),
+        values: installed,
+    });
+    let fixed = USUALLY.iter().map(|(name, value)| SearchKnob {
+        name: (*name).to_owned(),
+        values: vec![(*value).to_owned()],
+    });
+    fixed.chain(allocators).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(texts: &[&str]) -> Result<Vec<SearchKnob>, String> {
+        let asked: Vec<Asked> = texts.iter().map(|t| Asked::new(*t, "--knobs")).collect();
+        resolve(&asked, &Goal::Tune).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            lines.join("\n")
+        })
+    }
+
+    #[test]
+    fn what_was_named_wins_over_what_is_usual() {
+        let knobs = resolved(&["usual", "malloc_arena_max=1,2", "yjit=on"]).unwrap();
+        let arenas = knobs.iter().find(|k| k.name == "malloc_arena_max").unwrap();
+        assert_eq!(arenas.values, ["1", "2"]);
+        assert!(knobs.iter().any(|k| k.name == "warmup"));
+        assert_eq!(knobs.last().unwrap().name, "yjit");
+    }
+
+    #[test]
+    fn every_usual_knob_takes_its_value() {
+        for knob in usual() {
+            for value in knob.values {
+                Overlay::default().set(&knob.name, &value).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn everything_wrong_is_told_without_secrets() {
+        let said = resolved(&[
+            "threads=2",
+            "yjit",
+            "gc.malloc_limt=1MiB",
+            "env.API_KEY2=x,env.PORT",
+        ])
+        .unwrap_err();
+        for words in ["--threads", "no values", "did you mean gc.malloc_limit?"] {
+            assert!(said.contains(words), "{words} is missing in {said}");
+        }
+        let said = resolved(&["env.PORT_TOKEN_=hunter2", "env.PORT=hunter2"]).unwrap_err();
+        assert!(!said.contains("TOKEN_=hunter2"), "{said}");
+    }
+}

@@ -1,0 +1,235 @@
+//! `tune --knobs`: workers, threads and preloading, and the knobs that were named, searched together. Which trials are worth
+//! having is `search`'s to say; here they are carried out and told.
+
+mod space;
+mod told;
+
+use super::candidates::Entrant;
+use super::{Fates, verdict};
+use crate::budget;
+use crate::error::Stopped;
+use crate::judge::{self, Judging};
+use crate::procedure::Procedure;
+use crate::progress::Event;
+use crate::request::Arm;
+use run::Stage;
+use search::{Ask, Block, Claim, Outcome, Rules, Search};
+use space::Searched;
+use std::collections::BTreeMap;
+
+/// Trials that a search over several knobs has use for.
+const USEFUL_TRIALS: f64 = 60.0;
+/// Windows of its trials, seconds: beyond the second more trials say more than longer ones.
+const WINDOWS_S: (f64, f64) = (2.0, 8.0);
+
+/// Shortens the windows where a search has more use for trials, unless their length was given.
+pub fn retime(procedure: &mut Procedure<'_>) {
+    let experiment = procedure.bench.experiment;
+    let plan = &procedure.store.document.plan;
+    let (Some(budget_s), Some(overhead_s)) = (plan.budget_s, procedure.overhead_s()) else {
+        return;
+    };
+    if experiment.window.is_some() || procedure.store.resuming() {
+        return;
+    }
+    let with_search = plan.objective.latency.is_some();
+    let left_s = left_s(procedure, budget_s, with_search);
+    let window_s = ((left_s / USEFUL_TRIALS - overhead_s) / 2.0).clamp(WINDOWS_S.0, WINDOWS_S.1);
+    procedure.store.document.plan.timing = budget::timing(window_s);
+}
+
+/// Searches, and leaves the answer in the document.
+pub fn search(
+    procedure: &mut Procedure<'_>,
+    baseline: &Arm,
+    entrants: &[Entrant],
+) -> Result<(), Stopped> {
+    let searched = Searched::over(procedure, baseline, entrants)?;
+    procedure.offer(searched.most_concurrency());
+    let planned = planned_trials(procedure)?;
+    searched.note(&mut procedure.store.document, planned);
+    procedure.save()?;
+    let document = &procedure.store.document;
+    let rules = Rules {
+        margin: document.plan.margin,
+        alpha: document.plan.alpha,
+        allowance: document.calibration.as_ref().map_or(0.0, |c| c.allowance),
+        blocks: document.plan.blocks,
+        race_blocks: document.plan.race_blocks,
+        most_arms: procedure
+            .bench
+            .experiment
+            .max_arms
+            .unwrap_or(budget::MOST_ARMS),
+        trials: Some(planned),
+        log_memory_limit: document
+            .plan
+            .objective
+            .max_memory_bytes
+            .map(|bytes| (bytes as f64).ln()),
+        ..Rules::default()
+    };
+    let seed = document.seed;
+    procedure.expected = procedure.finished() + planned;
+    let mut search = Search::new(
+        searched.space.clone(),
+        searched.proposals(document),
+        rules,
+        seed,
+    )
+    .map_err(|e| {
+        Stopped::Configuration(format!(
+            "these knobs cannot be searched in this budget: {e}; give a longer --budget or fewer --knobs"
+        ))
+    })?;
+    let outcome = conduct(procedure, &searched, &mut search)?;
+    conclude(procedure, baseline, entrants, &searched, &outcome)
+}
+
+/// Asks, measures and tells until the search is done.
+fn conduct(
+    procedure: &mut Procedure<'_>,
+    searched: &Searched,
+    search: &mut Search,
+) -> Result<Outcome, Stopped> {
+    let mut blocks: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut under_way = None;
+    loop {
+        let block = match search.ask() {
+            Ask::Done(outcome) => return Ok(*outcome),
+            Ask::Block(block) => block,
+        };
+        if under_way != Some(block.stage) {
+            under_way = Some(block.stage);
+            procedure
+                .watcher
+                .on(Event::Note(announcement(&block, searched)));
+        }
+        let arms: Vec<Arm> = block.points.iter().map(|p| searched.arm(p)).collect();
+        let stage = measured_as(block.stage);
+        let number = blocks.entry(stage.word()).or_default();
+        *number += 1;
+        let number = *number;
+        let trials = procedure.block(stage, number, block.of.max(number), &arms)?;
+        let document = &procedure.store.document;
+        let observed: Vec<_> = arms
+            .iter()
+            .map(|arm| told::observation(document, &trials, arm))
+            .collect();
+        search
+            .tell(&observed)
+            .map_err(|e| Stopped::NoAnswer(format!("the search cannot go on: {e}")))?;
+    }
+}
+
+/// The stage of the run document, which the names of trials come from.
+fn measured_as(stage: search::Stage) -> Stage {
+    match stage {
+        search::Stage::Screen => Stage::Screen,
+        search::Stage::Confirm => Stage::Confirm,
+        search::Stage::Candidates
+        | search::Stage::Neighbours
+        | search::Stage::Race
+        | search::Stage::Around
+        | search::Stage::Together => Stage::Race,
+    }
+}
+
+fn announcement(block: &Block, searched: &Searched) -> String {
+    let arms = block.points.len();
+    match block.stage {
+        search::Stage::Candidates => format!("racing {arms} configurations that the model picked"),
+        search::Stage::Neighbours => "racing what lies next to the best of them".to_owned(),
+        search::Stage::Screen => format!(
+            "screening {} knobs at once, in pairs of opposite runs",
+            searched.screened()
+        ),
+        search::Stage::Race => format!("racing {arms} configurations that this suggests"),
+        search::Stage::Around => "measuring the best without each of its changes".to_owned(),
+        search::Stage::Together => "racing those changes together".to_owned(),
+        search::Stage::Confirm => "confirming the winner on fresh blocks".to_owned(),
+    }
+}
+
+/// Trials that the budget holds beside the search of rates at the end; those of an earlier sitting's plan, so that it asks
+/// the same again.
+fn planned_trials(procedure: &Procedure<'_>) -> Result<u32, Stopped> {
+    let document = &procedure.store.document;
+    if let Some(search) = &document.search {
+        return Ok(search.planned_trials);
+    }
+    let plan = &document.plan;
+    let (Some(budget_s), Some(overhead_s)) = (plan.budget_s, procedure.overhead_s()) else {
+        return Ok(USEFUL_TRIALS as u32);
+    };
+    let trial_s = overhead_s + plan.timing.saturation_s + plan.timing.objective_s;
+    let left_s = left_s(procedure, budget_s, plan.objective.latency.is_some());
+    Ok((left_s / trial_s).max(0.0) as u32)
+}
+
+fn left_s(procedure: &Procedure<'_>, budget_s: f64, with_search: bool) -> f64 {
+    let kept_s = match with_search {
+        true => budget::kept_for_search(budget_s),
+        false => 0.0,
+    };
+    budget_s - kept_s - procedure.elapsed_s()
+}
+
+fn conclude(
+    procedure: &mut Procedure<'_>,
+    baseline: &Arm,
+    entrants: &[Entrant],
+    searched: &Searched,
+    outcome: &Outcome,
+) -> Result<(), Stopped> {
+    let winner = searched.arm(&outcome.winner);
+    let mut arms = vec![baseline.clone()];
+    let mut fates = Fates::new();
+    for fate in &outcome.fates {
+        let arm = searched.arm(&fate.point);
+        fates.insert(arm.name.clone(), searched.fate(fate));
+        if !arms.contains(&arm) {
+            arms.push(arm);
+        }
+    }
+    if !arms.contains(&winner) {
+        arms.push(winner.clone());
+    }
+    searched.found(&mut procedure.store.document, outcome);
+    let judging = Judging::reached(&procedure.store.document, Stage::Confirm);
+    let compared = judge::compare(
+        &procedure.store.document.trials,
+        Stage::Confirm,
+        &baseline.name,
+        &winner.name,
+        judging,
+    );
+    let nobody = matches!(outcome.claim, Claim::BaselineBest | Claim::NoneMeets);
+    match compared.filter(|_| !nobody && winner != *baseline) {
+        None if nobody || winner == *baseline => {
+            verdict::without_challenger(procedure, baseline, &arms, entrants, fates);
+        }
+        None => {
+            return Err(Stopped::NoAnswer(
+                "not one block of the confirmation could be measured whole".to_owned(),
+            ));
+        }
+        Some(comparison) => {
+            verdict::confirmed(
+                procedure,
+                baseline,
+                &winner,
+                &arms,
+                entrants,
+                fates,
+                comparison,
+                &[],
+            );
+            let path = searched.path(outcome, baseline, &winner);
+            if let Some(verdict) = &mut procedure.store.document.verdict {
+                verdict.path = path;
+            }
+        }
+    }
+    Ok(())
+}

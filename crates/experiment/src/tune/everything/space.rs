@@ -1,0 +1,376 @@
+//! Between arms and the points of a search.
+
+use super::super::candidates::Entrant;
+use super::super::model;
+use crate::error::Stopped;
+use crate::procedure::Procedure;
+use crate::request::{Arm, SearchKnob};
+use knobs::Overlay;
+use run::{Document, KnobEffect, Ratio, SearchedKnob, Settings, StageTrials, Step};
+use search::{
+    Effect, End, Estimate, Factor, Fate, Forbidden, Foreseen, Found, How, Outcome, Point,
+    Proposals, Space,
+};
+
+/// The settings are the first factors, in this order.
+const WORKERS: usize = 0;
+const THREADS: usize = 1;
+const PRELOAD: usize = 2;
+const SETTINGS: usize = 3;
+
+/// What is searched, with what its levels stand for.
+#[derive(Debug)]
+pub struct Searched {
+    pub space: Space,
+    workers: Vec<u16>,
+    threads: Vec<u16>,
+    knobs: Vec<SearchKnob>,
+    candidates: Vec<Settings>,
+}
+
+impl Searched {
+    pub fn over(
+        procedure: &Procedure<'_>,
+        baseline: &Arm,
+        entrants: &[Entrant],
+    ) -> Result<Searched, Stopped> {
+        let knobs = procedure.bench.experiment.knobs.clone();
+        let candidates: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
+        Searched::of(baseline.settings, candidates, knobs)
+    }
+
+    fn of(
+        baseline: Settings,
+        candidates: Vec<Settings>,
+        knobs: Vec<SearchKnob>,
+    ) -> Result<Searched, Stopped> {
+        let all = || candidates.iter().chain([&baseline]);
+        let sorted = |mut levels: Vec<u16>| {
+            levels.sort_unstable();
+            levels.dedup();
+            levels
+        };
+        let workers = sorted(all().map(|s| s.workers).collect());
+        let threads = sorted(all().map(|s| s.threads).collect());
+        let modelled = |name: &str, levels: Vec<String>, baseline: usize| Factor {
+            name: name.to_owned(),
+            levels,
+            baseline,
+            how: How::Modelled,
+        };
+        let texts = |levels: &[u16]| levels.iter().map(u16::to_string).collect();
+        let at = |levels: &[u16], level: u16| levels.iter().position(|l| *l == level).unwrap_or(0);
+        let mut factors = vec![
+            modelled("workers", texts(&workers), at(&workers, baseline.workers)),
+            modelled("threads", texts(&threads), at(&threads, baseline.threads)),
+            modelled(
+                "preload",
+                vec!["false".to_owned(), "true".to_owned()],
+                usize::from(baseline.preload),
+            ),
+        ];
+        factors.extend(knobs.iter().map(|knob| {
+            Factor {
+                name: knob.name.clone(),
+                levels: std::iter::once("as today".to_owned())
+                    .chain(knob.values.iter().cloned())
+                    .collect(),
+                baseline: 0,
+                how: match knob.values.len() {
+                    1 => How::Screened,
+                    _ => How::Raced,
+                },
+            }
+        }));
+        let mut searched = Searched {
+            space: Space {
+                factors,
+                forbidden: Vec::new(),
+            },
+            workers,
+            threads,
+            knobs,
+            candidates,
+        };
+        searched.space.forbidden = searched.forbidden();
+        Ok(searched)
+    }
+
+    /// Single mode has nothing to preload, and some values mean nothing beside others.
+    fn forbidden(&self) -> Vec<Forbidden> {
+        let mut forbidden: Vec<Forbidden> = self
+            .workers
+            .iter()
+            .position(|workers| *workers == 0)
+            .map(|single| Forbidden(vec![(WORKERS, single), (PRELOAD, 1)]))
+            .into_iter()
+            .collect();
+        for (one, first) in self.knobs.iter().enumerate() {
+            for (other, second) in self.knobs.iter().enumerate().skip(one + 1) {
+                for (i, a) in first.values.iter().enumerate() {
+                    for (j, b) in second.values.iter().enumerate() {
+                        let mut both = Overlay::default();
+                        let set = both.set(&first.name, a).and(both.set(&second.name, b));
+                        if set.is_err() || !both.contradictions().is_empty() {
+                            forbidden.push(Forbidden(vec![
+                                (SETTINGS + one, i + 1),
+                                (SETTINGS + other, j + 1),
+                            ]));
+                        }
+                    }
+                }
+            }
+        }
+        forbidden
+    }
+
+    /// The most requests that any of its configurations serves at once.
+    pub fn most_concurrency(&self) -> u32 {
+        let most = |levels: &[u16]| u32::from(levels.iter().copied().max().unwrap_or(1).max(1));
+        most(&self.workers) * most(&self.threads)
+    }
+
+    pub fn screened(&self) -> usize {
+        self.space.searched(How::Screened).count()
+    }
+
+    pub fn arm(&self, point: &Point) -> Arm {
+        let workers = self.workers[point.0[WORKERS]];
+        let settings = Settings {
+            workers,
+            threads: self.threads[point.0[THREADS]],
+            preload: workers > 0 && point.0[PRELOAD] == 1,
+        };
+        let mut overlay = Overlay::default();
+        for (knob, level) in self.knobs.iter().zip(&point.0[SETTINGS..]) {
+            if let Some(value) = level.checked_sub(1).and_then(|at| knob.values.get(at)) {
+                overlay
+                    .set(&knob.name, value)
+                    .expect("checked when it was asked for");
+            }
+        }
+        Arm::with(settings, overlay)
+    }
+
+    fn point(&self, settings: Settings) -> Option<Point> {
+        let at = |levels: &[u16], level: u16| levels.iter().position(|l| *l == level);
+        let mut levels = vec![
+            at(&self.workers, settings.workers)?,
+            at(&self.threads, settings.threads)?,
+            usize::from(settings.preload && settings.workers > 0),
+        ];
+        levels.resize(self.space.factors.len(), 0);
+        Some(Point(levels))
+    }
+
+    /// What the model thinks worth a trial, and what it says of each.
+    pub fn proposals(&self, document: &Document) -> Proposals {
+        let baseline = document.plan.baseline;
+        let foreseen = |settings: &Settings| {
+            let per_s = model::foreseen(document, *settings)?.capacity_per_s;
+            Some(Foreseen {
+                point: self.point(*settings)?,
+                log_score: (per_s > 0.0).then(|| per_s.ln())?,
+                log_memory: None,
+            })
+        };
+        let all = self.candidates.iter().chain([&baseline]);
+        Proposals {
+            candidates: self
+                .candidates
+                .iter()
+                .filter_map(|s| self.point(*s))
+                .collect(),
+            foreseen: all.filter_map(foreseen).collect(),
+        }
+    }
+
+    /// Into the document, before the first trial.
+    pub fn note(&self, document: &mut Document, planned_trials: u32) {
+        document.search.get_or_insert_with(|| run::Search {
+            knobs: self
+                .knobs
+                .iter()
+                .map(|knob| SearchedKnob {
+                    knob: knob.name.clone(),
+                    values: knob.values.iter().map(|v| shown(&knob.name, v)).collect(),
+                })
+                .collect(),
+            planned_trials,
+            stages: Vec::new(),
+            effects: Vec::new(),
+            left_out: Vec::new(),
+        });
+    }
+
+    /// Into the document, once it is over.
+    pub fn found(&self, document: &mut Document, outcome: &Outcome) {
+        let Some(search) = &mut document.search else {
+            return;
+        };
+        search.stages = outcome
+            .trials_of
+            .iter()
+            .map(|(stage, trials)| StageTrials {
+                stage: word(*stage).to_owned(),
+                trials: *trials,
+            })
+            .collect();
+        search.left_out = outcome
+            .left_out
+            .iter()
+            .map(|stage| word(*stage).to_owned())
+            .collect();
+        search.effects = outcome
+            .effects
+            .iter()
+            .filter_map(|effect| self.effect(effect))
+            .collect();
+    }
+
+    fn effect(&self, effect: &Effect) -> Option<KnobEffect> {
+        let knob = self.knobs.get(effect.factor.checked_sub(SETTINGS)?)?;
+        Some(KnobEffect {
+            knob: knob.name.clone(),
+            value: shown(&knob.name, knob.values.first()?),
+            throughput: effect.log_throughput.map(ratio),
+            memory: effect.log_memory.map(ratio),
+            found: self.made_of(effect.found),
+        })
+    }
+
+    fn made_of(&self, found: Found) -> String {
+        match found {
+            Found::Helps => "helps".to_owned(),
+            Found::MayHelp => "may help: raced".to_owned(),
+            Found::Nothing => "nothing to be seen".to_owned(),
+            Found::Harms => "harms".to_owned(),
+            Found::Fails => "fails".to_owned(),
+            Found::SeemsToFail => "seems to fail".to_owned(),
+            Found::ConflictsWith(other) => {
+                format!("fails together with {}", self.space.factors[other].name)
+            }
+            Found::BreaksALimit => "breaks a limit".to_owned(),
+            Found::NotPossible => "not possible there".to_owned(),
+            Found::Unknown => "cannot be told".to_owned(),
+            Found::NotTried => "not tried".to_owned(),
+        }
+    }
+
+    pub fn fate(&self, fate: &Fate) -> String {
+        let stage = word(fate.stage);
+        match &fate.end {
+            End::Failed => format!("failed twice ({stage})"),
+            End::BreaksALimit => format!("breaks a limit ({stage})"),
+            End::Behind { block, leader } => format!(
+                "left after block {block} ({stage}): behind {}",
+                self.arm(leader)
+            ),
+            End::RacedToTheEnd => format!("raced to the end ({stage})"),
+            End::Winner => "won".to_owned(),
+        }
+    }
+
+    /// Each change from the baseline to the winner with what it brings, and what was taken out again.
+    pub fn path(&self, outcome: &Outcome, baseline: &Arm, winner: &Arm) -> Vec<Step> {
+        let step = |step: &search::Step| {
+            let factor = &self.space.factors[step.factor];
+            let name = match step.kept {
+                true => factor.name.clone(),
+                false => format!("{} (not taken)", factor.name),
+            };
+            let text = |level: usize| match step.factor {
+                ..SETTINGS => factor.levels[level].clone(),
+                _ => shown(&factor.name, &factor.levels[level]),
+            };
+            Some(Step {
+                knob: name,
+                from: baseline.settings,
+                to: winner.settings,
+                values: Some((text(step.from), text(step.to))),
+                ratio: step.ratio?,
+                low: step.low,
+                high: step.high,
+                measured: true,
+            })
+        };
+        outcome.steps.iter().filter_map(step).collect()
+    }
+}
+
+fn word(stage: search::Stage) -> &'static str {
+    match stage {
+        search::Stage::Candidates => "candidates",
+        search::Stage::Neighbours => "neighbours",
+        search::Stage::Screen => "screen",
+        search::Stage::Race => "race",
+        search::Stage::Around => "around",
+        search::Stage::Together => "together",
+        search::Stage::Confirm => "confirm",
+    }
+}
+
+/// A value as it may be shown.
+fn shown(knob: &str, value: &str) -> String {
+    let variable = [knobs::ENV, knobs::VALUE]
+        .iter()
+        .find_map(|prefix| knob.strip_prefix(prefix))
+        .unwrap_or(knob);
+    knobs::shown_of(knob, variable, value).to_owned()
+}
+
+fn ratio(estimate: Estimate) -> Ratio {
+    let half = stats::student_two_sided(0.05, estimate.freedom.max(1)) * estimate.standard_error;
+    Ratio {
+        ratio: estimate.estimate.exp(),
+        low: (estimate.estimate - half).exp(),
+        high: (estimate.estimate + half).exp(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(workers: u16, threads: u16, preload: bool) -> Settings {
+        Settings {
+            workers,
+            threads,
+            preload,
+        }
+    }
+
+    fn knob(name: &str, values: &[&str]) -> SearchKnob {
+        SearchKnob {
+            name: name.to_owned(),
+            values: values.iter().map(|v| (*v).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn points_are_arms_and_what_means_nothing_is_forbidden() {
+        let knobs = vec![
+            knob("malloc_arena_max", &["2"]),
+            knob("allocator", &["jemalloc", "tcmalloc"]),
+            knob("warmup", &["on"]),
+        ];
+        let candidates = vec![settings(2, 3, true), settings(2, 5, true)];
+        let searched = Searched::of(settings(0, 5, false), candidates, knobs).unwrap();
+        assert_eq!(
+            searched.arm(&searched.space.baseline()).to_string(),
+            "single × 5 threads"
+        );
+        let point = searched.point(settings(2, 3, true)).unwrap();
+        let with = point.with(SETTINGS + 2, 1);
+        assert_eq!(
+            searched.arm(&with).to_string(),
+            "2 workers × 3 threads, preloaded, warmup=on"
+        );
+        // glibc's arenas mean nothing to another allocator, and single mode preloads nothing.
+        let both = with.with(SETTINGS, 1).with(SETTINGS + 1, 2);
+        assert!(searched.space.allows(&with) && !searched.space.allows(&both));
+        let single = searched.space.baseline().with(PRELOAD, 1);
+        assert!(!searched.space.allows(&single));
+        assert_eq!((searched.screened(), searched.most_concurrency()), (2, 10));
+    }
+}

@@ -1,0 +1,46 @@
+//! What a trial tells the search.
+
+use crate::judge;
+use crate::request::Arm;
+use run::{Document, Feasibility, Trial};
+use search::{Observation, Standing};
+
+/// Of the block's trial of the arm; `None` where it failed, or answered nothing.
+pub fn observation(document: &Document, block: &[Trial], arm: &Arm) -> Option<Observation> {
+    let trial = block.iter().find(|t| t.arm == arm.name && t.counts())?;
+    let throughput = trial.capacity_per_s().filter(|per_s| *per_s > 0.0)?;
+    let p99_ms = trial
+        .objective
+        .as_ref()
+        .and_then(|window| window.response.p99_ms);
+    let memory = trial.memory.as_ref().map(|memory| memory.pss_bytes as f64);
+    let logarithm = |value: Option<f64>| value.filter(|v| *v > 0.0).map(f64::ln);
+    Some(Observation {
+        log_throughput: throughput.ln(),
+        log_latency: logarithm(p99_ms),
+        log_memory: logarithm(memory),
+        processes: arm.settings.processes(),
+        threads: u32::from(arm.settings.threads),
+        standing: standing(document, arm),
+    })
+}
+
+/// By all trials of the arm so far.
+fn standing(document: &Document, arm: &Arm) -> Standing {
+    let mine: Vec<&Trial> = document
+        .trials
+        .iter()
+        .filter(|t| t.arm == arm.name && t.counts())
+        .collect();
+    let objective = &document.plan.objective;
+    let found = judge::feasibility(&mine, objective, document.seed);
+    let allowed = objective
+        .latency
+        .map_or(1.0, |l| l.allowed_violation_rate());
+    match (found.standing, found.violations) {
+        (Feasibility::Meets, _) => Standing::Meets,
+        (Feasibility::Breaks, _) => Standing::Breaks,
+        (Feasibility::Unclear, Some((rate, _))) if rate <= allowed => Standing::SeemsToMeet,
+        (Feasibility::Unclear, _) => Standing::SeemsToBreak,
+    }
+}
