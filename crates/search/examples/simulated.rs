@@ -49,6 +49,9 @@ fn main() {
         &all,
         &[
             ("winner within 5 %", &|t| within(&t.regrets)),
+            ("of the best clear of the limit", &|t| {
+                within(&t.beside_clear)
+            }),
             ("behind the best: median", &|t| at(&t.regrets, 0.5)),
             ("p90", &|t| at(&t.regrets, 0.9)),
             ("trials: median", &|t| {
@@ -140,6 +143,7 @@ fn of(count: usize, all: usize) -> String {
 #[derive(Default)]
 struct Tally {
     regrets: Vec<f64>,
+    beside_clear: Vec<f64>,
     recommended: Vec<f64>,
     trials: Vec<f64>,
     shares: Vec<f64>,
@@ -169,6 +173,8 @@ impl Tally {
     fn add(&mut self, played: &Played, seed: u64) {
         let (problem, outcome) = (&played.problem, &played.outcome);
         self.regrets.push(played.regret(&outcome.winner));
+        let clear = played.regret_beside_clear(&outcome.winner);
+        self.beside_clear.push(clear);
         let changes = [Claim::Better, Claim::Smaller, Claim::KeepsTheLimits];
         let left_running = if changes.contains(&outcome.claim) {
             outcome.winner.clone()

@@ -454,3 +454,6 @@ impl Vicinity<'_> {
         score.is_some_and(|found| found.estimate + 2.0 * (found.standard_error + CONTEXT) < 0.0)
     }
 }
+
+#[cfg(test)]
+mod tests;

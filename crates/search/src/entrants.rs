@@ -223,3 +223,124 @@ fn shrunk(estimate: f64, standard_error: f64) -> f64 {
     }
     estimate * (1.0 - (standard_error / estimate).powi(2)).max(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Estimate, Factor};
+
+    /// Workers of three levels, two settings, and an allocator of three.
+    fn space() -> Space {
+        let factor = |name: &str, levels: usize, how| Factor {
+            name: name.to_owned(),
+            levels: (0..levels).map(|level| level.to_string()).collect(),
+            baseline: 0,
+            how,
+        };
+        Space {
+            factors: vec![
+                factor("workers", 3, How::Modelled),
+                factor("preload", 2, How::Screened),
+                factor("warm-up", 2, How::Screened),
+                factor("allocator", 3, How::Raced),
+            ],
+            forbidden: Vec::new(),
+        }
+    }
+
+    fn effect(factor: usize, score: f64, memory: f64, found: Found) -> Effect {
+        let told = |estimate| {
+            Some(Estimate {
+                estimate,
+                standard_error: 0.01,
+                freedom: 9,
+            })
+        };
+        Effect {
+            factor,
+            score: told(score),
+            log_throughput: told(score),
+            log_memory: told(memory),
+            log_latency: None,
+            found,
+        }
+    }
+
+    fn arms(effects: &[Effect], limit: Option<f64>, most: usize) -> Vec<Vec<usize>> {
+        let known = |workers: usize, ahead: f64| Known {
+            point: Point(vec![workers, 0, 0, 0]),
+            ahead,
+            log_memory: Some(workers as f64),
+        };
+        let material = Material {
+            space: &space(),
+            centre: &Point(vec![1, 0, 0, 0]),
+            known: &[known(1, 0.0), known(0, -0.2)],
+            foreseen: &[1, 2].map(|workers| Foreseen {
+                point: Point(vec![workers, 0, 0, 0]),
+                log_score: workers as f64,
+                log_memory: Some(workers as f64 * 1.1),
+            }),
+            effects,
+            log_memory_limit: limit,
+        };
+        let arms = entrants(material, most);
+        arms.into_iter().map(|point| point.0).collect()
+    }
+
+    #[test]
+    fn the_centre_the_best_sum_and_each_allocator_on_it() {
+        let effects = [
+            effect(1, 0.05, 0.0, Found::Helps),
+            effect(2, 0.03, 0.0, Found::MayHelp),
+        ];
+        let expected = [
+            vec![1, 0, 0, 0],
+            vec![1, 1, 1, 0],
+            vec![1, 1, 1, 1],
+            vec![1, 1, 1, 2],
+            // Only what certainly helps, and the other point with its own best sum.
+            vec![1, 1, 0, 0],
+            vec![0, 1, 1, 0],
+        ];
+        assert_eq!(arms(&effects, None, 8), expected);
+        assert_eq!(arms(&effects, None, 3), expected[..3]);
+    }
+
+    #[test]
+    fn what_does_nothing_harms_or_fails_stays_out() {
+        let effects = [
+            effect(1, 0.005, 0.0, Found::Nothing),
+            effect(2, 0.05, 0.0, Found::BreaksALimit),
+        ];
+        let arms = arms(&effects, None, 8);
+        assert!(
+            arms.iter().all(|arm| arm[1] == 0 && arm[2] == 0),
+            "{arms:?}"
+        );
+    }
+
+    /// Three workers are foreseen to need 2.1, the limit is 2; a setting that costs a little throughput saves 0.3.
+    #[test]
+    fn a_change_that_saves_memory_makes_room() {
+        let saves = [effect(1, -0.02, -0.3, Found::Harms)];
+        assert!(arms(&saves, Some(2.0), 8).contains(&vec![2, 1, 0, 0]));
+        let saves_nothing = [effect(1, -0.02, 0.0, Found::Harms)];
+        let arms = arms(&saves_nothing, Some(2.0), 8);
+        assert!(arms.iter().all(|arm| arm[0] < 2), "{arms:?}");
+    }
+
+    #[test]
+    fn what_conflicts_is_tried_the_other_way_round() {
+        let effects = [
+            effect(1, 0.05, 0.0, Found::Helps),
+            effect(2, 0.05, 0.0, Found::ConflictsWith(1)),
+        ];
+        let arms = arms(&effects, None, 8);
+        assert!(arms.contains(&vec![1, 0, 1, 0]), "{arms:?}");
+        assert!(
+            !arms.iter().any(|arm| arm[1] == 1 && arm[2] == 1),
+            "{arms:?}"
+        );
+    }
+}

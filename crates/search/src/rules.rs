@@ -113,3 +113,40 @@ impl Rules {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Standing;
+
+    #[test]
+    fn whatever_is_wanted_more_of_it_scores_higher() {
+        let small = Observation {
+            log_throughput: 4.0,
+            log_latency: Some(2.0),
+            log_memory: Some(20.0),
+            processes: 2,
+            threads: 5,
+            standing: Standing::Meets,
+        };
+        let better = Observation {
+            log_throughput: 4.1,
+            log_latency: Some(1.9),
+            log_memory: Some(19.9),
+            processes: 1,
+            ..small
+        };
+        use Objective::{Latency, Memory, Processes, Servers, Throughput};
+        for objective in [Throughput, Latency, Memory, Servers] {
+            let gap = objective.score(&better).unwrap() - objective.score(&small).unwrap();
+            assert!((gap - 0.1).abs() < 1e-12, "{objective:?}");
+        }
+        let gap = Processes.score(&better).unwrap() - Processes.score(&small).unwrap();
+        assert!((gap - 2.0_f64.ln()).abs() < 1e-12);
+        let unmeasured = Observation {
+            log_latency: None,
+            ..small
+        };
+        assert_eq!(Latency.score(&unmeasured), None);
+    }
+}

@@ -12,6 +12,8 @@ pub struct Played {
     pub outcome: Outcome,
     /// The best feasible point's log throughput.
     pub best: f64,
+    /// The same of points that are clear of the memory limit by 2 %, twice what a trial's memory scatters by.
+    pub best_clear: f64,
     pub points: usize,
     pub race_blocks: u32,
 }
@@ -38,17 +40,26 @@ pub fn play(family: Family, nth: u64, seed: u64, trials: Option<u32>) -> Played 
             Ask::Done(outcome) => break *outcome,
         }
     };
-    let (mut best, mut points) = (f64::NEG_INFINITY, 0);
+    let (mut best, mut best_clear, mut points) = (f64::NEG_INFINITY, f64::NEG_INFINITY, 0);
+    let clear = |point: &Point| {
+        let limit = problem.log_memory_limit;
+        limit.is_none_or(|limit| problem.log_memory(&point.0) <= limit - 0.02)
+    };
     problem.grid(|point| {
         points += 1;
         if problem.feasible(&point.0) {
-            best = best.max(problem.log_throughput(&point.0));
+            let throughput = problem.log_throughput(&point.0);
+            best = best.max(throughput);
+            if clear(point) {
+                best_clear = best_clear.max(throughput);
+            }
         }
     });
     Played {
         problem,
         outcome,
         best,
+        best_clear,
         points,
         race_blocks,
     }
@@ -61,6 +72,15 @@ impl Played {
             return 1.0;
         }
         1.0 - (self.problem.log_throughput(&point.0) - self.best).exp()
+    }
+
+    /// The same beside the best point that is clear of the limit.
+    #[allow(dead_code)] // For the tables alone.
+    pub fn regret_beside_clear(&self, point: &Point) -> f64 {
+        if !self.problem.feasible(&point.0) {
+            return 1.0;
+        }
+        1.0 - (self.problem.log_throughput(&point.0) - self.best_clear).exp()
     }
 
     /// The winner over the baseline, as a logarithm.

@@ -1,0 +1,102 @@
+//! Looks round a centre of four settings, whose truth is given.
+
+use super::*;
+use crate::{Factor, Observation, Rules};
+
+fn space(limit: usize) -> Space {
+    let factor = |nth: usize| Factor {
+        name: format!("knob {nth}"),
+        levels: vec!["off".to_owned(), "on".to_owned()],
+        baseline: 0,
+        how: How::Screened,
+    };
+    Space {
+        factors: (0..limit).map(factor).collect(),
+        forbidden: Vec::new(),
+    }
+}
+
+/// What each of four settings does to throughput and memory.
+type Truth = [(f64, f64); 4];
+
+/// Looks round a centre and says what is suggested; memory is limited to this.
+fn suggested(centre: [usize; 4], truth: Truth, limit: Option<f64>) -> Vec<Vec<usize>> {
+    let space = space(4);
+    let centre = Point(centre.to_vec());
+    let vicinity = Vicinity {
+        space: &space,
+        effects: &[],
+        lost: &[],
+        foreseen: &[],
+        known: &[],
+        margin: 0.03,
+        log_memory: None,
+        log_memory_limit: limit,
+        objective: Objective::Throughput,
+    };
+    let mut around = Around::new(vicinity, &centre, 16, 3).unwrap();
+    let rules = Rules::default();
+    while let Some(block) = around.race.block() {
+        let trial = |point: &Point| {
+            let sum = |of: &dyn Fn(&(f64, f64)) -> f64| -> f64 {
+                let on = point.0.iter().zip(&truth).filter(|(on, _)| **on == 1);
+                on.map(|(_, effect)| of(effect)).sum()
+            };
+            let memory = sum(&|effect| effect.1);
+            Some(Observation {
+                log_throughput: sum(&|effect| effect.0) + f64::from(block.number),
+                log_latency: None,
+                log_memory: Some(memory),
+                processes: 1,
+                threads: 1,
+                standing: if limit.is_some_and(|limit| memory > limit) {
+                    Standing::Breaks
+                } else {
+                    Standing::Meets
+                },
+            })
+        };
+        let told: Vec<Option<Observation>> = block.points.iter().map(trial).collect();
+        around.race.tell(&told, &rules, Some(0));
+    }
+    let suggested = around.suggested(&[], 1e-6, 0.03, limit, &space);
+    suggested.into_iter().map(|point| point.0).collect()
+}
+
+#[test]
+fn what_brings_nothing_goes_and_what_helps_comes() {
+    let truth = [(0.1, 0.0), (0.0, 0.0), (0.06, 0.0), (-0.05, 0.0)];
+    let found = suggested([1, 1, 0, 0], truth, None);
+    assert_eq!(found.first().unwrap(), &[1, 1, 0, 0]);
+    assert_eq!(found.last().unwrap(), &[1, 0, 1, 0]);
+}
+
+#[test]
+fn together_no_more_is_given_up_than_the_margin() {
+    let found = suggested(
+        [1, 1, 1, 0],
+        [(0.02, 0.0), (0.02, 0.0), (0.1, 0.0), (0.0, 0.0)],
+        None,
+    );
+    let kept = found.last().unwrap();
+    assert_eq!(kept.iter().sum::<usize>(), 2, "{found:?}");
+    assert_eq!(kept[2], 1);
+}
+
+#[test]
+fn what_saves_memory_stays_whatever_it_does_to_the_score() {
+    let truth = [(0.0, -0.2), (0.0, 0.0), (0.1, 0.0), (-0.1, 0.0)];
+    assert_eq!(
+        suggested([1, 1, 1, 0], truth, None).last().unwrap(),
+        &[1, 0, 1, 0]
+    );
+}
+
+/// The third setting brings 0.3 and does not fit by itself; the fourth makes room for it.
+#[test]
+fn a_change_that_does_not_fit_is_joined_with_one_that_saves() {
+    let truth = [(0.1, 0.0), (0.1, 0.0), (0.3, 0.4), (-0.02, -0.3)];
+    let found = suggested([1, 1, 0, 0], truth, Some(0.2));
+    assert!(found.contains(&vec![1, 1, 1, 1]), "{found:?}");
+    assert!(!found.contains(&vec![1, 1, 1, 0]), "{found:?}");
+}
