@@ -8,6 +8,7 @@
 //! agent recorded (`flight`), and which settings to try (`experiment`, `advice`). Linux only.
 
 pub mod agent;
+mod bundler;
 mod configured;
 mod control;
 mod custom;
@@ -61,4 +62,5 @@ pub use running::{Running, StopReport};
 pub use settle::{Quiet, Settled};
 pub use spec::{Agent, Ready, ServerCommand, ServerSpec, ServiceSpec, Settings};
 pub use start::start;
+pub use unicorn::default_unicorn_command;
 pub use words::{WordsError, split_words};

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use crate::bundler;
 use crate::error::StartError;
 use crate::files::{private_file, ruby_string};
 use crate::handle::Handle;
@@ -18,47 +18,10 @@ use crate::prepared::Prepared;
 use crate::puma_files::{self, PumaFiles};
 use crate::spec::{ServerSpec, Settings};
 
-/// The words that start Puma for this application: `bundle exec puma` where its Gemfile.lock names
-/// Puma and that works, else plain `puma`. An application installed by the system's packages (below
-/// `/usr/share` or `/usr/lib`) gets plain `puma`: its gems are the system's, and its Gemfile.lock is
-/// not the user's to resolve.
+/// The words that start Puma for this application: `bundle exec puma` where its Gemfile.lock names Puma and that works,
+/// else plain `puma`, as for an application that the system's packages installed.
 pub fn default_puma_command(app_dir: &Path) -> Vec<String> {
-    let words: &[&str] = if wants_bundler(app_dir) {
-        &["bundle", "exec", "puma"]
-    } else {
-        &["puma"]
-    };
-    words.iter().map(|word| (*word).to_string()).collect()
-}
-
-fn wants_bundler(app_dir: &Path) -> bool {
-    let real = app_dir
-        .canonicalize()
-        .unwrap_or_else(|_| app_dir.to_path_buf());
-    if ["/usr/share", "/usr/lib"]
-        .iter()
-        .any(|system| real.starts_with(system))
-    {
-        return false;
-    }
-    if !app_dir.join("Gemfile").is_file() {
-        return false;
-    }
-    let lock = std::fs::read_to_string(app_dir.join("Gemfile.lock")).unwrap_or_default();
-    lock.lines().any(|line| line.starts_with("    puma (")) && bundler_works(app_dir)
-}
-
-fn bundler_works(app_dir: &Path) -> bool {
-    Command::new("bundle")
-        .args(["exec", "puma", "--version"])
-        .current_dir(app_dir)
-        // Looking must not rewrite the application's Gemfile.lock.
-        .env("BUNDLE_FROZEN", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+    bundler::command(app_dir, "puma")
 }
 
 /// Writes the generated configuration; `words` makes the command of its path and the environment's name.
@@ -205,16 +168,5 @@ mod tests {
         );
         assert!(text.contains(r"'unix:///w/it\'s.sock'"), "{text}");
         assert!(text.contains("preload_app! true"));
-    }
-
-    #[test]
-    fn an_application_without_a_lock_and_one_of_the_system_get_plain_puma() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("Gemfile"), "gem 'puma'\n").unwrap();
-        assert_eq!(default_puma_command(dir.path()), ["puma"]);
-        assert_eq!(
-            default_puma_command(Path::new("/usr/share/redmine")),
-            ["puma"]
-        );
     }
 }

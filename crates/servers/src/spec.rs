@@ -174,6 +174,11 @@ impl ServerSpec {
         {
             *path = absolute(path)?;
         }
+        if let ServerCommand::Passenger(passenger) = &mut spec.command {
+            for path in [&mut passenger.modules, &mut passenger.root] {
+                *path = absolute(path)?;
+            }
+        }
         if let Some(agent) = &mut spec.agent {
             for path in [
                 &mut agent.lib_dir,
