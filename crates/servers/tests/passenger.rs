@@ -320,6 +320,27 @@ fn apaches_death_is_noticed_and_nothing_stays() {
 }
 
 #[test]
+fn nothing_of_it_outlives_its_guard() {
+    if without_passenger() {
+        return;
+    }
+    for signal in [Signal::TERM, Signal::KILL] {
+        let app = App::new(SHOWS_ITS_PROCESS);
+        let server = start(&passenger(&app, 1, true, PassengerSpec::default()));
+        let folder = own_folder(&app);
+        let all = descendants(server.guard_pid());
+        let guard = Pid::from_raw(server.guard_pid().try_into().unwrap()).unwrap();
+        kill_process(guard, signal).unwrap();
+        eventually("the end is reported", || server.alive().is_err());
+        let report = server.stop();
+        assert!(report.left_pids.is_empty(), "{report:?}");
+        eventually("all are gone", || all.iter().all(|&pid| is_gone(pid)));
+        assert!(!folder.exists(), "{signal:?}");
+        assert!(!app.path().join("work/apache.conf").exists());
+    }
+}
+
+#[test]
 fn nginx_stands_in_front_of_it_too() {
     if without_passenger() {
         return;
