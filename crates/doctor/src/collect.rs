@@ -173,7 +173,7 @@ fn settings_of(
         return Err("the server has a command of its own, and no baseline says with how many threads and workers".to_owned());
     };
     let command = ServerCommand::Puma {
-        program: servers::default_command("puma", folder),
+        program: servers::default_puma_command(folder),
         config: config.clone(),
     };
     let found = servers::configured(&command, folder, given)

@@ -100,16 +100,15 @@ impl<'a> Bench<'a> {
                 return Err(Stopped::Configuration(dangers.join("\n")));
             }
         }
-        let program = |server| servers::default_command(server, &experiment.app_dir);
         let config = experiment.server_config.clone();
         let command = match (&experiment.command, experiment.kind) {
             (Some(words), _) => custom(words)?,
             (None, ServerKind::Puma) => ServerCommand::Puma {
-                program: program("puma"),
+                program: servers::default_puma_command(&experiment.app_dir),
                 config,
             },
             (None, ServerKind::Unicorn) => ServerCommand::Unicorn {
-                program: program("unicorn"),
+                program: servers::default_unicorn_command(&experiment.app_dir),
                 config,
             },
             (None, ServerKind::Passenger) => ServerCommand::Passenger(PassengerSpec::default()),

@@ -34,7 +34,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         exe: std::env::current_exe()?,
         arg: "guard".into(),
     };
-    let program = servers::default_command("puma", Path::new(&first));
+    let program = servers::default_puma_command(Path::new(&first));
     let mut spec = ServerSpec::new(first, settings, work_dir, guard);
     spec.command = ServerCommand::Puma {
         program,

@@ -6,7 +6,18 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
+use crate::unicorn;
 use crate::{ServerCommand, Settings};
+
+/// The same of Unicorn, which looks for no file by itself.
+const ASK_UNICORN: &str = r#"
+require "json"
+require "unicorn"
+file = ARGV[0].to_s.empty? ? {} : { config_file: ARGV[0] }
+set = Unicorn::Configurator.new(file.merge(use_defaults: true))
+found = { threads: 1, workers: set[:worker_processes], preload: set[:preload_app] }
+puts "\npowerband-configured #{JSON.generate(found)}"
+"#;
 
 /// Lets Puma itself read the configuration: its file, `WEB_CONCURRENCY`, `RAILS_MAX_THREADS` and its
 /// defaults, in Puma's own order. The marker keeps apart whatever the file itself prints.
@@ -31,7 +42,7 @@ struct Found {
 }
 
 /// The settings that `command` would run with if it were started by hand in `app_dir` with `env`.
-/// `None` for a custom command, or where Puma cannot read the configuration: then only the start
+/// `None` for any other than Puma and Unicorn, or where these cannot read the configuration: then only the start
 /// itself can tell.
 #[must_use]
 pub fn configured(
@@ -39,15 +50,24 @@ pub fn configured(
     app_dir: &Path,
     env: &BTreeMap<String, String>,
 ) -> Option<Settings> {
-    let ServerCommand::Puma { program, config } = command else {
-        return None;
+    let (program, ask, config) = match command {
+        ServerCommand::Puma { program, config } => (program, ASK, config.clone()),
+        ServerCommand::Unicorn { program, config } => {
+            let own = |name: &str| unicorn::config_of(program, config.as_deref(), app_dir, name);
+            let name = env.get("RACK_ENV").map_or("production", String::as_str);
+            (program, ASK_UNICORN, own(name))
+        }
+        ServerCommand::Passenger(_) | ServerCommand::Custom { .. } => return None,
     };
-    let mut words = program.clone();
-    *words.last_mut()? = "ruby".into();
-    let (first, rest) = words.split_first()?;
-    let output = Command::new(first)
-        .args(rest)
-        .args(["-e", ASK])
+    // Whatever starts the server starts this Ruby; its options are the server's.
+    let server = program
+        .iter()
+        .position(|word| word.ends_with("puma") || word.ends_with("unicorn"))
+        .unwrap_or(program.len().checked_sub(1)?);
+    let output = Command::new(if server == 0 { "ruby" } else { &program[0] })
+        .args(program.get(1..server).unwrap_or_default())
+        .args((server > 0).then_some("ruby"))
+        .args(["-e", ask])
         .args(config.as_deref().unwrap_or(Path::new("")).to_str())
         .current_dir(app_dir)
         .envs(env)
@@ -92,6 +112,34 @@ mod tests {
                 preload: false
             })
         );
+    }
+
+    #[test]
+    fn unicorn_reads_its_own_configuration() {
+        let app = tempfile::tempdir().unwrap();
+        let ask = |program: &[&str]| {
+            let program = program.iter().map(|word| (*word).to_string()).collect();
+            let command = ServerCommand::Unicorn {
+                program,
+                config: None,
+            };
+            configured(&command, app.path(), &BTreeMap::new())
+        };
+        let settings = |workers, preload| {
+            Some(Settings {
+                threads: 1,
+                workers,
+                preload,
+            })
+        };
+        assert_eq!(ask(&["unicorn"]), settings(1, false), "no file at all");
+        std::fs::create_dir(app.path().join("config")).unwrap();
+        let text = "puts 'hello'\nworker_processes 4\npreload_app true\n";
+        std::fs::write(app.path().join("config/unicorn.rb"), text).unwrap();
+        assert_eq!(ask(&["unicorn"]), settings(4, true));
+        std::fs::write(app.path().join("mine.rb"), "worker_processes 2\n").unwrap();
+        let named = ["env", "A=b", "unicorn", "-c", "mine.rb"];
+        assert_eq!(ask(&named), settings(2, false));
     }
 
     #[test]

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
+use crate::files::failed;
 
 /// Where Debian puts what is for the administrator, which a user's `PATH` may lack.
 const FOR_ADMINISTRATORS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// Finds `program`: a path as it is, a name on the `PATH` and in the administrator's folders.
+/// Finds `program`: a path as it is, a name on the `PATH` and in the administrator's folders. The answer is absolute.
 ///
 /// # Errors
 /// When it is nowhere; names `package`.
@@ -18,8 +19,10 @@ pub(crate) fn find(program: &Path, package: &'static str) -> Result<PathBuf, Sta
         package,
     };
     if program.components().count() > 1 {
-        let there = program.is_file().then(|| program.to_path_buf());
-        return there.ok_or_else(absent);
+        if !program.is_file() {
+            return Err(absent());
+        }
+        return std::path::absolute(program).map_err(failed("find", program));
     }
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(OsStr::new(&on_path))

@@ -8,11 +8,11 @@
 //! agent recorded (`flight`), and which settings to try (`experiment`, `advice`). Linux only.
 
 pub mod agent;
+mod bundler;
 mod configured;
 mod control;
 mod custom;
 mod database_yml;
-mod default_command;
 mod environment;
 mod error;
 mod files;
@@ -48,7 +48,6 @@ mod words;
 
 pub use configured::configured;
 pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
-pub use default_command::default_command;
 pub use error::{Died, StartError};
 pub use guard::Exit;
 pub use library::library;
@@ -57,10 +56,11 @@ pub use passenger::{PassengerProcess, PassengerSpec, PassengerStatus};
 pub use port::free_port;
 pub use process_facts::{environment_of, mapped_files};
 pub use processes::ServerProcesses;
-pub use puma::own_config;
+pub use puma::{default_puma_command, own_config};
 pub use read_back::{Mismatch, ReadBack};
 pub use running::{Running, StopReport};
 pub use settle::{Quiet, Settled};
 pub use spec::{Agent, PumaOptions, Ready, ServerCommand, ServerSpec, ServiceSpec, Settings};
 pub use start::start;
+pub use unicorn::default_unicorn_command;
 pub use words::{WordsError, split_words};

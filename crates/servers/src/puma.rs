@@ -10,12 +10,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::bundler;
 use crate::error::StartError;
 use crate::files::{private_file, ruby_string};
 use crate::handle::Handle;
 use crate::prepared::Prepared;
 use crate::puma_files::{self, PumaFiles};
 use crate::spec::{PumaOptions, ServerSpec, Settings};
+
+/// The words that start Puma for this application: `bundle exec puma` where its Gemfile.lock names Puma and that works,
+/// else plain `puma`, as for an application that the system's packages installed.
+pub fn default_puma_command(app_dir: &Path) -> Vec<String> {
+    bundler::command(app_dir, "puma")
+}
 
 /// Writes the generated configuration; `words` makes the command of its path and the environment's name.
 pub(crate) fn prepare(

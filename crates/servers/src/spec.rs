@@ -26,7 +26,7 @@ pub struct Settings {
 pub enum ServerCommand {
     /// Puma, its settings passed by flag, by environment and in a generated configuration file.
     Puma {
-        /// The words before the flags, see [`crate::default_command`].
+        /// The words before the flags, see [`crate::default_puma_command`].
         program: Vec<String>,
         /// The application's configuration; `None` takes the one that Puma itself would find.
         config: Option<PathBuf>,
@@ -140,7 +140,7 @@ pub struct ServerSpec {
 
 impl ServerSpec {
     /// A spec with the usual choices: plain `puma` with the application's configuration (whether
-    /// Bundler is needed is asked once, with [`crate::default_command`]), readiness by `GET /`
+    /// Bundler is needed is asked once, with [`crate::default_puma_command`]), readiness by `GET /`
     /// within 60 s, 10 s to stop, any free port, all processors, no agent, nothing in front; log and files in `work_dir`.
     pub fn new(
         app_dir: impl Into<PathBuf>,
@@ -188,6 +188,11 @@ impl ServerSpec {
         } = &mut spec.command
         {
             *path = absolute(path)?;
+        }
+        if let ServerCommand::Passenger(passenger) = &mut spec.command {
+            for path in [&mut passenger.modules, &mut passenger.root] {
+                *path = absolute(path)?;
+            }
         }
         if let Some(agent) = &mut spec.agent {
             for path in [

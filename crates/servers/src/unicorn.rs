@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use serde::Deserialize;
 
+use crate::bundler;
 use crate::error::StartError;
 use crate::files::{absent, private_file, ruby_string};
 use crate::handle::{Handle, Progress};
@@ -22,6 +23,12 @@ use crate::spec::{ServerSpec, Settings};
 
 /// SIGTERM would cut off whoever is being answered.
 pub(crate) const ORDERLY_END: Signal = Signal::QUIT;
+
+/// The words that start Unicorn for this application: `bundle exec unicorn` where its Gemfile.lock names Unicorn and that
+/// works, else plain `unicorn`, as for an application that the system's packages installed.
+pub fn default_unicorn_command(app_dir: &Path) -> Vec<String> {
+    bundler::command(app_dir, "unicorn")
+}
 
 /// Where a Unicorn that was started says what it runs with.
 #[derive(Debug, Clone)]
@@ -54,10 +61,7 @@ pub(crate) fn prepare(
         file("unicorn-ready"),
         file("unicorn.pid"),
     );
-    let own = config
-        .map(Path::to_path_buf)
-        .or_else(|| named_in(program).map(|name| spec.app_dir.join(name)))
-        .or_else(|| own_config(&spec.app_dir, &env["RACK_ENV"]));
+    let own = config_of(program, config, &spec.app_dir, &env["RACK_ENV"]);
     absent(&ready)?;
     // A master that was killed leaves it, and Unicorn refuses to start where its number is taken again.
     absent(&pid)?;
@@ -75,6 +79,19 @@ pub(crate) fn prepare(
             workers_asked,
         }),
     })
+}
+
+/// The application's own configuration.
+pub(crate) fn config_of(
+    program: &[String],
+    given: Option<&Path>,
+    app_dir: &Path,
+    env_name: &str,
+) -> Option<PathBuf> {
+    given
+        .map(Path::to_path_buf)
+        .or_else(|| named_in(program).map(|name| app_dir.join(name)))
+        .or_else(|| own_config(app_dir, env_name))
 }
 
 /// The file that a command names, which the generated one takes the place of.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use servers::{Nginx, PassengerSpec, ServerCommand, ServerSpec, StartError};
-use support::{App, all_pids, eventually, get, is_gone, never, start};
+use support::{App, all_pids, eventually, get, is_gone, never, start, without_passenger};
 
 const SHOWS_ITS_PROCESS: &str = "run ->(env) { [200, {}, [Process.pid.to_s]] }\n";
 
@@ -60,6 +60,9 @@ fn descendants(guard: u32) -> Vec<u32> {
 
 #[test]
 fn it_runs_as_asked_and_stops_clean() {
+    if without_passenger() {
+        return;
+    }
     for preload in [false, true] {
         let app = App::new(SHOWS_ITS_PROCESS);
         // Nobody but the user may look into it, as with a run's own folder.
@@ -92,6 +95,9 @@ fn it_runs_as_asked_and_stops_clean() {
 
 #[test]
 fn every_variable_reaches_the_application_and_none_is_written_down() {
+    if without_passenger() {
+        return;
+    }
     for preload in [false, true] {
         let app = App::new("run ->(env) { [200, {}, [[Process.pid, ENV.to_h].inspect]] }\n");
         let flight_dir = app.path().join("flight");
@@ -119,6 +125,7 @@ fn every_variable_reaches_the_application_and_none_is_written_down() {
             flight_dir.display().to_string()
         );
         assert_eq!(environment["RAILS_ENV"], "production");
+        assert_eq!(environment["HOME"], "/nonexistent");
         let own = get(server.addr(), "/");
         assert!(own.contains("RACK_ENV") && own.contains("it's"), "{own}");
         let temporary = format!("\"TMPDIR\" => \"{}\"", std::env::temp_dir().display());
@@ -140,6 +147,9 @@ fn every_variable_reaches_the_application_and_none_is_written_down() {
 
 #[test]
 fn an_application_that_raises_shows_its_last_lines() {
+    if without_passenger() {
+        return;
+    }
     let app = App::new("raise 'the moon is in the wrong house'\n");
     let spec = passenger(&app, 1, true, PassengerSpec::default());
     let message = servers::start(&spec, &never).unwrap_err().to_string();
@@ -169,6 +179,9 @@ fn mentioning(app: &App) -> Vec<u32> {
 
 #[test]
 fn what_it_cannot_do_or_lacks_is_told_with_the_remedy() {
+    if without_passenger() {
+        return;
+    }
     let app = App::hello();
     let refused = |spec: ServerSpec, parts: &[&str]| {
         let message = servers::start(&spec, &never).unwrap_err().to_string();
@@ -226,6 +239,9 @@ fn what_it_cannot_do_or_lacks_is_told_with_the_remedy() {
 
 #[test]
 fn an_apache_whose_passenger_cannot_start_is_given_up() {
+    if without_passenger() {
+        return;
+    }
     let app = App::hello();
     let real = std::fs::read_to_string(PassengerSpec::default().root).unwrap();
     let line = real
@@ -247,6 +263,9 @@ fn an_apache_whose_passenger_cannot_start_is_given_up() {
 
 #[test]
 fn the_limits_are_what_runs() {
+    if without_passenger() {
+        return;
+    }
     let app = App::new("run ->(env) { sleep 0.2; [200, {}, [Process.pid.to_s]] }\n");
     let one = PassengerSpec {
         min_instances: 3,
@@ -279,6 +298,9 @@ fn the_limits_are_what_runs() {
 
 #[test]
 fn apaches_death_is_noticed_and_nothing_stays() {
+    if without_passenger() {
+        return;
+    }
     let app = App::new(SHOWS_ITS_PROCESS);
     let server = start(&passenger(&app, 1, true, PassengerSpec::default()));
     let folder = own_folder(&app);
@@ -298,7 +320,31 @@ fn apaches_death_is_noticed_and_nothing_stays() {
 }
 
 #[test]
+fn nothing_of_it_outlives_its_guard() {
+    if without_passenger() {
+        return;
+    }
+    for signal in [Signal::TERM, Signal::KILL] {
+        let app = App::new(SHOWS_ITS_PROCESS);
+        let server = start(&passenger(&app, 1, true, PassengerSpec::default()));
+        let folder = own_folder(&app);
+        let all = descendants(server.guard_pid());
+        let guard = Pid::from_raw(server.guard_pid().try_into().unwrap()).unwrap();
+        kill_process(guard, signal).unwrap();
+        eventually("the end is reported", || server.alive().is_err());
+        let report = server.stop();
+        assert!(report.left_pids.is_empty(), "{report:?}");
+        eventually("all are gone", || all.iter().all(|&pid| is_gone(pid)));
+        assert!(!folder.exists(), "{signal:?}");
+        assert!(!app.path().join("work/apache.conf").exists());
+    }
+}
+
+#[test]
 fn nginx_stands_in_front_of_it_too() {
+    if without_passenger() {
+        return;
+    }
     let app = App::new("run ->(env) { [200, {}, [env['HTTP_X_REQUEST_START'].to_s]] }\n");
     let nginx = Nginx {
         keepalive: 4,
@@ -316,6 +362,9 @@ fn nginx_stands_in_front_of_it_too() {
 
 #[test]
 fn giving_up_leaves_nothing() {
+    if without_passenger() {
+        return;
+    }
     let app = App::new("File.write('began', '')\nsleep\n");
     let began = || app.path().join("began").exists();
     let spec = passenger(&app, 1, false, PassengerSpec::default());

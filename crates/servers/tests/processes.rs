@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use host::Tree;
 use servers::{Nginx, PassengerSpec, Ready, Running, ServerCommand, ServerSpec, ServiceSpec};
-use support::{App, eventually, start};
+use support::{App, eventually, start, without_passenger};
 
 /// A service with a child of its own.
 fn service(app: &App) -> ServiceSpec {
@@ -93,6 +93,9 @@ run ->(env) { [200, {}, []] }\n",
 
 #[test]
 fn passengers_own_are_the_webs_and_what_it_spawned_the_applications() {
+    if without_passenger() {
+        return;
+    }
     let app = App::hello();
     let passenger = PassengerSpec {
         min_instances: 2,

@@ -215,7 +215,7 @@ fn bundler_is_used_where_the_lock_names_puma_and_it_works() {
         .current_dir(app.path())
         .status();
     assert!(locked.unwrap().success());
-    let program = servers::default_command("puma", app.path());
+    let program = servers::default_puma_command(app.path());
     assert_eq!(program, ["bundle", "exec", "puma"]);
     let command = ServerCommand::Puma {
         program,
@@ -231,7 +231,7 @@ fn bundler_is_used_where_the_lock_names_puma_and_it_works() {
     let lock = std::fs::read_to_string(app.path().join("Gemfile.lock")).unwrap();
     let broken: String = lock.replace("    puma (", "    puma (99.");
     app.write("Gemfile.lock", &broken);
-    assert_eq!(servers::default_command("puma", app.path()), ["puma"]);
+    assert_eq!(servers::default_puma_command(app.path()), ["puma"]);
 }
 
 #[test]

@@ -220,6 +220,19 @@ fn a_worker_that_is_killed_is_replaced_and_read_back() {
 }
 
 #[test]
+fn workers_that_become_another_user_are_read_back() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let app = App::new("run ->(env) { [200, {}, [Process.uid.to_s]] }\n");
+    app.write("config/unicorn.rb", "user 'nobody', 'nogroup'\n");
+    let server = start(&unicorn(&app, 2, true));
+    assert_ne!(get(server.addr(), "/"), "0");
+    assert_eq!(server.read_back().unwrap().mismatches, []);
+    assert!(server.stop().clean);
+}
+
+#[test]
 fn requests_in_flight_are_answered_before_the_end() {
     let app = App::new("run ->(env) { File.write('began', ''); sleep 1; [200, {}, ['done']] }\n");
     let server = start(&ServerSpec {
@@ -246,6 +259,11 @@ fn the_agent_reaches_the_workers() {
         ..unicorn(&app, 2, false)
     });
     let workers = server.own_pids();
+    for &pid in &workers {
+        let environment = servers::environment_of(pid).unwrap();
+        assert_eq!(environment["RUBYOPT"], "-rpowerband/inject");
+        assert_eq!(environment["WEB_CONCURRENCY"], "2");
+    }
     eventually("each worker has a flight file", || {
         support::flights(&flight_dir)
             .iter()

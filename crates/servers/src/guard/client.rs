@@ -118,6 +118,8 @@ pub struct Guard {
     input: Option<ChildStdin>,
     shared: Arc<Shared>,
     next_id: u32,
+    /// The guard's to delete, and ours once it cannot any more.
+    remove: Remove,
 }
 
 impl Guard {
@@ -159,6 +161,7 @@ impl Guard {
             input,
             shared,
             next_id: 0,
+            remove: remove.clone(),
         };
         let orphan_grace_ms = millis(orphan_grace);
         guard.tell(&Command::Configure {
@@ -259,6 +262,7 @@ impl Guard {
         let _ = self.child.kill();
         // Not waited for yet: until then nobody else gets its number, which names the session.
         let swept = super::sweep::end_session(self.pid());
+        self.remove.now();
         Ended {
             reported: false,
             killed: swept.killed,

@@ -25,6 +25,8 @@ pub(super) struct Facts<'a> {
     pub(super) app_temporary: &'a Path,
 }
 
+/// What Passenger sets for whom it runs the application as, whatever it finds in its environment.
+const OF_THE_USER: [&str; 4] = ["HOME", "LOGNAME", "SHELL", "USER"];
 /// Names the folder for temporary files.
 pub(super) const TMPDIR: &str = "TMPDIR";
 
@@ -55,6 +57,12 @@ pub(super) fn text(facts: &Facts<'_>) -> String {
         .user
         .as_ref()
         .map_or_else(String::new, |name| format!("PassengerDefaultUser {name}\n"));
+    let given = OF_THE_USER
+        .iter()
+        .filter_map(|name| Some((name, spec.env.get(*name)?)));
+    let of_the_user: String = given
+        .map(|(name, value)| format!("SetEnv {name} {}\n", quoted(Path::new(value))))
+        .collect();
     let method = if spec.settings.preload {
         "smart"
     } else {
@@ -75,7 +83,7 @@ PassengerInstanceRegistryDir {instances}
 PassengerDataBufferDir {buffers}
 PassengerSpawnDir {temporary}
 SetEnv {TMPDIR} {app_temporary}
-PassengerUserSwitching off
+{of_the_user}PassengerUserSwitching off
 {user}PassengerLoadShellEnvvars off
 PassengerDisableSecurityUpdateCheck on
 PassengerDisableAnonymousTelemetry on

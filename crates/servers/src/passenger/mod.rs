@@ -105,10 +105,8 @@ pub(crate) fn prepare(
     }
     installed::find(&module("passenger"), PASSENGER_PACKAGE)?;
     installed::find(&passenger.root, PASSENGER_PACKAGE)?;
-    let ruby = match &passenger.ruby {
-        Some(ruby) => ruby.clone(),
-        None => installed::find(Path::new("ruby"), "ruby")?,
-    };
+    let ruby = passenger.ruby.as_deref().unwrap_or(Path::new("ruby"));
+    let ruby = installed::find(ruby, "ruby")?;
     let folders = Folders::make(&spec.app_dir)?;
     let mut remove = Remove {
         files: Vec::new(),

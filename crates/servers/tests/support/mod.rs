@@ -136,3 +136,22 @@ pub fn flights(flight_dir: &Path) -> Vec<String> {
         .map(|file| file.file_name().into_string().unwrap())
         .collect()
 }
+
+/// Says why Passenger cannot run here, if it cannot. Where no file tells that this is a container, its watchdog asks the
+/// first process, and aborts when it may not.
+#[allow(clippy::print_stderr, reason = "a test that did nothing says so")]
+pub fn without_passenger() -> bool {
+    let there = |path: &str| Path::new(path).exists();
+    let why = if !there("/usr/lib/apache2/modules/mod_passenger.so") {
+        "libapache2-mod-passenger is not installed"
+    } else if !there("/.dockerenv")
+        && !there("/run/systemd/container")
+        && fs::read("/proc/1/environ").is_err()
+    {
+        "Passenger's watchdog may not read /proc/1/environ"
+    } else {
+        return false;
+    };
+    eprintln!("not tested: {why}");
+    true
+}
