@@ -38,7 +38,7 @@ class ArmsTest < PowerbandTest
     assert_match(/^\| arenas-2 \| single × 2 threads \| `MALLOC_ARENA_MAX=2`, `\{greeting\}=bonjour` \|$/, table)
     assert_match(/^\| plain \| \d/, table)
     assert_includes table, "powerband compare --config powerband.toml --rehearse"
-    assert_equal ["plain", "arenas-2"], document.fetch("arms").map { |arm| arm["label"] }
+    assert_equal %w[plain arenas-2], document.fetch("arms").map { |arm| arm["label"] }
     assert_equal 7, document.fetch("plan").fetch("connections")
   end
 
@@ -75,7 +75,7 @@ class ArmsTest < PowerbandTest
     File.write(File.join(@dir, "powerband.toml"), <<~TOML)
       #{arms}
       [app]
-      dir = "#{File.expand_path("apps/io", __dir__)}"
+      dir = "#{File.expand_path('apps/io', __dir__)}"
       [app.env]
       SEEN = "#{@dir}/seen"
       [[service]]

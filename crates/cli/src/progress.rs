@@ -86,11 +86,9 @@ impl Watcher for Terminal {
                 } else {
                     String::new()
                 };
-                let effect = plan.detectable.effect * 100.0;
-                let found = match effect.is_finite() {
-                    true => format!("; a difference of {effect:.1} % can be found"),
-                    false => String::new(),
-                };
+                let found = plan.detectable.effect.map_or_else(String::new, |effect| {
+                    format!("; a difference of {:.1} % can be found", effect * 100.0)
+                });
                 self.line(&format!(
                     "plan ({because}): {race}{} deciding blocks; windows of {:.1} s{found}",
                     plan.blocks, timing.saturation_s

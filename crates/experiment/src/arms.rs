@@ -175,13 +175,16 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
         .as_ref()
         .map(|c| sentence(c, plan.margin))
         .unwrap_or_default();
+    let found = plan.detectable.effect.map_or_else(String::new, |effect| {
+        format!(
+            " With {} blocks a difference of {:.1} % would be found four times in five.",
+            plan.blocks,
+            effect * 100.0
+        )
+    });
     document.verdict = Some(Verdict {
         answer: Answer::Table,
-        sentence: format!(
-            "{said}. With {} blocks a difference of {:.1} % would be found four times in five.",
-            plan.blocks,
-            plan.detectable.effect * 100.0
-        ),
+        sentence: format!("{said}.{found}"),
         settings: arm.settings,
         arm: None,
         path: Vec::new(),

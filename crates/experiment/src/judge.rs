@@ -121,7 +121,7 @@ pub fn foreseen(
             Some(_) => measured,
             None => SdSource::Default,
         },
-        effect: foreseen.effect - 1.0,
+        effect: finite(foreseen.effect - 1.0),
     }
 }
 
@@ -146,8 +146,13 @@ pub fn detectable(document: &Document, comparison: &Comparison) -> Option<Detect
     Some(Detectable {
         sd_log_ratio,
         source: SdSource::Data,
-        effect: stats::mde(&looks, noise, allowance, POWER, seed) - 1.0,
+        effect: finite(stats::mde(&looks, noise, allowance, POWER, seed) - 1.0),
     })
+}
+
+/// What blocks too few to decide can find is nothing, and no number.
+fn finite(effect: f64) -> Option<f64> {
+    Some(effect).filter(|effect| effect.is_finite())
 }
 
 /// Answers that a window holds at the least of these capacities; `None` without any.

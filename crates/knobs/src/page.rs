@@ -10,7 +10,7 @@ const OPENING: &str = "# Knobs
 
 What `powerband compare` and `powerband sweep` can set, beside `threads`, `workers` and `preload`: whatever a server takes
 from its environment, what Ruby is told by calls as it boots, and what stands in the configuration of Puma, Passenger
-and nginx. `tune` searches threads, workers and preloading alone.
+and nginx. `tune` searches threads, workers and preloading, and with `--knobs` those of these that are named.
 
 ```sh
 powerband compare threads=5 threads=5,malloc_arena_max=2 threads=5,allocator=jemalloc

@@ -123,12 +123,13 @@ fn meaning(document: &Document) -> String {
             rate(per_s)
         )
     });
-    let found = match document.comparisons.iter().any(decides) {
-        true => format!(
+    let compared = document.comparisons.iter().any(decides);
+    let found = match plan.detectable.effect.filter(|_| compared) {
+        Some(effect) => format!(
             " A difference of {:.1} % would have been found four times in five.",
-            plan.detectable.effect * 100.0
+            effect * 100.0
         ),
-        false => String::new(),
+        None => String::new(),
     };
     format!(
         "Answers a second: {} clients that ask again as soon as they are answered, windows of {:.1} s.{at} {trials}{found}",

@@ -80,8 +80,8 @@ fn how(sheet: &mut Sheet, document: &Document) {
             rate(asked)
         );
     }
-    let effect = plan.detectable.effect * 100.0;
-    if document.comparisons.iter().any(decides) && effect.is_finite() {
+    let effect = plan.detectable.effect.map(|effect| effect * 100.0);
+    if let (true, Some(effect)) = (document.comparisons.iter().any(decides), effect) {
         let _ = write!(
             text,
             " This run would notice a difference of {effect:.1} % or more four times in five; a smaller one may \

@@ -25,7 +25,7 @@ fn tuned() -> Document {
     let mut document = sample("tune");
     document.plan.connections = 8;
     document.plan.rate_per_s = Some(29.4);
-    document.plan.detectable.effect = 0.027;
+    document.plan.detectable.effect = Some(0.027);
     let deciding = document.comparisons.last_mut().unwrap();
     (deciding.ratio, deciding.low, deciding.high) = (4.02, Some(3.95), Some(4.14));
     deciding.blocks = 9;

@@ -168,7 +168,8 @@ pub struct Detectable {
     /// Where that came from.
     pub source: SdSource,
     /// Minimum detectable effect as a ratio less one (0.08 is 8 %), simulated with the very test in use.
-    pub effect: f64,
+    /// Null where so few blocks can find none, as in a rehearsal.
+    pub effect: Option<f64>,
 }
 
 /// Where the assumed noise came from.

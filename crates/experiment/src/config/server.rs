@@ -3,7 +3,7 @@
 use super::values::parse_bool;
 use super::{Asked, Problem, Request};
 use crate::request::{Front, Goal, ServerKind};
-use knobs::Program;
+use knobs::{Place, Program};
 
 const KINDS: [ServerKind; 3] = [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Passenger];
 
@@ -92,6 +92,21 @@ pub fn misplaced(
                 "measure this server with powerband sweep workers=1,2,4 or powerband compare",
             ));
         }
+        for asked in &request.knobs {
+            let name = asked.text.split('=').next().unwrap_or_default().trim();
+            let remedy = match knobs::find(name).map(|knob| knob.place) {
+                Some(Place::Configuration(Program::Passenger)) => {
+                    "Passenger's are for compare and sweep"
+                }
+                Some(Place::Configuration(Program::Nginx)) if front.is_none() => {
+                    "set server.front = \"nginx\""
+                }
+                None if name.starts_with(knobs::VALUE) => "placeholders are for compare and sweep",
+                _ => continue,
+            };
+            let shown = Asked::new(knobs::masked(&asked.text), asked.origin.clone());
+            problems.push(Problem::of(&shown, "tune cannot search it here", remedy));
+        }
         return problems;
     };
     let mut named = Vec::new();
@@ -174,6 +189,33 @@ mod tests {
         kind(&request, &mut problems);
         assert_eq!(front(&request, &mut problems), None);
         assert_eq!(problems.len(), 2, "{problems:?}");
+    }
+
+    #[test]
+    fn what_tune_cannot_search_is_told() {
+        let told = |knob: &str, front: Option<Front>| {
+            let request = Request {
+                knobs: vec![Asked::new(knob, "--knobs")],
+                ..Request::default()
+            };
+            misplaced(&request, ServerKind::Puma, front.as_ref(), &Goal::Tune).len()
+        };
+        let nginx = Some(Front { tls: false });
+        assert_eq!(
+            (
+                told("nginx.workers=2", None),
+                told("nginx.workers=2", nginx)
+            ),
+            (1, 0)
+        );
+        assert_eq!(
+            (
+                told("passenger.min_instances=2", None),
+                told("value.a=1", None)
+            ),
+            (1, 1)
+        );
+        assert_eq!(told("malloc_arena_max=2", None), 0);
     }
 
     #[test]

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require_relative "support/powerband"
+
+# Unicorn, Passenger in Apache, and nginx with TLS in front, as a user measures them.
+class ServersTest < PowerbandTest
+  def test_unicorn_behind_nginx_that_speaks_tls
+    document = rehearsed("unicorn", <<~TOML)
+      front = "nginx"
+      tls = true
+      [[arm]]
+      name = "one"
+      workers = 1
+      [[arm]]
+      name = "two"
+      workers = 2
+      preload = true
+      [arm.nginx]
+      workers = 2
+    TOML
+    assert_match(/\Aunicorn/i, document.fetch("versions").fetch("server"))
+    assert_equal [1, 2], document.fetch("arms").map { |arm| arm["settings"]["workers"] }
+    assert_equal ["2"], document.fetch("arms").last.fetch("environment").map { |set| set["holds"] }
+    assert_queued document
+  end
+
+  def test_passenger_in_apache
+    document = rehearsed("passenger", <<~TOML)
+      [baseline]
+      workers = 2
+      [[arm]]
+      name = "pool-2"
+      [[arm]]
+      name = "one-an-app"
+      gc_profiler = true
+      [arm.passenger]
+      max_instances_per_app = 1
+    TOML
+    pool, alone = document.fetch("arms")
+    assert_operator pool.fetch("pss_bytes"), :>, 20 << 20
+    assert_equal({ "POWERBAND_SETUP_GC_PROFILER" => "1", "PassengerMaxInstancesPerApp" => "1" },
+                 alone.fetch("environment").to_h { |set| set.values_at("variable", "holds") })
+    machine = alone.fetch("machine")
+    assert_operator machine.fetch("used_bytes") + machine.fetch("free_bytes"), :<=, machine.fetch("total_bytes")
+  end
+
+  def test_what_does_not_go_together_is_told_at_once
+    write("unicorn", <<~TOML)
+      tls = true
+      [[arm]]
+      name = "threads"
+      threads = 3
+      [arm.passenger]
+      min_instances = 2
+      [[arm]]
+      name = "none"
+      workers = 0
+    TOML
+    ended = powerband("compare", "--config", "powerband.toml")
+    assert_refused ended, 2, /nothing stands in front that could speak TLS/, /one request at a time/,
+                   /passenger\.min_instances is set, and Passenger is not started/, /workers = 0, and unicorn needs one/
+    write("thin", "")
+    assert_refused powerband("compare", "threads=1", "threads=2", "--config", "powerband.toml"), 2,
+                   /server\.kind.*"thin".*puma, unicorn or passenger/
+    assert_no_run_folder
+  end
+
+  private
+
+  def rehearsed(kind, rest)
+    write(kind, rest)
+    ended = measured("compare", "--config", "powerband.toml", "--rehearse", "--runs", runs, "--json", within: 180)
+    assert_equal 0, ended.code, ended.to_s
+    assert_valid_run_document ended.out
+    JSON.parse(ended.out)
+  end
+
+  # nginx says when a request came, so that the queue before the application is known.
+  def assert_queued(document)
+    document.fetch("arms").each { |arm| assert_operator arm.fetch("time").fetch("queue_ms"), :>=, 0 }
+  end
+
+  def write(kind, rest)
+    File.write(File.join(@dir, "powerband.toml"), <<~TOML)
+      [app]
+      dir = "#{File.expand_path('apps/io', __dir__)}"
+      [app.env]
+      HELD_MS = 1
+      WAIT_MS = 40
+      [server]
+      kind = "#{kind}"
+      #{rest}
+    TOML
+  end
+end
