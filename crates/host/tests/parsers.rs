@@ -67,15 +67,21 @@ fn resident_pages_and_children() {
 
 #[test]
 fn meminfo_needs_total_and_available() {
-    let text = "MemTotal:  24684084 kB\nMemFree: 1 kB\nMemAvailable: 24296348 kB\n\
-                SwapTotal: 2048 kB\nSwapFree: 1024 kB\nHugePages_Total: 3\n";
+    let text = "MemTotal:  24684084 kB\nMemFree: 1024 kB\nMemAvailable: 24296348 kB\nBuffers: 20 kB\n\
+                Cached: 300 kB\nSwapCached: 7 kB\nShmem: 9 kB\nSReclaimable: 40 kB\nSwapTotal: 2048 kB\nSwapFree: 1024 kB\nHugePages_Total: 3\n";
     let expected = MemInfo {
         total_bytes: 24_684_084 * 1024,
         available_bytes: 24_296_348 * 1024,
+        free_bytes: 1024 * 1024,
+        buffers_bytes: 20 * 1024,
+        cached_bytes: 340 * 1024,
+        shared_bytes: 9 * 1024,
         swap_total_bytes: 2048 * 1024,
         swap_free_bytes: 1024 * 1024,
     };
     assert_eq!(parse_meminfo(text), Some(expected));
+    let used = (24_684_084 - 1024 - 20 - 340) * 1024;
+    assert_eq!(expected.used_bytes(), used);
     assert_eq!(parse_meminfo("MemTotal: 5 kB\n"), None);
 }
 
