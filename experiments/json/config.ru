@@ -15,7 +15,7 @@ module Orders
   def self.order(id)
     items = Array.new(RANDOM.rand(1..9)) { |n| item(id, n) }
     { "id" => id, "email" => "customer-#{id}@example.com", "placed_at" => (EPOCH - (id * 3600)).iso8601,
-      "shipped" => id.even?, "note" => id % 7 == 0 ? nil : "Leave it \"at the door\" – thanks ☂", "items" => items,
+      "shipped" => id.even?, "note" => (id % 7).zero? ? nil : "Leave it \"at the door\" – thanks ☂", "items" => items,
       "total" => items.sum { |item| item["price"] * item["quantity"] }.round(2) }
   end
 
@@ -47,7 +47,7 @@ run(lambda do |env|
   case env["PATH_INFO"]
   when "/orders" then answer({ "orders" => Orders::PAGE, "page" => 1, "of" => 2 })
   when "/import" then answer(imported)
-  when %r{\A/orders/(\d+)\z} then answer(Orders::ALL.fetch(Integer($1, 10)))
+  when %r{\A/orders/(\d+)\z} then answer(Orders::ALL.fetch(Integer(Regexp.last_match(1), 10)))
   else answer({ "error" => "not found" }, 404)
   end
 end)

@@ -5,7 +5,7 @@
 
 require "dalli"
 
-SERVER = "127.0.0.1:#{ENV.fetch("MEMCACHED_PORT")}".freeze
+SERVER = "127.0.0.1:#{ENV.fetch('MEMCACHED_PORT')}".freeze
 KEYS = (1..200).map { |n| "views/fragment/#{n}" }.freeze
 ONE_BY_ONE = KEYS.first(60).freeze
 # 200 bytes to 4 KB, the same ones every time.
