@@ -3,7 +3,7 @@
 # The ready experiments, a line each:
 #
 #   ruby experiments/run.rb [NAME...]         rehearses all, or those: does every configuration of it start, serve and end?
-#   ruby experiments/run.rb full [NAME...]    makes their tables, experiments/NAME/TABLE.md
+#   ruby experiments/run.rb full [NAME...]    makes their tables, experiments/NAME/TABLE.md, and puts them into their pages
 #
 # Exit code 1 when one of them failed. It wants the binary built (make build), or named in POWERBAND_BINARY, and what
 # `script/bootstrap experiments` installs.
@@ -37,11 +37,10 @@ class Experiment
   # The exit code.
   def run(full:)
     FileUtils.mkdir_p(MADE)
-    words = @part == "run" ? [@file] : [BINARY, "compare", "--config", from_root(@file)]
-    words << "--rehearse" unless full
-    words.push("--markdown", full ? from_root(table) : "#{MADE}/#{file_name}.md")
     told = full ? { out: log } : { %i[out err] => log }
-    Command.run({ "POWERBAND_BINARY" => BINARY }, *words, chdir: ROOT, **told).exitstatus || 1
+    code = Command.run({ "POWERBAND_BINARY" => BINARY }, *words(full), chdir: ROOT, **told).exitstatus || 1
+    Page.new(@file).print(@part, File.read(table)) if full && code.zero?
+    code
   end
 
   def log
@@ -49,6 +48,13 @@ class Experiment
   end
 
   private
+
+  def words(full)
+    begun = @part == "run" ? [@file] : [BINARY, "compare", "--config", from_root(@file)]
+    return [*begun, "--markdown", from_root(table)] if full
+
+    [*begun, "--rehearse", "--markdown", "#{MADE}/#{file_name}.md"]
+  end
 
   def own? = %w[powerband run].include?(@part)
 
@@ -58,6 +64,24 @@ class Experiment
 
   # Pages quote the command as anybody may type it.
   def from_root(path) = path.delete_prefix("#{ROOT}/")
+end
+
+# An experiment's page, which ends with what was printed.
+class Page
+  HEADING = "## What it printed"
+
+  def initialize(file)
+    @path = "#{File.dirname(file)}/README.md"
+  end
+
+  # A section for each file of configurations, which replaces its older one.
+  def print(part, table)
+    heading = %w[powerband run].include?(part) ? HEADING : "#{HEADING}: #{part}"
+    before, _, after = File.read(@path).partition(/^#{Regexp.escape(heading)}$/)
+    following = after[/^#{HEADING}.*/mo] || ""
+    sections = [before.rstrip, "#{heading}\n\n#{table.strip}", following.strip].reject(&:empty?)
+    File.write(@path, "#{sections.join("\n\n")}\n")
+  end
 end
 
 full = ARGV.first == "full" && ARGV.shift
