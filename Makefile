@@ -5,12 +5,12 @@
 #
 # Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict
 # (QUICK=1: their short forms), make bench-mirror, make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
-# (MINUTES=20 RATE=3000: the full form)
+# (MINUTES=20 RATE=3000: the full form), make experiments (experiments/README.md: their full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-mirror agent-soak mirror-soak lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-mirror agent-soak mirror-soak experiments lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -38,7 +38,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null # its lock follows our crates'
-	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
+	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
 
 rust:
 	cargo test --workspace --locked
@@ -95,6 +95,11 @@ mirror-soak: build
 # A cluster under load whose workers are killed, restarted and re-forked, and what became of their files: two minutes.
 agent-soak: build
 	ruby bench/agent/soak.rb
+
+# Every ready experiment in its short form, each configuration once: six minutes. `ruby experiments/run.rb full`: their tables, an hour.
+experiments: build
+	@script/bootstrap experiments
+	ruby experiments/run.rb
 
 # What reads foreign bytes under libFuzzer: half a minute each, or for RUNS executions (fuzz/README.md).
 fuzz:

@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+# The ready experiments, a line each:
+#
+#   ruby experiments/run.rb [NAME...]         rehearses all, or those: does every configuration of it start, serve and end?
+#   ruby experiments/run.rb full [NAME...]    makes their tables, experiments/NAME/TABLE.md, and puts them into their pages
+#
+# Exit code 1 when one of them failed. It wants the binary built (make build), or named in POWERBAND_BINARY, and what
+# `script/bootstrap experiments` installs.
+
+require "fileutils"
+require_relative "support/binary"
+require_relative "support/command"
+
+$stdout.sync = true
+# By Ctrl-C the one that runs ends as by any other signal, and so does this.
+%w[INT TERM].each { |signal| trap(signal) { exit 130 } }
+
+# A file of configurations, `powerband.toml` or another one beside it, or a folder's own script `run`.
+class Experiment
+  FOLDERS = Dir["#{__dir__}/*/powerband.toml"].map { |file| File.dirname(file) }
+
+  attr_reader :name
+
+  def self.all
+    files = FOLDERS.sort.flat_map { |folder| File.exist?("#{folder}/run") ? ["#{folder}/run"] : Dir["#{folder}/*.toml"] }
+    files.map { |file| new(file) }
+  end
+
+  def initialize(file)
+    @file = file
+    @folder = File.basename(File.dirname(file))
+    @part = File.basename(file, ".toml")
+    @name = own? ? @folder : "#{@folder}/#{@part}"
+  end
+
+  # The exit code.
+  def run(full:)
+    FileUtils.mkdir_p(MADE)
+    told = full ? { out: log } : { %i[out err] => log }
+    code = Command.run({ "POWERBAND_BINARY" => BINARY }, *words(full), chdir: ROOT, **told).exitstatus || 1
+    Page.new(@file).print(@part, File.read(table)) if full && code.zero?
+    code
+  end
+
+  def log
+    "#{MADE}/#{file_name}.log"
+  end
+
+  private
+
+  def words(full)
+    begun = @part == "run" ? [@file] : [BINARY, "compare", "--config", from_root(@file)]
+    return [*begun, "--markdown", from_root(table)] if full
+
+    [*begun, "--rehearse", "--markdown", "#{MADE}/#{file_name}.md"]
+  end
+
+  def own? = %w[powerband run].include?(@part)
+
+  def file_name = @name.tr("/", "-")
+
+  def table = "#{File.dirname(@file)}/TABLE#{"-#{@part}" unless own?}.md"
+
+  # Pages quote the command as anybody may type it.
+  def from_root(path) = path.delete_prefix("#{ROOT}/")
+end
+
+# An experiment's page, which ends with what was printed.
+class Page
+  HEADING = "## What it printed"
+
+  def initialize(file)
+    @path = "#{File.dirname(file)}/README.md"
+  end
+
+  # A section for each file of configurations, which replaces its older one.
+  def print(part, table)
+    heading = %w[powerband run].include?(part) ? HEADING : "#{HEADING}: #{part}"
+    before, _, after = File.read(@path).partition(/^#{Regexp.escape(heading)}$/)
+    following = after[/^#{HEADING}.*/mo] || ""
+    sections = [before.rstrip, "#{heading}\n\n#{table.strip}", following.strip].reject(&:empty?)
+    File.write(@path, "#{sections.join("\n\n")}\n")
+  end
+end
+
+full = ARGV.first == "full" && ARGV.shift
+all = Experiment.all
+unknown = ARGV - all.map(&:name)
+abort "no experiment #{unknown.join(', ')}; there are #{all.map(&:name).join(', ')}" if unknown.any?
+
+failed = all.select { |one| ARGV.empty? || ARGV.include?(one.name) }.reject do |one|
+  began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  code = one.run(full:)
+  took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+  puts format("%<how>-6s  %<name>-18s  %<took>4d s%<log>s", how: code.zero? ? "ok" : "FAILED", name: one.name, took:,
+                                                            log: code.zero? ? "" : "  exit code #{code}, see #{one.log}")
+  code.zero?
+end
+exit 1 if failed.any?
