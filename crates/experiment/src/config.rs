@@ -12,7 +12,7 @@ mod sections;
 mod server;
 mod values;
 
-pub use arm::{parse_arm, parse_named, parse_settings, parse_sweep};
+pub use arm::{parse_arm, parse_baseline, parse_named, parse_settings, parse_sweep};
 pub use editor_schema::editor_schema;
 pub use file::{read_all, read_file, short_name, tables};
 pub use placeholders::filled;

@@ -374,6 +374,7 @@ pub fn summarise(
         predicted_p99_ms: predicted.and_then(|p| p.p99_ms),
         violation_rate: feasible.violations.map(|(rate, _)| rate),
         violation_interval: feasible.violations.map(|(_, interval)| interval),
+        latency_trials: Some(valid.iter().filter(|t| t.objective.is_some()).count() as u32),
         p50_ms: response
             .as_ref()
             .and_then(|h| crate::windows::quantile_ms(h, 0.50)),

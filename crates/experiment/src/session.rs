@@ -197,7 +197,9 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
                     budget::fit_trials(budget_s, Overhead::ASSUMED, trials, window_s)
                         .map_err(|short| too_short(budget_s, short, experiment.calibrate))?
                 }
-                None if experiment.rehearse => budget::timing(REHEARSAL_WINDOW_S),
+                None if experiment.rehearse => {
+                    budget::timing(window_s.unwrap_or(REHEARSAL_WINDOW_S))
+                }
                 None => budget::timing(window_s.unwrap_or(COMPARE_WINDOW_S)),
             };
             (timing, arms.len(), 0, blocks, budget_s)

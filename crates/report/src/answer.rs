@@ -1,7 +1,9 @@
 //! The top of the page: the answer, and what it means for throughput, latency and memory.
 
 use crate::figures::{bytes, change_with_interval, milliseconds, rate, share};
-use crate::reading::{advised, baseline, called, decides, latency_kept, limit_word, memory_kept};
+use crate::reading::{
+    advised, baseline, called, decides, latency_kept, latency_known, limit_word, memory_kept,
+};
 use crate::sheet::{Sheet, first_line};
 use run::{ArmSummary, Document, Fitness, State};
 
@@ -11,7 +13,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         sheet.bold(first_line(&verdict.sentence));
         if let Some(arm) = advised(document) {
             sheet.labelled("Throughput  ", &throughput(document, arm));
-            if arm.trials > 0 {
+            if latency_known(arm) {
                 sheet.labelled("Latency     ", &latency(document, arm));
             }
             if let Some(used) = arm.pss_bytes {

@@ -1,7 +1,7 @@
 //! The tables of `compare` and `sweep` as Markdown, to be kept beside the application that they are about.
 
 use crate::figures::{bytes, change_with_interval, duration, number_of_ms, rate};
-use crate::reading::{called, comparison_of, decides, is_baseline};
+use crate::reading::{called, comparison_of, decides, is_baseline, latency_known};
 use crate::sheet::first_line;
 use crate::tables::NONE;
 use run::{ArmSummary, Document, RequestTime};
@@ -97,9 +97,10 @@ fn measured(page: &mut String, document: &Document) {
                 arm.capacity_per_s.map_or_else(none, rate),
                 change,
                 verdict,
-                number_of_ms(arm.p50_ms),
-                number_of_ms(arm.p99_ms),
-                number_of_ms(arm.cpu_ms_per_request),
+                percentile(arm, arm.p50_ms),
+                percentile(arm, arm.p99_ms),
+                arm.cpu_ms_per_request
+                    .map_or_else(none, |ms| number_of_ms(Some(ms))),
                 arm.pss_bytes.map_or_else(none, bytes),
                 growth.unwrap_or_else(none),
                 trials,
@@ -221,6 +222,14 @@ fn configurations(page: &mut String, document: &Document) {
                 },
             ],
         );
+    }
+}
+
+/// A percentile that is missing where latency was measured is infinite.
+fn percentile(arm: &ArmSummary, ms: Option<f64>) -> String {
+    match latency_known(arm) {
+        true => number_of_ms(ms),
+        false => none(),
     }
 }
 

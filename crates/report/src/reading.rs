@@ -88,6 +88,11 @@ pub fn advised(document: &Document) -> Option<&ArmSummary> {
     }
 }
 
+/// Whether anything is known of an arm's latency: where nothing is, a missing percentile is not an infinite one.
+pub fn latency_known(arm: &ArmSummary) -> bool {
+    arm.trials > 0 && arm.latency_trials != Some(0)
+}
+
 /// The word for a judgement on limits.
 pub fn limit_word(feasible: Feasibility) -> &'static str {
     match feasible {

@@ -3,7 +3,8 @@
 use crate::Style;
 use crate::figures::{bytes, change_with_interval, number_of_ms, rate, rounded_change, share};
 use crate::reading::{
-    advised, advises_change, baseline_word, called, comparison_of, decides, is_baseline, limit_word,
+    advised, advises_change, baseline_word, called, comparison_of, decides, is_baseline,
+    latency_known, limit_word,
 };
 use crate::sheet::first_line;
 use crate::tables::{NONE, align_left, table, trimmed};
@@ -50,7 +51,7 @@ pub fn tried(document: &Document, style: Style) -> String {
             arm.capacity_per_s.map_or_else(none, rate),
             compared(document, arm, style),
         ];
-        if arm.trials > 0 {
+        if latency_known(arm) {
             row.extend([arm.p50_ms, arm.p99_ms].map(number_of_ms));
         } else {
             row.extend([none(), none()]);

@@ -218,6 +218,9 @@ pub struct ArmSummary {
     pub violation_rate: Option<f64>,
     /// Interval of that rate, low and high.
     pub violation_interval: Option<(f64, f64)>,
+    /// Trials whose latency counts; the generator may have been too late in others. Absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_trials: Option<u32>,
     /// p50 of the response time at the common rate, ms, over the merged histograms.
     pub p50_ms: Option<f64>,
     /// p99 likewise; absent when an error or a timeout lies below it (then it is infinite) or without trials.

@@ -5,7 +5,7 @@ use crate::args::{CompareArgs, ExperimentArgs, SideBySideArgs, SweepArgs, TuneAr
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
-use experiment::config::{Asked, Problem, Request, parse_arm, resolve, server_kind};
+use experiment::config::{Asked, Problem, Request, parse_baseline, resolve, server_kind};
 use experiment::{Arm, Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
 use run::Kind;
@@ -68,7 +68,7 @@ fn otherwise(request: &Request) -> Arm {
     let defaults = Arm::of(server_kind(request).defaults());
     let baseline = request.baseline.as_ref();
     baseline
-        .and_then(|asked| parse_arm(asked, &defaults).ok())
+        .and_then(|asked| parse_baseline(asked, &defaults).ok())
         .unwrap_or(defaults)
 }
 

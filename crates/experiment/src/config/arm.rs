@@ -13,6 +13,14 @@ const LONGEST_NAME: usize = 40;
 /// # Errors
 /// All that is wrong with it.
 pub fn parse_arm(asked: &Asked, otherwise: &Arm) -> Result<Arm, Vec<Problem>> {
+    parse_baseline(asked, otherwise).map(settled)
+}
+
+/// What others take their knobs from: preloading without workers is kept for those that have some.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn parse_baseline(asked: &Asked, otherwise: &Arm) -> Result<Arm, Vec<Problem>> {
     // Messages repeat what was typed, which may hold secrets.
     let shown = Asked::new(knobs::masked(&asked.text), asked.origin.clone());
     let mut arm = otherwise.clone();
@@ -94,7 +102,7 @@ pub fn parse_sweep(asked: &Asked, otherwise: &Arm) -> Result<Vec<Arm>, Vec<Probl
         );
         let mut arm = otherwise.clone();
         let wrong = set(&mut arm, knob, &value, &one).err();
-        match whole(arm, &one, wrong.into_iter().collect()) {
+        match whole(arm, &one, wrong.into_iter().collect()).map(settled) {
             Ok(arm) => arms.push(arm),
             Err(found) => problems.extend(found),
         }
@@ -163,11 +171,19 @@ fn set(arm: &mut Arm, knob: &str, value: &str, asked: &Asked) -> Result<(), Prob
     Ok(())
 }
 
-fn whole(mut arm: Arm, asked: &Asked, mut problems: Vec<Problem>) -> Result<Arm, Vec<Problem>> {
-    if arm.settings.workers == 0 && arm.settings.preload {
-        // Single mode has nobody to preload for; Puma itself ignores it.
-        arm.settings.preload = false;
-    }
+/// Single mode has nobody to preload for; Puma itself ignores it.
+fn settled(arm: Arm) -> Arm {
+    let preload = arm.settings.preload && arm.settings.workers > 0;
+    Arm::with(
+        Settings {
+            preload,
+            ..arm.settings
+        },
+        arm.overlay,
+    )
+}
+
+fn whole(arm: Arm, asked: &Asked, mut problems: Vec<Problem>) -> Result<Arm, Vec<Problem>> {
     let contradictions = arm.overlay.contradictions().into_iter();
     problems.extend(contradictions.map(|wrong| Problem::of(asked, wrong.what, wrong.remedy)));
     if problems.is_empty() {
@@ -264,6 +280,13 @@ mod tests {
         let sweep = parse_sweep(&asked("env.PORT_KEY=\"a\nhunter2\",b"), &Arm::of(OTHERWISE));
         let said = told(&sweep.unwrap_err());
         assert!(!said.contains("hunter2"), "{said}");
+    }
+
+    #[test]
+    fn a_baseline_keeps_preloading_for_those_that_have_workers() {
+        let baseline = parse_baseline(&asked("preload=true"), &Arm::of(OTHERWISE)).unwrap();
+        let preloads = |text: &str| parse_arm(&asked(text), &baseline).unwrap().settings.preload;
+        assert!(preloads("workers=2") && !preloads("threads=2"));
     }
 
     #[test]
