@@ -8,6 +8,7 @@
 //! agent recorded (`flight`), and which settings to try (`experiment`, `advice`). Linux only.
 
 pub mod agent;
+pub mod commands;
 mod configured;
 mod control;
 mod custom;
