@@ -55,6 +55,8 @@ class WorkloadCommandTest < PowerbandTest
     assert_equal 3, ended.code, ended.to_s
     assert_match(/the command failed in env\.BREAKS=glass/, ended.out)
     assert_match(/exit status 1/, ended.out)
+    shown = powerband("report", run_folders.fetch(0))
+    assert_equal ended.out, shown.out, shown.to_s
     ended = command("env.BREAKS=glass", "env.MIB=1", "--blocks", 6)
     assert_equal 3, ended.code, ended.to_s
     assert_match(/env\.BREAKS=glass cannot be measured: it failed \(exit status 1\).*there is no glass/m, ended.err)

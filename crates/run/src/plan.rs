@@ -2,7 +2,7 @@
 
 use crate::environment::SetVariable;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What was decided before measuring.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -167,8 +167,16 @@ pub struct Detectable {
     pub sd_log_ratio: f64,
     /// Where that came from.
     pub source: SdSource,
-    /// Minimum detectable effect as a ratio less one (0.08 is 8 %), simulated with the very test in use.
+    /// Minimum detectable effect as a ratio less one (0.08 is 8 %), simulated with the very test in use; `null` where so few
+    /// blocks can find none, as in a rehearsal.
+    #[serde(deserialize_with = "infinite_where_null")]
+    #[schemars(with = "Option<f64>")]
     pub effect: f64,
+}
+
+/// JSON has no infinity: it is written as `null`, and comes back as what it was.
+fn infinite_where_null<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::INFINITY))
 }
 
 /// Where the assumed noise came from.
@@ -225,5 +233,22 @@ impl Stage {
             Stage::Compare => "compare",
             Stage::Calibrate => "calibrate",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_never_be_found_is_written_and_read() {
+        let none = Detectable {
+            sd_log_ratio: 0.03,
+            source: SdSource::Default,
+            effect: f64::INFINITY,
+        };
+        let text = serde_json::to_string(&none).unwrap();
+        assert!(text.contains("null"), "{text}");
+        assert_eq!(serde_json::from_str::<Detectable>(&text).unwrap(), none);
     }
 }

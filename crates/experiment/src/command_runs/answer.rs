@@ -6,10 +6,7 @@ use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::Arm;
 use crate::tune;
-use run::{
-    Answer, CommandArm, CommandRun, CommandRuns, Comparison, MemoryMeasure, Metric, Outcome,
-    Verdict,
-};
+use run::{Answer, CommandArm, CommandRun, Comparison, MemoryMeasure, Metric, Outcome, Verdict};
 use stats::summary;
 
 /// Samples a run below which its median says little.
@@ -26,14 +23,7 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
     let rehearse = procedure.bench.experiment.rehearse;
     let found = runs(procedure);
     let measure = judged::measure(found);
-    let rows: Vec<CommandArm> = arms
-        .iter()
-        .map(|arm| CommandArm {
-            environment: procedure.bench.told(arm),
-            called: called(arms, arm),
-            ..row(&arm.name, found, measure)
-        })
-        .collect();
+    let rows = rows(procedure, arms);
     let of = |arm: &Arm| {
         let pair = (arms[0].name.clone(), arm.name.clone());
         judged::METRICS
@@ -72,16 +62,32 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
     warnings.extend(tune::host_warnings(procedure));
     let document = &mut procedure.store.document;
     if let Some(command) = &mut document.command {
-        *command = CommandRuns {
-            measure,
-            arms: rows,
-            comparisons,
-            ..command.clone()
-        };
+        command.comparisons = comparisons;
     }
     document.verdict = Some(verdict);
     document.warnings.extend(warnings);
     Ok(())
+}
+
+/// The arms as far as they were measured: whatever ends the run, its page has them.
+pub fn so_far(procedure: &mut Procedure<'_>, arms: &[Arm]) {
+    let rows = rows(procedure, arms);
+    let measure = judged::measure(runs(procedure));
+    if let Some(command) = &mut procedure.store.document.command {
+        command.measure = measure;
+        command.arms = rows;
+    }
+}
+
+fn rows(procedure: &Procedure<'_>, arms: &[Arm]) -> Vec<CommandArm> {
+    let found = runs(procedure);
+    let measure = judged::measure(found);
+    let row = |arm: &Arm| CommandArm {
+        environment: procedure.bench.told(arm),
+        called: called(arms, arm),
+        ..row(&arm.name, found, measure)
+    };
+    arms.iter().map(row).collect()
 }
 
 /// As it is shown; with its name where that is not enough, since secrets look alike.

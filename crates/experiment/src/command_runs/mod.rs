@@ -52,7 +52,7 @@ pub fn compare(
     procedure.expected = arms.len() as u32 * blocks;
     let mut live = arms.to_vec();
     for block in 1..=blocks {
-        run_block(procedure, command, block, &live)?;
+        run_block(procedure, command, block, (arms, &live))?;
         drop_hopeless(procedure, arms, &mut live)?;
         if live.len() < 2 {
             break;
@@ -61,12 +61,12 @@ pub fn compare(
     answer::conclude(procedure, arms)
 }
 
-/// One run in every arm, in random order.
+/// One run in every arm that is left of all, in random order.
 fn run_block(
     procedure: &mut Procedure<'_>,
     command: &WorkloadCommand,
     block: u32,
-    arms: &[Arm],
+    (all, arms): (&[Arm], &[Arm]),
 ) -> Result<(), Stopped> {
     let blocks = procedure.store.document.plan.blocks;
     let seed = procedure.block_seed(Stage::Compare, block);
@@ -102,6 +102,7 @@ fn run_block(
         if let Some(command) = &mut procedure.store.document.command {
             command.runs.push(run);
         }
+        answer::so_far(procedure, all);
         procedure.save()?;
     }
     Ok(())
