@@ -16,7 +16,7 @@ class WorkloadCommandTest < PowerbandTest
 
   def test_twice_the_memory_is_found_worse_and_the_time_is_not
     page = File.join(@dir, "table.md")
-    ended = command("env.MIB=60", "env.MIB=120", "--blocks", 6, "--markdown", page, env: { "LEAVES" => "1" })
+    ended = command("env.MIB=60", "env.MIB=120", "--blocks", 6, "--margin", "20%", "--markdown", page, env: { "LEAVES" => "1" })
     assert_equal 0, ended.code, ended.to_s
     run = document
     assert_valid_run_document File.read(File.join(run_folders.fetch(0), "run.json"))
@@ -86,8 +86,13 @@ class WorkloadCommandTest < PowerbandTest
   end
 
   def test_what_the_command_s_processes_do_not_have_fails_its_run
-    ended = powerband("compare", "env.MIB=1", "env.MIB=2", "--rehearse", "--runs", runs, "--app", @dir,
-                      "--workload-command", "env -u MIB ruby work.rb; true")
+    rehearsed = lambda do |arms, command|
+      powerband("compare", *arms, "--rehearse", "--runs", runs, "--app", @dir, "--workload-command", command)
+    end
+    ended = rehearsed.call(%w[value.mib=1 value.mib=2], "MIB={mib} ruby work.rb && test -z \"$TOKEN\"")
+    assert_equal 0, ended.code, ended.to_s
+    assert_match(/`MIB=\{mib\} ruby work\.rb/, ended.out)
+    ended = rehearsed.call(%w[env.MIB=1 env.MIB=2], "env -u MIB ruby work.rb; true")
     assert_equal 3, ended.code, ended.to_s
     assert_match(/env\.MIB = 1 \(MIB=1\) was asked, and none of the command's processes had it/, ended.out)
   end

@@ -154,7 +154,7 @@ fn verdict(rows: &[CommandArm], comparisons: &[Comparison], arms: &[Arm]) -> Ver
             true => Answer::Undecided,
             false => Answer::Table,
         },
-        sentence: format!("Against {}: {}{more}.", rows[0].called, said.join("; ")),
+        sentence: format!("Against {}, {}{more}.", rows[0].called, said.join("; ")),
         settings: arms[0].settings,
         path: Vec::new(),
         headroom: None,
@@ -197,7 +197,8 @@ fn of_samples(runs: &[CommandRun], measure: MemoryMeasure) -> Vec<String> {
         .collect();
     if let Some(few) = summary::median(&counts).filter(|count| *count < FEW_SAMPLES) {
         warnings.push(format!(
-            "a run gave {few:.0} samples of its memory; a peak between two of them is not seen, and a longer command says more"
+            "a run gave {few:.0} sample{} of its memory; a peak between two of them is not seen, and a longer command says more",
+            if few == 1.0 { "" } else { "s" }
         ));
     }
     if measure == MemoryMeasure::Rss {
