@@ -4,7 +4,7 @@ use crate::output;
 use crate::signals::Signals;
 use experiment::{Event, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
-use run::{RateTrial, Trial, TrialStatus, validation};
+use run::{CommandRun, RateTrial, Trial, TrialStatus, validation};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -119,6 +119,12 @@ impl Watcher for Terminal {
                 }
                 self.line(&described(trial, reused, self.began.elapsed()));
             }
+            Event::Ran { run, called } => {
+                if let Some(bar) = &self.bar {
+                    bar.inc(1);
+                }
+                self.line(&ran(run, called, self.began.elapsed()));
+            }
             Event::Offering {
                 per_s,
                 seconds,
@@ -159,6 +165,30 @@ impl Watcher for Terminal {
     fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
+}
+
+fn ran(run: &CommandRun, called: &str, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let peak = run
+        .samples
+        .iter()
+        .map(|s| s.pss_bytes.unwrap_or(s.rss_bytes));
+    let came = match &run.failed {
+        Some(why) => format!("failed: {}", in_short(why)),
+        None => format!(
+            "{:>8.2} s  {:>8.2} s of CPU  at most {} MiB, {} samples",
+            run.wall_s,
+            run.cpu_s,
+            peak.max().unwrap_or(0) >> 20,
+            run.samples.len()
+        ),
+    };
+    format!(
+        "{:>3}:{:02}  block {:<2} {called:<28} {came}",
+        seconds / 60,
+        seconds % 60,
+        run.block,
+    )
 }
 
 fn offered(trial: &RateTrial, elapsed: Duration) -> String {

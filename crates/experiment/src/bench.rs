@@ -6,6 +6,7 @@ use crate::error::Stopped;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment, ServerKind};
 use servers::guard::GuardProgram;
+use servers::ruby::RubyInfo;
 use servers::{PassengerSpec, ServerCommand, agent, hooks, ruby, safety};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,9 +23,9 @@ pub struct Bench<'a> {
     pub arm_environments: ArmEnvironments,
     /// How the server starts.
     pub command: ServerCommand,
-    /// Folder that holds `powerband/inject.rb`.
+    /// Folder that holds `powerband/inject.rb`; empty where no server is started.
     pub agent_lib: PathBuf,
-    /// The agent's extension, built for this Ruby.
+    /// The agent's extension, built for this Ruby; likewise.
     pub agent_ext: PathBuf,
     /// This binary, as guard.
     pub guard: GuardProgram,
@@ -55,21 +56,25 @@ impl<'a> Bench<'a> {
         watcher.on(Event::Preparing("finding Ruby and the agent"));
         let found = ruby::probe_in("ruby", &experiment.app_dir, &experiment.env)
             .map_err(|e| Stopped::Configuration(e.to_string()))?;
-        let gem = agent::locate(installation.gem.as_deref())
-            .map_err(|e| Stopped::Configuration(e.to_string()))?;
-        let agent_ext = agent::ensure_built(&gem, &found, &installation.cache)
-            .map_err(|e| Stopped::Configuration(e.to_string()))?;
+        let agent = match experiment.workload_command {
+            // A command runs without the agent, as it would anywhere.
+            Some(_) => None,
+            None => Some(built_agent(installation, &found)?),
+        };
         let arm_environments = ArmEnvironments::check(experiment, &found, watcher)?;
         let mut env = experiment.env.clone();
         env.insert("RAILS_ENV".to_owned(), experiment.environment.clone());
         env.insert("RACK_ENV".to_owned(), experiment.environment.clone());
-        // Totals are cumulative, so a short ring loses nothing, and sixty trials do not fill a disk.
-        env.entry("POWERBAND_RING".to_owned())
-            .or_insert_with(|| "4096".to_owned());
-        // A trial's files are the run's, those of workers that died in it included.
-        for keep in ["POWERBAND_KEEP", "POWERBAND_KEEP_SIZE"] {
-            env.insert(keep.to_owned(), "off".to_owned());
+        if agent.is_some() {
+            // Totals are cumulative, so a short ring loses nothing, and sixty trials do not fill a disk.
+            env.entry("POWERBAND_RING".to_owned())
+                .or_insert_with(|| "4096".to_owned());
+            // A trial's files are the run's, those of workers that died in it included.
+            for keep in ["POWERBAND_KEEP", "POWERBAND_KEEP_SIZE"] {
+                env.insert(keep.to_owned(), "off".to_owned());
+            }
         }
+        let (agent_lib, agent_ext) = agent.unwrap_or_default();
         if let Some(command) = &experiment.prepare {
             watcher.on(Event::Preparing("preparing the application"));
             let printed = hooks::capture(
@@ -118,7 +123,7 @@ impl<'a> Bench<'a> {
             env,
             arm_environments,
             command,
-            agent_lib: gem.lib_dir(),
+            agent_lib,
             agent_ext,
             guard: installation.guard.clone(),
         })
@@ -148,6 +153,18 @@ impl<'a> Bench<'a> {
     pub fn words(&self) -> Vec<String> {
         self.command.words()
     }
+}
+
+/// The agent's library and its extension, built for this Ruby.
+fn built_agent(
+    installation: &Installation,
+    found: &RubyInfo,
+) -> Result<(PathBuf, PathBuf), Stopped> {
+    let gem = agent::locate(installation.gem.as_deref())
+        .map_err(|e| Stopped::Configuration(e.to_string()))?;
+    let ext = agent::ensure_built(&gem, found, &installation.cache)
+        .map_err(|e| Stopped::Configuration(e.to_string()))?;
+    Ok((gem.lib_dir(), ext))
 }
 
 /// `KEY=VALUE` lines among whatever else a command printed.

@@ -2,6 +2,7 @@
 //! into an [`Experiment`](crate::Experiment) with every problem reported at once.
 
 mod arm;
+mod command;
 mod editor_schema;
 mod file;
 mod placeholders;
@@ -13,6 +14,7 @@ mod server;
 mod values;
 
 pub use arm::{parse_arm, parse_baseline, parse_named, parse_settings, parse_sweep};
+pub use command::of_servers;
 pub use editor_schema::editor_schema;
 pub use file::{read_all, read_file, short_name, tables};
 pub use placeholders::filled;
@@ -159,6 +161,10 @@ pub struct Request {
     pub workload_inline: Option<String>,
     /// One path to GET instead of a workload.
     pub path: Option<Asked>,
+    /// A command to run instead of a server that is asked.
+    pub workload_command: Option<Asked>,
+    /// Longest that one run of it may take.
+    pub command_timeout: Option<Asked>,
     /// Each configuration once and shortly, to see whether it works.
     pub rehearse: Option<Asked>,
     /// Where run folders are made.
@@ -195,12 +201,24 @@ impl Request {
         let mut env = there.env;
         env.extend(self.env);
         // A path on the command line replaces the file's workload, not only its path.
-        let workload_here =
-            self.workload_file.is_some() || self.workload_inline.is_some() || self.path.is_some();
-        let (workload_file, workload_inline, path) = if workload_here {
-            (self.workload_file, self.workload_inline, self.path)
+        let here = self.workload_file.is_some()
+            || self.workload_inline.is_some()
+            || self.path.is_some()
+            || self.workload_command.is_some();
+        let (workload_file, workload_inline, path, workload_command) = if here {
+            (
+                self.workload_file,
+                self.workload_inline,
+                self.path,
+                self.workload_command,
+            )
         } else {
-            (there.workload_file, there.workload_inline, there.path)
+            (
+                there.workload_file,
+                there.workload_inline,
+                there.path,
+                there.workload_command,
+            )
         };
         Request {
             app_dir: self.app_dir.or(there.app_dir),
@@ -254,6 +272,8 @@ impl Request {
             workload_file,
             workload_inline,
             path,
+            workload_command,
+            command_timeout: self.command_timeout.or(there.command_timeout),
             runs_dir: self.runs_dir.or(there.runs_dir),
         }
     }

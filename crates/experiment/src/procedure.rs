@@ -236,7 +236,7 @@ impl<'a> Procedure<'a> {
     }
 
     /// The same for every arm of a block and different for every block.
-    fn block_seed(&self, stage: Stage, block: u32) -> u64 {
+    pub fn block_seed(&self, stage: Stage, block: u32) -> u64 {
         let mut z = self.store.document.seed ^ (stage as u64) << 32 ^ u64::from(block);
         // SplitMix64's finaliser (Steele, Lea and Flood 2014): neighbouring inputs give unrelated seeds.
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,6 +1,6 @@
 //! What the procedure tells whoever watches: the terminal, a test, nobody.
 
-use run::{Plan, RatePurpose, RateTrial, Stage, Trial, validation};
+use run::{CommandRun, Plan, RatePurpose, RateTrial, Stage, Trial, validation};
 use std::time::Duration;
 
 /// Something that happened.
@@ -38,6 +38,13 @@ pub enum Event<'a> {
         trial: &'a Trial,
         /// Measured by an earlier sitting.
         reused: bool,
+    },
+    /// A run of a command ended, well or not.
+    Ran {
+        /// The run.
+        run: &'a CommandRun,
+        /// What its arm is called.
+        called: &'a str,
     },
     /// A search offers a rate.
     Offering {

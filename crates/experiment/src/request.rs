@@ -79,6 +79,8 @@ pub struct Experiment {
     pub after_trial: Option<String>,
     /// The requests.
     pub workload: Workload,
+    /// A command to run instead of a server that is asked.
+    pub workload_command: Option<WorkloadCommand>,
     /// What of a recording could not be read, in words.
     pub left_out: Option<String>,
     /// Where run folders are made.
@@ -90,6 +92,15 @@ impl Experiment {
     pub fn calibrating_trials(&self) -> u32 {
         2 * self.calibrate.unwrap_or(0)
     }
+}
+
+/// A command that is itself what is measured.
+#[derive(Debug, Clone)]
+pub struct WorkloadCommand {
+    /// For a shell, its placeholders not yet filled.
+    pub text: String,
+    /// Longest that one run may take.
+    pub timeout: Duration,
 }
 
 /// A server that Powerband knows how to configure.
@@ -216,6 +227,28 @@ pub struct Arm {
 }
 
 impl Arm {
+    /// The same where no server is started: its threads, workers and preloading name nothing.
+    #[must_use]
+    pub fn of_command(self) -> Arm {
+        if self.label.is_some() {
+            return self;
+        }
+        let again = self.name.ends_with("-again");
+        let (mut name, mut label) = match self.overlay.is_empty() {
+            true => ("as-it-is".to_owned(), "as it is".to_owned()),
+            false => (self.overlay.name(), self.overlay.to_string()),
+        };
+        if again {
+            name.push_str("-again");
+            label.push_str(" (again)");
+        }
+        Arm {
+            name,
+            label: Some(label),
+            ..self
+        }
+    }
+
     /// An arm named after its knobs: `w2t3p` is two workers of three threads, preloaded.
     pub fn of(settings: Settings) -> Arm {
         Arm::with(settings, Overlay::default())

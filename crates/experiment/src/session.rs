@@ -8,9 +8,9 @@ use crate::procedure::Procedure;
 use crate::progress::{Event, Watcher};
 use crate::request::{Experiment, Goal};
 use crate::store::Store;
-use crate::{arms, tune};
+use crate::{arms, command_runs, tune};
 use run::{
-    Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State, WorkloadEntry,
+    Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State, Timing, WorkloadEntry,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
@@ -24,6 +24,12 @@ const COMPARE_WINDOW_S: f64 = 5.0;
 const REHEARSAL_WINDOW_S: f64 = 0.5;
 /// Time that `tune` takes unless told otherwise, seconds.
 const DEFAULT_BUDGET_S: f64 = 1200.0;
+/// Of a run that measures a command.
+const NO_WINDOWS: Timing = Timing {
+    warmup_max_s: 0.0,
+    saturation_s: 0.0,
+    objective_s: 0.0,
+};
 /// Two-sided error rate of the deciding comparison.
 const ALPHA: f64 = 0.05;
 
@@ -46,6 +52,7 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         profile: None,
         model: None,
         calibration: None,
+        command: command_runs::asked_for(experiment),
         trials: Vec::new(),
         comparisons: Vec::new(),
         arms: Vec::new(),
@@ -84,6 +91,12 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
     if document.state == State::Done {
         return Ok(store);
     }
+    if document.command.is_some() {
+        return Err(Stopped::Configuration(format!(
+            "{} cannot go on: runs of a command are not resumed; start a new run, of fewer --blocks where time is short",
+            document.id
+        )));
+    }
     if let (Some(budget), Goal::Tune) = (experiment.budget, &experiment.goal) {
         store.document.plan.budget_s = Some(budget.as_secs_f64());
     }
@@ -102,10 +115,13 @@ pub fn conduct(
     }
     let scratch = store.folder().path().to_owned();
     let plan = store.document.plan.clone();
-    watcher.on(Event::Planned {
-        plan: &plan,
-        because: "before anything is measured",
-    });
+    match &store.document.command {
+        Some(command) => watcher.on(Event::Note(command_runs::planned(&plan, command))),
+        None => watcher.on(Event::Planned {
+            plan: &plan,
+            because: "before anything is measured",
+        }),
+    }
     // Now is when something can still be done about it; the document says at the end what is left of it.
     for warning in host::facts::collect()
         .map(|facts| host::warnings(&facts))
@@ -130,14 +146,19 @@ pub fn conduct(
             "baseline: {baseline} ({how}; --baseline says otherwise)"
         )));
     }
-    store.document.plan.server_command = bench.words();
+    if store.document.command.is_none() {
+        store.document.plan.server_command = bench.words();
+    }
     if let Goal::Arms { arms, .. } = &experiment.goal {
         store.document.plan.baseline_environment = bench.told(&arms[0]);
     }
     let mut procedure = Procedure::new(&bench, store, watcher);
-    let result = match &experiment.goal {
-        Goal::Tune => tune::tune(&mut procedure),
-        Goal::Arms { arms, .. } => arms::compare(&mut procedure, arms),
+    let result = match (&experiment.goal, &experiment.workload_command) {
+        (Goal::Tune, _) => tune::tune(&mut procedure),
+        (Goal::Arms { arms, .. }, Some(command)) => {
+            command_runs::compare(&mut procedure, command, arms)
+        }
+        (Goal::Arms { arms, .. }, None) => arms::compare(&mut procedure, arms),
     };
     let result = result.and_then(|()| procedure.end(State::Done));
     match result {
@@ -186,11 +207,19 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             )
         }
         Goal::Arms { arms, .. } => {
+            let is_command = experiment.workload_command.is_some();
+            let usual = match is_command {
+                true => command_runs::BLOCKS,
+                false => COMPARE_BLOCKS,
+            };
             let blocks = match experiment.rehearse {
                 true => 1,
-                false => experiment.blocks.unwrap_or(COMPARE_BLOCKS),
+                false => experiment.blocks.unwrap_or(usual),
             };
+            // A command takes as long as it takes.
+            let budget_s = budget_s.filter(|_| !is_command);
             let timing = match budget_s {
+                _ if is_command => NO_WINDOWS,
                 Some(budget_s) => {
                     // One pilot trial settles the common rate.
                     let trials = 1 + experiment.calibrating_trials() + arms::trials(arms, blocks);
@@ -213,7 +242,10 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         app_dir: experiment.app_dir.display().to_string(),
         server_command: Vec::new(),
         environment: experiment.environment.clone(),
-        workload: workload(experiment),
+        workload: match experiment.workload_command {
+            Some(_) => Vec::new(),
+            None => workload(experiment),
+        },
         baseline,
         // Known once it is known what the machine has.
         baseline_environment: Vec::new(),
@@ -297,6 +329,9 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
+    if let Some(command) = &experiment.workload_command {
+        asked.insert("--workload-command".to_owned(), hashed(&command.text));
+    }
     // Their names tell most of it, and what they may not tell is here.
     let overlays = of_arms(experiment);
     if !overlays.is_empty() {

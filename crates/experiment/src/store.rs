@@ -74,7 +74,8 @@ impl Store {
 
     /// Whether neither this sitting nor an earlier one has measured anything.
     pub fn is_empty(&self) -> bool {
-        self.document.trials.is_empty() && self.earlier.is_empty()
+        let runs = self.document.command.as_ref().map_or(0, |c| c.runs.len());
+        self.document.trials.is_empty() && self.earlier.is_empty() && runs == 0
     }
 
     /// Names of the arms that an earlier sitting measured in a stage.

@@ -19,6 +19,7 @@ use load::GeneratorTrouble;
 use run::{MachineMemory, Memory, Stage, Timing, Trial, TrialStatus, Warmup};
 use servers::Running;
 pub use serving::{Begun, Ended, Serving, WarmupLength, with_server};
+pub use start::{hook, hook_to_its_end};
 use std::time::{Duration, Instant};
 
 /// What one trial is to be.

@@ -12,7 +12,7 @@ mod verdict;
 mod warnings;
 
 pub(crate) use model::foreseen;
-pub(crate) use warnings::warn;
+pub(crate) use warnings::{host_warnings, warn};
 
 use crate::budget;
 use crate::calibrate::calibrate;

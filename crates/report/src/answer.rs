@@ -26,7 +26,9 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         .calibration
         .as_ref()
         .is_some_and(|c| c.fitness == Fitness::Refused);
-    let next = if refused {
+    let next = if document.command.is_some() {
+        "Start a new run: those of a command are not resumed.".to_owned()
+    } else if refused {
         // Resumed, it would only judge the same blocks again.
         "Start a new run when the cause is found: this one cannot go on".to_owned()
     } else {

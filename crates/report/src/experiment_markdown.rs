@@ -1,5 +1,6 @@
 //! The tables of `compare` and `sweep` as Markdown, to be kept beside the application that they are about.
 
+use crate::command_markdown;
 use crate::figures::{bytes, change_with_interval, duration, number_of_ms, rate};
 use crate::reading::{called, comparison_of, decides, is_baseline, latency_known};
 use crate::sheet::first_line;
@@ -12,6 +13,11 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
     let mut page = format!("{}\n\n```sh\n{command}\n```\n", about(document));
     if let Some(verdict) = &document.verdict {
         let _ = write!(page, "\n{}\n", verdict.sentence);
+    }
+    if let Some(runs) = &document.command {
+        command_markdown::write(&mut page, document, runs);
+        warnings(&mut page, document);
+        return page;
     }
     page.push_str("\n### What was measured\n\n");
     measured(&mut page, document);
@@ -26,13 +32,18 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
     }
     page.push_str("\n### The configurations\n\n");
     configurations(&mut page, document);
-    if !document.warnings.is_empty() {
-        page.push_str("\n### Before you believe it\n\n");
-        for warning in &document.warnings {
-            let _ = writeln!(page, "- {}", first_line(warning));
-        }
-    }
+    warnings(&mut page, document);
     page
+}
+
+fn warnings(page: &mut String, document: &Document) {
+    if document.warnings.is_empty() {
+        return;
+    }
+    page.push_str("\n### Before you believe it\n\n");
+    for warning in &document.warnings {
+        let _ = writeln!(page, "- {}", first_line(warning));
+    }
 }
 
 /// When, on what, and how long.
@@ -44,16 +55,29 @@ fn about(document: &Document) -> String {
         .iter()
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
+    let counted = match &document.command {
+        Some(command) => format!(
+            "{} runs",
+            command.runs.iter().filter(|r| r.counts()).count()
+        ),
+        None => format!(
+            "{} trials",
+            document.trials.iter().filter(|t| t.counts()).count()
+        ),
+    };
     format!(
-        "{}, {} cores ({}), {} of memory, Linux {}, {}; load average before it {:.2}; {} trials in {}; seed {}.",
+        "{}, {} cores ({}), {} of memory, Linux {}{}; load average before it {:.2}; {} in {}; seed {}.",
         started.get(..10).unwrap_or(started),
         host.effective_cores,
         host.cpu_model,
         bytes(host.memory_bytes),
         host.kernel,
-        versions.join(", "),
+        match versions.is_empty() {
+            true => String::new(),
+            false => format!(", {}", versions.join(", ")),
+        },
         host.load_average,
-        document.trials.iter().filter(|t| t.counts()).count(),
+        counted,
         duration(document.elapsed_s),
         document.seed,
     )
@@ -233,12 +257,12 @@ fn percentile(arm: &ArmSummary, ms: Option<f64>) -> String {
     }
 }
 
-fn none() -> String {
+pub fn none() -> String {
     NONE.to_owned()
 }
 
 /// The head of a table, its first columns aligned left.
-fn rows(page: &mut String, head: &[&str], words: usize) {
+pub fn rows(page: &mut String, head: &[&str], words: usize) {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
     line(page, &head);
     let rule: Vec<String> = (0..head.len())
@@ -247,7 +271,7 @@ fn rows(page: &mut String, head: &[&str], words: usize) {
     line(page, &rule);
 }
 
-fn line(page: &mut String, cells: &[String]) {
+pub fn line(page: &mut String, cells: &[String]) {
     for cell in cells {
         let _ = write!(page, "| {} ", cell.replace('|', "\\|").replace('\n', " "));
     }

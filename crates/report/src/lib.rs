@@ -5,6 +5,8 @@ mod calc_page;
 mod capacity;
 mod capture_page;
 mod chart;
+mod command_markdown;
+mod command_page;
 mod doctor_page;
 mod duplex_page;
 mod experiment_markdown;

@@ -3,7 +3,7 @@
 use crate::figures::{bytes, change_with_interval, duration, rate, rounded_change};
 use crate::reading::{advised, advises_change, baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
-use crate::{Style, answer, predicted, rates, tables, tried};
+use crate::{Style, answer, command_page, predicted, rates, tables, tried};
 use run::{Calibration, Document, Fitness, Kind, Profile, State, TrialStatus};
 use std::fmt::Write;
 
@@ -14,6 +14,11 @@ const ORDER_MATTERS: f64 = 0.05;
 pub fn page(document: &Document, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     answer::write(&mut sheet, document);
+    if let Some(command) = &document.command {
+        command_page::write(&mut sheet, document, command);
+        warnings(&mut sheet, document);
+        return sheet.into_text();
+    }
     if !document.arms.is_empty() {
         sheet.heading("What was tried");
         sheet.block(&tried::tried(document, style));

@@ -4,6 +4,7 @@
 //! `contract/run-v1.md` are generated from them.
 
 use crate::calibration::Calibration;
+use crate::command::CommandRuns;
 use crate::environment::SetVariable;
 use crate::model::Model;
 use crate::plan::{Plan, Settings};
@@ -54,6 +55,10 @@ pub struct Document {
     /// What comparing the baseline with itself showed; absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
+    /// What running a command in each arm's environment came to; absent where a server was measured. With it there are no
+    /// trials, and its comparisons are its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandRuns>,
     /// Every trial that ran, in the order in which it ran.
     pub trials: Vec<Trial>,
     /// Each candidate against the baseline, a stage at a time.

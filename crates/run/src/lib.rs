@@ -8,6 +8,7 @@ pub mod calc;
 pub mod calibration;
 pub mod capacity;
 pub mod capture;
+pub mod command;
 pub mod doctor;
 pub mod document;
 pub mod duplex;
@@ -29,6 +30,7 @@ pub mod validation;
 pub mod verdict;
 
 pub use calibration::*;
+pub use command::*;
 pub use document::*;
 pub use environment::{SetVariable, called};
 pub use folder::{Folder, FolderError, Lock};

@@ -231,3 +231,20 @@ impl Stage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_never_be_found_is_written_and_read() {
+        let none = Detectable {
+            sd_log_ratio: 0.03,
+            source: SdSource::Default,
+            effect: None,
+        };
+        let text = serde_json::to_string(&none).unwrap();
+        assert!(text.contains("null"), "{text}");
+        assert_eq!(serde_json::from_str::<Detectable>(&text).unwrap(), none);
+    }
+}

@@ -68,6 +68,24 @@ impl Outcome {
 pub enum Metric {
     /// Good answers per second in the saturation window.
     Capacity,
+    /// Seconds that a command took.
+    WallTime,
+    /// Median of the samples of a command's memory.
+    MedianMemory,
+    /// The largest of these samples.
+    PeakMemory,
+}
+
+impl Metric {
+    /// The words that tables show.
+    pub fn words(self) -> &'static str {
+        match self {
+            Metric::Capacity => "throughput",
+            Metric::WallTime => "wall time",
+            Metric::MedianMemory => "median memory",
+            Metric::PeakMemory => "peak memory",
+        }
+    }
 }
 
 /// The answer.

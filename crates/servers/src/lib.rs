@@ -9,6 +9,7 @@
 
 pub mod agent;
 mod bundler;
+pub mod commands;
 mod configured;
 mod control;
 mod custom;

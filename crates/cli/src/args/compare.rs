@@ -9,6 +9,13 @@ pub struct SideBySideArgs {
     /// Start each configuration once, shortly, to see whether it works; nothing is compared
     #[arg(long)]
     pub rehearse: bool,
+    /// Run this command in each configuration's environment instead of a server, e.g. "bin/rails test": its wall time and
+    /// the memory of its processes are compared; threads, workers and what else is a server's mean nothing then
+    #[arg(long, value_name = "COMMAND", env = "POWERBAND_WORKLOAD_COMMAND", conflicts_with_all = ["path", "workload"])]
+    pub workload_command: Option<String>,
+    /// Longest that one run of it may take [default: 30m]
+    #[arg(long, value_name = "DURATION", env = "POWERBAND_COMMAND_TIMEOUT")]
+    pub command_timeout: Option<String>,
     /// Write the tables as Markdown too
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,

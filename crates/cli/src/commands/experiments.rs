@@ -5,7 +5,7 @@ use crate::args::{CompareArgs, ExperimentArgs, SideBySideArgs, SweepArgs, TuneAr
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
-use experiment::config::{Asked, Problem, Request, parse_baseline, resolve, server_kind};
+use experiment::config::{self, Asked, Problem, Request, parse_baseline, resolve, server_kind};
 use experiment::{Arm, Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
 use run::Kind;
@@ -31,9 +31,13 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
         return super::duplex::compare(&args);
     }
     super::duplex::refuse_what_is_of_a_log(&args.log)?;
-    let (mut request, problems) = asked::request(&args.experiment, None, None)?;
+    let (mut request, mut problems) = asked::request(&args.experiment, None, None)?;
+    request = of_command(&args.side_by_side).or(request);
     request.rehearse = rehearsal(&args.side_by_side);
     let goal = asked::compared(&args.arms, &request.arms, &otherwise(&request));
+    let typed = args.arms.iter().map(|arm| Asked::new(arm, "SETTINGS"));
+    let named = request.arms.iter().map(|arm| arm.knobs.clone());
+    problems.extend(of_servers(&request, typed.chain(named)));
     conduct(
         &args.experiment,
         request,
@@ -46,8 +50,12 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
 
 /// `powerband sweep`.
 pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
-    let (mut request, problems) = asked::request(&args.experiment, None, args.baseline.as_ref())?;
+    let (mut request, mut problems) =
+        asked::request(&args.experiment, None, args.baseline.as_ref())?;
+    request = of_command(&args.side_by_side).or(request);
     request.rehearse = rehearsal(&args.side_by_side);
+    let asked = [Asked::new(&args.sweep, "sweep")];
+    problems.extend(of_servers(&request, asked.into_iter()));
     let goal = asked::swept(&args.sweep, &otherwise(&request));
     conduct(
         &args.experiment,
@@ -61,6 +69,26 @@ pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
 
 fn rehearsal(args: &SideBySideArgs) -> Option<Asked> {
     args.rehearse.then(|| Asked::new("true", "--rehearse"))
+}
+
+/// The command that is run instead of a server; with it a file's requests are not asked.
+fn of_command(args: &SideBySideArgs) -> Request {
+    let given = |value: &Option<String>, flag: &str| {
+        value.as_ref().map(|text| Asked::new(text.clone(), flag))
+    };
+    Request {
+        workload_command: given(&args.workload_command, "--workload-command"),
+        command_timeout: given(&args.command_timeout, "--command-timeout"),
+        ..Request::default()
+    }
+}
+
+/// What only a server has in these configurations, where none is started.
+fn of_servers(request: &Request, arms: impl Iterator<Item = Asked>) -> Vec<Problem> {
+    match request.workload_command {
+        Some(_) => arms.flat_map(|arm| config::of_servers(&arm)).collect(),
+        None => Vec::new(),
+    }
 }
 
 /// The knobs that an arm does not name. A baseline or a server that makes no sense is told of by `resolve`.
@@ -135,10 +163,17 @@ fn conduct(
         }
         Err(Stopped::Interrupted) => {
             let signal = signals.received().unwrap_or(2);
+            let goes_on = match store.document.command {
+                Some(_) => String::new(),
+                None => format!(
+                    "; go on with: powerband {} … --resume {}",
+                    kind.verb(),
+                    folder.display()
+                ),
+            };
             output::say(&format!(
-                "interrupted; what was measured is in {0}; go on with: powerband {1} … --resume {0}",
-                folder.display(),
-                kind.verb()
+                "interrupted; what was measured is in {}{goes_on}",
+                folder.display()
             ));
             Ok(128 + signal)
         }

@@ -174,6 +174,16 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
                 Like::Text,
                 "File of weighted requests, or of recorded traffic.",
             ),
+            (
+                "command",
+                Like::Text,
+                "Command that compare runs in each arm's environment, instead of a server that is asked.",
+            ),
+            (
+                "command_timeout",
+                Like::Text,
+                "Longest that one run of it may take, such as 30m.",
+            ),
         ],
     ),
 ];

@@ -162,6 +162,8 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     if let Some(mut workload) = reader.section(&mut table, "workload") {
         request.workload_file = reader.text(&mut workload, "workload", "file");
         request.path = reader.text(&mut workload, "workload", "path");
+        request.workload_command = reader.text(&mut workload, "workload", "command");
+        request.command_timeout = reader.text(&mut workload, "workload", "command_timeout");
         let mut inline = Table::new();
         for key in ["request", "session"] {
             inline.extend(
@@ -176,7 +178,14 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         reader.rest(
             workload,
             "workload",
-            &["file", "path", "request", "session"],
+            &[
+                "file",
+                "path",
+                "request",
+                "session",
+                "command",
+                "command_timeout",
+            ],
         );
     }
     let sections = [

@@ -15,7 +15,8 @@ pub fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
 /// Values that stand nowhere, templates that cannot be read, and values that only some configurations give.
 pub fn unused(request: &Request, base: &Path, goal: &Goal) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut texts: Vec<String> = request.command.iter().map(|c| c.text.clone()).collect();
+    let commands = request.command.iter().chain(&request.workload_command);
+    let mut texts: Vec<String> = commands.map(|c| c.text.clone()).collect();
     for service in &request.services {
         texts.push(service.command.text.clone());
         if let Some(template) = &service.template {
@@ -49,7 +50,7 @@ pub fn unused(request: &Request, base: &Path, goal: &Goal) -> Vec<Problem> {
         if !texts.iter().any(|text| text.contains(&placeholder)) {
             problems.push(Problem::with(
                 format!("value.{name} fills nothing: {placeholder} stands in no command and no template"),
-                "write it where the value goes, in server.command or in a service's command or template",
+                "write it where the value goes, in server.command, workload.command, or a service's command or template",
             ));
         } else if let Some(lacks) = given.iter().position(|names| !names.contains(name)) {
             problems.push(Problem::with(

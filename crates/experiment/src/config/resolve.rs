@@ -7,7 +7,7 @@ use super::values::{
 use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_latency, parse_settings, parse_size,
 };
-use super::{ServiceRequest, placeholders, search_knobs, server};
+use super::{ServiceRequest, command, placeholders, search_knobs, server};
 use crate::budget;
 use crate::request::{Arm, Experiment, Goal, Service};
 use load::Workload;
@@ -42,6 +42,7 @@ pub fn resolve(
             "give the application's folder with --app",
         ));
     }
+    let workload_command = command::resolved(&request, &goal, &mut all.0);
     let mut left_out = None;
     let workload = all.workload(&request, base, &mut left_out);
     let allow_unsafe = all
@@ -84,6 +85,7 @@ pub fn resolve(
         .map(u32::from);
     if let Goal::Arms { arms, .. } = &goal
         && let ([alone], None) = (arms.as_slice(), &request.calibrate)
+        && workload_command.is_none()
     {
         all.0.push(Problem::with(
             format!("{alone} is compared with nothing"),
@@ -111,8 +113,10 @@ pub fn resolve(
         }
     }
     all.0.extend(told_by_services(&goal, &request.services));
-    all.0
-        .extend(server::misplaced(&request, kind, front.as_ref(), &goal));
+    if workload_command.is_none() {
+        all.0
+            .extend(server::misplaced(&request, kind, front.as_ref(), &goal));
+    }
     all.0.extend(placeholders::unused(&request, base, &goal));
     let services = request.services.iter().map(|s| Service {
         name: s.name.text.clone(),
@@ -121,10 +125,18 @@ pub fn resolve(
         template: s.template.as_ref().map(|t| base.join(&t.text)),
         ready_path: s.ready_path.as_ref().map(|p| p.text.clone()),
     });
+    let goal = match workload_command {
+        Some(_) => command::goal(goal),
+        None => goal,
+    };
     let text = |asked: &Option<Asked>| asked.as_ref().map(|a| a.text.clone());
     let experiment = Experiment {
         prepare: text(&request.prepare),
-        environment: text(&request.environment).unwrap_or_else(|| "production".to_owned()),
+        environment: text(&request.environment).unwrap_or_else(|| {
+            // What a suite of tests empties is to be no database that anybody needs.
+            let usual = workload_command.as_ref().map_or("production", |_| "test");
+            usual.to_owned()
+        }),
         env: request
             .env
             .iter()
@@ -191,6 +203,7 @@ pub fn resolve(
         before_trial: text(&request.before_trial),
         after_trial: text(&request.after_trial),
         left_out,
+        workload_command,
         workload: workload.unwrap_or_else(|| Workload::get("/").expect("/ is a path")),
         runs_dir: request
             .runs_dir

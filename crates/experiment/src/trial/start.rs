@@ -19,7 +19,7 @@ const SETTLE: Duration = Duration::from_secs(3);
 const BURSTS: &str = "POWERBAND_BURSTS";
 
 /// Runs the hook before the trial, if there is one.
-pub(super) fn hook(
+pub fn hook(
     bench: &Bench<'_>,
     command: Option<&str>,
     name: &str,
@@ -38,7 +38,7 @@ pub(super) fn hook(
 
 /// Runs the hook after the trial. It puts back what others need, so a signal does not cut it short; its own time limit
 /// does.
-pub(super) fn hook_to_its_end(
+pub fn hook_to_its_end(
     bench: &Bench<'_>,
     command: Option<&str>,
     folder: &Path,

@@ -83,7 +83,7 @@ pub fn warn(procedure: &mut Procedure<'_>) {
 }
 
 /// What on this host spoils what was measured, stolen time and swapping over the whole of it.
-fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
+pub fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
     let Ok(facts) = host::facts::collect() else {
         return Vec::new();
     };

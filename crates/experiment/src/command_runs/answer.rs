@@ -1,0 +1,214 @@
+//! What the runs come to, in the document's words.
+
+use super::judged::{self, Judging};
+use super::{hopeless, runs};
+use crate::error::Stopped;
+use crate::procedure::Procedure;
+use crate::request::Arm;
+use crate::tune;
+use run::{Answer, CommandArm, CommandRun, Comparison, MemoryMeasure, Metric, Outcome, Verdict};
+use stats::summary;
+
+/// Samples a run below which its median says little.
+const FEW_SAMPLES: f64 = 10.0;
+
+/// Fills the document's rows, comparisons and verdict.
+pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
+    let plan = &procedure.store.document.plan;
+    let judging = Judging {
+        blocks: plan.blocks,
+        alpha: plan.alpha,
+        margin: plan.margin,
+    };
+    let rehearse = procedure.bench.experiment.rehearse;
+    let found = runs(procedure);
+    let measure = judged::measure(found);
+    let rows = rows(procedure, arms);
+    let of = |arm: &Arm| {
+        let pair = (arms[0].name.clone(), arm.name.clone());
+        judged::METRICS
+            .map(move |metric| judged::compare(found, metric, measure, (&pair.0, &pair.1), judging))
+    };
+    let comparisons: Vec<Comparison> = match rehearse {
+        true => Vec::new(),
+        false => arms[1..].iter().flat_map(of).flatten().collect(),
+    };
+    if comparisons.is_empty() && !rehearse {
+        let why = found.iter().rev().find_map(|run| run.failed.as_deref());
+        return Err(Stopped::NoAnswer(format!(
+            "in not one block both runs succeeded: {}",
+            why.unwrap_or_default()
+        )));
+    }
+    let verdict = match rehearse {
+        true => rehearsal(&rows, arms),
+        false => verdict(&rows, &comparisons, arms),
+    };
+    let mut warnings = Vec::new();
+    if !rehearse {
+        warnings.push(format!(
+            "{} comparisons stand side by side, each with its own error rate of {:.0} %",
+            comparisons.len(),
+            judging.alpha * 100.0
+        ));
+    }
+    warnings.extend(of_samples(found, measure));
+    for arm in arms {
+        if let Some(reason) = hopeless(found, &arm.name) {
+            let reason = tune::first_line(reason);
+            warnings.push(format!("{} was given up: {reason}", called(arms, arm)));
+        }
+    }
+    warnings.extend(tune::host_warnings(procedure));
+    let document = &mut procedure.store.document;
+    if let Some(command) = &mut document.command {
+        command.comparisons = comparisons;
+    }
+    document.verdict = Some(verdict);
+    document.warnings.extend(warnings);
+    Ok(())
+}
+
+/// The arms as far as they were measured: whatever ends the run, its page has them.
+pub fn so_far(procedure: &mut Procedure<'_>, arms: &[Arm]) {
+    let rows = rows(procedure, arms);
+    let measure = judged::measure(runs(procedure));
+    if let Some(command) = &mut procedure.store.document.command {
+        command.measure = measure;
+        command.arms = rows;
+    }
+}
+
+fn rows(procedure: &Procedure<'_>, arms: &[Arm]) -> Vec<CommandArm> {
+    let found = runs(procedure);
+    let measure = judged::measure(found);
+    let row = |arm: &Arm| CommandArm {
+        environment: procedure.bench.told(arm),
+        called: called(arms, arm),
+        ..row(&arm.name, found, measure)
+    };
+    arms.iter().map(row).collect()
+}
+
+/// As it is shown; with its name where that is not enough, since secrets look alike.
+fn called(arms: &[Arm], arm: &Arm) -> String {
+    let shown = arm.to_string();
+    match arms
+        .iter()
+        .filter(|other| other.to_string() == shown)
+        .count()
+    {
+        0 | 1 => shown,
+        _ => format!("{shown} ({})", arm.name),
+    }
+}
+
+fn row(name: &str, runs: &[CommandRun], measure: MemoryMeasure) -> CommandArm {
+    let (valid, failed): (Vec<&CommandRun>, Vec<&CommandRun>) = runs
+        .iter()
+        .filter(|run| run.arm == name)
+        .partition(|run| run.counts());
+    let median = |of: &dyn Fn(&CommandRun) -> Option<f64>| {
+        let values: Vec<f64> = valid.iter().filter_map(|run| of(run)).collect();
+        summary::median(&values)
+    };
+    let bytes = |metric: Metric| {
+        let median = median(&|run| judged::figure(run, metric, measure));
+        median.map(|bytes| bytes.round() as u64)
+    };
+    let pooled: Vec<f64> = valid.iter().flat_map(|run| run.memory(measure)).collect();
+    CommandArm {
+        name: name.to_owned(),
+        called: name.to_owned(),
+        environment: Vec::new(),
+        runs: valid.len() as u32,
+        failed: failed.len() as u32,
+        wall_s: median(&|run| Some(run.wall_s)),
+        cpu_s: median(&|run| Some(run.cpu_s)),
+        median_bytes: bytes(Metric::MedianMemory),
+        peak_bytes: bytes(Metric::PeakMemory),
+        memory: judged::distribution(&pooled),
+    }
+}
+
+fn verdict(rows: &[CommandArm], comparisons: &[Comparison], arms: &[Arm]) -> Verdict {
+    let said = rows[1..].iter().map(|row| {
+        let of_row = comparisons.iter().filter(|c| c.candidate == row.name);
+        let words: Vec<String> = of_row
+            .map(|c| format!("{} {}", c.metric.words(), c.outcome.word()))
+            .collect();
+        match words.is_empty() {
+            true => format!("{} could not be measured", row.called),
+            false => format!("{}: {}", row.called, words.join(", ")),
+        }
+    });
+    let said: Vec<String> = said.collect();
+    let undecided = comparisons.iter().all(|c| c.outcome == Outcome::Undecided);
+    let blocks_to_decide = comparisons.iter().filter_map(|c| c.blocks_to_decide).max();
+    let blocks_to_decide = blocks_to_decide.filter(|_| undecided);
+    let more = blocks_to_decide.map_or_else(String::new, |blocks| {
+        format!("; about {blocks} blocks would decide")
+    });
+    Verdict {
+        answer: match undecided {
+            true => Answer::Undecided,
+            false => Answer::Table,
+        },
+        sentence: format!("Against {}, {}{more}.", rows[0].called, said.join("; ")),
+        settings: arms[0].settings,
+        arm: None,
+        path: Vec::new(),
+        headroom: None,
+        changes: Vec::new(),
+        blocks_to_decide,
+        exit_code: if undecided { 3 } else { 0 },
+    }
+}
+
+/// Each arm once: whether the command works in it, and nothing else.
+fn rehearsal(rows: &[CommandArm], arms: &[Arm]) -> Verdict {
+    let failed: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.runs == 0)
+        .map(|row| row.called.as_str())
+        .collect();
+    let (sentence, exit_code) = match failed.as_slice() {
+        [] => ("the command succeeded in every configuration".to_owned(), 0),
+        failed => (format!("the command failed in {}", failed.join(", ")), 3),
+    };
+    Verdict {
+        answer: Answer::Table,
+        sentence: format!("A rehearsal: {sentence}. One run each compares nothing."),
+        settings: arms[0].settings,
+        arm: None,
+        path: Vec::new(),
+        headroom: None,
+        changes: Vec::new(),
+        blocks_to_decide: None,
+        exit_code,
+    }
+}
+
+/// What to know of the samples themselves.
+fn of_samples(runs: &[CommandRun], measure: MemoryMeasure) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let counts: Vec<f64> = runs
+        .iter()
+        .filter(|run| run.counts())
+        .map(|run| run.memory(measure).len() as f64)
+        .collect();
+    if let Some(few) = summary::median(&counts).filter(|count| *count < FEW_SAMPLES) {
+        warnings.push(format!(
+            "a run gave {few:.0} sample{} of its memory; a peak between two of them is not seen, and a longer command says more",
+            if few == 1.0 { "" } else { "s" }
+        ));
+    }
+    if measure == MemoryMeasure::Rss {
+        warnings.push(
+            "memory is RSS, in which pages that processes share count once a process: PSS was too dear to read each second, \
+             or could not be read"
+                .to_owned(),
+        );
+    }
+    warnings
+}

@@ -1,0 +1,148 @@
+//! `compare` and `sweep` with `--workload-command`: a command in each arm's environment, in blocks, instead of a server that
+//! is asked. What is compared is the wall time of its runs and the memory of its processes.
+
+mod answer;
+mod judged;
+mod masked;
+mod once;
+mod sampler;
+
+use crate::error::Stopped;
+use crate::procedure::Procedure;
+use crate::progress::Event;
+use crate::request::{Arm, Experiment, WorkloadCommand};
+use once::Asked;
+use run::{CommandRun, CommandRuns, MemoryMeasure, Plan, Stage};
+
+/// Runs of each arm unless told otherwise.
+pub const BLOCKS: u32 = 10;
+
+/// Failures of an arm without one success after which it is given up.
+const HOPELESS: usize = 2;
+
+/// The run document's part before the first run; `None` where a server is measured.
+pub fn asked_for(experiment: &Experiment) -> Option<CommandRuns> {
+    let command = experiment.workload_command.as_ref()?;
+    Some(CommandRuns {
+        command: masked::shown(&command.text),
+        timeout_s: command.timeout.as_secs_f64(),
+        sample_every_s: sampler::EVERY.as_secs_f64(),
+        measure: MemoryMeasure::Pss,
+        runs: Vec::new(),
+        arms: Vec::new(),
+        comparisons: Vec::new(),
+    })
+}
+
+/// The plan in words.
+pub fn planned(plan: &Plan, command: &CommandRuns) -> String {
+    format!(
+        "plan: {} blocks of {} runs of {:?}, in the {} environment, each of {:.0} s at most",
+        plan.blocks, plan.arms, command.command, plan.environment, command.timeout_s
+    )
+}
+
+/// Runs the command in all arms, block by block, and judges at the end of them: the number of runs is fixed beforehand.
+pub fn compare(
+    procedure: &mut Procedure<'_>,
+    command: &WorkloadCommand,
+    arms: &[Arm],
+) -> Result<(), Stopped> {
+    let blocks = procedure.store.document.plan.blocks;
+    procedure.expected = arms.len() as u32 * blocks;
+    let mut live = arms.to_vec();
+    for block in 1..=blocks {
+        run_block(procedure, command, block, (arms, &live))?;
+        drop_hopeless(procedure, arms, &mut live)?;
+        if live.len() < 2 {
+            break;
+        }
+    }
+    answer::conclude(procedure, arms)
+}
+
+/// One run in every arm that is left of all, in random order.
+fn run_block(
+    procedure: &mut Procedure<'_>,
+    command: &WorkloadCommand,
+    block: u32,
+    (all, arms): (&[Arm], &[Arm]),
+) -> Result<(), Stopped> {
+    let blocks = procedure.store.document.plan.blocks;
+    let seed = procedure.block_seed(Stage::Compare, block);
+    let order = stats::block_orders(arms.len(), 1, seed).swap_remove(0);
+    for (place, index) in order.into_iter().enumerate() {
+        if procedure.watcher.cancelled() {
+            return Err(Stopped::Interrupted);
+        }
+        let arm = &arms[index];
+        let called = arm.to_string();
+        let finished = runs(procedure).len() as u32;
+        procedure.watcher.on(Event::Trial {
+            stage: Stage::Compare,
+            block,
+            blocks,
+            arm: &called,
+            finished,
+            expected: procedure.expected.max(finished + 1),
+        });
+        let asked = Asked {
+            id: procedure.store.trial_id(Stage::Compare, block, &arm.name),
+            command,
+            arm,
+            block,
+            place: place as u32 + 1,
+            started_s: procedure.elapsed_s(),
+        };
+        let folder = procedure.store.folder().trial_dir(&asked.id)?;
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let run = once::run(procedure.bench, &asked, &folder, procedure.watcher)?;
+        let called = called.as_str();
+        procedure.watcher.on(Event::Ran { run: &run, called });
+        if let Some(command) = &mut procedure.store.document.command {
+            command.runs.push(run);
+        }
+        answer::so_far(procedure, all);
+        procedure.save()?;
+    }
+    Ok(())
+}
+
+fn runs<'a>(procedure: &'a Procedure<'_>) -> &'a [CommandRun] {
+    let command = procedure.store.document.command.as_ref();
+    command.map_or(&[], |command| command.runs.as_slice())
+}
+
+/// An arm whose runs have all failed, two of them or more, has nothing to say; without the first there is nothing to
+/// compare with.
+fn drop_hopeless(
+    procedure: &Procedure<'_>,
+    arms: &[Arm],
+    live: &mut Vec<Arm>,
+) -> Result<(), Stopped> {
+    for arm in live.clone() {
+        let Some(reason) = hopeless(runs(procedure), &arm.name) else {
+            continue;
+        };
+        if arm.name == arms[0].name {
+            return Err(Stopped::NoAnswer(format!(
+                "{arm} cannot be measured: {reason}"
+            )));
+        }
+        procedure
+            .watcher
+            .on(Event::Note(format!("{arm}: given up after two failures")));
+        live.retain(|other| *other != arm);
+    }
+    Ok(())
+}
+
+/// Why an arm is given up.
+fn hopeless<'a>(runs: &'a [CommandRun], arm: &str) -> Option<&'a str> {
+    let mine: Vec<&CommandRun> = runs.iter().filter(|run| run.arm == arm).collect();
+    let failed = mine.iter().filter(|run| !run.counts()).count();
+    if failed < HOPELESS || failed < mine.len() {
+        return None;
+    }
+    mine.last()?.failed.as_deref()
+}

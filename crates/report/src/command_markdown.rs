@@ -1,0 +1,56 @@
+//! The same as Markdown, to be kept beside the application that it is about.
+
+use crate::command_page::{
+    RUNS_HEAD, comparison_rows, how, memory_heading, memory_row, runs_row, side_by_side,
+};
+use crate::experiment_markdown::{line, rows};
+use run::{CommandRuns, Document};
+use std::fmt::Write;
+
+/// Writes what stands between the answer and the warnings.
+pub fn write(page: &mut String, document: &Document, command: &CommandRuns) {
+    let _ = write!(page, "\n{}\n", how(document, command));
+    let _ = write!(page, "\n### {}\n\n", memory_heading(command));
+    let head = [
+        "configuration",
+        "samples",
+        "least",
+        "25 %",
+        "median",
+        "75 %",
+        "95 %",
+        "most",
+    ];
+    rows(page, &head, 1);
+    for arm in &command.arms {
+        line(page, &memory_row(arm));
+    }
+    page.push_str("\n### Medians of the runs\n\n");
+    rows(page, &RUNS_HEAD, 1);
+    for arm in &command.arms {
+        line(page, &runs_row(arm));
+    }
+    if !command.comparisons.is_empty() {
+        page.push_str("\n### The comparisons, side by side\n\n");
+        let head = ["comparison", "of", "change", "verdict", "p", "blocks"];
+        rows(page, &head, 2);
+        for row in comparison_rows(command) {
+            line(page, &row);
+        }
+        let _ = write!(page, "\n{}\n", side_by_side(document, command));
+    }
+    page.push_str("\n### The configurations\n\n");
+    rows(page, &["configuration", "sets"], 2);
+    for arm in &command.arms {
+        let sets: Vec<String> = arm
+            .environment
+            .iter()
+            .map(|set| format!("`{}={}`", set.variable, set.holds))
+            .collect();
+        let sets = match sets.is_empty() {
+            true => "nothing".to_owned(),
+            false => sets.join(", "),
+        };
+        line(page, &[arm.called.clone(), sets]);
+    }
+}

@@ -1,0 +1,193 @@
+//! The page of a command that was run in each arm's environment: how its memory lay, the medians of the runs, and the
+//! comparisons side by side.
+
+use crate::figures::{bytes, change_with_interval, duration, grouped};
+use crate::sheet::{Sheet, first_line};
+use crate::tables::{NONE, align_left, table, trimmed};
+use run::{CommandArm, CommandRuns, Document};
+
+/// Writes what stands between the answer and the warnings.
+pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
+    let style = sheet.style();
+    if !command.arms.is_empty() {
+        sheet.heading(&memory_heading(command));
+        let head = [
+            "configuration",
+            "samples",
+            "least",
+            "25 %",
+            "median",
+            "75 %",
+            "95 %",
+            "most",
+        ];
+        let mut rows = table(style, &head, 1);
+        for arm in &command.arms {
+            rows.add_row(memory_row(arm));
+        }
+        sheet.block(&trimmed(&rows));
+        sheet.heading("Medians of the runs");
+        let head = RUNS_HEAD;
+        let mut rows = table(style, &head, 1);
+        for arm in &command.arms {
+            rows.add_row(runs_row(arm));
+        }
+        sheet.block(&trimmed(&rows));
+    }
+    if command.arms.iter().any(|arm| !arm.environment.is_empty()) {
+        sheet.heading("What each configuration sets");
+        let head = ["configuration", "sets", "to"];
+        let mut rows = table(style, &head, head.len());
+        for arm in &command.arms {
+            for (index, set) in arm.environment.iter().enumerate() {
+                let called = if index == 0 { arm.called.as_str() } else { "" };
+                let holds = match set.holds.as_str() {
+                    "" => "nothing",
+                    holds => holds,
+                };
+                rows.add_row([called, &set.variable, holds]);
+            }
+        }
+        sheet.block(&trimmed(&rows));
+    }
+    if !command.runs.is_empty() {
+        sheet.heading("How it was measured");
+        sheet.prose(&how(document, command));
+    }
+    if !command.comparisons.is_empty() {
+        sheet.heading("The comparisons, side by side");
+        let head = ["comparison", "of", "change", "verdict", "p", "blocks"];
+        let mut rows = table(style, &head, head.len());
+        for row in comparison_rows(command) {
+            rows.add_row(row);
+        }
+        align_left(&mut rows, 1);
+        sheet.block(&trimmed(&rows));
+        sheet.prose(&side_by_side(document, command));
+    }
+    let failed: Vec<String> = command
+        .runs
+        .iter()
+        .filter_map(|run| {
+            let why = run.failed.as_deref()?;
+            Some(format!(
+                "block {}, {}: {}",
+                run.block,
+                called(command, &run.arm),
+                first_line(why)
+            ))
+        })
+        .collect();
+    sheet.listed("Runs that do not count", &failed);
+}
+
+/// The heads of the medians' columns.
+pub const RUNS_HEAD: [&str; 6] = [
+    "configuration",
+    "wall time",
+    "CPU time",
+    "median memory",
+    "peak memory",
+    "runs",
+];
+
+/// What the memory's table is headed with.
+pub fn memory_heading(command: &CommandRuns) -> String {
+    format!(
+        "Memory of the command's processes ({}), all samples of all runs",
+        command.measure.word()
+    )
+}
+
+/// The samples of an arm.
+pub fn memory_row(arm: &CommandArm) -> Vec<String> {
+    let Some(memory) = arm.memory else {
+        let mut row = vec![arm.called.clone()];
+        row.resize(8, NONE.to_owned());
+        return row;
+    };
+    let sizes = [
+        memory.min_bytes,
+        memory.p25_bytes,
+        memory.p50_bytes,
+        memory.p75_bytes,
+        memory.p95_bytes,
+        memory.max_bytes,
+    ];
+    let mut row = vec![arm.called.clone(), grouped(memory.samples)];
+    row.extend(sizes.map(bytes));
+    row
+}
+
+/// The medians of an arm's runs.
+pub fn runs_row(arm: &CommandArm) -> Vec<String> {
+    let none = || NONE.to_owned();
+    let seconds = |s: Option<f64>| s.map_or_else(none, |s| format!("{s:.2} s"));
+    vec![
+        arm.called.clone(),
+        seconds(arm.wall_s),
+        seconds(arm.cpu_s),
+        arm.median_bytes.map_or_else(none, bytes),
+        arm.peak_bytes.map_or_else(none, bytes),
+        match arm.failed {
+            0 => arm.runs.to_string(),
+            failed => format!("{} of {}", arm.runs, arm.runs + failed),
+        },
+    ]
+}
+
+/// The comparisons, an arm after the other.
+pub fn comparison_rows(command: &CommandRuns) -> Vec<Vec<String>> {
+    let row = |c: &run::Comparison| {
+        vec![
+            format!(
+                "{} against {}",
+                called(command, &c.candidate),
+                called(command, &c.baseline)
+            ),
+            c.metric.words().to_owned(),
+            change_with_interval(c.ratio, c.low, c.high),
+            c.outcome.word().to_owned(),
+            format!("{:.3}", c.p),
+            c.blocks.to_string(),
+        ]
+    };
+    command.comparisons.iter().map(row).collect()
+}
+
+/// What was run, how often and for how long.
+pub fn how(document: &Document, command: &CommandRuns) -> String {
+    let counted = command.runs.iter().filter(|run| run.counts()).count();
+    let failed = match command.runs.len() - counted {
+        0 => String::new(),
+        failed => format!(", {failed} more failed"),
+    };
+    format!(
+        "`{}` in the {} environment: {counted} runs in blocks of one of each configuration in random order{failed}, in {}. \
+         The memory of all of its processes was read every {:.0} s, from the first on.",
+        command.command,
+        document.plan.environment,
+        duration(document.elapsed_s),
+        command.sample_every_s
+    )
+}
+
+/// What several comparisons at once mean for whoever reads them.
+pub fn side_by_side(document: &Document, command: &CommandRuns) -> String {
+    let arms = command.arms.len().saturating_sub(1);
+    let each = match arms {
+        0 | 1 => String::new(),
+        arms => format!(" for each of {arms} configurations"),
+    };
+    format!(
+        "Three comparisons stand side by side{each}, each with an interval and an error rate of {:.0} % of its own: the more \
+         there are, the likelier it is that one of them claims something by chance. Each rests on one figure a run; the \
+         samples of a run depend on each other and are counted as no evidence.",
+        document.plan.alpha * 100.0
+    )
+}
+
+fn called<'a>(command: &'a CommandRuns, name: &'a str) -> &'a str {
+    let arm = command.arms.iter().find(|arm| arm.name == name);
+    arm.map_or(name, |arm| arm.called.as_str())
+}
