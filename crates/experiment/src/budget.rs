@@ -48,7 +48,7 @@ const MOST_WINDOW_S: f64 = 30.0;
 
 /// Share of a budget that is planned with: trials vary in length, and a run that was promised for its budget
 /// should not outlast it.
-const USABLE: f64 = 0.95;
+pub(crate) const USABLE: f64 = 0.95;
 
 /// Most arms that a race takes.
 pub const MOST_ARMS: usize = 8;

@@ -216,8 +216,8 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
                 true => 1,
                 false => experiment.blocks.unwrap_or(usual),
             };
-            // A command takes as long as it takes.
-            let budget_s = budget_s.filter(|_| !is_command);
+            // A command takes as long as it takes, a rehearsal as little as it can.
+            let budget_s = budget_s.filter(|_| !is_command && !experiment.rehearse);
             let timing = match budget_s {
                 _ if is_command => NO_WINDOWS,
                 Some(budget_s) => {
@@ -332,31 +332,38 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
     if let Some(command) = &experiment.workload_command {
         asked.insert("--workload-command".to_owned(), hashed(&command.text));
     }
-    // Their names tell most of it, and what they may not tell is here.
-    let overlays = of_arms(experiment);
-    if !overlays.is_empty() {
-        asked.insert(
-            "what configurations set in the environment".to_owned(),
-            hashed(&overlays),
-        );
-    }
+    // Names tell only what they are asked to tell.
+    asked.insert(
+        "what configurations set".to_owned(),
+        hashed(&(of_arms(experiment), templates(experiment))),
+    );
     asked
 }
 
-/// The variables of each arm that sets any.
-fn of_arms(experiment: &Experiment) -> Vec<BTreeMap<String, String>> {
+/// Each arm with all that it sets.
+fn of_arms(experiment: &Experiment) -> Vec<(String, Settings, BTreeMap<String, String>)> {
     let Goal::Arms { arms, .. } = &experiment.goal else {
         return Vec::new();
     };
-    let overlays = arms.iter().map(|arm| &arm.overlay);
-    overlays
-        .filter(|overlay| !overlay.is_empty())
-        .map(|overlay| {
+    arms.iter()
+        .map(|arm| {
+            let overlay = &arm.overlay;
             let mut set = overlay.variables();
             set.extend(overlay.chosen().into_iter().map(|c| (c.knob, c.value)));
             set.extend(overlay.placeholders());
-            set
+            (arm.name.clone(), arm.settings, set)
         })
+        .collect()
+}
+
+/// The texts of services' templates.
+fn templates(experiment: &Experiment) -> Vec<String> {
+    let named = experiment
+        .services
+        .iter()
+        .filter_map(|s| s.template.as_ref());
+    named
+        .map(|path| std::fs::read_to_string(path).unwrap_or_default())
         .collect()
 }
 

@@ -42,8 +42,8 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
 
     let entrants = candidates::choose(procedure)?;
     if !procedure.bench.experiment.knobs.is_empty() {
-        everything::search(procedure, &baseline, &entrants)?;
-        return rates::measure(procedure, &baseline);
+        let winner = everything::search(procedure, &baseline, &entrants)?;
+        return rates::measure(procedure, &baseline, Some(&winner));
     }
     let arms: Vec<Arm> = std::iter::once(baseline.clone())
         .chain(entrants.iter().map(|e| e.arm.clone()))
@@ -71,7 +71,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let challenger = choose::challenger(procedure, &survivors, &baseline);
     let Some(challenger) = challenger else {
         verdict::without_challenger(procedure, &baseline, &arms, &entrants, fates);
-        return rates::measure(procedure, &baseline);
+        return rates::measure(procedure, &baseline, None);
     };
     fates.insert(challenger.name.clone(), "won the race".to_owned());
     for arm in survivors
@@ -94,7 +94,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         confirmed,
         &steps,
     );
-    rates::measure(procedure, &baseline)
+    rates::measure(procedure, &baseline, Some(&challenger))
 }
 
 /// The baseline against itself: its rate, where its time goes, what a trial costs, and the noise.

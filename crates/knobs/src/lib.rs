@@ -8,6 +8,7 @@
 mod allocator;
 mod arm_text;
 mod catalogue;
+mod command;
 mod heard;
 mod knob;
 mod nearest;
@@ -20,6 +21,7 @@ mod value;
 pub use allocator::{Allocator, PRELOAD, preload};
 pub use arm_text::{Part, masked, parts, quoted, values};
 pub use catalogue::{CATALOGUE, find};
+pub use command::shown_command;
 pub use heard::{refusals, sets_collector};
 pub use knob::{Kind, Knob, Place, Program, Version, Versions};
 pub use nearest::{SETTINGS, unknown};

@@ -36,7 +36,7 @@ within them are one.
 - **What the agent does** (`warmup` to `require`) it reports in a file of each process, and **`pool`** comes back from Active
   Record's own pool. **Directives** of Puma, Passenger and nginx are written into the configuration that the server is started
   with, and read back where the program tells.
-- `value.NAME` fills `{NAME}` in `server.command` and in the commands and templates of `[[service]]`; one that stands nowhere is
+- `value.NAME` fills `{NAME}` in `server.command`, in `workload.command` and in the commands and templates of `[[service]]`; one that stands nowhere is
   an error.
 - `PORT`, `PATH`, `RAILS_ENV`, `RACK_ENV`, `RAILS_MAX_THREADS`, `RAILS_MIN_THREADS`, `WEB_CONCURRENCY`, `RUBYOPT`, `RUBYLIB` and
   `POWERBAND_*` cannot be set by `env.NAME`: Powerband sets them itself.

@@ -139,7 +139,9 @@ fn meaning(document: &Document) -> String {
         // A rehearsal.
         1 => "One short trial each, which compares nothing.".to_owned(),
         blocks => {
-            format!("In brackets the interval of 95 %, from {blocks} blocks in random order.")
+            format!(
+                "In brackets the interval, of 95 % or a little more, from up to {blocks} blocks in random order."
+            )
         }
     };
     let at = plan.rate_per_s.map_or_else(String::new, |per_s| {

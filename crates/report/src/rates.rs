@@ -23,7 +23,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     }
     for arm in &document.rates {
         for warning in &arm.search.warnings {
-            sheet.labelled("- ", &format!("{}: {}", arm.settings, first_line(warning)));
+            sheet.labelled("- ", &format!("{}: {}", arm.words(), first_line(warning)));
         }
     }
     if document.rates.iter().any(|arm| !closed(arm)) {
@@ -66,7 +66,7 @@ fn rows(arms: &[ArmRates], style: Style) -> String {
             RateEnding::Interrupted => "interrupted",
         };
         table.add_row(vec![
-            arm.settings.to_string(),
+            arm.words(),
             shown(search.met_per_s),
             shown(search.broke_per_s),
             shown(search.low_per_s),

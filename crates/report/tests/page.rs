@@ -287,6 +287,7 @@ fn the_rates_that_meet_the_objective_stand_in_a_table_and_a_missing_bound_is_a_d
         warnings: vec!["the server took 3 s to recover from 90/s".to_owned()],
     };
     document.rates = vec![run::ArmRates {
+        called: None,
         arm: document.arms[0].name.clone(),
         settings: document.arms[0].settings,
         search,

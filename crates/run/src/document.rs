@@ -86,10 +86,21 @@ pub struct Document {
 pub struct ArmRates {
     /// Name of the arm.
     pub arm: String,
-    /// Its knobs.
+    /// The arm in words, where its settings alone do not say what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
+    /// Its threads, workers and preloading.
     pub settings: Settings,
     /// What was found.
     pub search: RateSearch,
+}
+
+impl ArmRates {
+    /// The arm as people are told of it.
+    pub fn words(&self) -> String {
+        let settings = || self.settings.to_string();
+        self.called.clone().unwrap_or_else(settings)
+    }
 }
 
 /// What was asked.

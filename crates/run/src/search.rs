@@ -11,6 +11,8 @@ pub struct Search {
     pub knobs: Vec<SearchedKnob>,
     /// Trials that were planned for it, the confirmation's included.
     pub planned_trials: u32,
+    /// Configurations in one of its races at most.
+    pub most_arms: u32,
     /// Where they went; empty until it is over.
     pub stages: Vec<StageTrials>,
     /// What each knob of two values did in the screen, on average over all the others.

@@ -142,7 +142,7 @@ pub struct Step {
     pub from: Settings,
     /// The configuration after.
     pub to: Settings,
-    /// The values of a knob that is none of the settings, before and after; absent for those.
+    /// The values before and after, where the settings do not tell them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<(String, String)>,
     /// Capacity after over capacity before.

@@ -84,11 +84,17 @@ impl Running {
     /// # Errors
     /// When the server's status cannot be read: always for a custom command without `{config}`.
     pub fn read_back(&self) -> Result<ReadBack, StatusError> {
-        let mut read = self.handle().read_back(self.settings, self.server_pid())?;
-        if let Some((front, mismatch)) = self.read_back_front() {
-            read.front = Some(front);
-            read.mismatches.extend(mismatch);
-        }
+        let read = self.handle().read_back(self.settings, self.server_pid());
+        let Some((front, mismatch)) = self.read_back_front() else {
+            return read;
+        };
+        let mut read = match read {
+            // Nothing is known of the server, and something of what stands in front of it.
+            Err(StatusError::NoControl) => ReadBack::default(),
+            other => other?,
+        };
+        read.front = Some(front);
+        read.mismatches.extend(mismatch);
         Ok(read)
     }
 }

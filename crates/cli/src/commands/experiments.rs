@@ -36,7 +36,9 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
     request.rehearse = rehearsal(&args.side_by_side);
     let goal = asked::compared(&args.arms, &request.arms, &otherwise(&request));
     let typed = args.arms.iter().map(|arm| Asked::new(arm, "SETTINGS"));
-    let named = request.arms.iter().map(|arm| arm.knobs.clone());
+    // What is typed takes the place of the file's.
+    let named = request.arms.iter().filter(|_| args.arms.is_empty());
+    let named = named.map(|arm| arm.knobs.clone());
     problems.extend(of_servers(&request, typed.chain(named)));
     conduct(
         &args.experiment,

@@ -25,7 +25,11 @@ pub fn typed() -> String {
         }
     };
     let words = std::env::args_os().skip(1);
-    let words = words.map(|word| quoted(knobs::masked(&word.to_string_lossy())));
+    let words = words.map(|word| {
+        quoted(knobs::shown_command(&knobs::masked(
+            &word.to_string_lossy(),
+        )))
+    });
     std::iter::once("powerband".to_owned())
         .chain(words)
         .collect::<Vec<_>>()

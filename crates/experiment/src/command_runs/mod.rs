@@ -3,7 +3,6 @@
 
 mod answer;
 mod judged;
-mod masked;
 mod once;
 mod sampler;
 
@@ -24,7 +23,7 @@ const HOPELESS: usize = 2;
 pub fn asked_for(experiment: &Experiment) -> Option<CommandRuns> {
     let command = experiment.workload_command.as_ref()?;
     Some(CommandRuns {
-        command: masked::shown(&command.text),
+        command: knobs::shown_command(&command.text),
         timeout_s: command.timeout.as_secs_f64(),
         sample_every_s: sampler::EVERY.as_secs_f64(),
         measure: MemoryMeasure::Pss,

@@ -128,8 +128,8 @@ pub fn parse_sweep(asked: &Asked, otherwise: &Arm) -> Result<Vec<Arm>, Vec<Probl
 pub fn parse_settings(asked: &Asked, otherwise: Settings) -> Result<Settings, Vec<Problem>> {
     let arm = parse_arm(asked, &Arm::of(otherwise))?;
     let beyond = |chosen: knobs::Chosen| {
-        let is_variable =
-            knobs::find(&chosen.knob).is_none_or(|knob| knob.place == knobs::Place::Environment);
+        let is_variable = chosen.variable.chars().any(|c| c.is_ascii_uppercase())
+            && knobs::find(&chosen.knob).is_none_or(|knob| knob.place == knobs::Place::Environment);
         Problem::with(
             format!(
                 "{} in {}: only compare and sweep take knobs beyond threads, workers and preload",
@@ -140,7 +140,7 @@ pub fn parse_settings(asked: &Asked, otherwise: Settings) -> Result<Settings, Ve
                     "set the variable {} with --env or in [app.env]",
                     chosen.variable
                 ),
-                false => "leave it out".to_owned(),
+                false => "leave it out, or search it with --knobs".to_owned(),
             },
         )
     };

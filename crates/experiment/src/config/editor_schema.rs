@@ -107,7 +107,7 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
             (
                 "max_arms",
                 Like::Whole,
-                "Configurations in the race, 2 to 16.",
+                "Configurations in the race, 2 to 8.",
             ),
             (
                 "margin",

@@ -2,7 +2,7 @@
 //!
 //! The values themselves are checked where flags are checked, in `resolve`.
 
-use super::sections::{Reader, typed};
+use super::sections::Reader;
 use super::{Asked, Problem, Request};
 use std::path::Path;
 use toml::Table;
@@ -101,7 +101,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     if let Some(baseline) = reader.section(&mut table, "baseline") {
         let origin = format!("baseline in {}", reader.file);
         let mut settings = Vec::new();
-        typed(&baseline, "", &mut settings);
+        reader.typed(&baseline, "", "baseline", &mut settings);
         request.baseline = Some(Asked::new(settings.join(","), origin));
     }
     request.arms = reader.arms(&mut table);

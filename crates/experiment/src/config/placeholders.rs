@@ -15,8 +15,12 @@ pub fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
 /// Values that stand nowhere, templates that cannot be read, and values that only some configurations give.
 pub fn unused(request: &Request, base: &Path, goal: &Goal) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let commands = request.command.iter().chain(&request.workload_command);
-    let mut texts: Vec<String> = commands.map(|c| c.text.clone()).collect();
+    // No server is started where a command runs instead.
+    let command = request
+        .workload_command
+        .as_ref()
+        .or(request.command.as_ref());
+    let mut texts: Vec<String> = command.iter().map(|c| c.text.clone()).collect();
     for service in &request.services {
         texts.push(service.command.text.clone());
         if let Some(template) = &service.template {

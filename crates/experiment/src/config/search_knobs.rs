@@ -19,6 +19,7 @@ const USUALLY: [(&str, &str); 5] = [
 /// The knobs with their values, each knob once.
 pub fn resolve(asked: &[Asked], goal: &Goal) -> Result<Vec<SearchKnob>, Vec<Problem>> {
     let (mut knobs, mut problems) = (Vec::<SearchKnob>::new(), Vec::new());
+    let mut named = Vec::new();
     if let (Some(first), Goal::Arms { .. }) = (asked.first(), goal) {
         problems.push(Problem::of(
             first,
@@ -28,17 +29,22 @@ pub fn resolve(asked: &[Asked], goal: &Goal) -> Result<Vec<SearchKnob>, Vec<Prob
     }
     for one in asked {
         if one.text.trim() == USUAL {
-            for knob in usual() {
-                if !knobs.iter().any(|k| k.name == knob.name) {
-                    knobs.push(knob);
-                }
-            }
+            let others = usual().into_iter();
+            let others: Vec<SearchKnob> = others.filter(|k| !named.contains(&k.name)).collect();
+            knobs.retain(|k| !others.iter().any(|other| other.name == k.name));
+            knobs.extend(others);
             continue;
         }
         match knob(one) {
+            Ok(knob) if named.contains(&knob.name) => problems.push(Problem::of(
+                &Asked::new(knobs::masked(&one.text), one.origin.clone()),
+                format_args!("{} is named twice", knob.name),
+                "give all of its values at once",
+            )),
             Ok(knob) => {
                 // What was named wins over what is usual.
                 knobs.retain(|k| k.name != knob.name);
+                named.push(knob.name.clone());
                 knobs.push(knob);
             }
             Err(found) => problems.extend(found),
@@ -69,9 +75,17 @@ fn knob(asked: &Asked) -> Result<SearchKnob, Vec<Problem>> {
     }
     let mut wrong = Vec::new();
     let values = knobs::values(values);
+    let mut seen = Vec::new();
     for value in &values {
-        if let Err(found) = Overlay::default().set(name, value) {
-            wrong.push(Problem::of(&shown, found.what, found.remedy));
+        let mut alone = Overlay::default();
+        match alone.set(name, value) {
+            Err(found) => wrong.push(Problem::of(&shown, found.what, found.remedy)),
+            Ok(()) if seen.contains(&alone) => wrong.push(Problem::of(
+                &shown,
+                "one of its values is there twice",
+                "give each value once",
+            )),
+            Ok(()) => seen.push(alone),
         }
     }
     if values.is_empty() {
@@ -125,6 +139,9 @@ mod tests {
         assert_eq!(arenas.values, ["1", "2"]);
         assert!(knobs.iter().any(|k| k.name == "warmup"));
         assert_eq!(knobs.last().unwrap().name, "yjit");
+        for twice in [&["yjit=on,true"][..], &["pool=1", "pool=2"]] {
+            assert!(resolved(twice).unwrap_err().contains("twice"), "{twice:?}");
+        }
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Reader {
                 continue;
             };
             let mut knobs = Vec::new();
-            typed(&section, "", &mut knobs);
+            self.typed(&section, "", "arm", &mut knobs);
             let origin = format!("arm {:?} in {}", name.text, self.file);
             arms.push(ArmRequest {
                 knobs: Asked::new(knobs.join(","), origin),
@@ -123,6 +123,29 @@ impl Reader {
             });
         }
         arms
+    }
+
+    /// Knobs as they would be typed: `[baseline.gc]` is the prefix of what is in it.
+    pub(super) fn typed(
+        &mut self,
+        table: &Table,
+        prefix: &str,
+        section: &str,
+        settings: &mut Vec<String>,
+    ) {
+        for (key, value) in table {
+            let name = format!("{prefix}{key}");
+            if let Value::Table(inner) = value {
+                self.typed(inner, &format!("{name}."), section, settings);
+            } else if let Some(text) = plain(value) {
+                settings.push(format!("{name}={}", knobs::quoted(&text)));
+            } else {
+                self.problems.push(Problem::with(
+                    format!("{section}.{name} in {} is neither text, number, boolean nor a list of them", self.file),
+                    "write one value, in quotes where it is a date",
+                ));
+            }
+        }
     }
 
     pub(super) fn services(&mut self, table: &mut Table) -> Vec<ServiceRequest> {
@@ -171,18 +194,6 @@ impl Reader {
             format!("unknown key {key} in {}", self.file),
             format!("the keys there are {}", known.join(", ")),
         ));
-    }
-}
-
-/// Knobs as they would be typed: `[baseline.gc]` is the prefix of what is in it.
-pub(super) fn typed(table: &Table, prefix: &str, settings: &mut Vec<String>) {
-    for (key, value) in table {
-        if let Value::Table(section) = value {
-            typed(section, &format!("{prefix}{key}."), settings);
-            continue;
-        }
-        let text = plain(value).unwrap_or_default();
-        settings.push(format!("{prefix}{key}={}", knobs::quoted(&text)));
     }
 }
 

@@ -113,16 +113,26 @@ pub fn misplaced(
     for arm in arms {
         for (program, knob) in arm.overlay.programs() {
             let there = match program {
-                Program::Puma => kind == ServerKind::Puma,
+                // A command of the user's own takes them by a file alone.
+                Program::Puma => {
+                    let command = request.command.as_ref();
+                    kind == ServerKind::Puma && command.is_none_or(|c| c.text.contains("{config}"))
+                }
                 Program::Passenger => kind == ServerKind::Passenger,
                 Program::Nginx => front.is_some(),
             };
             if !there && !named.contains(&knob) {
                 named.push(knob);
                 problems.push(Problem::with(
-                    format!("{knob} is set, and {} is not started", program.name()),
+                    format!(
+                        "{knob} is set, and no {} is started that takes it",
+                        program.name()
+                    ),
                     match program {
                         Program::Nginx => "set server.front = \"nginx\"".to_owned(),
+                        Program::Puma if kind == ServerKind::Puma => {
+                            "add -C {config} to server.command".to_owned()
+                        }
                         _ => format!("set server.kind = {:?}", program.name().to_lowercase()),
                     },
                 ));

@@ -6,6 +6,8 @@ use crate::config::filled;
 use crate::request::Service;
 use servers::{Ready, ServiceSpec};
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// What is started beside a trial's server.
@@ -33,11 +35,19 @@ pub(super) fn of_trial(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<Besid
         ports.push(port);
     }
     let mut services = Vec::new();
-    for (service, port) in experiment.services.iter().zip(ports) {
-        let folder = serving.folder.join("services").join(&service.name);
+    for (number, (service, port)) in experiment.services.iter().zip(ports).enumerate() {
+        // A name is for messages, and may hold what a path may not.
+        let folder = serving.folder.join(format!("service-{}", number + 1));
         services.push(spec(bench, service, port, &folder, &values, &told)?);
     }
     Ok(Beside { services, told })
+}
+
+/// What fills a template may be a secret.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 fn spec(
@@ -60,7 +70,7 @@ fn spec(
             .map_err(|e| fatal(format!("{}: {e}", template.display())))?;
         let name = template.file_name().unwrap_or_default();
         let path = folder.join(name);
-        std::fs::write(&path, filled(&text, &values))
+        write_private(&path, &filled(&text, &values))
             .map_err(|e| fatal(format!("{}: {e}", path.display())))?;
         values.insert("template".to_owned(), path.display().to_string());
     }

@@ -41,7 +41,7 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
     let useful = document.profile.as_ref().map_or(1.0, |p| p.useful_threads);
     let most = (plan.arms as usize).saturating_sub(1);
     let chosen = capacity::candidates(scored, useful, config(plan.baseline), most);
-    if chosen.is_empty() {
+    if chosen.is_empty() && procedure.bench.experiment.knobs.is_empty() {
         return Err(Stopped::Configuration(
             "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory".to_owned(),
         ));

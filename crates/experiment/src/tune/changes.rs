@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::request::Arm;
 use advice::{AllocatorLibrary, File, Files, Recommended, Server, Variable};
-use knobs::{Allocator, PRELOAD};
+use knobs::{Allocator, Overlay, PRELOAD, Program};
 use run::FileChange;
 use std::path::Path;
 
@@ -25,7 +25,8 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
     let recommended = Recommended {
         variables: variables
             .iter()
-            .filter(|(name, _)| *name != PRELOAD && !name.starts_with(SETUP))
+            .filter(|(name, _)| *name != PRELOAD || arm.overlay.allocator().is_none())
+            .filter(|(name, _)| !name.starts_with(SETUP))
             .map(|(name, value)| Variable {
                 secret: knobs::is_secret(name, value),
                 name: name.clone(),
@@ -34,6 +35,7 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
             .collect(),
         allocator: arm.overlay.allocator().map(library),
         pool: arm.overlay.pool(),
+        puma: puma(&arm.overlay),
         ..Recommended::of(
             Server::Puma,
             settings.workers,
@@ -70,11 +72,33 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
                 chosen.knob, chosen.value
             )
         });
+    // nginx's own files are not among the application's.
+    let fronts = arm.overlay.directives(Program::Nginx).into_iter();
+    let fronts = fronts.map(|(directive, value)| match directive {
+        "proxy_buffering" => format!(
+            "nginx: {directive} {}",
+            if value == "1" { "on" } else { "off" }
+        ),
+        _ => format!("nginx: {directive} {value}"),
+    });
     let changes = written.changes.into_iter().map(|change| FileChange {
         path: change.path,
         diff: change.diff,
     });
-    (changes.collect(), notes.chain(calls).collect())
+    (
+        changes.collect(),
+        notes.chain(calls).chain(fronts).collect(),
+    )
+}
+
+fn puma(overlay: &Overlay) -> advice::Puma {
+    let set = overlay.directives(Program::Puma);
+    let number = |directive: &str| set.get(directive)?.parse::<u32>().ok();
+    advice::Puma {
+        wait_for_less_busy_worker_s: number("wait_for_less_busy_worker")
+            .map(|ms| f64::from(ms) / 1e3),
+        fork_worker: number("fork_worker").map(advice::ForkWorker::AfterRequests),
+    }
 }
 
 /// A file that the application has.

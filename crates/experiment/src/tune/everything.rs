@@ -38,17 +38,15 @@ pub fn retime(procedure: &mut Procedure<'_>) {
     procedure.store.document.plan.timing = budget::timing(window_s);
 }
 
-/// Searches, and leaves the answer in the document.
+/// Searches, and leaves the answer in the document; the configuration that came out of it.
 pub fn search(
     procedure: &mut Procedure<'_>,
     baseline: &Arm,
     entrants: &[Entrant],
-) -> Result<(), Stopped> {
+) -> Result<Arm, Stopped> {
     let searched = Searched::over(procedure, baseline, entrants)?;
     procedure.offer(searched.most_concurrency());
-    let planned = planned_trials(procedure)?;
-    searched.note(&mut procedure.store.document, planned);
-    procedure.save()?;
+    let (planned, most_arms) = planned(procedure);
     let document = &procedure.store.document;
     let rules = Rules {
         margin: document.plan.margin,
@@ -56,11 +54,7 @@ pub fn search(
         allowance: document.calibration.as_ref().map_or(0.0, |c| c.allowance),
         blocks: document.plan.blocks,
         race_blocks: document.plan.race_blocks,
-        most_arms: procedure
-            .bench
-            .experiment
-            .max_arms
-            .unwrap_or(budget::MOST_ARMS),
+        most_arms,
         trials: Some(planned),
         log_memory_limit: document
             .plan
@@ -70,18 +64,12 @@ pub fn search(
         ..Rules::default()
     };
     let seed = document.seed;
+    let proposals = searched.proposals(document);
+    let mut search = Search::new(searched.space.clone(), proposals, rules, seed)
+        .map_err(|e| Stopped::Configuration(format!("--knobs cannot be searched: {e}")))?;
+    searched.note(&mut procedure.store.document, planned, most_arms);
+    procedure.save()?;
     procedure.expected = procedure.finished() + planned;
-    let mut search = Search::new(
-        searched.space.clone(),
-        searched.proposals(document),
-        rules,
-        seed,
-    )
-    .map_err(|e| {
-        Stopped::Configuration(format!(
-            "these knobs cannot be searched in this budget: {e}; give a longer --budget or fewer --knobs"
-        ))
-    })?;
     let outcome = conduct(procedure, &searched, &mut search)?;
     conclude(procedure, baseline, entrants, &searched, &outcome)
 }
@@ -151,20 +139,26 @@ fn announcement(block: &Block, searched: &Searched) -> String {
     }
 }
 
-/// Trials that the budget holds beside the search of rates at the end; those of an earlier sitting's plan, so that it asks
-/// the same again.
-fn planned_trials(procedure: &Procedure<'_>) -> Result<u32, Stopped> {
-    let document = &procedure.store.document;
-    if let Some(search) = &document.search {
-        return Ok(search.planned_trials);
+/// Trials that the budget holds beside the search of rates at the end, and the arms of a race at most; those of an earlier
+/// sitting's plan where it has measured by it, so that the same is asked again.
+fn planned(procedure: &Procedure<'_>) -> (u32, usize) {
+    let store = &procedure.store;
+    let document = &store.document;
+    let measured = [Stage::Race, Stage::Screen]
+        .into_iter()
+        .any(|stage| !store.earlier_arms(stage).is_empty());
+    if let Some(search) = document.search.as_ref().filter(|_| measured) {
+        return (search.planned_trials, search.most_arms as usize);
     }
+    let asked = procedure.bench.experiment.max_arms;
+    let most_arms = asked.unwrap_or(budget::MOST_ARMS);
     let plan = &document.plan;
     let (Some(budget_s), Some(overhead_s)) = (plan.budget_s, procedure.overhead_s()) else {
-        return Ok(USEFUL_TRIALS as u32);
+        return (USEFUL_TRIALS as u32, most_arms);
     };
     let trial_s = overhead_s + plan.timing.saturation_s + plan.timing.objective_s;
     let left_s = left_s(procedure, budget_s, plan.objective.latency.is_some());
-    Ok((left_s / trial_s).max(0.0) as u32)
+    ((left_s / trial_s).max(0.0) as u32, most_arms)
 }
 
 fn left_s(procedure: &Procedure<'_>, budget_s: f64, with_search: bool) -> f64 {
@@ -172,7 +166,7 @@ fn left_s(procedure: &Procedure<'_>, budget_s: f64, with_search: bool) -> f64 {
         true => budget::kept_for_search(budget_s),
         false => 0.0,
     };
-    budget_s - kept_s - procedure.elapsed_s()
+    budget::USABLE * (budget_s - kept_s - procedure.elapsed_s())
 }
 
 fn conclude(
@@ -181,7 +175,7 @@ fn conclude(
     entrants: &[Entrant],
     searched: &Searched,
     outcome: &Outcome,
-) -> Result<(), Stopped> {
+) -> Result<Arm, Stopped> {
     let winner = searched.arm(&outcome.winner);
     let mut arms = vec![baseline.clone()];
     let mut fates = Fates::new();
@@ -210,9 +204,12 @@ fn conclude(
             verdict::without_challenger(procedure, baseline, &arms, entrants, fates);
         }
         None => {
-            return Err(Stopped::NoAnswer(
-                "not one block of the confirmation could be measured whole".to_owned(),
-            ));
+            let trials = &procedure.store.document.trials;
+            let why = trials.iter().rev().find_map(|t| t.reason.clone());
+            return Err(Stopped::NoAnswer(format!(
+                "not one block of the confirmation could be measured whole: {}",
+                why.unwrap_or_default()
+            )));
         }
         Some(comparison) => {
             verdict::confirmed(
@@ -231,5 +228,5 @@ fn conclude(
             }
         }
     }
-    Ok(())
+    Ok(winner)
 }

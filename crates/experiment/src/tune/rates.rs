@@ -16,16 +16,21 @@ use std::time::Duration;
 const AROUND_S: f64 = 10.0;
 
 /// Measures what time is left for, and says it in the verdict.
-pub fn measure(procedure: &mut Procedure<'_>, baseline: &Arm) -> Result<(), Stopped> {
+pub fn measure(
+    procedure: &mut Procedure<'_>,
+    baseline: &Arm,
+    winner: Option<&Arm>,
+) -> Result<(), Stopped> {
     let document = &procedure.store.document;
     let Some(objective) = document.plan.objective.latency else {
         let why = "no latency objective was given (--slo), so no rate was searched that meets it";
         procedure.store.document.rates_skipped = Some(why.to_owned());
         return Ok(());
     };
-    let chosen = document.verdict.as_ref().map(|v| Arm::of(v.settings));
+    let named = document.verdict.as_ref().and_then(|v| v.arm.clone());
+    let chosen = winner.filter(|winner| Some(&winner.name) == named.as_ref());
     let mut arms = vec![baseline.clone()];
-    arms.extend(chosen.filter(|chosen| chosen != baseline));
+    arms.extend(chosen.filter(|chosen| *chosen != baseline).cloned());
     let found = |document: &Document, arm: &Arm| document.rates.iter().any(|r| r.arm == arm.name);
     procedure.store.document.rates_skipped = None;
     procedure
@@ -47,7 +52,7 @@ pub fn measure(procedure: &mut Procedure<'_>, baseline: &Arm) -> Result<(), Stop
             procedure.store.document.rates_skipped = Some(format!(
                 "no time was left to search the highest rate that meets the objective on {}: {:.0} s, and a search \
                  takes {:.0} s; a longer --budget has room for it, and so has powerband capacity",
-                arm.settings,
+                arm,
                 share_s.max(0.0),
                 LEAST_BUDGET.as_secs_f64() + AROUND_S,
             ));
@@ -55,10 +60,10 @@ pub fn measure(procedure: &mut Procedure<'_>, baseline: &Arm) -> Result<(), Stop
         }
         match search(procedure, arm, objective, share_s) {
             Ok(search) => {
-                let (arm, settings) = (arm.name.clone(), arm.settings);
                 procedure.store.document.rates.push(ArmRates {
-                    arm,
-                    settings,
+                    arm: arm.name.clone(),
+                    called: (!arm.overlay.is_empty()).then(|| arm.to_string()),
+                    settings: arm.settings,
                     search,
                 });
                 procedure.save()?;
@@ -83,7 +88,7 @@ fn skipped(arm: &Arm, stopped: Stopped) -> Result<String, Stopped> {
     }
     Ok(format!(
         "the highest rate of {} was not found: {}",
-        arm.settings,
+        arm,
         super::first_line(&stopped.to_string())
     ))
 }
@@ -98,7 +103,7 @@ fn search(
     let plan = &document.plan;
     procedure.watcher.on(Event::Note(format!(
         "searching the highest rate that meets p{} = {:.0} ms: {}",
-        objective.percentile, objective.limit_ms, arm.settings
+        objective.percentile, objective.limit_ms, arm
     )));
     let folder = procedure.store.folder();
     let folder = folder.trial_dir(&format!("rates-{}", arm.name))?;
@@ -130,7 +135,7 @@ fn search(
 /// to 101) with …": two searches that no block pairs, so that only intervals apart tell them apart.
 fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
     let kept = format!("p{} = {} ms", objective.percentile, objective.limit_ms);
-    let known = |of: &ArmRates| said(&of.search).map(|said| (of.settings, said));
+    let known = |of: &ArmRates| said(&of.search).map(|said| (of.words(), said));
     match rates {
         [before, after] => {
             let ((was, before_said), (is, after_said)) = (known(before)?, known(after)?);
@@ -200,6 +205,7 @@ mod tests {
         };
         ArmRates {
             arm: Arm::of(settings).name,
+            called: None,
             settings,
             search: RateSearch {
                 objective: OBJECTIVE,

@@ -54,7 +54,7 @@ pub fn without_challenger(
         blocks_to_decide: None,
         exit_code,
     });
-    warn_of_limits(document, baseline.settings);
+    warn_of_limits(document, baseline);
     warn(procedure);
 }
 
@@ -90,7 +90,7 @@ pub fn confirmed(
         answer,
         sentence: answer::sentence(document, answer, baseline, challenger, &comparison),
         settings: chosen.settings,
-        arm: (!chosen.overlay.is_empty()).then(|| chosen.name.clone()),
+        arm: Some(chosen.name.clone()),
         path: path::steps(document, steps),
         headroom: headroom(document, chosen),
         changes,
@@ -125,7 +125,7 @@ pub fn confirmed(
     document.comparisons.push(comparison);
     document.verdict = Some(verdict);
     document.warnings.extend(notes);
-    warn_of_limits(document, chosen.settings);
+    warn_of_limits(document, chosen);
     warn(procedure);
 }
 

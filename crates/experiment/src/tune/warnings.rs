@@ -1,14 +1,15 @@
 //! What a reader must know before believing a verdict.
 
 use crate::procedure::Procedure;
-use run::{Document, Feasibility, Settings, TrialStatus};
+use crate::request::Arm;
+use run::{Document, Feasibility, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
 const SOON_THOUSANDS: f64 = 1_000.0;
 
 /// Says so when the chosen configuration may yet break a limit: memory that still grew, latency not proven.
-pub fn warn_of_limits(document: &mut Document, chosen: Settings) {
-    let arm = document.arms.iter().find(|a| a.settings == chosen);
+pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
+    let arm = document.arms.iter().find(|a| a.name == chosen.name);
     let growing = arm.and_then(|a| Some((a.pss_bytes?, a.growth_bytes_per_thousand?)));
     if let (Some(limit), Some((pss, growth))) = (document.plan.objective.max_memory_bytes, growing)
         && growth > 0.0
@@ -31,7 +32,7 @@ pub fn warn_of_limits(document: &mut Document, chosen: Settings) {
     let unproven = document
         .arms
         .iter()
-        .find(|a| a.settings == chosen && a.feasible == Feasibility::Unclear);
+        .find(|a| a.name == chosen.name && a.feasible == Feasibility::Unclear);
     if let Some(arm) = unproven {
         let seen = match (arm.violation_rate, arm.violation_interval) {
             (Some(rate), Some((low, high))) => format!(

@@ -5,7 +5,7 @@ use super::super::model;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::{Arm, SearchKnob};
-use knobs::Overlay;
+use knobs::{Allocator, Overlay};
 use run::{Document, KnobEffect, Ratio, SearchedKnob, Settings, StageTrials, Step};
 use search::{
     Effect, End, Estimate, Factor, Fate, Forbidden, Foreseen, Found, How, Outcome, Point,
@@ -26,6 +26,7 @@ pub struct Searched {
     threads: Vec<u16>,
     knobs: Vec<SearchKnob>,
     candidates: Vec<Settings>,
+    baseline: Settings,
 }
 
 impl Searched {
@@ -76,8 +77,11 @@ impl Searched {
                     .chain(knob.values.iter().cloned())
                     .collect(),
                 baseline: 0,
+                // An allocator takes the meaning from knobs of the others, and gives it to its own.
                 how: match knob.values.len() {
-                    1 => How::Screened,
+                    1 if !matches!(knob.name.as_str(), "allocator" | "malloc_conf") => {
+                        How::Screened
+                    }
                     _ => How::Raced,
                 },
             }
@@ -91,6 +95,7 @@ impl Searched {
             threads,
             knobs,
             candidates,
+            baseline,
         };
         searched.space.forbidden = searched.forbidden();
         Ok(searched)
@@ -105,6 +110,7 @@ impl Searched {
             .map(|single| Forbidden(vec![(WORKERS, single), (PRELOAD, 1)]))
             .into_iter()
             .collect();
+        forbidden.extend(self.without_their_allocator());
         for (one, first) in self.knobs.iter().enumerate() {
             for (other, second) in self.knobs.iter().enumerate().skip(one + 1) {
                 for (i, a) in first.values.iter().enumerate() {
@@ -124,10 +130,35 @@ impl Searched {
         forbidden
     }
 
-    /// The most requests that any of its configurations serves at once.
+    /// Options of an allocator that does not run today mean nothing where none is chosen.
+    fn without_their_allocator(&self) -> Vec<Forbidden> {
+        let allocator = self.knobs.iter().position(|knob| knob.name == "allocator");
+        let needs = |name: &str, value: &str| {
+            let mut alone = Overlay::default();
+            alone.set(name, value).ok()?;
+            alone
+                .needs()
+                .filter(|(_, whose)| *whose != Allocator::Glibc)
+        };
+        let mut forbidden = Vec::new();
+        for (at, knob) in self.knobs.iter().enumerate() {
+            for (level, value) in knob.values.iter().enumerate() {
+                if knob.name == "allocator" || needs(&knob.name, value).is_none() {
+                    continue;
+                }
+                let mut together = vec![(SETTINGS + at, level + 1)];
+                together.extend(allocator.map(|at| (SETTINGS + at, 0)));
+                forbidden.push(Forbidden(together));
+            }
+        }
+        forbidden
+    }
+
+    /// The most requests that the model's configurations serve at once. Their neighbours may serve more, but clients beyond
+    /// what an arm serves only wait.
     pub fn most_concurrency(&self) -> u32 {
-        let most = |levels: &[u16]| u32::from(levels.iter().copied().max().unwrap_or(1).max(1));
-        most(&self.workers) * most(&self.threads)
+        let all = self.candidates.iter().chain([&self.baseline]);
+        all.map(Settings::concurrency).max().unwrap_or(1)
     }
 
     pub fn screened(&self) -> usize {
@@ -186,8 +217,8 @@ impl Searched {
     }
 
     /// Into the document, before the first trial.
-    pub fn note(&self, document: &mut Document, planned_trials: u32) {
-        document.search.get_or_insert_with(|| run::Search {
+    pub fn note(&self, document: &mut Document, planned_trials: u32, most_arms: usize) {
+        document.search = Some(run::Search {
             knobs: self
                 .knobs
                 .iter()
@@ -197,6 +228,7 @@ impl Searched {
                 })
                 .collect(),
             planned_trials,
+            most_arms: most_arms as u32,
             stages: Vec::new(),
             effects: Vec::new(),
             left_out: Vec::new(),
@@ -372,5 +404,13 @@ mod tests {
         let single = searched.space.baseline().with(PRELOAD, 1);
         assert!(!searched.space.allows(&single));
         assert_eq!((searched.screened(), searched.most_concurrency()), (2, 10));
+        let knobs = vec![
+            knob("malloc_conf", &["narenas:2"]),
+            knob("allocator", &["jemalloc"]),
+        ];
+        let searched = Searched::of(settings(0, 5, false), Vec::new(), knobs).unwrap();
+        let conf = searched.space.baseline().with(SETTINGS, 1);
+        assert!(!searched.space.allows(&conf));
+        assert!(searched.space.allows(&conf.with(SETTINGS + 1, 1)));
     }
 }

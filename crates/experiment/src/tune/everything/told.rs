@@ -2,7 +2,7 @@
 
 use crate::judge;
 use crate::request::Arm;
-use run::{Document, Feasibility, Trial};
+use run::{Document, Feasibility, Stage, Trial};
 use search::{Observation, Standing};
 
 /// Of the block's trial of the arm; `None` where it failed, or answered nothing.
@@ -30,7 +30,7 @@ fn standing(document: &Document, arm: &Arm) -> Standing {
     let mine: Vec<&Trial> = document
         .trials
         .iter()
-        .filter(|t| t.arm == arm.name && t.counts())
+        .filter(|t| t.arm == arm.name && t.counts() && t.stage != Stage::Pilot)
         .collect();
     let objective = &document.plan.objective;
     let found = judge::feasibility(&mine, objective, document.seed);

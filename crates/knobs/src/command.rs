@@ -1,0 +1,91 @@
+//! A command as it may be shown: what is given to a secret variable in it, or stands in a URL as password, is not.
+
+use crate::secret::{REDACTED, is_secret};
+
+/// The command without its secrets.
+pub fn shown_command(command: &str) -> String {
+    words(command).map(shown_word).collect()
+}
+
+/// A word with the space after it. Options (`--api-key=…`) and assignments are looked at alike, and within one another:
+/// `--env=API_KEY=…`.
+fn shown_word(piece: &str) -> String {
+    let text = piece.trim_end();
+    let space = &piece[text.len()..];
+    let mut from = 0;
+    loop {
+        let rest = &text[from..];
+        let Some(equals) = rest.find('=') else {
+            // No more names: a URL may stand there by itself.
+            return match is_secret("", rest) {
+                true => format!("{}{REDACTED}{}{space}", &text[..from], closing(rest)),
+                false => piece.to_owned(),
+            };
+        };
+        let name = rest[..equals].trim_start_matches(['-', '"', '\'']);
+        let value = &rest[equals + 1..];
+        if !value.is_empty() && is_secret(name, "") {
+            let kept = &text[..from + equals + 1];
+            return format!("{kept}{REDACTED}{}{space}", closing(value));
+        }
+        from += equals + 1;
+    }
+}
+
+/// The quote that a value ends with, where it was opened before its name.
+fn closing(value: &str) -> String {
+    let quote = value.chars().last().filter(|c| matches!(c, '"' | '\''));
+    let opened = value.starts_with(['"', '\'']);
+    quote
+        .filter(|_| !opened)
+        .map_or_else(String::new, String::from)
+}
+
+/// The words with their spaces, so that what is shown is what was typed. A space in quotes ends none.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let mut quote = None;
+    command.split_inclusive(move |c: char| {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+        quote.is_none() && c.is_whitespace()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_command;
+
+    #[test]
+    fn secrets_are_not_shown_and_all_else_is() {
+        for (command, expected) in [
+            ("bin/rails test  -n a=b", "bin/rails test  -n a=b"),
+            ("API_TOKEN=hunter2 rake", "API_TOKEN=REDACTED rake"),
+            ("A=1 API_TOKEN=hunter2 rake", "A=1 API_TOKEN=REDACTED rake"),
+            ("rake --api-key=hunter2 x", "rake --api-key=REDACTED x"),
+            ("--env=API_TOKEN=hunter2", "--env=API_TOKEN=REDACTED"),
+            (
+                "--baseline=env.API_KEY=hunter2",
+                "--baseline=env.API_KEY=REDACTED",
+            ),
+            ("psql postgres://me:hunter2@localhost/x", "psql REDACTED"),
+            (
+                "DB=postgres://me:hunter2@localhost/x rake",
+                "DB=REDACTED rake",
+            ),
+            ("API_TOKEN='hun ter2' rake", "API_TOKEN=REDACTED rake"),
+            (
+                "env \"SECRET=hunter2\" rake",
+                "env \"SECRET=REDACTED\" rake",
+            ),
+            (
+                "threads=5,gc.malloc_limit=16MiB",
+                "threads=5,gc.malloc_limit=16MiB",
+            ),
+        ] {
+            assert_eq!(shown_command(command), expected);
+        }
+    }
+}
