@@ -61,7 +61,7 @@ class ArmsTest < PowerbandTest
                    /an \[\[arm\]\] in powerband\.toml has no name/
     write(arms: "[[arm]]\nname = \"a\"\n[arm.value]\nnobody = 1\n[[arm]]\nname = \"b\"\n[arm.nginx]\nworkers = 2\n")
     ended = powerband("compare", "--config", "powerband.toml")
-    assert_refused ended, 2, /value\.nobody fills nothing/, /nginx\.workers is set, and nginx is not started/
+    assert_refused ended, 2, /value\.nobody fills nothing/, /nginx\.workers is set, and no nginx is started/
     write(arms: "")
     assert_refused powerband("compare", "--config", "powerband.toml"), 2, /no configurations to compare.*\[\[arm\]\]/
     assert_no_run_folder

@@ -58,7 +58,7 @@ class ServersTest < PowerbandTest
     TOML
     ended = powerband("compare", "--config", "powerband.toml")
     assert_refused ended, 2, /nothing stands in front that could speak TLS/, /one request at a time/,
-                   /passenger\.min_instances is set, and Passenger is not started/, /workers = 0, and unicorn needs one/
+                   /passenger\.min_instances is set, and no Passenger is started/, /workers = 0, and unicorn needs one/
     write("thin", "")
     assert_refused powerband("compare", "threads=1", "threads=2", "--config", "powerband.toml"), 2,
                    /server\.kind.*"thin".*puma, unicorn or passenger/

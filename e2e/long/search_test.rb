@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+require_relative "../support/powerband"
+
+# `tune --knobs`: threads, workers and other knobs searched together.
+class SearchedKnobsTest < PowerbandTest
+  def test_an_application_whose_knob_matters_gets_it
+    File.write(File.join(@dir, "config.ru"), <<~RUBY)
+      cost = ENV["FAST"] == "yes" ? 0.002 : 0.02
+      run(lambda do |_env|
+        sleep(cost)
+        [200, { "content-type" => "text/plain" }, ["done"]]
+      end)
+    RUBY
+    ended = measured("tune", "--app", @dir, "--runs", runs, "--budget", "3m", "--window", "500ms", "--blocks", "6",
+                     "--baseline", "threads=1", "--threads", "1,2", "--workers", "0", "--knobs", "env.FAST=yes",
+                     "--knobs", "env.IDLE=yes", "--json", within: 300)
+    assert_equal 0, ended.code, ended.to_s
+    assert_valid_run_document ended.out
+    document = JSON.parse(ended.out)
+    verdict = document.fetch("verdict")
+    assert_equal "change", verdict.fetch("answer"), ended.to_s
+    winner = document.fetch("arms").find { |arm| arm["name"] == verdict["arm"] }
+    assert_includes winner.fetch("environment").map { |set| set.values_at("knob", "value") }, %w[env.FAST yes]
+    assert_match(/^\+FAST=yes$/, verdict.fetch("changes").map { |change| change["diff"] }.join)
+    searched(document.fetch("search"), document.fetch("trials").size)
+  end
+
+  private
+
+  def searched(search, trials)
+    assert_equal %w[env.FAST env.IDLE], search.fetch("knobs").map { |knob| knob["knob"] }
+    assert_operator search.fetch("stages").sum { |stage| stage["trials"] }, :<=, search.fetch("planned_trials")
+    assert_operator search.fetch("stages").sum { |stage| stage["trials"] }, :<, trials
+    assert_equal "confirm", search.fetch("stages").last.fetch("stage")
+  end
+end
