@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "support/powerband"
+require_relative "../experiments/support/passenger"
 
 # Unicorn, Passenger in Apache, and nginx with TLS in front, as a user measures them.
 class ServersTest < PowerbandTest
@@ -25,6 +26,7 @@ class ServersTest < PowerbandTest
   end
 
   def test_passenger_in_apache
+    skip Passenger.forbidden if Passenger.forbidden
     document = rehearsed("passenger", <<~TOML)
       [baseline]
       workers = 2

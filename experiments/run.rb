@@ -5,12 +5,13 @@
 #   ruby experiments/run.rb [NAME...]         rehearses all, or those: does every configuration of it start, serve and end?
 #   ruby experiments/run.rb full [NAME...]    makes their tables, experiments/NAME/TABLE.md, and puts them into their pages
 #
-# Exit code 1 when one of them failed. It wants the binary built (make build), or named in POWERBAND_BINARY, and what
-# `script/bootstrap experiments` installs.
+# Exit code 1 when one of them failed; what cannot run on this machine, such as Passenger in a chroot, is named. It wants the
+# binary built (make build), or named in POWERBAND_BINARY, and what `script/bootstrap experiments` installs.
 
 require "fileutils"
 require_relative "support/binary"
 require_relative "support/command"
+require_relative "support/passenger"
 
 $stdout.sync = true
 # By Ctrl-C the one that runs ends as by any other signal, and so does this.
@@ -32,6 +33,11 @@ class Experiment
     @folder = File.basename(File.dirname(file))
     @part = File.basename(file, ".toml")
     @name = own? ? @folder : "#{@folder}/#{@part}"
+  end
+
+  # Why it cannot be run on this machine; nil where it can.
+  def forbidden
+    Passenger.forbidden if File.file?(@file) && File.read(@file).match?(/^kind = "passenger"/)
   end
 
   # The exit code.
@@ -90,6 +96,10 @@ unknown = ARGV - all.map(&:name)
 abort "no experiment #{unknown.join(', ')}; there are #{all.map(&:name).join(', ')}" if unknown.any?
 
 failed = all.select { |one| ARGV.empty? || ARGV.include?(one.name) }.reject do |one|
+  if (reason = one.forbidden)
+    puts format("%<how>-6s  %<name>-18s  %<reason>s", how: "NOT RUN", name: one.name, reason:)
+    next true
+  end
   began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   code = one.run(full:)
   took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
