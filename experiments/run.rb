@@ -43,13 +43,7 @@ class Experiment
   # The exit code.
   def run(full:)
     FileUtils.mkdir_p(MADE)
-    told = full ? { out: log } : { %i[out err] => log }
-    FileUtils.rm_f(table) if full
-    code = Command.run({ "POWERBAND_BINARY" => BINARY }, *words(full), chdir: ROOT, **told).exitstatus || 1
-    # Undecided is a result: the table says so.
-    code = 0 if full && code == 3 && File.exist?(table) && File.read(table).include?("undecided")
-    Page.new(@file).print(@part, File.read(table)) if full && code.zero?
-    code
+    full ? printed : conduct(false, %i[out err] => log)
   end
 
   def log
@@ -57,6 +51,24 @@ class Experiment
   end
 
   private
+
+  def conduct(full, told)
+    Command.run({ "POWERBAND_BINARY" => BINARY }, *words(full), chdir: ROOT, **told).exitstatus || 1
+  end
+
+  # Into the page goes what was printed, undecided as well: that is a result.
+  def printed
+    FileUtils.rm_f(table)
+    code = conduct(true, out: log)
+    return code unless code.zero? || (code == 3 && undecided?)
+
+    Page.new(@file).print(@part, File.read(table))
+    0
+  end
+
+  def undecided?
+    File.exist?(table) && File.read(table).include?("undecided")
+  end
 
   def words(full)
     begun = @part == "run" ? [@file] : [BINARY, "compare", "--config", from_root(@file)]
