@@ -200,6 +200,9 @@ fn refused(
     found: &RubyInfo,
     variables: Variables,
 ) -> Vec<String> {
+    if variables.is_empty() {
+        return Vec::new();
+    }
     let mut env = experiment.env.clone();
     env.extend(variables.clone());
     let ruby = Interpreter {

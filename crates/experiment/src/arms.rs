@@ -4,11 +4,11 @@ use crate::budget::{self, Overhead};
 use crate::calibrate::{calibrate, sentence};
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
-use crate::procedure::{Procedure, hopeless};
+use crate::procedure::{Procedure, drop_hopeless, hopeless, last_reason};
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, ArmSummary, Comparison, Document, Foreseen, Outcome, Stage, Verdict};
+use run::{Answer, ArmSummary, Comparison, Document, Foreseen, Outcome, Settings, Stage, Verdict};
 use stats::Look;
 
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
@@ -40,7 +40,9 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
         while done < look.blocks && live.len() > 1 {
             done += 1;
             procedure.block(Stage::Compare, done, blocks, &live)?;
-            drop_hopeless(procedure, &mut live)?;
+            let trials = &procedure.store.document.trials;
+            let why = |arm: &str| hopeless(trials, Stage::Compare, arm);
+            drop_hopeless(procedure, &mut live, why)?;
         }
         judge_open(procedure, arms, look);
         let comparisons = &procedure.store.document.comparisons;
@@ -77,26 +79,6 @@ fn refit(procedure: &mut Procedure<'_>, trials: u32) -> Result<(), Stopped> {
     let timing =
         fitted.map_err(|short| tune::too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
     procedure.store.document.plan.timing = timing;
-    Ok(())
-}
-
-/// An arm that failed twice without one success has nothing to say; without the first there is nothing to compare.
-fn drop_hopeless(procedure: &Procedure<'_>, live: &mut Vec<Arm>) -> Result<(), Stopped> {
-    let trials = &procedure.store.document.trials;
-    for (index, arm) in live.clone().iter().enumerate() {
-        let Some(reason) = hopeless(trials, Stage::Compare, &arm.name) else {
-            continue;
-        };
-        if index == 0 {
-            return Err(Stopped::NoAnswer(format!(
-                "{arm} cannot be measured: {reason}"
-            )));
-        }
-        procedure
-            .watcher
-            .on(Event::Note(format!("{arm}: given up after two failures")));
-        live.retain(|a| a != arm);
-    }
     Ok(())
 }
 
@@ -146,17 +128,9 @@ fn conclude_rehearsal(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(),
         ),
     };
     document.arms = rows(document, arms);
-    document.verdict = Some(Verdict {
-        answer: Answer::Table,
-        sentence: format!("{sentence} One short trial each compares nothing."),
-        settings: arms[0].settings,
-        arm: None,
-        path: Vec::new(),
-        headroom: None,
-        changes: Vec::new(),
-        blocks_to_decide: None,
-        exit_code,
-    });
+    let sentence = format!("{sentence} One short trial each compares nothing.");
+    let settings = arms[0].settings;
+    document.verdict = Some(Verdict::of(Answer::Table, sentence, settings, exit_code));
     tune::warn(procedure);
     Ok(())
 }
@@ -182,23 +156,14 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
             effect * 100.0
         )
     });
-    document.verdict = Some(Verdict {
-        answer: Answer::Table,
-        sentence: format!("{said}.{found}"),
-        settings: arm.settings,
-        arm: None,
-        path: Vec::new(),
-        headroom: None,
-        changes: Vec::new(),
-        blocks_to_decide: None,
-        exit_code: 0,
-    });
+    let sentence = format!("{said}.{found}");
+    document.verdict = Some(Verdict::of(Answer::Table, sentence, arm.settings, 0));
     tune::warn(procedure);
     Ok(())
 }
 
 /// As it is shown; with its name where that is not enough, since secrets look alike.
-fn called(arms: &[Arm], arm: &Arm) -> String {
+pub fn called(arms: &[Arm], arm: &Arm) -> String {
     let shown = arm.to_string();
     let alike = arms.iter().filter(|other| other.to_string() == shown);
     if arm.overlay.is_empty() || alike.count() < 2 {
@@ -239,16 +204,29 @@ fn rows(document: &Document, arms: &[Arm]) -> Vec<ArmSummary> {
         .collect()
 }
 
+/// The verdict on comparisons side by side, in words that have begun.
+pub fn side_by_side(comparisons: &[Comparison], begun: String, settings: Settings) -> Verdict {
+    let undecided = comparisons.iter().all(|c| c.outcome == Outcome::Undecided);
+    let blocks_to_decide = comparisons.iter().filter_map(|c| c.blocks_to_decide).max();
+    let blocks_to_decide = blocks_to_decide.filter(|_| undecided);
+    let more = blocks_to_decide.map_or_else(String::new, |blocks| {
+        format!("; about {blocks} blocks would decide")
+    });
+    let (answer, exit_code) = match undecided {
+        true => (Answer::Undecided, 3),
+        false => (Answer::Table, 0),
+    };
+    Verdict {
+        blocks_to_decide,
+        ..Verdict::of(answer, format!("{begun}{more}."), settings, exit_code)
+    }
+}
+
 fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
     document.arms = rows(document, arms);
     if document.comparisons.is_empty() {
-        let why = document
-            .trials
-            .iter()
-            .rev()
-            .find_map(|t| t.reason.clone())
-            .unwrap_or_default();
+        let why = last_reason(&document.trials);
         return Err(Stopped::NoAnswer(format!(
             "not one block could be measured whole: {why}"
         )));
@@ -275,38 +253,8 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     let compared = |arm: &Arm| document.comparisons.iter().any(|c| c.candidate == arm.name);
     let missing = arms[1..].iter().filter(|arm| !compared(arm));
     said.extend(missing.map(|arm| format!("{} could not be measured", called(arms, arm))));
-    let undecided = document
-        .comparisons
-        .iter()
-        .all(|c| c.outcome == Outcome::Undecided);
-    let blocks_to_decide = document
-        .comparisons
-        .iter()
-        .filter_map(|c| c.blocks_to_decide)
-        .max();
-    let more = match blocks_to_decide {
-        Some(blocks) if undecided => format!("; about {blocks} blocks would decide"),
-        _ => String::new(),
-    };
-    document.verdict = Some(Verdict {
-        answer: if undecided {
-            Answer::Undecided
-        } else {
-            Answer::Table
-        },
-        sentence: format!(
-            "Against {}: {}{more}.",
-            called(arms, &arms[0]),
-            said.join("; ")
-        ),
-        settings: arms[0].settings,
-        arm: None,
-        path: Vec::new(),
-        headroom: None,
-        changes: Vec::new(),
-        blocks_to_decide: blocks_to_decide.filter(|_| undecided),
-        exit_code: if undecided { 3 } else { 0 },
-    });
+    let begun = format!("Against {}: {}", called(arms, &arms[0]), said.join("; "));
+    document.verdict = Some(side_by_side(&document.comparisons, begun, arms[0].settings));
     if arms.len() > 2 {
         let count = arms.len() - 1;
         document.warnings.push(format!(

@@ -48,7 +48,7 @@ const MOST_WINDOW_S: f64 = 30.0;
 
 /// Share of a budget that is planned with: trials vary in length, and a run that was promised for its budget
 /// should not outlast it.
-pub(crate) const USABLE: f64 = 0.95;
+const USABLE: f64 = 0.95;
 
 /// Most arms that a race takes.
 pub const MOST_ARMS: usize = 8;
@@ -82,6 +82,15 @@ pub struct Wishes {
     pub window_s: Option<f64>,
     /// Trials of the pilot that are still to come.
     pub pilot_trials: u32,
+}
+
+/// Seconds of a budget that are left to trials, the searches at the end taken off where there are any.
+pub fn left_for_trials(budget_s: f64, spent_s: f64, with_search: bool) -> f64 {
+    let kept_s = match with_search {
+        true => kept_for_search(budget_s),
+        false => 0.0,
+    };
+    USABLE * (budget_s - kept_s - spent_s)
 }
 
 /// Fits `tune` into `budget_s`.

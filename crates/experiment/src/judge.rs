@@ -59,6 +59,14 @@ impl Judging {
         };
         Judging::at(document, look)
     }
+
+    /// As the test takes it.
+    pub fn rule(&self, better: Better) -> Rule {
+        Rule {
+            allowance: self.allowance,
+            ..Rule::at(&self.look, self.margin, better)
+        }
+    }
 }
 
 /// Compares `candidate` with `baseline` by capacity over the blocks of `stage` in which both count.
@@ -71,21 +79,30 @@ pub fn compare(
     judging: Judging,
 ) -> Option<Comparison> {
     let pairs = pairs(trials, stage, baseline, candidate);
-    let rule = Rule {
-        allowance: judging.allowance,
-        ..Rule::at(&judging.look, judging.margin, Better::Higher)
-    };
+    let rule = judging.rule(Better::Higher);
     let judged = stats::compare(&pairs, &rule).ok()?;
+    let arms = (baseline, candidate);
+    Some(told(stage, Metric::Capacity, arms, &judged, &rule))
+}
+
+/// A comparison as the run document has it.
+pub fn told(
+    stage: Stage,
+    metric: Metric,
+    (baseline, candidate): (&str, &str),
+    judged: &stats::Comparison,
+    rule: &Rule,
+) -> Comparison {
     // The race decides nothing, whatever the number of its blocks.
     let undecided = judged.verdict == Verdict::Undecided && stage != Stage::Race;
     let blocks_to_decide = undecided
-        .then(|| stats::blocks_to_decide(&judged, &rule, DECIDING_SEED))
+        .then(|| stats::blocks_to_decide(judged, rule, DECIDING_SEED))
         .flatten();
-    Some(Comparison {
+    Comparison {
         stage,
         baseline: baseline.to_owned(),
         candidate: candidate.to_owned(),
-        metric: Metric::Capacity,
+        metric,
         outcome: match judged.verdict {
             Verdict::Better => Outcome::Better,
             Verdict::Worse => Outcome::Worse,
@@ -100,7 +117,7 @@ pub fn compare(
         blocks: judged.blocks,
         sd_log_ratio: judged.sd_log_ratio,
         blocks_to_decide,
-    })
+    }
 }
 
 /// The minimum detectable effect of so many blocks, with the looks that they will really have, before any of them is
@@ -300,6 +317,15 @@ pub struct Feasible {
 }
 
 impl Feasible {
+    /// Whether the estimate keeps the latency limit where nothing is proven.
+    pub fn seems_to_meet(&self, objective: &Objective) -> bool {
+        let allowed = objective
+            .latency
+            .map_or(1.0, |l| l.allowed_violation_rate());
+        self.standing == Feasibility::Unclear
+            && self.violations.is_some_and(|(rate, _)| rate <= allowed)
+    }
+
     fn breaks(&mut self, why: String) {
         self.standing = Feasibility::Breaks;
         self.why.get_or_insert(why);

@@ -31,6 +31,6 @@ mod windows;
 pub use bench::Installation;
 pub use error::Stopped;
 pub use progress::{Event, Watcher};
-pub use request::{Arm, Experiment, Goal, Service, WorkloadCommand};
+pub use request::{Arm, Experiment, Goal, ServerKind, Service, WorkloadCommand};
 pub use session::{begin, conduct, resume};
 pub use store::Store;

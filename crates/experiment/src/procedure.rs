@@ -256,6 +256,30 @@ impl<'a> Procedure<'a> {
     }
 }
 
+/// Leaves out the arms that have nothing to say, for the reason that `why` gives; without the first, to which the others are
+/// compared, there is no answer.
+pub fn drop_hopeless(
+    procedure: &Procedure<'_>,
+    live: &mut Vec<Arm>,
+    why: impl Fn(&str) -> Option<String>,
+) -> Result<(), Stopped> {
+    for (index, arm) in live.clone().iter().enumerate() {
+        let Some(reason) = why(&arm.name) else {
+            continue;
+        };
+        if index == 0 {
+            return Err(Stopped::NoAnswer(format!(
+                "{arm} cannot be measured: {reason}"
+            )));
+        }
+        procedure
+            .watcher
+            .on(Event::Note(format!("{arm}: given up after two failures")));
+        live.retain(|a| a != arm);
+    }
+    Ok(())
+}
+
 /// Why an arm has nothing more to say in a stage: two trials of it failed there, and none succeeded.
 pub fn hopeless(trials: &[Trial], stage: Stage, arm: &str) -> Option<String> {
     let mine: Vec<&Trial> = trials
@@ -272,4 +296,10 @@ pub fn hopeless(trials: &[Trial], stage: Stage, arm: &str) -> Option<String> {
         .find_map(|t| t.reason.clone())
         .unwrap_or_default();
     (failed >= 2 && failed == mine.len()).then_some(reason)
+}
+
+/// The last reason that a trial gave for not counting, or what to know about it.
+pub fn last_reason(trials: &[Trial]) -> String {
+    let mut reasons = trials.iter().rev();
+    reasons.find_map(|t| t.reason.clone()).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Whether the agent made the calls that an arm asks for, and whether the pool is as large as asked: by what the processes
 //! that serve say themselves.
 
-use flight::{Role, Setup, setups};
+use flight::{Role, Setup, Snapshot, read_setups};
 use knobs::Overlay;
 use servers::Mismatch;
 use std::path::Path;
@@ -23,21 +23,29 @@ const DONE: [(&str, Done); 6] = [
 ];
 
 /// The first knob that a serving process does not have.
-pub fn not_taken(overlay: &Overlay, flight_dir: &Path) -> Option<Mismatch> {
+pub fn not_taken(overlay: &Overlay, counters: &[Snapshot], flight_dir: &Path) -> Option<Mismatch> {
     let chosen = overlay.chosen();
     let asked = |knob: &str| {
         let value = chosen.iter().find(|c| c.knob == knob)?.value.clone();
         Some(value).filter(|value| !matches!(value.as_str(), "off" | "default" | ""))
     };
     if let Some(pool) = overlay.pool()
-        && let Some(mismatch) = other_pool(pool, flight_dir)
+        && let Some(mismatch) = other_pool(pool, counters)
     {
         return Some(mismatch);
     }
     if DONE.iter().all(|(knob, _)| asked(knob).is_none()) {
         return None;
     }
-    let reports = setups(flight_dir);
+    // Without the folder there are no reports.
+    let read = read_setups(flight_dir).unwrap_or_default();
+    let (mut reports, mut unreadable) = (Vec::new(), None);
+    for (_, report) in read {
+        match report {
+            Ok(report) => reports.push(report),
+            Err(error) => unreadable = Some(error.to_string()),
+        }
+    }
     let serving: Vec<&Setup> = reports
         .iter()
         .filter(|it| it.role == Role::Server)
@@ -45,14 +53,15 @@ pub fn not_taken(overlay: &Overlay, flight_dir: &Path) -> Option<Mismatch> {
     DONE.iter().find_map(|(knob, done)| {
         let asked = asked(knob)?;
         let lacks = serving.iter().find(|it| !done(it, &asked));
-        if lacks.is_none() && !serving.is_empty() {
+        if lacks.is_none() && unreadable.is_none() && !serving.is_empty() {
             return None;
         }
         let why = lacks
             .into_iter()
             .flat_map(|it| &it.failed)
             .find(|failure| failure.what == *knob)
-            .map(|failure| failure.why.clone());
+            .map(|failure| failure.why.clone())
+            .or_else(|| unreadable.clone());
         Some(Mismatch {
             knob: (*knob).into(),
             asked,
@@ -63,11 +72,9 @@ pub fn not_taken(overlay: &Overlay, flight_dir: &Path) -> Option<Mismatch> {
 }
 
 /// Where Active Record's pools are of another size, or nobody has seen one.
-fn other_pool(asked: u32, flight_dir: &Path) -> Option<Mismatch> {
-    let read = flight::read_dir(flight_dir).unwrap_or_default();
-    let sizes: Vec<u16> = read
-        .into_iter()
-        .filter_map(|(_, snapshot)| snapshot.ok())
+fn other_pool(asked: u32, counters: &[Snapshot]) -> Option<Mismatch> {
+    let sizes: Vec<u16> = counters
+        .iter()
         .filter_map(|snapshot| Some(snapshot.pool_samples.last()?.size))
         .collect();
     let other = sizes.iter().find(|size| u32::from(**size) != asked);
@@ -97,7 +104,7 @@ mod tests {
         if let Some(report) = report {
             std::fs::write(folder.path().join("setup-7-1.json"), report).unwrap();
         }
-        not_taken(&overlay, folder.path()).map(|m| m.to_string())
+        not_taken(&overlay, &[], folder.path()).map(|m| m.to_string())
     }
 
     const REPORT: &str = r#"{"v":1,"pid":7,"start_ticks":1,"role":"server","warmup":true,"compact":false,
@@ -118,6 +125,8 @@ mod tests {
             let message = told(&[(knob, value)], Some(REPORT)).unwrap();
             assert!(message.contains(said), "{message}");
         }
+        let broken = told(&[("warmup", "on")], Some("{"));
+        assert!(broken.unwrap().contains("setup-7-1.json"));
         assert!(
             told(&[("warmup", "on")], None)
                 .unwrap()

@@ -210,7 +210,7 @@ fn note_whether_steady(trial: &mut Trial) {
 }
 
 /// The processes of a server, whoever their parents have come to be: what stands in front is among them, services are not.
-fn tree(server: &Running) -> host::Tree {
+pub(crate) fn tree(server: &Running) -> host::Tree {
     host::Tree::from(server.guard_pid())
         .without(server.service_pids())
         .without_root()

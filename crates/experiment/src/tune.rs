@@ -18,7 +18,7 @@ use crate::budget;
 use crate::calibrate::calibrate;
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
-use crate::procedure::{Procedure, hopeless};
+use crate::procedure::{Procedure, hopeless, last_reason};
 use crate::progress::Event;
 use crate::request::Arm;
 use run::{Feasibility, SdSource, Settings, Stage, Trial};
@@ -34,9 +34,6 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     procedure.expected = expected(procedure, 2);
     pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
     replan(procedure)?;
-    if !procedure.bench.experiment.knobs.is_empty() {
-        everything::retime(procedure);
-    }
     procedure.save()?;
     calibrate(procedure, &baseline)?;
 
@@ -191,6 +188,9 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         plan.blocks = shape.blocks;
         plan.arms = shape.arms as u32;
     }
+    if !experiment.knobs.is_empty() {
+        everything::retime(procedure);
+    }
     let plan = &mut procedure.store.document.plan;
     // A calibration comes after the pilot, and says again what can be found.
     let equal_arms = EqualArms {
@@ -302,6 +302,14 @@ fn race(
     Ok(arms)
 }
 
+/// A confirmation of which no block counts.
+fn unconfirmed(trials: &[Trial]) -> Stopped {
+    Stopped::NoAnswer(format!(
+        "not one block of the confirmation could be measured whole: {}",
+        last_reason(trials)
+    ))
+}
+
 /// What a log's dozen lines begin with.
 pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
@@ -357,15 +365,7 @@ fn confirm(
             judging,
         );
         let Some(judged) = judged else {
-            let trials = &procedure.store.document.trials;
-            let why = trials
-                .iter()
-                .rev()
-                .find_map(|t| t.reason.clone())
-                .unwrap_or_default();
-            return Err(Stopped::NoAnswer(format!(
-                "not one block of the confirmation could be measured whole: {why}"
-            )));
+            return Err(unconfirmed(&procedure.store.document.trials));
         };
         if judged.outcome != run::Outcome::Undecided || index + 1 == looks.len() {
             return Ok(judged);

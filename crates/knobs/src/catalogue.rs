@@ -5,6 +5,7 @@ mod programs;
 mod ruby;
 
 use crate::knob::Knob;
+pub use process::SETUP;
 use std::sync::LazyLock;
 
 /// All of them, in the order in which the page shows them.

@@ -120,6 +120,28 @@ impl Versions {
 }
 
 impl Knob {
+    /// One that every Ruby takes and that needs no word of caution.
+    pub(crate) const fn plain(
+        name: &'static str,
+        (place, variable): (Place, &'static str),
+        kind: Kind,
+        default: &'static str,
+        example: &'static str,
+        about: &'static str,
+    ) -> Knob {
+        Knob {
+            name,
+            place,
+            variable,
+            kind,
+            versions: Versions::ALL,
+            default,
+            example,
+            about,
+            caution: "",
+        }
+    }
+
     /// Whether this Ruby looks at the variable.
     ///
     /// # Errors

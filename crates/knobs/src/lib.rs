@@ -20,12 +20,12 @@ mod value;
 
 pub use allocator::{Allocator, PRELOAD, preload};
 pub use arm_text::{Part, masked, parts, quoted, values};
-pub use catalogue::{CATALOGUE, find};
+pub use catalogue::{CATALOGUE, SETUP, find};
 pub use command::shown_command;
 pub use heard::{refusals, sets_collector};
 pub use knob::{Kind, Knob, Place, Program, Version, Versions};
 pub use nearest::{SETTINGS, unknown};
-pub use overlay::{Chosen, ENV, Overlay, VALUE};
+pub use overlay::{Chosen, ENV, Overlay, POOL, VALUE};
 pub use page::page;
 pub use secret::{is_secret, shown, shown_of};
 pub use value::Value;

@@ -2,7 +2,7 @@
 
 use crate::allocator::{Allocator, PRELOAD};
 use crate::knob::{Kind, Place, Program};
-use crate::secret::{REDACTED, is_secret};
+use crate::secret::shown_of;
 use crate::value::Value;
 use crate::{Wrong, catalogue, reserved};
 use std::collections::BTreeMap;
@@ -17,7 +17,8 @@ pub const VALUE: &str = "value.";
 
 /// Knobs whose variable depends on the machine or on the application's own environment.
 const COMPOSED: [&str; 2] = ["allocator", POOL];
-const POOL: &str = "pool";
+/// Connections of each process: no variable by itself.
+pub const POOL: &str = "pool";
 
 /// Characters of a name beyond which it is cut to a hash: it is part of file names.
 const LONGEST_NAME: usize = 48;
@@ -93,10 +94,7 @@ impl Overlay {
         let chosen = |(name, value): (&String, &Value)| {
             let variable = variable(name);
             Chosen {
-                value: match is_free(name) && is_secret(&variable, &value.set) {
-                    true => REDACTED.to_owned(),
-                    false => value.typed.clone(),
-                },
+                value: shown_of(name, &variable, &value.typed).to_owned(),
                 knob: name.clone(),
                 variable,
             }

@@ -2,6 +2,7 @@
 
 use crate::Wrong;
 use crate::catalogue::CATALOGUE;
+use crate::knob::Place;
 
 /// Those that Powerband or the way in which it starts the server sets itself.
 const OURS: [(&str, &str); 9] = [
@@ -45,9 +46,10 @@ pub(crate) fn allowed(variable: &str) -> Result<(), Wrong> {
         ));
     }
     // Checked values, their units and what Ruby makes of them are worth having.
-    let knob = CATALOGUE
-        .iter()
-        .find(|knob| knob.variable == variable && knob.name != "allocator");
+    let knob = CATALOGUE.iter().find(|knob| {
+        let there = knob.place == Place::Environment && knob.variable == variable;
+        there && knob.name != "allocator"
+    });
     match knob {
         Some(knob) => Err(Wrong::new(
             format!("{variable} has a knob of its own"),
@@ -108,7 +110,12 @@ mod tests {
             let message = allowed(name).unwrap_err().to_string();
             assert!(message.contains(said), "{name}: {message}");
         }
-        for name in ["DATABASE_URL", "RUBY_GC_HEAP_7_INIT_SLOTS", "LD_PRELOAD"] {
+        for name in [
+            "DATABASE_URL",
+            "RUBY_GC_HEAP_7_INIT_SLOTS",
+            "LD_PRELOAD",
+            "keepalive",
+        ] {
             assert!(allowed(name).is_ok(), "{name}");
         }
     }

@@ -1,9 +1,10 @@
 //! The same as Markdown, to be kept beside the application that it is about.
 
 use crate::command_page::{
-    RUNS_HEAD, comparison_rows, how, memory_heading, memory_row, runs_row, side_by_side,
+    COMPARISONS_HEAD, MEMORY_HEAD, RUNS_HEAD, comparison_rows, how, memory_heading, memory_row,
+    runs_row, side_by_side,
 };
-use crate::experiment_markdown::{line, rows};
+use crate::experiment_markdown::{line, rows, sets};
 use run::{CommandRuns, Document};
 use std::fmt::Write;
 
@@ -11,17 +12,7 @@ use std::fmt::Write;
 pub fn write(page: &mut String, document: &Document, command: &CommandRuns) {
     let _ = write!(page, "\n{}\n", how(document, command));
     let _ = write!(page, "\n### {}\n\n", memory_heading(command));
-    let head = [
-        "configuration",
-        "samples",
-        "least",
-        "25 %",
-        "median",
-        "75 %",
-        "95 %",
-        "most",
-    ];
-    rows(page, &head, 1);
+    rows(page, &MEMORY_HEAD, 1);
     for arm in &command.arms {
         line(page, &memory_row(arm));
     }
@@ -32,8 +23,7 @@ pub fn write(page: &mut String, document: &Document, command: &CommandRuns) {
     }
     if !command.comparisons.is_empty() {
         page.push_str("\n### The comparisons, side by side\n\n");
-        let head = ["comparison", "of", "change", "verdict", "p", "blocks"];
-        rows(page, &head, 2);
+        rows(page, &COMPARISONS_HEAD, 2);
         for row in comparison_rows(command) {
             line(page, &row);
         }
@@ -42,15 +32,6 @@ pub fn write(page: &mut String, document: &Document, command: &CommandRuns) {
     page.push_str("\n### The configurations\n\n");
     rows(page, &["configuration", "sets"], 2);
     for arm in &command.arms {
-        let sets: Vec<String> = arm
-            .environment
-            .iter()
-            .map(|set| format!("`{}={}`", set.variable, set.holds))
-            .collect();
-        let sets = match sets.is_empty() {
-            true => "nothing".to_owned(),
-            false => sets.join(", "),
-        };
-        line(page, &[arm.called.clone(), sets]);
+        line(page, &[arm.called.clone(), sets(&arm.environment)]);
     }
 }

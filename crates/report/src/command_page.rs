@@ -11,24 +11,13 @@ pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
     let style = sheet.style();
     if !command.arms.is_empty() {
         sheet.heading(&memory_heading(command));
-        let head = [
-            "configuration",
-            "samples",
-            "least",
-            "25 %",
-            "median",
-            "75 %",
-            "95 %",
-            "most",
-        ];
-        let mut rows = table(style, &head, 1);
+        let mut rows = table(style, &MEMORY_HEAD, 1);
         for arm in &command.arms {
             rows.add_row(memory_row(arm));
         }
         sheet.block(&trimmed(&rows));
         sheet.heading("Medians of the runs");
-        let head = RUNS_HEAD;
-        let mut rows = table(style, &head, 1);
+        let mut rows = table(style, &RUNS_HEAD, 1);
         for arm in &command.arms {
             rows.add_row(runs_row(arm));
         }
@@ -56,8 +45,7 @@ pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
     }
     if !command.comparisons.is_empty() {
         sheet.heading("The comparisons, side by side");
-        let head = ["comparison", "of", "change", "verdict", "p", "blocks"];
-        let mut rows = table(style, &head, head.len());
+        let mut rows = table(style, &COMPARISONS_HEAD, COMPARISONS_HEAD.len());
         for row in comparison_rows(command) {
             rows.add_row(row);
         }
@@ -80,6 +68,21 @@ pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
         .collect();
     sheet.listed("Runs that do not count", &failed);
 }
+
+/// The heads of the columns of memory.
+pub const MEMORY_HEAD: [&str; 8] = [
+    "configuration",
+    "samples",
+    "least",
+    "25 %",
+    "median",
+    "75 %",
+    "95 %",
+    "most",
+];
+
+/// Those of the comparisons.
+pub const COMPARISONS_HEAD: [&str; 6] = ["comparison", "of", "change", "verdict", "p", "blocks"];
 
 /// The heads of the medians' columns.
 pub const RUNS_HEAD: [&str; 6] = [

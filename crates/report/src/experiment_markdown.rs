@@ -5,7 +5,7 @@ use crate::figures::{bytes, change_with_interval, duration, number_of_ms, rate};
 use crate::reading::{called, comparison_of, decides, is_baseline, latency_known};
 use crate::sheet::first_line;
 use crate::tables::NONE;
-use run::{ArmSummary, Document, RequestTime};
+use run::{ArmSummary, Document, RequestTime, SetVariable};
 use std::fmt::Write;
 
 /// The whole page. `command` is what made it, as it was typed.
@@ -227,11 +227,6 @@ fn machine(page: &mut String, document: &Document) {
 fn configurations(page: &mut String, document: &Document) {
     rows(page, &["configuration", "settings", "sets beside them"], 3);
     for arm in &document.arms {
-        let sets: Vec<String> = arm
-            .environment
-            .iter()
-            .map(|set| format!("`{}={}`", set.variable, set.holds))
-            .collect();
         let first = if is_baseline(document, arm) {
             " (the first)"
         } else {
@@ -242,12 +237,21 @@ fn configurations(page: &mut String, document: &Document) {
             &[
                 format!("{}{first}", called(document, arm)),
                 arm.settings.to_string(),
-                match sets.is_empty() {
-                    true => "nothing".to_owned(),
-                    false => sets.join(", "),
-                },
+                sets(&arm.environment),
             ],
         );
+    }
+}
+
+/// What an arm sets beside its settings.
+pub fn sets(environment: &[SetVariable]) -> String {
+    let sets: Vec<String> = environment
+        .iter()
+        .map(|set| format!("`{}={}`", set.variable, set.holds))
+        .collect();
+    match sets.is_empty() {
+        true => "nothing".to_owned(),
+        false => sets.join(", "),
     }
 }
 

@@ -114,6 +114,23 @@ pub struct Verdict {
     pub exit_code: u8,
 }
 
+impl Verdict {
+    /// An answer, with nothing to change and nothing to come.
+    pub fn of(answer: Answer, sentence: String, settings: Settings, exit_code: u8) -> Verdict {
+        Verdict {
+            answer,
+            sentence,
+            settings,
+            arm: None,
+            path: Vec::new(),
+            headroom: None,
+            changes: Vec::new(),
+            blocks_to_decide: None,
+            exit_code,
+        }
+    }
+}
+
 /// What a verdict comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

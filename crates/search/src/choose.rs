@@ -11,8 +11,8 @@ pub struct Chosen {
     pub behind: f64,
 }
 
-/// `limit`: of the memory, as a logarithm. The arms still in the race with how far each is ahead of the first of them, those that seem to keep the limits; where
-/// none does, all.
+/// The arms still in the race that seem to keep the limits, with how far each is ahead of the first of them; where none
+/// does, all. `limit`: of the memory, as a logarithm.
 pub fn rated(race: &Race, limit: Option<f64>) -> Vec<(usize, f64)> {
     let live: Vec<usize> = race.live();
     let likely = |arm: &usize| race.standing(*arm).is_some_and(Standing::likely);

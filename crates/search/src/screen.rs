@@ -339,7 +339,7 @@ impl Screen {
         broken(true) >= MOSTLY && broken(false) <= 1.0 - MOSTLY
     }
 
-    /// What a trial's figure scatters by, as far as the screen itself shows.
+    /// The configuration that its runs change.
     pub fn centre(&self) -> &Point {
         &self.centre
     }

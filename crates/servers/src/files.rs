@@ -17,7 +17,10 @@ pub(crate) fn private_dir(path: &Path) -> Result<(), StartError> {
 }
 
 /// Writes a file that only the user can read, in place of an older one.
-pub(crate) fn private_file(path: &Path, text: &str) -> Result<(), StartError> {
+///
+/// # Errors
+/// When it cannot be written.
+pub fn private_file(path: &Path, text: &str) -> Result<(), StartError> {
     let write = || -> io::Result<()> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -50,6 +50,7 @@ mod words;
 pub use configured::configured;
 pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
 pub use error::{Died, StartError};
+pub use files::private_file;
 pub use guard::Exit;
 pub use library::library;
 pub use nginx::{FrontReadBack, Nginx};

@@ -52,8 +52,6 @@ pub struct ReadBack {
     pub preload: Option<bool>,
     /// The server as it names itself: `Puma 6.6.0`.
     pub server: Option<String>,
-    /// `None` where it is no Puma, or wrote no settings.
-    pub puma_version: Option<String>,
     /// What stands in front of it.
     pub front: Option<FrontReadBack>,
     /// Empty when the server runs as asked.
@@ -84,17 +82,11 @@ impl Running {
     /// # Errors
     /// When the server's status cannot be read: always for a custom command without `{config}`.
     pub fn read_back(&self) -> Result<ReadBack, StatusError> {
-        let read = self.handle().read_back(self.settings, self.server_pid());
-        let Some((front, mismatch)) = self.read_back_front() else {
-            return read;
-        };
-        let mut read = match read {
-            // Nothing is known of the server, and something of what stands in front of it.
-            Err(StatusError::NoControl) => ReadBack::default(),
-            other => other?,
-        };
-        read.front = Some(front);
-        read.mismatches.extend(mismatch);
+        let mut read = self.handle().read_back(self.settings, self.server_pid())?;
+        if let Some((front, mismatch)) = self.read_back_front() {
+            read.front = Some(front);
+            read.mismatches.extend(mismatch);
+        }
         Ok(read)
     }
 }
@@ -204,7 +196,6 @@ fn compare(asked: Settings, status: &PumaStatus, effective: Option<Effective>) -
         min_threads,
         preload,
         server: effective.as_ref().map(|it| format!("Puma {}", it.puma)),
-        puma_version: effective.map(|effective| effective.puma),
         front: None,
         mismatches,
     }

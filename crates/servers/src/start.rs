@@ -19,6 +19,7 @@ use crate::waiting::Process;
 const PORT_ATTEMPTS: usize = 3;
 /// What stands in front, in messages.
 const FRONT: &str = "nginx";
+const SERVER: &str = "the server";
 /// How long powerband's death leaves the server to end by itself.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 
@@ -81,7 +82,9 @@ impl Ports {
 
 fn lost_the_port(died: &Died) -> bool {
     let said = |text: &str| died.last_log_lines.iter().any(|line| line.contains(text));
-    said("Address already in use") || said("EADDRINUSE")
+    // A service that lost its own is not helped by other ports of the server.
+    [SERVER, FRONT].contains(&died.what.as_str())
+        && (said("Address already in use") || said("EADDRINUSE"))
 }
 
 fn start_at(
@@ -119,7 +122,7 @@ fn start_at(
         words: &words,
         cwd: &spec.app_dir,
         env: &env,
-        what: "the server".into(),
+        what: SERVER.into(),
     };
     let waiting = server.spawn(&mut guard, spec, &log, cancel)?;
     waiting.until_it_answers(ports.server, &spec.ready_path)?;

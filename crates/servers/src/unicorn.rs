@@ -231,7 +231,6 @@ fn compare(asked: Settings, workers: &[ReadyWorker]) -> ReadBack {
         server: workers
             .first()
             .map(|worker| format!("Unicorn {}", worker.unicorn)),
-        puma_version: None,
         front: None,
         mismatches,
     }

@@ -1,12 +1,14 @@
 //! What the runs come to, in the document's words.
 
-use super::judged::{self, Judging};
+use super::judged;
 use super::{hopeless, runs};
+use crate::arms::{called, side_by_side};
 use crate::error::Stopped;
+use crate::judge::Judging;
 use crate::procedure::Procedure;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, CommandArm, CommandRun, Comparison, MemoryMeasure, Metric, Outcome, Verdict};
+use run::{Answer, CommandArm, CommandRun, Comparison, MemoryMeasure, Metric, Verdict};
 use stats::summary;
 
 /// Samples a run below which its median says little.
@@ -14,12 +16,8 @@ const FEW_SAMPLES: f64 = 10.0;
 
 /// Fills the document's rows, comparisons and verdict.
 pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
-    let plan = &procedure.store.document.plan;
-    let judging = Judging {
-        blocks: plan.blocks,
-        alpha: plan.alpha,
-        margin: plan.margin,
-    };
+    // One look, at the end: the number of runs is fixed beforehand.
+    let judging = Judging::once(&procedure.store.document);
     let rehearse = procedure.bench.experiment.rehearse;
     let found = runs(procedure);
     let measure = judged::measure(found);
@@ -49,7 +47,7 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
         warnings.push(format!(
             "{} comparisons stand side by side, each with its own error rate of {:.0} %",
             comparisons.len(),
-            judging.alpha * 100.0
+            judging.look.alpha * 100.0
         ));
     }
     warnings.extend(of_samples(found, measure));
@@ -88,19 +86,6 @@ fn rows(procedure: &Procedure<'_>, arms: &[Arm]) -> Vec<CommandArm> {
         ..row(&arm.name, found, measure)
     };
     arms.iter().map(row).collect()
-}
-
-/// As it is shown; with its name where that is not enough, since secrets look alike.
-fn called(arms: &[Arm], arm: &Arm) -> String {
-    let shown = arm.to_string();
-    match arms
-        .iter()
-        .filter(|other| other.to_string() == shown)
-        .count()
-    {
-        0 | 1 => shown,
-        _ => format!("{shown} ({})", arm.name),
-    }
 }
 
 fn row(name: &str, runs: &[CommandRun], measure: MemoryMeasure) -> CommandArm {
@@ -143,26 +128,8 @@ fn verdict(rows: &[CommandArm], comparisons: &[Comparison], arms: &[Arm]) -> Ver
         }
     });
     let said: Vec<String> = said.collect();
-    let undecided = comparisons.iter().all(|c| c.outcome == Outcome::Undecided);
-    let blocks_to_decide = comparisons.iter().filter_map(|c| c.blocks_to_decide).max();
-    let blocks_to_decide = blocks_to_decide.filter(|_| undecided);
-    let more = blocks_to_decide.map_or_else(String::new, |blocks| {
-        format!("; about {blocks} blocks would decide")
-    });
-    Verdict {
-        answer: match undecided {
-            true => Answer::Undecided,
-            false => Answer::Table,
-        },
-        sentence: format!("Against {}, {}{more}.", rows[0].called, said.join("; ")),
-        settings: arms[0].settings,
-        arm: None,
-        path: Vec::new(),
-        headroom: None,
-        changes: Vec::new(),
-        blocks_to_decide,
-        exit_code: if undecided { 3 } else { 0 },
-    }
+    let begun = format!("Against {}, {}", rows[0].called, said.join("; "));
+    side_by_side(comparisons, begun, arms[0].settings)
 }
 
 /// Each arm once: whether the command works in it, and nothing else.
@@ -176,17 +143,8 @@ fn rehearsal(rows: &[CommandArm], arms: &[Arm]) -> Verdict {
         [] => ("the command succeeded in every configuration".to_owned(), 0),
         failed => (format!("the command failed in {}", failed.join(", ")), 3),
     };
-    Verdict {
-        answer: Answer::Table,
-        sentence: format!("A rehearsal: {sentence}. One run each compares nothing."),
-        settings: arms[0].settings,
-        arm: None,
-        path: Vec::new(),
-        headroom: None,
-        changes: Vec::new(),
-        blocks_to_decide: None,
-        exit_code,
-    }
+    let sentence = format!("A rehearsal: {sentence}. One run each compares nothing.");
+    Verdict::of(Answer::Table, sentence, arms[0].settings, exit_code)
 }
 
 /// What to know of the samples themselves.

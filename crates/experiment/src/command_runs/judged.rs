@@ -1,16 +1,14 @@
 //! From runs to what is told of them: how the samples of an arm lie, and each arm against the first. Pure.
 
-use run::{CommandRun, Comparison, Distribution, MemoryMeasure, Metric, Outcome, Stage};
-use stats::{Better, Look, Rule, Verdict, summary};
+use crate::judge::{Judging, told};
+use run::{CommandRun, Comparison, Distribution, MemoryMeasure, Metric, Stage};
+use stats::{Better, summary};
 
 /// What is compared of each arm, in this order.
 pub const METRICS: [Metric; 3] = [Metric::WallTime, Metric::MedianMemory, Metric::PeakMemory];
 
 /// PSS speaks where it was read with so many of each run's samples or more.
 const ENOUGH_PSS: f64 = 0.5;
-
-/// Of the simulation behind "so many blocks would decide": an estimate, which no choice of seed should change.
-const DECIDING_SEED: u64 = 1;
 
 /// The figure that all runs have: PSS, unless it was too dear or could not be read in one of them.
 pub fn measure(runs: &[CommandRun]) -> MemoryMeasure {
@@ -49,17 +47,6 @@ pub fn figure(run: &CommandRun, metric: Metric, measure: MemoryMeasure) -> Optio
     }
 }
 
-/// The rule of a comparison.
-#[derive(Debug, Clone, Copy)]
-pub struct Judging {
-    /// Blocks of the plan.
-    pub blocks: u32,
-    /// Error rate of each comparison.
-    pub alpha: f64,
-    /// A difference that does not matter, a share.
-    pub margin: f64,
-}
-
 /// Compares one figure of `candidate` with that of `baseline` over the blocks in which both runs count; less is better.
 /// `None` when there is no such block.
 pub fn compare(
@@ -74,47 +61,25 @@ pub fn compare(
         let run = runs.find(|run| run.block == block && run.arm == arm && run.counts())?;
         figure(run, metric, measure).filter(|value| *value > 0.0)
     };
-    let pairs: Vec<(f64, f64)> = (1..=judging.blocks)
+    let pairs: Vec<(f64, f64)> = (1..=judging.look.blocks)
         .filter_map(|block| Some((of(block, baseline)?, of(block, candidate)?)))
         .collect();
-    // One look, at the end: the number of runs is fixed beforehand.
-    let look = Look {
-        blocks: judging.blocks,
-        alpha: judging.alpha,
-        overall: judging.alpha,
-    };
-    let rule = Rule::at(&look, judging.margin, Better::Lower);
+    let rule = judging.rule(Better::Lower);
     let judged = stats::compare(&pairs, &rule).ok()?;
-    let undecided = judged.verdict == Verdict::Undecided;
-    let blocks_to_decide = undecided
-        .then(|| stats::blocks_to_decide(&judged, &rule, DECIDING_SEED))
-        .flatten();
-    Some(Comparison {
-        stage: Stage::Compare,
-        baseline: baseline.to_owned(),
-        candidate: candidate.to_owned(),
+    Some(told(
+        Stage::Compare,
         metric,
-        outcome: match judged.verdict {
-            Verdict::Better => Outcome::Better,
-            Verdict::Worse => Outcome::Worse,
-            Verdict::Equivalent => Outcome::Equivalent,
-            Verdict::Undecided => Outcome::Undecided,
-        },
-        ratio: judged.ratio,
-        low: judged.interval.map(|i| i.low),
-        high: judged.interval.map(|i| i.high),
-        confidence: judged.interval.map(|i| i.confidence),
-        p: judged.p,
-        blocks: judged.blocks,
-        sd_log_ratio: judged.sd_log_ratio,
-        blocks_to_decide,
-    })
+        (baseline, candidate),
+        &judged,
+        &rule,
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::MemorySample;
+    use run::{MemorySample, Outcome};
+    use stats::Look;
 
     const MIB: u64 = 1 << 20;
 
@@ -139,9 +104,13 @@ mod tests {
     }
 
     const JUDGING: Judging = Judging {
-        blocks: 6,
-        alpha: 0.05,
         margin: 0.03,
+        look: Look {
+            blocks: 6,
+            alpha: 0.05,
+            overall: 0.05,
+        },
+        allowance: 0.0,
     };
 
     fn compared(runs: &[CommandRun], metric: Metric) -> Comparison {

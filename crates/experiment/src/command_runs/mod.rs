@@ -7,7 +7,7 @@ mod once;
 mod sampler;
 
 use crate::error::Stopped;
-use crate::procedure::Procedure;
+use crate::procedure::{Procedure, drop_hopeless};
 use crate::progress::Event;
 use crate::request::{Arm, Experiment, WorkloadCommand};
 use once::Asked;
@@ -52,7 +52,9 @@ pub fn compare(
     let mut live = arms.to_vec();
     for block in 1..=blocks {
         run_block(procedure, command, block, (arms, &live))?;
-        drop_hopeless(procedure, arms, &mut live)?;
+        let found = runs(procedure);
+        let why = |arm: &str| hopeless(found, arm).map(str::to_owned);
+        drop_hopeless(procedure, &mut live, why)?;
         if live.len() < 2 {
             break;
         }
@@ -112,31 +114,7 @@ fn runs<'a>(procedure: &'a Procedure<'_>) -> &'a [CommandRun] {
     command.map_or(&[], |command| command.runs.as_slice())
 }
 
-/// An arm whose runs have all failed, two of them or more, has nothing to say; without the first there is nothing to
-/// compare with.
-fn drop_hopeless(
-    procedure: &Procedure<'_>,
-    arms: &[Arm],
-    live: &mut Vec<Arm>,
-) -> Result<(), Stopped> {
-    for arm in live.clone() {
-        let Some(reason) = hopeless(runs(procedure), &arm.name) else {
-            continue;
-        };
-        if arm.name == arms[0].name {
-            return Err(Stopped::NoAnswer(format!(
-                "{arm} cannot be measured: {reason}"
-            )));
-        }
-        procedure
-            .watcher
-            .on(Event::Note(format!("{arm}: given up after two failures")));
-        live.retain(|other| *other != arm);
-    }
-    Ok(())
-}
-
-/// Why an arm is given up.
+/// Why an arm is given up: its runs have all failed, two of them or more.
 fn hopeless<'a>(runs: &'a [CommandRun], arm: &str) -> Option<&'a str> {
     let mine: Vec<&CommandRun> = runs.iter().filter(|run| run.arm == arm).collect();
     let failed = mine.iter().filter(|run| !run.counts()).count();

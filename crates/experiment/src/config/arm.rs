@@ -128,7 +128,8 @@ pub fn parse_sweep(asked: &Asked, otherwise: &Arm) -> Result<Vec<Arm>, Vec<Probl
 pub fn parse_settings(asked: &Asked, otherwise: Settings) -> Result<Settings, Vec<Problem>> {
     let arm = parse_arm(asked, &Arm::of(otherwise))?;
     let beyond = |chosen: knobs::Chosen| {
-        let is_variable = chosen.variable.chars().any(|c| c.is_ascii_uppercase())
+        let is_variable = !chosen.knob.starts_with(knobs::VALUE)
+            && chosen.variable.chars().any(|c| c.is_ascii_uppercase())
             && knobs::find(&chosen.knob).is_none_or(|knob| knob.place == knobs::Place::Environment);
         Problem::with(
             format!(

@@ -2,17 +2,11 @@
 
 use super::{Asked, Problem, Request, parse_duration};
 use crate::request::{Arm, Goal, WorkloadCommand};
-use knobs::{Overlay, Place};
+use knobs::{Overlay, POOL, Place, SETUP};
 use std::time::Duration;
 
 /// Longest that one run may take unless told otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
-
-/// Before the variables of what the agent sets up in a server that boots.
-const SET_UP: &str = "POWERBAND_SETUP_";
-
-/// The knob whose variable an application's database configuration is told by the server's start.
-const POOL: &str = "pool";
 
 /// The command, with everything that contradicts it.
 pub fn resolved(
@@ -109,7 +103,7 @@ fn no_knob(knob: &str, place: &str) -> Problem {
 /// Its knobs that a command's environment does not hold.
 fn of_a_server(overlay: &Overlay) -> Vec<String> {
     let of_catalogue = overlay.of_catalogue().filter(|knob| {
-        knob.place != Place::Environment || knob.variable.starts_with(SET_UP) || knob.name == POOL
+        knob.place != Place::Environment || knob.variable.starts_with(SETUP) || knob.name == POOL
     });
     of_catalogue.map(|knob| knob.name.to_owned()).collect()
 }

@@ -48,8 +48,8 @@ impl Station<'_> {
     /// Poisson arrivals at this rate. Returns when every answer has come or timed out.
     pub fn open(&self, rate: f64, length: Duration, seed: u64) -> Result<Offered, Failure> {
         let cpu = || {
-            let pid = self.generator.server?.server_pid();
-            host::cpu::tree_cpu(pid).ok().map(|cpu| cpu.total())
+            let tree = crate::trial::tree(self.generator.server?);
+            host::cpu::tree_cpu(tree).ok().map(|cpu| cpu.total())
         };
         let before = cpu();
         let outcome = self.run(generator::open(rate, seed), length, seed)?;

@@ -6,8 +6,6 @@ use crate::config::filled;
 use crate::request::Service;
 use servers::{Ready, ServiceSpec};
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// What is started beside a trial's server.
@@ -43,13 +41,6 @@ pub(super) fn of_trial(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<Besid
     Ok(Beside { services, told })
 }
 
-/// What fills a template may be a secret.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options.open(path)?.write_all(text.as_bytes())
-}
-
 fn spec(
     bench: &Bench<'_>,
     service: &Service,
@@ -70,8 +61,8 @@ fn spec(
             .map_err(|e| fatal(format!("{}: {e}", template.display())))?;
         let name = template.file_name().unwrap_or_default();
         let path = folder.join(name);
-        write_private(&path, &filled(&text, &values))
-            .map_err(|e| fatal(format!("{}: {e}", path.display())))?;
+        // What fills it may be a secret.
+        servers::private_file(&path, &filled(&text, &values)).map_err(|e| fatal(e.to_string()))?;
         values.insert("template".to_owned(), path.display().to_string());
     }
     // Filled word by word, so that a value with a space stays one word.

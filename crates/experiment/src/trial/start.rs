@@ -152,13 +152,18 @@ pub(super) fn not_taken(
 ) -> Option<String> {
     let own = match server.read_back() {
         Ok(found) => found.mismatches.first().map(ToString::to_string),
-        // The agent inside says the same of Puma; of the others nobody does.
-        Err(_) if bench.experiment.kind == ServerKind::Puma => None,
+        // The agent inside says the same of Puma; of the others nobody does, nor of what stands in front.
+        Err(_) if bench.experiment.kind == ServerKind::Puma => {
+            let front = server.read_back_front();
+            front
+                .and_then(|(_, mismatch)| mismatch)
+                .map(|m| m.to_string())
+        }
         Err(error) => Some(format!("what it runs with cannot be read back: {error}")),
     };
     let counters = flights::counters(flight_dir);
     own.or_else(|| flights::mismatch(&counters, arm.settings))
-        .or_else(|| set_up::not_taken(&arm.overlay, flight_dir).map(|m| m.to_string()))
+        .or_else(|| set_up::not_taken(&arm.overlay, &counters, flight_dir).map(|m| m.to_string()))
         .or_else(|| {
             if arm.overlay.is_empty() {
                 return None;

@@ -3,12 +3,9 @@
 use crate::bench::Bench;
 use crate::request::Arm;
 use advice::{AllocatorLibrary, File, Files, Recommended, Server, Variable};
-use knobs::{Allocator, Overlay, PRELOAD, Program};
+use knobs::{Allocator, Overlay, PRELOAD, Program, SETUP};
 use run::FileChange;
 use std::path::Path;
-
-/// Variables by which the agent is told what to call; in production the application's own configuration calls it.
-const SETUP: &str = "POWERBAND_SETUP_";
 
 /// The changes, and what is left to a person.
 pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
@@ -26,6 +23,7 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
         variables: variables
             .iter()
             .filter(|(name, _)| *name != PRELOAD || arm.overlay.allocator().is_none())
+            // In production the application's own configuration makes these calls.
             .filter(|(name, _)| !name.starts_with(SETUP))
             .map(|(name, value)| Variable {
                 secret: knobs::is_secret(name, value),

@@ -65,12 +65,9 @@ fn likely(document: &Document, arm: &Arm) -> Feasibility {
         .collect();
     let objective = &document.plan.objective;
     let found = judge::feasibility(&mine, objective, document.seed);
-    let allowed = objective
-        .latency
-        .map_or(1.0, |l| l.allowed_violation_rate());
-    match (found.standing, found.violations) {
-        (Feasibility::Unclear, Some((rate, _))) if rate <= allowed => Feasibility::Meets,
-        (standing, _) => standing,
+    match found.seems_to_meet(objective) {
+        true => Feasibility::Meets,
+        false => found.standing,
     }
 }
 

@@ -5,7 +5,7 @@ mod space;
 mod told;
 
 use super::candidates::Entrant;
-use super::{Fates, verdict};
+use super::{Fates, unconfirmed, verdict};
 use crate::budget;
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
@@ -33,7 +33,7 @@ pub fn retime(procedure: &mut Procedure<'_>) {
         return;
     }
     let with_search = plan.objective.latency.is_some();
-    let left_s = left_s(procedure, budget_s, with_search);
+    let left_s = budget::left_for_trials(budget_s, procedure.elapsed_s(), with_search);
     let window_s = ((left_s / USEFUL_TRIALS - overhead_s) / 2.0).clamp(WINDOWS_S.0, WINDOWS_S.1);
     procedure.store.document.plan.timing = budget::timing(window_s);
 }
@@ -157,16 +157,9 @@ fn planned(procedure: &Procedure<'_>) -> (u32, usize) {
         return (USEFUL_TRIALS as u32, most_arms);
     };
     let trial_s = overhead_s + plan.timing.saturation_s + plan.timing.objective_s;
-    let left_s = left_s(procedure, budget_s, plan.objective.latency.is_some());
+    let with_search = plan.objective.latency.is_some();
+    let left_s = budget::left_for_trials(budget_s, procedure.elapsed_s(), with_search);
     ((left_s / trial_s).max(0.0) as u32, most_arms)
-}
-
-fn left_s(procedure: &Procedure<'_>, budget_s: f64, with_search: bool) -> f64 {
-    let kept_s = match with_search {
-        true => budget::kept_for_search(budget_s),
-        false => 0.0,
-    };
-    budget::USABLE * (budget_s - kept_s - procedure.elapsed_s())
 }
 
 fn conclude(
@@ -190,43 +183,32 @@ fn conclude(
         arms.push(winner.clone());
     }
     searched.found(&mut procedure.store.document, outcome);
-    let judging = Judging::reached(&procedure.store.document, Stage::Confirm);
-    let compared = judge::compare(
-        &procedure.store.document.trials,
+    if winner == *baseline || matches!(outcome.claim, Claim::BaselineBest | Claim::NoneMeets) {
+        verdict::without_challenger(procedure, baseline, &arms, entrants, fates);
+        return Ok(winner);
+    }
+    let document = &procedure.store.document;
+    let comparison = judge::compare(
+        &document.trials,
         Stage::Confirm,
         &baseline.name,
         &winner.name,
-        judging,
+        Judging::reached(document, Stage::Confirm),
+    )
+    .ok_or_else(|| unconfirmed(&document.trials))?;
+    verdict::confirmed(
+        procedure,
+        baseline,
+        &winner,
+        &arms,
+        entrants,
+        fates,
+        comparison,
+        &[],
     );
-    let nobody = matches!(outcome.claim, Claim::BaselineBest | Claim::NoneMeets);
-    match compared.filter(|_| !nobody && winner != *baseline) {
-        None if nobody || winner == *baseline => {
-            verdict::without_challenger(procedure, baseline, &arms, entrants, fates);
-        }
-        None => {
-            let trials = &procedure.store.document.trials;
-            let why = trials.iter().rev().find_map(|t| t.reason.clone());
-            return Err(Stopped::NoAnswer(format!(
-                "not one block of the confirmation could be measured whole: {}",
-                why.unwrap_or_default()
-            )));
-        }
-        Some(comparison) => {
-            verdict::confirmed(
-                procedure,
-                baseline,
-                &winner,
-                &arms,
-                entrants,
-                fates,
-                comparison,
-                &[],
-            );
-            let path = searched.path(outcome, baseline, &winner);
-            if let Some(verdict) = &mut procedure.store.document.verdict {
-                verdict.path = path;
-            }
-        }
+    let path = searched.path(outcome, baseline, &winner);
+    if let Some(verdict) = &mut procedure.store.document.verdict {
+        verdict.path = path;
     }
     Ok(winner)
 }

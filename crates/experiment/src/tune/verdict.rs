@@ -44,15 +44,8 @@ pub fn without_challenger(
     };
     let headroom = headroom(document, baseline);
     document.verdict = Some(Verdict {
-        answer,
-        sentence,
-        settings: baseline.settings,
-        arm: None,
-        path: Vec::new(),
         headroom,
-        changes: Vec::new(),
-        blocks_to_decide: None,
-        exit_code,
+        ..Verdict::of(answer, sentence, baseline.settings, exit_code)
     });
     warn_of_limits(document, baseline);
     warn(procedure);

@@ -2,22 +2,19 @@
 
 use crate::knob::{Kind, Knob, Place, Versions};
 
+/// How variables begin by which the agent is told what to call; a server reads them as it boots, and nobody else.
+pub const SETUP: &str = "POWERBAND_SETUP_";
+
 const fn switch(
     name: &'static str,
     variable: &'static str,
     about: &'static str,
     caution: &'static str,
 ) -> Knob {
+    let place = (Place::Environment, variable);
     Knob {
-        name,
-        place: Place::Environment,
-        variable,
-        kind: Kind::Switch,
-        versions: Versions::ALL,
-        default: "off",
-        example: "on",
-        about,
         caution,
+        ..Knob::plain(name, place, Kind::Switch, "off", "on", about)
     }
 }
 

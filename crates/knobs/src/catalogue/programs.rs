@@ -1,6 +1,6 @@
 //! What stands in the configurations that Powerband writes for the programs it starts.
 
-use crate::knob::{Kind, Knob, Place, Program, Versions};
+use crate::knob::{Kind, Knob, Place, Program};
 
 const fn directive(
     name: &'static str,
@@ -11,17 +11,8 @@ const fn directive(
     example: &'static str,
     about: &'static str,
 ) -> Knob {
-    Knob {
-        name,
-        place: Place::Configuration(program),
-        variable,
-        kind,
-        versions: Versions::ALL,
-        default,
-        example,
-        about,
-        caution: "",
-    }
+    let place = (Place::Configuration(program), variable);
+    Knob::plain(name, place, kind, default, example, about)
 }
 
 const PROCESSES: Kind = Kind::Whole {

@@ -45,17 +45,8 @@ const fn gc(
     example: &'static str,
     about: &'static str,
 ) -> Knob {
-    Knob {
-        name,
-        place: Place::Environment,
-        variable,
-        kind,
-        versions: Versions::ALL,
-        default,
-        example,
-        about,
-        caution: "",
-    }
+    let place = (Place::Environment, variable);
+    Knob::plain(name, place, kind, default, example, about)
 }
 
 const fn pool(name: &'static str, variable: &'static str, about: &'static str) -> Knob {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::error::StartError;
-use crate::files::{absent, failed, private_dir, private_file};
+use crate::files::{failed, private_dir, private_file};
 use crate::installed;
 use crate::proc;
 use crate::read_back::Mismatch;
@@ -85,9 +85,23 @@ pub(crate) fn prepare(
     let built = built(&program)?;
     let folder = work_dir.join("nginx");
     private_dir(&folder)?;
+    laid_out(nginx, &program, built, &folder, port, upstream).inspect_err(|_| {
+        // A key may be there already.
+        let _ = std::fs::remove_dir_all(&folder);
+    })
+}
+
+fn laid_out(
+    nginx: &Nginx,
+    program: &Path,
+    built: Built,
+    folder: &Path,
+    port: u16,
+    upstream: u16,
+) -> Result<PreparedFront, StartError> {
     // Names in the configuration are relative to its folder: a path may hold what nginx would replace.
     let tls = if nginx.tls {
-        Some(certificate::make(&folder)?)
+        Some(certificate::make(folder)?)
     } else {
         None
     };
@@ -103,12 +117,7 @@ pub(crate) fn prepare(
         "-c".into(),
         path.display().to_string(),
     ];
-    if let Err(error) = check(&words) {
-        for secret in tls.iter().map(|tls| &tls.key) {
-            absent(secret)?;
-        }
-        return Err(error);
-    }
+    check(&words)?;
     Ok(PreparedFront {
         words: words.to_vec(),
         remove: config::LEFT

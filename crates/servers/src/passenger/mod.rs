@@ -238,7 +238,6 @@ fn compare(asked: Settings, passenger: &PassengerSpec, status: &PassengerStatus)
         min_threads: Some(1),
         preload: status.spawn_method.as_ref().map(|method| method == "smart"),
         server: Some(format!("Passenger {}", status.version)),
-        puma_version: None,
         front: None,
         mismatches,
     }

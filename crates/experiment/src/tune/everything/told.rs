@@ -34,13 +34,10 @@ fn standing(document: &Document, arm: &Arm) -> Standing {
         .collect();
     let objective = &document.plan.objective;
     let found = judge::feasibility(&mine, objective, document.seed);
-    let allowed = objective
-        .latency
-        .map_or(1.0, |l| l.allowed_violation_rate());
-    match (found.standing, found.violations) {
-        (Feasibility::Meets, _) => Standing::Meets,
-        (Feasibility::Breaks, _) => Standing::Breaks,
-        (Feasibility::Unclear, Some((rate, _))) if rate <= allowed => Standing::SeemsToMeet,
-        (Feasibility::Unclear, _) => Standing::SeemsToBreak,
+    match found.standing {
+        Feasibility::Meets => Standing::Meets,
+        Feasibility::Breaks => Standing::Breaks,
+        Feasibility::Unclear if found.seems_to_meet(objective) => Standing::SeemsToMeet,
+        Feasibility::Unclear => Standing::SeemsToBreak,
     }
 }
