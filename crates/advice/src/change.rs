@@ -76,8 +76,30 @@ fn without_credentials(line: &str) -> String {
         && line
             .split_once("://")
             .is_some_and(|(_, rest)| rest.contains('@'));
-    match line.split_once('=') {
-        Some((name, _)) if hidden => format!("{name}=[not shown]\n"),
-        _ => line.to_owned(),
+    let Some(at) = line.find("://").filter(|_| hidden) else {
+        return line.to_owned();
+    };
+    // After the name: a Dockerfile's old form has a space there, and a URL may hold a `=` of its own.
+    let name = line[..at].find('=').or(line[..at].rfind([' ', '\t']));
+    let kept = name.map_or(1, |name| name + 1);
+    format!("{}[not shown]\n", &line[..kept])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_credentials;
+
+    #[test]
+    fn credentials_in_a_url_are_hidden_however_it_is_set() {
+        for (line, shown) in [
+            ("-A=redis://me:pw@h/0\n", "-A=[not shown]\n"),
+            ("-ENV A redis://me:pw@h/0\n", "-ENV A [not shown]\n"),
+            ("-ENV A redis://me:pw@h/0?x=1\n", "-ENV A [not shown]\n"),
+            ("-redis://me:pw@h/0\n", "-[not shown]\n"),
+            ("-A=redis://h/0\n", "-A=redis://h/0\n"),
+            ("+A=redis://me:pw@h/0\n", "+A=redis://me:pw@h/0\n"),
+        ] {
+            assert_eq!(without_credentials(line), shown);
+        }
     }
 }
