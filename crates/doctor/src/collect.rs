@@ -45,7 +45,7 @@ pub struct Configured {
     pub environment_from: String,
     /// On top of this process's own; a trial's `RAILS_ENV` and `RACK_ENV` are the name.
     pub variables: BTreeMap<String, String>,
-    /// `None` where the configuration names a command of its own.
+    /// `None` where the configuration names a command of its own, or another server.
     pub puma: Option<PumaConfig>,
     pub baseline: Option<(Settings, String)>,
 }
@@ -170,7 +170,7 @@ fn settings_of(
         return Ok((*settings, from.clone()));
     }
     let Some(PumaConfig(config)) = &configured.puma else {
-        return Err("the server has a command of its own, and no baseline says with how many threads and workers".to_owned());
+        return Err("the server is not started as Puma usually is, and no baseline says with how many threads and workers".to_owned());
     };
     let command = ServerCommand::Puma {
         program: servers::default_puma_command(folder),

@@ -3,9 +3,9 @@
 use crate::args::DoctorArgs;
 use crate::{Failure, asked, output};
 use ::doctor::{Asked, Configured, PumaConfig};
-use experiment::config::parse_settings;
+use experiment::ServerKind;
+use experiment::config::{parse_settings, server_kind};
 use host::{HostError, Roots};
-use run::Settings;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,8 +62,9 @@ fn from_file(path: &Path) -> Result<Configured, Failure> {
         .as_ref()
         .map_or(".", |asked| asked.text.as_str());
     let folder = absolute(&request.base_dir.join(folder));
+    let kind = server_kind(&request);
     let baseline = request.baseline.as_ref().and_then(|asked| {
-        let settings = parse_settings(asked, Settings::PUMA_DEFAULT);
+        let settings = parse_settings(asked, kind.defaults());
         let settings = settings.map_err(|found| problems.extend(found)).ok()?;
         Some((settings, asked.origin.clone()))
     });
@@ -83,7 +84,7 @@ fn from_file(path: &Path) -> Result<Configured, Failure> {
         .map(|asked| folder.join(&asked.text));
     let variables = request.env.iter();
     Ok(Configured {
-        puma: request.command.is_none().then_some(PumaConfig(config)),
+        puma: (request.command.is_none() && kind == ServerKind::Puma).then_some(PumaConfig(config)),
         variables: variables
             .map(|(name, asked)| (name.clone(), asked.text.clone()))
             .collect(),
