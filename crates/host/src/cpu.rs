@@ -40,13 +40,18 @@ impl TreeCpu {
 /// [`HostError::Gone`] when the root does not exist; when `/proc` cannot be read.
 pub fn tree_cpu(tree: impl Into<Tree>) -> Result<TreeCpu, HostError> {
     let tree = tree.into();
+    cpu_in(&tree, &tree.pids()?)
+}
+
+/// The same of processes that are known.
+pub(crate) fn cpu_in(tree: &Tree, pids: &[u32]) -> Result<TreeCpu, HostError> {
     let root = tree.root_stat()?;
     let (mut user, mut system) = (root.reaped_user_ticks, root.reaped_system_ticks);
     if tree.has_root() {
         user = user.saturating_add(root.user_ticks);
         system = system.saturating_add(root.system_ticks);
     }
-    for pid in tree.pids()? {
+    for &pid in pids {
         if pid == tree.root() {
             continue;
         }

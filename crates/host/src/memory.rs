@@ -55,9 +55,14 @@ pub fn sample_tree(tree: impl Into<Tree>) -> Result<TreeMemory, HostError> {
 /// [`HostError::Gone`] when the root does not exist; when `/proc` cannot be read.
 pub fn rss_tree(tree: impl Into<Tree>) -> Result<u64, HostError> {
     let tree = tree.into();
+    rss_in(&tree, &tree.pids()?)
+}
+
+/// The same of processes that are known.
+pub(crate) fn rss_in(tree: &Tree, pids: &[u32]) -> Result<u64, HostError> {
     let page_bytes = rustix::param::page_size() as u64;
     let mut sum = 0_u64;
-    for pid in tree.pids()? {
+    for &pid in pids {
         let path = tree.path(pid, "statm");
         if let Some(text) = read_of_process(&path)? {
             let rss = parse_statm(&text, page_bytes)
@@ -68,7 +73,8 @@ pub fn rss_tree(tree: impl Into<Tree>) -> Result<u64, HostError> {
     Ok(sum)
 }
 
-fn sample_in(tree: &Tree, pids: &[u32]) -> Result<TreeMemory, HostError> {
+/// Likewise.
+pub(crate) fn sample_in(tree: &Tree, pids: &[u32]) -> Result<TreeMemory, HostError> {
     let mut sum = TreeMemory::default();
     for &pid in pids {
         match sample_one(tree, pid) {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::cpu::{TreeCpu, tree_cpu};
+use crate::cpu::{TreeCpu, cpu_in};
 use crate::error::HostError;
-use crate::memory::{rss_tree, sample_tree};
+use crate::memory::{rss_in, sample_in};
 use crate::tree::Tree;
 
 /// The shortest interval between samples; a shorter one would measure the monitor.
@@ -145,15 +145,15 @@ impl Sampler {
     fn sample(&self, with_pss: bool) -> Result<Sample, HostError> {
         let at_mono_ns = monotonic_ns();
         self.expect_root()?;
-        let memory = with_pss
-            .then(|| sample_tree(self.tree.clone()))
-            .transpose()?;
+        // Walked once, so that all figures are of the same processes.
+        let pids = self.tree.pids()?;
+        let memory = with_pss.then(|| sample_in(&self.tree, &pids)).transpose()?;
         let sample = Sample {
             at_mono_ns,
-            rss_bytes: rss_tree(self.tree.clone())?,
+            rss_bytes: rss_in(&self.tree, &pids)?,
             pss_bytes: memory.as_ref().map(|m| m.pss_bytes),
             unreadable: memory.map_or(0, |m| m.unreadable.len()),
-            cpu: tree_cpu(self.tree.clone())?,
+            cpu: cpu_in(&self.tree, &pids)?,
         };
         self.expect_root()?;
         Ok(sample)
