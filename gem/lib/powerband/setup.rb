@@ -44,6 +44,9 @@ module Powerband
     # In a process that is about to fork others, which serve an application that is loaded. `application` tells one that
     # was loaded anew from the one before.
     def forking(application)
+      # Puma looks for missing workers every few seconds, whether there are any or not.
+      return if @prepared.equal?(application)
+
       prepare(application)
       report("master") if @done_by.any? || @loaded&.any?
     end
