@@ -74,7 +74,7 @@ bench-agent: bootstrap
 bench-simulate:
 	cargo run --quiet --release --locked --package powerband-capacity --example simulate
 
-# The search on made-up servers whose truth is known, beside what people do instead: a minute.
+# The search on made-up servers whose truth is known, beside what people do instead: half a minute after the build.
 bench-search:
 	cargo run --quiet --release --locked --package powerband-search --example simulated -- $(PROBLEMS)
 
@@ -96,7 +96,7 @@ mirror-soak: build
 agent-soak: build
 	ruby bench/agent/soak.rb
 
-# Every ready experiment in its short form, each configuration once: six minutes. `ruby experiments/run.rb full`: their tables, an hour.
+# Every ready experiment in its short form, each configuration once: six minutes. `ruby experiments/run.rb full`: their tables, 75 minutes.
 experiments: build
 	@script/bootstrap experiments
 	ruby experiments/run.rb
