@@ -17,6 +17,17 @@ class KnownAnswersTest < KnownAnswerTest
     assert_operator model["score"]["pairs"], :>, 0
   end
 
+  # Fewer servers, by as much as one carries more.
+  def counted
+    today, then_ = @document.dig("fleet", "servers")
+    assert_equal "capacity", @document.dig("fleet", "basis")
+    assert_operator then_["servers"], :<, 0.6 * today["servers"]
+    [today, then_].each do |needed|
+      assert_equal (1000 / needed["each_per_s"]).ceil, needed["servers"]
+      assert_in_delta 90.0 * needed["servers"], needed["cost"]
+    end
+  end
+
   # T* = 1 + 15/5 = 4; bursts that are not evenly spread leave a little more to gain beyond it.
   def test_five_ms_of_ruby_and_fifteen_of_io_want_four_to_seven_threads
     known_answer("mixed", threads: "1,2,4,5,7,10,14", baseline: "threads=1,workers=0", arms: 4) do
@@ -24,6 +35,7 @@ class KnownAnswersTest < KnownAnswerTest
       assert_equal "better", confirmed["outcome"], story
       assert_operator confirmed["low"], :>, 2.0, story
       simulated
+      counted
     end
   end
 end

@@ -30,6 +30,14 @@ class WrongUsageTest < PowerbandTest
     assert_one_message ended
   end
 
+  def test_the_cost_of_an_unknown_number_of_servers
+    ended = powerband(*experiment("tune", "--server-cost", "140 EUR").drop(1))
+    assert_refused ended, 2, /--server-cost = "140 EUR": no cost/, /such as 140/, /--total-rate/
+    ended = powerband(*experiment("tune", "--total-rate", "many").drop(1))
+    assert_refused ended, 2, /--total-rate = "many": no arrival rate/
+    assert_one_message ended
+  end
+
   def test_an_unknown_flag
     ended = powerband("tune", "--turbo")
     assert_equal 2, ended.code

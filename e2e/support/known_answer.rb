@@ -19,6 +19,7 @@ class KnownAnswerTest < PowerbandTest
   def tuned(app, seed:, threads:, baseline:, arms:, window: "1500ms")
     ended = powerband("tune", "--app", File.join(APPS, app), "--path", "/", "--workers", 0, "--threads", threads,
                       "--baseline", baseline, "--max-arms", arms, "--blocks", 6, "--window", window, "--budget", "30m",
+                      "--total-rate", "1000/s", "--server-cost", "90",
                       "--seed", seed, "--runs", @dir, "--json", "--quiet", within: 900)
     assert_includes [0, 3], ended.code, ended.to_s
     @document = JSON.parse(ended.out)

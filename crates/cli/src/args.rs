@@ -200,6 +200,12 @@ pub struct TuneArgs {
     /// Worker counts that may be tried, e.g. 0,2,4 (0 is single mode)
     #[arg(long, value_name = "LIST", env = "POWERBAND_WORKERS")]
     pub workers: Option<String>,
+    /// What all your servers together are to carry, e.g. 2000/s: how many that takes is told, today and as recommended
+    #[arg(long, value_name = "PER_SECOND", env = "POWERBAND_TOTAL_RATE")]
+    pub total_rate: Option<String>,
+    /// What one server costs, a number in any unit and period
+    #[arg(long, value_name = "NUMBER", env = "POWERBAND_SERVER_COST")]
+    pub server_cost: Option<String>,
     /// Most configurations in the race, the baseline among them
     #[arg(long, value_name = "N", env = "POWERBAND_MAX_ARMS")]
     pub max_arms: Option<String>,

@@ -143,6 +143,10 @@ pub struct Request {
     pub workers: Option<Asked>,
     /// Arrival rate of the objective windows.
     pub rate: Option<Asked>,
+    /// What all servers together are to carry.
+    pub total_rate: Option<Asked>,
+    /// What one server costs.
+    pub server_cost: Option<Asked>,
     /// Length of a window.
     pub window: Option<Asked>,
     /// Per-request timeout.
@@ -247,6 +251,8 @@ impl Request {
                 self.arms
             },
             connections: self.connections.or(there.connections),
+            total_rate: self.total_rate.or(there.total_rate),
+            server_cost: self.server_cost.or(there.server_cost),
             slo: self.slo.or(there.slo),
             max_memory: self.max_memory.or(there.max_memory),
             budget: self.budget.or(there.budget),

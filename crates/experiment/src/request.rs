@@ -67,6 +67,8 @@ pub struct Experiment {
     pub rehearse: bool,
     /// Arrival rate of the objective windows.
     pub rate: Option<f64>,
+    /// What all servers together are to carry, and what one costs.
+    pub total: Option<Total>,
     /// Length of a window.
     pub window: Option<Duration>,
     /// Per-request timeout.
@@ -92,6 +94,15 @@ impl Experiment {
     pub fn calibrating_trials(&self) -> u32 {
         2 * self.calibrate.unwrap_or(0)
     }
+}
+
+/// What all servers together are to carry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Total {
+    /// Requests per second.
+    pub rate_per_s: f64,
+    /// What one server costs, in whatever unit and period are meant.
+    pub server_cost: Option<f64>,
 }
 
 /// A command that is itself what is measured.

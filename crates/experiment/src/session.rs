@@ -57,6 +57,7 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         comparisons: Vec::new(),
         arms: Vec::new(),
         rates: Vec::new(),
+        fleet: None,
         rates_skipped: None,
         search: None,
         verdict: None,

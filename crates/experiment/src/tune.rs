@@ -5,6 +5,7 @@ mod candidates;
 mod changes;
 mod choose;
 mod everything;
+mod fleet;
 mod model;
 mod path;
 mod rates;
@@ -40,7 +41,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let entrants = candidates::choose(procedure)?;
     if !procedure.bench.experiment.knobs.is_empty() {
         let winner = everything::search(procedure, &baseline, &entrants)?;
-        return rates::measure(procedure, &baseline, Some(&winner));
+        return concluded(procedure, &baseline, Some(&winner));
     }
     let arms: Vec<Arm> = std::iter::once(baseline.clone())
         .chain(entrants.iter().map(|e| e.arm.clone()))
@@ -68,7 +69,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let challenger = choose::challenger(procedure, &survivors, &baseline);
     let Some(challenger) = challenger else {
         verdict::without_challenger(procedure, &baseline, &arms, &entrants, fates);
-        return rates::measure(procedure, &baseline, None);
+        return concluded(procedure, &baseline, None);
     };
     fates.insert(challenger.name.clone(), "won the race".to_owned());
     for arm in survivors
@@ -91,7 +92,21 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         confirmed,
         &steps,
     );
-    rates::measure(procedure, &baseline, Some(&challenger))
+    concluded(procedure, &baseline, Some(&challenger))
+}
+
+/// What is measured and calculated once there is an answer.
+fn concluded(
+    procedure: &mut Procedure<'_>,
+    baseline: &Arm,
+    winner: Option<&Arm>,
+) -> Result<(), Stopped> {
+    rates::measure(procedure, baseline, winner)?;
+    if let Some(total) = procedure.bench.experiment.total {
+        let document = &mut procedure.store.document;
+        document.fleet = fleet::needed(document, baseline, total);
+    }
+    Ok(())
 }
 
 /// The baseline against itself: its rate, where its time goes, what a trial costs, and the noise.

@@ -11,6 +11,7 @@ mod doctor_page;
 mod duplex_page;
 mod experiment_markdown;
 mod figures;
+mod fleet;
 mod inspect_page;
 mod listing;
 mod load_page;

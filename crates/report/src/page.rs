@@ -3,7 +3,7 @@
 use crate::figures::{bytes, change_with_interval, duration, rate, rounded_change};
 use crate::reading::{advised, advises_change, baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
-use crate::{Style, answer, command_page, predicted, rates, tables, tried};
+use crate::{Style, answer, command_page, fleet, predicted, rates, tables, tried};
 use run::{Calibration, Document, Fitness, Kind, Profile, State, TrialStatus};
 use std::fmt::Write;
 
@@ -41,6 +41,7 @@ pub fn page(document: &Document, style: Style) -> String {
     searched(&mut sheet, document);
     path(&mut sheet, document);
     rates::write(&mut sheet, document);
+    fleet::write(&mut sheet, document);
     headroom(&mut sheet, document);
     changes(&mut sheet, document);
     warnings(&mut sheet, document);

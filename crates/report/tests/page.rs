@@ -4,8 +4,8 @@ mod support;
 
 use report::Style;
 use run::{
-    Answer, Document, Feasibility, Model, ModelErrors, ModelKind, ModelScore, ModelTrace,
-    SetVariable, State,
+    Answer, Document, Feasibility, Fleet, FleetBasis, Model, ModelErrors, ModelKind, ModelScore,
+    ModelTrace, ServersNeeded, SetVariable, State,
 };
 use support::{flat, within, without_noise};
 
@@ -98,6 +98,47 @@ fn a_change_is_told_from_the_answer_to_the_details() {
     })
     .collect();
     assert!(sections.is_sorted(), "{page}");
+}
+
+#[test]
+fn servers_are_counted_for_today_and_for_what_is_recommended() {
+    let mut document = tuned();
+    let needed = |index: usize, servers: u32| ServersNeeded {
+        arm: document.arms[index].name.clone(),
+        called: document.arms[index].settings.to_string(),
+        settings: document.arms[index].settings,
+        each_per_s: 2_000.0 / f64::from(servers),
+        servers,
+        surely: Some(servers + 5),
+        cost: Some(140.0 * f64::from(servers)),
+    };
+    document.fleet = Some(Fleet {
+        total_rate_per_s: 2_000.0,
+        server_cost: Some(140.0),
+        basis: FleetBasis::Objective,
+        servers: vec![needed(0, 41), needed(1, 16)],
+    });
+    holds(
+        &page(&document),
+        &[
+            "Servers for 2,000 requests a second",
+            "48.8 41 46 5,740",
+            "125 16 21 2,240",
+            "25 fewer, 3,500 of cost. The total over the highest rate that met the objective",
+        ],
+    );
+    let fleet = document.fleet.as_mut().unwrap();
+    (fleet.server_cost, fleet.basis) = (None, FleetBasis::Capacity);
+    fleet.servers.truncate(1);
+    fleet.servers[0].surely = None;
+    let page = page(&document);
+    holds(
+        &page,
+        &["The total over 80 % of what one carries at full load"],
+    );
+    let section = page.split("Servers for").nth(1).unwrap();
+    let section = section.split("\n\n").next().unwrap();
+    assert!(!section.contains("fewer") && !section.contains("cost"));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use crate::calibration::Calibration;
 use crate::command::CommandRuns;
 use crate::environment::SetVariable;
+use crate::fleet::Fleet;
 use crate::model::Model;
 use crate::plan::{Plan, Settings};
 use crate::rates::RateSearch;
@@ -71,6 +72,9 @@ pub struct Document {
     /// Why there are none, or not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates_skipped: Option<String>,
+    /// How many servers a total rate needs; absent where none was named, and before there is an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// How a search over all knobs went; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,

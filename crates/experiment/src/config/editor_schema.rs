@@ -87,6 +87,16 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
                 Like::Number,
                 "Arrival rate at which latency is measured, per second.",
             ),
+            (
+                "total_rate",
+                Like::Number,
+                "What all servers together are to carry, requests per second: tune says how many that takes.",
+            ),
+            (
+                "server_cost",
+                Like::Number,
+                "What one server costs, in any unit and period.",
+            ),
         ],
     ),
     (

@@ -2,14 +2,15 @@
 
 use super::recording::read_recording;
 use super::values::{
-    parse_bool, parse_list, parse_rate, parse_share, parse_threads, parse_workers, whole, whole_u64,
+    parse_bool, parse_cost, parse_list, parse_rate, parse_share, parse_threads, parse_workers,
+    whole, whole_u64,
 };
 use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_latency, parse_settings, parse_size,
 };
 use super::{ServiceRequest, command, placeholders, search_knobs, server};
 use crate::budget;
-use crate::request::{Arm, Experiment, Goal, Service};
+use crate::request::{Arm, Experiment, Goal, Service, Total};
 use load::Workload;
 use run::Objective;
 use std::collections::BTreeMap;
@@ -193,6 +194,7 @@ pub fn resolve(
             .take(request.rehearse.as_ref(), parse_bool)
             .unwrap_or(false),
         rate: all.take(request.rate.as_ref(), parse_rate),
+        total: all.total(&request),
         window,
         timeout: all
             .take(request.timeout.as_ref(), parse_duration)
@@ -260,6 +262,22 @@ impl Collected {
         parse: impl Fn(&Asked) -> Result<T, Problem>,
     ) -> Option<T> {
         parse(asked?).map_err(|problem| self.0.push(problem)).ok()
+    }
+
+    fn total(&mut self, request: &Request) -> Option<Total> {
+        let rate_per_s = self.take(request.total_rate.as_ref(), parse_rate);
+        let server_cost = self.take(request.server_cost.as_ref(), parse_cost);
+        if let (Some(asked), None) = (&request.server_cost, &request.total_rate) {
+            self.0.push(Problem::of(
+                asked,
+                "nobody knows of how many servers",
+                "say what they are to carry together with --total-rate",
+            ));
+        }
+        Some(Total {
+            rate_per_s: rate_per_s?,
+            server_cost,
+        })
     }
 
     fn list(

@@ -153,6 +153,18 @@ pub fn parse_rate(asked: &Asked) -> Result<f64, Problem> {
     }
 }
 
+/// What something costs, a number without its unit.
+pub(super) fn parse_cost(asked: &Asked) -> Result<f64, Problem> {
+    match asked.text.trim().parse::<f64>() {
+        Ok(v) if v > 0.0 && v.is_finite() => Ok(v),
+        _ => Err(Problem::of(
+            asked,
+            "no cost",
+            "give a number over 0 without its unit, such as 140",
+        )),
+    }
+}
+
 /// `1,2,3`, each checked by `one`, doubles removed, in order.
 pub(super) fn parse_list(
     asked: &Asked,

@@ -50,6 +50,7 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, overlay: &Overla
         };
         asked.apply("worker_processes", &mut nginx.workers);
         asked.apply("keepalive", &mut nginx.keepalive);
+        asked.apply("proxy_buffers", &mut nginx.proxy_buffers.0);
         if let Some(on) = asked.number::<u8>("proxy_buffering") {
             nginx.proxy_buffering = on == 1;
         }

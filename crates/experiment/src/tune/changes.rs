@@ -77,6 +77,7 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
             "nginx: {directive} {}",
             if value == "1" { "on" } else { "off" }
         ),
+        "proxy_buffers" => format!("nginx: {directive} {value} 4k"),
         _ => format!("nginx: {directive} {value}"),
     });
     let changes = written.changes.into_iter().map(|change| FileChange {

@@ -130,4 +130,20 @@ pub const KNOBS: &[Knob] = &[
         "off",
         "Whether nginx takes the whole answer before a slow client has it, so that the application's thread is free.",
     ),
+    Knob {
+        caution: "Answers that do not fit go through files.",
+        ..directive(
+            "nginx.proxy_buffers",
+            Program::Nginx,
+            "proxy_buffers",
+            Kind::Whole {
+                least: 3,
+                most: 4096,
+                of: "buffers",
+            },
+            "8",
+            "32",
+            "Buffers of 4 KiB in which nginx keeps an answer, for each connection to the application's server.",
+        )
+    },
 ];

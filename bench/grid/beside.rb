@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+# One application's grid, the search of the same space in a quarter of the grid's time, and the best of both head to head.
+class Beside
+  attr_reader :name, :space, :grid, :search, :final, :finalists, :best_of_grid, :found
+
+  # The search's configuration over the grid's best.
+  attr_reader :against_best
+
+  def initialize(name, space, seed)
+    @name = name
+    @space = space
+    @seed = seed
+    @powerband = Powerband.new(name)
+  end
+
+  def measure
+    @grid = Trials.new((1..space.rounds).map { |round| round_of_grid(round) })
+    @best_of_grid = medians.max_by(space.finalists) { |_, capacity| capacity }.map(&:first)
+    @search = Trials.new([searched])
+    @found = found_by(search.documents.first)
+    @finalists = [found, *best_of_grid, Space::BASELINE].uniq
+    @finalists << Space.arm(0, 2, []) if @finalists.one?
+    @final = Trials.new([finals])
+    judge
+    self
+  end
+
+  # Of the grid's rounds, by configuration.
+  def medians = grid.capacities(space.arms).transform_values { |figures| Figures.median(figures) }
+
+  # Each finalist over the search's configuration, which is the first: good answers a second, with its interval.
+  def comparisons = final.documents.first.fetch("comparisons").to_h { |one| [final.names(@finalists)[one["candidate"]], one] }
+
+  def verdict = search.documents.first.dig("verdict", "sentence")
+
+  # What the grid's time allows, as `--budget` takes it.
+  def budget = space.budget || "#{(grid.seconds / 4).floor}s"
+
+  private
+
+  WINDOW = "2s"
+  BLOCKS = "6"
+
+  # Every configuration once, in random order.
+  def round_of_grid(round)
+    warn "bench/grid: #{name}: round #{round} of #{space.rounds}, #{space.arms.size} configurations"
+    @powerband.run("compare", *space.arms, "--rehearse", "--window", WINDOW, "--seed", (@seed + round).to_s)
+  end
+
+  def searched
+    warn "bench/grid: #{name}: the search, #{budget}"
+    flags = ["--baseline", "workers=0,threads=3", "--budget", budget, "--window", WINDOW, "--blocks", BLOCKS]
+    @powerband.run("tune", *space.flags, *flags, "--seed", @seed.to_s)
+  end
+
+  # The configuration that is recommended, as `compare` takes it.
+  def found_by(document)
+    arm = document.dig("verdict", "arm")
+    chosen = arm && document.fetch("arms").find { |one| one["name"] == arm }
+    settings = chosen ? chosen.fetch("settings") : document.dig("verdict", "settings")
+    set = (chosen ? chosen.fetch("environment") : []).filter_map { |one| one.values_at("knob", "value").join("=") if one["knob"] }
+    Space.arm(settings["workers"], settings["threads"], set.uniq)
+  end
+
+  def finals
+    warn "bench/grid: #{name}: #{finalists.size} finalists"
+    @powerband.run("compare", *finalists, "--window", "3s", "--blocks", BLOCKS, "--seed", @seed.to_s)
+  end
+
+  # By the ratio of the best of the grid's finalists; where none is ahead, the search's is the best itself.
+  def judge
+    best = comparisons.slice(*best_of_grid).values.max_by { |one| one["ratio"] }
+    @against_best =
+      if best.nil? || best["ratio"] < 1 then Figures::Compared.new(ratio: 1.0)
+      else
+        low, high = best.values_at("high", "low").map { |bound| bound && (1 / bound) }
+        Figures::Compared.new(ratio: 1 / best["ratio"], low:, high:, verdict: best["outcome"])
+      end
+  end
+end

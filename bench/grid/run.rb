@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+# `tune --knobs` beside an exhaustive grid of the same space: `ruby bench/grid/run.rb`, or one or more of `synthetic storefront
+# redmine` as arguments. QUICK=1 takes a few minutes and proves that it works, not how good the search is.
+# Writes results/NAME.md for each; see README.md beside this file.
+
+ROOT = File.expand_path("../..", __dir__)
+require "fileutils"
+require "json"
+require "open3"
+require_relative "../support/build"
+require_relative "../support/figures"
+require_relative "space"
+require_relative "powerband"
+require_relative "trials"
+require_relative "beside"
+require_relative "page"
+
+$stdout.sync = true
+%w[INT TERM].each { |signal| trap(signal) { exit 130 } }
+
+APPLICATIONS = %w[synthetic storefront redmine].freeze
+unknown = ARGV - APPLICATIONS
+abort "bench/grid: no application #{unknown.join(', ')}; there are #{APPLICATIONS.join(', ')}" if unknown.any?
+
+Build.release("bench/grid", "powerband-cli")
+seed = Integer(ENV.fetch("SEED", Random.new_seed % 1_000_000))
+quick = ENV["QUICK"] == "1"
+(ARGV.empty? ? APPLICATIONS : ARGV).each do |name|
+  space = quick ? Space::QUICK : Space.of(name)
+  made = Beside.new(name, space, seed).measure
+  Page.new(made, seed).write unless quick
+  puts "#{name}: the search's configuration carries #{made.against_best.text(3)} of the best of the grid's"
+end

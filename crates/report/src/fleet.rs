@@ -1,0 +1,74 @@
+//! How many servers a total rate needs.
+
+use crate::figures::{grouped, rate};
+use crate::sheet::Sheet;
+use crate::tables::{NONE, table, trimmed};
+use run::{Document, Fleet, FleetBasis, ServersNeeded};
+
+/// The section; nothing where no total was named.
+pub fn write(sheet: &mut Sheet, document: &Document) {
+    let Some(fleet) = &document.fleet else {
+        return;
+    };
+    let total = rate(fleet.total_rate_per_s);
+    sheet.heading(&format!("Servers for {total} requests a second"));
+    let style = sheet.style();
+    let head = [
+        "configuration",
+        "one carries",
+        "servers",
+        "surely enough",
+        "cost",
+    ];
+    let columns = if fleet.server_cost.is_some() { 5 } else { 4 };
+    let mut table = table(style, &head[..columns], 1);
+    for needed in &fleet.servers {
+        let mut row = vec![
+            needed.called.clone(),
+            rate(needed.each_per_s),
+            grouped(u64::from(needed.servers)),
+            needed
+                .surely
+                .map_or_else(|| NONE.to_owned(), |n| grouped(u64::from(n))),
+        ];
+        let cost = needed.cost.filter(|_| fleet.server_cost.is_some());
+        row.extend(cost.map(|cost| grouped(cost.round() as u64)));
+        table.add_row(row);
+    }
+    sheet.block(&trimmed(&table));
+    sheet.prose(&format!("{}{}", less(fleet), taken_from(fleet.basis)));
+}
+
+/// What the change is worth.
+fn less(fleet: &Fleet) -> String {
+    let [today, then] = fleet.servers.as_slice() else {
+        return String::new();
+    };
+    let difference = u64::from(today.servers.abs_diff(then.servers));
+    let cost = |of: &ServersNeeded| of.cost.unwrap_or(0.0);
+    let cost = match fleet.server_cost {
+        Some(_) => format!(
+            ", {} of cost",
+            grouped((cost(today) - cost(then)).abs().round() as u64)
+        ),
+        None => String::new(),
+    };
+    match today.servers.cmp(&then.servers) {
+        std::cmp::Ordering::Equal => "As many servers as today. ".to_owned(),
+        std::cmp::Ordering::Greater => format!("{} fewer{cost}. ", grouped(difference)),
+        std::cmp::Ordering::Less => format!("{} more{cost}. ", grouped(difference)),
+    }
+}
+
+fn taken_from(basis: FleetBasis) -> &'static str {
+    match basis {
+        FleetBasis::Objective => {
+            "The total over the highest rate that met the objective on this machine, rounded up; surely enough: over the \
+             rate that surely met it. Nothing is set aside for a server that is down."
+        }
+        FleetBasis::Capacity => {
+            "The total over 80 % of what one carries at full load on this machine, rounded up: no rate is known that meets an \
+             objective (--slo). Nothing is set aside for a server that is down."
+        }
+    }
+}
