@@ -3,14 +3,14 @@
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
 #
-# Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict
-# (QUICK=1: their short forms), make bench-mirror, make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
+# Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
+# make bench-grid, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
 # (MINUTES=20 RATE=3000: the full form), make experiments (experiments/README.md: their full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-mirror agent-soak mirror-soak experiments lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak experiments lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -82,6 +82,10 @@ bench-search:
 bench-predict: build
 	$(POWERBAND) predict --validate --config bench/predict/synthetic.toml --markdown target/predict-synthetic.md
 	$(POWERBAND) predict --validate --config bench/predict/storefront.toml --markdown target/predict-storefront.md
+
+# `tune --knobs` beside an exhaustive grid of the same space: an hour and a half on a quiet machine, as root for Redmine.
+bench-grid: bootstrap
+	ruby bench/grid/run.rb
 
 # The mirror beside nginx and beside itself with shadows that are not well: a quarter of an hour on a quiet machine.
 bench-mirror:

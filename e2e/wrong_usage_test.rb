@@ -38,6 +38,15 @@ class WrongUsageTest < PowerbandTest
     assert_one_message ended
   end
 
+  def test_the_least_of_what_and_for_what
+    ended = powerband(*experiment("tune", "--least", "memory", "--rate", "40").drop(1))
+    assert_refused ended, 2, /--least = "memory"/, /--rate 80.s --slo p99=250ms/
+    assert_one_message ended
+    ended = powerband(*experiment("tune", "--least", "money").drop(1))
+    assert_refused ended, 2, /--least = "money"/, /latency, memory or processes/
+    assert_one_message ended
+  end
+
   def test_an_unknown_flag
     ended = powerband("tune", "--turbo")
     assert_equal 2, ended.code

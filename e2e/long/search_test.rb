@@ -26,6 +26,20 @@ class SearchedKnobsTest < PowerbandTest
     searched(document.fetch("search"), document.fetch("trials").size)
   end
 
+  # Two workers are one more than the rate needs.
+  def test_the_fewest_processes_that_carry_a_rate
+    ended = measured("tune", "--app", File.join(APPS, "io"), "--path", "/", "--runs", runs, "--budget", "4m", "--window", "1s",
+                     "--blocks", "6", "--baseline", "workers=2,threads=5", "--threads", "3,5", "--workers", "0,2",
+                     "--least", "processes", "--rate", "40", "--slo", "p90=500ms", "--json", within: 400)
+    assert_equal 0, ended.code, ended.to_s
+    document = JSON.parse(ended.out)
+    assert_equal "processes", document.dig("plan", "objective", "least")
+    assert_equal ["change", 0], [document.dig("verdict", "answer"), document.dig("verdict", "settings", "workers")], ended.to_s
+    assert_match(/runs 50 % fewer processes than 2 workers/, document.dig("verdict", "sentence"))
+    confirmed = document.fetch("comparisons").find { |one| one["stage"] == "confirm" }
+    assert_equal ["processes", "better", 0.5], confirmed.values_at("metric", "outcome", "ratio")
+  end
+
   private
 
   def searched(search, trials)

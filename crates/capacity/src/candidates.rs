@@ -43,6 +43,8 @@ pub enum Why {
     MoreThreads,
     /// Another number of processes, with its own best threads.
     OtherProcesses,
+    /// The smallest that should carry the rate, with one or another share of room.
+    Smallest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ mod predict;
 pub mod queue;
 mod rate_search;
 pub mod sim;
+mod smallest;
 mod usl;
 
 pub use candidates::{Candidate, Grid, MemoryLimit, Scored, Why, candidates, score};
@@ -35,4 +36,5 @@ pub use mva::{Network, Station, solve};
 pub use pool::{Busy, Connecting, Connections, Fleet, busy_connections, connections};
 pub use predict::{Prediction, predict};
 pub use rate_search::{Ending, Purpose, RateBounds, RateGoal, RateSearch, RateStep, RateTrial};
+pub use smallest::{Small, smallest_for};
 pub use usl::{Interval, LEAST_POINTS, Measured, Usl, UslFit, UslIntervals, fit_usl};

@@ -200,6 +200,10 @@ pub struct TuneArgs {
     /// Worker counts that may be tried, e.g. 0,2,4 (0 is single mode)
     #[arg(long, value_name = "LIST", env = "POWERBAND_WORKERS")]
     pub workers: Option<String>,
+    /// What to make as little as possible within the limits, instead of the most throughput: latency at the rate, or memory
+    /// or processes that carry --rate within --slo
+    #[arg(long, value_name = "latency|memory|processes", env = "POWERBAND_LEAST")]
+    pub least: Option<String>,
     /// What all your servers together are to carry, e.g. 2000/s: how many that takes is told, today and as recommended
     #[arg(long, value_name = "PER_SECOND", env = "POWERBAND_TOTAL_RATE")]
     pub total_rate: Option<String>,

@@ -117,6 +117,7 @@ fn flags(
         request.threads = given(&tune.threads, "--threads");
         request.workers = given(&tune.workers, "--workers");
         request.max_arms = given(&tune.max_arms, "--max-arms");
+        request.least = given(&tune.least, "--least");
         request.total_rate = given(&tune.total_rate, "--total-rate");
         request.server_cost = given(&tune.server_cost, "--server-cost");
     }

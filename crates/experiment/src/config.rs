@@ -123,6 +123,8 @@ pub struct Request {
     pub slo: Option<Asked>,
     /// Memory limit.
     pub max_memory: Option<Asked>,
+    /// What there is to be least of instead of most throughput.
+    pub least: Option<Asked>,
     /// Time for the whole run.
     pub budget: Option<Asked>,
     /// Blocks of the deciding comparison.
@@ -251,6 +253,7 @@ impl Request {
                 self.arms
             },
             connections: self.connections.or(there.connections),
+            least: self.least.or(there.least),
             total_rate: self.total_rate.or(there.total_rate),
             server_cost: self.server_cost.or(there.server_cost),
             slo: self.slo.or(there.slo),

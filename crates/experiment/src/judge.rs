@@ -26,6 +26,8 @@ pub struct Judging {
     pub look: Look,
     /// What identical arms were seen to differ by, a share; see [`stats::Rule`].
     pub allowance: f64,
+    /// What is compared of trials.
+    pub metric: Metric,
 }
 
 impl Judging {
@@ -35,6 +37,7 @@ impl Judging {
             margin: document.plan.margin,
             look,
             allowance: document.calibration.as_ref().map_or(0.0, |c| c.allowance),
+            metric: document.plan.objective.metric(),
         }
     }
 
@@ -69,8 +72,7 @@ impl Judging {
     }
 }
 
-/// Compares `candidate` with `baseline` by capacity over the blocks of `stage` in which both count.
-/// `None` when there is no such block.
+/// Compares `candidate` with `baseline` over the blocks of `stage` in which both count. `None` when there is no such block.
 pub fn compare(
     trials: &[Trial],
     stage: Stage,
@@ -78,11 +80,27 @@ pub fn compare(
     candidate: &str,
     judging: Judging,
 ) -> Option<Comparison> {
-    let pairs = pairs(trials, stage, baseline, candidate);
-    let rule = judging.rule(Better::Higher);
+    let metric = judging.metric;
+    let pairs = pairs(trials, stage, metric, (baseline, candidate));
+    let rule = judging.rule(match metric {
+        Metric::Capacity => Better::Higher,
+        _ => Better::Lower,
+    });
     let judged = stats::compare(&pairs, &rule).ok()?;
-    let arms = (baseline, candidate);
-    Some(told(stage, Metric::Capacity, arms, &judged, &rule))
+    Some(told(stage, metric, (baseline, candidate), &judged, &rule))
+}
+
+/// What a trial says of it.
+fn figure(trial: &Trial, metric: Metric) -> Option<f64> {
+    let figure = match metric {
+        Metric::Capacity => trial.capacity_per_s(),
+        Metric::ResponseTime => trial.objective.as_ref().and_then(|w| w.response.p95_ms),
+        Metric::Memory => trial.memory.as_ref().map(|m| m.pss_bytes as f64),
+        Metric::Processes => Some(f64::from(trial.settings.processes())),
+        // Of commands, which have runs and no trials.
+        Metric::WallTime | Metric::MedianMemory | Metric::PeakMemory => None,
+    };
+    figure.filter(|figure| *figure > 0.0)
 }
 
 /// A comparison as the run document has it.
@@ -146,18 +164,16 @@ pub fn foreseen(
 pub fn detectable(document: &Document, comparison: &Comparison) -> Option<Detectable> {
     let (plan, seed) = (&document.plan, document.seed);
     let sd_log_ratio = comparison.sd_log_ratio?;
-    let pairs = pairs(
-        &document.trials,
-        comparison.stage,
-        &comparison.baseline,
-        &comparison.candidate,
-    );
-    let capacities: Vec<f64> = pairs
-        .iter()
-        .flat_map(|(one, other)| [*one, *other])
-        .collect();
-    let noise = Noise::of_comparison(sd_log_ratio, comparison.blocks)
-        .counted(answers_a_window(&capacities, &plan.timing));
+    let mut noise = Noise::of_comparison(sd_log_ratio, comparison.blocks);
+    if comparison.metric == Metric::Capacity {
+        let arms = (&*comparison.baseline, &*comparison.candidate);
+        let pairs = pairs(&document.trials, comparison.stage, Metric::Capacity, arms);
+        let capacities: Vec<f64> = pairs
+            .iter()
+            .flat_map(|(one, other)| [*one, *other])
+            .collect();
+        noise = noise.counted(answers_a_window(&capacities, &plan.timing));
+    }
     let looks = stats::looks(plan.blocks, plan.alpha, seed).unwrap_or_default();
     let allowance = Judging::once(document).allowance;
     Some(Detectable {
@@ -178,13 +194,18 @@ pub fn answers_a_window(capacities_per_s: &[f64], timing: &Timing) -> Option<f64
     Some(least * timing.saturation_s)
 }
 
-/// `(baseline, candidate)` capacities, one pair a block in which both trials count and answered anything.
-pub fn pairs(trials: &[Trial], stage: Stage, baseline: &str, candidate: &str) -> Vec<(f64, f64)> {
+/// `(baseline, candidate)`, one pair a block in which both trials count and have the figure.
+fn pairs(
+    trials: &[Trial],
+    stage: Stage,
+    metric: Metric,
+    (baseline, candidate): (&str, &str),
+) -> Vec<(f64, f64)> {
     let of = |block: u32, arm: &str| {
         let trial = trials
             .iter()
             .find(|t| t.stage == stage && t.block == block && t.arm == arm && t.counts());
-        trial.and_then(Trial::capacity_per_s).filter(|c| *c > 0.0)
+        trial.and_then(|trial| figure(trial, metric))
     };
     blocks(trials, stage)
         .into_iter()
@@ -430,4 +451,90 @@ fn merged_response(trials: &[&Trial]) -> Option<Histogram<u64>> {
         let _ = all.add(histogram);
     }
     Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two arms in six blocks, the second of which has a quarter of the memory and four fifths of the response time, gives half of
+    /// the answers, and runs one process instead of two.
+    fn trials() -> Vec<Trial> {
+        let sample = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../contract/samples/run/compare.json"
+        );
+        let document: Document = serde_json::from_slice(&std::fs::read(sample).unwrap()).unwrap();
+        let model = document
+            .trials
+            .iter()
+            .find(|t| t.memory.is_some() && t.counts());
+        let model = model.unwrap().clone();
+        let trial = |block: u32, small: bool| {
+            let noise = 1.0 + f64::from(block * block % 5) / 1e3;
+            let mut trial = model.clone();
+            (trial.stage, trial.block) = (Stage::Confirm, block);
+            trial.arm = if small { "small" } else { "today" }.to_owned();
+            trial.settings.workers = if small { 0 } else { 2 };
+            let of = |all: f64, share: f64| if small { all * share * noise } else { all };
+            trial.saturation.as_mut().unwrap().good_per_s = of(100.0, 0.5);
+            trial.objective.as_mut().unwrap().response.p95_ms = Some(of(50.0, 0.8));
+            trial.memory.as_mut().unwrap().pss_bytes = of(4e8, 0.25) as u64;
+            trial
+        };
+        (1..=6)
+            .flat_map(|block| [trial(block, false), trial(block, true)])
+            .collect()
+    }
+
+    #[test]
+    fn what_is_compared_is_what_was_asked_for_and_less_of_it_is_better() {
+        let trials = trials();
+        let compared = |metric| {
+            let look = Look {
+                blocks: 6,
+                alpha: 0.05,
+                overall: 0.05,
+            };
+            let judging = Judging {
+                margin: 0.03,
+                look,
+                allowance: 0.0,
+                metric,
+            };
+            compare(&trials, Stage::Confirm, "today", "small", judging).unwrap()
+        };
+        for (metric, ratio, outcome) in [
+            (Metric::Capacity, 0.5, Outcome::Worse),
+            (Metric::ResponseTime, 0.8, Outcome::Better),
+            (Metric::Memory, 0.25, Outcome::Better),
+            (Metric::Processes, 0.5, Outcome::Better),
+        ] {
+            let found = compared(metric);
+            assert_eq!(
+                (found.metric, found.outcome),
+                (metric, outcome),
+                "{metric:?}"
+            );
+            assert!(
+                (found.ratio / ratio - 1.0).abs() < 0.01,
+                "{metric:?} {}",
+                found.ratio
+            );
+        }
+    }
+
+    /// A window without a percentile, because requests failed, is no window of 0 ms.
+    #[test]
+    fn what_has_no_figure_is_no_evidence() {
+        let mut trials = trials();
+        trials[0].objective.as_mut().unwrap().response.p95_ms = None;
+        trials[2].memory = None;
+        let pairs = |metric| pairs(&trials, Stage::Confirm, metric, ("today", "small")).len();
+        assert_eq!(
+            [Metric::Capacity, Metric::ResponseTime, Metric::Memory].map(pairs),
+            [6, 5, 5]
+        );
+        assert_eq!(pairs(Metric::WallTime), 0);
+    }
 }

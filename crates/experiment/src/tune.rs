@@ -21,7 +21,7 @@ use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless, last_reason};
 use crate::progress::Event;
-use crate::request::Arm;
+use crate::request::{Arm, Experiment};
 use run::{Feasibility, SdSource, Settings, Stage, Trial};
 use stats::EqualArms;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     calibrate(procedure, &baseline)?;
 
     let entrants = candidates::choose(procedure)?;
-    if !procedure.bench.experiment.knobs.is_empty() {
+    if searches(procedure.bench.experiment) {
         let winner = everything::search(procedure, &baseline, &entrants)?;
         return concluded(procedure, &baseline, Some(&winner));
     }
@@ -107,6 +107,11 @@ fn concluded(
         document.fleet = fleet::needed(document, baseline, total);
     }
     Ok(())
+}
+
+/// Whether there is more to find than the threads and workers that serve the most.
+fn searches(experiment: &Experiment) -> bool {
+    !experiment.knobs.is_empty() || experiment.objective.least.is_some()
 }
 
 /// The baseline against itself: its rate, where its time goes, what a trial costs, and the noise.
@@ -203,7 +208,7 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         plan.blocks = shape.blocks;
         plan.arms = shape.arms as u32;
     }
-    if !experiment.knobs.is_empty() {
+    if searches(experiment) {
         everything::retime(procedure);
     }
     let plan = &mut procedure.store.document.plan;

@@ -5,19 +5,23 @@ use crate::reading::{
     advised, baseline, called, decides, latency_kept, latency_known, limit_word, memory_kept,
 };
 use crate::sheet::{Sheet, first_line};
-use run::{ArmSummary, Document, Fitness, State};
+use run::{ArmSummary, Document, Fitness, Metric, State};
 
 /// Writes it.
 pub fn write(sheet: &mut Sheet, document: &Document) {
     if let Some(verdict) = &document.verdict {
         sheet.bold(first_line(&verdict.sentence));
         if let Some(arm) = advised(document) {
-            sheet.labelled("Throughput  ", &throughput(document, arm));
+            let compared = |metric| compared(document, arm, metric);
+            let throughput = throughput(document, arm, compared(Metric::Capacity));
+            sheet.labelled("Throughput  ", &throughput);
             if latency_known(arm) {
-                sheet.labelled("Latency     ", &latency(document, arm));
+                let latency = latency(document, arm, compared(Metric::ResponseTime));
+                sheet.labelled("Latency     ", &latency);
             }
             if let Some(used) = arm.pss_bytes {
-                sheet.labelled("Memory      ", &memory(document, arm, used));
+                let memory = memory(document, arm, used, compared(Metric::Memory));
+                sheet.labelled("Memory      ", &memory);
             }
         }
         return;
@@ -48,48 +52,74 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     sheet.prose(&next);
 }
 
-fn throughput(document: &Document, arm: &ArmSummary) -> String {
+/// The comparison that the answer rests on, where it is of this figure: how the advised arm stands to the other one.
+struct Compared<'a> {
+    /// `+302 % (+295 to +314), 9 blocks`.
+    found: String,
+    /// What runs today.
+    today: &'a ArmSummary,
+    /// The configuration that met it, where that is not the advised one.
+    other: Option<&'a ArmSummary>,
+}
+
+impl Compared<'_> {
+    /// The figure of the one that the advised arm was compared with.
+    fn told(&self, document: &Document, figure: impl Fn(&ArmSummary) -> String) -> String {
+        let found = &self.found;
+        match self.other {
+            None => format!(", {} today: {found}", figure(self.today)),
+            Some(other) => format!(
+                "; the best other, {}, {}: {found}",
+                called(document, other),
+                figure(other)
+            ),
+        }
+    }
+}
+
+fn compared<'a>(document: &'a Document, arm: &ArmSummary, metric: Metric) -> Option<Compared<'a>> {
+    let today = baseline(document)?;
+    let mut deciding = document.comparisons.iter().filter(|c| decides(c));
+    let comparison = deciding.next().filter(|c| c.metric == metric)?;
+    let found = change_with_interval(comparison.ratio, comparison.low, comparison.high);
+    let mut arms = document.arms.iter();
+    let other = match arm.name == comparison.candidate {
+        true => None,
+        false => Some(arms.find(|a| a.name == comparison.candidate)?),
+    };
+    Some(Compared {
+        found: format!("{found}, {} blocks", comparison.blocks),
+        today,
+        other,
+    })
+}
+
+fn throughput(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>) -> String {
     let most = |arm: &ArmSummary| {
         arm.capacity_per_s
             .map_or_else(|| "unknown".to_owned(), per_s)
     };
-    let mut text = most(arm);
-    let Some(first) = baseline(document) else {
-        return text;
-    };
-    let Some(comparison) = document.comparisons.iter().find(|c| decides(c)) else {
-        return text;
-    };
-    let found = change_with_interval(comparison.ratio, comparison.low, comparison.high);
-    let found = format!("{found}, {} blocks", comparison.blocks);
-    let other = document
-        .arms
-        .iter()
-        .find(|a| a.name == comparison.candidate);
-    match other {
-        _ if arm.name == comparison.candidate => {
-            text.push_str(&format!(" at most, {} today: {found}", most(first)));
-        }
-        Some(other) => text.push_str(&format!(
-            " at most; the best other, {}, {}: {found}",
-            called(document, other),
-            most(other)
-        )),
-        None => {}
+    match compared {
+        Some(compared) => format!("{} at most{}", most(arm), compared.told(document, most)),
+        None => most(arm),
     }
-    text
 }
 
 fn per_s(value: f64) -> String {
     format!("{}/s", rate(value))
 }
 
-fn latency(document: &Document, arm: &ArmSummary) -> String {
+fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>) -> String {
     let at = document
         .plan
         .rate_per_s
         .map_or_else(String::new, |asked| format!(" at {}", per_s(asked)));
-    let within = format!("99 % within {}{at}", milliseconds(arm.p99_ms));
+    let p99 = |arm: &ArmSummary| milliseconds(arm.p99_ms);
+    let told = compared.map(|compared| {
+        let told = compared.told(document, p99);
+        format!("{told} of what 95 % took")
+    });
+    let within = format!("99 % within {}{at}{}", p99(arm), told.unwrap_or_default());
     let Some(limit) = document.plan.objective.latency else {
         return format!("{within}; no limit was given");
     };
@@ -107,14 +137,23 @@ fn latency(document: &Document, arm: &ArmSummary) -> String {
     )
 }
 
-fn memory(document: &Document, arm: &ArmSummary, used: u64) -> String {
+fn memory(
+    document: &Document,
+    arm: &ArmSummary,
+    used: u64,
+    compared: Option<Compared<'_>>,
+) -> String {
+    let pss = |arm: &ArmSummary| arm.pss_bytes.map_or_else(|| "unknown".to_owned(), bytes);
+    let told = compared.map(|compared| compared.told(document, pss));
+    let told = told.unwrap_or_default();
     match document.plan.objective.max_memory_bytes {
         Some(limit) => format!(
-            "{} of {} allowed: {}",
+            "{} of {} allowed: {}{told}",
             bytes(used),
             bytes(limit),
             limit_word(memory_kept(document, arm, limit))
         ),
-        None => format!("{}; no limit was given", bytes(used)),
+        None if told.is_empty() => format!("{}; no limit was given", bytes(used)),
+        None => format!("{}{told}", bytes(used)),
     }
 }

@@ -4,7 +4,7 @@ use crate::figures::{bytes, change_with_interval, duration, rate, rounded_change
 use crate::reading::{advised, advises_change, baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{Style, answer, command_page, fleet, predicted, rates, tables, tried};
-use run::{Calibration, Document, Fitness, Kind, Profile, State, TrialStatus};
+use run::{Calibration, Document, Fitness, Kind, Least, Profile, State, TrialStatus};
 use std::fmt::Write;
 
 /// An effect of the order inside blocks is worth a sentence from this p on.
@@ -86,7 +86,10 @@ fn how(sheet: &mut Sheet, document: &Document) {
             rate(asked)
         );
     }
-    let effect = plan.detectable.effect.map(|effect| effect * 100.0);
+    // Processes are counted, and do not scatter.
+    let scatters = plan.objective.least != Some(Least::Processes);
+    let effect = plan.detectable.effect.filter(|_| scatters);
+    let effect = effect.map(|effect| effect * 100.0);
     if let (true, Some(effect)) = (document.comparisons.iter().any(decides), effect) {
         let _ = write!(
             text,

@@ -38,7 +38,8 @@ pub fn align_left(table: &mut Table, index: usize) {
 
 /// The comparisons that a claim rests on, block by block.
 pub fn deciding(document: &Document, style: Style) -> String {
-    let head = ["comparison", "throughput", "verdict", "p", "blocks"];
+    let metric = document.plan.objective.metric().words();
+    let head = ["comparison", metric, "verdict", "p", "blocks"];
     let mut table = table(style, &head, head.len());
     for comparison in document.comparisons.iter().filter(|c| decides(c)) {
         table.add_row(vec![
@@ -58,7 +59,8 @@ pub fn deciding(document: &Document, style: Style) -> String {
 
 /// What the race saw.
 pub fn screening(document: &Document, style: Style) -> String {
-    let head = ["screening, proves nothing", "throughput", "rounds"];
+    let metric = document.plan.objective.metric().words();
+    let head = ["screening, proves nothing", metric, "rounds"];
     let mut table = table(style, &head, head.len());
     for comparison in document.comparisons.iter().filter(|c| !decides(c)) {
         table.add_row(vec![
@@ -190,7 +192,8 @@ pub fn profile(profile: &Profile, style: Style) -> String {
 
 /// The path from the baseline to the challenger.
 pub fn path(document: &Document, style: Style) -> String {
-    let head = ["change", "from", "to", "throughput", ""];
+    let metric = document.plan.objective.metric().words();
+    let head = ["change", "from", "to", metric, ""];
     let mut table = table(style, &head, head.len());
     for step in document.verdict.iter().flat_map(|v| &v.path) {
         let (throughput, how) = if step.measured {

@@ -9,7 +9,7 @@ use crate::reading::{
 use crate::sheet::first_line;
 use crate::tables::{NONE, align_left, table, trimmed};
 use comfy_table::ColumnConstraint;
-use run::{Answer, ArmSummary, Document, Kind};
+use run::{Answer, ArmSummary, Document, Kind, Metric};
 
 /// Terminal columns in which an interval fits on one line.
 const WIDE: u16 = 100;
@@ -20,7 +20,10 @@ const NARROW: u16 = 80;
 pub fn tried(document: &Document, style: Style) -> String {
     let objective = &document.plan.objective;
     let limited = objective.latency.is_some() || objective.max_memory_bytes.is_some();
-    let against = format!("against\n{}", baseline_word(document));
+    let against = match objective.metric() {
+        Metric::Capacity => format!("against\n{}", baseline_word(document)),
+        other => format!("{}\nagainst\n{}", other.words(), baseline_word(document)),
+    };
     let over = objective
         .latency
         .map(|limit| format!("over\n{} ms", limit.limit_ms));

@@ -4,8 +4,8 @@ mod support;
 
 use report::Style;
 use run::{
-    Answer, Document, Feasibility, Fleet, FleetBasis, Model, ModelErrors, ModelKind, ModelScore,
-    ModelTrace, ServersNeeded, SetVariable, State,
+    Answer, Document, Feasibility, Fleet, FleetBasis, Least, Metric, Model, ModelErrors, ModelKind,
+    ModelScore, ModelTrace, ServersNeeded, SetVariable, State,
 };
 use support::{flat, within, without_noise};
 
@@ -139,6 +139,26 @@ fn servers_are_counted_for_today_and_for_what_is_recommended() {
     let section = page.split("Servers for").nth(1).unwrap();
     let section = section.split("\n\n").next().unwrap();
     assert!(!section.contains("fewer") && !section.contains("cost"));
+}
+
+#[test]
+fn the_change_stands_behind_what_was_asked_for() {
+    let mut document = tuned();
+    document.plan.objective.least = Some(Least::Memory);
+    let deciding = document.comparisons.last_mut().unwrap();
+    (deciding.metric, deciding.ratio) = (Metric::Memory, 0.6);
+    (deciding.low, deciding.high) = (Some(0.55), Some(0.65));
+    document.arms[0].pss_bytes = Some(52 << 20);
+    let page = page(&document);
+    holds(
+        &page,
+        &[
+            "Throughput 170/s",
+            "Memory 26 MiB of 2048 MiB allowed: kept, 52 MiB today: -40.0 % (-45.0 to -35.0), 9 blocks",
+            "comparison memory verdict",
+        ],
+    );
+    assert!(!page.contains("at most, 42.0/s today"), "{page}");
 }
 
 #[test]

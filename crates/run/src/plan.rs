@@ -1,6 +1,7 @@
 //! What was decided before measuring.
 
 use crate::environment::SetVariable;
+use crate::verdict::Metric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -123,6 +124,33 @@ pub struct Objective {
     pub latency: Option<LatencyObjective>,
     /// Largest proportional set size of the whole process tree, bytes; absent when none was given.
     pub max_memory_bytes: Option<u64>,
+    /// What there is to be as little of as possible within the limits; absent where the most throughput is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<Least>,
+}
+
+impl Objective {
+    /// What configurations are compared by.
+    pub fn metric(&self) -> Metric {
+        match self.least {
+            None => Metric::Capacity,
+            Some(Least::Latency) => Metric::ResponseTime,
+            Some(Least::Memory) => Metric::Memory,
+            Some(Least::Processes) => Metric::Processes,
+        }
+    }
+}
+
+/// What there is to be as little of as possible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Least {
+    /// p95 of the response time at the common rate.
+    Latency,
+    /// Proportional set size of the whole process tree.
+    Memory,
+    /// Processes that run the application.
+    Processes,
 }
 
 /// So many of all requests within so much time, errors and timeouts counted as over it.

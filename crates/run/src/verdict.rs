@@ -74,6 +74,12 @@ pub enum Metric {
     MedianMemory,
     /// The largest of these samples.
     PeakMemory,
+    /// p95 of the response time at the common rate.
+    ResponseTime,
+    /// Proportional set size of the process tree, the largest that was sampled.
+    Memory,
+    /// Processes that run the application.
+    Processes,
 }
 
 impl Metric {
@@ -84,6 +90,9 @@ impl Metric {
             Metric::WallTime => "wall time",
             Metric::MedianMemory => "median memory",
             Metric::PeakMemory => "peak memory",
+            Metric::ResponseTime => "p95 response time",
+            Metric::Memory => "memory",
+            Metric::Processes => "processes",
         }
     }
 }

@@ -40,7 +40,8 @@ pub fn distribution(bytes: &[f64]) -> Option<Distribution> {
 /// One run's figure.
 pub fn figure(run: &CommandRun, metric: Metric, measure: MemoryMeasure) -> Option<f64> {
     match metric {
-        Metric::Capacity => None,
+        // Of trials, which no command has.
+        Metric::Capacity | Metric::ResponseTime | Metric::Memory | Metric::Processes => None,
         Metric::WallTime => Some(run.wall_s),
         Metric::MedianMemory => summary::median(&run.memory(measure)),
         Metric::PeakMemory => run.memory(measure).into_iter().reduce(f64::max),
@@ -111,6 +112,7 @@ mod tests {
             overall: 0.05,
         },
         allowance: 0.0,
+        metric: Metric::Capacity,
     };
 
     fn compared(runs: &[CommandRun], metric: Metric) -> Comparison {

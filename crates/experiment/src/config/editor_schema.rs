@@ -88,6 +88,12 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
                 "Arrival rate at which latency is measured, per second.",
             ),
             (
+                "least",
+                Like::Text,
+                "What tune makes as little as it can within the limits, instead of the most throughput: latency, memory or \
+                 processes.",
+            ),
+            (
                 "total_rate",
                 Like::Number,
                 "What all servers together are to carry, requests per second: tune says how many that takes.",

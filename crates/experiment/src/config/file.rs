@@ -109,9 +109,17 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         request.slo = reader.text(&mut objective, "objective", "slo");
         request.max_memory = reader.text(&mut objective, "objective", "max_memory");
         request.rate = reader.text(&mut objective, "objective", "rate");
+        request.least = reader.text(&mut objective, "objective", "least");
         request.total_rate = reader.text(&mut objective, "objective", "total_rate");
         request.server_cost = reader.text(&mut objective, "objective", "server_cost");
-        let keys = ["slo", "max_memory", "rate", "total_rate", "server_cost"];
+        let keys = [
+            "slo",
+            "max_memory",
+            "rate",
+            "least",
+            "total_rate",
+            "server_cost",
+        ];
         reader.rest(objective, "objective", &keys);
     }
     if let Some(mut tune) = reader.section(&mut table, "tune") {

@@ -2,8 +2,8 @@
 
 use super::recording::read_recording;
 use super::values::{
-    parse_bool, parse_cost, parse_list, parse_rate, parse_share, parse_threads, parse_workers,
-    whole, whole_u64,
+    parse_bool, parse_cost, parse_least, parse_list, parse_rate, parse_share, parse_threads,
+    parse_workers, whole, whole_u64,
 };
 use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_latency, parse_settings, parse_size,
@@ -12,7 +12,7 @@ use super::{ServiceRequest, command, placeholders, search_knobs, server};
 use crate::budget;
 use crate::request::{Arm, Experiment, Goal, Service, Total};
 use load::Workload;
-use run::Objective;
+use run::{Least, Objective};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -77,6 +77,7 @@ pub fn resolve(
     };
     let latency = all.take(request.slo.as_ref(), parse_latency);
     let max_memory_bytes = all.take(request.max_memory.as_ref(), parse_size);
+    let least = all.least(&request, &goal);
     let most_blocks = |asked: &Asked| whole(asked, LEAST_BLOCKS, 24, "blocks");
     let blocks = all
         .take(request.blocks.as_ref(), most_blocks)
@@ -162,6 +163,7 @@ pub fn resolve(
         objective: Objective {
             latency,
             max_memory_bytes,
+            least,
         },
         budget: all.take(request.budget.as_ref(), parse_duration),
         blocks,
@@ -262,6 +264,23 @@ impl Collected {
         parse: impl Fn(&Asked) -> Result<T, Problem>,
     ) -> Option<T> {
         parse(asked?).map_err(|problem| self.0.push(problem)).ok()
+    }
+
+    /// Of `tune` alone, which others may share a file with.
+    fn least(&mut self, request: &Request, goal: &Goal) -> Option<Least> {
+        let asked = request.least.as_ref()?;
+        let least = self.take(Some(asked), parse_least)?;
+        if !matches!(goal, Goal::Tune) {
+            return None;
+        }
+        if least != Least::Latency && (request.slo.is_none() || request.rate.is_none()) {
+            self.0.push(Problem::of(
+                asked,
+                "the least is wanted that carries a rate within an objective, and one of these is missing",
+                "add both, such as --rate 80/s --slo p99=250ms",
+            ));
+        }
+        Some(least)
     }
 
     fn total(&mut self, request: &Request) -> Option<Total> {

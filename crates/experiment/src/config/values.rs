@@ -1,7 +1,7 @@
 //! Values with units: text in, a checked value or a [`Problem`] out.
 
 use super::{Asked, Problem};
-use run::LatencyObjective;
+use run::{LatencyObjective, Least};
 use std::time::Duration;
 
 /// `250ms`, `8m`, `1h 30m`; never a bare number.
@@ -150,6 +150,20 @@ pub fn parse_rate(asked: &Asked) -> Result<f64, Problem> {
     {
         Ok(v) if v > 0.0 && v <= 1e6 => Ok(v),
         _ => Err(Problem::of(asked, "no arrival rate", remedy)),
+    }
+}
+
+/// What there is to be least of.
+pub(super) fn parse_least(asked: &Asked) -> Result<Least, Problem> {
+    match asked.text.trim() {
+        "latency" => Ok(Least::Latency),
+        "memory" => Ok(Least::Memory),
+        "processes" => Ok(Least::Processes),
+        _ => Err(Problem::of(
+            asked,
+            "nothing that can be made least",
+            "write latency, memory or processes",
+        )),
     }
 }
 

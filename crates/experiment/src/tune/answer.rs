@@ -2,7 +2,9 @@
 
 use super::choose;
 use crate::request::Arm;
-use run::{Answer, ArmSummary, Comparison, Document, Feasibility, Outcome, Stage, TrialStatus};
+use run::{
+    Answer, ArmSummary, Comparison, Document, Feasibility, Metric, Outcome, Stage, TrialStatus,
+};
 
 /// Most blocks that a run may have.
 const MOST_BLOCKS: u32 = 24;
@@ -69,7 +71,12 @@ pub fn sentence(
     challenger: &Arm,
     comparison: &Comparison,
 ) -> String {
-    let percent = |ratio: f64| format!("{:.0} %", ((ratio - 1.0) * 100.0).abs());
+    let Words {
+        ahead,
+        behind,
+        level,
+        none,
+    } = words(comparison);
     let interval = match (comparison.low, comparison.high) {
         (Some(low), Some(high)) => format!(
             "{:+.0} to {:+.0} %",
@@ -82,33 +89,76 @@ pub fn sentence(
     let (ours, theirs) = (challenger, baseline);
     match answer {
         Answer::Change if comparison.outcome == Outcome::Better => {
-            format!(
-                "Run {ours}: it carries {} more than {theirs} ({interval}, {blocks} blocks).",
-                percent(comparison.ratio)
-            )
+            format!("Run {ours}: it {ahead} than {theirs} ({interval}, {blocks} blocks).")
         }
         Answer::Change => format!(
-            "Run {ours}: it keeps the limits, which {theirs} does not (capacity {interval}, {blocks} blocks)."
+            "Run {ours}: it keeps the limits, which {theirs} does not ({} {interval}, {blocks} blocks).",
+            called(comparison.metric)
         ),
-        Answer::Smaller => format!(
-            "Run {ours}: it carries as much as {theirs} ({interval}, {blocks} blocks) and is smaller."
-        ),
+        Answer::Smaller => {
+            format!("Run {ours}: it {level} {theirs} ({interval}, {blocks} blocks) and is smaller.")
+        }
         Answer::Keep if comparison.outcome == Outcome::Worse => {
             format!(
-                "Keep {theirs}: the best other, {ours}, carries {} less ({interval}, {blocks} blocks).",
-                percent(comparison.ratio)
+                "Keep {theirs}: the best other, {ours}, {behind} ({interval}, {blocks} blocks)."
             )
         }
         Answer::Keep if comparison.outcome == Outcome::Equivalent => {
-            format!(
-                "Keep {theirs}: the best other, {ours}, carries no more ({interval}, {blocks} blocks)."
-            )
+            format!("Keep {theirs}: the best other, {ours}, {none} ({interval}, {blocks} blocks).")
         }
         Answer::Keep => format!("Keep {theirs}: the best other, {ours}, breaks a limit."),
         Answer::NoneMeets => NONE_MEETS.to_owned(),
         Answer::Undecided | Answer::Table => {
             undecided(document, baseline, challenger, comparison, &interval)
         }
+    }
+}
+
+/// How one configuration stands to another.
+struct Words {
+    /// Better than it, and worse.
+    ahead: String,
+    behind: String,
+    /// As good as it, and no better.
+    level: &'static str,
+    none: &'static str,
+}
+
+fn words(comparison: &Comparison) -> Words {
+    let percent = format!("{:.0} %", ((comparison.ratio - 1.0) * 100.0).abs());
+    match comparison.metric {
+        Metric::ResponseTime => Words {
+            ahead: format!("answers 95 % of its requests within {percent} less time"),
+            behind: format!("takes {percent} longer for 95 % of its requests"),
+            level: "is as quick as",
+            none: "is no quicker",
+        },
+        Metric::Memory => Words {
+            ahead: format!("needs {percent} less memory"),
+            behind: format!("needs {percent} more memory"),
+            level: "needs as much memory as",
+            none: "needs no less memory",
+        },
+        Metric::Processes => Words {
+            ahead: format!("runs {percent} fewer processes"),
+            behind: format!("runs {percent} more processes"),
+            level: "runs as many processes as",
+            none: "runs no fewer processes",
+        },
+        _ => Words {
+            ahead: format!("carries {percent} more"),
+            behind: format!("carries {percent} less"),
+            level: "carries as much as",
+            none: "carries no more",
+        },
+    }
+}
+
+/// What is compared, in the middle of a sentence.
+fn called(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Capacity => "capacity",
+        other => other.words(),
     }
 }
 
@@ -125,14 +175,16 @@ fn undecided(
     let failed = failures(document, challenger);
     if failed > 0 {
         return format!(
-            "Undecided: {ours} failed in {failed} of its trials (capacity {interval} in the others); {theirs} stays until \
-             it is known why."
+            "Undecided: {ours} failed in {failed} of its trials ({} {interval} in the others); {theirs} stays until it is \
+             known why.",
+            called(comparison.metric)
         );
     }
     if comparison.outcome != Outcome::Undecided {
         return format!(
-            "Undecided: {ours} carries {interval} against {theirs}, but whether it keeps the limits is not proven; more \
-             blocks or longer windows would tell."
+            "Undecided: {ours} has {interval} of {} against {theirs}, but whether it keeps the limits is not proven; more \
+             blocks or longer windows would tell.",
+            called(comparison.metric)
         );
     }
     let more = match comparison.blocks_to_decide {
@@ -156,4 +208,46 @@ pub fn standing(document: &Document, arm: &Arm) -> Feasibility {
         .iter()
         .find(|a| a.name == arm.name)
         .map_or(Feasibility::Meets, |a| a.feasible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(metric: Metric, outcome: Outcome, answer: Answer) -> String {
+        let sample = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../contract/samples/run/tune.json"
+        );
+        let document: Document = serde_json::from_slice(&std::fs::read(sample).unwrap()).unwrap();
+        let mut comparison = document.comparisons.last().unwrap().clone();
+        (comparison.metric, comparison.outcome) = (metric, outcome);
+        (comparison.ratio, comparison.blocks) = (0.6, 9);
+        (comparison.low, comparison.high) = (Some(0.55), Some(0.65));
+        let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+        sentence(&document, answer, &today, &other, &comparison)
+    }
+
+    #[test]
+    fn less_of_what_was_asked_for_is_said_in_its_own_words() {
+        let found = [
+            (Metric::Memory, Outcome::Better, Answer::Change),
+            (Metric::ResponseTime, Outcome::Better, Answer::Change),
+            (Metric::Processes, Outcome::Equivalent, Answer::Keep),
+            (Metric::Capacity, Outcome::Worse, Answer::Keep),
+            (Metric::Memory, Outcome::Equivalent, Answer::Smaller),
+        ]
+        .map(|(metric, outcome, answer)| told(metric, outcome, answer));
+        assert_eq!(
+            found,
+            [
+                "Run single × 4 threads: it needs 40 % less memory than single × 1 thread (-45 to -35 %, 9 blocks).",
+                "Run single × 4 threads: it answers 95 % of its requests within 40 % less time than single × 1 thread (-45 to \
+                 -35 %, 9 blocks).",
+                "Keep single × 1 thread: the best other, single × 4 threads, runs no fewer processes (-45 to -35 %, 9 blocks).",
+                "Keep single × 1 thread: the best other, single × 4 threads, carries 40 % less (-45 to -35 %, 9 blocks).",
+                "Run single × 4 threads: it needs as much memory as single × 1 thread (-45 to -35 %, 9 blocks) and is smaller.",
+            ]
+        );
+    }
 }

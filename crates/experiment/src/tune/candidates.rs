@@ -5,8 +5,10 @@ use super::model;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::Arm;
-use capacity::{Config, Demand, Grid, MemoryLimit, MemoryModel, Observation, Scored};
-use run::{Document, Profile, Settings};
+use capacity::{
+    Candidate, Config, Demand, Grid, MemoryLimit, MemoryModel, Observation, Scored, Small,
+};
+use run::{Document, Least, Plan, Profile, Settings};
 
 /// Share of the machine's memory that a candidate may be predicted to need.
 const USABLE_MEMORY: f64 = 0.85;
@@ -40,7 +42,7 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
     let scored = scored(document, &grid, limit)?;
     let useful = document.profile.as_ref().map_or(1.0, |p| p.useful_threads);
     let most = (plan.arms as usize).saturating_sub(1);
-    let chosen = capacity::candidates(scored, useful, config(plan.baseline), most);
+    let chosen = chosen(plan, scored, useful, most);
     if chosen.is_empty() && procedure.bench.experiment.knobs.is_empty() {
         return Err(Stopped::Configuration(
             "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory".to_owned(),
@@ -57,6 +59,25 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
     let arms = [arms, vec![plan.baseline]].concat();
     model::predict_latency(procedure, simulator, &arms)?;
     Ok(entrants)
+}
+
+/// The points worth a trial for what is wanted.
+fn chosen(plan: &Plan, scored: Vec<Scored>, useful: f64, most: usize) -> Vec<Candidate> {
+    let baseline = config(plan.baseline);
+    let small = match plan.objective.least {
+        Some(Least::Memory) => Small::Memory,
+        Some(Least::Processes) => Small::Processes,
+        // What carries the most is busy with the least at any rate.
+        Some(Least::Latency) | None => {
+            return capacity::candidates(scored, useful, baseline, most);
+        }
+    };
+    let rate_per_s = plan.rate_per_s.unwrap_or(0.0);
+    let smallest = capacity::smallest_for(&scored, rate_per_s, small, baseline, most);
+    match smallest.is_empty() {
+        true => capacity::candidates(scored, useful, baseline, most),
+        false => smallest,
+    }
 }
 
 /// The grid's points within the limit, as the model has them.
@@ -148,5 +169,6 @@ fn why(why: capacity::Why) -> &'static str {
         capacity::Why::FewerThreads => "fewer threads, in case the waiting is for a lock",
         capacity::Why::MoreThreads => "more threads, in case requests wait longer",
         capacity::Why::OtherProcesses => "another number of processes",
+        capacity::Why::Smallest => "the smallest that should carry the rate",
     }
 }

@@ -1,5 +1,5 @@
-//! `tune --knobs`: workers, threads and preloading, and the knobs that were named, searched together. Which trials are worth
-//! having is `search`'s to say; here they are carried out and told.
+//! `tune --knobs` and `tune --least`: workers, threads and preloading, and the knobs that were named, searched together. Which
+//! trials are worth having is `search`'s to say; here they are carried out and told.
 
 mod space;
 mod told;
@@ -12,8 +12,8 @@ use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::progress::Event;
 use crate::request::Arm;
-use run::Stage;
-use search::{Ask, Block, Claim, Outcome, Rules, Search};
+use run::{Least, Stage};
+use search::{Ask, Block, Claim, Objective, Outcome, Rules, Search};
 use space::Searched;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,12 @@ pub fn search(
     let (planned, most_arms) = planned(procedure);
     let document = &procedure.store.document;
     let rules = Rules {
+        objective: match document.plan.objective.least {
+            None => Objective::Throughput,
+            Some(Least::Latency) => Objective::Latency,
+            Some(Least::Memory) => Objective::Memory,
+            Some(Least::Processes) => Objective::Processes,
+        },
         margin: document.plan.margin,
         alpha: document.plan.alpha,
         allowance: document.calibration.as_ref().map_or(0.0, |c| c.allowance),
@@ -66,7 +72,7 @@ pub fn search(
     let seed = document.seed;
     let proposals = searched.proposals(document);
     let mut search = Search::new(searched.space.clone(), proposals, rules, seed)
-        .map_err(|e| Stopped::Configuration(format!("--knobs cannot be searched: {e}")))?;
+        .map_err(|e| Stopped::Configuration(format!("what was asked cannot be searched: {e}")))?;
     searched.note(&mut procedure.store.document, planned, most_arms);
     procedure.save()?;
     procedure.expected = procedure.finished() + planned;

@@ -27,6 +27,7 @@ pub struct Searched {
     knobs: Vec<SearchKnob>,
     candidates: Vec<Settings>,
     baseline: Settings,
+    less_is_better: bool,
 }
 
 impl Searched {
@@ -37,7 +38,9 @@ impl Searched {
     ) -> Result<Searched, Stopped> {
         let knobs = procedure.bench.experiment.knobs.clone();
         let candidates: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
-        Searched::of(baseline.settings, candidates, knobs)
+        let mut searched = Searched::of(baseline.settings, candidates, knobs)?;
+        searched.less_is_better = procedure.store.document.plan.objective.least.is_some();
+        Ok(searched)
     }
 
     fn of(
@@ -96,6 +99,7 @@ impl Searched {
             knobs,
             candidates,
             baseline,
+            less_is_better: false,
         };
         searched.space.forbidden = searched.forbidden();
         Ok(searched)
@@ -205,7 +209,9 @@ impl Searched {
                 log_memory: None,
             })
         };
+        // What the model says is throughput.
         let all = self.candidates.iter().chain([&baseline]);
+        let all = all.filter(|_| document.plan.objective.least.is_none());
         Proposals {
             candidates: self
                 .candidates
@@ -311,6 +317,15 @@ impl Searched {
                 true => factor.name.clone(),
                 false => format!("{} (not taken)", factor.name),
             };
+            // A score is the greater the better; a memory is not.
+            let of_metric = |score: f64| match self.less_is_better {
+                true => 1.0 / score,
+                false => score,
+            };
+            let (low, high) = match self.less_is_better {
+                true => (step.high, step.low),
+                false => (step.low, step.high),
+            };
             let text = |level: usize| match step.factor {
                 ..SETTINGS => factor.levels[level].clone(),
                 _ => shown(&factor.name, &factor.levels[level]),
@@ -320,9 +335,9 @@ impl Searched {
                 from: baseline.settings,
                 to: winner.settings,
                 values: Some((text(step.from), text(step.to))),
-                ratio: step.ratio?,
-                low: step.low,
-                high: step.high,
+                ratio: of_metric(step.ratio?),
+                low: low.map(of_metric),
+                high: high.map(of_metric),
                 measured: true,
             })
         };

@@ -1,0 +1,132 @@
+//! The smallest configurations that should carry a rate.
+
+use crate::candidates::{Candidate, Scored, Why};
+use crate::demand::Config;
+
+/// How much more than the rate a configuration should carry at full load. The nearer to it, the longer the queue; how long is
+/// for a trial to say, so that the boldest is tried beside those with room to spare.
+const ROOM: [f64; 6] = [1.25, 1.5, 1.1, 2.0, 3.0, 1.0];
+
+/// What is to be small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Small {
+    /// Memory where it is predicted, else as processes.
+    Memory,
+    /// Processes, then threads.
+    Processes,
+}
+
+/// For each of several shares of room the smallest configuration that is predicted to have it, at most `most` and none of them
+/// `baseline`. Empty when nothing but the baseline carries the rate.
+#[must_use]
+pub fn smallest_for(
+    scored: &[Scored],
+    rate_per_s: f64,
+    small: Small,
+    baseline: Config,
+    most: usize,
+) -> Vec<Candidate> {
+    let memory = |point: &Scored| match small {
+        Small::Memory => point.memory_bytes.unwrap_or(0.0),
+        Small::Processes => 0.0,
+    };
+    let size = |point: &Scored| {
+        (
+            point.config.processes(),
+            point.config.threads,
+            point.config.workers,
+        )
+    };
+    let mut chosen: Vec<Candidate> = Vec::new();
+    for room in ROOM {
+        let carry = scored
+            .iter()
+            .filter(|point| point.throughput >= room * rate_per_s);
+        let least = carry.min_by(|one, other| {
+            let by_memory = memory(one).total_cmp(&memory(other));
+            by_memory.then(size(one).cmp(&size(other)))
+        });
+        let Some(point) = least.filter(|point| point.config != baseline) else {
+            continue;
+        };
+        if chosen.len() < most && !chosen.iter().any(|known| known.config == point.config) {
+            chosen.push(Candidate {
+                config: point.config,
+                throughput: point.throughput,
+                memory_bytes: point.memory_bytes,
+                why: Why::Smallest,
+            });
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASELINE: Config = Config {
+        workers: 4,
+        threads: 5,
+    };
+
+    /// 30 a second for each process, more with threads up to three.
+    fn scored() -> Vec<Scored> {
+        let mut scored = Vec::new();
+        for workers in [0, 2, 3, 4] {
+            for threads in 1..=5 {
+                let config = Config { workers, threads };
+                let processes = f64::from(config.processes());
+                scored.push(Scored {
+                    config,
+                    throughput: processes * 10.0 * f64::from(threads.min(3)),
+                    memory_bytes: Some(50e6 + processes * (80e6 + 2e6 * f64::from(threads))),
+                });
+            }
+        }
+        scored
+    }
+
+    fn named(chosen: &[Candidate]) -> Vec<String> {
+        chosen.iter().map(|c| c.config.to_string()).collect()
+    }
+
+    #[test]
+    fn the_smallest_with_room_comes_first_and_bolder_ones_with_it() {
+        let chosen = smallest_for(&scored(), 25.0, Small::Processes, BASELINE, 8);
+        // 31.25 wants two processes, 27.5 one; 75 wants three.
+        assert_eq!(named(&chosen), ["2x2", "0x3", "2x3", "3x3"]);
+        assert!(chosen.iter().all(|c| c.throughput >= 25.0));
+        assert_eq!(
+            smallest_for(&scored(), 25.0, Small::Processes, BASELINE, 2).len(),
+            2
+        );
+    }
+
+    #[test]
+    fn memory_may_prefer_more_processes_to_nothing_but_never_to_less_memory() {
+        let all = scored();
+        for rate in [5.0, 25.0, 55.0, 80.0] {
+            let chosen = smallest_for(&all, rate, Small::Memory, BASELINE, 8);
+            let first = chosen.first().unwrap();
+            let enough = all.iter().filter(|p| p.throughput >= 1.25 * rate);
+            let least = enough.filter_map(|p| p.memory_bytes).reduce(f64::min);
+            assert_eq!(first.memory_bytes, least, "{rate}");
+        }
+    }
+
+    #[test]
+    fn what_nothing_carries_has_no_candidates_nor_has_the_baseline_itself() {
+        assert!(smallest_for(&scored(), 500.0, Small::Processes, BASELINE, 8).is_empty());
+        let chosen = smallest_for(&scored(), 90.0, Small::Processes, BASELINE, 8);
+        assert_eq!(named(&chosen), ["4x3", "3x3"]);
+        let four = Config {
+            workers: 4,
+            threads: 3,
+        };
+        assert_eq!(
+            named(&smallest_for(&scored(), 100.0, Small::Processes, four, 8)),
+            Vec::<String>::new()
+        );
+    }
+}
