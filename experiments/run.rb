@@ -40,6 +40,14 @@ class Experiment
     Passenger.forbidden if File.file?(@file) && File.read(@file).match?(/^kind = "passenger"/)
   end
 
+  # The folder of copied data that its configuration names, which others may name, too.
+  def data
+    File.read(@file)[%r{target/experiments/\w+}]
+  end
+
+  # Whether it is a script that asks for more than one comparison.
+  def own_script? = @part == "run"
+
   # The exit code.
   def run(full:)
     FileUtils.mkdir_p(MADE)
@@ -71,7 +79,7 @@ class Experiment
   end
 
   def words(full)
-    begun = @part == "run" ? [@file] : [BINARY, "compare", "--config", from_root(@file)]
+    begun = own_script? ? [@file] : [BINARY, "compare", "--config", from_root(@file)]
     return [*begun, "--markdown", from_root(table)] if full
 
     [*begun, "--rehearse", "--markdown", "#{MADE}/#{file_name}.md"]
@@ -105,21 +113,68 @@ class Page
   end
 end
 
+# Tells of each experiment in a line of its own when it has ended. Rehearsals measure nothing, so that two may run at once, though
+# never on the same data; what offers rates itself runs alone.
+class Conductor
+  def initialize(full:)
+    @full = full
+  end
+
+  # Those that failed.
+  def run(experiments)
+    return alone(experiments) if @full
+
+    single, others = experiments.partition(&:own_script?)
+    in_lanes(sharing(others)) + alone(single)
+  end
+
+  private
+
+  LANES = 2
+
+  def alone(experiments) = experiments.reject { |one| told(one) }
+
+  # The experiments on each copy of data, the longest list first; those on none by themselves.
+  def sharing(experiments)
+    lists = experiments.group_by { |one| one.data || one.name }.values
+    lists.sort_by { |list| -list.size }
+  end
+
+  def in_lanes(lists)
+    waiting = Queue.new
+    lists.each { |list| waiting << list }
+    waiting.close
+    lanes = Array.new(LANES) { Thread.new { lane(waiting) } }
+    lanes.flat_map(&:value)
+  end
+
+  def lane(waiting)
+    failed = []
+    while (list = waiting.pop)
+      failed.concat(alone(list))
+    end
+    failed
+  end
+
+  # Whether it went well.
+  def told(one)
+    if (reason = one.forbidden)
+      puts format("%<how>-6s  %<name>-22s  %<reason>s\n", how: "NOT RUN", name: one.name, reason:)
+      return true
+    end
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    code = one.run(full: @full)
+    took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+    puts format("%<how>-6s  %<name>-22s  %<took>4d s%<log>s\n", how: code.zero? ? "ok" : "FAILED", name: one.name, took:,
+                                                                log: code.zero? ? "" : "  exit code #{code}, see #{one.log}")
+    code.zero?
+  end
+end
+
 full = ARGV.first == "full" && ARGV.shift
 all = Experiment.all
 unknown = ARGV - all.map(&:name)
 abort "no experiment #{unknown.join(', ')}; there are #{all.map(&:name).join(', ')}" if unknown.any?
 
-failed = all.select { |one| ARGV.empty? || ARGV.include?(one.name) }.reject do |one|
-  if (reason = one.forbidden)
-    puts format("%<how>-6s  %<name>-18s  %<reason>s", how: "NOT RUN", name: one.name, reason:)
-    next true
-  end
-  began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-  code = one.run(full:)
-  took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
-  puts format("%<how>-6s  %<name>-18s  %<took>4d s%<log>s", how: code.zero? ? "ok" : "FAILED", name: one.name, took:,
-                                                            log: code.zero? ? "" : "  exit code #{code}, see #{one.log}")
-  code.zero?
-end
-exit 1 if failed.any?
+asked = all.select { |one| ARGV.empty? || ARGV.include?(one.name) }
+exit 1 if Conductor.new(full:).run(asked).any?

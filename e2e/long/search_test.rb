@@ -28,7 +28,7 @@ class SearchedKnobsTest < PowerbandTest
 
   # Two workers are one more than the rate needs.
   def test_the_fewest_processes_that_carry_a_rate
-    ended = measured("tune", "--app", File.join(APPS, "io"), "--path", "/", "--runs", runs, "--budget", "4m", "--window", "1s",
+    ended = measured("tune", "--app", File.join(APPS, "io"), "--path", "/", "--runs", runs, "--budget", "4m", "--window", "500ms",
                      "--blocks", "6", "--baseline", "workers=2,threads=5", "--threads", "3,5", "--workers", "0,2",
                      "--least", "processes", "--rate", "40", "--slo", "p90=500ms", "--json", within: 400)
     assert_equal 0, ended.code, ended.to_s

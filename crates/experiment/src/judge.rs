@@ -1,15 +1,17 @@
 //! From trials to comparisons and arm summaries: picks the evidence, calls `stats`, fills the document's types.
 
+mod feasible;
+
+pub use feasible::feasibility;
+
 use crate::arm_time;
 use crate::request::Arm;
 use hdrhistogram::Histogram;
 use run::{
-    ArmSummary, Comparison, Detectable, Document, Feasibility, Foreseen, Metric, Objective,
-    Outcome, SdSource, Stage, Timing, Trial,
+    ArmSummary, Comparison, Detectable, Document, Foreseen, Metric, Objective, Outcome, SdSource,
+    Stage, Timing, Trial,
 };
-use stats::{
-    ArmSoFar, Better, EqualArms, Look, Noise, Rule, Standing, Verdict, ViolationRule, summary,
-};
+use stats::{ArmSoFar, Better, EqualArms, Look, Noise, Rule, Verdict, summary};
 
 /// Share of true effects of that size that are found.
 const POWER: f64 = 0.8;
@@ -240,123 +242,6 @@ pub fn so_far(trials: &[Trial], stage: Stage, arms: &[Arm]) -> Vec<ArmSoFar> {
             log_throughput: blocks.iter().map(|b| of(arm, *b)).collect(),
         })
         .collect()
-}
-
-/// Share of failed requests at full load beyond which an arm's capacity is no capacity.
-const MOST_FAILURES: f64 = 0.01;
-
-/// Whether an arm keeps the limits, from these trials of it that count: its latency at the common rate, its memory, and
-/// that it answers at full load at all.
-pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasible {
-    let mut found = Feasible {
-        standing: Feasibility::Meets,
-        violations: None,
-        why: None,
-    };
-    let failures: Vec<(u64, u64)> = trials
-        .iter()
-        .filter_map(|t| t.saturation.as_ref())
-        .map(|w| (w.errors + w.timeouts, w.requests))
-        .collect();
-    let failing = rate_of(&failures, MOST_FAILURES, seed);
-    if let Some((Feasibility::Breaks, rate, _)) = failing {
-        found.breaks(format!(
-            "{:.1} % of its requests failed at full load",
-            rate * 100.0
-        ));
-    }
-    if let Some(latency) = objective.latency {
-        let late: Vec<(u64, u64)> = trials
-            .iter()
-            .filter_map(|t| t.objective.as_ref())
-            .filter_map(|w| Some((w.violations?, w.requests)))
-            .collect();
-        match rate_of(&late, latency.allowed_violation_rate(), seed) {
-            Some((standing, rate, interval)) => {
-                found.violations = Some((rate, interval));
-                match standing {
-                    Feasibility::Breaks => found.breaks(format!(
-                        "{:.1} % of its requests took longer than {:.0} ms",
-                        rate * 100.0,
-                        latency.limit_ms
-                    )),
-                    Feasibility::Unclear => found.unclear(),
-                    Feasibility::Meets => {}
-                }
-            }
-            // Without one latency window that counts, nothing is known of the limit.
-            None => found.unclear(),
-        }
-    }
-    if let Some(limit) = objective.max_memory_bytes {
-        let pss: Vec<u64> = trials
-            .iter()
-            .filter_map(|t| t.memory.as_ref())
-            .map(|m| m.pss_bytes)
-            .collect();
-        // PSS repeats within a few per cent, so the range of what was seen stands for its interval.
-        match (pss.iter().min(), pss.iter().max()) {
-            (Some(least), _) if *least > limit => {
-                found.breaks(format!("it needs at least {} MiB of memory", least >> 20));
-            }
-            (Some(_), Some(most)) if *most <= limit => {}
-            _ => found.unclear(),
-        }
-    }
-    found
-}
-
-/// How a rate stands to its limit, the rate, and its interval; `None` without requests.
-fn rate_of(counts: &[(u64, u64)], limit: f64, seed: u64) -> Option<(Feasibility, f64, (f64, f64))> {
-    let rule = ViolationRule {
-        objective_rate: limit,
-        alpha: 0.05,
-        seed,
-    };
-    let judged = stats::meets(counts, &rule).ok()?;
-    let standing = match judged.standing {
-        Standing::Meets => Feasibility::Meets,
-        Standing::Breaks => Feasibility::Breaks,
-        Standing::Unclear => Feasibility::Unclear,
-    };
-    Some((
-        standing,
-        judged.rate,
-        (judged.interval.low, judged.interval.high),
-    ))
-}
-
-/// Whether an arm keeps the limits, and the figures behind it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Feasible {
-    /// The judgement.
-    pub standing: Feasibility,
-    /// Violation rate and its interval, where there is a latency objective.
-    pub violations: Option<(f64, (f64, f64))>,
-    /// Which limit it breaks.
-    pub why: Option<String>,
-}
-
-impl Feasible {
-    /// Whether the estimate keeps the latency limit where nothing is proven.
-    pub fn seems_to_meet(&self, objective: &Objective) -> bool {
-        let allowed = objective
-            .latency
-            .map_or(1.0, |l| l.allowed_violation_rate());
-        self.standing == Feasibility::Unclear
-            && self.violations.is_some_and(|(rate, _)| rate <= allowed)
-    }
-
-    fn breaks(&mut self, why: String) {
-        self.standing = Feasibility::Breaks;
-        self.why.get_or_insert(why);
-    }
-
-    fn unclear(&mut self) {
-        if self.standing == Feasibility::Meets {
-            self.standing = Feasibility::Unclear;
-        }
-    }
 }
 
 /// The trials that may speak for an arm: those of the deciding comparison, or of the race where it got no further. What
