@@ -100,7 +100,7 @@ mirror-soak: build
 agent-soak: build
 	ruby bench/agent/soak.rb
 
-# Every ready experiment in its short form, each configuration once: six minutes. `ruby experiments/run.rb full`: their tables, 75 minutes.
+# Every ready experiment in its short form, each configuration once: seven minutes. `ruby experiments/run.rb full`: their tables, an hour.
 experiments: build
 	@script/bootstrap experiments
 	ruby experiments/run.rb

@@ -42,11 +42,9 @@ class Experiment
 
   # The folder of copied data that its configuration names, which others may name, too.
   def data
-    File.read(@file)[%r{target/experiments/\w+}]
+    file = own_script? ? "#{File.dirname(@file)}/powerband.toml" : @file
+    File.read(file)[%r{target/experiments/\w+}]
   end
-
-  # Whether it is a script that asks for more than one comparison.
-  def own_script? = @part == "run"
 
   # The exit code.
   def run(full:)
@@ -85,6 +83,9 @@ class Experiment
     [*begun, "--rehearse", "--markdown", "#{MADE}/#{file_name}.md"]
   end
 
+  # Whether it is a script that asks for more than one comparison.
+  def own_script? = @part == "run"
+
   def own? = %w[powerband run].include?(@part)
 
   def file_name = @name.tr("/", "-")
@@ -114,7 +115,7 @@ class Page
 end
 
 # Tells of each experiment in a line of its own when it has ended. Rehearsals measure nothing, so that two may run at once, though
-# never on the same data; what offers rates itself runs alone.
+# never on the same data.
 class Conductor
   def initialize(full:)
     @full = full
@@ -122,17 +123,14 @@ class Conductor
 
   # Those that failed.
   def run(experiments)
-    return alone(experiments) if @full
-
-    single, others = experiments.partition(&:own_script?)
-    in_lanes(sharing(others)) + alone(single)
+    @full ? one_by_one(experiments) : in_lanes(sharing(experiments))
   end
 
   private
 
   LANES = 2
 
-  def alone(experiments) = experiments.reject { |one| told(one) }
+  def one_by_one(experiments) = experiments.reject { |one| told(one) }
 
   # The experiments on each copy of data, the longest list first; those on none by themselves.
   def sharing(experiments)
@@ -151,7 +149,7 @@ class Conductor
   def lane(waiting)
     failed = []
     while (list = waiting.pop)
-      failed.concat(alone(list))
+      failed.concat(one_by_one(list))
     end
     failed
   end
