@@ -34,13 +34,15 @@ class Beside
 
   def verdict = search.documents.first.dig("verdict", "sentence")
 
-  # What the grid's time allows, as `--budget` takes it.
-  def budget = space.budget || "#{(grid.seconds / 4).floor}s"
+  # A quarter of the grid's time, as `--budget` takes it, or the least that it takes.
+  def budget = space.budget || "#{[(grid.seconds / 4).floor, LEAST_BUDGET_S].max}s"
 
   private
 
   WINDOW = "2s"
   BLOCKS = "6"
+  # Below it six blocks of windows of two seconds are refused before anything is known of the application.
+  LEAST_BUDGET_S = 240
 
   # Every configuration once, in random order.
   def round_of_grid(round)
@@ -60,7 +62,7 @@ class Beside
     chosen = arm && document.fetch("arms").find { |one| one["name"] == arm }
     settings = chosen ? chosen.fetch("settings") : document.dig("verdict", "settings")
     set = (chosen ? chosen.fetch("environment") : []).filter_map { |one| one.values_at("knob", "value").join("=") if one["knob"] }
-    Space.arm(settings["workers"], settings["threads"], set.uniq)
+    Space.arm(settings["workers"], settings["threads"], set.uniq, preload: settings["preload"])
   end
 
   def finals

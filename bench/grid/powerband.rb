@@ -14,9 +14,26 @@ class Powerband
   # The run document, which is there as well where nothing could be decided.
   def run(verb, *words)
     command = [BINARY, verb, "--config", @config, "--runs", @runs, "--connections", CLIENTS.to_s, *words, "--json"]
-    output, status = Open3.capture2(*command)
+    output, status = printed(command)
     return JSON.parse(output) if status.success? || status.exitstatus == UNDECIDED
 
     abort "bench/grid: #{command.join(' ')} ended with #{status.exitstatus}"
+  end
+
+  private
+
+  # It ends what it started, and does not outlive whoever runs it.
+  def printed(command)
+    Open3.popen2(*command) do |input, output, running|
+      input.close
+      [output.read, running.value]
+    ensure
+      stop(running)
+    end
+  end
+
+  def stop(running)
+    Process.kill(:TERM, running.pid) if running.alive?
+    running.join
   end
 end

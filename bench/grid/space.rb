@@ -33,9 +33,9 @@ class Space
     "workers #{workers.join(', ')}; threads #{threads.join(', ')}; #{knobs.join('; ')}"
   end
 
-  # One configuration as `compare` takes it.
-  def self.arm(workers, threads, set)
-    ["workers=#{workers}", "threads=#{threads}", *("preload=true" if workers.positive?), *set].join(",")
+  # One configuration as `compare` takes it. The grid's clusters all preload, as Puma's do by default.
+  def self.arm(workers, threads, set, preload: true)
+    ["workers=#{workers}", "threads=#{threads}", *("preload=#{preload}" if workers.positive?), *set].join(",")
   end
 
   BASELINE = arm(0, 3, [])

@@ -16,8 +16,12 @@ pub enum Small {
     Processes,
 }
 
+/// Configurations below today's that are tried where the model says that none of them carries the rate.
+const BELOW: usize = 2;
+
 /// For each of several shares of room the smallest configuration that is predicted to have it, at most `most` and none of them
-/// `baseline`. Empty when nothing but the baseline carries the rate.
+/// `baseline`; where that is itself the smallest of all of them, what is smaller still, the most promising first. Empty when
+/// nothing carries the rate or nothing is smaller.
 #[must_use]
 pub fn smallest_for(
     scored: &[Scored],
@@ -30,35 +34,35 @@ pub fn smallest_for(
         Small::Memory => point.memory_bytes.unwrap_or(0.0),
         Small::Processes => 0.0,
     };
-    let size = |point: &Scored| {
-        (
-            point.config.processes(),
-            point.config.threads,
-            point.config.workers,
-        )
+    let size = |p: &Scored| (p.config.processes(), p.config.threads, p.config.workers);
+    let order = |one: &Scored, other: &Scored| {
+        let by_memory = memory(one).total_cmp(&memory(other));
+        by_memory.then(size(one).cmp(&size(other)))
     };
-    let mut chosen: Vec<Candidate> = Vec::new();
+    let mut chosen: Vec<&Scored> = Vec::new();
     for room in ROOM {
         let carry = scored
             .iter()
             .filter(|point| point.throughput >= room * rate_per_s);
-        let least = carry.min_by(|one, other| {
-            let by_memory = memory(one).total_cmp(&memory(other));
-            by_memory.then(size(one).cmp(&size(other)))
-        });
-        let Some(point) = least.filter(|point| point.config != baseline) else {
-            continue;
-        };
-        if chosen.len() < most && !chosen.iter().any(|known| known.config == point.config) {
-            chosen.push(Candidate {
-                config: point.config,
-                throughput: point.throughput,
-                memory_bytes: point.memory_bytes,
-                why: Why::Smallest,
-            });
-        }
+        let least = carry.min_by(|one, other| order(one, other));
+        chosen.extend(least.filter(|point| !chosen.iter().any(|c| c.config == point.config)));
     }
-    chosen
+    let carried = !chosen.is_empty();
+    chosen.retain(|point| point.config != baseline);
+    let today = scored.iter().find(|point| point.config == baseline);
+    if let (true, true, Some(today)) = (carried, chosen.is_empty(), today) {
+        chosen.extend(scored.iter().filter(|point| order(point, today).is_lt()));
+        chosen.sort_by(|one, other| other.throughput.total_cmp(&one.throughput));
+        chosen.truncate(BELOW);
+    }
+    chosen.truncate(most);
+    let candidate = |point: &Scored| Candidate {
+        config: point.config,
+        throughput: point.throughput,
+        memory_bytes: point.memory_bytes,
+        why: Why::Smallest,
+    };
+    chosen.into_iter().map(candidate).collect()
 }
 
 #[cfg(test)]
@@ -116,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_carries_has_no_candidates_nor_has_the_baseline_itself() {
+    fn what_nothing_carries_has_no_candidates_and_below_the_smallest_the_best_are_tried() {
         assert!(smallest_for(&scored(), 500.0, Small::Processes, BASELINE, 8).is_empty());
         let chosen = smallest_for(&scored(), 90.0, Small::Processes, BASELINE, 8);
         assert_eq!(named(&chosen), ["4x3", "3x3"]);
@@ -124,9 +128,9 @@ mod tests {
             workers: 4,
             threads: 3,
         };
-        assert_eq!(
-            named(&smallest_for(&scored(), 100.0, Small::Processes, four, 8)),
-            Vec::<String>::new()
-        );
+        let below = smallest_for(&scored(), 100.0, Small::Processes, four, 8);
+        assert_eq!(below.len(), 2);
+        // 3x3, 3x4 and 3x5 promise as much; of these the first.
+        assert_eq!(named(&below)[0], "3x3");
     }
 }

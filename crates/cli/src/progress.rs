@@ -86,7 +86,10 @@ impl Watcher for Terminal {
                 } else {
                     String::new()
                 };
-                let found = plan.detectable.effect.map_or_else(String::new, |effect| {
+                // What equal arms have shown is how their throughput scatters.
+                let effect = plan.detectable.effect;
+                let effect = effect.filter(|_| plan.objective.least.is_none());
+                let found = effect.map_or_else(String::new, |effect| {
                     format!("; a difference of {:.1} % can be found", effect * 100.0)
                 });
                 self.line(&format!(

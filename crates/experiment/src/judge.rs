@@ -92,11 +92,21 @@ pub fn compare(
     Some(told(stage, metric, (baseline, candidate), &judged, &rule))
 }
 
+/// Stands for a response time that is infinite, because so many requests failed: an hour, which is worse than any and has a
+/// logarithm.
+const NEVER_MS: f64 = 3.6e6;
+
+/// p95 of the response time at the common rate; nothing where latency was not measured.
+pub fn p95_ms(trial: &Trial) -> Option<f64> {
+    let window = trial.objective.as_ref()?;
+    Some(window.response.p95_ms.unwrap_or(NEVER_MS))
+}
+
 /// What a trial says of it.
 fn figure(trial: &Trial, metric: Metric) -> Option<f64> {
     let figure = match metric {
         Metric::Capacity => trial.capacity_per_s(),
-        Metric::ResponseTime => trial.objective.as_ref().and_then(|w| w.response.p95_ms),
+        Metric::ResponseTime => p95_ms(trial),
         Metric::Memory => trial.memory.as_ref().map(|m| m.pss_bytes as f64),
         Metric::Processes => Some(f64::from(trial.settings.processes())),
         // Of commands, which have runs and no trials.
@@ -409,11 +419,10 @@ mod tests {
         }
     }
 
-    /// A window without a percentile, because requests failed, is no window of 0 ms.
     #[test]
     fn what_has_no_figure_is_no_evidence() {
         let mut trials = trials();
-        trials[0].objective.as_mut().unwrap().response.p95_ms = None;
+        trials[0].objective = None;
         trials[2].memory = None;
         let pairs = |metric| pairs(&trials, Stage::Confirm, metric, ("today", "small")).len();
         assert_eq!(
@@ -421,5 +430,34 @@ mod tests {
             [6, 5, 5]
         );
         assert_eq!(pairs(Metric::WallTime), 0);
+    }
+
+    /// Leaving out the blocks in which most requests failed would flatter whoever failed.
+    #[test]
+    fn an_infinite_response_time_is_the_worst_and_not_missing() {
+        let mut trials = trials();
+        trials[1].objective.as_mut().unwrap().response.p95_ms = None;
+        let arms = ("today", "small");
+        let pairs = pairs(&trials, Stage::Confirm, Metric::ResponseTime, arms);
+        assert_eq!(pairs.len(), 6);
+        assert!(pairs[0].1 > 1e3 * pairs[0].0, "{pairs:?}");
+    }
+
+    #[test]
+    fn what_carries_less_than_the_rate_keeps_no_limit() {
+        let trials = trials();
+        let small: Vec<&Trial> = trials.iter().filter(|t| t.arm == "small").collect();
+        let standing = |rate| {
+            let objective = Objective {
+                latency: None,
+                max_memory_bytes: None,
+                least: Some(run::Least::Memory),
+                must_carry_per_s: Some(rate),
+            };
+            feasibility(&small, &objective, 1).standing
+        };
+        use run::Feasibility::{Breaks, Meets, Unclear};
+        // It carries 50.05 to 50.2.
+        assert_eq!([40.0, 50.1, 60.0].map(standing), [Meets, Unclear, Breaks]);
     }
 }

@@ -19,6 +19,11 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
                 let latency = latency(document, arm, compared(Metric::ResponseTime));
                 sheet.labelled("Latency     ", &latency);
             }
+            if let Some(compared) = compared(Metric::Processes) {
+                let processes = |arm: &ArmSummary| arm.settings.processes().to_string();
+                let told = compared.told(document, processes);
+                sheet.labelled("Processes   ", &format!("{}{told}", processes(arm)));
+            }
             if let Some(used) = arm.pss_bytes {
                 let memory = memory(document, arm, used, compared(Metric::Memory));
                 sheet.labelled("Memory      ", &memory);
@@ -101,7 +106,7 @@ fn throughput(document: &Document, arm: &ArmSummary, compared: Option<Compared<'
     };
     match compared {
         Some(compared) => format!("{} at most{}", most(arm), compared.told(document, most)),
-        None => most(arm),
+        None => format!("{} at most", most(arm)),
     }
 }
 

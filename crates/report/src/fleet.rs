@@ -32,11 +32,19 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
                 .map_or_else(|| NONE.to_owned(), |n| grouped(u64::from(n))),
         ];
         let cost = needed.cost.filter(|_| fleet.server_cost.is_some());
-        row.extend(cost.map(|cost| grouped(cost.round() as u64)));
+        row.extend(cost.map(money));
         table.add_row(row);
     }
     sheet.block(&trimmed(&table));
     sheet.prose(&format!("{}{}", less(fleet), taken_from(fleet.basis)));
+}
+
+/// In whole units where they are many; an hour of a server may cost a part of one.
+fn money(cost: f64) -> String {
+    match cost < 1_000.0 {
+        true => format!("{cost:.2}"),
+        false => grouped(cost.round() as u64),
+    }
 }
 
 /// What the change is worth.
@@ -47,10 +55,7 @@ fn less(fleet: &Fleet) -> String {
     let difference = u64::from(today.servers.abs_diff(then.servers));
     let cost = |of: &ServersNeeded| of.cost.unwrap_or(0.0);
     let cost = match fleet.server_cost {
-        Some(_) => format!(
-            ", {} of cost",
-            grouped((cost(today) - cost(then)).abs().round() as u64)
-        ),
+        Some(_) => format!(", {} of cost", money((cost(today) - cost(then)).abs())),
         None => String::new(),
     };
     match today.servers.cmp(&then.servers) {
@@ -67,8 +72,8 @@ fn taken_from(basis: FleetBasis) -> &'static str {
              rate that surely met it. Nothing is set aside for a server that is down."
         }
         FleetBasis::Capacity => {
-            "The total over 80 % of what one carries at full load on this machine, rounded up: no rate is known that meets an \
-             objective (--slo). Nothing is set aside for a server that is down."
+            "The total over 80 % of what one carries at full load on this machine, rounded up: the highest rate that meets an \
+             objective is not known of each (--slo, and a --budget that reaches). Nothing is set aside for a server that is down."
         }
     }
 }

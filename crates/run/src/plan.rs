@@ -127,6 +127,9 @@ pub struct Objective {
     /// What there is to be as little of as possible within the limits; absent where the most throughput is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<Least>,
+    /// What a configuration has to carry for that at least, requests per second; absent where any may win.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_carry_per_s: Option<f64>,
 }
 
 impl Objective {

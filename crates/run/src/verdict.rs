@@ -171,7 +171,7 @@ pub struct Step {
     /// The values before and after, where the settings do not tell them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<(String, String)>,
-    /// Capacity after over capacity before.
+    /// What is compared, after over before: capacity, or what there was to be least of.
     pub ratio: f64,
     /// Interval of the ratio, where it was measured on enough blocks.
     pub low: Option<f64>,

@@ -16,7 +16,10 @@ pub struct Chosen {
 pub fn rated(race: &Race, limit: Option<f64>) -> Vec<(usize, f64)> {
     let live: Vec<usize> = race.live();
     let likely = |arm: &usize| race.standing(*arm).is_some_and(Standing::likely);
-    let wanted: Vec<usize> = if live.iter().any(likely) {
+    let shown = |arm: &usize| race.standing(*arm) == Some(Standing::Meets);
+    let wanted: Vec<usize> = if race.wants_proof() && live.iter().any(shown) {
+        live.into_iter().filter(shown).collect()
+    } else if live.iter().any(likely) {
         live.into_iter().filter(likely).collect()
     } else {
         live

@@ -82,10 +82,14 @@ impl Race {
             ..RaceRule::default()
         };
         // Who seems to break a limit leads nobody.
+        let leads = |standing: Standing| match self.objective.wants_proof() {
+            true => standing == Standing::Meets,
+            false => standing.likely(),
+        };
         let (likely, doubtful): (Vec<usize>, Vec<usize>) = self
             .live()
             .into_iter()
-            .partition(|&arm| self.standing(arm).is_none_or(Standing::likely));
+            .partition(|&arm| self.standing(arm).is_none_or(leads));
         let Some(leader) = self.drop_behind(&likely, &rule, |behind| Some(behind) != stays) else {
             return;
         };
@@ -119,6 +123,11 @@ impl Race {
             });
         }
         Some(leader)
+    }
+
+    /// Whether a limit has to be proven to be kept before anything rests on it.
+    pub fn wants_proof(&self) -> bool {
+        self.objective.wants_proof()
     }
 
     /// By block.

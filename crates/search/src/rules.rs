@@ -22,6 +22,12 @@ pub enum Objective {
 }
 
 impl Objective {
+    /// What is less than another by its configuration alone has nothing but the limits to lose by: the least would always lead, so
+    /// that only who is shown to keep them may.
+    pub(crate) fn wants_proof(self) -> bool {
+        matches!(self, Objective::Memory | Objective::Processes)
+    }
+
     /// Greater is better, and a difference is the logarithm of a factor. `None` where the figure was not measured.
     pub fn score(self, seen: &Observation) -> Option<f64> {
         match self {

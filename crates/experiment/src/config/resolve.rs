@@ -78,6 +78,7 @@ pub fn resolve(
     let latency = all.take(request.slo.as_ref(), parse_latency);
     let max_memory_bytes = all.take(request.max_memory.as_ref(), parse_size);
     let least = all.least(&request, &goal);
+    let rate = all.take(request.rate.as_ref(), parse_rate);
     let most_blocks = |asked: &Asked| whole(asked, LEAST_BLOCKS, 24, "blocks");
     let blocks = all
         .take(request.blocks.as_ref(), most_blocks)
@@ -164,6 +165,8 @@ pub fn resolve(
             latency,
             max_memory_bytes,
             least,
+            must_carry_per_s: rate
+                .filter(|_| matches!(least, Some(Least::Memory | Least::Processes))),
         },
         budget: all.take(request.budget.as_ref(), parse_duration),
         blocks,
@@ -195,7 +198,7 @@ pub fn resolve(
         rehearse: all
             .take(request.rehearse.as_ref(), parse_bool)
             .unwrap_or(false),
-        rate: all.take(request.rate.as_ref(), parse_rate),
+        rate,
         total: all.total(&request),
         window,
         timeout: all
@@ -278,6 +281,13 @@ impl Collected {
                 asked,
                 "the least is wanted that carries a rate within an objective, and one of these is missing",
                 "add both, such as --rate 80/s --slo p99=250ms",
+            ));
+        }
+        if let Some(calibrate) = &request.calibrate {
+            self.0.push(Problem::of(
+                calibrate,
+                "identical configurations are told apart by their throughput, and something else is wanted",
+                "leave out one of --calibrate and --least",
             ));
         }
         Some(least)

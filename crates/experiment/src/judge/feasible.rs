@@ -49,6 +49,18 @@ pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasi
             None => found.unclear(),
         }
     }
+    if let Some(rate) = objective.must_carry_per_s {
+        // A short window ends before a queue that only grows has become too long.
+        let carried: Vec<f64> = trials.iter().filter_map(|t| t.capacity_per_s()).collect();
+        let most = carried.iter().copied().fold(0.0, f64::max);
+        if !carried.is_empty() && most < rate {
+            found.breaks(format!(
+                "it carries {most:.1} requests a second of {rate:.1}"
+            ));
+        } else if carried.iter().any(|carried| *carried < rate) {
+            found.unclear();
+        }
+    }
     if let Some(limit) = objective.max_memory_bytes {
         let pss: Vec<u64> = trials
             .iter()

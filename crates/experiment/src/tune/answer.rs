@@ -182,8 +182,8 @@ fn undecided(
     }
     if comparison.outcome != Outcome::Undecided {
         return format!(
-            "Undecided: {ours} has {interval} of {} against {theirs}, but whether it keeps the limits is not proven; more \
-             blocks or longer windows would tell.",
+            "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven; more blocks or \
+             longer windows would tell.",
             called(comparison.metric)
         );
     }

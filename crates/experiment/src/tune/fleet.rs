@@ -2,7 +2,7 @@
 
 use super::verdict::ADD_CAPACITY_AT;
 use crate::request::{Arm, Total};
-use run::{ArmSummary, Document, Fleet, FleetBasis, ServersNeeded};
+use run::{ArmSummary, Document, Fleet, FleetBasis, RateEnding, ServersNeeded};
 
 /// Nothing where it is not known what today's carries.
 pub fn needed(document: &Document, baseline: &Arm, total: Total) -> Option<Fleet> {
@@ -12,6 +12,11 @@ pub fn needed(document: &Document, baseline: &Arm, total: Total) -> Option<Fleet
     let row = |name: &str| document.arms.iter().find(|arm| arm.name == name);
     let rows: Vec<&ArmSummary> = names.into_iter().flatten().filter_map(row).collect();
     let met = |arm: &&ArmSummary| of_objective(document, arm);
+    let nothing_met = |rates: &run::ArmRates| rates.search.ending == RateEnding::NotEven;
+    if document.rates.iter().any(nothing_met) {
+        // However many servers there were, each would be asked for more than it carries in time.
+        return None;
+    }
     let carried: Option<Vec<Carried>> = rows.iter().map(met).collect();
     let (basis, carried) = match carried {
         Some(carried) => (FleetBasis::Objective, carried),
@@ -53,6 +58,10 @@ struct Carried {
 
 fn of_objective(document: &Document, arm: &ArmSummary) -> Option<Carried> {
     let found = document.rates.iter().find(|rates| rates.arm == arm.name)?;
+    // A bound of one beside the rate of another would say nothing of the two.
+    if !found.search.decided || found.search.ending != RateEnding::Found {
+        return None;
+    }
     Some(Carried {
         each_per_s: found.search.met_per_s?,
         surely_per_s: found.search.low_per_s,
@@ -74,7 +83,7 @@ fn servers(total_per_s: f64, each_per_s: f64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::{ArmRates, LatencyObjective, RateEnding, RateSearch};
+    use run::{ArmRates, LatencyObjective, RateSearch};
 
     /// A tune that recommends four threads, 168 a second, instead of one, 42.
     fn document() -> Document {
@@ -152,6 +161,8 @@ mod tests {
             .map(|s| (s.servers, s.surely))
             .collect();
         assert_eq!(servers, [(29, Some(36)), (7, Some(9))]);
+        document.rates[1].search.ending = RateEnding::OutOfTime;
+        assert_eq!(counted(&document).basis, FleetBasis::Capacity);
     }
 
     #[test]

@@ -9,15 +9,11 @@ use search::{Observation, Standing};
 pub fn observation(document: &Document, block: &[Trial], arm: &Arm) -> Option<Observation> {
     let trial = block.iter().find(|t| t.arm == arm.name && t.counts())?;
     let throughput = trial.capacity_per_s().filter(|per_s| *per_s > 0.0)?;
-    let p95_ms = trial
-        .objective
-        .as_ref()
-        .and_then(|window| window.response.p95_ms);
     let memory = trial.memory.as_ref().map(|memory| memory.pss_bytes as f64);
     let logarithm = |value: Option<f64>| value.filter(|v| *v > 0.0).map(f64::ln);
     Some(Observation {
         log_throughput: throughput.ln(),
-        log_latency: logarithm(p95_ms),
+        log_latency: logarithm(judge::p95_ms(trial)),
         log_memory: logarithm(memory),
         processes: arm.settings.processes(),
         threads: u32::from(arm.settings.threads),
