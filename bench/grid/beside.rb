@@ -30,7 +30,13 @@ class Beside
   def medians = grid.capacities(space.arms).transform_values { |figures| Figures.median(figures) }
 
   # Each finalist over the search's configuration, which is the first: good answers a second, with its interval.
-  def comparisons = final.documents.first.fetch("comparisons").to_h { |one| [final.names(@finalists)[one["candidate"]], one] }
+  def comparisons
+    names = final.names(finalists)
+    final.documents.first.fetch("comparisons").to_h do |one|
+      ratio, low, high, verdict = one.values_at("ratio", "low", "high", "outcome")
+      [names[one["candidate"]], Figures::Compared.new(ratio:, low:, high:, verdict:)]
+    end
+  end
 
   def verdict = search.documents.first.dig("verdict", "sentence")
 
@@ -58,11 +64,10 @@ class Beside
 
   # The configuration that is recommended, as `compare` takes it.
   def found_by(document)
-    arm = document.dig("verdict", "arm")
-    chosen = arm && document.fetch("arms").find { |one| one["name"] == arm }
-    settings = chosen ? chosen.fetch("settings") : document.dig("verdict", "settings")
-    set = (chosen ? chosen.fetch("environment") : []).filter_map { |one| one.values_at("knob", "value").join("=") if one["knob"] }
-    Space.arm(settings["workers"], settings["threads"], set.uniq, preload: settings["preload"])
+    workers, threads, preload = document.dig("verdict", "settings").values_at("workers", "threads", "preload")
+    chosen = document.fetch("arms").find { |one| one["name"] == document.dig("verdict", "arm") }
+    set = chosen&.fetch("environment", []).to_a.map { |one| one.values_at("knob", "value").join("=") }
+    Space.arm(workers, threads, set.uniq, preload:)
   end
 
   def finals
@@ -72,12 +77,9 @@ class Beside
 
   # By the ratio of the best of the grid's finalists; where none is ahead, the search's is the best itself.
   def judge
-    best = comparisons.slice(*best_of_grid).values.max_by { |one| one["ratio"] }
-    @against_best =
-      if best.nil? || best["ratio"] < 1 then Figures::Compared.new(ratio: 1.0)
-      else
-        low, high = best.values_at("high", "low").map { |bound| bound && (1 / bound) }
-        Figures::Compared.new(ratio: 1 / best["ratio"], low:, high:, verdict: best["outcome"])
-      end
+    best = comparisons.slice(*best_of_grid).values.max_by(&:ratio)
+    ahead = best if best && best.ratio > 1
+    low, high = [ahead&.high, ahead&.low].map { |bound| bound && (1 / bound) }
+    @against_best = Figures::Compared.new(ratio: ahead ? 1 / ahead.ratio : 1.0, low:, high:)
   end
 end

@@ -25,7 +25,7 @@ class Page
 
   def answer
     <<~MARKDOWN
-      The search's configuration carries **#{percent(@made.against_best)}** of what the best of the grid carries, in
+      The search's configuration carries **#{@made.against_best.text(3)}** of what the best of the grid carries, in
       #{search.measuring.size} trials and a pilot of #{search.all.size - search.measuring.size} against the grid's #{grid.measuring.size}
       (#{format('%.0f', 100.0 * search.all.size / grid.measuring.size)} %), in #{minutes(search.seconds)} against #{minutes(grid.seconds)}.
       What it said: "#{@made.verdict}"
@@ -33,10 +33,9 @@ class Page
   end
 
   def finalists
-    rows = @made.finalists.each_with_index.map do |arm, index|
+    rows = @made.finalists.map do |arm|
       one = @made.comparisons[arm]
-      against = index.zero? ? "–" : ratio(one)
-      ["`#{arm}`", role(arm), format("%.1f", Figures.median(capacities.fetch(arm))), against, one ? one["outcome"] : "–"]
+      ["`#{arm}`", role(arm), format("%.1f", Figures.median(capacities.fetch(arm))), one&.text(3) || "–", one&.verdict || "–"]
     end
     head = ["configuration", "which", "answers a second", "over the search's", "verdict"]
     "## Head to head, in blocks, after both\n\n#{Figures.markdown(head, rows)}"
@@ -71,16 +70,6 @@ class Page
     rank = @made.best_of_grid.index(arm)
     [("the search's" if arm == @made.found), ("the grid's #{rank + 1}." if rank), ("what runs today" if arm == Space::BASELINE)]
       .compact.join(", ")
-  end
-
-  def percent(compared)
-    figures = [compared.ratio, compared.low, compared.high].map { |figure| figure && format("%.1f %%", 100 * figure) }
-    compared.low ? "#{figures[0]} (#{figures[1]} to #{figures[2]})" : figures[0]
-  end
-
-  def ratio(one)
-    figures = one.values_at("ratio", "low", "high").map { |figure| figure && format("%.3f", figure) }
-    figures[1] ? "#{figures[0]} (#{figures[1]} to #{figures[2]})" : figures[0]
   end
 
   def minutes(seconds) = "#{seconds.round / 60} min #{seconds.round % 60} s"

@@ -4,12 +4,15 @@
 # redmine` as arguments. QUICK=1 takes a few minutes and proves that it works, not how good the search is.
 # Writes results/NAME.md for each; see README.md beside this file.
 
-ROOT = File.expand_path("../..", __dir__)
 require "fileutils"
 require "json"
-require "open3"
 require_relative "../support/build"
 require_relative "../support/figures"
+
+Build.release("bench/grid", "powerband-cli")
+# Which want the binary that was just built.
+require_relative "../../experiments/support/binary"
+require_relative "../../experiments/support/command"
 require_relative "space"
 require_relative "powerband"
 require_relative "trials"
@@ -17,13 +20,13 @@ require_relative "beside"
 require_relative "page"
 
 $stdout.sync = true
+# By Ctrl-C the tool ends as by any other signal, and so does this.
 %w[INT TERM].each { |signal| trap(signal) { exit 130 } }
 
 APPLICATIONS = %w[synthetic storefront redmine].freeze
 unknown = ARGV - APPLICATIONS
 abort "bench/grid: no application #{unknown.join(', ')}; there are #{APPLICATIONS.join(', ')}" if unknown.any?
 
-Build.release("bench/grid", "powerband-cli")
 seed = Integer(ENV.fetch("SEED", Random.new_seed % 1_000_000))
 quick = ENV["QUICK"] == "1"
 (ARGV.empty? ? APPLICATIONS : ARGV).each do |name|
