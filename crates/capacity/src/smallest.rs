@@ -47,13 +47,14 @@ pub fn smallest_for(
         let least = carry.min_by(|one, other| order(one, other));
         chosen.extend(least.filter(|point| !chosen.iter().any(|c| c.config == point.config)));
     }
-    let carried = !chosen.is_empty();
-    chosen.retain(|point| point.config != baseline);
-    let today = scored.iter().find(|point| point.config == baseline);
-    if let (true, true, Some(today)) = (carried, chosen.is_empty(), today) {
-        chosen.extend(scored.iter().filter(|point| order(point, today).is_lt()));
-        chosen.sort_by(|one, other| other.throughput.total_cmp(&one.throughput));
-        chosen.truncate(BELOW);
+    match chosen[..] {
+        [today] if today.config == baseline => {
+            let smaller = scored.iter().filter(|point| order(point, today).is_lt());
+            chosen = smaller.collect();
+            chosen.sort_by(|one, other| other.throughput.total_cmp(&one.throughput));
+            chosen.truncate(BELOW);
+        }
+        _ => chosen.retain(|point| point.config != baseline),
     }
     chosen.truncate(most);
     let candidate = |point: &Scored| Candidate {

@@ -66,7 +66,11 @@ impl Judging {
     }
 
     /// As the test takes it.
-    pub fn rule(&self, better: Better) -> Rule {
+    pub fn rule(&self, metric: Metric) -> Rule {
+        let better = match metric.less_is_better() {
+            true => Better::Lower,
+            false => Better::Higher,
+        };
         Rule {
             allowance: self.allowance,
             ..Rule::at(&self.look, self.margin, better)
@@ -84,10 +88,7 @@ pub fn compare(
 ) -> Option<Comparison> {
     let metric = judging.metric;
     let pairs = pairs(trials, stage, metric, (baseline, candidate));
-    let rule = judging.rule(match metric {
-        Metric::Capacity => Better::Higher,
-        _ => Better::Lower,
-    });
+    let rule = judging.rule(metric);
     let judged = stats::compare(&pairs, &rule).ok()?;
     Some(told(stage, metric, (baseline, candidate), &judged, &rule))
 }
@@ -355,11 +356,7 @@ mod tests {
     /// Two arms in six blocks, the second of which has a quarter of the memory and four fifths of the response time, gives half of
     /// the answers, and runs one process instead of two.
     fn trials() -> Vec<Trial> {
-        let sample = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../contract/samples/run/compare.json"
-        );
-        let document: Document = serde_json::from_slice(&std::fs::read(sample).unwrap()).unwrap();
+        let document = crate::sample::document("compare");
         let model = document
             .trials
             .iter()

@@ -20,6 +20,8 @@ mod procedure;
 mod progress;
 pub mod rates;
 mod request;
+#[cfg(test)]
+mod sample;
 mod session;
 mod set_up;
 mod store;

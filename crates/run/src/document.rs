@@ -72,7 +72,8 @@ pub struct Document {
     /// Why there are none, or not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates_skipped: Option<String>,
-    /// How many servers a total rate needs; absent where none was named, and before there is an answer.
+    /// How many servers a total rate needs; absent where none was named, before there is an answer, and
+    /// where one of its configurations met the objective at no rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
     /// How a search over all knobs went; absent without one.

@@ -83,6 +83,11 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// Whether less of it is better: of all but throughput.
+    pub fn less_is_better(self) -> bool {
+        self != Metric::Capacity
+    }
+
     /// The words that tables show.
     pub fn words(self) -> &'static str {
         match self {

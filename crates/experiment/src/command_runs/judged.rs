@@ -2,7 +2,7 @@
 
 use crate::judge::{Judging, told};
 use run::{CommandRun, Comparison, Distribution, MemoryMeasure, Metric, Stage};
-use stats::{Better, summary};
+use stats::summary;
 
 /// What is compared of each arm, in this order.
 pub const METRICS: [Metric; 3] = [Metric::WallTime, Metric::MedianMemory, Metric::PeakMemory];
@@ -65,7 +65,7 @@ pub fn compare(
     let pairs: Vec<(f64, f64)> = (1..=judging.look.blocks)
         .filter_map(|block| Some((of(block, baseline)?, of(block, candidate)?)))
         .collect();
-    let rule = judging.rule(Better::Lower);
+    let rule = judging.rule(metric);
     let judged = stats::compare(&pairs, &rule).ok()?;
     Some(told(
         Stage::Compare,

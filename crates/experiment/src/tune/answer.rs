@@ -215,11 +215,7 @@ mod tests {
     use super::*;
 
     fn told(metric: Metric, outcome: Outcome, answer: Answer) -> String {
-        let sample = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../contract/samples/run/tune.json"
-        );
-        let document: Document = serde_json::from_slice(&std::fs::read(sample).unwrap()).unwrap();
+        let document = crate::sample::document("tune");
         let mut comparison = document.comparisons.last().unwrap().clone();
         (comparison.metric, comparison.outcome) = (metric, outcome);
         (comparison.ratio, comparison.blocks) = (0.6, 9);

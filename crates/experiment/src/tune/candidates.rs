@@ -65,19 +65,16 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
 fn chosen(plan: &Plan, scored: Vec<Scored>, useful: f64, most: usize) -> Vec<Candidate> {
     let baseline = config(plan.baseline);
     let small = match plan.objective.least {
-        Some(Least::Memory) => Small::Memory,
-        Some(Least::Processes) => Small::Processes,
+        Some(Least::Memory) => Some(Small::Memory),
+        Some(Least::Processes) => Some(Small::Processes),
         // What carries the most is busy with the least at any rate.
-        Some(Least::Latency) | None => {
-            return capacity::candidates(scored, useful, baseline, most);
-        }
+        Some(Least::Latency) | None => None,
     };
     let rate_per_s = plan.rate_per_s.unwrap_or(0.0);
-    let smallest = capacity::smallest_for(&scored, rate_per_s, small, baseline, most);
-    match smallest.is_empty() {
-        true => capacity::candidates(scored, useful, baseline, most),
-        false => smallest,
-    }
+    small
+        .map(|small| capacity::smallest_for(&scored, rate_per_s, small, baseline, most))
+        .filter(|smallest| !smallest.is_empty())
+        .unwrap_or_else(|| capacity::candidates(scored, useful, baseline, most))
 }
 
 /// The grid's points within the limit, as the model has them.

@@ -212,8 +212,10 @@ fn conclude(
         comparison,
         &[],
     );
-    let path = searched.path(outcome, baseline, &winner);
-    if let Some(verdict) = &mut procedure.store.document.verdict {
+    let document = &mut procedure.store.document;
+    let metric = document.plan.objective.metric();
+    let path = searched.path(outcome, metric, baseline, &winner);
+    if let Some(verdict) = &mut document.verdict {
         verdict.path = path;
     }
     Ok(winner)

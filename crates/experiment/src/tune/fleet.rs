@@ -2,41 +2,37 @@
 
 use super::verdict::ADD_CAPACITY_AT;
 use crate::request::{Arm, Total};
-use run::{ArmSummary, Document, Fleet, FleetBasis, RateEnding, ServersNeeded};
+use run::{ArmRates, ArmSummary, Document, Fleet, FleetBasis, RateEnding, ServersNeeded};
 
-/// Nothing where it is not known what today's carries.
+/// Nothing where it is not known what one carries, or known that one met the objective at no rate.
 pub fn needed(document: &Document, baseline: &Arm, total: Total) -> Option<Fleet> {
     let recommended = document.verdict.as_ref().and_then(|v| v.arm.as_deref());
     let recommended = recommended.filter(|name| *name != baseline.name);
     let names = [Some(baseline.name.as_str()), recommended];
     let row = |name: &str| document.arms.iter().find(|arm| arm.name == name);
     let rows: Vec<&ArmSummary> = names.into_iter().flatten().filter_map(row).collect();
-    let met = |arm: &&ArmSummary| of_objective(document, arm);
-    let nothing_met = |rates: &run::ArmRates| rates.search.ending == RateEnding::NotEven;
+    let nothing_met = |rates: &ArmRates| rates.search.ending == RateEnding::NotEven;
     if document.rates.iter().any(nothing_met) {
         // However many servers there were, each would be asked for more than it carries in time.
         return None;
     }
-    let carried: Option<Vec<Carried>> = rows.iter().map(met).collect();
-    let (basis, carried) = match carried {
+    let each = |of: &dyn Fn(&ArmSummary) -> Option<Carried>| -> Option<Vec<Carried>> {
+        rows.iter().map(|arm| of(arm)).collect()
+    };
+    let (basis, carried) = match each(&|arm| of_objective(document, arm)) {
         Some(carried) => (FleetBasis::Objective, carried),
-        None => {
-            let capacities: Option<Vec<Carried>> =
-                rows.iter().map(|arm| of_capacity(arm)).collect();
-            (FleetBasis::Capacity, capacities?)
-        }
+        None => (FleetBasis::Capacity, each(&of_capacity)?),
     };
     let counted = |(arm, carried): (&&ArmSummary, Carried)| {
-        let servers = servers(total.rate_per_s, carried.each_per_s)?;
+        let enough = |each_per_s: f64| servers(total.rate_per_s, each_per_s);
+        let servers = enough(carried.each_per_s)?;
         Some(ServersNeeded {
             arm: arm.name.clone(),
             called: run::called(arm.settings, &arm.environment),
             settings: arm.settings,
             each_per_s: carried.each_per_s,
             servers,
-            surely: carried
-                .surely_per_s
-                .and_then(|each| self::servers(total.rate_per_s, each)),
+            surely: carried.surely_per_s.and_then(enough),
             cost: total.server_cost.map(|cost| cost * f64::from(servers)),
         })
     };
@@ -83,47 +79,15 @@ fn servers(total_per_s: f64, each_per_s: f64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::{ArmRates, LatencyObjective, RateSearch};
+    use crate::tune::rates::tests::rates;
 
     /// A tune that recommends four threads, 168 a second, instead of one, 42.
     fn document() -> Document {
-        let sample = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../contract/samples/run/tune.json"
-        );
-        let mut document: Document =
-            serde_json::from_slice(&std::fs::read(sample).unwrap()).unwrap();
+        let mut document = crate::sample::document("tune");
         if let Some(verdict) = &mut document.verdict {
             verdict.arm = Some("w0t4".to_owned());
         }
         document
-    }
-
-    fn found(document: &Document, arm: &str, met_per_s: f64) -> ArmRates {
-        let row = document.arms.iter().find(|row| row.name == arm).unwrap();
-        ArmRates {
-            arm: arm.to_owned(),
-            called: None,
-            settings: row.settings,
-            search: RateSearch {
-                objective: LatencyObjective {
-                    percentile: 99.0,
-                    limit_ms: 250.0,
-                },
-                ending: RateEnding::Found,
-                met_per_s: Some(met_per_s),
-                decided: true,
-                broke_per_s: None,
-                low_per_s: Some(0.8 * met_per_s),
-                high_per_s: None,
-                confidence: 0.95,
-                saturated_per_s: None,
-                curve: Vec::new(),
-                trials: Vec::new(),
-                took_s: 0.0,
-                warnings: Vec::new(),
-            },
-        }
     }
 
     fn counted(document: &Document) -> Fleet {
@@ -150,9 +114,10 @@ mod tests {
     #[test]
     fn both_are_counted_alike() {
         let mut document = document();
-        document.rates = vec![found(&document, "w0t1", 35.0)];
+        document.rates = vec![rates(1, RateEnding::Found, 35.0, Some((28.0, 37.0)))];
         assert_eq!(counted(&document).basis, FleetBasis::Capacity);
-        document.rates.push(found(&document, "w0t4", 150.0));
+        let four = rates(4, RateEnding::Found, 150.0, Some((120.0, 160.0)));
+        document.rates.push(four);
         let fleet = counted(&document);
         assert_eq!(fleet.basis, FleetBasis::Objective);
         let servers: Vec<_> = fleet

@@ -188,7 +188,7 @@ fn apart(one: &RateSearch, other: &RateSearch) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use run::Settings;
 
@@ -197,7 +197,8 @@ mod tests {
         limit_ms: 250.0,
     };
 
-    fn rates(threads: u16, ending: RateEnding, met: f64, ends: Option<(f64, f64)>) -> ArmRates {
+    /// What a search of one process with so many threads may have come to.
+    pub fn rates(threads: u16, ending: RateEnding, met: f64, ends: Option<(f64, f64)>) -> ArmRates {
         let settings = Settings {
             threads,
             workers: 0,

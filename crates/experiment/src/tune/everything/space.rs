@@ -6,7 +6,7 @@ use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::{Arm, SearchKnob};
 use knobs::{Allocator, Overlay};
-use run::{Document, KnobEffect, Ratio, SearchedKnob, Settings, StageTrials, Step};
+use run::{Document, KnobEffect, Metric, Ratio, SearchedKnob, Settings, StageTrials, Step};
 use search::{
     Effect, End, Estimate, Factor, Fate, Forbidden, Foreseen, Found, How, Outcome, Point,
     Proposals, Space,
@@ -27,7 +27,6 @@ pub struct Searched {
     knobs: Vec<SearchKnob>,
     candidates: Vec<Settings>,
     baseline: Settings,
-    less_is_better: bool,
 }
 
 impl Searched {
@@ -38,9 +37,7 @@ impl Searched {
     ) -> Result<Searched, Stopped> {
         let knobs = procedure.bench.experiment.knobs.clone();
         let candidates: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
-        let mut searched = Searched::of(baseline.settings, candidates, knobs)?;
-        searched.less_is_better = procedure.store.document.plan.objective.least.is_some();
-        Ok(searched)
+        Searched::of(baseline.settings, candidates, knobs)
     }
 
     fn of(
@@ -99,7 +96,6 @@ impl Searched {
             knobs,
             candidates,
             baseline,
-            less_is_better: false,
         };
         searched.space.forbidden = searched.forbidden();
         Ok(searched)
@@ -310,22 +306,20 @@ impl Searched {
     }
 
     /// Each change from the baseline to the winner with what it brings, and what was taken out again.
-    pub fn path(&self, outcome: &Outcome, baseline: &Arm, winner: &Arm) -> Vec<Step> {
+    pub fn path(
+        &self,
+        outcome: &Outcome,
+        metric: Metric,
+        baseline: &Arm,
+        winner: &Arm,
+    ) -> Vec<Step> {
         let step = |step: &search::Step| {
             let factor = &self.space.factors[step.factor];
             let name = match step.kept {
                 true => factor.name.clone(),
                 false => format!("{} (not taken)", factor.name),
             };
-            // A score is the greater the better; a memory is not.
-            let of_metric = |score: f64| match self.less_is_better {
-                true => 1.0 / score,
-                false => score,
-            };
-            let (low, high) = match self.less_is_better {
-                true => (step.high, step.low),
-                false => (step.low, step.high),
-            };
+            let (ratio, low, high) = brought(step, metric);
             let text = |level: usize| match step.factor {
                 ..SETTINGS => factor.levels[level].clone(),
                 _ => shown(&factor.name, &factor.levels[level]),
@@ -335,13 +329,22 @@ impl Searched {
                 from: baseline.settings,
                 to: winner.settings,
                 values: Some((text(step.from), text(step.to))),
-                ratio: of_metric(step.ratio?),
-                low: low.map(of_metric),
-                high: high.map(of_metric),
+                ratio: ratio?,
+                low,
+                high,
                 measured: true,
             })
         };
         outcome.steps.iter().filter_map(step).collect()
+    }
+}
+
+/// A step's ratio and its interval: a score is the greater the better, a memory is not.
+fn brought(step: &search::Step, metric: Metric) -> (Option<f64>, Option<f64>, Option<f64>) {
+    let turned = |score: Option<f64>| score.map(f64::recip);
+    match metric.less_is_better() {
+        true => (turned(step.ratio), turned(step.high), turned(step.low)),
+        false => (step.ratio, step.low, step.high),
     }
 }
 
@@ -427,5 +430,28 @@ mod tests {
         let conf = searched.space.baseline().with(SETTINGS, 1);
         assert!(!searched.space.allows(&conf));
         assert!(searched.space.allows(&conf.with(SETTINGS + 1, 1)));
+    }
+
+    /// A quarter less of it, at least a fifth and at most three tenths.
+    #[test]
+    fn a_step_is_told_of_what_was_asked_for() {
+        let step = search::Step {
+            factor: SETTINGS,
+            from: 0,
+            to: 1,
+            ratio: Some(1.0 / 0.75),
+            low: Some(1.0 / 0.8),
+            high: Some(1.0 / 0.7),
+            blocks: 6,
+            kept: true,
+        };
+        let (ratio, low, high) = brought(&step, Metric::Memory);
+        for (found, expected) in [(ratio, 0.75), (low, 0.7), (high, 0.8)] {
+            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
+        }
+        assert_eq!(
+            brought(&step, Metric::Capacity),
+            (step.ratio, step.low, step.high)
+        );
     }
 }
