@@ -92,8 +92,13 @@ fn compared<'a>(document: &'a Document, arm: &ArmSummary, metric: Metric) -> Opt
         true => None,
         false => Some(arms.find(|a| a.name == comparison.candidate)?),
     };
+    // The figure beside it is p99, and what is compared is not.
+    let of = match metric {
+        Metric::ResponseTime => "p95 ",
+        _ => "",
+    };
     Some(Compared {
-        found: format!("{found}, {} blocks", comparison.blocks),
+        found: format!("{of}{found}, {} blocks", comparison.blocks),
         today,
         other,
     })
@@ -120,10 +125,7 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         .rate_per_s
         .map_or_else(String::new, |asked| format!(" at {}", per_s(asked)));
     let p99 = |arm: &ArmSummary| milliseconds(arm.p99_ms);
-    let told = compared.map(|compared| {
-        let told = compared.told(document, p99);
-        format!("{told} of what 95 % took")
-    });
+    let told = compared.map(|compared| compared.told(document, p99));
     let within = format!("99 % within {}{at}{}", p99(arm), told.unwrap_or_default());
     let Some(limit) = document.plan.objective.latency else {
         return format!("{within}; no limit was given");

@@ -5,7 +5,7 @@ mod support;
 use report::Style;
 use run::{
     Answer, Document, Feasibility, Fleet, FleetBasis, Least, Metric, Model, ModelErrors, ModelKind,
-    ModelScore, ModelTrace, ServersNeeded, SetVariable, State,
+    ModelScore, ModelTrace, Objective, ServersNeeded, SetVariable, State,
 };
 use support::{flat, within, without_noise};
 
@@ -159,6 +159,26 @@ fn the_change_stands_behind_what_was_asked_for() {
         ],
     );
     assert!(!page.contains("at most, 42.0/s today"), "{page}");
+}
+
+#[test]
+fn a_change_of_latency_says_of_which_percentile_it_is() {
+    let mut document = tuned();
+    document.plan.objective = Objective {
+        latency: None,
+        least: Some(Least::Latency),
+        ..document.plan.objective
+    };
+    let deciding = document.comparisons.last_mut().unwrap();
+    (deciding.metric, deciding.ratio) = (Metric::ResponseTime, 0.6);
+    (deciding.low, deciding.high) = (Some(0.55), Some(0.65));
+    document.arms[0].p99_ms = Some(52.0);
+    holds(
+        &page(&document),
+        &[
+            "99 % within 26.2 ms at 29.4/s, 52.0 ms today: p95 -40.0 % (-45.0 to -35.0), 9 blocks; no limit was given",
+        ],
+    );
 }
 
 #[test]
