@@ -53,13 +53,13 @@ class Beside
   # Every configuration once, in random order.
   def round_of_grid(round)
     warn "bench/grid: #{name}: round #{round} of #{space.rounds}, #{space.arms.size} configurations"
-    @powerband.run("compare", *space.arms, "--rehearse", "--window", WINDOW, "--seed", (@seed + round).to_s)
+    @powerband.run("grid-#{round}", "compare", *space.arms, "--rehearse", "--window", WINDOW, "--seed", (@seed + round).to_s)
   end
 
   def searched
     warn "bench/grid: #{name}: the search, #{budget}"
     flags = ["--baseline", "workers=0,threads=3", "--budget", budget, "--window", WINDOW, "--blocks", BLOCKS]
-    @powerband.run("tune", *space.flags, *flags, "--seed", @seed.to_s)
+    @powerband.run("search", "tune", *space.flags, *flags, "--seed", @seed.to_s)
   end
 
   # The configuration that is recommended, as `compare` takes it.
@@ -72,7 +72,7 @@ class Beside
 
   def finals
     warn "bench/grid: #{name}: #{finalists.size} finalists"
-    @powerband.run("compare", *finalists, "--window", "3s", "--blocks", BLOCKS, "--seed", @seed.to_s)
+    @powerband.run("head-to-head", "compare", *finalists, "--window", "3s", "--blocks", BLOCKS, "--seed", @seed.to_s)
   end
 
   # By the ratio of the best of the grid's finalists; where none is ahead, the search's is the best itself.

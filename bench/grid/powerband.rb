@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-# The tool itself, as anybody would run it. Every run has as many clients, so that capacities are comparable.
+# The tool itself, as anybody would run it. Every run has as many clients, and as many cores for the server, so that
+# capacities are comparable: where that is left to each run, it depends on how much its first configuration carries.
 class Powerband
-  CLIENTS = 32
+  SAME = %w[--connections 32 --generator-core false].freeze
   UNDECIDED = 3
 
   def initialize(name)
@@ -11,12 +12,18 @@ class Powerband
     FileUtils.mkdir_p(@runs)
   end
 
-  # The run document, which is there as well where nothing could be decided.
-  def run(verb, *words)
-    command = [BINARY, verb, "--config", @config, "--runs", @runs, "--connections", CLIENTS.to_s, *words, "--json"]
-    printed = "#{@runs}/#{verb}.json"
+  # The run document, which is there as well where nothing could be decided; with RESUME=1 that of an earlier sitting.
+  def run(step, verb, *words)
+    kept = "#{@runs}/#{step}.json"
+    return JSON.parse(File.read(kept)) if ENV["RESUME"] == "1" && File.exist?(kept)
+
+    command = [BINARY, verb, "--config", @config, "--runs", @runs, *SAME, *words, "--json"]
+    printed = "#{@runs}/under-way.json"
     code = Command.run(*command, out: printed).exitstatus
-    return JSON.parse(File.read(printed)) if [0, UNDECIDED].include?(code)
+    if [0, UNDECIDED].include?(code)
+      FileUtils.mv(printed, kept)
+      return JSON.parse(File.read(kept))
+    end
 
     abort "bench/grid: #{command.join(' ')} ended with #{code || 'a signal'}"
   end

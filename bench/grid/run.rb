@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # `tune --knobs` beside an exhaustive grid of the same space: `ruby bench/grid/run.rb`, or one or more of `synthetic storefront
-# redmine` as arguments. QUICK=1 takes a few minutes and proves that it works, not how good the search is.
+# redmine` as arguments. QUICK=1 takes a few minutes and proves that it works, not how good the search is; RESUME=1 takes what an
+# earlier sitting of the same SEED has finished.
 # Writes results/NAME.md for each; see README.md beside this file.
 
 require "fileutils"

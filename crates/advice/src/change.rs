@@ -47,10 +47,12 @@ impl Change {
                 diff: String::new(),
             };
         }
+        // From the root on, as `git apply` takes it there.
+        let name = path.trim_start_matches('/');
         let diff = similar::TextDiff::from_lines(&whole, &after)
             .unified_diff()
             .context_radius(context)
-            .header(&format!("a/{path}"), &format!("b/{path}"))
+            .header(&format!("a/{name}"), &format!("b/{name}"))
             .to_string();
         Change {
             path: path.to_owned(),

@@ -80,7 +80,31 @@ const RATIO: f64 = 1.5;
 /// The most threads of the crate's own grid.
 const MOST_THREADS: u16 = 32;
 
+/// The most processes of the crate's own grid where each serves one request at a time.
+const MOST_PROCESSES: f64 = 64.0;
+
 impl Grid {
+    /// For servers whose processes serve one request at a time: where no number of workers is given, up to half as many again
+    /// as keep the cores busy while requests wait, in case they wait longer than was measured. `useful` is T*.
+    ///
+    /// # Errors
+    /// Cores that are not above 0.
+    pub fn of_processes(
+        workers: Option<Vec<u16>>,
+        cores: f64,
+        useful: f64,
+    ) -> Result<Grid, CapacityError> {
+        above_0("the number of cores", cores)?;
+        let own_workers = || {
+            let most = RATIO * cores * useful.max(2.0);
+            (1..=most.ceil().clamp(2.0, MOST_PROCESSES) as u16).collect()
+        };
+        Ok(Grid {
+            threads: Some(vec![1]),
+            workers: Some(workers.unwrap_or_else(own_workers)),
+        })
+    }
+
     /// Its points, or those of the crate's own choice for so many cores.
     ///
     /// # Errors
@@ -159,6 +183,10 @@ pub fn candidates(
         return Vec::new();
     };
     chosen.add(best, Why::Predicted);
+    if field.has_one_thread_count() {
+        chosen.add_processes(best);
+        return chosen.candidates;
+    }
     let useful = useful.ceil().clamp(1.0, f64::from(u16::MAX)) as u16;
     if let Some(at) = field.at(best.workers, useful)
         && far_apart(useful, best.threads)
@@ -252,26 +280,21 @@ impl Field {
         self.get(config).map(|_| config)
     }
 
-    /// The next thread count down: the greatest at most a factor away.
+    /// The next thread count down.
     fn fewer(&self, workers: u16, threads: u16) -> Option<Config> {
-        let of = self.threads_of(workers).filter(|t| *t < threads);
-        let below: Vec<u16> = of.collect();
-        let far = below
-            .iter()
-            .filter(|t| f64::from(**t) * RATIO <= f64::from(threads));
-        let chosen = far.max().or_else(|| below.iter().min())?;
-        self.at(workers, *chosen)
+        self.at(workers, next_down(self.threads_of(workers), threads)?)
     }
 
-    /// The next thread count up: the least at least a factor away.
+    /// The next thread count up.
     fn more(&self, workers: u16, threads: u16) -> Option<Config> {
-        let of = self.threads_of(workers).filter(|t| *t > threads);
-        let above: Vec<u16> = of.collect();
-        let far = above
-            .iter()
-            .filter(|t| f64::from(**t) >= f64::from(threads) * RATIO);
-        let chosen = far.min().or_else(|| above.iter().max())?;
-        self.at(workers, *chosen)
+        self.at(workers, next_up(self.threads_of(workers), threads)?)
+    }
+
+    /// Whether all that can be chosen is the number of processes.
+    fn has_one_thread_count(&self) -> bool {
+        let mut threads = self.points.iter().map(|p| p.config.threads);
+        let first = threads.next();
+        threads.all(|t| Some(t) == first)
     }
 
     fn threads_of(&self, workers: u16) -> impl Iterator<Item = u16> {
@@ -281,6 +304,24 @@ impl Field {
             .filter(move |p| p.config.workers == workers);
         of.map(|p| p.config.threads)
     }
+}
+
+/// The greatest value at most a factor below, else the least of those below.
+fn next_down(values: impl Iterator<Item = u16>, from: u16) -> Option<u16> {
+    let below: Vec<u16> = values.filter(|v| *v < from).collect();
+    let far = below
+        .iter()
+        .filter(|v| f64::from(**v) * RATIO <= f64::from(from));
+    far.max().or_else(|| below.iter().min()).copied()
+}
+
+/// The least value at least a factor above, else the greatest of those above.
+fn next_up(values: impl Iterator<Item = u16>, from: u16) -> Option<u16> {
+    let above: Vec<u16> = values.filter(|v| *v > from).collect();
+    let far = above
+        .iter()
+        .filter(|v| f64::from(**v) >= f64::from(from) * RATIO);
+    far.min().or_else(|| above.iter().max()).copied()
 }
 
 /// The choice as it grows: no duplicates, never the baseline, never too many.
@@ -304,6 +345,27 @@ impl Chosen<'_> {
                 memory_bytes: point.memory_bytes,
                 why,
             });
+        }
+    }
+
+    /// Fewer and more processes than the predicted best, by turns.
+    fn add_processes(&mut self, best: Config) {
+        let workers = || self.field.points.iter().map(|p| p.config.workers);
+        let down = std::iter::successors(next_down(workers(), best.workers), |from| {
+            next_down(workers(), *from)
+        });
+        let up = std::iter::successors(next_up(workers(), best.workers), |from| {
+            next_up(workers(), *from)
+        });
+        let (down, up): (Vec<u16>, Vec<u16>) = (down.collect(), up.collect());
+        for step in 0..down.len().max(up.len()) {
+            for workers in [down.get(step), up.get(step)].into_iter().flatten() {
+                let config = Config {
+                    workers: *workers,
+                    ..best
+                };
+                self.add(config, Why::OtherProcesses);
+            }
         }
     }
 

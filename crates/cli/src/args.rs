@@ -138,6 +138,9 @@ pub struct ExperimentArgs {
     /// Clients of the closed loop [default: twice the most that a configuration serves at once]
     #[arg(long, value_name = "N", env = "POWERBAND_CONNECTIONS")]
     pub connections: Option<String>,
+    /// Whether the load generator has a core of its own [default: true where it takes more than 2 % of one]
+    #[arg(long, value_name = "true|false", env = "POWERBAND_GENERATOR_CORE")]
+    pub generator_core: Option<String>,
     /// Port of the server [default: a free one]
     #[arg(long, value_name = "PORT", env = "POWERBAND_PORT")]
     pub port: Option<String>,

@@ -101,6 +101,7 @@ fn flags(
         before_trial: given(&args.before_trial, "--before-trial"),
         after_trial: given(&args.after_trial, "--after-trial"),
         connections: given(&args.connections, "--connections"),
+        generator_core: given(&args.generator_core, "--generator-core"),
         allow_unsafe: switch(args.allow_unsafe, "--allow-unsafe"),
         allow_remote: switch(args.allow_remote, "--allow-remote"),
         baseline: baseline.map(|text| Asked::new(text.clone(), "--baseline")),

@@ -123,6 +123,8 @@ pub struct Request {
     pub slo: Option<Asked>,
     /// Memory limit.
     pub max_memory: Option<Asked>,
+    /// Whether the load generator has a core of its own.
+    pub generator_core: Option<Asked>,
     /// What there is to be least of instead of most throughput.
     pub least: Option<Asked>,
     /// Time for the whole run.
@@ -175,6 +177,12 @@ pub struct Request {
     pub rehearse: Option<Asked>,
     /// Where run folders are made.
     pub runs_dir: Option<Asked>,
+    /// The unit that starts the server, whose drop-in is written down.
+    pub systemd_unit: Option<Asked>,
+    /// nginx's file that is written down.
+    pub nginx_file: Option<Asked>,
+    /// Apache's file that is written down.
+    pub apache_file: Option<Asked>,
 }
 
 /// A configuration of the file with its name.
@@ -253,6 +261,7 @@ impl Request {
                 self.arms
             },
             connections: self.connections.or(there.connections),
+            generator_core: self.generator_core.or(there.generator_core),
             least: self.least.or(there.least),
             total_rate: self.total_rate.or(there.total_rate),
             server_cost: self.server_cost.or(there.server_cost),
@@ -284,6 +293,9 @@ impl Request {
             workload_command,
             command_timeout: self.command_timeout.or(there.command_timeout),
             runs_dir: self.runs_dir.or(there.runs_dir),
+            systemd_unit: self.systemd_unit.or(there.systemd_unit),
+            nginx_file: self.nginx_file.or(there.nginx_file),
+            apache_file: self.apache_file.or(there.apache_file),
         }
     }
 }

@@ -202,22 +202,29 @@ impl<'a> Procedure<'a> {
             .map(|c| c.affinity)
             .unwrap_or_default();
         let pinned = !self.store.document.plan.pinning.generator_cores.is_empty();
-        let as_percent = share * 100.0;
+        let asked = self.bench.experiment.generator_core;
+        let apart = asked.unwrap_or(share > GENERATOR_SHARE);
+        let takes = format!("the generator takes {:.1} % of a core", share * 100.0);
+        let so = match asked {
+            None => "so",
+            Some(_) => "and as was asked",
+        };
         let pinning = match cores.split_last() {
-            Some((last, others)) if share > GENERATOR_SHARE && !others.is_empty() => Pinning {
+            Some((last, others)) if apart && !others.is_empty() => Pinning {
                 server_cores: others.iter().map(|c| *c as u32).collect(),
                 generator_cores: vec![*last as u32],
-                reason: format!(
-                    "the generator takes {as_percent:.1} % of a core, so it has one of its own"
-                ),
+                reason: format!("{takes}, {so} it has one of its own"),
             },
             _ if pinned => return false,
+            _ if apart && asked.is_some() => Pinning {
+                server_cores: Vec::new(),
+                generator_cores: Vec::new(),
+                reason: format!("{takes}, and there is no core that it could have to itself"),
+            },
             _ => Pinning {
                 server_cores: Vec::new(),
                 generator_cores: Vec::new(),
-                reason: format!(
-                    "the generator takes {as_percent:.1} % of a core, so the server has them all"
-                ),
+                reason: format!("{takes}, {so} the server has them all"),
             },
         };
         let changes = pinning.generator_cores != self.store.document.plan.pinning.generator_cores;

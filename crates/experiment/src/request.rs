@@ -63,6 +63,8 @@ pub struct Experiment {
     pub workers: Option<Vec<u16>>,
     /// Connections of the closed loop; `None`: twice the most that a configuration serves at once.
     pub connections: Option<u32>,
+    /// Whether the load generator has a core of its own; `None`: where it takes more than a little of one.
+    pub generator_core: Option<bool>,
     /// Each configuration once and shortly, to see whether it works: nothing is claimed.
     pub rehearse: bool,
     /// Arrival rate of the objective windows.
@@ -87,6 +89,8 @@ pub struct Experiment {
     pub left_out: Option<String>,
     /// Where run folders are made.
     pub runs_dir: PathBuf,
+    /// Beside the application's own, files that the answer is written down for.
+    pub files: ServersFiles,
 }
 
 impl Experiment {
@@ -94,6 +98,17 @@ impl Experiment {
     pub fn calibrating_trials(&self) -> u32 {
         2 * self.calibrate.unwrap_or(0)
     }
+}
+
+/// Files of the machine that runs the application, where they were named.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServersFiles {
+    /// The unit that starts the server; what is written is its drop-in.
+    pub systemd_unit: Option<String>,
+    /// `nginx.conf`, or a file that its `http` includes; absolute.
+    pub nginx: Option<PathBuf>,
+    /// Apache's configuration of Passenger, absolute.
+    pub apache: Option<PathBuf>,
 }
 
 /// What all servers together are to carry.
@@ -131,6 +146,11 @@ impl ServerKind {
             ServerKind::Unicorn => "unicorn",
             ServerKind::Passenger => "passenger",
         }
+    }
+
+    /// Whether a process serves more than one request at a time.
+    pub fn has_threads(self) -> bool {
+        self == ServerKind::Puma
     }
 
     /// What it runs with where nobody says anything.

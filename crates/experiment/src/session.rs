@@ -6,7 +6,7 @@ use crate::error::Stopped;
 use crate::judge;
 use crate::procedure::Procedure;
 use crate::progress::{Event, Watcher};
-use crate::request::{Experiment, Goal};
+use crate::request::{Experiment, Goal, ServerKind};
 use crate::store::Store;
 use crate::{arms, command_runs, tune};
 use run::{
@@ -137,10 +137,16 @@ pub fn conduct(
     let asked_nowhere = experiment.baseline.is_none() && matches!(experiment.goal, Goal::Tune);
     if asked_nowhere && store.document.trials.is_empty() && !store.resuming() {
         let found = bench.configured_settings();
-        let baseline = found.unwrap_or(Settings::PUMA_DEFAULT);
-        let how = match found {
-            Some(_) => "as the application is configured",
-            None => "Puma's default, since the configuration could not be read",
+        let baseline = found.unwrap_or(experiment.kind.defaults());
+        let how = match (found, experiment.kind) {
+            (Some(_), _) => "as the application is configured",
+            (None, ServerKind::Passenger) => "Passenger's default",
+            (None, ServerKind::Puma) => {
+                "Puma's default, since the configuration could not be read"
+            }
+            (None, ServerKind::Unicorn) => {
+                "Unicorn's default, since the configuration could not be read"
+            }
         };
         store.document.plan.baseline = baseline;
         watcher.on(Event::Note(format!(
@@ -314,6 +320,7 @@ fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
                 )),
             ),
             ("the connections", shown(&experiment.connections)),
+            ("--generator-core", shown(&experiment.generator_core)),
             ("--rehearse", shown(&experiment.rehearse)),
             ("the list of services", hashed(&experiment.services)),
             ("the hooks", hashed(&hooks)),

@@ -36,7 +36,7 @@ pub fn page(document: &Document, style: Style) -> String {
         identical(&mut sheet, document, calibration);
     }
     if let Some(profile) = &document.profile {
-        time(&mut sheet, profile, baseline_word(document));
+        time(&mut sheet, profile, document);
     }
     searched(&mut sheet, document);
     path(&mut sheet, document);
@@ -154,14 +154,23 @@ fn identical(sheet: &mut Sheet, document: &Document, calibration: &Calibration) 
     sheet.prose(&text);
 }
 
-fn time(sheet: &mut Sheet, profile: &Profile, baseline: &str) {
-    sheet.heading(&match baseline {
+fn time(sheet: &mut Sheet, profile: &Profile, document: &Document) {
+    sheet.heading(&match baseline_word(document) {
         "today" => "Where a request spends its time today, at full load".to_owned(),
         other => format!("Where a request spends its time with the {other}, at full load"),
     });
     sheet.block(&tables::profile(profile, sheet.style()));
     let threads = profile.useful_threads.round();
-    sheet.prose(&if threads > 1.0 {
+    let mut settings = document.arms.iter().map(|arm| arm.settings);
+    let one_request_each = settings.all(|s| s.threads == 1 && s.workers > 0);
+    sheet.prose(&if threads > 1.0 && one_request_each {
+        format!(
+            "While one process runs Ruby, about {:.0} {} be waiting, so about {threads:.0} processes keep one core \
+             busy; fewer if that waiting is for a lock.",
+            threads - 1.0,
+            if threads > 2.0 { "others can" } else { "other can" }
+        )
+    } else if threads > 1.0 {
         format!(
             "While one thread runs Ruby, about {:.0} {} be waiting, so about {threads:.0} threads keep one process \
              busy; fewer if that waiting is for a lock.",

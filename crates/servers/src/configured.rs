@@ -1,13 +1,12 @@
 //! What the application's own configuration asks for, before anything is changed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::unicorn;
-use crate::{ServerCommand, Settings};
+use crate::{ServerCommand, Settings, puma, unicorn};
 
 /// The same of Unicorn, which looks for no file by itself.
 const ASK_UNICORN: &str = r#"
@@ -41,6 +40,27 @@ struct Found {
     preload: Option<bool>,
 }
 
+/// The application's own configuration file that `command` reads in this environment, where there is one.
+#[must_use]
+pub fn configuration(
+    command: &ServerCommand,
+    app_dir: &Path,
+    environment: &str,
+) -> Option<PathBuf> {
+    match command {
+        ServerCommand::Puma { config, .. } => {
+            let given = config.as_ref().map(|name| app_dir.join(name));
+            given.or_else(|| puma::own_config(app_dir, environment))
+        }
+        ServerCommand::Unicorn { program, config } => {
+            unicorn::config_of(program, config.as_deref(), app_dir, environment)
+        }
+        // What starts a command of the user's own is usually Puma.
+        ServerCommand::Custom { .. } => puma::own_config(app_dir, environment),
+        ServerCommand::Passenger(_) => None,
+    }
+}
+
 /// The settings that `command` would run with if it were started by hand in `app_dir` with `env`.
 /// `None` for any other than Puma and Unicorn, or where these cannot read the configuration: then only the start
 /// itself can tell.
@@ -52,10 +72,9 @@ pub fn configured(
 ) -> Option<Settings> {
     let (program, ask, config) = match command {
         ServerCommand::Puma { program, config } => (program, ASK, config.clone()),
-        ServerCommand::Unicorn { program, config } => {
-            let own = |name: &str| unicorn::config_of(program, config.as_deref(), app_dir, name);
+        ServerCommand::Unicorn { program, .. } => {
             let name = env.get("RACK_ENV").map_or("production", String::as_str);
-            (program, ASK_UNICORN, own(name))
+            (program, ASK_UNICORN, configuration(command, app_dir, name))
         }
         ServerCommand::Passenger(_) | ServerCommand::Custom { .. } => return None,
     };

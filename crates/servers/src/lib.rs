@@ -47,7 +47,7 @@ mod unicorn;
 mod waiting;
 mod words;
 
-pub use configured::configured;
+pub use configured::{configuration, configured};
 pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
 pub use error::{Died, StartError};
 pub use files::private_file;
@@ -58,7 +58,7 @@ pub use passenger::{PassengerProcess, PassengerSpec, PassengerStatus};
 pub use port::free_port;
 pub use process_facts::{environment_of, mapped_files};
 pub use processes::ServerProcesses;
-pub use puma::{default_puma_command, own_config};
+pub use puma::default_puma_command;
 pub use read_back::{Mismatch, ReadBack};
 pub use running::{Running, StopReport};
 pub use settle::{Quiet, Settled};

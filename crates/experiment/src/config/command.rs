@@ -133,6 +133,7 @@ fn not_for_commands(request: &Request) -> Vec<Problem> {
         &request.window,
         &request.timeout,
         &request.connections,
+        &request.generator_core,
     ] {
         refuse(asked, false);
     }

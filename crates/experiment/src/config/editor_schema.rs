@@ -16,7 +16,7 @@ enum Like {
 
 type Keys = &'static [(&'static str, Like, &'static str)];
 
-const SECTIONS: [(&str, &str, Keys); 7] = [
+const SECTIONS: [(&str, &str, Keys); 8] = [
     (
         "app",
         "The application.",
@@ -149,7 +149,33 @@ const SECTIONS: [(&str, &str, Keys); 7] = [
                 "Knobs that tune searches too, each such as malloc_arena_max=2, or usual.",
             ),
             ("connections", Like::Whole, "Clients of the closed loop."),
+            (
+                "generator_core",
+                Like::Switch,
+                "Whether the load generator has a core of its own.",
+            ),
             ("runs_dir", Like::Text, "Where run folders are made."),
+        ],
+    ),
+    (
+        "files",
+        "What tune's answer is written down for, as diffs, beside the application's own files.",
+        &[
+            (
+                "systemd_unit",
+                Like::Text,
+                "Unit that starts the server, such as shop.service: its drop-in.",
+            ),
+            (
+                "nginx",
+                Like::Text,
+                "nginx.conf, or a file that its http includes.",
+            ),
+            (
+                "apache",
+                Like::Text,
+                "Apache's configuration of Passenger.",
+            ),
         ],
     ),
     (

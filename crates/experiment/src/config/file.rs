@@ -136,6 +136,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
             ("window", &mut request.window),
             ("timeout", &mut request.timeout),
             ("connections", &mut request.connections),
+            ("generator_core", &mut request.generator_core),
             ("runs_dir", &mut request.runs_dir),
         ] {
             *place = reader.text(&mut tune, "tune", key);
@@ -155,10 +156,17 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
                 "window",
                 "timeout",
                 "connections",
+                "generator_core",
                 "knobs",
                 "runs_dir",
             ],
         );
+    }
+    if let Some(mut files) = reader.section(&mut table, "files") {
+        request.systemd_unit = reader.text(&mut files, "files", "systemd_unit");
+        request.nginx_file = reader.text(&mut files, "files", "nginx");
+        request.apache_file = reader.text(&mut files, "files", "apache");
+        reader.rest(files, "files", &["systemd_unit", "nginx", "apache"]);
     }
     if let Some(mut safety) = reader.section(&mut table, "safety") {
         request.allow_unsafe = reader.text(&mut safety, "safety", "allow_unsafe");
@@ -207,6 +215,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         "arm",
         "objective",
         "tune",
+        "files",
         "safety",
         "hooks",
         "workload",

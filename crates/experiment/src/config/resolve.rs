@@ -69,7 +69,14 @@ pub fn resolve(
     };
     let baseline = match request.baseline.as_ref().map(baseline) {
         None => None,
-        Some(Ok(settings)) => Some(settings),
+        Some(Ok(settings)) => {
+            // Beside named configurations it is the first of them.
+            if let Goal::Tune = &goal {
+                let origin = request.baseline.as_ref().map_or("", |asked| &asked.origin);
+                all.0.extend(server::impossible(kind, origin, settings));
+            }
+            Some(settings)
+        }
         Some(Err(problems)) => {
             all.0.extend(problems);
             None
@@ -195,6 +202,7 @@ pub fn resolve(
                 whole(a, 1, MOST_CONNECTIONS, "connections")
             })
             .map(u32::from),
+        generator_core: all.take(request.generator_core.as_ref(), parse_bool),
         rehearse: all
             .take(request.rehearse.as_ref(), parse_bool)
             .unwrap_or(false),
@@ -216,6 +224,7 @@ pub fn resolve(
             .runs_dir
             .as_ref()
             .map_or_else(|| PathBuf::from("powerband-runs"), |p| base.join(&p.text)),
+        files: server::files(&request, base, &mut all.0),
         base_dir: absolute(base),
         app_dir: absolute(&app_dir),
         goal,

@@ -1,9 +1,11 @@
-//! Which server it is and what stands in front of it.
+//! Which server it is, what stands in front of it, and the files that they are started by.
 
-use super::values::parse_bool;
+use super::values::{parse_bool, parse_list, parse_threads, parse_workers};
 use super::{Asked, Problem, Request};
-use crate::request::{Front, Goal, ServerKind};
+use crate::request::{Front, Goal, ServerKind, ServersFiles};
 use knobs::{Place, Program};
+use run::Settings;
+use std::path::Path;
 
 const KINDS: [ServerKind; 3] = [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Passenger];
 
@@ -81,32 +83,7 @@ pub fn misplaced(
         ));
     }
     let Goal::Arms { arms, .. } = goal else {
-        if kind != ServerKind::Puma {
-            let asked = request
-                .kind
-                .clone()
-                .unwrap_or_else(|| Asked::new("", "server.kind"));
-            problems.push(Problem::of(
-                &asked,
-                "tune searches Puma's threads and workers",
-                "measure this server with powerband sweep workers=1,2,4 or powerband compare",
-            ));
-        }
-        for asked in &request.knobs {
-            let name = asked.text.split('=').next().unwrap_or_default().trim();
-            let remedy = match knobs::find(name).map(|knob| knob.place) {
-                Some(Place::Configuration(Program::Passenger)) => {
-                    "Passenger's are for compare and sweep"
-                }
-                Some(Place::Configuration(Program::Nginx)) if front.is_none() => {
-                    "set server.front = \"nginx\""
-                }
-                None if name.starts_with(knobs::VALUE) => "placeholders are for compare and sweep",
-                _ => continue,
-            };
-            let shown = Asked::new(knobs::masked(&asked.text), asked.origin.clone());
-            problems.push(Problem::of(&shown, "tune cannot search it here", remedy));
-        }
+        problems.extend(unsearchable(request, kind, front));
         return problems;
     };
     let mut named = Vec::new();
@@ -138,31 +115,126 @@ pub fn misplaced(
                 ));
             }
         }
-        if kind != ServerKind::Puma && arm.settings.threads > 1 {
-            problems.push(Problem::with(
-                format!(
-                    "{arm}: threads = {}, and a process of {} serves one request at a time",
-                    arm.settings.threads,
-                    kind.name()
-                ),
-                "leave threads out, and set workers",
-            ));
-        }
-        if kind != ServerKind::Puma && arm.settings.workers == 0 {
-            problems.push(Problem::with(
-                format!("{arm}: workers = 0, and {} needs one", kind.name()),
-                "give workers = 1 or more",
-            ));
-        }
+        problems.extend(impossible(kind, arm, arm.settings));
     }
     problems
+}
+
+/// Settings that this server cannot run with; `whose` they are.
+pub fn impossible(
+    kind: ServerKind,
+    whose: impl std::fmt::Display,
+    settings: Settings,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if !kind.has_threads() && settings.threads > 1 {
+        problems.push(Problem::with(
+            format!(
+                "{whose}: threads = {}, and a process of {} serves one request at a time",
+                settings.threads,
+                kind.name()
+            ),
+            "leave threads out, and set workers",
+        ));
+    }
+    if !kind.has_threads() && settings.workers == 0 {
+        problems.push(Problem::with(
+            format!("{whose}: workers = 0, and {} needs one", kind.name()),
+            "give workers = 1 or more",
+        ));
+    }
+    problems
+}
+
+/// What `tune` is asked to search and this server does not have.
+fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    // Values that are none are told where they are read.
+    let listed = |asked: &Option<Asked>, one: fn(&Asked) -> Result<u16, Problem>| {
+        let asked = asked.as_ref()?;
+        Some((asked.clone(), parse_list(asked, one).ok()?))
+    };
+    for (levels, settings) in [
+        (
+            listed(&request.threads, parse_threads),
+            (|threads| (threads, 1)) as fn(u16) -> (u16, u16),
+        ),
+        (listed(&request.workers, parse_workers), |workers| {
+            (1, workers)
+        }),
+    ] {
+        let Some((asked, levels)) = levels else {
+            continue;
+        };
+        let told = levels.into_iter().flat_map(|level| {
+            let (threads, workers) = settings(level);
+            let settings = Settings {
+                threads,
+                workers,
+                preload: false,
+            };
+            impossible(kind, &asked.origin, settings)
+        });
+        problems.extend(told);
+    }
+    for asked in &request.knobs {
+        let name = asked.text.split('=').next().unwrap_or_default().trim();
+        let remedy = match knobs::find(name).map(|knob| knob.place) {
+            Some(Place::Configuration(Program::Passenger)) if kind != ServerKind::Passenger => {
+                "set server.kind = \"passenger\""
+            }
+            Some(Place::Configuration(Program::Puma)) if kind != ServerKind::Puma => {
+                "set server.kind = \"puma\""
+            }
+            Some(Place::Configuration(Program::Nginx)) if front.is_none() => {
+                "set server.front = \"nginx\""
+            }
+            None if name.starts_with(knobs::VALUE) => "placeholders are for compare and sweep",
+            _ => continue,
+        };
+        let shown = Asked::new(knobs::masked(&asked.text), asked.origin.clone());
+        problems.push(Problem::of(&shown, "tune cannot search it here", remedy));
+    }
+    problems
+}
+
+/// Files beside the application's own that the answer is written down for.
+pub fn files(request: &Request, base: &Path, problems: &mut Vec<Problem>) -> ServersFiles {
+    let mut existing = |asked: &Option<Asked>| {
+        let asked = asked.as_ref()?;
+        let path = base.join(&asked.text);
+        if !path.is_file() {
+            problems.push(Problem::of(
+                asked,
+                format_args!("{} is no file", path.display()),
+                "give the path of a file that is there",
+            ));
+        }
+        Some(path)
+    };
+    let nginx = existing(&request.nginx_file);
+    let apache = existing(&request.apache_file);
+    let unit = request.systemd_unit.as_ref();
+    // A unit's name is part of a path.
+    if let Some(asked) = unit.filter(|unit| unit.text.is_empty() || unit.text.contains('/')) {
+        problems.push(Problem::of(
+            asked,
+            "no name of a unit",
+            "give it as systemctl lists it, such as shop.service",
+        ));
+    }
+    ServersFiles {
+        systemd_unit: unit.map(|unit| unit.text.clone()),
+        nginx,
+        apache,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::request::Arm;
-    use run::{Kind, Settings};
+    use run::Kind;
 
     fn asked(text: &str) -> Option<Asked> {
         Some(Asked::new(text, "server in powerband.toml"))
@@ -226,6 +298,41 @@ mod tests {
             (1, 1)
         );
         assert_eq!(told("malloc_arena_max=2", None), 0);
+    }
+
+    #[test]
+    fn what_a_server_of_one_thread_cannot_be_searched_for_is_told() {
+        let told = |kind, threads, workers, knob: &str| {
+            let asked = |text: &str, origin| Some(Asked::new(text, origin));
+            let request = Request {
+                threads: asked(threads, "--threads"),
+                workers: asked(workers, "--workers"),
+                knobs: asked(knob, "--knobs").into_iter().collect(),
+                ..Request::default()
+            };
+            let problems = misplaced(&request, kind, None, &Goal::Tune);
+            problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let knob = "passenger.min_instances=2";
+        assert_eq!(told(ServerKind::Passenger, "1", "1,2", knob).len(), 0);
+        let wrong = told(ServerKind::Unicorn, "1,3", "0,2", knob);
+        for (problem, word) in wrong.iter().zip(["--threads", "--workers", "--knobs"]) {
+            assert!(problem.starts_with(word), "{problem}");
+        }
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        assert_eq!(told(ServerKind::Puma, "1,3", "0,2", "fork_worker=0").len(), 0);
+    }
+
+    #[test]
+    fn files_that_are_not_there_are_told() {
+        let request = Request {
+            nginx_file: asked("no-such.conf"),
+            systemd_unit: asked("a/b"),
+            ..Request::default()
+        };
+        let mut problems = Vec::new();
+        files(&request, Path::new("/nowhere"), &mut problems);
+        assert_eq!(problems.len(), 2, "{problems:?}");
     }
 
     #[test]

@@ -24,16 +24,12 @@ pub struct Entrant {
 
 /// The entrants, most promising first, without the baseline.
 pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
-    let experiment = procedure.bench.experiment;
     if procedure.store.document.profile.is_none() {
         return Err(Stopped::NoAnswer(
             "the agent could not split the baseline's request time (no request of it was recorded, fibers serve it, or another tool took the GVL's hooks), so nothing can be predicted; compare configurations by hand with powerband compare".to_owned(),
         ));
     }
-    let grid = Grid {
-        threads: experiment.threads.clone(),
-        workers: experiment.workers.clone(),
-    };
+    let grid = grid(procedure)?;
     let simulator = model::predict_grid(procedure, &grid)?;
     let memory = memory_model(procedure);
     let document = &procedure.store.document;
@@ -59,6 +55,22 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
     let arms = [arms, vec![plan.baseline]].concat();
     model::predict_latency(procedure, simulator, &arms)?;
     Ok(entrants)
+}
+
+/// What may be tried: what was asked for, else as much as the application can use.
+fn grid(procedure: &Procedure<'_>) -> Result<Grid, Stopped> {
+    let experiment = procedure.bench.experiment;
+    let document = &procedure.store.document;
+    let workers = experiment.workers.clone();
+    if experiment.kind.has_threads() {
+        return Ok(Grid {
+            threads: experiment.threads.clone(),
+            workers,
+        });
+    }
+    let useful = document.profile.as_ref().map_or(1.0, |p| p.useful_threads);
+    Grid::of_processes(workers, server_cores(document), useful)
+        .map_err(|e| Stopped::NoAnswer(format!("no configuration can be predicted: {e}")))
 }
 
 /// The points worth a trial for what is wanted.
