@@ -30,6 +30,19 @@ class EnvironmentTest < PowerbandTest
                    /the start command/
   end
 
+  # Another file is another Ruby to whoever looks which one a process runs.
+  def test_another_ruby
+    ended = measured("compare", "threads=1", "threads=1,ruby=#{another_ruby}", "--rehearse", "--json", *where("environment"))
+    assert_equal 0, ended.code, ended.to_s
+    plain, other = JSON.parse(ended.out).fetch("arms")
+    refute plain.key?("environment")
+    assert_equal [{ "knob" => "ruby", "value" => another_ruby, "variable" => "PATH", "holds" => another_ruby }],
+                 other.fetch("environment")
+    by_hand = "#{RbConfig.ruby} -S puma -b tcp://127.0.0.1:{port} -C {config}"
+    ended = powerband("compare", "threads=1", "threads=1,ruby=#{another_ruby}", "--rehearse", "--server", by_hand, *where("environment"))
+    assert_refused ended, 3, /ruby = .*was asked, the server runs with #{Regexp.escape(File.realpath(RbConfig.ruby))}/
+  end
+
   def test_everything_wrong_is_told_at_once
     wrong = ["gc.malloc_limt=1MiB", "gc.malloc_limit=3,env.PORT=3,allocator=mine", "env.API_TOKEN=#{TOKEN},turbo=1"]
     ended = powerband(*experiment("compare", *wrong).drop(1))
@@ -41,9 +54,9 @@ class EnvironmentTest < PowerbandTest
 
   # Ruby is asked before the first trial; which variables it knows depends on which it is.
   def test_what_this_ruby_does_not_take
-    ended = powerband(*experiment("compare", "gc.heap_growth_factor=default", "gc.heap_free_slots_max_ratio=0.1",
+    ended = powerband(*experiment("compare", "ruby=no/such/ruby", "gc.heap_growth_factor=default", "gc.heap_free_slots_max_ratio=0.1",
                                   "env.RUBY_GC_HEAP_99_INIT_SLOTS=1", old_or_new).drop(1))
-    assert_refused ended, 2, /is ignored because it must be greater than 0\.2/, /does not know RUBY_GC_HEAP_99_INIT_SLOTS/,
+    assert_refused ended, 2, %r{ruby = "no/such/ruby".*is no file}, /is ignored because it must be greater than 0\.2/, /does not know RUBY_GC_HEAP_99_INIT_SLOTS/,
                    /Ruby( 3\.2)? ignores RUBY_GC_HEAP_/
     assert_no_run_folder
   end
@@ -55,6 +68,17 @@ class EnvironmentTest < PowerbandTest
   end
 
   private
+
+  def where(app) = ["--app", File.join(APPS, app), "--path", "/", "--runs", runs]
+
+  def another_ruby
+    File.join(@dir, "another/bin/ruby").tap do |path|
+      next if File.exist?(path)
+
+      FileUtils.mkdir_p(File.dirname(path))
+      FileUtils.cp(RbConfig.ruby, path)
+    end
+  end
 
   # A knob that there was before Ruby 3.3, or one that there is since.
   def old_or_new

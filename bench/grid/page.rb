@@ -43,12 +43,12 @@ class Page
 
   def cost
     rows = { "grid" => grid, "search" => search, "head to head" => @made.final }.map do |what, trials|
-      parts = [trials.starts_s, trials.warmups_s, trials.windows_s, trials.others_s, trials.between_s]
-      own = 100 * trials.between_s / trials.windows_s
-      [what, trials.all.size.to_s, *parts.map { |s| format("%.0f", s) }, format("%.1f %%", own)]
+      parts = [trials.starts_s, trials.warmups_s, trials.windows_s, trials.waited_s, trials.own_s]
+      own = trials.own_s && format("%.1f %%", 100 * trials.own_s / trials.windows_s)
+      [what, trials.all.size.to_s, *parts.map { |s| s ? format("%.0f", s) : "–" }, own || "–"]
     end
-    head = ["run", "trials", "starts, s", "warm-ups, s", "windows, s", "hooks, reading, ending servers, s", "between trials, s",
-            "between over windows"]
+    head = ["run", "trials", "starts, s", "warm-ups, s", "windows, s", "waiting, s", "Powerband's own, s",
+            "own over windows"]
     "## Where the time went\n\n#{Figures.markdown(head, rows)}"
   end
 

@@ -18,10 +18,10 @@ class Trials
   def windows_s = all.sum { |trial| window(trial, "saturation") + window(trial, "objective") }
   def starts_s = all.sum { |trial| trial["boot_s"] || 0 }
   def warmups_s = all.sum { |trial| trial.dig("warmup", "seconds") || 0 }
-  # In trials: hooks, reading counters and memory, ending the server.
-  def others_s = all.sum { |trial| trial.fetch("took_s") } - windows_s - starts_s - warmups_s
-  # Powerband alone: what it does before, between and after its trials.
-  def between_s = seconds - windows_s - starts_s - warmups_s - others_s
+  # For the server to become quiet, for last answers, for hooks and for the server's end; nil where trials do not say.
+  def waited_s = all.sum { |trial| trial.fetch("beside") { return nil }.values.sum }
+  # Powerband's own: what it reads and works out in trials, and all that it does before, between and after them.
+  def own_s = waited_s && (seconds - starts_s - warmups_s - windows_s - waited_s)
 
   # Good answers a second at full load, by configuration as it was asked for, in the order of these.
   def capacities(asked)

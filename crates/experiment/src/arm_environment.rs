@@ -1,6 +1,7 @@
 //! The environment of each arm: what its knobs come to on this machine, whether the Ruby there takes them, and whether a
 //! server that runs has them.
 
+use crate::arm_ruby::{ArmRuby, PATH, Rubies};
 use crate::error::Stopped;
 use crate::progress::Watcher;
 use crate::request::{Arm, Experiment, Goal};
@@ -23,6 +24,8 @@ const DATABASE: &str = "DATABASE_URL";
 #[derive(Debug, Default)]
 pub struct ArmEnvironments {
     libraries: BTreeMap<Allocator, PathBuf>,
+    /// The Rubies that arms name.
+    pub rubies: Rubies,
 }
 
 impl ArmEnvironments {
@@ -35,11 +38,19 @@ impl ArmEnvironments {
         let mut here = ArmEnvironments::default();
         let mut wrong = BTreeSet::new();
         for arm in overlaid(experiment) {
-            let mut of_arm = not_in_this_version(&arm.overlay, found);
+            let mut of_arm: Vec<String> = Vec::new();
+            if let Some(named) = arm.overlay.ruby() {
+                of_arm.extend(here.rubies.find(named, experiment).err());
+            }
+            let its_own = here.rubies.named(arm.overlay.ruby());
+            let found = its_own.map_or(found, |ruby| &ruby.info);
+            of_arm.extend(not_in_this_version(&arm.overlay, found));
+            let program = its_own.map_or(OsStr::new("ruby"), ArmRuby::word).to_owned();
+            let found = found.clone();
             of_arm.extend(here.find_library(&arm.overlay));
             if of_arm.is_empty() {
                 let variables = here.variables(&arm.overlay, &experiment.env);
-                of_arm = refused(&arm, experiment, found, variables);
+                of_arm = refused(&arm, experiment, (&program, &found), variables);
             }
             wrong.extend(of_arm);
             if watcher.cancelled() {
@@ -85,6 +96,11 @@ impl ArmEnvironments {
             let preload = knobs::preload(existing.as_deref(), library.as_deref());
             variables.insert(PRELOAD.to_owned(), preload);
         }
+        if let Some(ruby) = self.rubies.named(overlay.ruby()) {
+            let existing = env.get(PATH).cloned();
+            let existing = existing.or_else(|| std::env::var(PATH).ok());
+            variables.insert(PATH.to_owned(), ruby.path(&existing.unwrap_or_default()));
+        }
         if let Some(pool) = overlay.pool() {
             let given = variables
                 .get(DATABASE)
@@ -101,8 +117,10 @@ impl ArmEnvironments {
     pub fn told(&self, overlay: &Overlay, env: &Variables) -> Vec<SetVariable> {
         let variables = self.variables(overlay, env);
         let told = |chosen: knobs::Chosen| {
-            // What is no variable holds its value.
-            let holds = variables.get(&chosen.variable).unwrap_or(&chosen.value);
+            // What is no variable, or only a part of one, holds its value.
+            let holds = variables.get(&chosen.variable);
+            let holds = holds.filter(|_| chosen.variable != PATH);
+            let holds = holds.unwrap_or(&chosen.value);
             SetVariable {
                 holds: knobs::shown_of(&chosen.knob, &chosen.variable, holds).to_owned(),
                 knob: chosen.knob,
@@ -159,15 +177,28 @@ fn overlaid(experiment: &Experiment) -> Vec<Arm> {
 
 fn of_search(experiment: &Experiment) -> Vec<Arm> {
     let settings = experiment.baseline.unwrap_or(experiment.kind.defaults());
-    let alone = |name: &str, value: &str| {
+    let alone = |set: &[(&String, &String)]| {
         let mut overlay = Overlay::default();
-        overlay.set(name, value).ok()?;
+        for (name, value) in set {
+            overlay.set(name, value).ok()?;
+        }
         Some(Arm::with(settings, overlay))
     };
-    let knobs = experiment.knobs.iter();
-    knobs
-        .flat_map(|knob| knob.values.iter().filter_map(move |v| alone(&knob.name, v)))
-        .collect()
+    let knobs = || experiment.knobs.iter();
+    let by_itself =
+        knobs().flat_map(|knob| knob.values.iter().filter_map(|v| alone(&[(&knob.name, v)])));
+    let mut arms: Vec<Arm> = by_itself.collect();
+    // What one Ruby takes another may not know.
+    for ruby in knobs().filter(|knob| knob.name == knobs::RUBY) {
+        for other in knobs().filter(|knob| knob.name != knobs::RUBY) {
+            let both = ruby.values.iter().flat_map(|named| {
+                let with = |value| alone(&[(&ruby.name, named), (&other.name, value)]);
+                other.values.iter().filter_map(with)
+            });
+            arms.extend(both);
+        }
+    }
+    arms
 }
 
 /// Addresses in arms' own variables that are not on this machine.
@@ -197,7 +228,7 @@ fn not_in_this_version(overlay: &Overlay, found: &RubyInfo) -> Vec<String> {
 fn refused(
     arm: &Arm,
     experiment: &Experiment,
-    found: &RubyInfo,
+    (program, found): (&OsStr, &RubyInfo),
     variables: Variables,
 ) -> Vec<String> {
     if variables.is_empty() {
@@ -206,7 +237,7 @@ fn refused(
     let mut env = experiment.env.clone();
     env.extend(variables.clone());
     let ruby = Interpreter {
-        program: OsStr::new("ruby"),
+        program,
         folder: Some(&experiment.app_dir),
         environment: &env,
         alone: false,
@@ -247,7 +278,10 @@ fn variable_not_taken(
     environment: &Variables,
 ) -> Option<Mismatch> {
     overlay.chosen().into_iter().find_map(|chosen| {
-        let wanted = asked.get(&chosen.variable)?;
+        // Start scripts put folders of their own first; which Ruby it comes to is read back by itself.
+        let wanted = asked
+            .get(&chosen.variable)
+            .filter(|_| chosen.variable != PATH)?;
         let found = environment.get(&chosen.variable);
         // Where nothing was to be there, nothing will do.
         if found.map_or("", String::as_str) == wanted {

@@ -2,6 +2,7 @@
 //! the guard. Made once, with all that can be checked before the first server starts.
 
 use crate::arm_environment::{self, ArmEnvironments};
+use crate::arm_ruby::ArmRuby;
 use crate::error::Stopped;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment, ServerKind};
@@ -26,7 +27,7 @@ pub struct Bench<'a> {
     /// Folder that holds `powerband/inject.rb`; empty where no server is started.
     pub agent_lib: PathBuf,
     /// The agent's extension, built for this Ruby; likewise.
-    pub agent_ext: PathBuf,
+    agent_ext: PathBuf,
     /// This binary, as guard.
     pub guard: GuardProgram,
 }
@@ -61,7 +62,13 @@ impl<'a> Bench<'a> {
             Some(_) => None,
             None => Some(built_agent(installation, &found)?),
         };
-        let arm_environments = ArmEnvironments::check(experiment, &found, watcher)?;
+        let mut arm_environments = ArmEnvironments::check(experiment, &found, watcher)?;
+        if agent.is_some() {
+            for ruby in arm_environments.rubies.each() {
+                let (_, extension) = built_agent(installation, &ruby.info)?;
+                ruby.agent = Some(extension);
+            }
+        }
         let mut env = experiment.env.clone();
         env.insert("RAILS_ENV".to_owned(), experiment.environment.clone());
         env.insert("RACK_ENV".to_owned(), experiment.environment.clone());
@@ -137,6 +144,17 @@ impl<'a> Bench<'a> {
             threads: found.threads,
             preload: found.preload,
         })
+    }
+
+    /// The agent's extension for the Ruby that runs this arm.
+    pub fn agent_ext(&self, arm: &Arm) -> &Path {
+        let its_own = self.ruby(arm).and_then(|ruby| ruby.agent.as_deref());
+        its_own.unwrap_or(&self.agent_ext)
+    }
+
+    /// The Ruby that an arm names.
+    pub fn ruby(&self, arm: &Arm) -> Option<&ArmRuby> {
+        self.arm_environments.rubies.named(arm.overlay.ruby())
     }
 
     /// What an arm sets in the server's environment beside `env`.

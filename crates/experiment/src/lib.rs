@@ -4,6 +4,7 @@
 //! a run folder, [`conduct`] fills it. Nothing here prints; whoever watches is told through [`Watcher`].
 
 mod arm_environment;
+mod arm_ruby;
 mod arm_time;
 mod arms;
 mod bench;

@@ -141,9 +141,7 @@ pub fn conduct(
         let how = match (found, experiment.kind) {
             (Some(_), _) => "as the application is configured",
             (None, ServerKind::Passenger) => "Passenger's default",
-            (None, ServerKind::Puma) => {
-                "Puma's default, since the configuration could not be read"
-            }
+            (None, ServerKind::Puma) => "Puma's default, since the configuration could not be read",
             (None, ServerKind::Unicorn) => {
                 "Unicorn's default, since the configuration could not be read"
             }

@@ -80,6 +80,7 @@ pub fn run(
     .and_then(Ended::with_its_hook);
     measured.trial.boot_s = begun.boot_s;
     measured.trial.warmup = begun.warmup;
+    measured.trial.beside = Some(begun.beside);
     measured.snapshots = flights::counters(&flight_dir);
     match result {
         Ok(()) => note_whether_steady(&mut measured.trial),
@@ -118,6 +119,7 @@ fn blank(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Trial {
         started_s: assignment.started_s,
         took_s: 0.0,
         boot_s: None,
+        beside: None,
         warmup: None,
         saturation: None,
         objective: None,

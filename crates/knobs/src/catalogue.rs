@@ -1,5 +1,6 @@
 //! The knobs that there are.
 
+mod allocators;
 mod process;
 mod programs;
 mod ruby;
@@ -9,8 +10,15 @@ pub use process::SETUP;
 use std::sync::LazyLock;
 
 /// All of them, in the order in which the page shows them.
-pub static CATALOGUE: LazyLock<Vec<Knob>> =
-    LazyLock::new(|| [ruby::KNOBS, process::KNOBS, programs::KNOBS].concat());
+pub static CATALOGUE: LazyLock<Vec<Knob>> = LazyLock::new(|| {
+    [
+        allocators::KNOBS,
+        ruby::KNOBS,
+        process::KNOBS,
+        programs::KNOBS,
+    ]
+    .concat()
+});
 
 /// The knob of that name.
 pub fn find(name: &str) -> Option<&'static Knob> {

@@ -25,7 +25,7 @@ pub use command::shown_command;
 pub use heard::{refusals, sets_collector};
 pub use knob::{Kind, Knob, Place, Program, Version, Versions};
 pub use nearest::{SETTINGS, unknown};
-pub use overlay::{Chosen, ENV, Overlay, POOL, VALUE};
+pub use overlay::{Chosen, ENV, Overlay, POOL, RUBY, VALUE, of_allocator};
 pub use page::page;
 pub use secret::{is_secret, shown, shown_of};
 pub use value::Value;

@@ -16,7 +16,9 @@ pub const ENV: &str = "env.";
 pub const VALUE: &str = "value.";
 
 /// Knobs whose variable depends on the machine or on the application's own environment.
-const COMPOSED: [&str; 2] = ["allocator", POOL];
+const COMPOSED: [&str; 3] = ["allocator", POOL, RUBY];
+/// The Ruby that runs it: of its environment only a part of `PATH`.
+pub const RUBY: &str = "ruby";
 /// Connections of each process: no variable by itself.
 pub const POOL: &str = "pool";
 
@@ -24,10 +26,21 @@ pub const POOL: &str = "pool";
 const LONGEST_NAME: usize = 48;
 
 /// Knobs that only one allocator looks at.
-const OF_ALLOCATORS: [(&str, Allocator); 2] = [
+const OF_ALLOCATORS: [(&str, Allocator); 7] = [
     ("malloc_arena_max", Allocator::Glibc),
     ("malloc_conf", Allocator::Jemalloc),
+    ("tcmalloc.release_rate", Allocator::Tcmalloc),
+    ("tcmalloc.thread_cache", Allocator::Tcmalloc),
+    ("tcmalloc.aggressive_decommit", Allocator::Tcmalloc),
+    ("mimalloc.purge_delay", Allocator::Mimalloc),
+    ("mimalloc.large_pages", Allocator::Mimalloc),
 ];
+
+/// The only allocator that looks at this knob, where there is one.
+pub fn of_allocator(knob: &str) -> Option<Allocator> {
+    let whose = OF_ALLOCATORS.into_iter().find(|(name, _)| *name == knob);
+    whose.map(|(_, allocator)| allocator)
+}
 
 /// Knobs and their values, by the knobs' names. What is shown of it holds no secret.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -151,6 +164,12 @@ impl Overlay {
         self.set.get(POOL)?.set.parse().ok()
     }
 
+    /// The Ruby that runs it, as it was named.
+    pub fn ruby(&self) -> Option<&str> {
+        let named = &self.set.get(RUBY)?.set;
+        (!named.is_empty()).then_some(named)
+    }
+
     /// The knobs that are in this catalogue, with what they set.
     pub fn of_catalogue(&self) -> impl Iterator<Item = &'static crate::Knob> {
         self.set.keys().filter_map(|name| catalogue::find(name))
@@ -160,6 +179,7 @@ impl Overlay {
     pub fn contradictions(&self) -> Vec<Wrong> {
         let mut wrong = Vec::new();
         let Some(allocator) = self.allocator() else {
+            wrong.extend(self.of_two_allocators());
             return wrong;
         };
         if self.set.contains_key(&format!("{ENV}{PRELOAD}")) {
@@ -180,6 +200,24 @@ impl Overlay {
             }
         }
         wrong
+    }
+
+    /// Options of which no process can have both.
+    fn of_two_allocators(&self) -> Option<Wrong> {
+        let set = OF_ALLOCATORS
+            .into_iter()
+            .filter(|(knob, _)| self.set.contains_key(*knob));
+        let set: Vec<(&str, Allocator)> = set.collect();
+        let (first, whose) = *set.first()?;
+        let (other, others) = set.into_iter().find(|(_, other)| *other != whose)?;
+        Some(Wrong::new(
+            format!(
+                "{first} is of {} and {other} of {}, and a process has one allocator",
+                whose.name(),
+                others.name()
+            ),
+            "leave one of them out",
+        ))
     }
 
     /// A name of letters, digits, `.`, `_` and `-` that other overlays do not have; empty where nothing is set.
@@ -343,6 +381,12 @@ mod tests {
             needs(&[("malloc_conf", "a:1")]),
             Some(("malloc_conf", Allocator::Jemalloc))
         );
+        assert_eq!(
+            needs(&[("tcmalloc.release_rate", "0")]),
+            Some(("tcmalloc.release_rate", Allocator::Tcmalloc))
+        );
+        let of_two = overlay(&[("malloc_conf", "a:1"), ("mimalloc.purge_delay", "1ms")]);
+        assert_eq!(of_two.contradictions().len(), 1);
         assert_eq!(needs(&[("malloc_conf", "default"), ("yjit", "on")]), None);
         assert_eq!(
             needs(&[("allocator", "glibc"), ("malloc_arena_max", "1")]),

@@ -189,7 +189,8 @@ fn searched(sheet: &mut Sheet, document: &Document) {
     };
     if !search.effects.is_empty() {
         sheet.heading("What each knob does, on average over the others");
-        sheet.block(&tables::effects(search, sheet.style()));
+        let of_latency = document.plan.objective.least == Some(run::Least::Latency);
+        sheet.block(&tables::effects(search, of_latency, sheet.style()));
     }
     if !search.stages.is_empty() {
         let stages: Vec<String> = search

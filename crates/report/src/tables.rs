@@ -217,9 +217,14 @@ pub fn path(document: &Document, style: Style) -> String {
     trimmed(&table)
 }
 
-/// What the screen found of each knob.
-pub fn effects(search: &run::Search, style: Style) -> String {
-    let head = ["knob", "throughput", "memory", "what is made of it"];
+/// What the screen found of each knob; of latency only where that is what was asked for.
+pub fn effects(search: &run::Search, of_latency: bool, style: Style) -> String {
+    let latency = of_latency.then_some("p95");
+    let head: Vec<&str> = ["knob", "throughput", "memory"]
+        .into_iter()
+        .chain(latency)
+        .chain(["what is made of it"])
+        .collect();
     let mut table = table(style, &head, head.len());
     let shown = |ratio: Option<run::Ratio>| {
         ratio.map_or_else(
@@ -228,12 +233,14 @@ pub fn effects(search: &run::Search, style: Style) -> String {
         )
     };
     for effect in &search.effects {
-        table.add_row(vec![
+        let mut row = vec![
             format!("{}={}", effect.knob, effect.value),
             shown(effect.throughput),
             shown(effect.memory),
-            effect.found.clone(),
-        ]);
+        ];
+        row.extend(of_latency.then(|| shown(effect.latency)));
+        row.push(effect.found.clone());
+        table.add_row(row);
     }
     trimmed(&table)
 }

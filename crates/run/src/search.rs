@@ -53,6 +53,9 @@ pub struct KnobEffect {
     pub throughput: Option<Ratio>,
     /// Memory likewise.
     pub memory: Option<Ratio>,
+    /// p95 of the response time at the common rate likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Ratio>,
     /// What is made of it, in words.
     pub found: String,
 }

@@ -36,6 +36,9 @@ pub struct Trial {
     pub took_s: f64,
     /// Seconds from the start of the server until it answered.
     pub boot_s: Option<f64>,
+    /// What else it waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// The warm-up.
     pub warmup: Option<Warmup>,
     /// Closed loop at the plan's connections: its good answers per second are the capacity.
@@ -63,6 +66,21 @@ pub enum TrialStatus {
     Failed,
     /// Its block was broken off; kept, and not used.
     Abandoned,
+}
+
+/// Seconds that a trial waited for others beside its start, its warm-up and its windows. What is missing to the whole is
+/// Powerband's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    /// For hooks.
+    pub hooks_s: f64,
+    /// For the started server to become quiet.
+    pub settling_s: f64,
+    /// For the last answers, after the warm-up and each window.
+    pub draining_s: f64,
+    /// For the server's end.
+    pub ending_s: f64,
 }
 
 impl Trial {

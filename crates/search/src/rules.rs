@@ -8,7 +8,7 @@ use stats::Noise;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
-    /// Most throughput within the limits.
+    /// Most throughput within the limits, which is fewest servers for a rate.
     #[default]
     Throughput,
     /// Least latency at the rate that every arm is offered.
@@ -17,8 +17,6 @@ pub enum Objective {
     Memory,
     /// Fewest processes that keep the limits.
     Processes,
-    /// Fewest servers for a rate: what one carries within the limits divides it.
-    Servers,
 }
 
 impl Objective {
@@ -31,7 +29,7 @@ impl Objective {
     /// Greater is better, and a difference is the logarithm of a factor. `None` where the figure was not measured.
     pub fn score(self, seen: &Observation) -> Option<f64> {
         match self {
-            Objective::Throughput | Objective::Servers => Some(seen.log_throughput),
+            Objective::Throughput => Some(seen.log_throughput),
             Objective::Latency => seen.log_latency.map(|x| -x),
             Objective::Memory => seen.log_memory.map(|x| -x),
             Objective::Processes => Some(-f64::from(seen.processes.max(1)).ln()),
@@ -142,8 +140,8 @@ mod tests {
             processes: 1,
             ..small
         };
-        use Objective::{Latency, Memory, Processes, Servers, Throughput};
-        for objective in [Throughput, Latency, Memory, Servers] {
+        use Objective::{Latency, Memory, Processes, Throughput};
+        for objective in [Throughput, Latency, Memory] {
             let gap = objective.score(&better).unwrap() - objective.score(&small).unwrap();
             assert!((gap - 0.1).abs() < 1e-12, "{objective:?}");
         }

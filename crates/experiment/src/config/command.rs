@@ -2,7 +2,7 @@
 
 use super::{Asked, Problem, Request, parse_duration};
 use crate::request::{Arm, Goal, WorkloadCommand};
-use knobs::{Overlay, POOL, Place, SETUP};
+use knobs::{Overlay, POOL, Place, RUBY, SETUP};
 use std::time::Duration;
 
 /// Longest that one run may take unless told otherwise.
@@ -95,15 +95,17 @@ pub fn of_servers(asked: &Asked) -> Vec<Problem> {
 fn no_knob(knob: &str, place: &str) -> Problem {
     Problem::with(
         format!("{knob}{place} is a server's, and --workload-command starts none"),
-        "leave it out; allocator, malloc_arena_max, malloc_conf, gc.*, thread_timeslice, yjit, gemfile, env.* and value.* \
-         are what a command's environment can have",
+        "leave it out; allocator, malloc_arena_max, malloc_conf, tcmalloc.*, mimalloc.*, gc.*, thread_timeslice, yjit, gemfile, \
+         env.* and value.* (such as {ruby} in the command) are what a command's environment can have",
     )
 }
 
 /// Its knobs that a command's environment does not hold.
 fn of_a_server(overlay: &Overlay) -> Vec<String> {
     let of_catalogue = overlay.of_catalogue().filter(|knob| {
-        knob.place != Place::Environment || knob.variable.starts_with(SETUP) || knob.name == POOL
+        knob.place != Place::Environment
+            || knob.variable.starts_with(SETUP)
+            || [POOL, RUBY].contains(&knob.name)
     });
     of_catalogue.map(|knob| knob.name.to_owned()).collect()
 }
@@ -207,6 +209,7 @@ mod tests {
             ("warmup", "on"),
             ("require", "oj"),
             ("pool", "5"),
+            ("ruby", "/usr/bin/ruby"),
             ("nginx.workers", "2"),
             ("passenger.min_instances", "2"),
             ("puma.fork_worker", "5"),

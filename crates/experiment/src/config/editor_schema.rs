@@ -171,11 +171,7 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
                 Like::Text,
                 "nginx.conf, or a file that its http includes.",
             ),
-            (
-                "apache",
-                Like::Text,
-                "Apache's configuration of Passenger.",
-            ),
+            ("apache", Like::Text, "Apache's configuration of Passenger."),
         ],
     ),
     (

@@ -149,33 +149,30 @@ pub fn impossible(
 /// What `tune` is asked to search and this server does not have.
 fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> Vec<Problem> {
     let mut problems = Vec::new();
-    // Values that are none are told where they are read.
-    let listed = |asked: &Option<Asked>, one: fn(&Asked) -> Result<u16, Problem>| {
-        let asked = asked.as_ref()?;
-        Some((asked.clone(), parse_list(asked, one).ok()?))
-    };
-    for (levels, settings) in [
-        (
-            listed(&request.threads, parse_threads),
-            (|threads| (threads, 1)) as fn(u16) -> (u16, u16),
-        ),
-        (listed(&request.workers, parse_workers), |workers| {
-            (1, workers)
-        }),
-    ] {
-        let Some((asked, levels)) = levels else {
-            continue;
+    let at = |asked: &Asked, threads, workers| {
+        let settings = Settings {
+            threads,
+            workers,
+            preload: false,
         };
-        let told = levels.into_iter().flat_map(|level| {
-            let (threads, workers) = settings(level);
-            let settings = Settings {
-                threads,
-                workers,
-                preload: false,
-            };
-            impossible(kind, &asked.origin, settings)
-        });
-        problems.extend(told);
+        impossible(kind, &asked.origin, settings)
+    };
+    // Values that are none are told where they are read.
+    if let Some(asked) = &request.threads {
+        let threads = parse_list(asked, parse_threads).unwrap_or_default();
+        problems.extend(
+            threads
+                .into_iter()
+                .flat_map(|threads| at(asked, threads, 1)),
+        );
+    }
+    if let Some(asked) = &request.workers {
+        let workers = parse_list(asked, parse_workers).unwrap_or_default();
+        problems.extend(
+            workers
+                .into_iter()
+                .flat_map(|workers| at(asked, 1, workers)),
+        );
     }
     for asked in &request.knobs {
         let name = asked.text.split('=').next().unwrap_or_default().trim();
@@ -320,7 +317,9 @@ mod tests {
             assert!(problem.starts_with(word), "{problem}");
         }
         assert_eq!(wrong.len(), 3, "{wrong:?}");
-        assert_eq!(told(ServerKind::Puma, "1,3", "0,2", "fork_worker=0").len(), 0);
+        let knob = "puma.fork_worker=0";
+        assert_eq!(told(ServerKind::Puma, "1,3", "0,2", knob).len(), 0);
+        assert_eq!(told(ServerKind::Passenger, "1", "2", knob).len(), 1);
     }
 
     #[test]

@@ -2,14 +2,17 @@
 
 use crate::bench::Bench;
 use crate::config::filled;
-use knobs::{Overlay, Program};
+use crate::request::Arm;
+use knobs::Program;
 use servers::{Nginx, PumaOptions, ServerCommand, ServerSpec};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
 /// The server's command and options, and what stands in front of it.
-pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, overlay: &Overlay) {
+pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
+    let overlay = &arm.overlay;
+    let ruby = bench.ruby(arm);
     spec.command = bench.command.clone();
     spec.pool = overlay.pool();
     let puma = Directives(overlay.directives(Program::Puma));
@@ -27,6 +30,7 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, overlay: &Overla
             }
         }
         ServerCommand::Passenger(passenger) => {
+            passenger.ruby = ruby.map(|ruby| ruby.program.clone());
             let asked = Directives(overlay.directives(Program::Passenger));
             asked.apply("PassengerMinInstances", &mut passenger.min_instances);
             asked.apply(
@@ -39,7 +43,11 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, overlay: &Overla
             );
             asked.apply("PassengerMaxRequests", &mut passenger.max_requests);
         }
-        ServerCommand::Puma { .. } | ServerCommand::Unicorn { .. } => {}
+        // A script's first line may name a Ruby of its own.
+        ServerCommand::Puma { program, .. } | ServerCommand::Unicorn { program, .. } => {
+            let by = ruby.map(|ruby| [ruby.program.display().to_string(), "-S".to_owned()]);
+            program.splice(0..0, by.into_iter().flatten());
+        }
     }
     spec.front = bench.experiment.front.map(|front| {
         let asked = Directives(overlay.directives(Program::Nginx));

@@ -7,7 +7,7 @@ use run::{UsageSample, Warmup};
 use servers::Running;
 use stats::{Figure, Flatness, Steadiness};
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Requests that every thread of the server serves before steadiness is asked for.
 const LEAST_REQUESTS_A_THREAD: u64 = 20;
@@ -53,6 +53,7 @@ pub struct Driver<'a> {
     serving: &'a Serving<'a>,
     answered: std::cell::Cell<u64>,
     driven_s: std::cell::Cell<f64>,
+    drained_s: std::cell::Cell<f64>,
 }
 
 impl<'a> Driver<'a> {
@@ -64,12 +65,18 @@ impl<'a> Driver<'a> {
             serving,
             answered: std::cell::Cell::new(0),
             driven_s: std::cell::Cell::new(0.0),
+            drained_s: std::cell::Cell::new(0.0),
         }
     }
 
     /// The server.
     pub fn server(&self) -> &'a Running {
         self.server
+    }
+
+    /// Seconds between the ends of the warm-up and of windows and their last answers.
+    pub fn drained_s(&self) -> f64 {
+        self.drained_s.get()
     }
 
     /// What drives it.
@@ -93,10 +100,11 @@ impl<'a> Driver<'a> {
             cpu_before: self.cpu(),
             steady: false,
         };
+        let began = Instant::now();
         let outcome = self
             .generator
             .run_until(&plan, &mut |progress| steadying.tick(progress))?;
-        self.count(&outcome);
+        self.count(&outcome, began.elapsed());
         Ok((warmup_of(&outcome, steadying.steady), outcome))
     }
 
@@ -111,11 +119,13 @@ impl<'a> Driver<'a> {
         plan.slice = slice;
         let before = self.cpu();
         let monitor = host::Monitor::start(super::tree(self.server), slice).ok();
+        let began = Instant::now();
         let outcome = self.generator.run(&plan)?;
+        let ended = began.elapsed();
         let server_cpu = self.cpu().saturating_sub(before);
         let samples = monitor.map(host::Monitor::stop).unwrap_or_default();
         let samples = self.placed(&outcome, &samples);
-        self.count(&outcome);
+        self.count(&outcome, ended);
         Ok(Driven {
             outcome,
             server_cpu,
@@ -145,11 +155,14 @@ impl<'a> Driver<'a> {
         inside.map(place).collect()
     }
 
-    fn count(&self, outcome: &Outcome) {
+    fn count(&self, outcome: &Outcome, took: Duration) {
+        let window = outcome.window();
+        let drained = took.saturating_sub(window).as_secs_f64();
+        self.drained_s.set(self.drained_s.get() + drained);
         self.answered
             .set(self.answered.get() + outcome.counts.completed);
         self.driven_s
-            .set(self.driven_s.get() + outcome.window().as_secs_f64());
+            .set(self.driven_s.get() + window.as_secs_f64());
     }
 
     fn plan(&self, how: Loop, stop: Stop, seed: u64) -> Plan {

@@ -7,10 +7,10 @@ use crate::generator::Generator;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
 use load::{Target, TlsOptions};
-use run::{Pinning, Warmup};
+use run::{Beside, Pinning, Warmup};
 use servers::Running;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is started, and how it is warmed up.
 #[derive(Debug, Clone)]
@@ -59,6 +59,8 @@ pub struct Begun {
     pub boot_s: Option<f64>,
     /// The warm-up.
     pub warmup: Option<Warmup>,
+    /// What else was waited for.
+    pub beside: Beside,
 }
 
 /// What became of the work, and of the hook after it.
@@ -98,10 +100,14 @@ pub fn with_server<T>(
         bench.experiment.after_trial.as_deref(),
     );
     let folder = &serving.folder;
+    let began = Instant::now();
     start::hook(bench, before, "before_trial", folder, watcher)?;
+    begun.beside.hooks_s = began.elapsed().as_secs_f64();
     let result = served(bench, serving, watcher, begun, work);
     // Whatever before_trial set up is taken down on every way out, also when the user has stopped the run.
+    let began = Instant::now();
     let after = start::hook_to_its_end(bench, after, folder, watcher);
+    begun.beside.hooks_s += began.elapsed().as_secs_f64();
     Ok(Ended { result, after })
 }
 
@@ -112,8 +118,7 @@ fn served<T>(
     begun: &mut Begun,
     work: impl FnOnce(&Driver<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let (server, boot_s) = start::server(bench, serving, watcher)?;
-    begun.boot_s = Some(boot_s);
+    let server = start::server(bench, serving, watcher, begun)?;
     let generator = Generator {
         target: target(&server)?,
         workload: &bench.experiment.workload,
@@ -127,8 +132,11 @@ fn served<T>(
     let driver = Driver::new(generator, &server, serving);
     let result = warmed_up(bench, &driver, serving, watcher, begun).and_then(|()| work(&driver));
     let died = server.alive().err().map(|died| died.to_string());
+    begun.beside.draining_s = driver.drained_s();
     drop(driver);
+    let ending = Instant::now();
     server.stop();
+    begun.beside.ending_s = ending.elapsed().as_secs_f64();
     match (result, died) {
         (Err(Failure::Trial(_)), Some(died)) => Err(Failure::Trial(died)),
         (result, _) => result,

@@ -1,12 +1,13 @@
 //! Starts a trial's server and reads back what it really runs with.
 
-use super::{Failure, Serving, configured, services};
+use super::{Begun, Failure, Serving, configured, services};
 use crate::bench::Bench;
 use crate::flights;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, ServerKind};
 use crate::set_up;
 use servers::{Agent, Quiet, Running, ServerSpec, StartError, hooks};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -73,12 +74,13 @@ fn run_hook(
     .map_err(|e| Failure::Fatal(format!("the {name} hook failed: {e}")))
 }
 
-/// Starts the server and waits until it answers and is quiet; the seconds that it took to answer.
+/// Starts the server and waits until it answers and is quiet, and notes how long both took.
 pub(super) fn server(
     bench: &Bench<'_>,
     serving: &Serving<'_>,
     watcher: &dyn Watcher,
-) -> Result<(Running, f64), Failure> {
+    begun: &mut Begun,
+) -> Result<Running, Failure> {
     watcher.on(Event::Phase("starting"));
     let began = Instant::now();
     let spec = spec(bench, serving)?;
@@ -88,7 +90,8 @@ pub(super) fn server(
         StartError::PortInUse { .. } => Failure::Fatal(error.to_string()),
         error => Failure::Trial(error.to_string()),
     })?;
-    let boot_s = began.elapsed().as_secs_f64();
+    begun.boot_s = Some(began.elapsed().as_secs_f64());
+    let answered = Instant::now();
     let quiet = Quiet {
         at_most: SETTLE,
         ..Quiet::default()
@@ -96,7 +99,8 @@ pub(super) fn server(
     server
         .settle(&quiet, &cancelled)
         .map_err(|died| Failure::Trial(died.to_string()))?;
-    Ok((server, boot_s))
+    begun.beside.settling_s = answered.elapsed().as_secs_f64();
+    Ok(server)
 }
 
 fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure> {
@@ -113,7 +117,7 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
         serving.folder.join("server"),
         bench.guard.clone(),
     );
-    configured::for_arm(&mut spec, bench, &serving.arm.overlay);
+    configured::for_arm(&mut spec, bench, serving.arm);
     spec.env = bench.env.clone();
     spec.env.extend(bench.variables(serving.arm));
     if serving.bursts {
@@ -126,7 +130,7 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
     spec.port = experiment.port;
     spec.agent = Some(Agent {
         lib_dir: bench.agent_lib.clone(),
-        ext_path: bench.agent_ext.clone(),
+        ext_path: bench.agent_ext(serving.arm).to_owned(),
         flight_dir: serving.folder.join("flight"),
     });
     let cores: Vec<usize> = serving
@@ -168,8 +172,14 @@ pub(super) fn not_taken(
             if arm.overlay.is_empty() {
                 return None;
             }
+            let serving: BTreeSet<u32> = flights::serving_pids(&counters).collect();
+            if let (Some(ruby), Some(named)) = (bench.ruby(arm), arm.overlay.ruby())
+                && let Some(other) = ruby.not_running(named, &serving)
+            {
+                return Some(other.to_string());
+            }
             let mut pids = server.own_pids();
-            pids.extend(flights::serving_pids(&counters));
+            pids.extend(serving);
             let environments = &bench.arm_environments;
             let mismatch = environments.not_taken(arm, &bench.env, &pids)?;
             Some(mismatch.to_string())

@@ -1,5 +1,6 @@
 //! A configuration as files, against what the application has.
 
+use crate::arm_ruby::PATH;
 use crate::bench::Bench;
 use crate::request::{Arm, Experiment, ServerKind};
 use advice::{AllocatorLibrary, File, Files, Recommended, Server, Variable};
@@ -59,6 +60,8 @@ fn recommended(bench: &Bench<'_>, arm: &Arm) -> Recommended {
         variables: variables
             .iter()
             .filter(|(name, _)| *name != PRELOAD || arm.overlay.allocator().is_none())
+            // Where the Ruby is, is the machine's affair.
+            .filter(|(name, _)| *name != PATH || arm.overlay.ruby().is_none())
             // In production the application's own configuration makes these calls.
             .filter(|(name, _)| !name.starts_with(SETUP))
             .map(|(name, value)| Variable {
@@ -72,12 +75,7 @@ fn recommended(bench: &Bench<'_>, arm: &Arm) -> Recommended {
         puma: puma(&arm.overlay),
         passenger: passenger(&arm.overlay),
         nginx: nginx(&arm.overlay),
-        ..Recommended::of(
-            server,
-            settings.workers,
-            settings.threads,
-            settings.preload,
-        )
+        ..Recommended::of(server, settings.workers, settings.threads, settings.preload)
     }
 }
 
@@ -143,7 +141,10 @@ fn by_hand(overlay: &Overlay, with_nginx: bool) -> Vec<String> {
     let passenger = overlay.directives(Program::Passenger).into_iter();
     let passenger = passenger.filter(|(directive, _)| *directive == "PassengerMaxRequests");
     let passenger = passenger.map(|(directive, value)| format!("Apache: {directive} {value}"));
-    nginx.chain(passenger).collect()
+    let ruby = overlay.ruby().map(|named| {
+        format!("ruby: {named} ran it; let the image, the unit or the version manager start the server with such a one")
+    });
+    nginx.chain(passenger).chain(ruby).collect()
 }
 
 fn number(set: &BTreeMap<&'static str, String>, directive: &str) -> Option<u32> {

@@ -1,4 +1,4 @@
-//! What the allocator, the collector, the scheduler and the compiler of a Ruby process take from their environment.
+//! What the collector, the scheduler and the compiler of a Ruby process take from their environment.
 //!
 //! Names, bounds and defaults of the collector's variables are those of `ruby_gc_set_params` in CRuby's `gc.c` (from 3.4
 //! on `rb_gc_impl_set_params` in `gc/default/default.c`), read in 3.3 and in what will be 4.1, and tried with
@@ -58,43 +58,6 @@ const fn pool(name: &'static str, variable: &'static str, about: &'static str) -
 }
 
 pub const KNOBS: &[Knob] = &[
-    Knob {
-        name: "allocator",
-        place: Place::Environment,
-        variable: "LD_PRELOAD",
-        kind: Kind::OneOf(&["glibc", "jemalloc", "tcmalloc", "mimalloc"]),
-        versions: Versions::ALL,
-        default: "what Ruby is linked with, glibc as a rule",
-        example: "jemalloc",
-        about: "Who gives memory to Ruby's strings, arrays and extensions.",
-        caution: "The library must be installed. Where another is preloaded already, `glibc` takes that away.",
-    },
-    Knob {
-        name: "malloc_arena_max",
-        place: Place::Environment,
-        variable: "MALLOC_ARENA_MAX",
-        kind: Kind::Whole {
-            least: 1,
-            most: 4096,
-            of: "arenas",
-        },
-        versions: Versions::ALL,
-        default: "8 a core",
-        example: "2",
-        about: "Arenas of glibc's allocator: fewer hold less memory and may make threads wait for one another.",
-        caution: "Means nothing to other allocators.",
-    },
-    Knob {
-        name: "malloc_conf",
-        place: Place::Environment,
-        variable: "MALLOC_CONF",
-        kind: Kind::Text,
-        versions: Versions::ALL,
-        default: "jemalloc's own",
-        example: "narenas:2,background_thread:true",
-        about: "Options of jemalloc, `name:value` with commas between them.",
-        caution: "Means nothing to other allocators.",
-    },
     Knob {
         versions: Versions {
             from: None,

@@ -29,30 +29,56 @@ pub struct Searched {
     baseline: Settings,
 }
 
+/// Workers and threads that the user wants to be searched. What the model has no candidate of is next to one all the same.
+#[derive(Debug, Clone, Copy, Default)]
+struct Named<'a> {
+    workers: &'a [u16],
+    threads: &'a [u16],
+}
+
 impl Searched {
     pub fn over(
         procedure: &Procedure<'_>,
         baseline: &Arm,
         entrants: &[Entrant],
     ) -> Result<Searched, Stopped> {
-        let knobs = procedure.bench.experiment.knobs.clone();
+        let experiment = procedure.bench.experiment;
         let candidates: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
-        Searched::of(baseline.settings, candidates, knobs)
+        let named = Named {
+            workers: experiment.workers.as_deref().unwrap_or_default(),
+            threads: experiment.threads.as_deref().unwrap_or_default(),
+        };
+        Searched::of(
+            baseline.settings,
+            candidates,
+            named,
+            experiment.knobs.clone(),
+        )
     }
 
     fn of(
         baseline: Settings,
         candidates: Vec<Settings>,
+        named: Named<'_>,
         knobs: Vec<SearchKnob>,
     ) -> Result<Searched, Stopped> {
         let all = || candidates.iter().chain([&baseline]);
-        let sorted = |mut levels: Vec<u16>| {
+        let sorted = |levels: &mut dyn Iterator<Item = u16>| {
+            let mut levels: Vec<u16> = levels.collect();
             levels.sort_unstable();
             levels.dedup();
             levels
         };
-        let workers = sorted(all().map(|s| s.workers).collect());
-        let threads = sorted(all().map(|s| s.threads).collect());
+        let workers = sorted(
+            &mut all()
+                .map(|s| s.workers)
+                .chain(named.workers.iter().copied()),
+        );
+        let threads = sorted(
+            &mut all()
+                .map(|s| s.threads)
+                .chain(named.threads.iter().copied()),
+        );
         let modelled = |name: &str, levels: Vec<String>, baseline: usize| Factor {
             name: name.to_owned(),
             levels,
@@ -77,11 +103,9 @@ impl Searched {
                     .chain(knob.values.iter().cloned())
                     .collect(),
                 baseline: 0,
-                // An allocator takes the meaning from knobs of the others, and gives it to its own.
+                // An allocator takes the meaning from knobs of the others, and gives it to its own; so does a Ruby.
                 how: match knob.values.len() {
-                    1 if !matches!(knob.name.as_str(), "allocator" | "malloc_conf") => {
-                        How::Screened
-                    }
+                    1 if !gives_others_their_meaning(&knob.name) => How::Screened,
                     _ => How::Raced,
                 },
             }
@@ -269,6 +293,7 @@ impl Searched {
             value: shown(&knob.name, knob.values.first()?),
             throughput: effect.log_throughput.map(ratio),
             memory: effect.log_memory.map(ratio),
+            latency: effect.log_latency.map(ratio),
             found: self.made_of(effect.found),
         })
     }
@@ -339,6 +364,12 @@ impl Searched {
     }
 }
 
+/// Whether it is the allocator or the Ruby, or means nothing to the allocator of most systems.
+fn gives_others_their_meaning(knob: &str) -> bool {
+    ["allocator", knobs::RUBY].contains(&knob)
+        || knobs::of_allocator(knob).is_some_and(|whose| whose != Allocator::Glibc)
+}
+
 /// A step's ratio and its interval: a score is the greater the better, a memory is not.
 fn brought(step: &search::Step, metric: Metric) -> (Option<f64>, Option<f64>, Option<f64>) {
     let turned = |score: Option<f64>| score.map(f64::recip);
@@ -405,7 +436,8 @@ mod tests {
             knob("warmup", &["on"]),
         ];
         let candidates = vec![settings(2, 3, true), settings(2, 5, true)];
-        let searched = Searched::of(settings(0, 5, false), candidates, knobs).unwrap();
+        let searched =
+            Searched::of(settings(0, 5, false), candidates, Named::default(), knobs).unwrap();
         assert_eq!(
             searched.arm(&searched.space.baseline()).to_string(),
             "single × 5 threads"
@@ -426,10 +458,25 @@ mod tests {
             knob("malloc_conf", &["narenas:2"]),
             knob("allocator", &["jemalloc"]),
         ];
-        let searched = Searched::of(settings(0, 5, false), Vec::new(), knobs).unwrap();
+        let searched =
+            Searched::of(settings(0, 5, false), Vec::new(), Named::default(), knobs).unwrap();
         let conf = searched.space.baseline().with(SETTINGS, 1);
         assert!(!searched.space.allows(&conf));
         assert!(searched.space.allows(&conf.with(SETTINGS + 1, 1)));
+    }
+
+    #[test]
+    fn what_was_named_is_searched_though_the_model_proposes_something_else() {
+        let named = Named {
+            workers: &[0, 2],
+            threads: &[1, 5],
+        };
+        let candidates = vec![settings(2, 3, true)];
+        let searched = Searched::of(settings(0, 3, false), candidates, named, Vec::new()).unwrap();
+        assert_eq!(
+            (searched.workers, searched.threads),
+            (vec![0, 2], vec![1, 3, 5])
+        );
     }
 
     /// A quarter less of it, at least a fifth and at most three tenths.

@@ -1,0 +1,135 @@
+//! The knob `ruby`: which Ruby runs an arm, where it is, and whether a server's processes run it.
+
+use crate::request::Experiment;
+use servers::Mismatch;
+use servers::interpreter::Interpreter;
+use servers::ruby::{self, RubyInfo};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The variable in which programs are looked for.
+pub const PATH: &str = "PATH";
+
+/// A Ruby that was named.
+#[derive(Debug)]
+pub struct ArmRuby {
+    /// What is started.
+    pub program: PathBuf,
+    /// What a process that runs it has mapped: a shim or a link is not there.
+    runs: PathBuf,
+    pub info: RubyInfo,
+    /// The agent's extension for it; `None` where no agent is wanted.
+    pub agent: Option<PathBuf>,
+}
+
+/// Those of all arms, by how they were named.
+#[derive(Debug, Default)]
+pub struct Rubies(BTreeMap<String, ArmRuby>);
+
+impl Rubies {
+    /// Finds the Ruby of that name, from the configuration's folder on; what is wrong where there is none.
+    pub fn find(&mut self, named: &str, experiment: &Experiment) -> Result<(), String> {
+        if self.0.contains_key(named) {
+            return Ok(());
+        }
+        let program = experiment.base_dir.join(named);
+        if !program.is_file() {
+            return Err(format!(
+                "ruby = {named:?}: {} is no file; give the path of a ruby, such as /opt/ruby-3.4/bin/ruby",
+                program.display()
+            ));
+        }
+        let told = |wrong: String| format!("ruby = {named:?}: {wrong}");
+        let info = ruby::probe_in(&program, &experiment.app_dir, &experiment.env)
+            .map_err(|e| told(e.to_string()))?;
+        let asked = Interpreter {
+            program: program.as_os_str(),
+            folder: Some(&experiment.app_dir),
+            environment: &experiment.env,
+            alone: false,
+            preloads: false,
+        };
+        let runs = asked.heard().map_err(told)?.program;
+        let found = ArmRuby {
+            program,
+            runs,
+            info,
+            agent: None,
+        };
+        self.0.insert(named.to_owned(), found);
+        Ok(())
+    }
+
+    pub fn named(&self, name: Option<&str>) -> Option<&ArmRuby> {
+        self.0.get(name?)
+    }
+
+    pub fn each(&mut self) -> impl Iterator<Item = &mut ArmRuby> {
+        self.0.values_mut()
+    }
+}
+
+impl ArmRuby {
+    /// `PATH` with its folder first, so that what it starts by name is its own.
+    pub fn path(&self, existing: &str) -> String {
+        let folder = self.program.parent().unwrap_or(Path::new("/"));
+        let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(existing));
+        let joined = std::env::join_paths(folders);
+        joined.map_or_else(
+            |_| existing.to_owned(),
+            |path| path.to_string_lossy().into_owned(),
+        )
+    }
+
+    pub fn word(&self) -> &OsStr {
+        self.program.as_os_str()
+    }
+
+    /// The first of these processes, in which the agent records, that runs another.
+    pub fn not_running(&self, named: &str, pids: &BTreeSet<u32>) -> Option<Mismatch> {
+        let runs = self.runs.display().to_string();
+        pids.iter().find_map(|pid| {
+            // One that has ended has nothing to read back.
+            let files = servers::mapped_files(*pid).ok()?;
+            let its_own = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+            (!files.contains(&runs)).then(|| Mismatch {
+                knob: "ruby".into(),
+                asked: named.to_owned(),
+                runs_with: its_own.display().to_string(),
+                hint: "the start command, or a script in it, names a Ruby of its own; let it take the one that is first on PATH",
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ruby(runs: &Path) -> ArmRuby {
+        ArmRuby {
+            program: "/opt/ruby/bin/ruby".into(),
+            runs: runs.to_owned(),
+            info: ruby::probe("ruby").unwrap(),
+            agent: None,
+        }
+    }
+
+    #[test]
+    fn its_folder_comes_first_on_the_path() {
+        let ruby = ruby(Path::new("/opt/ruby/bin/ruby"));
+        assert_eq!(ruby.path("/usr/bin:/bin"), "/opt/ruby/bin:/usr/bin:/bin");
+    }
+
+    #[test]
+    fn a_process_tells_by_what_it_runs() {
+        let me = BTreeSet::from([std::process::id()]);
+        let exe = std::fs::read_link("/proc/self/exe").unwrap();
+        assert!(ruby(&exe).not_running("mine", &me).is_none());
+        let other = ruby(Path::new("/opt/ruby/bin/ruby")).not_running("other", &me);
+        let told = other.unwrap().to_string();
+        assert!(told.contains("ruby = other was asked"), "{told}");
+        assert!(told.contains(&exe.display().to_string()), "{told}");
+    }
+}

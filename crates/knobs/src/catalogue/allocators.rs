@@ -1,0 +1,107 @@
+//! Who gives memory, and the options that each of them takes from the environment.
+//!
+//! Those of tcmalloc are gperftools', whose library reads them as `libtcmalloc_minimal.so.4` too; those of mimalloc are what
+//! `MIMALLOC_VERBOSE=1` lists for 2.1 and newer. Older ones call `purge_delay` `decommit_delay`.
+
+use crate::knob::{Kind, Knob, Place, Versions};
+
+const MIB: u64 = 1 << 20;
+
+const fn option(
+    name: &'static str,
+    variable: &'static str,
+    kind: Kind,
+    default: &'static str,
+    example: &'static str,
+    about: &'static str,
+) -> Knob {
+    let place = (Place::Environment, variable);
+    Knob {
+        caution: "Means nothing to other allocators.",
+        ..Knob::plain(name, place, kind, default, example, about)
+    }
+}
+
+pub const KNOBS: &[Knob] = &[
+    Knob {
+        name: "allocator",
+        place: Place::Environment,
+        variable: "LD_PRELOAD",
+        kind: Kind::OneOf(&["glibc", "jemalloc", "tcmalloc", "mimalloc"]),
+        versions: Versions::ALL,
+        default: "what Ruby is linked with, glibc as a rule",
+        example: "jemalloc",
+        about: "Who gives memory to Ruby's strings, arrays and extensions.",
+        caution: "The library must be installed. Where another is preloaded already, `glibc` takes that away.",
+    },
+    option(
+        "malloc_arena_max",
+        "MALLOC_ARENA_MAX",
+        Kind::Whole {
+            least: 1,
+            most: 4096,
+            of: "arenas",
+        },
+        "8 a core",
+        "2",
+        "Arenas of glibc's allocator: fewer hold less memory and may make threads wait for one another.",
+    ),
+    option(
+        "malloc_conf",
+        "MALLOC_CONF",
+        Kind::Text,
+        "jemalloc's own",
+        "narenas:2,background_thread:true",
+        "Options of jemalloc, `name:value` with commas between them.",
+    ),
+    option(
+        "tcmalloc.release_rate",
+        "TCMALLOC_RELEASE_RATE",
+        Kind::Number {
+            over: 0.0,
+            most: 1000.0,
+            zero: true,
+        },
+        "1",
+        "5",
+        "How eagerly tcmalloc gives free memory back to the kernel: 0 never, 10 is a lot.",
+    ),
+    option(
+        "tcmalloc.thread_cache",
+        "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES",
+        Kind::Size {
+            least: MIB,
+            most: 1024 * MIB,
+        },
+        "32MiB",
+        "64MiB",
+        "What the caches of all threads may hold together in tcmalloc.",
+    ),
+    option(
+        "tcmalloc.aggressive_decommit",
+        "TCMALLOC_AGGRESSIVE_DECOMMIT",
+        Kind::Switch,
+        "off",
+        "on",
+        "Whether tcmalloc gives every free page back at once.",
+    ),
+    option(
+        "mimalloc.purge_delay",
+        "MIMALLOC_PURGE_DELAY",
+        Kind::Milliseconds {
+            least: 0,
+            most: 3_600_000,
+        },
+        "10ms; 1000ms from 3 on",
+        "100ms",
+        "How long mimalloc keeps free pages before it gives them back.",
+    ),
+    option(
+        "mimalloc.large_pages",
+        "MIMALLOC_ALLOW_LARGE_OS_PAGES",
+        Kind::Switch,
+        "off; left to transparent huge pages from 2.2 on",
+        "on",
+        "Whether mimalloc asks for pages of 2 MiB.",
+    ),
+];
