@@ -38,9 +38,10 @@ class EnvironmentTest < PowerbandTest
     refute plain.key?("environment")
     assert_equal [{ "knob" => "ruby", "value" => another_ruby, "variable" => "PATH", "holds" => another_ruby }],
                  other.fetch("environment")
-    by_hand = "#{RbConfig.ruby} -S puma -b tcp://127.0.0.1:{port} -C {config}"
+    by_hand = "#{RbConfig.ruby} -S puma -C {config} -b tcp://127.0.0.1:{port} -t {threads}:{threads} -w {workers}"
     ended = powerband("compare", "threads=1", "threads=1,ruby=#{another_ruby}", "--rehearse", "--server", by_hand, *where("environment"))
-    assert_refused ended, 3, /ruby = .*was asked, the server runs with #{Regexp.escape(File.realpath(RbConfig.ruby))}/
+    assert_equal 3, ended.code, ended.to_s
+    assert_match(/ruby = .*was asked, the server runs with #{Regexp.escape(File.realpath(RbConfig.ruby))}/, ended.err)
   end
 
   def test_everything_wrong_is_told_at_once

@@ -84,8 +84,8 @@ const MOST_THREADS: u16 = 32;
 const MOST_PROCESSES: f64 = 64.0;
 
 impl Grid {
-    /// For servers whose processes serve one request at a time: where no number of workers is given, up to half as many again
-    /// as keep the cores busy while requests wait, in case they wait longer than was measured. `useful` is T*.
+    /// For servers whose processes serve one request at a time: where no number of workers is given, up to twice as many as keep
+    /// the cores busy while requests wait, since waits are not evenly spread and may be longer than was measured. `useful` is T*.
     ///
     /// # Errors
     /// Cores that are not above 0.
@@ -96,7 +96,7 @@ impl Grid {
     ) -> Result<Grid, CapacityError> {
         above_0("the number of cores", cores)?;
         let own_workers = || {
-            let most = RATIO * cores * useful.max(2.0);
+            let most = 2.0 * cores * useful.max(1.5);
             (1..=most.ceil().clamp(2.0, MOST_PROCESSES) as u16).collect()
         };
         Ok(Grid {
@@ -348,18 +348,23 @@ impl Chosen<'_> {
         }
     }
 
-    /// Fewer and more processes than the predicted best, by turns.
+    /// Fewer and more processes than the predicted best, by turns; those next to it where nothing is further away.
     fn add_processes(&mut self, best: Config) {
         let workers = || self.field.points.iter().map(|p| p.config.workers);
-        let down = std::iter::successors(next_down(workers(), best.workers), |from| {
-            next_down(workers(), *from)
-        });
-        let up = std::iter::successors(next_up(workers(), best.workers), |from| {
-            next_up(workers(), *from)
-        });
-        let (down, up): (Vec<u16>, Vec<u16>) = (down.collect(), up.collect());
-        for step in 0..down.len().max(up.len()) {
-            for workers in [down.get(step), up.get(step)].into_iter().flatten() {
+        let down = |from: u16| next_down(workers(), from);
+        let up = |from: u16| next_up(workers(), from);
+        let far = |from: u16, to: Option<u16>| to.filter(|to| far_apart(*to, from));
+        let steps = |next: &dyn Fn(u16) -> Option<u16>| -> Vec<u16> {
+            let first = far(best.workers, next(best.workers));
+            std::iter::successors(first, |from| far(*from, next(*from))).collect()
+        };
+        let (mut fewer, mut more) = (steps(&down), steps(&up));
+        if fewer.is_empty() && more.is_empty() {
+            fewer.extend(down(best.workers));
+            more.extend(up(best.workers));
+        }
+        for step in 0..fewer.len().max(more.len()) {
+            for workers in [fewer.get(step), more.get(step)].into_iter().flatten() {
                 let config = Config {
                     workers: *workers,
                     ..best

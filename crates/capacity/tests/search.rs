@@ -88,22 +88,26 @@ fn three_arms_are_spent_on_what_differs() {
     assert_eq!(arms, expected);
 }
 
-/// 8 processes keep two cores busy; beside them are fewer and more, as far apart as a trial can tell.
+/// 8 processes would keep two cores busy if waits were evenly spread; beside the predicted ones are others, as far apart as a
+/// trial can tell.
 #[test]
 fn where_a_process_serves_one_request_processes_alone_are_varied() {
     let demand = Demand::new(0.005, 0.015, 0.0).unwrap();
     let grid = Grid::of_processes(None, 2.0, 4.0).unwrap();
-    assert_eq!(grid.workers.as_ref().unwrap().len(), 12);
+    assert_eq!(grid.workers.as_ref().unwrap().len(), 16);
     let found = candidates(&demand, 2.0, None, config(6, 1), &grid, 5).unwrap();
     let workers: Vec<u16> = found.iter().map(|c| c.config.workers).collect();
     let (best, others) = workers.split_first().unwrap();
     assert_eq!(found[0].why, Why::Predicted);
-    assert!((7..=10).contains(best), "{workers:?}");
-    assert!(others.iter().any(|w| w < best) && others.iter().any(|w| w > best));
+    assert!((8..=16).contains(best), "{workers:?}");
+    assert!(others.iter().any(|w| *w <= 8), "{workers:?}");
     assert!(found.iter().all(|c| c.config.threads == 1), "{workers:?}");
     let near = |a: u16, b: u16| a != b && f64::from(a.max(b)) < 1.25 * f64::from(a.min(b));
     let near = workers.iter().any(|a| workers.iter().any(|b| near(*a, *b)));
     assert!(!near, "{workers:?}");
+    let next = Grid::of_processes(Some(vec![9, 10]), 2.0, 4.0).unwrap();
+    let found = candidates(&demand, 2.0, None, config(10, 1), &next, 5).unwrap();
+    assert_eq!(found[0].config, config(9, 1), "where nothing else is there");
     let given = Grid::of_processes(Some(vec![1, 2]), 2.0, 4.0).unwrap();
     assert_eq!(given.configs(2.0).unwrap(), [config(1, 1), config(2, 1)]);
 }
