@@ -39,7 +39,8 @@ class EnvironmentTest < PowerbandTest
     assert_equal [{ "knob" => "ruby", "value" => another_ruby, "variable" => "PATH", "holds" => another_ruby }],
                  other.fetch("environment")
     by_hand = "#{RbConfig.ruby} -S puma -C {config} -b tcp://127.0.0.1:{port} -t {threads}:{threads} -w {workers}"
-    ended = powerband("compare", "threads=1", "threads=1,ruby=#{another_ruby}", "--rehearse", "--server", by_hand, *where("environment"))
+    ended = powerband("compare", "threads=1", "threads=1,ruby=#{another_ruby}", "--rehearse", "--server", by_hand,
+                      *where("environment"))
     assert_equal 3, ended.code, ended.to_s
     assert_match(/ruby = .*was asked, the server runs with #{Regexp.escape(File.realpath(RbConfig.ruby))}/, ended.err)
   end
@@ -55,9 +56,10 @@ class EnvironmentTest < PowerbandTest
 
   # Ruby is asked before the first trial; which variables it knows depends on which it is.
   def test_what_this_ruby_does_not_take
-    ended = powerband(*experiment("compare", "ruby=no/such/ruby", "gc.heap_growth_factor=default", "gc.heap_free_slots_max_ratio=0.1",
-                                  "env.RUBY_GC_HEAP_99_INIT_SLOTS=1", old_or_new).drop(1))
-    assert_refused ended, 2, %r{ruby = "no/such/ruby".*is no file}, /is ignored because it must be greater than 0\.2/, /does not know RUBY_GC_HEAP_99_INIT_SLOTS/,
+    ended = powerband(*experiment("compare", "ruby=no/such/ruby", "gc.heap_growth_factor=default",
+                                  "gc.heap_free_slots_max_ratio=0.1", "env.RUBY_GC_HEAP_99_INIT_SLOTS=1", old_or_new).drop(1))
+    assert_refused ended, 2, %r{ruby = "no/such/ruby".*is no file}, /is ignored because it must be greater than 0\.2/,
+                   /does not know RUBY_GC_HEAP_99_INIT_SLOTS/,
                    /Ruby( 3\.2)? ignores RUBY_GC_HEAP_/
     assert_no_run_folder
   end

@@ -46,7 +46,8 @@ class OneRequestAProcessTest < PowerbandTest
     assert_equal 0, ended.code, ended.to_s
     assert_valid_run_document ended.out
     document = JSON.parse(ended.out)
-    assert_equal ["change", 4, 1], [document.dig("verdict", "answer"), *document.dig("verdict", "settings").values_at("workers", "threads")]
+    verdict = document.fetch("verdict")
+    assert_equal ["change", 4, 1], [verdict["answer"], *verdict["settings"].values_at("workers", "threads")], ended.to_s
     confirmed = document.fetch("comparisons").find { |one| one["stage"] == "confirm" }
     assert_equal "better", confirmed["outcome"], ended.to_s
     assert_operator confirmed["low"], :>, 2.0, ended.to_s

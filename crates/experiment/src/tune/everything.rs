@@ -1,6 +1,7 @@
 //! `tune --knobs` and `tune --least`: workers, threads and preloading, and the knobs that were named, searched together. Which
 //! trials are worth having is `search`'s to say; here they are carried out and told.
 
+mod meaning;
 mod space;
 mod told;
 

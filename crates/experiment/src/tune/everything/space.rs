@@ -2,21 +2,21 @@
 
 use super::super::candidates::Entrant;
 use super::super::model;
+use super::meaning::{forbidden, gives_others_their_meaning};
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::{Arm, SearchKnob};
-use knobs::{Allocator, Overlay};
+use knobs::Overlay;
 use run::{Document, KnobEffect, Metric, Ratio, SearchedKnob, Settings, StageTrials, Step};
 use search::{
-    Effect, End, Estimate, Factor, Fate, Forbidden, Foreseen, Found, How, Outcome, Point,
-    Proposals, Space,
+    Effect, End, Estimate, Factor, Fate, Foreseen, Found, How, Outcome, Point, Proposals, Space,
 };
 
 /// The settings are the first factors, in this order.
-const WORKERS: usize = 0;
+pub const WORKERS: usize = 0;
 const THREADS: usize = 1;
-const PRELOAD: usize = 2;
-const SETTINGS: usize = 3;
+pub const PRELOAD: usize = 2;
+pub const SETTINGS: usize = 3;
 
 /// What is searched, with what its levels stand for.
 #[derive(Debug)]
@@ -121,61 +121,8 @@ impl Searched {
             candidates,
             baseline,
         };
-        searched.space.forbidden = searched.forbidden();
+        searched.space.forbidden = forbidden(&searched.workers, &searched.knobs);
         Ok(searched)
-    }
-
-    /// Single mode has nothing to preload, and some values mean nothing beside others.
-    fn forbidden(&self) -> Vec<Forbidden> {
-        let mut forbidden: Vec<Forbidden> = self
-            .workers
-            .iter()
-            .position(|workers| *workers == 0)
-            .map(|single| Forbidden(vec![(WORKERS, single), (PRELOAD, 1)]))
-            .into_iter()
-            .collect();
-        forbidden.extend(self.without_their_allocator());
-        for (one, first) in self.knobs.iter().enumerate() {
-            for (other, second) in self.knobs.iter().enumerate().skip(one + 1) {
-                for (i, a) in first.values.iter().enumerate() {
-                    for (j, b) in second.values.iter().enumerate() {
-                        let mut both = Overlay::default();
-                        let set = both.set(&first.name, a).and(both.set(&second.name, b));
-                        if set.is_err() || !both.contradictions().is_empty() {
-                            forbidden.push(Forbidden(vec![
-                                (SETTINGS + one, i + 1),
-                                (SETTINGS + other, j + 1),
-                            ]));
-                        }
-                    }
-                }
-            }
-        }
-        forbidden
-    }
-
-    /// Options of an allocator that does not run today mean nothing where none is chosen.
-    fn without_their_allocator(&self) -> Vec<Forbidden> {
-        let allocator = self.knobs.iter().position(|knob| knob.name == "allocator");
-        let needs = |name: &str, value: &str| {
-            let mut alone = Overlay::default();
-            alone.set(name, value).ok()?;
-            alone
-                .needs()
-                .filter(|(_, whose)| *whose != Allocator::Glibc)
-        };
-        let mut forbidden = Vec::new();
-        for (at, knob) in self.knobs.iter().enumerate() {
-            for (level, value) in knob.values.iter().enumerate() {
-                if knob.name == "allocator" || needs(&knob.name, value).is_none() {
-                    continue;
-                }
-                let mut together = vec![(SETTINGS + at, level + 1)];
-                together.extend(allocator.map(|at| (SETTINGS + at, 0)));
-                forbidden.push(Forbidden(together));
-            }
-        }
-        forbidden
     }
 
     /// The most requests that the model's configurations serve at once. Their neighbours may serve more, but clients beyond
@@ -362,12 +309,6 @@ impl Searched {
         };
         outcome.steps.iter().filter_map(step).collect()
     }
-}
-
-/// Whether it is the allocator or the Ruby, or means nothing to the allocator of most systems.
-fn gives_others_their_meaning(knob: &str) -> bool {
-    ["allocator", knobs::RUBY].contains(&knob)
-        || knobs::of_allocator(knob).is_some_and(|whose| whose != Allocator::Glibc)
 }
 
 /// A step's ratio and its interval: a score is the greater the better, a memory is not.

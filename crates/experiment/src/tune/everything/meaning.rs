@@ -1,0 +1,61 @@
+//! Which values mean nothing beside which others, and which give others their meaning.
+
+use super::space::{PRELOAD, SETTINGS, WORKERS};
+use crate::request::SearchKnob;
+use knobs::{Allocator, Overlay};
+use search::Forbidden;
+
+/// Whether it is the allocator or the Ruby, or means nothing to the allocator of most systems.
+pub fn gives_others_their_meaning(knob: &str) -> bool {
+    ["allocator", knobs::RUBY].contains(&knob)
+        || knobs::of_allocator(knob).is_some_and(|whose| whose != Allocator::Glibc)
+}
+
+/// Single mode has nothing to preload, and some values mean nothing beside others.
+pub fn forbidden(workers: &[u16], knobs: &[SearchKnob]) -> Vec<Forbidden> {
+    let single = workers.iter().position(|workers| *workers == 0);
+    let single = single.map(|single| Forbidden(vec![(WORKERS, single), (PRELOAD, 1)]));
+    let mut forbidden: Vec<Forbidden> = single.into_iter().collect();
+    forbidden.extend(without_their_allocator(knobs));
+    for (one, first) in knobs.iter().enumerate() {
+        for (other, second) in knobs.iter().enumerate().skip(one + 1) {
+            for (i, a) in first.values.iter().enumerate() {
+                for (j, b) in second.values.iter().enumerate() {
+                    let mut both = Overlay::default();
+                    let set = both.set(&first.name, a).and(both.set(&second.name, b));
+                    if set.is_err() || !both.contradictions().is_empty() {
+                        forbidden.push(Forbidden(vec![
+                            (SETTINGS + one, i + 1),
+                            (SETTINGS + other, j + 1),
+                        ]));
+                    }
+                }
+            }
+        }
+    }
+    forbidden
+}
+
+/// Options of an allocator that does not run today mean nothing where none is chosen.
+fn without_their_allocator(knobs: &[SearchKnob]) -> Vec<Forbidden> {
+    let allocator = knobs.iter().position(|knob| knob.name == "allocator");
+    let needs = |name: &str, value: &str| {
+        let mut alone = Overlay::default();
+        alone.set(name, value).ok()?;
+        alone
+            .needs()
+            .filter(|(_, whose)| *whose != Allocator::Glibc)
+    };
+    let mut forbidden = Vec::new();
+    for (at, knob) in knobs.iter().enumerate() {
+        for (level, value) in knob.values.iter().enumerate() {
+            if knob.name == "allocator" || needs(&knob.name, value).is_none() {
+                continue;
+            }
+            let mut together = vec![(SETTINGS + at, level + 1)];
+            together.extend(allocator.map(|at| (SETTINGS + at, 0)));
+            forbidden.push(Forbidden(together));
+        }
+    }
+    forbidden
+}
