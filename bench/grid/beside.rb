@@ -4,8 +4,9 @@
 class Beside
   attr_reader :name, :space, :grid, :search, :final, :finalists, :best_of_grid, :found
 
-  # The search's configuration over the grid's best.
-  attr_reader :against_best
+  # The search's configuration over the best of the grid's finalists in the last blocks, and over the one that was its first
+  # before them.
+  attr_reader :against_best, :against_first
 
   def initialize(name, space, seed)
     @name = name
@@ -47,6 +48,7 @@ class Beside
 
   WINDOW = "2s"
   BLOCKS = "6"
+  FINAL_BLOCKS = "12"
   # Below it six blocks of windows of two seconds are refused before anything is known of the application.
   LEAST_BUDGET_S = 240
 
@@ -72,14 +74,19 @@ class Beside
 
   def finals
     warn "bench/grid: #{name}: #{finalists.size} finalists"
-    @powerband.run("head-to-head", "compare", *finalists, "--window", "3s", "--blocks", BLOCKS, "--seed", @seed.to_s)
+    @powerband.run("head-to-head", "compare", *finalists, "--window", "3s", "--blocks", FINAL_BLOCKS, "--seed", @seed.to_s)
   end
 
   # By the ratio of the best of the grid's finalists; where none is ahead, the search's is the best itself.
   def judge
     best = comparisons.slice(*best_of_grid).values.max_by(&:ratio)
-    ahead = best if best && best.ratio > 1
-    low, high = [ahead&.high, ahead&.low].map { |bound| bound && (1 / bound) }
-    @against_best = Figures::Compared.new(ratio: ahead ? 1 / ahead.ratio : 1.0, low:, high:)
+    @against_best = turned(best && best.ratio > 1 ? best : nil)
+    @against_first = turned(comparisons[best_of_grid.first])
+  end
+
+  # The search's over another's instead of the other's over the search's, which is 1 where there is no other.
+  def turned(one)
+    low, high = [one&.high, one&.low].map { |bound| bound && (1 / bound) }
+    Figures::Compared.new(ratio: one ? 1 / one.ratio : 1.0, low:, high:)
   end
 end

@@ -25,7 +25,8 @@ class Page
 
   def answer
     <<~MARKDOWN
-      The search's configuration carries **#{@made.against_best.text(3)}** of what the best of the grid carries, in
+      The search's configuration carries **#{@made.against_best.text(3)}** of what the best of the grid's four carries in the last
+      blocks, and #{@made.against_first.text(3)} of what the grid's first does, in
       #{search.measuring.size} trials and a pilot of #{search.all.size - search.measuring.size} against the grid's #{grid.measuring.size}
       (#{format('%.0f', 100.0 * search.all.size / grid.measuring.size)} %), in #{minutes(search.seconds)} against #{minutes(grid.seconds)}.
       What it said: "#{@made.verdict}"
