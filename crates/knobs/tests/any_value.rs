@@ -7,15 +7,7 @@ use proptest::prelude::*;
 fn taken(kind: Kind) -> BoxedStrategy<String> {
     match kind {
         Kind::Whole { least, most, .. } => (least..=most).prop_map(|n| n.to_string()).boxed(),
-        Kind::Size { least, most } => prop_oneof![
-            (least..=most).prop_map(|n| format!("{n}B")),
-            (
-                1u64..1024,
-                prop_oneof![Just("KiB"), Just("MiB"), Just("GiB")]
-            )
-                .prop_map(|(n, unit)| format!("{n}{unit}")),
-        ]
-        .boxed(),
+        Kind::Size { least, most } => size(least, most),
         Kind::Milliseconds { least, most } => (least..=most).prop_map(|n| format!("{n}ms")).boxed(),
         Kind::Number { over, most, .. } => (0.0f64..1.0)
             .prop_map(move |share| (most - share * (most - over)).to_string())
@@ -26,6 +18,16 @@ fn taken(kind: Kind) -> BoxedStrategy<String> {
             .boxed(),
         Kind::Text => "[a-z]{1,8}:[a-z0-9]{1,8}(,[a-z]{1,8}:[0-9]{1,4}){0,3}".boxed(),
     }
+}
+
+/// In bytes, and in each unit of which the bounds leave room for a whole number.
+fn size(least: u64, most: u64) -> BoxedStrategy<String> {
+    let units = [("B", 0), ("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let in_unit = |(unit, shift): (&'static str, u32)| {
+        let (from, to) = (least.div_ceil(1 << shift).max(1), most >> shift);
+        (from <= to).then(|| (from..=to).prop_map(move |n| format!("{n}{unit}")).boxed())
+    };
+    proptest::strategy::Union::new(units.into_iter().filter_map(in_unit)).boxed()
 }
 
 fn knob_and_value() -> impl Strategy<Value = (usize, String)> {
