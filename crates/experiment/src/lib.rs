@@ -17,6 +17,7 @@ mod events;
 mod flights;
 mod generator;
 mod judge;
+mod layout;
 mod procedure;
 mod progress;
 pub mod rates;

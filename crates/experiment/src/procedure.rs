@@ -3,13 +3,14 @@
 use crate::bench::Bench;
 use crate::error::Stopped;
 use crate::flights;
+use crate::layout;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
 use crate::store::Store;
 use crate::trial::{self, Assignment, Serving, WarmupLength};
 use host::Roots;
 use host::facts::Activity;
-use run::{Pinning, Stage, State, Trial, TrialStatus};
+use run::{Stage, State, Trial, TrialStatus};
 use stats::summary;
 use std::time::Instant;
 
@@ -198,34 +199,22 @@ impl<'a> Procedure<'a> {
             .map(|w| w.generator_cpu)
             .collect();
         let share = summary::median(&shares).unwrap_or(0.0);
-        let cores = host::cores::available()
-            .map(|c| c.affinity)
-            .unwrap_or_default();
         let pinned = !self.store.document.plan.pinning.generator_cores.is_empty();
         let asked = self.bench.experiment.generator_core;
-        let apart = asked.unwrap_or(share > GENERATOR_SHARE);
         let takes = format!("the generator takes {:.1} % of a core", share * 100.0);
         let so = match asked {
             None => "so",
             Some(_) => "and as was asked",
         };
-        let pinning = match cores.split_last() {
-            Some((last, others)) if apart && !others.is_empty() => Pinning {
-                server_cores: others.iter().map(|c| *c as u32).collect(),
-                generator_cores: vec![*last as u32],
-                reason: format!("{takes}, {so} it has one of its own"),
-            },
-            _ if pinned => return false,
-            _ if apart && asked.is_some() => Pinning {
-                server_cores: Vec::new(),
-                generator_cores: Vec::new(),
-                reason: format!("{takes}, and there is no core that it could have to itself"),
-            },
-            _ => Pinning {
-                server_cores: Vec::new(),
-                generator_cores: Vec::new(),
-                reason: format!("{takes}, {so} the server has them all"),
-            },
+        let wanted = asked.unwrap_or(share > GENERATOR_SHARE);
+        let apart = wanted.then(|| layout::apart(format!("{takes}, {so} it has one of its own")));
+        let pinning = match (apart.flatten(), asked) {
+            (Some(apart), _) => apart,
+            (None, _) if pinned => return false,
+            (None, Some(true)) => layout::shared(format!(
+                "{takes}, and there is no core that it could have to itself"
+            )),
+            (None, _) => layout::shared(format!("{takes}, {so} the server has them all")),
         };
         let changes = pinning.generator_cores != self.store.document.plan.pinning.generator_cores;
         self.store.document.plan.pinning = pinning;

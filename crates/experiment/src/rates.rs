@@ -16,6 +16,7 @@ pub use search::Curve;
 use crate::bench::{Bench, Installation};
 use crate::error::Stopped;
 use crate::generator::Generator;
+use crate::layout;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
 use crate::trial::{self, Begun, Ended, Failure, Serving, WarmupLength};
@@ -82,7 +83,7 @@ pub fn of_application(
     let before = watcher.elapsed();
     let bench = Bench::set_up(experiment, installation, folder, watcher)?;
     let configured = experiment.baseline.or_else(|| bench.configured_settings());
-    let arm = Arm::of(configured.unwrap_or(Settings::PUMA_DEFAULT));
+    let arm = Arm::of(configured.unwrap_or(experiment.kind.defaults()));
     watcher.on(Event::Note(format!("server: {}", arm.settings)));
     let connections = 2 * arm.settings.concurrency();
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -91,11 +92,7 @@ pub fn of_application(
         Started {
             arm: &arm,
             folder: &folder,
-            pinning: Pinning {
-                server_cores: Vec::new(),
-                generator_cores: Vec::new(),
-                reason: "the server has every core".to_owned(),
-            },
+            pinning: layout::asked(experiment.generator_core),
             budget: budget.saturating_sub(watcher.elapsed().saturating_sub(before)),
             objective,
             saturated_per_s: None,

@@ -14,14 +14,15 @@ mod window;
 
 use crate::bench::{Bench, Installation};
 use crate::error::Stopped;
+use crate::layout;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
 use crate::session;
 use crate::trial::{Begun, Ended, Failure, Serving, WarmupLength, with_server};
 use points::{Grid, Lengths};
 use predict::{Coming, Kinds, Point, PredictError};
+use run::Settings;
 use run::validation::{Document, SCHEMA, Trial};
-use run::{Pinning, Settings};
 use scored::Predicted;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -438,11 +439,7 @@ impl Kept {
             connections: self.connections,
             limit: None,
             seed: self.seed,
-            pinning: Pinning {
-                server_cores: Vec::new(),
-                generator_cores: Vec::new(),
-                reason: "the server has every core".to_owned(),
-            },
+            pinning: layout::shared("the server has every core"),
             folder: self.folder.clone(),
             bursts: false,
         }

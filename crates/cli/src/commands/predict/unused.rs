@@ -45,6 +45,11 @@ fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<
             of.connections.clone(),
             "POWERBAND_CONNECTIONS",
         ),
+        (
+            "--generator-core",
+            of.generator_core.clone(),
+            "POWERBAND_GENERATOR_CORE",
+        ),
         ("--server", of.server.clone(), "POWERBAND_SERVER"),
         (
             "--puma-config",

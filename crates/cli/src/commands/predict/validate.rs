@@ -6,9 +6,11 @@ use crate::commands::{cache_dir, guard_program, markdown};
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
-use experiment::config::{Asked, Problem, parse_duration, parse_load, parse_whole, resolve};
+use experiment::config::{
+    Asked, Problem, parse_duration, parse_load, parse_whole, resolve, server_kind,
+};
 use experiment::validate::{self, Question};
-use experiment::{Goal, Installation, Stopped};
+use experiment::{Goal, Installation, ServerKind, Stopped};
 use jiff::Timestamp;
 use run::{Folder, validation};
 use std::time::Duration;
@@ -50,6 +52,16 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
             "--calibrate",
             args.experiment.calibrate.is_some(),
             "nothing is compared here; leave it out",
+        ),
+        (
+            "--generator-core",
+            args.experiment.generator_core.is_some(),
+            "the server has every core here; leave it out",
+        ),
+        (
+            "server.kind",
+            server_kind(&request) != ServerKind::Puma,
+            "Puma alone is started here so far; leave it out",
         ),
     ] {
         if said {

@@ -1,0 +1,55 @@
+//! Which cores the server has, and which the load generator.
+
+use run::Pinning;
+
+/// Every core for both.
+pub fn shared(reason: impl Into<String>) -> Pinning {
+    Pinning {
+        server_cores: Vec::new(),
+        generator_cores: Vec::new(),
+        reason: reason.into(),
+    }
+}
+
+/// The last core for the generator and the others for the server; `None` where there is but one.
+pub fn apart(reason: impl Into<String>) -> Option<Pinning> {
+    let cores = host::cores::available().ok()?.affinity;
+    let (last, others) = cores.split_last()?;
+    (!others.is_empty()).then(|| Pinning {
+        server_cores: others.iter().map(|c| *c as u32).collect(),
+        generator_cores: vec![*last as u32],
+        reason: reason.into(),
+    })
+}
+
+/// As was asked, before anything is measured.
+pub fn asked(generator_core: Option<bool>) -> Pinning {
+    if generator_core != Some(true) {
+        return shared("the server has every core");
+    }
+    apart("as was asked, the generator has a core of its own")
+        .unwrap_or_else(|| shared("there is no core that the generator could have to itself"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_has_a_core_of_the_other_s() {
+        for not_apart in [None, Some(false)] {
+            assert_eq!(asked(not_apart).generator_cores, [0_u32; 0]);
+        }
+        let apart = asked(Some(true));
+        let cores = host::cores::available().unwrap().affinity.len();
+        match cores {
+            1 => assert!(apart.reason.contains("no core"), "{apart:?}"),
+            _ => assert_eq!(
+                (apart.generator_cores.len(), apart.server_cores.len()),
+                (1, cores - 1)
+            ),
+        }
+        let both = |core| apart.server_cores.contains(core);
+        assert!(!apart.generator_cores.iter().any(both), "{apart:?}");
+    }
+}
