@@ -15,13 +15,18 @@ class Powerband
   # The run document, which is there as well where nothing could be decided; with RESUME=1 that of an earlier sitting.
   def run(step, verb, *words)
     kept = "#{@runs}/#{step}.json"
-    return JSON.parse(File.read(kept)) if ENV["RESUME"] == "1" && File.exist?(kept)
-
     command = [BINARY, verb, "--config", @config, "--runs", @runs, *SAME, *words, "--json"]
+    asked = "#{kept}.asked"
+    # What was asked in another way, or of another seed, is no part of this.
+    resumed = ENV["RESUME"] == "1" && File.exist?(asked) && File.read(asked) == command.join("\n")
+    return JSON.parse(File.read(kept)) if resumed
+
+    FileUtils.rm_f(asked)
     printed = "#{@runs}/under-way.json"
     code = Command.run(*command, out: printed).exitstatus
     if [0, UNDECIDED].include?(code)
       FileUtils.mv(printed, kept)
+      File.write(asked, command.join("\n"))
       return JSON.parse(File.read(kept))
     end
 

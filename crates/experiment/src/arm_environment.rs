@@ -44,7 +44,13 @@ impl ArmEnvironments {
             }
             let its_own = here.rubies.named(arm.overlay.ruby());
             let found = its_own.map_or(found, |ruby| &ruby.info);
-            of_arm.extend(not_in_this_version(&arm.overlay, found));
+            let path = its_own.map_or("", |_| found.path.to_str().unwrap_or_default());
+            let in_it = match path.is_empty() {
+                true => String::new(),
+                false => format!(" (Ruby {} at {path})", found.version),
+            };
+            let not_in_it = not_in_this_version(&arm.overlay, found).into_iter();
+            of_arm.extend(not_in_it.map(|wrong| format!("{wrong}{in_it}")));
             let program = its_own.map_or(OsStr::new("ruby"), ArmRuby::word).to_owned();
             let found = found.clone();
             of_arm.extend(here.find_library(&arm.overlay));

@@ -206,7 +206,7 @@ impl Overlay {
     fn of_two_allocators(&self) -> Option<Wrong> {
         let set = OF_ALLOCATORS
             .into_iter()
-            .filter(|(knob, _)| self.set.contains_key(*knob));
+            .filter(|(knob, _)| self.set.get(*knob).is_some_and(|v| !v.set.is_empty()));
         let set: Vec<(&str, Allocator)> = set.collect();
         let (first, whose) = *set.first()?;
         let (other, others) = set.into_iter().find(|(_, other)| *other != whose)?;

@@ -162,7 +162,8 @@ fn time(sheet: &mut Sheet, profile: &Profile, document: &Document) {
     sheet.block(&tables::profile(profile, sheet.style()));
     let threads = profile.useful_threads.round();
     let mut settings = document.arms.iter().map(|arm| arm.settings);
-    let one_request_each = settings.all(|s| s.threads == 1 && s.workers > 0);
+    let one_request_each =
+        !document.arms.is_empty() && settings.all(|s| s.threads == 1 && s.workers > 0);
     sheet.prose(&if threads > 1.0 && one_request_each {
         format!(
             "While one process runs Ruby, about {:.0} {} be waiting, so about {threads:.0} processes keep one core \

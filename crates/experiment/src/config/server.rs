@@ -90,11 +90,7 @@ pub fn misplaced(
     for arm in arms {
         for (program, knob) in arm.overlay.programs() {
             let there = match program {
-                // A command of the user's own takes them by a file alone.
-                Program::Puma => {
-                    let command = request.command.as_ref();
-                    kind == ServerKind::Puma && command.is_none_or(|c| c.text.contains("{config}"))
-                }
+                Program::Puma => kind == ServerKind::Puma && !takes_no_file(request),
                 Program::Passenger => kind == ServerKind::Passenger,
                 Program::Nginx => front.is_some(),
             };
@@ -118,6 +114,12 @@ pub fn misplaced(
         problems.extend(impossible(kind, arm, arm.settings));
     }
     problems
+}
+
+/// Whether the server is a command of the user's own to which Puma's directives cannot be given.
+fn takes_no_file(request: &Request) -> bool {
+    let command = request.command.as_ref();
+    command.is_some_and(|command| !command.text.contains("{config}"))
 }
 
 /// Settings that this server cannot run with; `whose` they are.
@@ -183,6 +185,9 @@ fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> V
             Some(Place::Configuration(Program::Puma)) if kind != ServerKind::Puma => {
                 "set server.kind = \"puma\""
             }
+            Some(Place::Configuration(Program::Puma)) if takes_no_file(request) => {
+                "add -C {config} to server.command"
+            }
             Some(Place::Configuration(Program::Nginx)) if front.is_none() => {
                 "set server.front = \"nginx\""
             }
@@ -200,17 +205,25 @@ pub fn files(request: &Request, base: &Path, problems: &mut Vec<Problem>) -> Ser
     let mut existing = |asked: &Option<Asked>| {
         let asked = asked.as_ref()?;
         let path = base.join(&asked.text);
-        if !path.is_file() {
+        if let Err(error) = std::fs::read_to_string(&path) {
             problems.push(Problem::of(
                 asked,
-                format_args!("{} is no file", path.display()),
-                "give the path of a file that is there",
+                format_args!("{} cannot be read: {error}", path.display()),
+                "give the path of a text file that is there and may be read, or leave it out",
             ));
         }
         Some(path)
     };
     let nginx = existing(&request.nginx_file);
     let apache = existing(&request.apache_file);
+    let of_passenger = named(request) == ServerKind::Passenger;
+    if let Some(asked) = request.apache_file.as_ref().filter(|_| !of_passenger) {
+        problems.push(Problem::of(
+            asked,
+            "no Apache is started that it would be for",
+            "leave it out, or set server.kind = \"passenger\"",
+        ));
+    }
     let unit = request.systemd_unit.as_ref();
     // A unit's name is part of a path.
     if let Some(asked) = unit.filter(|unit| unit.text.is_empty() || unit.text.contains('/')) {
@@ -326,12 +339,23 @@ mod tests {
     fn files_that_are_not_there_are_told() {
         let request = Request {
             nginx_file: asked("no-such.conf"),
+            apache_file: asked("server.rs"),
             systemd_unit: asked("a/b"),
             ..Request::default()
         };
         let mut problems = Vec::new();
-        files(&request, Path::new("/nowhere"), &mut problems);
-        assert_eq!(problems.len(), 2, "{problems:?}");
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config");
+        files(&request, &here, &mut problems);
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let words = [
+            "no-such.conf cannot be read",
+            "no Apache",
+            "no name of a unit",
+        ];
+        for (told, words) in told.iter().zip(words) {
+            assert!(told.contains(words), "{told}");
+        }
+        assert_eq!(told.len(), words.len(), "{told:?}");
     }
 
     #[test]

@@ -110,6 +110,15 @@ fn scored(
     Ok(scored.collect())
 }
 
+/// Whether the model says that these settings keep within the memory that there may be.
+pub fn fits(procedure: &Procedure<'_>, settings: Settings) -> bool {
+    let memory = memory_model(procedure);
+    let limit = memory
+        .as_ref()
+        .and_then(|model| limit(&procedure.store.document, model));
+    limit.is_none_or(|limit| limit.judge(config(settings)).1)
+}
+
 fn memory_model(procedure: &Procedure<'_>) -> Option<MemoryModel> {
     let baseline = config(procedure.store.document.plan.baseline);
     let seen: Vec<Observation> = procedure

@@ -84,7 +84,9 @@ fn files(bench: &Bench<'_>) -> Files {
     let experiment = bench.experiment;
     let app = experiment.app_dir.as_path();
     let own = |usual: &str| {
-        let path = servers::configuration(&bench.command, app, &experiment.environment)
+        let named = experiment.server_config.clone();
+        let path = named
+            .or_else(|| servers::configuration(&bench.command, app, &experiment.environment))
             .unwrap_or_else(|| app.join(usual));
         as_it_is(&path, path.strip_prefix(app).unwrap_or(&path))
     };

@@ -85,17 +85,20 @@ pub const KNOBS: &[Knob] = &[
         "on",
         "Whether tcmalloc gives every free page back at once.",
     ),
-    option(
-        "mimalloc.purge_delay",
-        "MIMALLOC_PURGE_DELAY",
-        Kind::Milliseconds {
-            least: 0,
-            most: 3_600_000,
-        },
-        "10ms; 1000ms from 3 on",
-        "100ms",
-        "How long mimalloc keeps free pages before it gives them back.",
-    ),
+    Knob {
+        caution: "mimalloc 2.1 and newer look at it (Debian 12's is older); means nothing to other allocators.",
+        ..option(
+            "mimalloc.purge_delay",
+            "MIMALLOC_PURGE_DELAY",
+            Kind::Milliseconds {
+                least: 0,
+                most: 3_600_000,
+            },
+            "10ms; 1000ms from 3 on",
+            "100ms",
+            "How long mimalloc keeps free pages before it gives them back.",
+        )
+    },
     option(
         "mimalloc.large_pages",
         "MIMALLOC_ALLOW_LARGE_OS_PAGES",

@@ -1,6 +1,6 @@
 //! Between arms and the points of a search.
 
-use super::super::candidates::Entrant;
+use super::super::candidates::{Entrant, fits};
 use super::super::model;
 use super::meaning::{forbidden, gives_others_their_meaning};
 use crate::error::Stopped;
@@ -27,6 +27,8 @@ pub struct Searched {
     knobs: Vec<SearchKnob>,
     candidates: Vec<Settings>,
     baseline: Settings,
+    /// The most that what was named may serve at once; 0 where nothing was.
+    named_concurrency: u32,
 }
 
 /// Workers and threads that the user wants to be searched. What the model has no candidate of is next to one all the same.
@@ -44,16 +46,25 @@ impl Searched {
     ) -> Result<Searched, Stopped> {
         let experiment = procedure.bench.experiment;
         let candidates: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
-        let named = Named {
-            workers: experiment.workers.as_deref().unwrap_or_default(),
-            threads: experiment.threads.as_deref().unwrap_or_default(),
+        let today = baseline.settings;
+        // What would make the machine swap is no candidate, and no neighbour of one.
+        let fitting = |levels: &Option<Vec<u16>>, at: &dyn Fn(u16) -> Settings| -> Vec<u16> {
+            let levels = levels.iter().flatten().copied();
+            levels.filter(|level| fits(procedure, at(*level))).collect()
         };
-        Searched::of(
-            baseline.settings,
-            candidates,
-            named,
-            experiment.knobs.clone(),
-        )
+        let workers = fitting(&experiment.workers, &|workers| Settings {
+            workers,
+            ..today
+        });
+        let threads = fitting(&experiment.threads, &|threads| Settings {
+            threads,
+            ..today
+        });
+        let named = Named {
+            workers: &workers,
+            threads: &threads,
+        };
+        Searched::of(today, candidates, named, experiment.knobs.clone())
     }
 
     fn of(
@@ -79,6 +90,11 @@ impl Searched {
                 .map(|s| s.threads)
                 .chain(named.threads.iter().copied()),
         );
+        let most = |levels: &[u16]| levels.iter().copied().max().unwrap_or(1).max(1);
+        let named_concurrency = match named.workers.is_empty() && named.threads.is_empty() {
+            true => 0,
+            false => u32::from(most(&workers)) * u32::from(most(&threads)),
+        };
         let modelled = |name: &str, levels: Vec<String>, baseline: usize| Factor {
             name: name.to_owned(),
             levels,
@@ -120,16 +136,18 @@ impl Searched {
             knobs,
             candidates,
             baseline,
+            named_concurrency,
         };
         searched.space.forbidden = forbidden(&searched.workers, &searched.knobs);
         Ok(searched)
     }
 
-    /// The most requests that the model's configurations serve at once. Their neighbours may serve more, but clients beyond
-    /// what an arm serves only wait.
+    /// The most requests that the model's configurations, and those of what was named, serve at once. Clients beyond what an arm
+    /// serves only wait.
     pub fn most_concurrency(&self) -> u32 {
         let all = self.candidates.iter().chain([&self.baseline]);
-        all.map(Settings::concurrency).max().unwrap_or(1)
+        let of_model = all.map(Settings::concurrency).max().unwrap_or(1);
+        of_model.max(self.named_concurrency)
     }
 
     pub fn screened(&self) -> usize {
@@ -414,6 +432,7 @@ mod tests {
         };
         let candidates = vec![settings(2, 3, true)];
         let searched = Searched::of(settings(0, 3, false), candidates, named, Vec::new()).unwrap();
+        assert_eq!(searched.most_concurrency(), 10);
         assert_eq!(
             (searched.workers, searched.threads),
             (vec![0, 2], vec![1, 3, 5])
