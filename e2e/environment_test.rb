@@ -30,7 +30,6 @@ class EnvironmentTest < PowerbandTest
                    /the start command/
   end
 
-  # Another file is another Ruby to whoever looks which one a process runs.
   def test_another_ruby
     ended = measured("compare", "threads=1", "threads=1,ruby=#{another_ruby}", "--rehearse", "--json", *where("environment"))
     assert_equal 0, ended.code, ended.to_s
@@ -73,15 +72,6 @@ class EnvironmentTest < PowerbandTest
   private
 
   def where(app) = ["--app", File.join(APPS, app), "--path", "/", "--runs", runs]
-
-  def another_ruby
-    File.join(@dir, "another/bin/ruby").tap do |path|
-      next if File.exist?(path)
-
-      FileUtils.mkdir_p(File.dirname(path))
-      FileUtils.cp(RbConfig.ruby, path)
-    end
-  end
 
   # A knob that there was before Ruby 3.3, or one that there is since.
   def old_or_new

@@ -16,12 +16,13 @@ class ServersTest < PowerbandTest
       name = "two"
       workers = 2
       preload = true
+      ruby = "#{another_ruby}"
       [arm.nginx]
       workers = 2
     TOML
     assert_match(/\Aunicorn/i, document.fetch("versions").fetch("server"))
     assert_equal [1, 2], document.fetch("arms").map { |arm| arm["settings"]["workers"] }
-    assert_equal ["2"], document.fetch("arms").last.fetch("environment").map { |set| set["holds"] }
+    assert_equal ["2", another_ruby], document.fetch("arms").last.fetch("environment").map { |set| set["holds"] }
     assert_queued document
   end
 
@@ -35,12 +36,13 @@ class ServersTest < PowerbandTest
       [[arm]]
       name = "one-an-app"
       gc_profiler = true
+      ruby = "#{another_ruby}"
       [arm.passenger]
       max_instances_per_app = 1
     TOML
     pool, alone = document.fetch("arms")
     assert_operator pool.fetch("pss_bytes"), :>, 20 << 20
-    assert_equal({ "POWERBAND_SETUP_GC_PROFILER" => "1", "PassengerMaxInstancesPerApp" => "1" },
+    assert_equal({ "POWERBAND_SETUP_GC_PROFILER" => "1", "PassengerMaxInstancesPerApp" => "1", "PATH" => another_ruby },
                  alone.fetch("environment").to_h { |set| set.values_at("variable", "holds") })
     machine = alone.fetch("machine")
     assert_operator machine.fetch("used_bytes") + machine.fetch("free_bytes"), :<=, machine.fetch("total_bytes")

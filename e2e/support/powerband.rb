@@ -113,6 +113,16 @@ class PowerbandTest < Minitest::Test
     [BINARY, verb, *words, "--app", File.join(APPS, app), "--window", window, "--runs", runs]
   end
 
+  # Another file is another Ruby to whoever looks which one a process runs.
+  def another_ruby
+    File.join(@dir, "another/bin/ruby").tap do |path|
+      next if File.exist?(path)
+
+      FileUtils.mkdir_p(File.dirname(path))
+      FileUtils.cp(RbConfig.ruby, path)
+    end
+  end
+
   # Light and slow enough that neither the generator nor a busy host spoils a trial: a millisecond of Ruby in forty.
   LIGHT = { "HELD_MS" => "1", "WAIT_MS" => "40" }.freeze
 
