@@ -1,7 +1,7 @@
 //! The environment of each arm: what its knobs come to on this machine, whether the Ruby there takes them, and whether a
 //! server that runs has them.
 
-use crate::arm_ruby::{ArmRuby, PATH, Rubies};
+use crate::arm_ruby::{PATH, Rubies};
 use crate::error::Stopped;
 use crate::progress::Watcher;
 use crate::request::{Arm, Experiment, Goal};
@@ -38,25 +38,18 @@ impl ArmEnvironments {
         let mut here = ArmEnvironments::default();
         let mut wrong = BTreeSet::new();
         for arm in overlaid(experiment) {
-            let mut of_arm: Vec<String> = Vec::new();
-            if let Some(named) = arm.overlay.ruby() {
-                of_arm.extend(here.rubies.find(named, experiment).err());
-            }
-            let its_own = here.rubies.named(arm.overlay.ruby());
-            let found = its_own.map_or(found, |ruby| &ruby.info);
-            let path = its_own.map_or("", |_| found.path.to_str().unwrap_or_default());
-            let in_it = match path.is_empty() {
-                true => String::new(),
-                false => format!(" (Ruby {} at {path})", found.version),
+            let mut of_arm: Vec<String> = here.find_library(&arm.overlay).into_iter().collect();
+            let named = arm.overlay.ruby();
+            of_arm.extend(named.and_then(|named| here.rubies.find(named, experiment).err()));
+            let (program, found, where_it_is) = match here.rubies.named(named) {
+                Some(ruby) => (ruby.program.as_os_str(), &ruby.info, ruby.shown()),
+                None => (OsStr::new("ruby"), found, String::new()),
             };
             let not_in_it = not_in_this_version(&arm.overlay, found).into_iter();
-            of_arm.extend(not_in_it.map(|wrong| format!("{wrong}{in_it}")));
-            let program = its_own.map_or(OsStr::new("ruby"), ArmRuby::word).to_owned();
-            let found = found.clone();
-            of_arm.extend(here.find_library(&arm.overlay));
+            of_arm.extend(not_in_it.map(|wrong| format!("{wrong}{where_it_is}")));
             if of_arm.is_empty() {
                 let variables = here.variables(&arm.overlay, &experiment.env);
-                of_arm = refused(&arm, experiment, (&program, &found), variables);
+                of_arm = refused(&arm, experiment, program, found, variables);
             }
             wrong.extend(of_arm);
             if watcher.cancelled() {
@@ -234,7 +227,8 @@ fn not_in_this_version(overlay: &Overlay, found: &RubyInfo) -> Vec<String> {
 fn refused(
     arm: &Arm,
     experiment: &Experiment,
-    (program, found): (&OsStr, &RubyInfo),
+    program: &OsStr,
+    found: &RubyInfo,
     variables: Variables,
 ) -> Vec<String> {
     if variables.is_empty() {

@@ -5,7 +5,6 @@ use servers::Mismatch;
 use servers::interpreter::Interpreter;
 use servers::ruby::{self, RubyInfo};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The variable in which programs are looked for.
@@ -82,8 +81,13 @@ impl ArmRuby {
         )
     }
 
-    pub fn word(&self) -> &OsStr {
-        self.program.as_os_str()
+    /// Behind what is wrong in it, since it is not the one that everybody has in mind.
+    pub fn shown(&self) -> String {
+        format!(
+            " (Ruby {} at {})",
+            self.info.version,
+            self.info.path.display()
+        )
     }
 
     /// The first of these processes, in which the agent records, that runs another.

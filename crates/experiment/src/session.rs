@@ -4,14 +4,13 @@ use crate::bench::{Bench, Installation};
 use crate::budget::{self, Overhead, Wishes};
 use crate::error::Stopped;
 use crate::judge;
+use crate::layout;
 use crate::procedure::Procedure;
 use crate::progress::{Event, Watcher};
 use crate::request::{Experiment, Goal, ServerKind};
 use crate::store::Store;
 use crate::{arms, command_runs, tune};
-use run::{
-    Document, Folder, Host, Pinning, Plan, SCHEMA, SdSource, Settings, State, Timing, WorkloadEntry,
-};
+use run::{Document, Folder, Host, Plan, SCHEMA, SdSource, Settings, State, Timing, WorkloadEntry};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::path::Path;
@@ -272,11 +271,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             SdSource::Default,
             experiment.seed,
         ),
-        pinning: Pinning {
-            server_cores: Vec::new(),
-            generator_cores: Vec::new(),
-            reason: "not yet measured".to_owned(),
-        },
+        pinning: layout::shared("not yet measured"),
     })
 }
 

@@ -142,6 +142,19 @@ impl Knob {
         }
     }
 
+    /// Likewise one of the server's environment.
+    pub(crate) const fn variable(
+        name: &'static str,
+        variable: &'static str,
+        kind: Kind,
+        default: &'static str,
+        example: &'static str,
+        about: &'static str,
+    ) -> Knob {
+        let place = (Place::Environment, variable);
+        Knob::plain(name, place, kind, default, example, about)
+    }
+
     /// Whether this Ruby looks at the variable.
     ///
     /// # Errors

@@ -15,10 +15,9 @@ const fn option(
     example: &'static str,
     about: &'static str,
 ) -> Knob {
-    let place = (Place::Environment, variable);
     Knob {
         caution: "Means nothing to other allocators.",
-        ..Knob::plain(name, place, kind, default, example, about)
+        ..Knob::variable(name, variable, kind, default, example, about)
     }
 }
 

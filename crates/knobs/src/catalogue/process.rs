@@ -11,10 +11,9 @@ const fn switch(
     about: &'static str,
     caution: &'static str,
 ) -> Knob {
-    let place = (Place::Environment, variable);
     Knob {
         caution,
-        ..Knob::plain(name, place, Kind::Switch, "off", "on", about)
+        ..Knob::variable(name, variable, Kind::Switch, "off", "on", about)
     }
 }
 

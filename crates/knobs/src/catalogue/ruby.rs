@@ -37,23 +37,11 @@ const SHARE_OR_NONE: Kind = Kind::Number {
     zero: true,
 };
 
-const fn gc(
-    name: &'static str,
-    variable: &'static str,
-    kind: Kind,
-    default: &'static str,
-    example: &'static str,
-    about: &'static str,
-) -> Knob {
-    let place = (Place::Environment, variable);
-    Knob::plain(name, place, kind, default, example, about)
-}
-
 const fn pool(name: &'static str, variable: &'static str, about: &'static str) -> Knob {
     Knob {
         versions: Versions::since(3, 3),
         caution: "Memory is taken at boot; what stays empty costs PSS.",
-        ..gc(name, variable, SLOTS, "10000", "40000", about)
+        ..Knob::variable(name, variable, SLOTS, "10000", "40000", about)
     }
 }
 
@@ -67,7 +55,7 @@ pub const KNOBS: &[Knob] = &[
             )),
         },
         caution: "Ruby 3.2 only: 3.3 has one for each pool.",
-        ..gc(
+        ..Knob::variable(
             "gc.heap_init_slots",
             "RUBY_GC_HEAP_INIT_SLOTS",
             SLOTS,
@@ -101,7 +89,7 @@ pub const KNOBS: &[Knob] = &[
         "RUBY_GC_HEAP_4_INIT_SLOTS",
         "Slots of 640 bytes that there are from the beginning.",
     ),
-    gc(
+    Knob::variable(
         "gc.heap_free_slots",
         "RUBY_GC_HEAP_FREE_SLOTS",
         SLOTS,
@@ -109,7 +97,7 @@ pub const KNOBS: &[Knob] = &[
         "16384",
         "Slots that must be free after a collection; pages are added until they are.",
     ),
-    gc(
+    Knob::variable(
         "gc.heap_growth_factor",
         "RUBY_GC_HEAP_GROWTH_FACTOR",
         GROWTH,
@@ -117,7 +105,7 @@ pub const KNOBS: &[Knob] = &[
         "1.1",
         "How much larger the heap is each time it grows.",
     ),
-    gc(
+    Knob::variable(
         "gc.heap_growth_max_slots",
         "RUBY_GC_HEAP_GROWTH_MAX_SLOTS",
         SLOTS,
@@ -127,7 +115,7 @@ pub const KNOBS: &[Knob] = &[
     ),
     Knob {
         caution: "Stays below gc.heap_free_slots_max_ratio.",
-        ..gc(
+        ..Knob::variable(
             "gc.heap_free_slots_min_ratio",
             "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO",
             SHARE,
@@ -138,7 +126,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         caution: "0, or between gc.heap_free_slots_min_ratio and gc.heap_free_slots_max_ratio.",
-        ..gc(
+        ..Knob::variable(
             "gc.heap_free_slots_goal_ratio",
             "RUBY_GC_HEAP_FREE_SLOTS_GOAL_RATIO",
             SHARE_OR_NONE,
@@ -149,7 +137,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         caution: "Stays above gc.heap_free_slots_min_ratio.",
-        ..gc(
+        ..Knob::variable(
             "gc.heap_free_slots_max_ratio",
             "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO",
             SHARE,
@@ -158,7 +146,7 @@ pub const KNOBS: &[Knob] = &[
             "Share of free slots beyond which pages are given back.",
         )
     },
-    gc(
+    Knob::variable(
         "gc.heap_oldobject_limit_factor",
         "RUBY_GC_HEAP_OLDOBJECT_LIMIT_FACTOR",
         FACTOR,
@@ -168,7 +156,7 @@ pub const KNOBS: &[Knob] = &[
     ),
     Knob {
         versions: Versions::since(3, 3),
-        ..gc(
+        ..Knob::variable(
             "gc.heap_remembered_wb_unprotected_objects_limit_ratio",
             "RUBY_GC_HEAP_REMEMBERED_WB_UNPROTECTED_OBJECTS_LIMIT_RATIO",
             FACTOR,
@@ -179,7 +167,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         caution: "More of it: fewer collections, more memory. Grows at run time up to gc.malloc_limit_max.",
-        ..gc(
+        ..Knob::variable(
             "gc.malloc_limit",
             "RUBY_GC_MALLOC_LIMIT",
             BYTES,
@@ -190,7 +178,7 @@ pub const KNOBS: &[Knob] = &[
     },
     Knob {
         caution: "Below gc.malloc_limit it holds that down.",
-        ..gc(
+        ..Knob::variable(
             "gc.malloc_limit_max",
             "RUBY_GC_MALLOC_LIMIT_MAX",
             BYTES,
@@ -199,7 +187,7 @@ pub const KNOBS: &[Knob] = &[
             "Most that gc.malloc_limit grows to.",
         )
     },
-    gc(
+    Knob::variable(
         "gc.malloc_limit_growth_factor",
         "RUBY_GC_MALLOC_LIMIT_GROWTH_FACTOR",
         GROWTH,
@@ -209,7 +197,7 @@ pub const KNOBS: &[Knob] = &[
     ),
     Knob {
         caution: "More of it: fewer full collections, more memory.",
-        ..gc(
+        ..Knob::variable(
             "gc.oldmalloc_limit",
             "RUBY_GC_OLDMALLOC_LIMIT",
             BYTES,
@@ -218,7 +206,7 @@ pub const KNOBS: &[Knob] = &[
             "Bytes allocated outside the heap by objects that grew old until a full collection.",
         )
     },
-    gc(
+    Knob::variable(
         "gc.oldmalloc_limit_max",
         "RUBY_GC_OLDMALLOC_LIMIT_MAX",
         BYTES,
@@ -226,7 +214,7 @@ pub const KNOBS: &[Knob] = &[
         "256MiB",
         "Most that gc.oldmalloc_limit grows to.",
     ),
-    gc(
+    Knob::variable(
         "gc.oldmalloc_limit_growth_factor",
         "RUBY_GC_OLDMALLOC_LIMIT_GROWTH_FACTOR",
         GROWTH,
