@@ -215,8 +215,10 @@ pub fn files(request: &Request, base: &Path, problems: &mut Vec<Problem>) -> Ser
         Some(path)
     };
     let nginx = existing(&request.nginx_file);
-    let apache = existing(&request.apache_file);
     let of_passenger = named(request) == ServerKind::Passenger;
+    let apache = of_passenger
+        .then(|| existing(&request.apache_file))
+        .flatten();
     if let Some(asked) = request.apache_file.as_ref().filter(|_| !of_passenger) {
         problems.push(Problem::of(
             asked,
