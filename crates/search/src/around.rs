@@ -356,11 +356,19 @@ impl Vicinity<'_> {
         let promises = effect
             .and_then(|e| e.score)
             .map_or(0.0, |score| score.estimate);
-        levels
-            .into_iter()
-            .filter(|level| *level != at)
-            .map(|level| (Change(vec![(factor, level)]), promises))
-            .collect()
+        let raced = self.space.factors[factor].how == How::Raced;
+        let change = |level| {
+            let there = match raced {
+                true => self.space.making_room(centre, factor, level)?,
+                false => centre.with(factor, level),
+            };
+            let levels = there
+                .differing(centre)
+                .map(|factor| (factor, there.0[factor]));
+            Some((Change(levels.collect()), promises))
+        };
+        let others = levels.into_iter().filter(|level| *level != at);
+        others.filter_map(change).collect()
     }
 
     /// Whether a step was tried with all else as it is today, and lost by more than what else there is could make good.

@@ -74,7 +74,11 @@ pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
         levels.map(move |level| (factor, level))
     });
     for (factor, level) in raced {
-        add(lead.with(factor, level));
+        // An allocator takes the meaning from options of the others.
+        space
+            .making_room(&lead, factor, level)
+            .into_iter()
+            .for_each(&mut add);
     }
     // Nothing that is only likely to help.
     let certain = sums_of_certain(material);

@@ -51,6 +51,16 @@ impl Point {
 #[serde(transparent)]
 pub struct Forbidden(pub Vec<(usize, usize)>);
 
+impl Forbidden {
+    /// Whether the point has all of it.
+    fn holds(&self, point: &Point) -> bool {
+        let Forbidden(levels) = self;
+        levels
+            .iter()
+            .all(|&(factor, level)| point.0[factor] == level)
+    }
+}
+
 /// Everything that is searched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
@@ -72,12 +82,35 @@ impl Space {
                 .iter()
                 .zip(&self.factors)
                 .all(|(level, factor)| *level < factor.levels.len());
-        let together = |Forbidden(levels): &Forbidden| {
-            levels
+        known
+            && !self
+                .forbidden
                 .iter()
-                .all(|&(factor, level)| point.0[factor] == level)
+                .any(|forbidden| forbidden.holds(point))
+    }
+
+    /// The point with this level. What of it does not go with that is as it is today, or, where it is today's that does not go, as
+    /// the first level that does: an option's own allocator. `None` where processes or threads would have to give way.
+    pub(crate) fn making_room(&self, point: &Point, factor: usize, level: usize) -> Option<Point> {
+        self.mended(point.with(factor, level), &[factor])
+    }
+
+    /// The point without its forbidden combinations, all of these factors as they are.
+    fn mended(&self, point: Point, fixed: &[usize]) -> Option<Point> {
+        let Some(Forbidden(broken)) = self.forbidden.iter().find(|f| f.holds(&point)) else {
+            return Some(point);
         };
-        known && !self.forbidden.iter().any(together)
+        let may_give_way =
+            |other: &usize| !fixed.contains(other) && self.factors[*other].how != How::Modelled;
+        let others = broken.iter().map(|(other, _)| *other).filter(may_give_way);
+        others.into_iter().find_map(|other| {
+            let fixed: Vec<usize> = fixed.iter().copied().chain([other]).collect();
+            let Factor {
+                baseline, levels, ..
+            } = &self.factors[other];
+            let mut new = std::iter::once(*baseline).chain(0..levels.len());
+            new.find_map(|new| self.mended(point.with(other, new), &fixed))
+        })
     }
 
     /// The factors that are searched in this way.
@@ -125,5 +158,61 @@ impl Space {
             return Err(SearchError::BaselineForbidden);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two processes or four, today's allocator and two others, an option of today's, one of the last.
+    fn space() -> Space {
+        let factor = |name: &str, levels: usize, how| Factor {
+            name: name.to_owned(),
+            levels: (0..levels).map(|level| level.to_string()).collect(),
+            baseline: 0,
+            how,
+        };
+        let apart = |one, other| Forbidden(vec![one, other]);
+        Space {
+            factors: vec![
+                factor("workers", 2, How::Modelled),
+                factor("allocator", 3, How::Raced),
+                factor("arenas", 2, How::Screened),
+                factor("conf", 2, How::Raced),
+            ],
+            forbidden: vec![
+                apart((1, 1), (2, 1)),
+                apart((1, 2), (2, 1)),
+                apart((3, 1), (1, 0)),
+                apart((3, 1), (1, 1)),
+            ],
+        }
+    }
+
+    #[test]
+    fn what_means_nothing_beside_it_gives_way() {
+        let with = |levels: [usize; 4], factor, level| {
+            let point = space().making_room(&Point(levels.to_vec()), factor, level)?;
+            Some(point.0)
+        };
+        assert_eq!(with([1, 0, 0, 0], 1, 1), Some(vec![1, 1, 0, 0]));
+        assert_eq!(with([1, 0, 1, 0], 1, 1), Some(vec![1, 1, 0, 0]));
+        // An option brings its allocator, which takes the other's away.
+        assert_eq!(with([1, 0, 0, 0], 3, 1), Some(vec![1, 2, 0, 1]));
+        assert_eq!(with([1, 0, 1, 0], 3, 1), Some(vec![1, 2, 0, 1]));
+        assert_eq!(with([1, 2, 0, 1], 2, 1), Some(vec![1, 0, 1, 0]));
+    }
+
+    #[test]
+    fn processes_give_no_way() {
+        let mut space = space();
+        space.forbidden = vec![Forbidden(vec![(0, 1), (1, 1)]), Forbidden(vec![(3, 1)])];
+        let today = space.baseline();
+        let more = today.with(0, 1);
+        assert_eq!(space.making_room(&more, 1, 1), None);
+        assert_eq!(space.making_room(&today, 1, 1), Some(today.with(1, 1)));
+        // What is never possible.
+        assert_eq!(space.making_room(&today, 3, 1), None);
     }
 }

@@ -41,6 +41,7 @@ fn what_is_found_is_close_to_the_best_of_the_grid_for_a_fraction_of_its_trials()
         (Family::Plain, 0.95),
         (Family::Misled, 0.9),
         (Family::Corners, 0.8),
+        (Family::Exclusive, 0.97),
     ] {
         let all = all(family);
         let far = |played: &&Played| played.regret(&played.outcome.winner) > 0.05;

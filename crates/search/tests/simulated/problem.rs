@@ -25,9 +25,11 @@ pub enum Family {
     Mixed,
     /// Two processes, two thread counts, two settings: sixteen points.
     Small,
+    /// Settings that mean something to one allocator alone, today's or another.
+    Exclusive,
 }
 
-pub const FAMILIES: [Family; 9] = [
+pub const FAMILIES: [Family; 10] = [
     Family::Plain,
     Family::Null,
     Family::Sham,
@@ -37,6 +39,7 @@ pub const FAMILIES: [Family; 9] = [
     Family::Noisy,
     Family::Mixed,
     Family::Small,
+    Family::Exclusive,
 ];
 
 pub const WORKERS: usize = 0;
@@ -77,7 +80,7 @@ fn between(rng: &mut impl Rng, low: f64, high: f64) -> f64 {
 
 impl Problem {
     pub fn draw(family: Family, rng: &mut impl Rng) -> Problem {
-        use Family::{Corners, Interactions, Misled, Mixed, Noisy, Null, Sham, Small};
+        use Family::{Corners, Exclusive, Interactions, Misled, Mixed, Noisy, Null, Sham, Small};
         let small = family == Small;
         let (workers, threads) = match family {
             Small => (vec![1, 2], vec![3, 5]),
@@ -98,6 +101,10 @@ impl Problem {
         ];
         factors.extend((0..knobs).map(|nth| factor(format!("knob {nth}"), 2, How::Screened)));
         factors.push(factor("allocator".to_owned(), allocators, How::Raced));
+        let allocator = factors.len() - 1;
+        if family == Exclusive {
+            factors.push(factor("option".to_owned(), 2, How::Raced));
+        }
         factors[WORKERS].baseline = rng.random_range(0..workers.len().min(3));
         factors[THREADS].baseline = rng.random_range(0..threads.len());
         let null = family == Null;
@@ -132,7 +139,7 @@ impl Problem {
             if !small {
                 // A setting that is worth more, or less, with one allocator, or with many processes.
                 let size = 0.05 * normal(rng);
-                pairs.push(([(knob(rng), 1), (2 + knobs, 1)], size));
+                pairs.push(([(knob(rng), 1), (allocator, 1)], size));
                 let size = 0.05 * normal(rng);
                 let with = knob(rng);
                 pairs.extend([2, 3, 4].map(|level| ([(with, 1), (WORKERS, level)], size)));
@@ -153,7 +160,7 @@ impl Problem {
                 });
             }
             if rng.random_range(0..3) == 0 {
-                fails.push(vec![(2 + knobs, rng.random_range(1..allocators))]);
+                fails.push(vec![(allocator, rng.random_range(1..allocators))]);
             }
             // One setting saves memory, whatever else it does.
             effects[first_knob][1].1 = -between(rng, 0.1, 0.25);
@@ -197,6 +204,9 @@ impl Problem {
         if null {
             problem.start_from_the_best_modelled();
         }
+        if family == Exclusive {
+            problem.bind_to_allocators([first_knob + 1, first_knob + 2], allocator, rng);
+        }
         if corners {
             problem.limit_memory(rng);
         }
@@ -219,6 +229,24 @@ impl Problem {
         self.space.factors[THREADS].baseline = best.0[THREADS];
         // There every setting is possible.
         self.space.forbidden.clear();
+    }
+
+    /// Two settings that only today's allocator knows, as arenas are glibc's, and one of another. All of them help.
+    fn bind_to_allocators(&mut self, own: [usize; 2], allocator: usize, rng: &mut impl Rng) {
+        let option = allocator + 1;
+        let levels = 0..self.space.factors[allocator].levels.len();
+        let whose = rng.random_range(1..levels.end);
+        let strangers = levels.clone().filter(|level| *level != whose);
+        let apart = |setting, level| Forbidden(vec![(setting, 1), (allocator, level)]);
+        let mut forbidden: Vec<Forbidden> = strangers.map(|level| apart(option, level)).collect();
+        forbidden.extend(own.iter().flat_map(|&own| {
+            let others = levels.clone().skip(1);
+            others.map(move |level| apart(own, level))
+        }));
+        self.space.forbidden.extend(forbidden);
+        for helps in [own[0], own[1], option] {
+            self.effects[helps][1].0 = (0.04 + 0.03 * normal(rng)).abs();
+        }
     }
 
     /// So that the baseline fits, and about half of the other points do not.
