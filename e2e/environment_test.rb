@@ -63,6 +63,26 @@ class EnvironmentTest < PowerbandTest
     assert_no_run_folder
   end
 
+  # A search leaves it out there and goes on; what no Ruby takes is refused.
+  def test_a_value_that_one_ruby_of_a_search_does_not_take
+    narrow = File.join(@dir, "narrow/ruby")
+    FileUtils.mkdir_p(File.dirname(narrow))
+    # One that does not take what the other does.
+    File.write(narrow, <<~SHELL)
+      #!/bin/sh
+      [ -z "$RUBY_GC_HEAP_GROWTH_FACTOR" ] || export RUBY_GC_HEAP_GROWTH_FACTOR=0.5
+      exec #{RbConfig.ruby} "$@"
+    SHELL
+    File.chmod(0o755, narrow)
+    search = ["tune", *where("environment"), "--budget", "10m", "--knobs", "ruby=#{narrow}"]
+    ended = powerband(*search, "--knobs", "gc.heap_growth_factor=1.5", "--server", "false")
+    assert_equal 3, ended.code, ended.to_s
+    assert_match(/not searched together: .*gc\.heap_growth_factor=1\.5, ruby=#{narrow}: .*is ignored because/, ended.err)
+    ended = powerband(*search, "--knobs", "gc.heap_free_slots_max_ratio=0.1")
+    assert_refused ended, 2, /is ignored because it must be greater than 0\.2/
+    refute_match(/not searched together/, ended.err)
+  end
+
   def test_addresses_elsewhere_are_refused_in_configurations_too
     ended = powerband(*experiment("sweep", "env.REDIS_URL=redis://127.0.0.1/1,redis://me:#{TOKEN}@redis.example.org/1").drop(1))
     assert_refused ended, 2, /redis\.example\.org/, /--allow-remote/
