@@ -1,9 +1,13 @@
 //! The environment of each arm: what its knobs come to on this machine, whether the Ruby there takes them, and whether a
 //! server that runs has them.
 
+mod of_search;
+
+pub use of_search::Apart;
+
 use crate::arm_ruby::{PATH, Rubies};
 use crate::error::Stopped;
-use crate::progress::Watcher;
+use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment, Goal};
 use knobs::{Allocator, Overlay, PRELOAD, Version};
 use run::SetVariable;
@@ -26,6 +30,16 @@ pub struct ArmEnvironments {
     libraries: BTreeMap<Allocator, PathBuf>,
     /// The Rubies that arms name.
     pub rubies: Rubies,
+    /// What a search does not try together.
+    pub apart: Vec<Apart>,
+}
+
+/// What arms are checked against.
+struct Against<'a> {
+    experiment: &'a Experiment,
+    /// The Ruby that runs where none is named.
+    found: &'a RubyInfo,
+    watcher: &'a dyn Watcher,
 }
 
 impl ArmEnvironments {
@@ -36,31 +50,50 @@ impl ArmEnvironments {
         watcher: &dyn Watcher,
     ) -> Result<ArmEnvironments, Stopped> {
         let mut here = ArmEnvironments::default();
+        let against = Against {
+            experiment,
+            found,
+            watcher,
+        };
         let mut wrong = BTreeSet::new();
-        for arm in overlaid(experiment) {
-            let mut of_arm: Vec<String> = here.find_library(&arm.overlay).into_iter().collect();
-            let named = arm.overlay.ruby();
-            of_arm.extend(named.and_then(|named| here.rubies.find(named, experiment).err()));
-            let (program, found, where_it_is) = match here.rubies.named(named) {
-                Some(ruby) => (ruby.program.as_os_str(), &ruby.info, ruby.shown()),
-                None => (OsStr::new("ruby"), found, String::new()),
-            };
-            let not_in_it = not_in_this_version(&arm.overlay, found).into_iter();
-            of_arm.extend(not_in_it.map(|wrong| format!("{wrong}{where_it_is}")));
-            if of_arm.is_empty() {
-                let variables = here.variables(&arm.overlay, &experiment.env);
-                of_arm = refused(&arm, experiment, program, found, variables);
-            }
-            wrong.extend(of_arm);
-            if watcher.cancelled() {
-                return Err(Stopped::Interrupted);
+        match &experiment.goal {
+            Goal::Tune => wrong = here.check_search(&against)?,
+            Goal::Arms { .. } => {
+                for arm in overlaid(experiment) {
+                    wrong.extend(here.wrong_with(&arm, &against)?);
+                }
             }
         }
         if wrong.is_empty() {
+            for apart in &here.apart {
+                watcher.on(Event::Note(apart.told.clone()));
+            }
             Ok(here)
         } else {
             let lines: Vec<String> = wrong.into_iter().collect();
             Err(Stopped::Configuration(lines.join("\n")))
+        }
+    }
+
+    /// What is wrong with one arm.
+    fn wrong_with(&mut self, arm: &Arm, against: &Against<'_>) -> Result<Vec<String>, Stopped> {
+        let experiment = against.experiment;
+        let mut wrong: Vec<String> = self.find_library(&arm.overlay).into_iter().collect();
+        let named = arm.overlay.ruby();
+        wrong.extend(named.and_then(|named| self.rubies.find(named, experiment).err()));
+        let (program, found, where_it_is) = match self.rubies.named(named) {
+            Some(ruby) => (ruby.program.as_os_str(), &ruby.info, ruby.shown()),
+            None => (OsStr::new("ruby"), against.found, String::new()),
+        };
+        let not_in_it = not_in_this_version(&arm.overlay, found).into_iter();
+        wrong.extend(not_in_it.map(|wrong| format!("{wrong}{where_it_is}")));
+        if wrong.is_empty() {
+            let variables = self.variables(&arm.overlay, &experiment.env);
+            wrong = refused(arm, experiment, program, found, variables);
+        }
+        match against.watcher.cancelled() {
+            true => Err(Stopped::Interrupted),
+            false => Ok(wrong),
         }
     }
 
@@ -162,50 +195,25 @@ fn with_pool(url: &str, pool: u32) -> String {
     format!("{place}?{}", pairs.join("&"))
 }
 
-/// The arms that set anything, the first of those that set the same; of a search each value by itself.
+/// The arms that set anything, the first of those that set the same.
 fn overlaid(experiment: &Experiment) -> Vec<Arm> {
-    let arms = match &experiment.goal {
-        Goal::Tune => of_search(experiment),
-        Goal::Arms { arms, .. } => arms.clone(),
+    let Goal::Arms { arms, .. } = &experiment.goal else {
+        return Vec::new();
     };
     let mut seen = HashSet::new();
-    arms.into_iter()
-        .filter(|arm| !arm.overlay.is_empty() && seen.insert(arm.overlay.clone()))
+    let arms = arms.iter();
+    arms.filter(|arm| !arm.overlay.is_empty() && seen.insert(arm.overlay.clone()))
+        .cloned()
         .collect()
-}
-
-fn of_search(experiment: &Experiment) -> Vec<Arm> {
-    let settings = experiment.baseline.unwrap_or(experiment.kind.defaults());
-    let alone = |set: &[(&String, &String)]| {
-        let mut overlay = Overlay::default();
-        for (name, value) in set {
-            overlay.set(name, value).ok()?;
-        }
-        Some(Arm::with(settings, overlay))
-    };
-    let knobs = || experiment.knobs.iter();
-    let by_itself =
-        knobs().flat_map(|knob| knob.values.iter().filter_map(|v| alone(&[(&knob.name, v)])));
-    let mut arms: Vec<Arm> = by_itself.collect();
-    // What one Ruby takes another may not know.
-    for ruby in knobs().filter(|knob| knob.name == knobs::RUBY) {
-        for other in knobs().filter(|knob| knob.name != knobs::RUBY) {
-            let both = ruby.values.iter().flat_map(|named| {
-                let with = |value| alone(&[(&ruby.name, named), (&other.name, value)]);
-                other.values.iter().filter_map(with)
-            });
-            arms.extend(both);
-        }
-    }
-    arms
 }
 
 /// Addresses in arms' own variables that are not on this machine.
 pub fn remote(experiment: &Experiment, env: &Variables) -> Vec<String> {
     let mut dangers = BTreeSet::new();
-    for arm in overlaid(experiment) {
+    let arms = overlaid(experiment).into_iter().map(|arm| arm.overlay);
+    for overlay in arms.chain(of_search::values(experiment)) {
         let mut env = env.clone();
-        env.extend(arm.overlay.variables());
+        env.extend(overlay.variables());
         let found = safety::check_env(&env, &experiment.app_dir);
         dangers.extend(found.iter().map(ToString::to_string));
     }

@@ -1,6 +1,7 @@
 //! Which values mean nothing beside which others, and which give others their meaning.
 
 use super::space::{PRELOAD, SETTINGS, WORKERS};
+use crate::arm_environment::Apart;
 use crate::request::SearchKnob;
 use knobs::{Allocator, Overlay};
 use search::Forbidden;
@@ -11,12 +12,13 @@ pub fn gives_others_their_meaning(knob: &str) -> bool {
         || knobs::of_allocator(knob).is_some_and(|whose| whose != Allocator::Glibc)
 }
 
-/// Single mode has nothing to preload, and some values mean nothing beside others.
-pub fn forbidden(workers: &[u16], knobs: &[SearchKnob]) -> Vec<Forbidden> {
+/// Single mode has nothing to preload, and some values mean nothing beside others, or are not taken by every Ruby.
+pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[Apart]) -> Vec<Forbidden> {
     let single = workers.iter().position(|workers| *workers == 0);
     let single = single.map(|single| Forbidden(vec![(WORKERS, single), (PRELOAD, 1)]));
     let mut forbidden: Vec<Forbidden> = single.into_iter().collect();
     forbidden.extend(without_their_allocator(knobs));
+    forbidden.extend(apart.iter().filter_map(|apart| not_in_a_ruby(knobs, apart)));
     for (one, first) in knobs.iter().enumerate() {
         for (other, second) in knobs.iter().enumerate().skip(one + 1) {
             for (i, a) in first.values.iter().enumerate() {
@@ -34,6 +36,22 @@ pub fn forbidden(workers: &[u16], knobs: &[SearchKnob]) -> Vec<Forbidden> {
         }
     }
     forbidden
+}
+
+/// The value with the Ruby that does not take it.
+fn not_in_a_ruby(knobs: &[SearchKnob], apart: &Apart) -> Option<Forbidden> {
+    let factor = |name: &str| knobs.iter().position(|knob| knob.name == name);
+    let level = |at: usize, value: &String| knobs[at].values.iter().position(|v| v == value);
+    let (ruby, knob) = (factor(knobs::RUBY)?, factor(&apart.knob)?);
+    let runs = match &apart.ruby {
+        None => 0,
+        Some(named) => level(ruby, named)? + 1,
+    };
+    let value = level(knob, &apart.value)? + 1;
+    Some(Forbidden(vec![
+        (SETTINGS + ruby, runs),
+        (SETTINGS + knob, value),
+    ]))
 }
 
 /// Options of an allocator that does not run today mean nothing where none is chosen.

@@ -3,6 +3,7 @@
 use super::super::candidates::{Entrant, fits};
 use super::super::model;
 use super::meaning::{forbidden, gives_others_their_meaning};
+use crate::arm_environment::Apart;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::{Arm, SearchKnob};
@@ -64,7 +65,8 @@ impl Searched {
             workers: &workers,
             threads: &threads,
         };
-        Searched::of(today, candidates, named, experiment.knobs.clone())
+        let apart = &procedure.bench.arm_environments.apart;
+        Searched::of(today, candidates, named, experiment.knobs.clone(), apart)
     }
 
     fn of(
@@ -72,6 +74,7 @@ impl Searched {
         candidates: Vec<Settings>,
         named: Named<'_>,
         knobs: Vec<SearchKnob>,
+        apart: &[Apart],
     ) -> Result<Searched, Stopped> {
         let all = || candidates.iter().chain([&baseline]);
         let sorted = |levels: &mut dyn Iterator<Item = u16>| {
@@ -112,6 +115,10 @@ impl Searched {
                 usize::from(baseline.preload),
             ),
         ];
+        let today_takes = |knob: &SearchKnob| {
+            let mut of_today = apart.iter().filter(|apart| apart.ruby.is_none());
+            of_today.all(|apart| apart.knob != knob.name)
+        };
         factors.extend(knobs.iter().map(|knob| {
             Factor {
                 name: knob.name.clone(),
@@ -119,9 +126,12 @@ impl Searched {
                     .chain(knob.values.iter().cloned())
                     .collect(),
                 baseline: 0,
-                // An allocator takes the meaning from knobs of the others, and gives it to its own; so does a Ruby.
+                // An allocator takes the meaning from knobs of the others, and gives it to its own; so does a Ruby. What
+                // today's Ruby does not take no screen round what runs today could have.
                 how: match knob.values.len() {
-                    1 if !gives_others_their_meaning(&knob.name) => How::Screened,
+                    1 if !gives_others_their_meaning(&knob.name) && today_takes(knob) => {
+                        How::Screened
+                    }
                     _ => How::Raced,
                 },
             }
@@ -138,7 +148,7 @@ impl Searched {
             baseline,
             named_concurrency,
         };
-        searched.space.forbidden = forbidden(&searched.workers, &searched.knobs);
+        searched.space.forbidden = forbidden(&searched.workers, &searched.knobs, apart);
         Ok(searched)
     }
 
@@ -369,96 +379,4 @@ fn ratio(estimate: Estimate) -> Ratio {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn settings(workers: u16, threads: u16, preload: bool) -> Settings {
-        Settings {
-            workers,
-            threads,
-            preload,
-        }
-    }
-
-    fn knob(name: &str, values: &[&str]) -> SearchKnob {
-        SearchKnob {
-            name: name.to_owned(),
-            values: values.iter().map(|v| (*v).to_owned()).collect(),
-        }
-    }
-
-    #[test]
-    fn points_are_arms_and_what_means_nothing_is_forbidden() {
-        let knobs = vec![
-            knob("malloc_arena_max", &["2"]),
-            knob("allocator", &["jemalloc", "tcmalloc"]),
-            knob("warmup", &["on"]),
-        ];
-        let candidates = vec![settings(2, 3, true), settings(2, 5, true)];
-        let searched =
-            Searched::of(settings(0, 5, false), candidates, Named::default(), knobs).unwrap();
-        assert_eq!(
-            searched.arm(&searched.space.baseline()).to_string(),
-            "single × 5 threads"
-        );
-        let point = searched.point(settings(2, 3, true)).unwrap();
-        let with = point.with(SETTINGS + 2, 1);
-        assert_eq!(
-            searched.arm(&with).to_string(),
-            "2 workers × 3 threads, preloaded, warmup=on"
-        );
-        // glibc's arenas mean nothing to another allocator, and single mode preloads nothing.
-        let both = with.with(SETTINGS, 1).with(SETTINGS + 1, 2);
-        assert!(searched.space.allows(&with) && !searched.space.allows(&both));
-        let single = searched.space.baseline().with(PRELOAD, 1);
-        assert!(!searched.space.allows(&single));
-        assert_eq!((searched.screened(), searched.most_concurrency()), (2, 10));
-        let knobs = vec![
-            knob("malloc_conf", &["narenas:2"]),
-            knob("allocator", &["jemalloc"]),
-        ];
-        let searched =
-            Searched::of(settings(0, 5, false), Vec::new(), Named::default(), knobs).unwrap();
-        let conf = searched.space.baseline().with(SETTINGS, 1);
-        assert!(!searched.space.allows(&conf));
-        assert!(searched.space.allows(&conf.with(SETTINGS + 1, 1)));
-    }
-
-    #[test]
-    fn what_was_named_is_searched_though_the_model_proposes_something_else() {
-        let named = Named {
-            workers: &[0, 2],
-            threads: &[1, 5],
-        };
-        let candidates = vec![settings(2, 3, true)];
-        let searched = Searched::of(settings(0, 3, false), candidates, named, Vec::new()).unwrap();
-        assert_eq!(searched.most_concurrency(), 10);
-        assert_eq!(
-            (searched.workers, searched.threads),
-            (vec![0, 2], vec![1, 3, 5])
-        );
-    }
-
-    /// A quarter less of it, at least a fifth and at most three tenths.
-    #[test]
-    fn a_step_is_told_of_what_was_asked_for() {
-        let step = search::Step {
-            factor: SETTINGS,
-            from: 0,
-            to: 1,
-            ratio: Some(1.0 / 0.75),
-            low: Some(1.0 / 0.8),
-            high: Some(1.0 / 0.7),
-            blocks: 6,
-            kept: true,
-        };
-        let (ratio, low, high) = brought(&step, Metric::Memory);
-        for (found, expected) in [(ratio, 0.75), (low, 0.7), (high, 0.8)] {
-            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
-        }
-        assert_eq!(
-            brought(&step, Metric::Capacity),
-            (step.ratio, step.low, step.high)
-        );
-    }
-}
+mod tests;

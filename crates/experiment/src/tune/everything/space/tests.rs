@@ -1,0 +1,149 @@
+use super::*;
+
+fn settings(workers: u16, threads: u16, preload: bool) -> Settings {
+    Settings {
+        workers,
+        threads,
+        preload,
+    }
+}
+
+fn knob(name: &str, values: &[&str]) -> SearchKnob {
+    SearchKnob {
+        name: name.to_owned(),
+        values: values.iter().map(|v| (*v).to_owned()).collect(),
+    }
+}
+
+#[test]
+fn points_are_arms_and_what_means_nothing_is_forbidden() {
+    let knobs = vec![
+        knob("malloc_arena_max", &["2"]),
+        knob("allocator", &["jemalloc", "tcmalloc"]),
+        knob("warmup", &["on"]),
+    ];
+    let candidates = vec![settings(2, 3, true), settings(2, 5, true)];
+    let searched = Searched::of(
+        settings(0, 5, false),
+        candidates,
+        Named::default(),
+        knobs,
+        &[],
+    )
+    .unwrap();
+    assert_eq!(
+        searched.arm(&searched.space.baseline()).to_string(),
+        "single × 5 threads"
+    );
+    let point = searched.point(settings(2, 3, true)).unwrap();
+    let with = point.with(SETTINGS + 2, 1);
+    assert_eq!(
+        searched.arm(&with).to_string(),
+        "2 workers × 3 threads, preloaded, warmup=on"
+    );
+    // glibc's arenas mean nothing to another allocator, and single mode preloads nothing.
+    let both = with.with(SETTINGS, 1).with(SETTINGS + 1, 2);
+    assert!(searched.space.allows(&with) && !searched.space.allows(&both));
+    let single = searched.space.baseline().with(PRELOAD, 1);
+    assert!(!searched.space.allows(&single));
+    assert_eq!((searched.screened(), searched.most_concurrency()), (2, 10));
+    let knobs = vec![
+        knob("malloc_conf", &["narenas:2"]),
+        knob("allocator", &["jemalloc"]),
+    ];
+    let searched = Searched::of(
+        settings(0, 5, false),
+        Vec::new(),
+        Named::default(),
+        knobs,
+        &[],
+    )
+    .unwrap();
+    let conf = searched.space.baseline().with(SETTINGS, 1);
+    assert!(!searched.space.allows(&conf));
+    assert!(searched.space.allows(&conf.with(SETTINGS + 1, 1)));
+}
+
+#[test]
+fn what_a_ruby_does_not_take_is_not_tried_with_it() {
+    let apart = |ruby: Option<&str>, knob: &str, value: &str| Apart {
+        ruby: ruby.map(str::to_owned),
+        knob: knob.to_owned(),
+        value: value.to_owned(),
+        told: String::new(),
+    };
+    let knobs = vec![
+        knob("warmup", &["on"]),
+        knob("ruby", &["/opt/3.1/ruby", "/opt/3.4/ruby"]),
+        knob("thread_timeslice", &["50ms"]),
+    ];
+    let apart = [
+        apart(Some("/opt/3.1/ruby"), "warmup", "on"),
+        apart(Some("/opt/3.1/ruby"), "thread_timeslice", "50ms"),
+        apart(None, "thread_timeslice", "50ms"),
+    ];
+    let searched = Searched::of(
+        settings(0, 5, false),
+        Vec::new(),
+        Named::default(),
+        knobs,
+        &apart,
+    )
+    .unwrap();
+    let (warmup, ruby, slice) = (SETTINGS, SETTINGS + 1, SETTINGS + 2);
+    let today = searched.space.baseline();
+    for (set, allowed) in [
+        (vec![(warmup, 1)], true),
+        (vec![(warmup, 1), (ruby, 1)], false),
+        (vec![(warmup, 1), (ruby, 2)], true),
+        (vec![(slice, 1)], false),
+        (vec![(slice, 1), (ruby, 1)], false),
+        (vec![(slice, 1), (ruby, 2)], true),
+    ] {
+        let point = set.iter().fold(today.clone(), |point, &(factor, level)| {
+            point.with(factor, level)
+        });
+        assert_eq!(searched.space.allows(&point), allowed, "{set:?}");
+    }
+    // A screen runs today's Ruby, which has the one and not the other.
+    let how = |factor: usize| searched.space.factors[factor].how;
+    assert_eq!((how(warmup), how(slice)), (How::Screened, How::Raced));
+}
+
+#[test]
+fn what_was_named_is_searched_though_the_model_proposes_something_else() {
+    let named = Named {
+        workers: &[0, 2],
+        threads: &[1, 5],
+    };
+    let candidates = vec![settings(2, 3, true)];
+    let searched = Searched::of(settings(0, 3, false), candidates, named, Vec::new(), &[]).unwrap();
+    assert_eq!(searched.most_concurrency(), 10);
+    assert_eq!(
+        (searched.workers, searched.threads),
+        (vec![0, 2], vec![1, 3, 5])
+    );
+}
+
+/// A quarter less of it, at least a fifth and at most three tenths.
+#[test]
+fn a_step_is_told_of_what_was_asked_for() {
+    let step = search::Step {
+        factor: SETTINGS,
+        from: 0,
+        to: 1,
+        ratio: Some(1.0 / 0.75),
+        low: Some(1.0 / 0.8),
+        high: Some(1.0 / 0.7),
+        blocks: 6,
+        kept: true,
+    };
+    let (ratio, low, high) = brought(&step, Metric::Memory);
+    for (found, expected) in [(ratio, 0.75), (low, 0.7), (high, 0.8)] {
+        assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
+    }
+    assert_eq!(
+        brought(&step, Metric::Capacity),
+        (step.ratio, step.low, step.high)
+    );
+}
