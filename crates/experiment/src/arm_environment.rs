@@ -2,16 +2,17 @@
 //! server that runs has them.
 
 mod of_search;
+mod refusal;
 
 pub use of_search::Apart;
+use refusal::{Refusal, not_in_this_version, refused};
 
 use crate::arm_ruby::{PATH, Rubies};
 use crate::error::Stopped;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment, Goal};
-use knobs::{Allocator, Overlay, PRELOAD, Version};
+use knobs::{Allocator, Overlay, PRELOAD};
 use run::SetVariable;
-use servers::interpreter::Interpreter;
 use servers::ruby::RubyInfo;
 use servers::{Mismatch, safety};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -60,13 +61,14 @@ impl ArmEnvironments {
             Goal::Tune => wrong = here.check_search(&against)?,
             Goal::Arms { .. } => {
                 for arm in overlaid(experiment) {
-                    wrong.extend(here.wrong_with(&arm, &against)?);
+                    let refused = here.wrong_with(&arm, &against)?;
+                    wrong.extend(refused.iter().map(ToString::to_string));
                 }
             }
         }
         if wrong.is_empty() {
-            for apart in &here.apart {
-                watcher.on(Event::Note(apart.told.clone()));
+            for told in here.left_out() {
+                watcher.on(Event::Note(told));
             }
             Ok(here)
         } else {
@@ -76,25 +78,25 @@ impl ArmEnvironments {
     }
 
     /// What is wrong with one arm.
-    fn wrong_with(&mut self, arm: &Arm, against: &Against<'_>) -> Result<Vec<String>, Stopped> {
+    fn wrong_with(&mut self, arm: &Arm, against: &Against<'_>) -> Result<Vec<Refusal>, Stopped> {
+        if against.watcher.cancelled() {
+            return Err(Stopped::Interrupted);
+        }
         let experiment = against.experiment;
-        let mut wrong: Vec<String> = self.find_library(&arm.overlay).into_iter().collect();
         let named = arm.overlay.ruby();
-        wrong.extend(named.and_then(|named| self.rubies.find(named, experiment).err()));
+        let no_ruby = named.and_then(|named| self.rubies.find(named, experiment).err());
+        let missing = self.find_library(&arm.overlay).into_iter().chain(no_ruby);
+        let mut wrong: Vec<Refusal> = missing.map(Refusal::ByAny).collect();
         let (program, found, where_it_is) = match self.rubies.named(named) {
             Some(ruby) => (ruby.program.as_os_str(), &ruby.info, ruby.shown()),
             None => (OsStr::new("ruby"), against.found, String::new()),
         };
-        let not_in_it = not_in_this_version(&arm.overlay, found).into_iter();
-        wrong.extend(not_in_it.map(|wrong| format!("{wrong}{where_it_is}")));
+        wrong.extend(not_in_this_version(&arm.overlay, found, &where_it_is));
         if wrong.is_empty() {
             let variables = self.variables(&arm.overlay, &experiment.env);
             wrong = refused(arm, experiment, program, found, variables);
         }
-        match against.watcher.cancelled() {
-            true => Err(Stopped::Interrupted),
-            false => Ok(wrong),
-        }
+        Ok(wrong)
     }
 
     /// What is wrong when the library of the allocator is not there.
@@ -218,66 +220,6 @@ pub fn remote(experiment: &Experiment, env: &Variables) -> Vec<String> {
         dangers.extend(found.iter().map(ToString::to_string));
     }
     dangers.into_iter().collect()
-}
-
-fn not_in_this_version(overlay: &Overlay, found: &RubyInfo) -> Vec<String> {
-    let Some(version) = Version::of(&found.version) else {
-        return Vec::new();
-    };
-    let wrong = |knob: &knobs::Knob| {
-        let wrong = knob.works_in(version).err()?;
-        Some(format!("{}: {wrong}", knob.name))
-    };
-    overlay.of_catalogue().filter_map(wrong).collect()
-}
-
-/// What Ruby says against the arm's variables when it is started with them.
-fn refused(
-    arm: &Arm,
-    experiment: &Experiment,
-    program: &OsStr,
-    found: &RubyInfo,
-    variables: Variables,
-) -> Vec<String> {
-    if variables.is_empty() {
-        return Vec::new();
-    }
-    let mut env = experiment.env.clone();
-    env.extend(variables.clone());
-    let ruby = Interpreter {
-        program,
-        folder: Some(&experiment.app_dir),
-        environment: &env,
-        alone: false,
-        preloads: true,
-    };
-    let heard = match ruby.heard() {
-        Ok(heard) => heard,
-        Err(error) => return vec![format!("{arm}: {error}")],
-    };
-    let version = &found.version;
-    let mut refused: Vec<String> = knobs::refusals(&heard.stderr, &variables)
-        .into_iter()
-        .map(|line| {
-            format!("{arm}: Ruby {version} does not take it: {line}; give another value, or leave the knob out")
-        })
-        .collect();
-    let wants_yjit = arm
-        .overlay
-        .chosen()
-        .iter()
-        .any(|c| c.knob == "yjit" && c.value == "on");
-    if wants_yjit && heard.yjit != Some(true) {
-        let why = match heard.yjit {
-            None => "was built without YJIT",
-            Some(_) => "does not start YJIT",
-        };
-        refused.push(format!(
-            "{arm}: Ruby {version} at {} {why}; measure with one that has it, or leave yjit out",
-            found.path.display()
-        ));
-    }
-    refused
 }
 
 fn variable_not_taken(

@@ -30,7 +30,8 @@ within them are one.
 - **Before the first trial** the application's Ruby is started once in the environment of each configuration, with `-w`.
   What it says it ignores, and a variable of the collector that it does not know, ends the run with that reason, as does a
   variable that Ruby of this version does not look at, and an allocator whose library is not installed.
-  In a search over several Rubies (knob `ruby`) a value that some of them take is tried with those, and the others are told.
+  In a search over several Rubies (knob `ruby`) a value is tried with those that take it; with which it is not
+  tried is said before the first trial and on the page.
 - **In each trial**, after warming up, each variable is read back from `/proc/PID/environ` of the server's processes, and the
   allocator from `/proc/PID/maps`. One that did not take fails the trial. What the application does to `ENV` while it runs
   is not seen there.

@@ -5,33 +5,14 @@
 //! company, is measured once more in the company that it will have. All this comes before the confirmation, so that what
 //! is confirmed, and claimed, is what will be run.
 
+mod change;
+
+use change::{Change, together};
+
 use crate::known::Known;
 use crate::race::Race;
 use crate::{Effect, Foreseen, Found, How, Objective, Point, Space, Stage, Standing, Step, choose};
 use stats::{Better, Rule};
-
-/// One arm beside the first: levels of the centre that are others in it. More than one where a model proposes a move.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Change(Vec<(usize, usize)>);
-
-impl Change {
-    fn of(&self, point: &Point) -> Point {
-        let one = |point: Point, &(factor, level): &(usize, usize)| point.with(factor, level);
-        self.0.iter().fold(point.clone(), one)
-    }
-
-    fn touches(&self, factor: usize) -> bool {
-        self.0.iter().any(|(touched, _)| *touched == factor)
-    }
-
-    /// The factor and the level of a single change.
-    fn single(&self) -> Option<(usize, usize)> {
-        match self.0.as_slice() {
-            [single] => Some(*single),
-            _ => None,
-        }
-    }
-}
 
 /// What a change does to the score, in logarithms.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,31 +84,26 @@ impl Around {
     pub fn new(vicinity: Vicinity<'_>, centre: &Point, most: usize, blocks: u32) -> Option<Around> {
         let space = vicinity.space;
         let baseline = space.baseline();
-        let back: Vec<Change> = centre
-            .differing(&baseline)
-            .map(|factor| Change(vec![(factor, baseline.0[factor])]))
-            .collect();
         // With a single change the confirmation is the same comparison.
-        let back = if back.len() > 1 { back } else { Vec::new() };
+        let several = centre.differing(&baseline).count() > 1;
+        let back = centre.differing(&baseline).filter(|_| several);
+        let back = back.filter_map(|factor| Change::to(space, centre, factor, baseline.0[factor]));
         let mut forth: Vec<(Change, f64)> = (0..space.factors.len())
             .flat_map(|factor| vicinity.untried(factor, centre))
-            .filter(|(change, _)| !back.contains(change))
             .collect();
         forth.sort_by(|a, b| b.1.total_cmp(&a.1));
         let possible = |change: &Change| {
             let point = change.of(centre);
             space.allows(&point) && !vicinity.lost.contains(&&point)
         };
-        let taken_out = back
-            .into_iter()
-            .filter(|change| space.allows(&change.of(centre)));
         let put_in = vicinity.moves(centre).into_iter();
         let put_in = put_in.chain(forth.into_iter().map(|(change, _)| change));
-        let put_in = put_in.filter(possible);
-        let changes: Vec<Change> = taken_out
-            .chain(put_in)
-            .take(most.saturating_sub(1))
-            .collect();
+        let mut changes: Vec<Change> = Vec::new();
+        for change in back.chain(put_in.filter(possible)) {
+            if changes.len() + 1 < most && !changes.iter().any(|other| other.is(&change)) {
+                changes.push(change);
+            }
+        }
         let others = changes.iter().map(|change| change.of(centre));
         let arms: Vec<Point> = std::iter::once(centre.clone()).chain(others).collect();
         (arms.len() > 1).then(|| Around {
@@ -221,13 +197,16 @@ impl Around {
         let mut lost = 0.0;
         let mut leaner = better.clone();
         for worth in worths.iter().filter(|worth| worth.likely) {
-            let Some((factor, level)) = worth.change.single() else {
+            let Some(factor) = worth.change.takes_out(&self.baseline) else {
                 continue;
             };
-            let back = level == self.baseline.0[factor] && !taken.iter().any(|t| t.touches(factor));
+            let stays = taken.iter().any(|taken| taken.contradicts(worth.change));
             let costs = (-worth.estimate).max(0.0);
-            let next = leaner.with(factor, level);
-            if back && lost + costs <= tolerance && !self.saves(factor) && space.allows(&next) {
+            let next = worth.change.of(&leaner);
+            if stays || next == leaner || self.saves(factor) || !space.allows(&next) {
+                continue;
+            }
+            if lost + costs <= tolerance {
                 lost += costs;
                 // The one that costs least by itself, should all together cost more than their sum.
                 if leaner == better {
@@ -261,13 +240,12 @@ impl Around {
                 continue;
             }
             let changes: Vec<&Change> = chosen().map(|worth| worth.change).collect();
-            let mut factors: Vec<usize> = changes
-                .iter()
-                .flat_map(|change| change.0.iter().map(|(factor, _)| *factor))
-                .collect();
+            let mut factors: Vec<usize> =
+                changes.iter().flat_map(|change| change.factors()).collect();
             let touched = factors.len();
             factors.sort_unstable();
             factors.dedup();
+            // Two that bring the same are not summed: what that brings would count twice.
             if touched == factors.len() && space.allows(&together(&self.centre, &changes)) {
                 best = (worth, changes);
             }
@@ -280,7 +258,7 @@ impl Around {
         let Some(nth) = self
             .changes
             .iter()
-            .position(|change| self.back(change) == Some(factor))
+            .position(|change| change.takes_out(&self.baseline) == Some(factor))
         else {
             return false;
         };
@@ -290,17 +268,11 @@ impl Around {
         clear || with.processes < without.processes
     }
 
-    /// The factor that a change has back as it is today.
-    fn back(&self, change: &Change) -> Option<usize> {
-        let (factor, level) = change.single()?;
-        (level == self.baseline.0[factor]).then_some(factor)
-    }
-
     /// The explanation: each change of the centre with what it brings. `winner`: what is confirmed.
     pub fn steps(&self, winner: &Point, margin: f64, alpha: f64) -> Vec<Step> {
         let changes = self.changes.iter().enumerate();
         changes
-            .filter_map(|(nth, change)| Some((nth, self.back(change)?)))
+            .filter_map(|(nth, change)| Some((nth, change.takes_out(&self.baseline)?)))
             .map(|(nth, factor)| {
                 let gaps = self.race.gaps(0, nth + 1);
                 let pairs: Vec<(f64, f64)> = gaps.iter().map(|gap| (1.0, gap.exp())).collect();
@@ -328,11 +300,6 @@ impl Around {
     }
 }
 
-fn together(centre: &Point, changes: &[&Change]) -> Point {
-    let one = |point: Point, change: &&Change| change.of(&point);
-    changes.iter().fold(centre.clone(), one)
-}
-
 impl Vicinity<'_> {
     /// The levels that the centre has not, each with what the screen promises of it.
     fn untried(&self, factor: usize, centre: &Point) -> Vec<(Change, f64)> {
@@ -356,18 +323,8 @@ impl Vicinity<'_> {
         let promises = effect
             .and_then(|e| e.score)
             .map_or(0.0, |score| score.estimate);
-        let raced = self.space.factors[factor].how == How::Raced;
-        let change = |level| {
-            let there = match raced {
-                true => self.space.making_room(centre, factor, level)?,
-                false => centre.with(factor, level),
-            };
-            let levels = there
-                .differing(centre)
-                .map(|factor| (factor, there.0[factor]));
-            Some((Change(levels.collect()), promises))
-        };
         let others = levels.into_iter().filter(|level| *level != at);
+        let change = |level| Some((Change::to(self.space, centre, factor, level)?, promises));
         others.filter_map(change).collect()
     }
 
@@ -404,11 +361,10 @@ impl Vicinity<'_> {
             .filter(|(ahead, _)| *ahead > 0.0)
             .collect();
         better.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let change = |point: &Point| {
-            let factors = point.differing(&here);
-            Change(factors.map(|factor| (factor, point.0[factor])).collect())
-        };
-        let mut moves: Vec<Change> = better.iter().take(MOVES).map(|(_, p)| change(p)).collect();
+        let best = better.iter().take(MOVES);
+        let mut moves: Vec<Change> = best
+            .map(|(_, there)| Change::several(&here, there))
+            .collect();
         if self.log_memory_limit.is_some() {
             for traded in self.traded(centre) {
                 if !moves.contains(&traded) {
@@ -448,9 +404,8 @@ impl Vicinity<'_> {
         for &more in &modelled {
             for &less in modelled.iter().filter(|less| **less != more) {
                 if let Some(lower) = centre.0[less].checked_sub(1) {
-                    let mut levels = vec![(more, centre.0[more] + 1), (less, lower)];
-                    levels.sort_unstable();
-                    traded.push(Change(levels));
+                    let there = centre.with(more, centre.0[more] + 1).with(less, lower);
+                    traded.push(Change::several(centre, &there));
                 }
             }
         }

@@ -68,18 +68,17 @@ pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
             add(room.point.clone());
         }
     }
-    // Factors of many levels, on the best sum.
+    // Factors of many levels, on the best sum, of which some may mean nothing beside them and give way.
     let raced = space.searched(How::Raced).flat_map(|factor| {
-        let levels = 0..space.factors[factor].levels.len();
-        levels.map(move |level| (factor, level))
+        let (lead, levels) = (&lead, 0..space.factors[factor].levels.len());
+        levels.filter_map(move |level| Some((factor, space.making_room(lead, factor, level)?)))
     });
-    for (factor, level) in raced {
-        // An allocator takes the meaning from options of the others.
-        space
-            .making_room(&lead, factor, level)
-            .into_iter()
-            .for_each(&mut add);
-    }
+    let brings = |(factor, point): &(usize, Point)| {
+        let mut beside = point.differing(&lead).filter(|other| other != factor);
+        beside.any(|other| point.0[other] != space.factors[other].baseline)
+    };
+    let (bringing, alone): (Vec<_>, Vec<_>) = raced.partition(brings);
+    alone.into_iter().for_each(|(_, point)| add(point));
     // Nothing that is only likely to help.
     let certain = sums_of_certain(material);
     if let Some(certain) = certain.iter().find(within(0.0)) {
@@ -116,6 +115,8 @@ pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
     for effect in effects.iter().filter(|e| e.found == Found::NotTried) {
         add(lead.with(effect.factor, space.alternative(effect.factor)));
     }
+    // Options of an allocator that is not the best so far, with it: round the best each is tried again.
+    bringing.into_iter().for_each(|(_, point)| add(point));
     arms
 }
 
@@ -231,7 +232,7 @@ fn shrunk(estimate: f64, standard_error: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Estimate, Factor};
+    use crate::{Estimate, Factor, Forbidden};
 
     /// Workers of three levels, two settings, and an allocator of three.
     fn space() -> Space {
@@ -271,13 +272,22 @@ mod tests {
     }
 
     fn arms(effects: &[Effect], limit: Option<f64>, most: usize) -> Vec<Vec<usize>> {
+        arms_in(&space(), effects, limit, most)
+    }
+
+    fn arms_in(
+        space: &Space,
+        effects: &[Effect],
+        limit: Option<f64>,
+        most: usize,
+    ) -> Vec<Vec<usize>> {
         let known = |workers: usize, ahead: f64| Known {
             point: Point(vec![workers, 0, 0, 0]),
             ahead,
             log_memory: Some(workers as f64),
         };
         let material = Material {
-            space: &space(),
+            space,
             centre: &Point(vec![1, 0, 0, 0]),
             known: &[known(1, 0.0), known(0, -0.2)],
             foreseen: &[1, 2].map(|workers| Foreseen {
@@ -309,6 +319,30 @@ mod tests {
         ];
         assert_eq!(arms(&effects, None, 8), expected);
         assert_eq!(arms(&effects, None, 3), expected[..3]);
+    }
+
+    /// The warm-up is an option of the last allocator here, preloading goes with none but today's.
+    #[test]
+    fn an_allocator_is_tried_without_what_it_forbids_and_an_option_last_with_its_own() {
+        let mut space = space();
+        space.factors[2].how = How::Raced;
+        let apart = |one, other| Forbidden(vec![one, other]);
+        space.forbidden = vec![
+            apart((1, 1), (3, 1)),
+            apart((1, 1), (3, 2)),
+            apart((2, 1), (3, 0)),
+            apart((2, 1), (3, 1)),
+        ];
+        let helps = [effect(1, 0.05, 0.0, Found::Helps)];
+        let expected = [
+            vec![1, 0, 0, 0],
+            vec![1, 1, 0, 0],
+            vec![1, 0, 0, 1],
+            vec![1, 0, 0, 2],
+            vec![0, 1, 0, 0],
+            vec![1, 0, 1, 2],
+        ];
+        assert_eq!(arms_in(&space, &helps, None, 8), expected);
     }
 
     #[test]

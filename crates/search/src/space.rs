@@ -90,7 +90,8 @@ impl Space {
     }
 
     /// The point with this level. What of it does not go with that is as it is today, or, where it is today's that does not go, as
-    /// the first level that does: an option's own allocator. `None` where processes or threads would have to give way.
+    /// the first level that does: an option's own allocator. `None` where nothing goes with it, or processes or threads would
+    /// have to give way.
     pub(crate) fn making_room(&self, point: &Point, factor: usize, level: usize) -> Option<Point> {
         self.mended(point.with(factor, level), &[factor])
     }
@@ -105,11 +106,13 @@ impl Space {
         let others = broken.iter().map(|(other, _)| *other).filter(may_give_way);
         others.into_iter().find_map(|other| {
             let fixed: Vec<usize> = fixed.iter().copied().chain([other]).collect();
-            let Factor {
-                baseline, levels, ..
-            } = &self.factors[other];
-            let mut new = std::iter::once(*baseline).chain(0..levels.len());
-            new.find_map(|new| self.mended(point.with(other, new), &fixed))
+            let today = self.factors[other].baseline;
+            let others = (0..self.factors[other].levels.len()).filter(|new| *new != today);
+            let mut new = std::iter::once(today).chain(others);
+            new.find_map(|new| match new == point.0[other] {
+                true => None,
+                false => self.mended(point.with(other, new), &fixed),
+            })
         })
     }
 

@@ -56,6 +56,7 @@ fn cases() -> impl Strategy<Value = Case> {
             ];
             factors.extend((0..knobs).map(|_| factor("knob", 2, 0, How::Screened)));
             factors.push(factor("allocator", allocators, 0, How::Raced));
+            factors.push(factor("option", 2, 0, How::Raced));
             // Never what runs today: each has a level that does not.
             let other = |at: usize| {
                 let factor: &Factor = &factors[at];
@@ -64,8 +65,11 @@ fn cases() -> impl Strategy<Value = Case> {
             let forbidden = forbidden
                 .into_iter()
                 .filter_map(|(a, b)| Some([other(a % factors.len())?, other(b % factors.len())?]))
-                .map(|pair| Forbidden(pair.to_vec()))
-                .collect();
+                .map(|pair| Forbidden(pair.to_vec()));
+            // The option means nothing to today's allocator.
+            let (allocator, option) = (factors.len() - 2, factors.len() - 1);
+            let strange = Forbidden(vec![(allocator, 0), (option, 1)]);
+            let forbidden = forbidden.chain([strange]).collect();
             let space = Space { factors, forbidden };
             let baseline = space.baseline();
             let modelled = (0..workers).flat_map(|w| (0..threads).map(move |t| (w, t)));

@@ -1,13 +1,13 @@
 //! The values that a search may set: a Ruby of the search must take each, and those that do not are not tried with it.
 
-use super::{Against, ArmEnvironments};
+use super::{Against, ArmEnvironments, Refusal};
 use crate::error::Stopped;
 use crate::request::{Arm, Experiment};
 use knobs::{Overlay, RUBY};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// A value that one of the Rubies does not take, though another does.
-#[derive(Debug, Clone)]
 pub struct Apart {
     /// As the knob `ruby` has it; `None` for the one that runs today.
     pub ruby: Option<String>,
@@ -15,6 +15,13 @@ pub struct Apart {
     pub value: String,
     /// For the user, without secrets.
     pub told: String,
+}
+
+/// Without the value, which may be a secret.
+impl fmt::Debug for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.told)
+    }
 }
 
 impl ArmEnvironments {
@@ -29,35 +36,53 @@ impl ArmEnvironments {
         let values = || each(against.experiment);
         let rubies = || values().filter(|(name, _)| *name == RUBY);
         let mut wrong = BTreeSet::new();
+        let mut refuse = |why: Vec<Refusal>| wrong.extend(why.iter().map(ToString::to_string));
         for ruby in rubies() {
             if let Some(arm) = setting(&[ruby]) {
-                wrong.extend(self.wrong_with(&arm, against)?);
+                refuse(self.wrong_with(&arm, against)?);
             }
         }
         for (knob, value) in values().filter(|(name, _)| *name != RUBY) {
-            let mut of_value = Vec::new();
+            let mut by_ruby = Vec::new();
             for ruby in std::iter::once(None).chain(rubies().map(Some)) {
                 let set: Vec<_> = ruby.into_iter().chain([(knob, value)]).collect();
                 if let Some(arm) = setting(&set) {
-                    let why = self.wrong_with(&arm, against)?;
-                    of_value.push((ruby, why));
+                    by_ruby.push((ruby, self.wrong_with(&arm, against)?));
                 }
             }
-            let taken = of_value.iter().any(|(_, why)| why.is_empty());
-            for (ruby, why) in of_value {
-                match why.first() {
-                    Some(why) if taken => self.apart.push(Apart {
+            let taken = by_ruby.iter().any(|(_, why)| why.is_empty());
+            for (ruby, why) in by_ruby {
+                match by_this_ruby(&why) {
+                    Some(what) if taken => self.apart.push(Apart {
                         ruby: ruby.map(|(_, named)| named.to_owned()),
                         knob: knob.to_owned(),
                         value: value.to_owned(),
-                        told: format!("not searched together: {why}"),
+                        told: match ruby {
+                            None => format!("not searched with today's Ruby: {what}"),
+                            Some((_, named)) => format!("not searched with ruby={named}: {what}"),
+                        },
                     }),
-                    _ => wrong.extend(why),
+                    _ => refuse(why),
                 }
             }
         }
         Ok(wrong)
     }
+
+    /// What the user is told of values that are not tried with each Ruby, every sentence once.
+    pub fn left_out(&self) -> BTreeSet<String> {
+        self.apart.iter().map(|apart| apart.told.clone()).collect()
+    }
+}
+
+/// What is wrong, where that is for this Ruby alone to say.
+fn by_this_ruby(why: &[Refusal]) -> Option<String> {
+    let what = |refusal: &Refusal| match refusal {
+        Refusal::ByThisRuby { what, .. } => Some(what.clone()),
+        Refusal::ByAny(_) => None,
+    };
+    let all: Vec<String> = why.iter().map(what).collect::<Option<_>>()?;
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// Each value by itself.

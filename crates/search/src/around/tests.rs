@@ -1,7 +1,7 @@
 //! Looks round a centre of four settings, whose truth is given.
 
 use super::*;
-use crate::{Factor, Observation, Rules};
+use crate::{Factor, Forbidden, Observation, Rules};
 
 fn space(limit: usize) -> Space {
     let factor = |nth: usize| Factor {
@@ -21,10 +21,20 @@ type Truth = [(f64, f64); 4];
 
 /// Looks round a centre and says what is suggested; memory is limited to this.
 fn suggested(centre: [usize; 4], truth: Truth, limit: Option<f64>) -> Vec<Vec<usize>> {
-    let space = space(4);
+    let (_, suggested) = looked(&space(4), centre, truth, limit);
+    suggested
+}
+
+/// The same in any space, with what it looked at.
+fn looked(
+    space: &Space,
+    centre: [usize; 4],
+    truth: Truth,
+    limit: Option<f64>,
+) -> (Around, Vec<Vec<usize>>) {
     let centre = Point(centre.to_vec());
     let vicinity = Vicinity {
-        space: &space,
+        space,
         effects: &[],
         lost: &[],
         foreseen: &[],
@@ -59,8 +69,37 @@ fn suggested(centre: [usize; 4], truth: Truth, limit: Option<f64>) -> Vec<Vec<us
         let told: Vec<Option<Observation>> = block.points.iter().map(trial).collect();
         around.race.tell(&told, &rules, Some(0));
     }
-    let suggested = around.suggested(&[], 1e-6, 0.03, limit, &space);
-    suggested.into_iter().map(|point| point.0).collect()
+    let suggested = around.suggested(&[], 1e-6, 0.03, limit, space);
+    let suggested = suggested.into_iter().map(|point| point.0).collect();
+    (around, suggested)
+}
+
+/// The last two are an allocator and an option of its own.
+fn with_an_option() -> Space {
+    let mut space = space(4);
+    for factor in [2, 3] {
+        space.factors[factor].how = How::Raced;
+    }
+    space.forbidden = vec![Forbidden(vec![(3, 1), (2, 0)])];
+    space
+}
+
+#[test]
+fn an_allocator_is_taken_out_with_its_option_and_explained() {
+    let truth = [(0.1, 0.0), (0.0, 0.0), (0.0, 0.0), (-0.01, 0.0)];
+    let (around, suggested) = looked(&with_an_option(), [1, 0, 1, 1], truth, None);
+    assert_eq!(suggested.last().unwrap(), &[1, 0, 0, 0]);
+    let winner = Point(vec![1, 0, 0, 0]);
+    let steps = around.steps(&winner, 0.03, 0.05);
+    let steps: Vec<(usize, bool)> = steps.iter().map(|s| (s.factor, s.kept)).collect();
+    assert_eq!(steps, [(0, true), (2, false), (3, false)]);
+}
+
+#[test]
+fn an_option_brings_its_allocator() {
+    let truth = [(0.1, 0.0), (0.0, 0.0), (-0.02, 0.0), (0.2, 0.0)];
+    let (_, suggested) = looked(&with_an_option(), [1, 0, 0, 0], truth, None);
+    assert_eq!(suggested.last().unwrap(), &[1, 0, 1, 1]);
 }
 
 #[test]

@@ -126,8 +126,8 @@ impl Searched {
                     .chain(knob.values.iter().cloned())
                     .collect(),
                 baseline: 0,
-                // An allocator takes the meaning from knobs of the others, and gives it to its own; so does a Ruby. What
-                // today's Ruby does not take no screen round what runs today could have.
+                // An allocator takes the meaning from knobs of the others, and gives it to its own; so does a Ruby. A screen runs
+                // today's Ruby, so what that does not take is raced.
                 how: match knob.values.len() {
                     1 if !gives_others_their_meaning(&knob.name) && today_takes(knob) => {
                         How::Screened
