@@ -78,6 +78,8 @@ class EnvironmentTest < PowerbandTest
     ended = powerband(*search, "--knobs", "gc.heap_growth_factor=1.5", "--server", "false")
     assert_equal 3, ended.code, ended.to_s
     assert_match(/not searched with ruby=#{narrow}: .*gc\.heap_growth_factor=1\.5.*is ignored because/, ended.err)
+    document = JSON.parse(File.read(Dir[File.join(runs, "*/run.json")].first))
+    assert(document["warnings"].any? { |warning| warning.start_with?("not searched with ruby=#{narrow}") })
     ended = powerband(*search, "--knobs", "gc.heap_free_slots_max_ratio=0.1")
     assert_refused ended, 2, /is ignored because it must be greater than 0\.2/
     refute_match(/not searched with/, ended.err)

@@ -133,6 +133,8 @@ pub fn conduct(
         Ok(bench) => bench,
         Err(stopped) => return fail(store, stopped, watcher),
     };
+    let left_out = bench.arm_environments.left_out();
+    store.document.warnings.extend(left_out);
     let asked_nowhere = experiment.baseline.is_none() && matches!(experiment.goal, Goal::Tune);
     if asked_nowhere && store.document.trials.is_empty() && !store.resuming() {
         let found = bench.configured_settings();

@@ -31,7 +31,7 @@ within them are one.
   What it says it ignores, and a variable of the collector that it does not know, ends the run with that reason, as does a
   variable that Ruby of this version does not look at, and an allocator whose library is not installed.
   In a search over several Rubies (knob `ruby`) a value is tried with those that take it; with which it is not
-  tried is said before the first trial and on the page.
+  tried is said before the first trial and on the page. With a value that a Ruby ends with an error for, nothing is run.
 - **In each trial**, after warming up, each variable is read back from `/proc/PID/environ` of the server's processes, and the
   allocator from `/proc/PID/maps`. One that did not take fails the trial. What the application does to `ENV` while it runs
   is not seen there.

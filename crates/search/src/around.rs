@@ -196,18 +196,26 @@ impl Around {
         let better = together(&self.centre, &taken);
         let mut lost = 0.0;
         let mut leaner = better.clone();
+        let mut done: Vec<&Worth<'_>> = worths
+            .iter()
+            .filter(|worth| taken.contains(&worth.change))
+            .collect();
         for worth in worths.iter().filter(|worth| worth.likely) {
             let Some(factor) = worth.change.takes_out(&self.baseline) else {
                 continue;
             };
             let stays = taken.iter().any(|taken| taken.contradicts(worth.change));
-            let costs = (-worth.estimate).max(0.0);
+            // An allocator without the options that are out already.
+            let nested = done.iter().filter(|done| done.change.within(worth.change));
+            let nested: f64 = nested.map(|done| done.estimate).sum();
+            let costs = (nested - worth.estimate).max(0.0);
             let next = worth.change.of(&leaner);
             if stays || next == leaner || self.saves(factor) || !space.allows(&next) {
                 continue;
             }
             if lost + costs <= tolerance {
                 lost += costs;
+                done.push(worth);
                 // The one that costs least by itself, should all together cost more than their sum.
                 if leaner == better {
                     suggest(&next);
@@ -272,9 +280,18 @@ impl Around {
     pub fn steps(&self, winner: &Point, margin: f64, alpha: f64) -> Vec<Step> {
         let changes = self.changes.iter().enumerate();
         changes
-            .filter_map(|(nth, change)| Some((nth, change.takes_out(&self.baseline)?)))
-            .map(|(nth, factor)| {
-                let gaps = self.race.gaps(0, nth + 1);
+            .filter_map(|(nth, change)| {
+                let factor = change.takes_out(&self.baseline)?;
+                // One change at a time: an allocator beside the centre without its option, where that ran.
+                let rest = change.rest();
+                let with = match change.single() {
+                    Some(_) => 0,
+                    None => 1 + self.changes.iter().position(|other| other.is(&rest))?,
+                };
+                Some((factor, with, nth + 1))
+            })
+            .map(|(factor, with, without)| {
+                let gaps = self.race.gaps(with, without);
                 let pairs: Vec<(f64, f64)> = gaps.iter().map(|gap| (1.0, gap.exp())).collect();
                 let rule = Rule {
                     margin,

@@ -13,7 +13,7 @@ use std::fmt;
 pub enum Refusal {
     /// This Ruby does not take it; another may.
     ByThisRuby { what: String, remedy: String },
-    /// Whatever Ruby runs it.
+    /// Whatever Ruby runs it, as far as is known.
     ByAny(String),
 }
 
@@ -63,7 +63,7 @@ pub fn refused(
     };
     let heard = match ruby.heard() {
         Ok(heard) => heard,
-        // Nothing is known of what it takes.
+        // Whether the value is to blame, or a start that failed by chance, is not known.
         Err(error) => return vec![Refusal::ByAny(format!("{arm}: {error}"))],
     };
     let version = &found.version;

@@ -53,9 +53,7 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
 /// What a reader must know before believing it.
 pub fn warn(procedure: &mut Procedure<'_>) {
     let host_warnings = host_warnings(procedure);
-    let left_out = procedure.bench.arm_environments.left_out();
     let document = &mut procedure.store.document;
-    document.warnings.extend(left_out);
     let counted = document.trials.iter().filter(|t| t.counts()).count();
     let unsteady = document
         .trials

@@ -48,6 +48,20 @@ impl Change {
         self.levels == other.levels
     }
 
+    /// Whether all of it is done by the other.
+    pub fn within(&self, other: &Change) -> bool {
+        self.levels.iter().all(|level| other.levels.contains(level))
+    }
+
+    /// What it changes beside the factor that it is tried for.
+    pub fn rest(&self) -> Change {
+        let rest = |(factor, _): &&(usize, usize)| Some(*factor) != self.tried;
+        Change {
+            tried: None,
+            levels: self.levels.iter().filter(rest).copied().collect(),
+        }
+    }
+
     /// Whether they want different levels of a factor.
     pub fn contradicts(&self, other: &Change) -> bool {
         let differs = |(factor, level)| {
