@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# How often the procedure sees a difference that is not there:  ruby e2e/aa.rb [COMPARISONS, 20 unless told otherwise] [FILE]
+# How often the procedure sees a difference that is not there:  ruby e2e/aa.rb [COMPARISONS, 20 by default] [FILE]
 # Each comparison is of one configuration with itself, and a verdict of better or worse is a false positive. Their table is
-# kept in FILE (target/aa.md unless told otherwise) after each of them, and what stands there is not done again, so that
+# kept in FILE (target/aa.md by default) after each of them, and what stands there is not done again, so that
 # twenty may be spread over days; a comparison without an answer stands there too, and is done again. It fails only when so
 # many false positives or more would come with a probability under 1 % from a procedure that errs in 5 %.
 require "json"
@@ -15,7 +15,6 @@ class IdenticalArms
   ROOT = File.expand_path("..", __dir__)
   BINARY = ENV.fetch("POWERBAND_BINARY", File.join(ROOT, "target/release/powerband"))
   NOMINAL = 0.05
-  LEAST_LIKELY = 0.01
   NO_ANSWER = "no answer"
   HEAD = %w[run ratio interval verdict blocks p].freeze
 
@@ -44,7 +43,7 @@ class IdenticalArms
 
   # Whether a procedure that keeps its level would come to this count.
   def credible?
-    chance >= LEAST_LIKELY
+    Binomial.plausible?(false_positives, of: answered.size, at: NOMINAL)
   end
 
   def answered
@@ -78,7 +77,7 @@ class IdenticalArms
     end
   end
 
-  # Written beside its place and renamed: an interruption costs one comparison and not the table.
+  # Written to a temporary file and renamed: an interruption costs one comparison and not the table.
   def write
     text = [line(HEAD), "|#{'---|' * HEAD.size}", *@rows.sort.map { |_, row| line(row) }, "", summary, ""].join("\n")
     File.write("#{@path}.writing", text)
@@ -89,12 +88,9 @@ class IdenticalArms
     answered.count { |row| %w[better worse].include?(row[3]) }
   end
 
-  def chance
-    Binomial.at_least(false_positives, of: answered.size, at: NOMINAL)
-  end
-
   def summary
     failed = @rows.size - answered.size
+    chance = Binomial.at_least(false_positives, of: answered.size, at: NOMINAL)
     unanswered = failed.zero? ? "" : ", #{failed} more had no answer"
     "#{false_positives} false positives in #{answered.size} comparisons of identical arms#{unanswered}; " \
       "so many or more have a probability of #{format('%.3f', chance)} where #{(NOMINAL * 100).round} % err."

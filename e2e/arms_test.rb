@@ -17,7 +17,7 @@ class ArmsTest < PowerbandTest
   RUBY
 
   def test_a_rehearsal_of_named_configurations_with_a_service_of_its_own
-    write(arms: <<~TOML)
+    write(app: "https_only", arms: <<~TOML)
       [baseline]
       threads = 2
       value.greeting = "hello"
@@ -29,7 +29,8 @@ class ArmsTest < PowerbandTest
       value.greeting = "bonjour"
     TOML
     page = File.join(@dir, "table.md")
-    ended = measured("compare", "--config", "powerband.toml", "--rehearse", "--markdown", page, "--runs", runs, within: 120)
+    ended = measured("compare", "--config", "powerband.toml", "--rehearse", "--markdown", page, "--runs", runs,
+                     "--header", "Authorization: Bearer s3cret", within: 120)
     assert_equal 0, ended.code, ended.to_s
     assert_match(/every configuration started, served and ended/, ended.out)
     assert_match(/arenas-2 +single × 2 threads\n +MALLOC_ARENA_MAX +2$/, ended.out)
@@ -40,6 +41,7 @@ class ArmsTest < PowerbandTest
     assert_includes table, "powerband compare --config powerband.toml --rehearse"
     assert_equal %w[plain arenas-2], document.fetch("arms").map { |arm| arm["label"] }
     assert_equal 7, document.fetch("plan").fetch("connections")
+    assert_sent_as_by_a_proxy(ended)
   end
 
   def test_everything_wrong_with_named_configurations_is_told_at_once
@@ -69,13 +71,23 @@ class ArmsTest < PowerbandTest
 
   private
 
-  def write(arms:)
+  # What the application redirects otherwise, and what it wants beside.
+  def assert_sent_as_by_a_proxy(ended)
+    assert_match(/Connections: one per request\. X-Forwarded-Proto: https is sent, as a proxy/, ended.out.gsub(/\s+/, " "))
+    assert_match(%r{100\.0 % of the good answers of GET /account are redirects \(302 to /login\?…\)}, ended.out.gsub(/\s+/, " "))
+    sending = { "keep_alive" => false, "headers" => ["Authorization"], "forwarded_https" => true }
+    assert_equal sending, document.fetch("plan").fetch("sending")
+    files = Dir[File.join(runs, "**/*")].select { |path| File.file?(path) }
+    assert_empty(files.select { |path| File.binread(path).include?("s3cret") })
+  end
+
+  def write(arms:, app: "io")
     File.write(File.join(@dir, "upstream.rb"), UPSTREAM)
     File.write(File.join(@dir, "upstream.conf"), "{greeting} {port}\n")
     File.write(File.join(@dir, "powerband.toml"), <<~TOML)
       #{arms}
       [app]
-      dir = "#{File.expand_path('apps/io', __dir__)}"
+      dir = "#{File.join(APPS, app)}"
       [app.env]
       SEEN = "#{@dir}/seen"
       [[service]]
@@ -85,6 +97,11 @@ class ArmsTest < PowerbandTest
       ready_path = "/"
       [tune]
       connections = 7
+      [[workload.request]]
+      path = "/"
+      [[workload.request]]
+      path = "/account"
+      weight = 0.2
     TOML
   end
 end

@@ -9,12 +9,18 @@ class CapacityTest < PowerbandTest
 
   def test_an_objective_that_nothing_meets
     ended = answered("capacity", "--app", File.join(APPS, "io"), "--path", "/", "--slo", "p99=20ms", "--budget", "40s",
-                     "--json", "--runs", runs, env: LIGHT, within: 120)
+                     "--at-least", "5/s", "--json", "--runs", runs, env: LIGHT, within: 120)
     assert_equal 1, ended.code, ended.to_s
     document = JSON.parse(ended.out)
+    assert_match(/\[search, (about|a few) .* left, until \d\d:\d\d\]$/, ended.err)
+    assert_empty Dir[File.join(runs, "*/flight")]
     assert_equal "not_even", document["search"]["ending"]
     assert_nil document["search"]["met_per_s"]
-    assert_match(/Not even .* requests a second meet p99 = 20 ms/, document["sentence"])
+    # The page waits for 30 ms: more time would find nothing, and is not advised.
+    assert_equal({ "per_s" => 5.0, "met" => false }, document["search"]["at_least"])
+    assert_match(%r{\AIt does not serve 5.* No rate meets p99 = 20 ms: the quickest of \d+ answers of GET / took [3-9]\d ms},
+                 document["sentence"])
+    refute_includes ended.out, "longer --budget"
   end
 
   def test_a_server_that_refuses
@@ -26,8 +32,9 @@ class CapacityTest < PowerbandTest
   end
 
   def test_what_is_wrong_is_told_at_once
-    ended = powerband("capacity", "--app", @dir, "--at", "5,x", "--budget", "1s", "--runs", runs)
-    assert_refused ended, 2, /no objective; .*--slo p99=250ms/, /--at = "x"/, /--budget = "1s": too short/
+    ended = powerband("capacity", "--app", @dir, "--at", "5,x", "--at-least", "many", "--budget", "1s", "--runs",
+                      runs)
+    assert_refused ended, 2, /no objective; .*--slo p99=250ms/, /--at = "x"/, /--at-least = "many"/, /--budget = "1s": too short/
     assert_no_run_folder
   end
 

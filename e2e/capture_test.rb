@@ -64,6 +64,13 @@ class CaptureTest < PowerbandTest
     refute_includes text, "s3cret"
     assert_includes text, "quantity=2"
 
+    File.write(path("filter.rb"), "Rails.application.config.filter_parameters += [:passw, :quant]\n")
+    clean = run_to("filtered.pbc", "redact", secret, "--filter-parameters", path("filter.rb"))
+    assert_includes File.binread(convert(clean, "gor", "filtered.gor")), "quantity=REDACTED"
+    File.write(path("filter.rb"), "Rails.application.config.filter_parameters += [/quant/]\n")
+    ended = powerband("capture", "redact", secret, "--filter-parameters", path("filter.rb"), "-o", path("none.pbc"))
+    assert_refused ended, 2, /line 1: only literal symbols and strings are read.*--redact-field/
+
     merged = info(run_to("merged.pbc", "merge", SAMPLE, clean))
     assert_equal 4, merged["requests"]
   end

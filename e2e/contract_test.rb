@@ -3,8 +3,8 @@
 require "json"
 require "minitest/autorun"
 
-# The golden samples of the run document as Ruby reads them: required keys, no others, and types, by a walk along the
-# schema of its own, so that the two languages check the contract independently.
+# The golden samples of the run document as Ruby reads them: required keys, no others, and types, by a walk along a
+# separate schema, so that the two languages check the contract independently.
 class ContractTest < Minitest::Test
   CONTRACT = File.expand_path("../contract", __dir__)
   SCHEMA = JSON.parse(File.read(File.join(CONTRACT, "run-v1.schema.json")))
@@ -47,7 +47,7 @@ class ContractTest < Minitest::Test
     type_violations(schema, value, place) + inner_violations(schema, value, place)
   end
 
-  # An optional value is told of as what it would be.
+  # An optional value is described by its type.
   def choice_violations(choices, value, place)
     found = choices.map { |choice| violations(choice, value, place) }
     return [] if found.any?(&:empty?)

@@ -97,6 +97,25 @@ class DoctorTest < PowerbandTest
     stop(site) if site
   end
 
+  # Puma puts a title over its command line, and what `powerband run` injects is not foreign.
+  def test_a_puma_whose_command_line_is_hidden
+    write("config.ru" => "run ->(_env) { [200, {}, []] }\n", "config/application.rb" => "",
+          "config/environments/development.rb" => "# config.logger = nil\n",
+          "config/environments/production.rb" => "config.logger = ActiveSupport::Logger.new(STDOUT)\n")
+    site = puma(@dir, "-e", "production", before: [BINARY, "run", "--flight-dir", File.join(@dir, "flight"), "--"])
+    evidence = lambda do
+      document = checked(powerband("doctor", "--pid", site.started.pid, "--json"), HOST + APPLICATION)
+      document["fine"].to_h { |one| one.values_at("check", "evidence") }
+    end
+    found = evidence.call
+    assert_match(/\Aproduction \(process #{site.started.pid} writes no log/, found["environment"])
+    assert_equal "neither RUBYOPT nor LD_PRELOAD adds any besides Powerband's agent", found["injected-code"]
+    write("config/environments/staging.rb" => "config.logger = nil\n", "config/puma.rb" => "environment 'staging'\n")
+    assert_equal "staging (config/puma.rb:1)", evidence.call["environment"]
+  ensure
+    stop(site, :KILL) if site
+  end
+
   def test_wrong_usage
     gone = Process.spawn("true").tap { |pid| Process.wait(pid) }
     assert_refused powerband("doctor", "--pid", gone), 2, /--pid = #{gone}: process #{gone} is gone; name a process that runs/
@@ -120,8 +139,8 @@ class DoctorTest < PowerbandTest
   def checked(ended, checks)
     assert_valid_document(ended.out, "doctor-v1")
     document = JSON.parse(ended.out)
-    told = document.values_at("findings", "fine", "not_known").flatten.map { |one| one["check"] }
-    assert_equal checks.sort, told.sort
+    reported = document.values_at("findings", "fine", "not_known").flatten.map { |one| one["check"] }
+    assert_equal checks.sort, reported.sort
     document
   end
 end

@@ -3,7 +3,7 @@
 require_relative "support/powerband"
 
 # `compare` and `sweep` of what a server takes from its environment: what was asked arrives in the server and is read
-# back, what cannot take is told, and what is secret is nowhere to be read.
+# back, settings without effect are reported, and secrets appear nowhere.
 class EnvironmentTest < PowerbandTest
   TOKEN = "hunter2-hunter2"
   BOTH = "threads=4,workers=1"

@@ -39,12 +39,63 @@ class InspectTest < PowerbandTest
     stop(served("mixed"))
     page = powerband("inspect", env: { "POWERBAND_DIR" => @flight })
     assert_equal 0, page.code, page.to_s
-    ["Where a request's time goes", "GVL held", "Requests by endpoint", "Amdahl", "T* = 1 + I/O / held", "Rule of thumb"]
-      .each { |words| assert_includes page.out, words }
+    ["Where a request's time goes", "GVL held", "Requests by endpoint", "Ruby in one thread at a time"]
+      .each { |words| assert_includes page.out.gsub(/\s+/, " "), words }
+    formulas = ["Amdahl", "T* = 1 + I/O / held", "Rule of thumb"]
+    formulas.each { |words| refute_includes page.out, words }
+    full = powerband("inspect", "--full", env: { "POWERBAND_DIR" => @flight })
+    formulas.each { |words| assert_includes full.out, words }
     page.out.lines.each { |line| assert_operator line.chomp.length, :<=, 100, line }
     rows = CSV.parse(powerband("inspect", "--csv", @flight).out, headers: true)
     assert_equal ["GET /"], rows.map { |row| row["name"] }
     assert_equal "20", rows.first["requests"]
+  end
+
+  # A request whose proxy says that it waited for two seconds; the page has as many columns as COLUMNS says.
+  def test_the_queue_comes_first_and_the_page_fits
+    site = served("mixed")
+    at = (Time.now - 2).to_f
+    20.times { Net::HTTP.get(URI(site.url("/")), { "X-Request-Start" => format("t=%.3f", at) }) }
+    await("the last request's record") { inspected(@flight).dig("requests", "requests") == 40 }
+    pages = %w[60 160].to_h { |columns| [columns, powerband("inspect", @flight, env: { "COLUMNS" => columns }).out] }
+    pages.each do |columns, page|
+      page.lines.each { |line| assert_operator line.chomp.length, :<=, columns.to_i, line }
+      ["SQL really", "failed", "objects"].each { |column| assert_includes page, column, columns }
+    end
+    flat = pages["60"].split.join(" ")
+    assert_match(/Memory \d+ MiB PSS now: process \(pid #{site.started.pid}\) \d+ MiB/, flat)
+    assert_match(/A request waits [\d,.]+ ms before the application .* of the whole is queue time/, flat)
+    assert_operator flat.index("A request waits"), :<, flat.index("of its time in the application")
+    memory = inspected(@flight, valid: true).fetch("memory")
+    assert_equal [site.started.pid], memory["processes"].map { |process| process["pid"] }
+    assert_operator memory["total_bytes"], :>, 10 << 20
+  ensure
+    stop(site, :KILL) if site
+  end
+
+  def test_the_requests_between_two_readings
+    site = served("mixed")
+    saved = Array.new(2) { |i| File.join(@dir, "saved-#{i}") }
+    assert_equal 0, powerband("inspect", @flight, "--save", saved[0]).code
+    assert_equal 0o600, File.stat(saved[0]).mode & 0o777
+    nothing = powerband("inspect", @flight, "--since", saved[0])
+    assert_equal 3, nothing.code, nothing.to_s
+    assert_match(/no request was recorded since/, nothing.err)
+    5.times { assert_equal "200", site.get("/").code }
+    await("the last request's record") { inspected(@flight).dig("requests", "requests") == 25 }
+    powerband("inspect", @flight, "--save", saved[1])
+    stop(site, :KILL)
+    site = nil
+    [@flight, saved[1]].each do |later|
+      between = inspected(later, "--since", saved[0])
+      assert_equal 5, between.dig("requests", "requests"), later
+      assert_equal [5], between["interval"]["processes"].map { |process| process["traffic"]["requests"] }
+    end
+    page = powerband("inspect", "--since", saved[0], @flight)
+    text = page.out.split.join(" ")
+    ["Processes: 0 continued, 1 ended", "Requests and jobs by process"].each { |words| assert_includes text, words }
+  ensure
+    stop(site, :KILL) if site
   end
 
   def test_redmine
@@ -63,7 +114,7 @@ class InspectTest < PowerbandTest
     assert_refused powerband("inspect", empty), 3, /no flight file in .*empty/
     assert_refused powerband("inspect", env: { "POWERBAND_DIR" => File.join(@dir, "no") }), 3, /no agent has written/
     assert_refused powerband("inspect", "--last", "10"), 2, /--last = "10"/, /e\.g\. 10m/
-    assert_refused powerband("inspect", "--since", "noon"), 2, /--since = "noon"/
+    assert_refused powerband("inspect", "--since", "noon"), 2, /--since = "noon": it is no file, and no instant/
     foreign = File.join(empty, "a.flight")
     File.write(foreign, "GIF89a")
     assert_refused powerband("inspect", foreign), 3, /a\.flight: not a flight file/

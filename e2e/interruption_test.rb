@@ -11,7 +11,8 @@ class InterruptionTest < PowerbandTest
     broken_off("INT", after: "compare-b01") do |ended|
       assert_equal 130, ended.code, ended.to_s
       assert_equal "interrupted", document["state"]
-      assert_match(/go on with: powerband compare .* --resume/, ended.err)
+      assert_match(/go on with: powerband compare --resume \S+ --env MODE=…$/, ended.err)
+      assert_match(/block 1 .*\[trial [23] of up to 1[34], about .* left, until \d\d:\d\d\]$/, ended.err)
     end
     broken_off("TERM", after: "compare-b02") do |ended|
       assert_equal 143, ended.code, ended.to_s
@@ -22,9 +23,12 @@ class InterruptionTest < PowerbandTest
       assert_equal "running", document["state"]
       shown = powerband("report", run_folders.fetch(0))
       assert_equal 0, shown.code, shown.to_s
-      refute_empty shown.out
+      assert_match(/\AThis run is not finished and has no answer yet\./, shown.out)
     end
-    ended = finish(compare(resume: true), within: 180)
+    unknown = powerband("compare", "--resume", "none", "--runs", runs)
+    assert_refused unknown, 2, %r{no .*/none/run\.json}, /powerband runs/
+    assert_refused finish(bare_resume), 2, /give the same again: --env MODE=…$/
+    ended = finish(bare_resume("--env", "MODE=any"), within: 180)
     assert_includes [0, 3], ended.code, ended.to_s
     assert_operator ended.err.scan("(from before)").size, :>=, 1 + 4, "a pilot and two blocks at least are reused: #{ended}"
     whole = document
@@ -32,6 +36,7 @@ class InterruptionTest < PowerbandTest
     refute_nil whole["verdict"]
     assert_every_block_is_whole whole
     assert_equal 1, run_folders.size
+    assert_empty Dir[File.join(runs, "*/trials/*/flight")], "flight files go once they were used"
     assert_refused_with_another_workload
   end
 
@@ -66,7 +71,17 @@ class InterruptionTest < PowerbandTest
     assert_nothing_left_running
   end
 
-  # Whoever kills the guard has taken away who would clean up; powerband does it then.
+  # What was measured of the other arm is shown, below the reason.
+  def test_an_arm_that_dies_leaves_the_page_of_the_other
+    env = { "DIES_WITH_THREADS" => "3", "WAIT_MS" => "40" }
+    ended = measured(*experiment("compare", "threads=1", "threads=3", app: "dies").drop(1), env: env, within: 240)
+    assert_equal 3, ended.code, ended.to_s
+    assert_match(/\ANothing could be compared: single × 3 threads could not be\s+measured: the server died/, ended.out)
+    assert_match(/^What was tried$/, ended.out)
+    assert_match(/^single × 1\b.* \d+(\.\d)? /, ended.out)
+  end
+
+  # After the guard is killed, powerband cleans up.
   def test_the_guard_being_killed
     started = compare
     guard = await("a guard and its server", of: started) { marked_like(/__guard/).first if marked_like(/puma/).any? }
@@ -98,7 +113,12 @@ class InterruptionTest < PowerbandTest
 
   def compare(resume: false, more: [])
     again = resume ? ["--resume", run_folders.fetch(0)] : []
-    start(*experiment("compare", *ARMS), *more, *again, env: LIGHT)
+    start(*experiment("compare", *ARMS), "--env", "MODE=any", *more, *again, env: LIGHT)
+  end
+
+  # What the run was asked is in its folder, but for what may be secret.
+  def bare_resume(*words)
+    start(BINARY, "compare", "--resume", run_folders.fetch(0), *words, env: LIGHT)
   end
 
   # Waits until the first trial of the block is on disk and the next server is up, and then sends the signal.

@@ -13,7 +13,7 @@ class LoadTest < PowerbandTest
 
   def test_requests_and_clients_are_exactly_those_asked_for
     site = nginx
-    document = loaded(site.url("/page?x=1"), "-n", 500, "-c", 4)
+    document = loaded(site.url("/page?x=1"), "-n", 500, "-c", 4, "--keep-alive")
     assert_equal [500, 500, 500, 0], document["counts"].values_at("asked", "sent", "ok", "failed")
     assert_equal 4, document["counts"]["connections"]
     assert_equal 500, site.lines.size
@@ -22,9 +22,18 @@ class LoadTest < PowerbandTest
     assert_equal "GET /page", document["endpoints"].fetch(0)["name"]
   end
 
+  def test_a_broken_page_is_named_among_others
+    workload = File.join(@dir, "workload.toml")
+    File.write(workload, %w[/ /bad].map { |path| "[[request]]\npath = '#{path}'\n" }.join)
+    document = loaded(nginx.url, "--workload", workload, "-n", 60)
+    assert_match(%r{\ABroken: GET /bad: (\d+) of \1 requests failed; the first: answered 500\.\z},
+                 document["warnings"].first)
+  end
+
   def test_a_connection_for_each_request
     site = nginx
-    document = loaded(site.url, "-n", 60, "-c", 3, "--no-keep-alive")
+    document = loaded(site.url, "-n", 60, "-c", 3)
+    assert_equal({ "keep_alive" => false }, document["asked"]["sending"])
     assert_equal 60, document["counts"]["connections"]
     assert_equal 60, site.lines.size
   end
@@ -55,7 +64,7 @@ class LoadTest < PowerbandTest
     ended = powerband("load", site.url, "-n", 30, "--csv", "-")
     assert_equal 0, ended.code, ended.to_s
     assert_match(/\Astart_s,/, ended.out)
-    assert_match(/30 requests asked for/, ended.err)
+    assert_match(/30 requests scheduled/, ended.err)
     refute_match(/asked for/, ended.out)
   end
 
@@ -64,7 +73,7 @@ class LoadTest < PowerbandTest
     full = ["--csv", "/dev/full", "--hdr-log", "/dev/full"]
     fails = powerband("load", site.url, "-n", FEW, "--assert", "p50=1us", *full)
     assert_equal 1, fails.code, fails.to_s
-    assert_match(/#{FEW} requests asked for/, fails.out)
+    assert_match(/#{FEW} requests scheduled/, fails.out)
     assert_match(/p50/, fails.err)
     %w[--csv --hdr-log].each { |flag| assert_equal 1, fails.err.scan(%(#{flag} = "/dev/full")).size, fails.to_s }
     assert_equal 2, powerband("load", site.url, "-n", 30, *full).code
@@ -74,7 +83,7 @@ class LoadTest < PowerbandTest
     ended = measured("load", nginx.url, "-n", 300, "-c", 2, "--quiet")
     assert_equal 0, ended.code, ended.to_s
     assert_empty ended.err
-    assert_match(/300 requests asked for, 300 sent, 300 answered, 0 failed/, ended.out)
+    assert_match(/300 requests scheduled, 300 sent, 300 answered, 0 failed/, ended.out)
     assert_match(/^response .*–.* users wait$/, ended.out, "p99.9 of 300 requests is not shown")
     assert_match(/^Generator: .* of CPU a request/, ended.out)
   end
@@ -86,12 +95,32 @@ class LoadTest < PowerbandTest
     fails = powerband("load", site.url, "-n", FEW, "--assert", "p90=1us,errors=0%")
     assert_equal 1, fails.code, fails.to_s
     assert_match(/p90=1us fails: .* over/, fails.messages.join)
-    assert_equal 1, fails.messages.size, "only what failed is told"
+    assert_equal 1, fails.messages.size, "only failures are reported"
     bad = powerband("load", site.url("/bad"), "-n", FEW, "--assert", "errors=0.1%,p90=1m", "--json")
     assert_equal 1, bad.code, bad.to_s
     assert_match(/#{FEW} of #{FEW} requests failed .* too many/, bad.messages.join)
     outcomes = JSON.parse(bad.out)["assertions"].to_h { |assertion| assertion.values_at("assertion", "outcome") }
     assert_equal({ "errors=0.1%" => "fails", "p90=1m" => "fails" }, outcomes, "a failed request is infinitely slow")
+  end
+
+  def test_assertions_by_page
+    site = nginx
+    workload = File.join(@dir, "workload.toml")
+    File.write(workload, %w[/ /bad].map { |path| "[[request]]\npath = '#{path}'\n" }.join)
+    asserted = ["--assert", "GET /:p50=1m", "--assert", "GET /bad:errors=0.1%", "--assert", "GET /gone:max=1m"]
+    ended = powerband("load", site.url, "--workload", workload, "-n", FEW, *asserted, "--quiet")
+    assert_equal 1, ended.code, ended.to_s
+    assert_match(%r{^Every request failed of: GET /bad\.$}, ended.out)
+    assert_match(/GET .bad:errors=0\.1% fails: (\d+) of \1 requests failed/, ended.err)
+    assert_match(%r{GET /gone:max=1m fails: no request of that name was sent, only: GET /, GET /bad}, ended.err)
+    refute_match(/GET .:p50/, ended.err, "what holds is not told")
+  end
+
+  def test_a_run_in_which_every_request_failed_is_no_answer
+    ended = powerband("load", nginx.url("/bad"), "-n", 30, "--quiet")
+    assert_equal 3, ended.code, ended.to_s
+    assert_match(/every request failed; .*500/, ended.err)
+    assert_match(/\AAll 30 requests failed\.$/, ended.out)
   end
 
   def test_a_recording_is_sent_again
@@ -134,7 +163,7 @@ class LoadTest < PowerbandTest
 
   def test_puma_answers_clients_that_keep_their_connections_and_those_that_do_not
     site = puma(File.join(APPS, "hello"))
-    [[], ["--no-keep-alive"], ["--think", "5ms"]].each do |how|
+    [["--keep-alive"], [], ["--think", "5ms"]].each do |how|
       document = loaded(site.url, "-n", 100, "-c", 5, *how)
       assert_equal [100, 100, 0], document["counts"].values_at("asked", "ok", "failed"), how.inspect
     end

@@ -2,9 +2,12 @@
 
 require "open3"
 require_relative "support/powerband"
+require_relative "support/promtool"
 
 # `powerband inspect --prometheus` beside the gem's `Powerband::Metrics`, on the same files.
 class MetricsTest < PowerbandTest
+  include Promtool
+
   ROOT = File.expand_path("..", __dir__)
   SAMPLES = Dir[File.join(ROOT, "contract/samples/flight/*.flight")]
   GEM = <<~RUBY
@@ -53,12 +56,5 @@ class MetricsTest < PowerbandTest
     out, status = Open3.capture2(RbConfig.ruby, "-I", File.join(ROOT, "gem/lib"), "-e", GEM, folder, *removed)
     assert_predicate status, :success?
     out
-  end
-
-  def assert_promtool(text)
-    said, status = Open3.capture2e("promtool", "check", "metrics", stdin_data: text)
-    assert_equal ["", true], [said, status.success?]
-  rescue Errno::ENOENT
-    skip "promtool is not installed (Debian's package promtool)"
   end
 end

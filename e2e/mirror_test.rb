@@ -1,20 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "support/powerband"
-require_relative "support/servers"
+require_relative "support/mirrors"
 
 # `powerband mirror` between real Pumas: clients get what the primary gives, shadows get the same, and what is recorded can be
 # sent again.
 class MirrorTest < PowerbandTest
-  include Servers
-
-  # A mirror that serves; its status tells its counts.
-  Mirror = Struct.new(:started, :port, :status_port) do
-    def url(path = "/") = "http://127.0.0.1:#{port}#{path}"
-    def status = JSON.parse(Net::HTTP.get("127.0.0.1", "/status.json", status_port))
-    def counts = status.fetch("counts")
-    def metrics = Net::HTTP.get("127.0.0.1", "/metrics", status_port)
-  end
+  include Mirrors
 
   def test_clients_get_the_primarys_answers_and_shadows_the_same_requests
     primary, shadow = Array.new(2) { puma(app("traced")) }
@@ -80,7 +72,7 @@ class MirrorTest < PowerbandTest
     file = File.join(@dir, "traffic.pbc")
     mirror = mirror(primary, "--record", file)
     loaded(mirror.url, 200)
-    await("a block on disk") { File.size(file) > 4096 || mirror.status["recorded"] == 200 }
+    await("a block on disk") { File.size(file) > 4096 || mirror.status.dig("written", "recording", "records") == 200 }
     loaded(mirror.url, 50)
     mirror.started.signal(:KILL)
     finish(mirror.started)
@@ -126,15 +118,6 @@ class MirrorTest < PowerbandTest
   private
 
   def app(name) = File.join(APPS, name)
-
-  # In front of `primary`, or of whom its file names.
-  def mirror(primary, *flags)
-    port, status_port = free_ports(2)
-    named = primary ? ["--primary", primary.url.chomp("/")] : []
-    started = start(BINARY, "mirror", "--listen", "127.0.0.1:#{port}", "--status", "127.0.0.1:#{status_port}", *named, *flags)
-    await("the mirror to listen", of: started) { listens?(port) && listens?(status_port) }
-    Mirror.new(started, port, status_port)
-  end
 
   def loaded(url, requests)
     ended = powerband("load", url, "-n", requests, "-c", 4, "--json", "--quiet")

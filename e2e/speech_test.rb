@@ -21,13 +21,21 @@ class SpeechTest < PowerbandTest
     assert_empty ended.err
   end
 
+  def test_what_only_experts_want_is_printed_in_full
+    refute_match(/^Details$/, powerband("report", "--runs", runs).out)
+    assert_match(/^Details$/, powerband("report", "--runs", runs, "--full").out)
+    both = powerband("report", "--runs", runs, "--full", "--json")
+    assert_equal 2, both.code, both.to_s
+    assert_match(/'--full' cannot be used with '--json'/, both.err)
+  end
+
   def test_a_page_that_is_no_terminals_has_no_colour
     [{}, { "NO_COLOR" => "1" }].each do |env|
       refute_match(/\e\[/, powerband("report", "--runs", runs, env: env).out)
     end
   end
 
-  # `script` gives the binary a terminal of its own.
+  # `script` runs the binary in a terminal.
   def test_no_color_is_honoured_on_a_terminal
     command = "#{BINARY} report --runs #{runs}"
     coloured = finish(start("script", "-qec", command, "/dev/null", env: { "TERM" => "xterm", "NO_COLOR" => nil }))

@@ -84,7 +84,7 @@ class TraceTest < PowerbandTest
     end
   end
 
-  # What the thread does in a fiber of its own is what the request does.
+  # The activity of a fiber that the thread starts counts for the request.
   def test_requests_that_run_in_fibers
     serving do |port|
       ended = while_busy(port, "/fibers") { trace("--for", "1s") }
@@ -181,7 +181,7 @@ class TraceTest < PowerbandTest
     false
   end
 
-  # Three clients, each request on a connection of its own, so that all workers serve; until the block is done or the
+  # Three clients, each request on a new connection, so that all workers serve; until the block is done or the
   # server is gone.
   def while_busy(port, path = "/")
     done = false

@@ -64,6 +64,8 @@ class ValidateTest < PowerbandTest
       next if ended.code == 3
 
       assert_equal 0, ended.code, ended.to_s
+      assert_match(/\[server \d of \d, (about|a few) .* left, until \d\d:\d\d\]$/, ended.err)
+      assert_empty Dir[File.join(runs, "*/{trace,trials/*}/flight")], "flight files go once they were used"
       assert_valid_document(ended.out, "validation-v1")
       return JSON.parse(ended.out)
     end

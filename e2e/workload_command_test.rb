@@ -4,7 +4,7 @@ require_relative "support/powerband"
 
 # A command in each configuration's environment instead of a server: what its runs took, and that nothing of it is left.
 class WorkloadCommandTest < PowerbandTest
-  # Holds so much memory for so long, part of it in a process of its own; marks that it ran.
+  # Holds memory for a time, part of it in a child process, and marks that it ran.
   SCRIPT = <<~'RUBY'
     mib, seconds = Integer(ENV.fetch("MIB", "40")), Float(ENV.fetch("SECONDS", "1.2"))
     abort "there is no #{ENV["BREAKS"]}" if ENV.key?("BREAKS")
@@ -18,6 +18,7 @@ class WorkloadCommandTest < PowerbandTest
     page = File.join(@dir, "table.md")
     ended = command("env.MIB=60", "env.MIB=120", "--blocks", 6, "--margin", "20%", "--markdown", page, env: { "LEAVES" => "1" })
     assert_equal 0, ended.code, ended.to_s
+    assert_match(/\[trial 12 of 12, (about|a few) .* left, until \d\d:\d\d\]$/, ended.err)
     run = document
     assert_valid_run_document File.read(File.join(run_folders.fetch(0), "run.json"))
     assert_empty run["trials"]
@@ -62,7 +63,8 @@ class WorkloadCommandTest < PowerbandTest
     assert_match(/env\.BREAKS=glass cannot be measured: it failed \(exit status 1\).*there is no glass/m, ended.err)
     newest = document(run_folders.max)
     assert_equal "failed", newest["state"]
-    assert_equal 2, newest["command"]["runs"].count { |run| run["arm"].start_with?("env-") && run["failed"]&.include?("glass") }
+    breaking = newest["command"]["runs"].select { |run| run["arm"].start_with?("env.BREAKS") }
+    assert_equal 2, breaking.count { |run| run["failed"]&.include?("glass") }
   end
 
   def test_nothing_is_left_of_one_that_is_interrupted_and_none_is_resumed

@@ -64,15 +64,40 @@ class WrongUsageTest < PowerbandTest
 
   def test_an_application_that_does_not_boot
     ended = powerband(*experiment("sweep", "threads=1,2", app: "broken_boot").drop(1))
-    assert_refused ended, 3, /cannot be measured: the server died \(exit status 1\)/,
-                   /broken_boot: this application refuses to start/, /server\.log/
+    assert_refused ended, 3, /cannot be measured: the server died \(exit status 1\): RuntimeError: broken_boot: this application/,
+                   /refuses to start/, /server\.log/
     assert_told_once ended, "Unable to load application"
+    assert_failed_run_is_whole
+  end
+
+  def test_an_application_that_lacks_a_variable
+    file("config.ru", "ENV.fetch('STRIPE_KEY')\n")
+    ended = powerband("compare", "threads=1", "threads=2", "--rehearse", "--app", @dir, "--runs", runs)
+    assert_refused ended, 3, /STRIPE_KEY = "VALUE" under \[app\.env\] in powerband\.toml/, /config\.ru:1/
+    assert_match(/cannot be measured: the server died \(exit status 1\): KeyError: key not found: "STRIPE_KEY"\n\z/,
+                 ended.messages.first)
     assert_failed_run_is_whole
   end
 
   def test_an_application_that_answers_with_errors_only
     ended = powerband(*experiment("sweep", "threads=1,2", app: "answers_500").drop(1))
     assert_refused ended, 3, %r{answers / with status 500}, /server\.log/
+    assert_failed_run_is_whole
+  end
+
+  def test_pages_that_are_broken_are_named_with_what_the_log_says
+    file("config.ru", <<~RUBY)
+      run lambda { |env|
+        raise KeyError, "no key for the weather" if env["PATH_INFO"] == "/weather"
+        [env["PATH_INFO"] == "/" ? 200 : 404, {}, ["here"]]
+      }
+    RUBY
+    paths = %w[/ /weather /missing].map { |path| "[[request]]\npath = '#{path}'\n" }
+    ended = powerband("tune", "--app", @dir, "--workload", file("workload.toml", paths.join), "--window", "500ms",
+                      "--baseline", "threads=1", "--runs", runs)
+    assert_refused ended, 3, %r{GET /weather: (\d+) of \1 requests failed; the first: answered 500: KeyError: no key},
+                   %r{GET /missing: (\d+) of \1 requests failed; the first: answered 404$}
+    refute_match(%r{GET /: }, ended.err)
     assert_failed_run_is_whole
   end
 
@@ -103,6 +128,32 @@ class WrongUsageTest < PowerbandTest
     ended = powerband(*experiment("sweep", "threads=1,2").drop(1), env: { "DATABASE_URL" => url })
     assert_refused ended, 2, /DATABASE_URL/, /db\.example\.com/, /--allow-remote/
     refute_match(/hunter2/, ended.err)
+    assert_no_run_folder
+  end
+
+  # Resetting a database is what it is for, so that it must not run first and be refused afterwards.
+  def test_the_prepare_command_does_not_run_against_a_database_elsewhere
+    url = "DATABASE_URL=postgres://db.example.com/shop"
+    FileUtils.cp(File.join(APPS, "hello/config.ru"), @dir)
+    { "touch a" => ["--env", url], "touch b; echo #{url}" => [] }.each do |prepare, words|
+      file("powerband.toml", "[app]\nprepare = '#{prepare}'\n")
+      ended = powerband("compare", "threads=1", "threads=2", "--rehearse", "--app", @dir, "--runs", runs, *words)
+      assert_refused ended, 2, /DATABASE_URL points at "db\.example\.com"/, /--allow-remote db\.example\.com:5432/
+    end
+    refute_path_exists File.join(@dir, "a")
+    assert_path_exists File.join(@dir, "b"), "what it prints is known once it has run"
+  end
+
+  def test_services_elsewhere_are_allowed_by_name_alone
+    [["--allow-remote"], ["--allow-remote", "--rehearse"]].each do |words|
+      ended = powerband(*experiment("compare", "threads=1", "threads=2", *words).drop(1))
+      assert_equal 2, ended.code, ended.to_s
+      assert_match(/--allow-remote <HOST:PORT>/, ended.err)
+    end
+    ended = powerband(*experiment("compare", "threads=1", "threads=2", "--allow-remote", "db.staging").drop(1))
+    assert_refused ended, 2, /--allow-remote = "db\.staging": names no port; .*--allow-remote db\.staging:5432, once for each/
+    ended = powerband("compare", "--config", file("all.toml", "[safety]\nallow_remote = true\n"))
+    assert_refused ended, 2, /safety\.allow_remote .*= "true": .*--allow-remote db\.staging:5432/
     assert_no_run_folder
   end
 

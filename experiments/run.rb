@@ -17,7 +17,7 @@ $stdout.sync = true
 # By Ctrl-C the one that runs ends as by any other signal, and so does this.
 %w[INT TERM].each { |signal| trap(signal) { exit 130 } }
 
-# A file of configurations, `powerband.toml` or another one beside it, or a folder's own script `run`.
+# A file of configurations (`powerband.toml` or another in its folder), or the folder's script `run`.
 class Experiment
   FOLDERS = Dir["#{__dir__}/*/powerband.toml"].map { |file| File.dirname(file) }
 
@@ -114,7 +114,7 @@ class Page
   end
 end
 
-# Tells of each experiment in a line of its own when it has ended. Rehearsals measure nothing, so that two may run at once, though
+# Prints one line for each experiment when it has ended. Rehearsals measure nothing, so that two may run at once, though
 # never on the same data.
 class Conductor
   def initialize(full:)

@@ -31,7 +31,7 @@ class Cycle
   end
 end
 
-# What recording a request costs beside a bare call of the application.
+# The cost of recording a request, against a bare call of the application.
 class Request
   def initialize(bench, rounds:, requests:)
     @bench = bench

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# One measurement of a GVL cycle in a process of its own: ARM THREADS CYCLES; prints nanoseconds a cycle. All threads but
+# One measurement of a GVL cycle in a separate process: ARM THREADS CYCLES; prints nanoseconds a cycle. All threads but
 # the one that cycles are in the middle of a request, asleep. Of many short stretches the one that a tenth were faster than:
 # for whole seconds a shared machine runs at little more than half its speed, whatever it is that runs.
 require_relative "arms"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What recording one request costs, in a process of its own: ARM REQUESTS; prints a JSON object. Stretches with and without
+# The cost of recording one request, in a separate process: ARM REQUESTS; prints a JSON object. Stretches with and without
 # the arm take turns, so that both see the same machine; `server` adds what Puma's hook does around the application.
 require_relative "arms"
 require "json"

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# The agent beside no agent and beside the usual way: `ruby bench/agent/run.rb`, or one or more of
+# The agent against no agent and the usual way: `ruby bench/agent/run.rb`, or one or more of
 # `cycle request memory puma instructions storefront redmine redmine-together storefront-twins redmine-twins
 # redmine-instructions` as arguments. QUICK=1 proves that it works, not what it costs. Prints the tables and writes them; see
-# README.md beside this file.
+# README.md in this folder.
 
 require "json"
 require_relative "bench"

@@ -2,7 +2,7 @@
 
 require_relative "throughput"
 
-# The same as Throughput, of two arms at the same time: each server has a processor of its own, and half-way through a round they
+# The same as Throughput, of two arms at the same time: each server has a separate processor, and half-way through a round they
 # change places. What the machine does to both at once, as it does on a shared one, is no difference between them.
 class SideBySide < Throughput
   CORES = [0, 1].freeze

@@ -10,7 +10,7 @@ require "socket"
 # the paths that are asked for.
 Site = Struct.new(:name, :dir, :env, :threads, :ask, :ready, :preload, :paths, keyword_init: true)
 
-# A process that serves a site on a port of its own; and Powerband's own generator, which saturates it with two connections a
+# A process that serves a site on a free port; and Powerband's own generator, which saturates it with two connections a
 # thread.
 class Driven
   TICKS = Float(Etc.sysconf(Etc::SC_CLK_TCK))
@@ -51,7 +51,7 @@ class Driven
   # Requests answered, and the seconds that it took, over so long (["--duration", "3s"]) or so many (["-n", "1000"]).
   def load(*bound, clients: 2 * @site.threads)
     said = "#{@bench.folder}/load-#{@port}.log"
-    output, = Open3.capture2(@bench.powerband, "load", "http://127.0.0.1:#{@port}", *@site.ask, "-c",
+    output, = Open3.capture2(@bench.powerband, "load", "http://127.0.0.1:#{@port}", *@site.ask, "--keep-alive", "-c",
                              clients.to_s, *bound, "--json", "--quiet", err: said)
     raise "powerband load said nothing: #{File.read(said)}" if output.empty?
 

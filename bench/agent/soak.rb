@@ -51,7 +51,7 @@ class Soak
   # Load until that many requests were sent; the block is called again and again meanwhile.
   def load(requests)
     out = File.join(@folder, "load.json")
-    asked = ["-n", requests.to_s, "-c", CONNECTIONS.to_s, "--duration", "4h"]
+    asked = ["-n", requests.to_s, "-c", CONNECTIONS.to_s, "--duration", "4h", "--keep-alive"]
     @load = spawn(BINARY, "load", @cluster.url, *asked, "--quiet", "--json", out:, err: File.join(@folder, "load.err"))
     round = -1
     yield round += 1 until Process.wait(@load, Process::WNOHANG)

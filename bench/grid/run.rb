@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# `tune --knobs` beside an exhaustive grid of the same space: `ruby bench/grid/run.rb`, or one or more of `synthetic storefront
+# `tune --knobs` against an exhaustive grid of the same space: `ruby bench/grid/run.rb`, or one or more of `synthetic storefront
 # redmine` as arguments. QUICK=1 takes a few minutes and proves that it works, not how good the search is; RESUME=1 takes what an
 # earlier sitting of the same SEED has finished.
-# Writes results/NAME.md for each; see README.md beside this file.
+# Writes results/NAME.md for each; see README.md in this folder.
 
 require "fileutils"
 require "json"

@@ -4,7 +4,7 @@
 class Space
   attr_reader :workers, :threads, :knobs, :rounds, :finalists, :budget
 
-  # Knobs are given by their values beside what the application runs with; the search's budget is a quarter of what the grid took
+  # Knobs are given by their values other than the application's; the search's budget is a quarter of what the grid took
   # where none is given.
   def initialize(workers:, threads:, knobs:, rounds:, finalists:, budget: nil)
     @workers = workers

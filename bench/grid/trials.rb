@@ -10,7 +10,7 @@ class Trials
 
   def all = documents.flat_map { |document| document.fetch("trials") }
 
-  # Beside the pilot's, which settle how the others are run.
+  # Without the pilot's, which settle how the others are run.
   def measuring = all.reject { |trial| trial["stage"] == "pilot" }
 
   def seconds = documents.sum { |document| document.fetch("elapsed_s") }

@@ -24,7 +24,7 @@ class Memory
 
   def sample(samples)
     @began ||= @bench.machine.now
-    # taskset becomes the generator, which is the only other child beside nginx.
+    # taskset becomes the generator, which is the only child other than nginx.
     children = File.read("/proc/self/task/#{Process.pid}/children").split
     pid = children.find { |child| File.read("/proc/#{child}/comm").start_with?("powerband") }
     rss = pid && File.read("/proc/#{pid}/status")[/^VmRSS:\s*(\d+)/, 1]

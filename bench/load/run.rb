@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Powerband's load generator beside wrk, ab, h2load and oha, on this machine: `ruby bench/load/run.rb`, or one or more of
+# Powerband's load generator against wrk, ab, h2load and oha, on this machine: `ruby bench/load/run.rb`, or one or more of
 # `closed open freeze memory` as arguments. QUICK=1 takes under three minutes instead of half an hour and proves that it
-# works, not how fast it is. Prints the tables and writes them; see README.md beside this file.
+# works, not how fast it is. Prints the tables and writes them; see README.md in this folder.
 
 ROOT = File.expand_path("../..", __dir__)
 require "English"

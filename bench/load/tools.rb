@@ -6,7 +6,7 @@ require "tempfile"
 # What one run of a tool says of itself; nil where it says nothing. Latencies in milliseconds.
 Reported = Struct.new(:requests, :seconds, :p99_ms, :p999_ms, :note, :late_p99_us, keyword_init: true)
 
-# The load generators: how each is told what to do, and where its report says what came of it. All send a request of
+# The load generators: how to start each, and where its report has the results. All send a request of
 # about the same bytes as Powerband's, or the server would have less to do for one than for another.
 module Tools
   STAMP = "X-Request-Start: t=1234567890123456"
@@ -57,10 +57,10 @@ module Tools
 
     private
 
-    def base(url, seconds) = [program, "load", url, "--duration", "#{seconds}s", "--json", "--quiet"]
+    def base(url, seconds) = [program, "load", url, "--duration", "#{seconds}s", "--json", "--quiet", "--keep-alive"]
   end
 
-  # wrk: a closed loop only. A script of its own prints what it knows, and is not called for a request.
+  # wrk: a closed loop only. A Lua script prints the results, and is not called for a request.
   class Wrk < Tool
     DONE = <<~LUA
       done = function(summary, latency)

@@ -37,8 +37,8 @@ class Arms
   end
 
   def at_rate(port)
-    open = [@bench.binary, "load", "http://127.0.0.1:#{port}/", "--duration", "#{@seconds}s", "--json", "--quiet", "--rate",
-            RATE.to_s, "--max-connections", "1024"]
+    open = [@bench.binary, "load", "http://127.0.0.1:#{port}/", "--duration", "#{@seconds}s", "--json", "--quiet",
+            "--keep-alive", "--rate", RATE.to_s, "--max-connections", "1024"]
     Tools::Powerband.new(@bench.binary).report(@bench.machine.generate(open).output)
   end
 

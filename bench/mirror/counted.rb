@@ -3,7 +3,7 @@
 require "json"
 require "net/http"
 
-# A mirror under a closed loop of its own that can be held and let go, and how much it answers a second by its own count: so
+# A mirror under a closed loop that can be held and let go, and how much it answers a second by its own count: so
 # that neighbouring moments can be compared, which no generator that is started for each of them could do.
 class Counted
   WINDOW_S = 0.6

@@ -2,7 +2,7 @@
 
 require_relative "counted"
 
-# Several mirrors, each with a closed loop of its own, of which one runs at a time: what each answers a second, in turns of less
+# Several mirrors, each with a closed loop, of which one runs at a time: what each answers a second, in turns of less
 # than a second and in a random order.
 class InTurns
   # `arms`: flags by name.

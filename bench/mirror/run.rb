@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# `powerband mirror` beside nginx as a plain proxy, nginx with its mirror module, and no proxy: `ruby bench/mirror/run.rb`, or one
+# `powerband mirror` against nginx as a plain proxy, nginx with mirror module, and no proxy: `ruby bench/mirror/run.rb`, or one
 # or more of `proxies unwell capture` as arguments. QUICK=1 takes two minutes and proves that it works, not how fast it is.
-# Prints the tables and writes them; see README.md beside this file.
+# Prints the tables and writes them; see README.md in this folder.
 
 ROOT = File.expand_path("../..", __dir__)
 require "fileutils"

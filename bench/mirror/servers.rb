@@ -5,7 +5,7 @@ require "net/http"
 require "socket"
 require "tmpdir"
 
-# What a part of the benchmark runs: each in a folder and on a core of its own, ended by its process id.
+# What a part of the benchmark runs: each in a separate folder and on a separate core, ended by its process id.
 module Servers
   module_function
 

@@ -61,7 +61,8 @@ class Soak
   def load
     out = "#{@folder}/load.json"
     generator = Process.spawn(BINARY, "load", "http://127.0.0.1:#{@mirror.port}/", "--rate", RATE.to_s, "--duration",
-                              "#{(MINUTES * 60).round}s", "--timeout", "5s", "--max-connections", "2048", "--json", "--quiet",
+                              "#{(MINUTES * 60).round}s", "--timeout", "5s", "--max-connections", "2048",
+                              "--keep-alive", "--json", "--quiet",
                               out:, err: "#{@folder}/load.err")
     yield until Process.wait(generator, Process::WNOHANG)
     generator = nil

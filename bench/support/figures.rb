@@ -24,7 +24,7 @@ module Figures
     Compared.new(**found.slice(:ratio, :low, :high, :verdict))
   end
 
-  # What the block makes of each arm in each round, by arm. Every round is in an order of its own, so that no arm has the
+  # What the block makes of each arm in each round, by arm. Every round has a different order, so that no arm has the
   # same place in all of them.
   def rounds(count, arms, random)
     made = arms.to_h { |arm| [arm, []] }

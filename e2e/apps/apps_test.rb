@@ -13,13 +13,29 @@ class AppsTest < Minitest::Test
   HERE = __dir__
 
   def test_the_working_applications_answer
-    %w[mixed locked cpu io hello leaky ignores_threads environment].each do |name|
+    %w[mixed locked cpu io hello leaky ignores_threads environment clients].each do |name|
       assert_equal 200, get(app(name)).status, name
     end
   end
 
   def test_answers_500_does
     assert_equal 500, get(app("answers_500")).status
+  end
+
+  def test_members_wants_a_session_and_its_own_host
+    members = app("members")
+    assert_equal [200, 302], %w[/ /account].map { |path| get(members, path).status }
+    assert_equal 200, get(members, "/account", "HTTP_COOKIE" => "session=eva").status
+    assert_equal 403, get(members, "/hosted/a").status
+    assert_equal 200, get(members, "/hosted/a", "HTTP_HOST" => "shop.test").status
+  end
+
+  def test_https_only_redirects_what_a_proxy_did_not_send
+    https_only = app("https_only")
+    assert_equal "https://example.org/x?y", get(https_only, "/x?y").headers["location"]
+    assert_equal 401, get(https_only, "/", "HTTPS" => "on").status
+    known = { "HTTPS" => "on", "HTTP_AUTHORIZATION" => "Bearer s3cret" }
+    assert_equal [200, 302], %w[/ /account].map { |path| get(https_only, path, known).status }
   end
 
   def test_broken_boot_says_so
@@ -84,7 +100,8 @@ class AppsTest < Minitest::Test
   end
 
   def test_every_application_is_covered
-    covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts environment]
+    covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts environment clients
+                 https_only members]
     assert_equal covered.sort, Dir.children(HERE).select { |name| File.directory?(File.join(HERE, name)) }.sort
   end
 
@@ -94,8 +111,8 @@ class AppsTest < Minitest::Test
     Rack::Lint.new(Rack::Builder.parse_file(File.join(HERE, name, "config.ru")))
   end
 
-  def get(app, path = "/")
-    Rack::MockRequest.new(app).get(path, fatal: true)
+  def get(app, path = "/", env = {})
+    Rack::MockRequest.new(app).get(path, { fatal: true }.merge(env))
   end
 
   def with_env(settings)

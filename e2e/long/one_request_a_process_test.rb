@@ -31,7 +31,7 @@ class OneRequestAProcessTest < PowerbandTest
     TOML
     diffs = document.dig("verdict", "changes").to_h { |change| change.values_at("path", "diff") }
     assert_match(/^\+  PassengerMaxPoolSize 4$/, diffs.fetch("passenger.conf"))
-    assert_match(/passenger\.conf: name Apache's configuration/, document.fetch("warnings").join("\n"))
+    assert_match(/passenger\.conf: name Apache's configuration/, document.dig("verdict", "by_hand").join("\n"))
   end
 
   private

@@ -23,6 +23,7 @@ class SearchedKnobsTest < PowerbandTest
     winner = document.fetch("arms").find { |arm| arm["name"] == verdict["arm"] }
     assert_includes winner.fetch("environment").map { |set| set.values_at("knob", "value") }, %w[env.FAST yes]
     assert_match(/^\+FAST=yes$/, verdict.fetch("changes").map { |change| change["diff"] }.join)
+    each_change_by_itself(verdict, winner)
     searched(document.fetch("search"), document.fetch("trials").size)
   end
 
@@ -41,6 +42,16 @@ class SearchedKnobsTest < PowerbandTest
   end
 
   private
+
+  # Whatever the answer changes has a measured row, or a sentence that says why it has none.
+  def each_change_by_itself(verdict, winner)
+    knobs = winner.fetch("environment", []).map { |set| set["knob"] }
+    knobs << "threads" unless winner.dig("settings", "threads") == 1
+    measured = verdict.fetch("path").select { |step| step["measured"] }.map { |step| step["knob"] }
+    open = knobs - measured
+    assert_equal open.size, verdict.fetch("not_isolated", []).size, verdict.inspect
+    assert_includes measured, "env.FAST"
+  end
 
   def searched(search, trials)
     assert_equal %w[env.FAST env.IDLE], search.fetch("knobs").map { |knob| knob["knob"] }

@@ -76,7 +76,7 @@ class RedmineSeed
     Issue.insert_all!((1..ISSUES).map { |id| { id:, **issue_place(id), **issue_content, **issue_dates(id) } })
   end
 
-  # Every issue is the root of a tree of its own.
+  # Every issue is the root of a separate tree.
   def issue_place(id)
     project = projects.fetch(id % projects.size)
     { project_id: project.id, tracker_id: pick(project.tracker_ids), category_id: pick(project.issue_category_ids),

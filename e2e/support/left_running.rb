@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Proof that nothing is left: no process on this machine has the test's mark in its environment. Children inherit it,
-# daemons and processes in sessions of their own too.
+# including daemons and processes in other sessions.
 module LeftRunning
   VARIABLE = "E2E_MARK"
 

@@ -80,11 +80,11 @@ class PowerbandTest < Minitest::Test
     super
   end
 
-  def start(*words, env: {}, chdir: @dir)
+  def start(*words, env: {}, chdir: @dir, **passed)
     @commands += 1
     out, err = %w[out err].map { |name| File.join(@dir, "#{@commands}.#{name}") }
     pid = Process.spawn(clean_environment.merge(LeftRunning::VARIABLE => @mark).merge(env), *words.map(&:to_s),
-                        chdir: chdir, in: File::NULL, out: out, err: err)
+                        chdir: chdir, in: File::NULL, out: out, err: err, **passed)
     Started.new(pid, out, err).tap { |started| @running << started }
   end
 
@@ -122,7 +122,7 @@ class PowerbandTest < Minitest::Test
     [BINARY, verb, *words, "--app", File.join(APPS, app), "--window", window, "--runs", runs]
   end
 
-  # Another file is another Ruby to whoever looks which one a process runs.
+  # A separate file, so that a process with it counts as a different Ruby.
   def another_ruby
     File.join(@dir, "another/bin/ruby").tap do |path|
       next if File.exist?(path)
@@ -191,6 +191,7 @@ class PowerbandTest < Minitest::Test
   end
 
   def clean_environment
-    ENV.keys.grep(/\A(POWERBAND_|RAILS_|RACK_|WEB_CONCURRENCY|PUMA_|DATABASE_URL|BUNDLE|RUBYOPT|RUBYLIB)/).to_h { |k| [k, nil] }
+    ENV.keys.grep(/\A(COLUMNS|POWERBAND_|RAILS_|RACK_|WEB_CONCURRENCY|PUMA_|DATABASE_URL|BUNDLE|RUBYOPT|RUBYLIB)/)
+       .to_h { |key| [key, nil] }
   end
 end

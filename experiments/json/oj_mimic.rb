@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Oj as a drop-in: whoever says JSON from here on, `to_json` included, is served by Oj. Loaded before the application
+# Oj as a drop-in: from here on JSON and `to_json` use Oj. Loaded before the application
 # by the knob `require`.
 require "json"
 require "oj"

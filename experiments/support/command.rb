@@ -2,7 +2,7 @@
 
 require "English"
 
-# Runs a command to its end; it does not outlive whoever runs it.
+# Runs a command to its end; it does not outlive its caller.
 module Command
   # Options are those of Process.spawn. What it printed to its end is in the files that they name.
   def self.run(*words, **options)

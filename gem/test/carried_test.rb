@@ -46,6 +46,8 @@ class CarriedTest < Minitest::Test
   def test_what_a_starting_process_cleans_up_goes_on_counting
     in_folder(%w[4194305-1-00000001 4194305-2-00000002]) do |folder, paths|
       FileUtils.touch(File.join(folder, "4194305-1-00000001.events"))
+      here = Powerband::Liveness.here
+      paths.each { |path| File.binwrite(path, [here.namespace].pack("Q<") + here.boot, 480) }
       own = File.join(folder, "#{Process.pid}-1-00000003.flight")
       retention = Powerband::Retention.new(own, keep_s: 0, keep_bytes: 0)
       retention.define_singleton_method(:now) { 0 } # however busy the machine is, there is time for all

@@ -15,11 +15,31 @@ class ConfigTest < Minitest::Test
     assert_equal "/x/y", config("POWERBAND_DIR" => "/x/y/", "XDG_RUNTIME_DIR" => "/run/user/1").root
   end
 
+  def test_the_root_that_nobody_named
+    assert_predicate config, :default_root?
+    assert_predicate config("POWERBAND_DIR" => "~nobody-here/x"), :default_root?
+    [{ "POWERBAND_DIR" => "/tmp/powerband" }, { "XDG_RUNTIME_DIR" => "/run/user/1" },
+     { "XDG_RUNTIME_DIR" => "/run/user/1", "POWERBAND_DIR" => "~nobody-here/x" }].each do |env|
+      refute_predicate config(env), :default_root?
+    end
+  end
+
   def test_settings
     assert_equal 64, config("POWERBAND_RING" => "64").ring_capacity
     %w[0 false off OFF].each { |text| refute_predicate config("POWERBAND_ENABLED" => text), :enabled? }
     assert_equal [0, 100, 0], [config, config("POWERBAND_BURSTS" => "100"), config("POWERBAND_BURSTS" => "0")].map(&:bursts)
     %w[1 true on].each { |text| assert_predicate config("POWERBAND_ENABLED" => text), :enabled? }
+  end
+
+  def test_the_longest_queue_time
+    { nil => 60, "5s" => 5, "1h" => 3600, "1min 30s" => 90 }.each do |text, seconds|
+      assert_equal [seconds, []], config("POWERBAND_QUEUE_LIMIT" => text).then { |c| [c.queue_limit_s, c.errors] }, text
+    end
+    %w[60 0s 2h off often].each do |text|
+      wrong = config("POWERBAND_QUEUE_LIMIT" => text)
+      assert_equal [60, ["POWERBAND_QUEUE_LIMIT=#{text}: it must be a duration from 1s to 1h; using 60s"]],
+                   [wrong.queue_limit_s, wrong.errors]
+    end
   end
 
   def test_how_long_and_how_much_is_kept
@@ -43,7 +63,7 @@ class ConfigTest < Minitest::Test
 
   # Whatever is in the environment, a server starts.
   def test_what_is_no_text_no_folder_and_no_number_of_this_world
-    %w[RING BURSTS ENABLED KEEP KEEP_SIZE].each do |name|
+    %w[RING BURSTS ENABLED QUEUE_LIMIT KEEP KEEP_SIZE].each do |name|
       assert_match(/\APOWERBAND_#{name}=\uFFFD: it must be /, config("POWERBAND_#{name}" => "\xFF").errors.join)
     end
     nobodys = config("POWERBAND_DIR" => "~nobody-here/x")
@@ -55,6 +75,14 @@ class ConfigTest < Minitest::Test
     assert_equal ["POWERBAND_EXT=/nowhere.so: no file is there; looking elsewhere"],
                  config("POWERBAND_EXT" => "/nowhere.so").errors
     assert_empty config("POWERBAND_EXT" => __FILE__).errors
+  end
+
+  def test_the_arm_is_a_short_word
+    assert_equal ["", "canary-2.b"], [config, config("POWERBAND_ARM" => "canary-2.b")].map(&:arm)
+    ["two words", "a\nb", "x" * 64].each do |text|
+      bad = config("POWERBAND_ARM" => text)
+      assert_equal ["", 1], [bad.arm, bad.errors.size], text
+    end
   end
 
   def test_what_cannot_be_used_is_named_together

@@ -8,18 +8,37 @@ class EndpointTest < Minitest::Test
 
   PARAMETERS = "action_dispatch.request.path_parameters"
 
-  def test_what_names_one_thing_becomes_id
-    {
-      "/" => "/", "" => "/", "/orders/12" => "/orders/:id", "/orders/12/items/9.json" => "/orders/:id/items/:id.json",
-      "/u/123e4567-e89b-12d3-a456-426614174000" => "/u/:id", "/u/123e4567-e89b-12d3-a456-426614174000.pdf" => "/u/:id.pdf",
-      "/blobs/deadbeef01" => "/blobs/:id", "/cafe/decade" => "/cafe/decade", "/v2/x" => "/v2/x",
-      "/assets/application-0123456789abcdef.css" => "/assets/application-:id.css",
-      "/blobs/abcdefabcdefabcdef" => "/blobs/:id", "/a//b/" => "/a//b/", "/days/2024-01-02" => "/days/:id-:id-:id"
-    }.each { |path, name| assert_equal "GET #{name}", Powerband::Native.path_name("GET", path), path }
+  # The command follows the same rule and reads the same cases.
+  def test_what_identifies_a_record_or_a_user_becomes_id
+    cases = File.readlines(File.join(GEM_ROOT, "../contract/endpoint-names.tsv"), chomp: true).grep_v(/\A#/)
+
+    assert_operator cases.size, :>, 60
+    cases.each do |line|
+      path, name = line.split("\t")
+      assert_equal "GET #{name}", Powerband::Native.path_name("GET", path), path
+    end
+    { "" => "/", "/orders/7?page=a@b" => "/orders/:id", "/orders/7#a@b" => "/orders/:id", "/caf\xC3\xA9" => "/caf??" }
+      .each { |path, name| assert_equal "GET #{name}", Powerband::Native.path_name("GET", path), path }
+  end
+
+  def test_no_address_and_no_token_reaches_the_file
+    secrets = %w[alice@example.com alice%40example.com x7Gh2Kd9Qw3Er5Ty8Ui1op
+                 eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3]
+    Dir.mktmpdir do |root|
+      Powerband::Native.open(OPTIONS.merge(root:))
+      secrets.each { |secret| [200, 500].each { |status| request("PATH_INFO" => "/reset/#{secret}/x") { [status, {}, []] } } }
+      bytes = File.binread(Powerband::Native.path)
+
+      assert_includes bytes, "GET /reset/:id/x\0"
+      secrets.each { |secret| refute_includes bytes, secret[0, 12] }
+    ensure
+      Powerband::Native.forget
+    end
   end
 
   def test_names_are_short_and_plain_whatever_the_path
-    ["/#{'x' * 5000}", "/\xFF\xFE\n\0".b, "/ü/ß", "/#{'1' * 4000}"].each do |path|
+    ["/#{'x' * 5000}", "/\xFF\xFE\n\0".b, "/ü/ß", "/#{'1' * 4000}", "/%", "/%2", "/%#{'25' * 2000}4", "/a%4", "/#{'a-1b' * 999}",
+     "/123e4567-e89b-12d3-a456-426614174000".chop, "//#{'/' * 999}", "/.a1", "."].each do |path|
       name = Powerband::Native.path_name("GET", path)
       assert_operator name.bytesize, :<=, 119
       assert name.ascii_only?
@@ -79,17 +98,36 @@ class EndpointTest < Minitest::Test
     assert_equal 0, flight[:endpoints_lost]
   end
 
-  def test_after_255_names_the_rest_is_other
+  # What is redirected or refused before it is routed has any path that a client likes.
+  def test_statuses_from_300_to_499_outside_a_route_have_one_name_each
+    flight = record do
+      [301, 304, 401, 403, 418, 499].each do |status|
+        50.times { |n| request("PATH_INFO" => "/#{status}/page#{n}x") { [status, {}, []] } }
+      end
+      [299, 500].each { |status| request("PATH_INFO" => "/x#{status}x") { [status, {}, []] } }
+      request("powerband.endpoint" => "login") { [401, {}, []] }
+    end
+
+    assert_equal ["GET (301)", "GET (304)", "GET (401)", "GET (403)", "GET (418)", "GET (499)", "GET /x299x", "GET /x500x",
+                  "login"],
+                 flight.endpoints.drop(1).map(&:name)
+    assert_equal 0, flight[:endpoints_lost]
+  end
+
+  # Paths, which clients choose, take half of the places; what the application names takes all that are left.
+  def test_when_there_is_no_place_left_the_rest_is_other
     flight = record do
       300.times { |n| request("PATH_INFO" => "/page#{n}x") }
       request("PATH_INFO" => "/page0x")
+      300.times { |n| request("powerband.endpoint" => "route #{n}") }
     end
+    names = flight.endpoints.map(&:name)
 
-    assert_equal 256, flight.endpoints.size
-    assert_equal "(other)", flight.endpoints.first.name
-    assert_equal 45, flight.endpoints.first.counters[:requests]
-    assert_equal 45, flight[:endpoints_lost]
+    assert_equal [128, 127], [names.grep(/page/).size, names.grep(/route/).size]
+    assert_equal ["(other)", 256], [names.first, names.size]
+    assert_equal 172 + 173, flight.endpoints.first.counters[:requests]
+    assert_equal 172 + 173, flight[:endpoints_lost]
     assert_equal 2, flight.endpoints.find { |e| e.name == "GET /page0x" }.counters[:requests]
-    assert_equal 301, flight.endpoints.sum { |e| e.counters[:requests] }
+    assert_equal 601, flight.endpoints.sum { |e| e.counters[:requests] }
   end
 end

@@ -11,13 +11,33 @@ class FlightTest < Minitest::Test
     flight = record(app_root: "/srv/#{'ü' * 80}") { nil }
 
     assert_equal({ version: 1, state: 1, pid: Process.pid, parent_pid: Process.ppid, worker_index: 1, server_workers: 2,
-                   server_min_threads: 1, server_max_threads: 3, server_preload: 0, flags: 1, written: 0,
+                   server_min_threads: 1, server_max_threads: 3, server_preload: 0, flags: 13, written: 0,
                    ring_capacity: 64, endpoint_capacity: 256, ruby_version: RUBY_VERSION, server_name: "test 1" },
                  flight.header.slice(:version, :state, :pid, :parent_pid, :worker_index, :server_workers,
                                      :server_min_threads, :server_max_threads, :server_preload, :flags, :written,
                                      :ring_capacity, :endpoint_capacity, :ruby_version, :server_name))
     assert_predicate flight[:app_root].dup.force_encoding("UTF-8"), :valid_encoding?
     assert_equal File.read("/proc/self/stat").rpartition(")").last.split[19].to_i, flight[:start_ticks]
+    assert_equal Powerband::Liveness.here, Powerband::Liveness::Origin.new(flight[:pid_namespace], flight[:boot_id])
+  end
+
+  # The lock says to other containers that the process runs; a forked child does not keep it.
+  def test_the_file_is_locked_until_its_process_ends_or_calls_exec
+    program = 'require "powerband"; Powerband::Recorder.start; puts Powerband::Native.path
+               fork { sleep }.then { |child| puts child }; $stdout.flush; $stdin.gets; eval(ARGV[0])'
+    ["exit!", "Process.kill(:KILL, $$)", "exec('sleep', '60')"].each do |ending|
+      Dir.mktmpdir do |root|
+        env = CLEAN.merge("POWERBAND_DIR" => root)
+        IO.popen(env, [RbConfig.ruby, "-I#{GEM_ROOT}/lib", "-e", program, ending], "r+") do |process|
+          path, child = Array.new(2) { process.gets.chomp }
+          assert Powerband::Liveness.locked?(path)
+          process.puts
+          Timeout.timeout(20) { sleep 0.01 while Powerband::Liveness.locked?(path) }
+        ensure
+          [child.to_i, process.pid].each { |pid| Process.kill(:KILL, pid) rescue nil } # rubocop:disable Style/RescueModifier
+        end
+      end
+    end
   end
 
   def test_unknown_settings_say_so
@@ -103,6 +123,56 @@ class FlightTest < Minitest::Test
 
       assert_raises(RuntimeError) { Powerband::Native.open(Recording::OPTIONS.merge(root:)) }
       assert_empty Dir.children(File.join(root, "elsewhere"))
+    end
+  end
+
+  # What somebody made and named stays as it is; the one in /tmp is shared by users.
+  def test_only_the_default_root_is_made_for_all_users
+    Dir.mktmpdir do |folder|
+      modes = [false, true].map do |default_root|
+        root = File.join(folder, "a/#{default_root}")
+        Powerband::Native.open(Recording::OPTIONS.merge(root:, default_root:))
+        Powerband::Native.forget
+        [root, File.dirname(root)].map { |path| format("%o", File.stat(path).mode & 0o7777) }
+      end
+
+      assert_equal [%w[755 755], %w[1777 755]], modes
+    ensure
+      Powerband::Native.forget
+    end
+  end
+
+  def test_a_link_in_place_of_the_default_root_is_refused
+    Dir.mktmpdir do |folder|
+      Dir.mkdir(File.join(folder, "elsewhere"), 0o700)
+      root = File.join(folder, "root").tap { |link| File.symlink("elsewhere", link) }
+
+      assert_raises(RuntimeError) { Powerband::Native.open(Recording::OPTIONS.merge(root:, default_root: true)) }
+      assert_raises(Powerband::Folder::Distrusted) { Powerband::Folder.new(root, default_root: true).checked }
+      assert_empty Dir.children(File.join(folder, "elsewhere"))
+    end
+  end
+
+  # In Ruby as in C.
+  ROOTS = [
+    [0o777, nil, /everybody may write .* chmod \+t/], [0o757, nil, /everybody/], [0o1777, nil, nil], [0o775, nil, nil],
+    [0o755, :other, /belongs to another user/], [0o777, :other, /another user/], [0o1777, :other, nil]
+  ].freeze
+
+  def test_a_root_that_others_may_change_is_refused
+    ROOTS.each do |mode, owner, wrong|
+      next if owner && !Process.uid.zero?
+
+      Dir.mktmpdir do |root|
+        File.chown(65_534, nil, root) if owner
+        File.chmod(mode, root)
+        said = [-> { Powerband::Native.open(Recording::OPTIONS.merge(root:)) && nil },
+                -> { Powerband::Folder.new(root).made && nil }].map { |open| open.call.to_s rescue $!.message } # rubocop:disable all
+
+        said.each { |message| wrong ? assert_match(wrong, message) : assert_empty(message) }
+      ensure
+        Powerband::Native.forget
+      end
     end
   end
 

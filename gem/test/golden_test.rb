@@ -10,7 +10,7 @@ class GoldenTest < Minitest::Test
 
   SAMPLES = File.expand_path("../contract/samples/flight", GEM_ROOT)
   # The first four are files as agent 0.1 wrote them.
-  NAMES = %w[basic wrapped torn truncated wide wide_wrapped].freeze
+  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed].freeze
 
   def sample(name)
     FlightReader.new(File.binread(File.join(SAMPLES, "#{name}.flight")))
@@ -38,7 +38,7 @@ class GoldenTest < Minitest::Test
       assert_equal expected[:records_readable], flight.records.size
       assert_equal expected[:endpoints].map { |e| e[:name] }, flight.endpoints.map(&:name)
       expected[:endpoints].zip(flight.endpoints).each do |description, endpoint|
-        assert_equal description.slice(*FlightReader::COUNTERS, *FlightReader::MORE), endpoint.counters
+        assert_equal description.slice(*FlightReader::COUNTERS, *FlightReader::MORE, *FlightReader::STATUSES), endpoint.counters
         assert_equal histogram(description[:wall_histogram]), endpoint.wall_histogram
         assert_equal histogram(description[:gvl_wait_histogram]), endpoint.gvl_wait_histogram
         assert_equal histogram(description.fetch(:queue_histogram, [])), endpoint.queue_histogram

@@ -141,11 +141,17 @@ class InjectTest < Minitest::Test
       assert_equal ["", 0], [err, status.exitstatus]
       flight = FlightReader.all(folder).first
 
-      assert_equal [0, 1, 2], flight.header.values_at(:flags, :written, :state)
+      assert_equal [12, 1, 2], flight.header.values_at(:flags, :written, :state)
       assert_equal [0, 0, 0], flight.records.first.values_at(:held_ns, :gvl_wait_ns, :io_ns)
       measured = flight.fields.select { |f| f.flags == 1 }.map(&:name)
       assert_includes measured, "wall_ns"
       %w[held_ns gvl_wait_ns io_ns allocations yields].each { |name| refute_includes measured, name }
+
+      _, err, status = run_ruby("-W0", "-I#{GEM_ROOT}/lib", "-e", program,
+                                env: { "POWERBAND_DIR" => folder, "RUBY_MN_THREADS" => "1" })
+      assert_equal 0, status.exitstatus
+      assert_match(/nothing is recorded.*RUBY_MN_THREADS is on/, err)
+      assert_equal 1, FlightReader.all(folder).size
     end
   end
 

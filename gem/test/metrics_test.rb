@@ -55,6 +55,67 @@ class MetricsTest < Minitest::Test
     end
   end
 
+  def test_responses_by_class_of_status
+    in_root do |folder|
+      record_in(folder) do
+        [200, 204, 302, 404, 503].each { |status| request { |_| [status, {}, []] } }
+        assert_raises(RuntimeError) { request { |_| raise "no" } }
+      end
+      body = get.body
+
+      classes = %w[1xx 2xx 3xx 4xx 5xx].map { |name| value(body, %(powerband_responses_total{class="#{name}"})) }
+      assert_equal %w[0 2 1 1 2], classes
+    end
+  end
+
+  def test_what_the_live_processes_are
+    in_root do |folder|
+      record_in(folder)
+      Powerband::Native.forget
+      about = { arm: "canary", allocator: "jemalloc", jit: "yjit", server_name: "puma 7.1.0" }
+      Powerband::Native.open(OPTIONS.merge(root: File.dirname(folder), app_root: APP, **about))
+      body = get.body
+
+      labels = %(server="puma",version="7.1.0",ruby="#{RUBY_VERSION}",jit="yjit",allocator="jemalloc",agent="0.1.0",arm="canary")
+      assert_equal "1", value(body, "powerband_server_info{#{labels}}")
+      assert_equal "3", value(body, "powerband_threads")
+      assert_equal "2", value(body, "powerband_processes_expected")
+      assert_operator value(body, "powerband_resident_memory_bytes").to_i, :>, 1 << 20
+    end
+  end
+
+  # Puma's first worker forks the others under `fork_worker`.
+  def test_processes_expected_of_clusters
+    about = Struct.new(:parent_pid, :workers)
+    file = Struct.new(:origin, :pid, :about, :created_mono_ns)
+    expected = lambda do |*rows|
+      Powerband::Metrics::Gauges.expected(rows.map { |pid, *row| file.new(:here, pid, about.new(*row), pid) })
+    end
+
+    assert_equal 2, expected[[11, 10, 2]]
+    assert_equal 3, expected[[11, 10, 3], [12, 11, 3], [13, 11, 3]]
+    assert_equal 5, expected[[11, 10, 3], [21, 20, 2]]
+    assert_equal 2, expected[[11, 10, 3], [12, 10, 3], [13, 10, 2]], "the youngest worker knows the number"
+    assert_equal 2, expected[[11, 1, 0], [12, 1, nil]]
+    assert_equal 0, expected[]
+  end
+
+  def test_what_this_ruby_runs_with
+    assert_match(/\A(jemalloc|tcmalloc|mimalloc|glibc|musl)\z/, Powerband::Runtime.allocator)
+    jit = RubyVM.const_defined?(:YJIT) && RubyVM::YJIT.enabled? ? "yjit" : "off"
+    assert_equal jit, Powerband::Runtime.jit
+  end
+
+  def test_the_allocator_is_found_behind_a_mapped_path_in_any_encoding
+    Tempfile.create("maps", binmode: true) do |maps|
+      maps.write("7f00-7f01 r--p 00000000 fe:00 1 /srv/caf\xE9/lib.so\n" \
+                 "7f02-7f03 r--p 00000000 fe:00 2 /usr/lib/libjemalloc.so.2\n".b)
+      maps.close
+
+      assert_equal "jemalloc", Powerband::Runtime.allocator(maps.path)
+    end
+  end
+
   def test_methods
     in_root do |folder|
       record_in(folder)
@@ -173,7 +234,7 @@ class MetricsTest < Minitest::Test
       text = get.body
 
       assert_equal "1", value(text, "powerband_requests_total")
-      assert_empty text.lines.grep(/client=|pool_wait|_gc_|state="io"|cpu|server_(?!errors)/)
+      assert_empty text.lines.grep(/client=|pool_wait|_gc_|state="io"|cpu|server_(?!errors|info)/)
     end
   end
 

@@ -35,9 +35,21 @@ class QueueTimeTest < Minitest::Test
     assert_equal 9_999_999_999_999_999_999, parse("9999999999999999999")
   end
 
-  def test_more_than_an_hour_off_is_unknown
+  # By itself a minute: a client that sets the header adds no more.
+  def test_more_than_the_limit_is_unknown
     now = Time.now.to_i
     flight = record do
+      [50, 70, 3_500].each { |age| request("HTTP_X_REQUEST_START" => "t=#{now - age}") }
+    end
+
+    assert_equal [1, 0, 0], flight.records.map { |r| r[:flags] }
+    assert_equal [2, 1], [flight[:clock_skew], flight.totals[:queue_known]]
+    assert_operator flight.totals[:queue_ns], :<, 60_000_000_000
+  end
+
+  def test_the_limit_can_be_set_to_an_hour
+    now = Time.now.to_i
+    flight = record(queue_limit_ns: 3_600_000_000_000) do
       [now - 3500, now - 3700, now + 3500, now + 3700, now - 86_400, 1_000_000_000, "18446744072.999999999"].each do |sent|
         request("HTTP_X_REQUEST_START" => "t=#{sent}")
         request("HTTP_X_REQUEST_START" => "t=#{sent}", "puma.request_body_wait" => 999_999_999.0)
@@ -72,7 +84,7 @@ class QueueTimeTest < Minitest::Test
 
   def test_a_clock_ahead_of_ours_is_counted_and_taken_as_zero
     flight = record do
-      request("HTTP_X_REQUEST_START" => "t=#{Time.now.to_i + 100}")
+      request("HTTP_X_REQUEST_START" => "t=#{Time.now.to_i + 30}")
       request
     end
 

@@ -8,6 +8,9 @@ class RetentionTest < Minitest::Test
   KIB = 1024
   DAY = 86_400
   NOBODY = 4_194_305 # beyond the kernel's highest pid
+  HERE = Powerband::Liveness.here
+  # Where a header says it; in files beside the flight file at 136.
+  ORIGIN = { "flight" => 480 }.freeze
   # However busy the machine is.
   TIME_ENOUGH = "Powerband::Retention.class_eval { private def now = 0 }"
 
@@ -44,13 +47,14 @@ class RetentionTest < Minitest::Test
 
   def test_reports_of_the_set_up
     long_ago = Time.now - (8 * DAY)
-    gone = ["setup-#{NOBODY}-1.json", "setup-#{NOBODY}-2.json-0123abcd"].map { |name| made(name) }
+    gone = ["setup-#{NOBODY}-1.json", "setup-#{NOBODY}-2.json-0123abcd"].map { |name| made(name, report) }
     foreign = ["setup-#{NOBODY}-1.json.bak", "#{NOBODY}-1.json"].map { |name| made(name) }
-    living = made("setup-#{Process.pid}-#{own_start}.json")
-    [*gone, *foreign, living].each { |path| File.utime(long_ago, long_ago, path) }
+    living = made("setup-#{Process.pid}-#{own_start}.json", report)
+    elsewhere = made("setup-#{NOBODY}-3.json", report(HERE.namespace + 1))
+    [*gone, *foreign, living, elsewhere].each { |path| File.utime(long_ago, long_ago, path) }
     sweep(keep_s: 7 * DAY)
 
-    assert_equal [@own, *foreign, living].sort, here
+    assert_equal [@own, *foreign, living, elsewhere].sort, here
   end
 
   # A file on a tmpfs has the time of its making, however long its process went on.
@@ -82,6 +86,91 @@ class RetentionTest < Minitest::Test
     [reused, exec_before].each { |path| refute_path_exists path }
   end
 
+  # A container sees no process of another one, but the lock that each holds on its file.
+  def test_files_of_other_containers
+    running, ended = [1, 2].map { |n| left(NOBODY, n, days: 400) { |h| elsewhere(h, locked: true) } }
+    left(NOBODY, 2, days: 400, kind: "bursts")
+    beside = left(NOBODY, 1, days: 400, kind: "bursts")
+    File.open(running) do |file|
+      file.flock(File::LOCK_EX)
+      sweep(keep_s: 0, keep_bytes: 0)
+    end
+
+    assert_equal [@own, beside, running].sort, here
+    refute_path_exists ended
+  end
+
+  # Nobody here can know whether these run: not by number, not by size, and by age only after a month.
+  def test_files_of_which_nothing_is_known
+    recent, old = [20, 40].map do |days|
+      [left(NOBODY, days, days:) { |h| elsewhere(h) },
+       left(NOBODY, days + 1, days:) { |h| h[480, 24] = "\0" * 24 },
+       left(Process.ppid, days + 2, days:) { |h| elsewhere(h) },
+       left(NOBODY, days + 3, days:) { |h| h[480, 24] = origin_bytes(HERE.namespace, "\1" * 16) },
+       left(NOBODY, days + 4, days:, kind: "events") { |h| h[136, 24] = "\0" * 24 }]
+    end
+    sweep(keep_s: 50 * DAY, keep_bytes: 0)
+
+    assert_equal [@own, *recent, *old].sort, here
+    sweep(keep_s: 0, keep_bytes: 0)
+
+    assert_equal [@own, *recent].sort, here
+  end
+
+  # Two processes in PID namespaces of their own, as in containers, on one folder.
+  def test_a_container_that_starts_leaves_the_files_of_one_that_runs
+    skip "no PID namespaces can be made here" unless system("unshare --pid --fork true", err: File::NULL)
+
+    program = "require 'powerband'; #{TIME_ENOUGH}; Powerband::Recorder.start; $stdout.sync = true
+               puts Powerband::Native.path; $stdin.read"
+    env = Processes::CLEAN.merge("POWERBAND_DIR" => @folder, "POWERBAND_KEEP" => "0s", "RUBYLIB" => File.join(GEM_ROOT, "lib"))
+    container = ["unshare", "--pid", "--fork", "--mount-proc", RbConfig.ruby, "-e", program]
+    first, *later = Array.new(3) { IO.popen(env, container, "r+").then { |io| [io, io.gets.chomp] } }
+    later.each { |io, _| io.close }
+    last = IO.popen(env, container, "r+").then { |io| [io, io.gets.chomp] }
+
+    assert_path_exists first.last
+    later.each { |_, path| refute_path_exists path }
+  ensure
+    [first, last].compact.each { |io, _| io.close }
+  end
+
+  # Cleaners of temporary folders go by the time of change, which a mapped file on a tmpfs does not get.
+  def test_a_request_an_hour_keeps_the_file_young
+    path = "#{@own.delete_suffix('.flight')}.bursts"
+    long_ago = File.mtime(made(File.basename(path))) - (8 * DAY)
+    touched = lambda do |due_s|
+      Powerband::Recorder.instance_variable_set(:@touch_due_s, due_s)
+      [@own, path].each { |file| File.utime(long_ago, long_ago, file) if File.exist?(file) }
+      Powerband::Native.stub(:path, @own) { Powerband::Calls.each_second }
+      [@own, path].select { |file| File.exist?(file) && File.mtime(file) > long_ago }
+    end
+
+    assert_equal [@own, path], touched.call(0)
+    assert_empty touched.call(Process.clock_gettime(Process::CLOCK_MONOTONIC) + 100)
+    File.unlink(@own)
+    assert_equal [path], touched.call(0)
+  end
+
+  # It leaves alone what is locked, the files of idle processes too.
+  def test_systemds_cleaner_leaves_the_file_of_a_process_that_runs
+    conf = File.join(@folder, "tmpfiles.conf").tap { |file| File.write(file, "e #{@folder}/at - - - m:1d\n") }
+    Dir.mkdir(File.join(@folder, "at"), 0o700)
+    clean = -> { system("systemd-tmpfiles", "--clean", conf, %i[out err] => File::NULL) }
+    skip "no systemd-tmpfiles here that takes m:" unless clean.call
+
+    Powerband::Native.open(Recording::OPTIONS.merge(root: File.join(@folder, "at")))
+    path = Powerband::Native.path
+    ended = "#{path}.ended".tap { |file| File.write(file, "") }
+    [path, ended].each { |file| File.utime(Time.now - (9 * DAY), Time.now - (9 * DAY), file) }
+    clean.call
+
+    assert_path_exists path
+    refute_path_exists ended
+  ensure
+    Powerband::Native.forget
+  end
+
   def test_what_is_not_ours_stays
     foreign = ["notes.txt", "1-2-zzzzzzzz.flight", "1-2-00000000.flight.bak", "x1-2-00000000.flight"].map { |name| made(name) }
     no_magic = made("#{NOBODY}-1-00000001.flight", "something else")
@@ -99,7 +188,7 @@ class RetentionTest < Minitest::Test
     lies.each_with_index do |lie, n|
       left(NOBODY, n, days: 8) { |h| lie.each { |at, (value, type)| h[at, type == "L<" ? 4 : 8] = [value].pack(type) } }
     end
-    left(NOBODY, 9, days: 8) { |h| h.slice!(300..) }
+    left(NOBODY, 9, days: 8) { |h| h.slice!(504..) }
     sweep(keep_s: 7 * DAY)
 
     assert_equal [@own], here
@@ -109,8 +198,7 @@ class RetentionTest < Minitest::Test
     left(NOBODY, 1, days: 4000)
     before = here
     retention = Powerband::Retention.new(@own, keep_s: 0, keep_bytes: 0)
-    retention.define_singleton_method(:start_of) { |_| nil }
-    retention.sweep
+    Powerband::Liveness.stub(:start_of, nil) { retention.sweep }
 
     assert_equal before, here
   end
@@ -157,6 +245,11 @@ class RetentionTest < Minitest::Test
 
   private
 
+  # As the agent reports its set-up.
+  def report(namespace = HERE.namespace)
+    %({"v":1,"pid":1,"start_ticks":1,"pid_namespace":#{namespace},"boot_id":"#{HERE.boot.unpack1('H*')}"})
+  end
+
   # By a clock that stands still.
   def sweep(keep_s: Float::INFINITY, keep_bytes: Float::INFINITY)
     retention = Powerband::Retention.new(@own, keep_s:, keep_bytes:)
@@ -167,6 +260,11 @@ class RetentionTest < Minitest::Test
   # Beside what the metrics keep.
   def here
     Dir.children(@folder).grep_v(/\Acarried/).map { |name| File.join(@folder, name) }.sort
+  end
+
+  def elsewhere(header, locked: false)
+    header[480, 24] = origin_bytes(HERE.namespace + 1)
+    header[124, 4] = [4].pack("L<") if locked
   end
 
   def own_start
@@ -187,6 +285,7 @@ class RetentionTest < Minitest::Test
     at = Time.now - (days * DAY)
     bytes[16, 16] = [192, 1, 4096].pack("L<L<Q<")
     bytes[88, 8] = [nanoseconds(at)].pack("Q<")
+    bytes[ORIGIN.fetch(kind, 136), 24] = origin_bytes(HERE.namespace)
     if last_request_days
       bytes[384, 8] = [7].pack("Q<")
       bytes[4104, 8] = [nanoseconds(Time.now - (last_request_days * DAY))].pack("Q<")
@@ -195,6 +294,10 @@ class RetentionTest < Minitest::Test
     path = made("#{pid}-#{start}-#{nonce.to_s(16).rjust(8, '0')}.#{kind}", bytes)
     File.utime(at, at, path)
     path
+  end
+
+  def origin_bytes(namespace, boot = HERE.boot)
+    [namespace].pack("Q<") + boot
   end
 
   def nanoseconds(time)

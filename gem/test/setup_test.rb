@@ -41,13 +41,15 @@ class SetupTest < Minitest::Test
   def test_the_file_is_private_and_whole
     Dir.mktmpdir do |folder|
       root = File.join(folder, "a/b")
-      2.times { Powerband::Setup::Report.write(root, { text: "1" }) }
+      2.times { Powerband::Setup::Report.write(Powerband::Folder.new(root), { text: "1" }) }
       path = Dir[File.join(root, Process.euid.to_s, "*")].first
 
-      assert_equal [1, 0o100600, 0o40700, 0o41777], [Dir.children(File.dirname(path)).size, File.stat(path).mode,
+      assert_equal [1, 0o100600, 0o40700, 0o40755], [Dir.children(File.dirname(path)).size, File.stat(path).mode,
                                                      File.stat(File.dirname(path)).mode, File.stat(root).mode]
       assert_equal "setup-#{Process.pid}-#{File.read('/proc/self/stat').rpartition(')').last.split[19]}.json", File.basename(path)
-      assert_equal({ "v" => 1, "pid" => Process.pid, "start_ticks" => path[/-(\d+)\.json/, 1].to_i, "text" => "1" },
+      assert_equal({ "v" => 1, "pid" => Process.pid, "start_ticks" => path[/-(\d+)\.json/, 1].to_i,
+                     "pid_namespace" => File.stat("/proc/self/ns/pid").ino,
+                     "boot_id" => File.read("/proc/sys/kernel/random/boot_id").delete("-\n"), "text" => "1" },
                    JSON.parse(File.read(path)))
     end
   end
@@ -56,7 +58,7 @@ class SetupTest < Minitest::Test
     [->(path) { Dir.mkdir(path, 0o755) }, ->(path) { File.symlink(Dir.tmpdir, path) }].each do |there|
       Dir.mktmpdir do |root|
         there.call(File.join(root, Process.euid.to_s))
-        error = assert_raises(RuntimeError) { Powerband::Setup::Report.write(root, {}) }
+        error = assert_raises(Powerband::Folder::Distrusted) { Powerband::Setup::Report.write(Powerband::Folder.new(root), {}) }
 
         assert_match(/is not a folder, private/, error.message)
       end

@@ -28,11 +28,21 @@ abort "the extension is not compiled: run gem/test/run.rb" unless Powerband::Nat
 # As if every framework were there whose names of endpoints are looked for.
 Powerband::NAMES.each_value { |whose| Powerband::Native.names(whose) }
 
+# A recording that a test leaves open would take the next test's requests into a folder that is gone.
+module RecordingsEnd
+  def after_teardown
+    super
+    Powerband::Native.forget if Powerband::Native.path
+  end
+end
+Minitest::Test.include(RecordingsEnd)
+
 # For tests in this very process.
 module Recording
   OPTIONS = {
     ring_capacity: 64, ruby_version: RUBY_VERSION, server_name: "test 1", framework: "", agent_version: "0.1.0",
-    app_root: "/", workers: 2, min_threads: 1, max_threads: 3, preload: 0, worker_index: 1
+    app_root: "/", workers: 2, min_threads: 1, max_threads: 3, preload: 0, worker_index: 1,
+    queue_limit_ns: 60_000_000_000
   }.freeze
 
   # Records what the block does and returns the file as read back.

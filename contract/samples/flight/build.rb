@@ -109,8 +109,14 @@ HEADER_LAYOUT = {
   "endpoints_lost" => [408, "Q<"], "in_flight" => [416, "Q<"], "gc_runs" => [424, "Q<"],
   "gc_pause_ns" => [432, "Q<"], "gc_cpu_ns" => [440, "Q<"], "pool_offset" => [448, "Q<"],
   "pool_sample_size" => [456, "L<"], "pool_capacity" => [460, "L<"], "pool_written" => [464, "Q<"],
-  "trace_request" => [472, "Q<"]
+  "trace_request" => [472, "Q<"], "about_offset" => [504, "L<"], "about_size" => [508, "L<"],
+  "arm" => [2048, "a64"], "allocator" => [2112, "a32"], "jit" => [2144, "a16"]
 }.freeze
+
+STATUSES = %w[status_1xx status_2xx status_3xx status_4xx status_5xx].freeze
+ARMED_HEADER = WIDE_HEADER.merge(
+  "flags" => 9, "about_offset" => 2048, "about_size" => 128, "arm" => "canary", "allocator" => "jemalloc", "jit" => "yjit"
+).freeze
 
 def bucket(nanoseconds)
   microseconds = nanoseconds / 1000
@@ -371,6 +377,34 @@ class WideSample < Sample
   end
 end
 
+# One that counts classes of status and says what its process runs with.
+class ArmedSample < WideSample
+  private
+
+  def base_header = ARMED_HEADER
+  def counters = super + STATUSES
+
+  def count(counters, record)
+    super
+    at = record["flags"] & 2 == 2 ? 5 : record["status"] / 100
+    counters["status_#{at}xx"] += 1 if at.between?(1, 5)
+  end
+
+  def put_totals(file)
+    super
+    file[TOTALS_OFFSET + 320, 40] = status_bytes(@counters.last)
+  end
+
+  def put_endpoint(file, name, index)
+    super
+    file[endpoint_offset(index) + 1472, 40] = status_bytes(@counters[index])
+  end
+
+  def status_bytes(counters)
+    STATUSES.map { |name| counters.fetch(name) }.pack("Q<*")
+  end
+end
+
 def write(folder, name, sample, story, cut_at = nil)
   File.binwrite(File.join(folder, "#{name}.flight"), sample.bytes(cut_at))
   document = { "sample" => name, "story" => story }.merge(sample.description(cut_at))
@@ -396,4 +430,7 @@ if $PROGRAM_NAME == __FILE__
   write(folder, "wide_wrapped", WideSample.new(names: mixed + ["orders#create"], requests: 150, samples: 20,
                                                header: { "state" => 2, "in_flight" => 0 }),
         "150 requests in a ring of 64 and 20 pool samples where eight are kept")
+  write(folder, "armed", ArmedSample.new(names: mixed, requests: 40, samples: 5,
+                                         header: { "worker_index" => 0, "server_name" => "puma 7.1.0" }),
+        "like wide, with classes of status, an arm, an allocator and a JIT")
 end

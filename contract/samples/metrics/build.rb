@@ -56,6 +56,12 @@ class Story
     header.slice(*gc, "clock_skew", "endpoints_lost", "faults")
   end
 
+  def about
+    server, version = header["server_name"].split
+    { "server" => server, "version" => version, "ruby" => header["ruby_version"], "jit" => header["jit"].to_s,
+      "allocator" => header["allocator"].to_s, "agent" => header["agent_version"], "arm" => header["arm"].to_s }
+  end
+
   # [kind, name, counters and histograms]
   def endpoints
     entries = @json.fetch("endpoints").reject { |entry| entry["requests"].zero? }
@@ -78,6 +84,8 @@ class Story
   end
 
   def field(counter)
+    return "status" if counter.start_with?("status_")
+
     { "requests" => "wall_ns", "server_errors" => "wall_ns", "queue_known" => "queue_ns", "pool_count" => "pool_us",
       "busy_sum" => "busy_threads", "spans_known" => "parse_us" }.fetch(counter) do
       measured?(counter) ? counter : counter.sub(/_ns\z/, "_us")
@@ -104,6 +112,7 @@ class Text
 
   def to_s
     GROUPS.each { |group| group(*group) }
+    responses
     overall
     @out << "" unless @out.empty?
     @out.join("\n")
@@ -172,6 +181,12 @@ class Text
        ["_count", labels, counts.values.sum]]
   end
 
+  def responses
+    (_, row), = rows(:request, nil)
+    samples = (1..5).filter_map { |n| ["", { "class" => "#{n}xx" }, row["status_#{n}xx"]] if row&.key?("status_#{n}xx") }
+    family("responses_total", "counter", "Responses by class of status; what raised is a 5xx.", samples)
+  end
+
   def overall
     totals = @stories.map(&:totals).reduce { |a, b| add(a, b) } || {}
     process = @stories.map(&:process).reduce { |a, b| add(a, b) } || {}
@@ -224,9 +239,21 @@ class Text
     family("pool_waiting", "gauge", "Threads of live processes that waited for a connection as last seen.",
            of[nil => "waiting"])
     family("processes", "gauge", "Live processes that record.", [["", {}, @live.size]])
+    family("processes_expected", "gauge", "Processes that the servers of live processes are set to run.",
+           [["", {}, expected]])
     family("requests_in_flight", "gauge", "Requests and jobs being served in live processes.",
            [["", {}, @live.sum { |story| story.header["in_flight"] }]])
+    family("threads", "gauge", "Threads that serve in live processes at most.",
+           [["", {}, @live.sum { |story| story.header["server_max_threads"] }]].select { @live.any? })
     family("unreadable_files", "gauge", "Flight files that are damaged or none, and left out.", [["", {}, 0]])
+    family("server_info", "gauge", "What live processes are, always 1.",
+           @live.map(&:about).uniq.sort_by(&:values).map { |about| ["", about, 1] })
+  end
+
+  # The samples all name the same parent.
+  def expected
+    single, clustered = @live.partition { |story| story.header["server_workers"].zero? }
+    single.size + clustered.map { |story| story.header["server_workers"] }.max.to_i
   end
 end
 

@@ -53,6 +53,7 @@ fn wanted(recommended: &Recommended) -> Vec<(&'static str, String)> {
             "PassengerMaxRequestQueueSize",
             passenger.max_request_queue_size,
         ),
+        number("PassengerMaxRequests", passenger.max_requests),
         Some(("PassengerSpawnMethod", spawn.to_owned())),
     ]
     .into_iter()

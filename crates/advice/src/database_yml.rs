@@ -15,14 +15,28 @@ const SECTION: &str = "production";
 const KEYS: [&str; 2] = ["pool", "max_connections"];
 const THREADS: &str = "RAILS_MAX_THREADS";
 
-/// At least `pool` connections for each of production's databases; `threads` is what `RAILS_MAX_THREADS` will hold.
-pub fn write(path: &str, before: &str, pool: u32, threads: u32, notes: &mut Vec<Note>) -> Change {
+/// What a pool holds where the file does not say.
+const RAILS_DEFAULT: u32 = 5;
+
+/// Connections that each of production's databases needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needed {
+    pub pool: u32,
+    /// What `RAILS_MAX_THREADS` will hold.
+    pub threads: u32,
+    /// Whether the pool itself was measured; otherwise one that is large enough needs no word.
+    pub measured: bool,
+}
+
+/// At least so many connections for each of production's databases.
+pub fn write(path: &str, before: &str, needed: Needed, notes: &mut Vec<Note>) -> Change {
+    let pool = needed.pool;
     let mut text = Text::of(before);
     let mut said: Vec<String> = Vec::new();
     // Each turn changes one line at most, and none that is right.
     for _ in 0..=text.lines.len() + 1 {
         said.clear();
-        match step(&text.lines, pool, threads, &mut said) {
+        match step(&text.lines, needed, &mut said) {
             Ok(Some(Edit::Replace(at, line))) => text.lines[at] = line,
             Ok(Some(Edit::Insert(at, line))) => text.insert(at, line),
             Ok(None) => break,
@@ -46,12 +60,12 @@ enum Edit {
 }
 
 /// The first change that is still to make.
-fn step(
-    lines: &[String],
-    pool: u32,
-    threads: u32,
-    said: &mut Vec<String>,
-) -> Result<Option<Edit>, String> {
+fn step(lines: &[String], needed: Needed, said: &mut Vec<String>) -> Result<Option<Edit>, String> {
+    let Needed {
+        pool,
+        threads,
+        measured,
+    } = needed;
     let outline = Outline::of(lines)?;
     for config in outline.databases(SECTION)? {
         if let Some(url) = outline.effective(config, &["url"])?
@@ -64,6 +78,9 @@ fn step(
             continue;
         }
         let Some(at) = outline.effective(config, &KEYS)? else {
+            if !measured && pool <= RAILS_DEFAULT {
+                continue;
+            }
             return add(&outline, lines, config, pool).map(Some);
         };
         let (line, value) = (outline.line(at), outline.value(at));
@@ -75,7 +92,7 @@ fn step(
                 let rest = rest.replacen(&number.to_string(), &pool.to_string(), 1);
                 return Ok(Some(Edit::Replace(line, format!("{key}{rest}"))));
             }
-            Ok(number) if number > pool => said.push(format!(
+            Ok(number) if measured && number > pool => said.push(format!(
                 "line {}: a pool of {number} is more than the {pool} that are needed; it may stay.",
                 line + 1
             )),
@@ -107,7 +124,8 @@ fn follows(value: &str, line: usize, pool: u32, threads: u32) -> Option<String> 
         .ok()
         .filter(|default| *default < pool)?;
     Some(format!(
-        "line {line}: the pool follows {THREADS} and is {default} where that is not set; set it to {threads}."
+        "line {line}: the pool follows {THREADS} and is {default} where that is not set; set it to {threads} in the server's \
+         environment (Rails alone does not read .env), or raise the default there to {pool}."
     ))
 }
 

@@ -30,6 +30,13 @@ pub fn write(path: &str, before: &str, knobs: Knobs, puma: Puma, notes: &mut Vec
         if let Some(fork) = puma.fork_worker {
             set_fork_worker(path, lines, fork, notes);
         }
+        let calls = [
+            (puma.compact_before_fork, "GC.compact"),
+            (puma.warm_up_before_fork, "Process.warmup"),
+        ];
+        for (_, call) in calls.into_iter().filter(|(wanted, _)| *wanted) {
+            call_before_fork(path, lines, call, notes);
+        }
     });
     Change::between(path, before, after, 2)
 }
@@ -73,6 +80,22 @@ fn set_preload(lines: &mut Vec<String>, knobs: Knobs) {
         "false" => !knobs.preload,
         _ => false,
     });
+}
+
+/// Puma runs all blocks of `before_fork`, so that one more takes nothing from another.
+fn call_before_fork(path: &str, lines: &mut Vec<String>, call: &str, notes: &mut Vec<Note>) {
+    let wanted = format!("before_fork {{ {call} }}");
+    match last(lines, call) {
+        Some(at) if lines[at].trim() == wanted => {}
+        Some(at) => notes.push(Note::new(
+            path,
+            format!(
+                "line {} calls {call} already; make sure that it is in before_fork, where it was measured.",
+                at + 1
+            ),
+        )),
+        None => lines.push(wanted),
+    }
 }
 
 /// There is no statement that takes it back, so the line itself goes, as a comment.
@@ -270,6 +293,7 @@ end
         let on = Puma {
             wait_for_less_busy_worker_s: Some(0.01),
             fork_worker: Some(ForkWorker::AfterRequests(500)),
+            ..Puma::default()
         };
         let wanted = format!("{base}wait_for_less_busy_worker 0.01\nfork_worker 500\n");
         assert_eq!(with(base, on), (wanted.clone(), 0));
@@ -277,11 +301,33 @@ end
         let off = Puma {
             wait_for_less_busy_worker_s: Some(0.0),
             fork_worker: Some(ForkWorker::Off),
+            ..Puma::default()
         };
         let taken = format!("{base}wait_for_less_busy_worker 0\n# fork_worker 500\n");
         assert_eq!(with(&wanted, off), (taken, 0));
         let hidden = format!("{base}if x\n  fork_worker\nend\nwait_for_less_busy_worker 0\n");
         assert_eq!(with(&hidden, off), (hidden, 1));
+    }
+
+    #[test]
+    fn calls_before_the_fork_are_written_once() {
+        let with = |before: &str| {
+            let puma = Puma {
+                compact_before_fork: true,
+                warm_up_before_fork: true,
+                ..Puma::default()
+            };
+            let mut notes = Vec::new();
+            let change = write("p", before, knobs(2, 3, true), puma, &mut notes);
+            (change.text, notes.len())
+        };
+        let base = "threads 3, 3\nworkers 2\npreload_app!\n";
+        let wanted =
+            format!("{base}before_fork {{ GC.compact }}\nbefore_fork {{ Process.warmup }}\n");
+        assert_eq!(with(base), (wanted.clone(), 0));
+        assert_eq!(with(&wanted), (wanted, 0));
+        let own = format!("{base}before_fork do\n  Process.warmup\n  GC.compact\nend\n");
+        assert_eq!(with(&own), (own, 2));
     }
 
     #[test]

@@ -73,6 +73,9 @@ pub struct Puma {
     /// How long a busy worker leaves a connection to the others; 0 is not at all.
     pub wait_for_less_busy_worker_s: Option<f64>,
     pub fork_worker: Option<ForkWorker>,
+    /// Whether the loaded heap is compacted, and warmed up, before workers are forked; false: as the file has it.
+    pub compact_before_fork: bool,
+    pub warm_up_before_fork: bool,
 }
 
 /// Whether workers are forked from worker 0.
@@ -91,6 +94,7 @@ pub struct Passenger {
     pub min_instances: Option<u32>,
     pub max_instances_per_app: Option<u32>,
     pub max_request_queue_size: Option<u32>,
+    pub max_requests: Option<u32>,
     /// `None` under Passenger: smart where the application is loaded before forking.
     pub spawn_method: Option<SpawnMethod>,
 }

@@ -1,5 +1,6 @@
 //! One recommendation in every file that there is.
 
+use crate::database_yml::Needed;
 use crate::{
     Change, File, Files, Knobs, Note, Recommended, Server, apache, database_yml, dockerfile,
     environment, nginx, puma, systemd, unicorn, variable,
@@ -14,7 +15,26 @@ pub struct Written {
 }
 
 /// Variables that are read before any line of Ruby runs, so that dotenv sets them too late.
-const BEFORE_RUBY: [&str; 5] = ["LD_", "MALLOC_", "MIMALLOC_", "RUBY", "TCMALLOC_"];
+const BEFORE_RUBY: [&str; 6] = [
+    "BUNDLE_",
+    "LD_",
+    "MALLOC_",
+    "MIMALLOC_",
+    "RUBY",
+    "TCMALLOC_",
+];
+
+/// The connections that a process needs: as many as were measured, or one for each thread.
+fn needed(recommended: &Recommended) -> Option<Needed> {
+    let threads = u32::from(recommended.threads);
+    let several = recommended.server == Server::Puma && threads > 1;
+    let pool = recommended.pool.or(several.then_some(threads))?;
+    Some(Needed {
+        pool,
+        threads,
+        measured: recommended.pool.is_some(),
+    })
+}
 
 /// Writes a recommendation into the files that are wanted. Applied to its own output it changes nothing.
 #[must_use]
@@ -66,9 +86,8 @@ pub fn write_down(recommended: &Recommended, files: &Files) -> Written {
     if let Some(File { path, text }) = &files.systemd {
         changes.push(systemd::write(path, text, &wanted, notes));
     }
-    if let (Some(File { path, text }), Some(pool)) = (&files.database_yml, recommended.pool) {
-        let threads = u32::from(recommended.threads);
-        changes.push(database_yml::write(path, text, pool, threads, notes));
+    if let (Some(File { path, text }), Some(needed)) = (&files.database_yml, needed(recommended)) {
+        changes.push(database_yml::write(path, text, needed, notes));
     }
     if let Some(File { path, text }) = &files.nginx {
         changes.push(nginx::write(path, text, &recommended.nginx, notes));

@@ -45,6 +45,8 @@ pub enum Why {
     OtherProcesses,
     /// The smallest that should carry the rate, with one or another share of room.
     Smallest,
+    /// As many processes as cores, where others have more.
+    AsManyAsCores,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -67,6 +69,17 @@ pub struct Scored {
     pub memory_bytes: Option<f64>,
 }
 
+impl Scored {
+    fn candidate(&self, why: Why) -> Candidate {
+        Candidate {
+            config: self.config,
+            throughput: self.throughput,
+            memory_bytes: self.memory_bytes,
+            why,
+        }
+    }
+}
+
 /// Predictions within this factor of the best are equivalent.
 const MARGIN: f64 = 0.03;
 
@@ -76,6 +89,9 @@ const LEAST_PROMISE: f64 = 0.2;
 
 /// Neighbouring thread counts differ by this factor.
 const RATIO: f64 = 1.5;
+
+/// So many candidates hold the best, those up to about twice its threads, T* and one with fewer.
+const ENOUGH_FOR_AROUND: usize = 5;
 
 /// The most threads of the crate's own grid.
 const MOST_THREADS: u16 = 32;
@@ -187,19 +203,34 @@ pub fn candidates(
         chosen.add_processes(best);
         return chosen.candidates;
     }
+    let mut least = best.threads;
+    let mut greatest = best.threads;
+    // First, where there is room, what lies around the best up to about twice its threads: there the model errs.
+    let around = most >= ENOUGH_FOR_AROUND;
+    if around {
+        if let Some(fewer) = field.fewer(best.workers, least) {
+            chosen.add_beside_baseline(fewer, Why::FewerThreads);
+            least = fewer.threads;
+        }
+        while greatest < best.threads.saturating_mul(2)
+            && let Some(more) = field.more(best.workers, greatest)
+        {
+            chosen.add_beside_baseline(more, Why::MoreThreads);
+            greatest = more.threads;
+        }
+    }
     let useful = useful.ceil().clamp(1.0, f64::from(u16::MAX)) as u16;
     if let Some(at) = field.at(best.workers, useful)
         && far_apart(useful, best.threads)
     {
         chosen.add(at, Why::UsefulThreads);
+        least = least.min(useful);
+        greatest = greatest.max(useful);
     }
-    let tried = chosen.candidates.iter().map(|c| c.config.threads);
-    let mut least = tried.clone().fold(best.threads, u16::min);
-    let mut greatest = tried.fold(best.threads, u16::max);
     let mut others = field.other_processes(best.workers).into_iter().peekable();
     // Fewer, more, other processes; then round again while there is room, with
     // yet more threads only once nothing else is left.
-    let mut first_round = true;
+    let mut first_round = !around;
     while chosen.candidates.len() < most {
         let fewer = field.fewer(best.workers, least);
         if let Some(fewer) = fewer {
@@ -225,8 +256,44 @@ pub fn candidates(
     chosen.candidates
 }
 
+/// `chosen` with the best of as many processes as cores before the first that has more, unless that is the baseline's number. At
+/// most `most`, of which the last leaves.
+#[must_use]
+pub fn cores_before_more(
+    mut chosen: Vec<Candidate>,
+    scored: &[Scored],
+    cores: f64,
+    baseline: Config,
+    most: usize,
+) -> Vec<Candidate> {
+    let full = cores.floor().max(1.0) as u16;
+    let more = chosen.iter().position(|c| c.config.processes() > full);
+    let has_full = |config: Config| config.processes() == full;
+    let (Some(at), false) = (more, has_full(baseline)) else {
+        return chosen;
+    };
+    if most < 2 {
+        return chosen;
+    }
+    let field = Field::of(scored.to_vec());
+    let there = chosen.iter().position(|c| has_full(c.config));
+    let first = match there {
+        Some(there) => Some(chosen.remove(there)),
+        None => {
+            let best = field.smallest_near_best(has_full);
+            let point = best.and_then(|best| field.get(best));
+            point.map(|point| point.candidate(Why::AsManyAsCores))
+        }
+    };
+    // What was there may have been the one before which it stands.
+    let at = at.min(there.unwrap_or(at));
+    chosen.splice(at..at, first);
+    chosen.truncate(most);
+    chosen
+}
+
 /// Whether a trial has a chance to tell two thread counts apart.
-fn far_apart(a: u16, b: u16) -> bool {
+pub(crate) fn far_apart(a: u16, b: u16) -> bool {
     f64::from(a.max(b)) >= 1.25 * f64::from(a.min(b))
 }
 
@@ -339,12 +406,7 @@ impl Chosen<'_> {
             return;
         }
         if let Some(point) = self.field.get(config) {
-            self.candidates.push(Candidate {
-                config,
-                throughput: point.throughput,
-                memory_bytes: point.memory_bytes,
-                why,
-            });
+            self.candidates.push(point.candidate(why));
         }
     }
 

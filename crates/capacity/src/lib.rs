@@ -16,6 +16,7 @@ mod error;
 mod laws;
 mod memory;
 mod mva;
+mod neighbours;
 mod pool;
 mod predict;
 pub mod queue;
@@ -24,7 +25,9 @@ pub mod sim;
 mod smallest;
 mod usl;
 
-pub use candidates::{Candidate, Grid, MemoryLimit, Scored, Why, candidates, score};
+pub use candidates::{
+    Candidate, Grid, MemoryLimit, Scored, Why, candidates, cores_before_more, score,
+};
 pub use demand::{Config, Demand};
 pub use error::CapacityError;
 pub use laws::{
@@ -33,7 +36,8 @@ pub use laws::{
 };
 pub use memory::{Basis, MemoryModel, Observation, fit};
 pub use mva::{Network, Station, solve};
-pub use pool::{Busy, Connecting, Connections, Fleet, busy_connections, connections};
+pub use neighbours::neighbours;
+pub use pool::{Busy, Connecting, Connections, Fleet, busy_connections, connections, pool_size};
 pub use predict::{Prediction, predict};
 pub use rate_search::{Ending, Purpose, RateBounds, RateGoal, RateSearch, RateStep, RateTrial};
 pub use smallest::{Small, smallest_for};

@@ -45,8 +45,21 @@ pub struct Connections {
     pub most: u64,
 }
 
-/// Counts them. A process's pool holds its threads, those of its executor, and
-/// one for the main thread, which asks the database while classes load.
+/// Connections that a process's pool must hold so that none of its threads waits
+/// for one: each thread that serves has one. With an executor of async queries
+/// also one for each of its threads and one more, by the Rails guide (Configuring,
+/// `global_executor_concurrency`). The main thread needs none without it: Rails
+/// returns its connection at the end of the boot (`clear_active_connections`).
+#[must_use]
+pub fn pool_size(threads: u32, async_threads: u32) -> u64 {
+    let executor = match async_threads {
+        0 => 0,
+        executor => u64::from(executor) + 1,
+    };
+    u64::from(threads) + executor
+}
+
+/// Counts them.
 ///
 /// # Errors
 /// An overlap outside 0..=1.
@@ -58,7 +71,7 @@ pub fn connections(of: &Connecting) -> Result<Connections, CapacityError> {
             limits: "in 0..=1",
         });
     }
-    let pool = |threads: u32| u64::from(threads) + u64::from(of.async_threads) + 1;
+    let pool = |threads: u32| pool_size(threads, of.async_threads);
     let all = |fleet: Fleet| u64::from(fleet.processes) * pool(fleet.threads);
     // Processes are whole: a quarter of five is two.
     let twice = |fleet: Fleet| {
@@ -181,6 +194,13 @@ mod tests {
             })
             .is_err()
         );
+    }
+
+    /// 3 threads and an executor of 4 are the guide's example, with its result.
+    #[test]
+    fn a_pool_is_the_threads_and_what_async_queries_need() {
+        assert_eq!(pool_size(3, 4), 8);
+        assert_eq!(pool_size(5, 0), 5);
     }
 
     /// Mean 2: P(N <= 6) = 0.99547, P(N <= 8) = 0.99976.

@@ -108,6 +108,8 @@ pub struct RateBounds {
     pub high_per_s: Option<f64>,
     /// A rate surely met it above one that surely did not: the server changed while it was measured.
     pub contradictory: bool,
+    /// A lower rate whose full-length trials so far did not meet it, and that could not be repeated.
+    pub doubted_per_s: Option<f64>,
 }
 
 /// Trials after which a search gives up, whatever time is left.
@@ -179,6 +181,32 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
         }
     }
 
+    /// No rate from here on can be the answer: the server's throughput is no higher, so that a queue grows, if too
+    /// slowly for a window to show.
+    pub fn cap(&mut self, per_s: f64) {
+        self.evidence.cap(per_s);
+    }
+
+    /// Whether a rate surely meets the objective or surely does not, by this judge; `None` while neither is shown. One
+    /// stall can make a window look bad, so "does not" takes several such windows and as many violations as "meets" would be
+    /// allowed at least.
+    pub fn surely(&self, per_s: f64, judge: impl Fn(&[(u64, u64)]) -> (f64, f64)) -> Option<bool> {
+        let allowed = self.goal.allowed;
+        let meets = self
+            .evidence
+            .surely_met(|trials| self.holds_enough(trials) && judge(trials).1 <= allowed);
+        let breaks = self.evidence.surely_broken(|trials| {
+            let violations: u64 = trials.iter().map(|(violations, _)| violations).sum();
+            let broke = |trial: &&(u64, u64)| trial.0 as f64 > allowed * trial.1 as f64;
+            trials.iter().filter(broke).count() >= evidence::VOTES
+                && violations as f64 >= SURE_VIOLATIONS
+                && judge(trials).0 > allowed
+        });
+        let meets = meets.is_some_and(|low| low >= per_s);
+        let breaks = breaks.is_some_and(|high| high <= per_s);
+        (meets != breaks).then_some(meets)
+    }
+
     /// The next trial that fits into the seconds left, or the end.
     pub fn next(&self, left_s: f64) -> RateStep {
         let trials = self.evidence.trials().len() + self.spoiled.len() + self.empty;
@@ -195,8 +223,8 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
             },
             // Bounds that are near enough stay so when there is no time left to assure them.
             wanted => {
-                let out = trials >= MOST_TRIALS
-                    || wanted.is_some_and(|(_, purpose)| purpose != Purpose::Assure);
+                let apart = || self.bracketing().or_else(|| self.deciding()).is_some();
+                let out = trials >= MOST_TRIALS || wanted.is_some() && apart();
                 RateStep::Done(self.bounds(out))
             }
         }
@@ -224,6 +252,7 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
         let bracket = self.bracketing().map(|rate| (rate, Purpose::Bracket));
         bracket
             .or_else(|| self.deciding().map(|rate| (rate, Purpose::Decide)))
+            .or_else(|| self.doubting().map(|rate| (rate, Purpose::Decide)))
             .or_else(|| self.assuring().map(|rate| (rate, Purpose::Assure)))
             .map(|(rate, purpose)| (rounded(rate), purpose))
     }
@@ -255,7 +284,7 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
         if let Some(open) = self.evidence.open() {
             return Some(open).filter(|rate| *rate <= self.most_per_s);
         }
-        let (lower, upper) = self.evidence.decided();
+        let (lower, upper) = self.evidence.limits();
         let (met, broke) = self.evidence.impression();
         let unclassed = |rate: &f64| self.evidence.class(*rate) == Class::Open;
         let steps = |class| (1.0 + 2.0 * goal.width).powi(self.evidence.count(class).min(8));
@@ -281,6 +310,13 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
         // Rounding may lead back to a bound, and the edges of the range are bounds in the end.
         let can_be_offered = rounded(next) <= self.most_per_s;
         (can_be_offered && self.evidence.class(rounded(next)) == Class::Open).then_some(next)
+    }
+
+    /// A rate below the lower bound that did not meet the objective in what it was given: the lower bound is no answer
+    /// until the majority of that rate's trials says that this was chance.
+    fn doubting(&self) -> Option<f64> {
+        let (lower, _) = self.evidence.decided();
+        self.evidence.doubted(lower?)
     }
 
     /// A rate beside the bounds, until one surely meets the objective and one surely does not.
@@ -318,7 +354,7 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
     }
 
     fn bounds(&self, out_of_time: bool) -> RateBounds {
-        let (lower, upper) = self.evidence.decided();
+        let (lower, upper) = self.evidence.limits();
         let (met, broke) = self.evidence.impression();
         // Bounds that stayed apart because what lies between them could not be offered.
         let apart = |lower: f64, upper: f64| {
@@ -334,7 +370,8 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
         };
         // A first impression may not contradict what was decided.
         let met = lower.or(met.filter(|rate| upper.is_none_or(|u| *rate < u)));
-        let broke = upper.or(broke.filter(|rate| met.is_none_or(|m| *rate > m)));
+        let (_, decided) = self.evidence.decided();
+        let broke = decided.or(broke.filter(|rate| met.is_none_or(|m| *rate > m)));
         let (low, high) = (self.sure_low(), self.sure_high());
         let contradictory = low.zip(high).is_some_and(|(low, high)| low >= high);
         let (low, high) = if contradictory {
@@ -351,6 +388,7 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
             low_per_s: low.map(|low| met.map_or(low, |met| low.min(met))),
             high_per_s: high.map(|high| broke.map_or(high, |broke| high.max(broke))),
             contradictory,
+            doubted_per_s: self.doubting(),
         }
     }
 }

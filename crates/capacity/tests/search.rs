@@ -88,6 +88,40 @@ fn three_arms_are_spent_on_what_differs() {
     assert_eq!(arms, expected);
 }
 
+/// A model that errs by some threads errs around its best: from five candidates on, what lies up to twice its threads is tried.
+#[test]
+fn five_candidates_reach_from_fewer_threads_to_twice_the_best() {
+    for (held, io) in [(0.005, 0.015), (0.002, 0.03), (0.01, 0.01), (0.004, 0.02)] {
+        let demand = Demand::new(held, io, 0.0).unwrap();
+        for grid in [one_process(), Grid::default()] {
+            for most in 5..8 {
+                let baseline = config(1, 1);
+                let found = candidates(&demand, 2.0, None, baseline, &grid, most).unwrap();
+                let best = found[0].config;
+                let mut threads: Vec<u16> = found
+                    .iter()
+                    .filter(|c| c.config.workers == best.workers)
+                    .map(|c| c.config.threads)
+                    .collect();
+                threads.sort_unstable();
+                assert!(threads[0] < best.threads, "{held}/{io}: {threads:?}");
+                let reached = threads.last().unwrap();
+                assert!(
+                    *reached >= (2 * best.threads).min(32),
+                    "{held}/{io}: {threads:?}"
+                );
+                let gaps = threads.windows(2).filter(|p| p[0] >= best.threads);
+                for gap in gaps {
+                    assert!(
+                        gap[1] <= gap[0] * 2 || gap[0] == 1,
+                        "{held}/{io}: {threads:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// 8 processes would keep two cores busy if waits were evenly spread; beside the predicted ones are others, as far apart as a
 /// trial can tell.
 #[test]
@@ -216,4 +250,40 @@ proptest! {
         configs.dedup();
         prop_assert_eq!(configs.len(), found.len());
     }
+}
+
+/// Three workers promise a little more than two on two cores: two are tried first all the same.
+#[test]
+fn as_many_processes_as_cores_are_tried_before_more() {
+    let scored: Vec<Scored> = [(0, 100.0), (2, 190.0), (3, 210.0), (4, 205.0)]
+        .into_iter()
+        .flat_map(|(workers, most)| {
+            (1..=5).map(move |threads| Scored {
+                config: config(workers, threads),
+                throughput: most * f64::from(threads.min(3)) / 3.0,
+                memory_bytes: None,
+            })
+        })
+        .collect();
+    let chosen = |baseline, most| {
+        let found = capacity::candidates(scored.clone(), 3.0, baseline, most);
+        let found = capacity::cores_before_more(found, &scored, 2.0, baseline, most);
+        found.iter().map(|c| (c.config, c.why)).collect::<Vec<_>>()
+    };
+    let found = chosen(config(0, 3), 2);
+    let expected = [
+        (config(2, 3), Why::AsManyAsCores),
+        (config(3, 3), Why::Predicted),
+    ];
+    assert_eq!(found, expected);
+    let many = chosen(config(0, 3), 8);
+    let position = |workers| many.iter().position(|(c, _)| c.workers == workers);
+    assert!(
+        position(2).is_some() && position(2) < position(3),
+        "{many:?}"
+    );
+    // The baseline is measured in any case, and one that is there is not added again.
+    let beside = chosen(config(2, 3), 2);
+    assert!(beside.iter().all(|(_, why)| *why != Why::AsManyAsCores));
+    assert_eq!(chosen(config(0, 3), 1), [(config(3, 3), Why::Predicted)]);
 }

@@ -1,5 +1,5 @@
 //! Writes `contract/samples/capture/traffic-v1.pbc`, which readers in any language can be tried on:
-//! `cargo run -p powerband-capture --example sample`. `tests/golden.rs` says what is in it.
+//! `cargo run -p powerband-capture --example sample`. `tests/suite/golden.rs` says what is in it.
 
 use capture::file::{About, Head, Kind, Writer};
 use capture::{Answer, Exchange, Field};

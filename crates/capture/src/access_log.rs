@@ -63,8 +63,7 @@ fn request(parts: &Captures<'_>) -> Result<Found, String> {
         target,
         host,
         headers,
-        body: Vec::new(),
-        connection: None,
+        ..Found::default()
     })
 }
 

@@ -24,12 +24,16 @@ pub(crate) struct Found {
     pub(crate) headers: Headers,
     pub(crate) body: Vec<u8>,
     pub(crate) connection: Option<u64>,
+    /// Of the answer, where the file holds it.
+    pub(crate) status: Option<u16>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     found: Vec<(Option<i128>, Recorded)>,
     skipped: Skipped,
+    /// As the file's head says.
+    pub(crate) unredacted: Vec<String>,
 }
 
 impl Collector {
@@ -107,6 +111,7 @@ impl Collector {
                 .filter(|_| timed && format.tells_the_date()),
             resolution,
             skipped: self.skipped,
+            unredacted: self.unredacted,
         })
     }
 }
@@ -155,6 +160,7 @@ fn checked(place: Place, found: Found) -> Result<(Option<i128>, Recorded), Strin
         headers,
         body: found.body,
         connection: found.connection,
+        status: found.status,
         place,
     };
     Ok((found.at_ns, request))

@@ -9,6 +9,7 @@ mod vegeta;
 use std::fmt;
 use std::io::{self, Write};
 
+use crate::request_target;
 use crate::traffic::{FIRST_SKIPPED, Place, Skip, Skipped};
 use crate::{Exchange, Format};
 
@@ -81,6 +82,8 @@ impl<W: Write> Exporter<W> {
     pub fn put(&mut self, exchange: &Exchange) -> io::Result<()> {
         self.line.clear();
         let line = &mut self.line;
+        let encoded = encoded(exchange);
+        let exchange = encoded.as_ref().unwrap_or(exchange);
         let made = sendable(exchange).and_then(|()| match self.to {
             Export::Gor => gor::write(exchange, self.began_ns, line),
             Export::Har => har::write(exchange, self.began_ns, self.written == 0, line),
@@ -115,6 +118,14 @@ impl<W: Write> Exporter<W> {
         self.out.flush()?;
         Ok((self.out, self.written, self.skipped))
     }
+}
+
+/// The request with its target percent-encoded, where it holds UTF-8, which the mirror passes and other tools refuse.
+fn encoded(exchange: &Exchange) -> Option<Exchange> {
+    (!exchange.target.is_ascii()).then(|| Exchange {
+        target: request_target::ascii(&exchange.target),
+        ..exchange.clone()
+    })
 }
 
 /// What no line of a head may hold would become a second line of it.

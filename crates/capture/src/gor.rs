@@ -83,8 +83,7 @@ fn payload_of(payload: &[u8]) -> Result<Option<Found>, String> {
         target: head.path.unwrap_or_default().into(),
         body: body(&headers, &message[length..])?,
         headers,
-        host: None,
-        connection: None,
+        ..Found::default()
     }))
 }
 

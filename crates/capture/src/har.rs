@@ -100,10 +100,10 @@ fn request(entry: Entry, numbered: bool) -> Result<Found, String> {
         at_ns: Some(at_ns),
         method: request.method,
         target: request.url.into_bytes(),
-        host: None,
         headers: headers.map(|pair| (pair.name, pair.value)).collect(),
         body,
         connection,
+        ..Found::default()
     })
 }
 

@@ -2,11 +2,13 @@
 
 use http::{HeaderName, HeaderValue};
 
+use crate::field_name::{SHADOW_MARK, reads_as};
 use crate::redact::REDACTED;
 
 /// Those that belonged to the recorded connection and its framing (RFC 9110
-/// §7.6.1), and `X-Request-Start`, which stamps an instant long past.
-const DROPPED: [&str; 11] = [
+/// §7.6.1), `X-Request-Start`, which stamps an instant long past, and the mark
+/// of a shadow's copy, which a replay is not.
+const DROPPED: [&str; 12] = [
     "connection",
     "content-length",
     "expect",
@@ -18,6 +20,7 @@ const DROPPED: [&str; 11] = [
     "transfer-encoding",
     "upgrade",
     "x-request-start",
+    SHADOW_MARK,
 ];
 
 /// Names and values.
@@ -42,7 +45,7 @@ pub(crate) fn end_to_end(headers: Headers) -> Result<(Option<String>, Headers), 
         // Pseudo headers of HTTP/2 are in the method and the path already.
         let dropped = lower.starts_with(':')
             || lower.starts_with("proxy-")
-            || DROPPED.contains(&lower.as_str())
+            || DROPPED.iter().any(|known| reads_as(name.as_bytes(), known))
             || nominated.contains(&lower)
             // What a log's writer put in place of a secret is no value.
             || value == REDACTED;
@@ -105,6 +108,11 @@ mod tests {
             ("Transfer-Encoding", "chunked"),
             ("Content-Length", "3"),
             ("TE", "trailers"),
+            ("X-Powerband-Shadow", "next"),
+            ("x_powerband_shadow", "next"),
+            ("Content_Length", "4"),
+            ("transfer_Encoding", "chunked"),
+            ("X_Request_Start", "1"),
             (":method", "GET"),
             ("Authorization", "REDACTED"),
             ("Cookie", " a=b "),

@@ -14,6 +14,7 @@ pub(crate) fn read(input: impl Read, found: &mut Collector) -> Result<(), ReadEr
     };
     let mut reader = Reader::<_, Exchange>::new(input).map_err(why)?;
     let began_ns = reader.head().began_ns;
+    found.unredacted.clone_from(&reader.head().about.unredacted);
     for (number, record) in (1..).zip(reader.by_ref()) {
         match record {
             Ok(exchange) => found.take(Place::Record(number), request(began_ns, exchange)),
@@ -50,6 +51,7 @@ fn request(began_ns: u64, exchange: Exchange) -> Result<Found, String> {
             .collect::<Result<_, _>>()?,
         body: exchange.body,
         connection: Some(exchange.connection).filter(|number| *number > 0),
+        status: exchange.answer.map(|answer| answer.status),
     })
 }
 

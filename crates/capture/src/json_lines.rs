@@ -146,8 +146,7 @@ fn request(object: &Object) -> Result<Found, String> {
         target,
         host: text(inner, &HOSTS).map(str::to_owned),
         headers,
-        body: Vec::new(),
-        connection: None,
+        ..Found::default()
     })
 }
 

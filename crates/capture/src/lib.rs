@@ -9,6 +9,7 @@ mod collector;
 mod endpoint;
 mod exchange;
 mod export;
+mod field_name;
 pub mod file;
 mod format;
 mod gor;
@@ -25,12 +26,14 @@ mod source;
 mod traffic;
 mod vegeta;
 
-pub use endpoint::{is_id, name_of};
+pub use endpoint::{general, name_of};
 pub use exchange::{Answer, Exchange, Field};
 pub use export::{Export, Exporter};
+pub use field_name::{SHADOW_MARK, reads_as};
+pub use file::unredacted;
 pub use format::Format;
 pub use pair::{Difference, Drop, Failure, Outcome, Pair, ShadowOutcome};
-pub use redact::{REDACTED, Rules};
+pub use redact::{FilterError, REDACTED, Rules, filter_parameters};
 pub use source::{Source, SourceError};
 pub use traffic::{FIRST_SKIPPED, Place, Recorded, Skip, Skipped, Traffic};
 

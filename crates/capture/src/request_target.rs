@@ -45,6 +45,19 @@ pub(crate) fn origin_form(target: &[u8]) -> Result<(Option<String>, String), Str
     Ok((host, path))
 }
 
+/// The target with every byte beyond ASCII percent-encoded.
+pub(crate) fn ascii(target: &str) -> String {
+    let mut encoded = String::with_capacity(target.len());
+    for byte in target.bytes() {
+        if byte.is_ascii() {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
 /// `GET /path HTTP/1.1`, as access logs quote it: method and target.
 pub(crate) fn request_line(line: &[u8]) -> Result<(String, Vec<u8>), String> {
     let refuse = || format!("not a request line: {:?}", excerpt(line));

@@ -49,6 +49,8 @@ pub struct Recorded {
     pub body: Vec<u8>,
     /// Which connection it came on, if the file says so: those of one came one after another.
     pub connection: Option<u64>,
+    /// Status of the answer; capture files alone are read for it.
+    pub status: Option<u16>,
     /// Where it stood.
     pub place: Place,
 }
@@ -101,6 +103,8 @@ pub struct Traffic {
     pub resolution: Duration,
     /// What could not be read.
     pub skipped: Skipped,
+    /// Headers whose values were kept although they are secrets, as a capture file says.
+    pub unredacted: Vec<String>,
 }
 
 impl Traffic {

@@ -31,12 +31,11 @@ pub(crate) fn read(text: &[u8], found: &mut Collector) {
             at_ns: None,
             method: target.method,
             target: target.url.into_bytes(),
-            host: None,
             headers: header
                 .flat_map(|(name, values)| values.into_iter().map(move |v| (name.clone(), v)))
                 .collect(),
             body,
-            connection: None,
+            ..Found::default()
         })
     });
 }

@@ -72,7 +72,7 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Show a run again (the newest one unless told otherwise)
     Report(ReportArgs),
-    /// List the runs
+    /// List the runs and what they occupy, or delete old ones
     Runs(RunsArgs),
     /// Print a shell's completions
     Completions {
@@ -101,10 +101,10 @@ pub struct ExperimentArgs {
     /// Latency that must be kept, e.g. p99=250ms
     #[arg(long, value_name = "OBJECTIVE", env = "POWERBAND_SLO")]
     pub slo: Option<String>,
-    /// Memory that the whole process tree may use, e.g. 1GiB
+    /// Memory that the whole process tree may use, e.g. 1GiB [default for tune: 90 % of the cgroup's limit; none: no limit]
     #[arg(long, value_name = "SIZE", env = "POWERBAND_MAX_MEMORY")]
     pub max_memory: Option<String>,
-    /// Arrival rate at which latency is measured [default: 70 % of what the baseline carries]
+    /// Arrival rate at which latency is measured [default: 70 % of what the baseline answers at full load]
     #[arg(long, value_name = "PER_SECOND", env = "POWERBAND_RATE")]
     pub rate: Option<String>,
     /// Time that the run may take, e.g. 8m
@@ -156,16 +156,25 @@ pub struct ExperimentArgs {
     /// Command after each trial
     #[arg(long, value_name = "COMMAND", env = "POWERBAND_AFTER_TRIAL")]
     pub after_trial: Option<String>,
+    /// Header of every request that has none of this name, e.g. "Authorization: Bearer …"; may be repeated
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    pub header: Vec<String>,
+    /// How requests are sent.
+    #[command(flatten)]
+    pub kept: KeptArgs,
     /// Allow requests other than GET and HEAD
     #[arg(long)]
     pub allow_unsafe: bool,
-    /// Allow databases, caches and upstreams that are not on this machine
-    #[arg(long)]
-    pub allow_remote: bool,
+    /// Allow this database, cache or upstream on another machine; may be repeated
+    #[arg(long, value_name = "HOST:PORT")]
+    pub allow_remote: Vec<String>,
     /// Where run folders are made [default: powerband-runs]
     #[arg(long, value_name = "DIR", env = "POWERBAND_RUNS")]
     pub runs: Option<String>,
-    /// Go on with a run that was interrupted
+    /// Keep the agent's flight files and whole server logs of every trial [default: deleted once the trial's figures are on disk]
+    #[arg(long)]
+    pub keep_flights: bool,
+    /// Go on with a run that was interrupted, by its folder or its name; nothing needs to be said again but what may be secret
     #[arg(long, value_name = "RUN")]
     pub resume: Option<PathBuf>,
     /// Folder of the agent's gem [default: beside this program]
@@ -174,6 +183,31 @@ pub struct ExperimentArgs {
     /// How to speak.
     #[command(flatten)]
     pub speech: SpeechArgs,
+    /// Print the parts of the page for experts too (powerband report --full prints them later)
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub full: bool,
+}
+
+/// The same for every verb that sends load, and for what `predict` takes for granted.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct KeptArgs {
+    /// Keep connections for further requests [default: each request has a connection of its own]
+    #[arg(long, overrides_with = "no_keep_alive", help_heading = "Connection")]
+    pub keep_alive: bool,
+    /// Open a connection for each request: the default
+    #[arg(long, overrides_with = "keep_alive", help_heading = "Connection")]
+    pub no_keep_alive: bool,
+}
+
+impl KeptArgs {
+    /// As typed; `None` where nothing was.
+    pub fn asked(self) -> Option<bool> {
+        match (self.keep_alive, self.no_keep_alive) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
 }
 
 /// How to speak.
@@ -213,7 +247,7 @@ pub struct TuneArgs {
     /// What one server costs, a number in any unit and period
     #[arg(long, value_name = "NUMBER", env = "POWERBAND_SERVER_COST")]
     pub server_cost: Option<String>,
-    /// Most configurations in the race, the baseline among them
+    /// Most configurations in the elimination rounds, the baseline included
     #[arg(long, value_name = "N", env = "POWERBAND_MAX_ARMS")]
     pub max_arms: Option<String>,
     /// What every experiment takes.
@@ -243,8 +277,8 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 pub struct SweepArgs {
     /// The knob and its values: threads=1,2,3 or workers=0,2,4 or gc.malloc_limit=16MiB,64MiB (all knobs: docs/knobs.md)
-    #[arg(value_name = "KNOB=V1,V2,…")]
-    pub sweep: String,
+    #[arg(value_name = "KNOB=V1,V2,…", required_unless_present = "resume")]
+    pub sweep: Option<String>,
     /// The other knobs, e.g. workers=2
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
@@ -256,8 +290,9 @@ pub struct SweepArgs {
     pub side_by_side: SideBySideArgs,
 }
 
-/// `capacity`.
+/// `capacity`. What it refuses is not listed.
 #[derive(Debug, Args)]
+#[command(mut_arg("resume", |arg| arg.hide(true)))]
 pub struct CapacityArgs {
     /// A server that runs already, e.g. http://127.0.0.1:3000/ [default: the application is started]
     #[arg(value_name = "URL")]
@@ -265,6 +300,9 @@ pub struct CapacityArgs {
     /// What the application is started with, e.g. threads=3,workers=2 [default: what its configuration says]
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
+    /// Rate that must be carried with 95 % confidence, e.g. 90/s: exit 0 when it is, 1 when it is not, 3 when that is not decided
+    #[arg(long, value_name = "PER_SECOND")]
+    pub at_least: Option<String>,
     /// Rates of the curve beside those of the search, e.g. 50,100,200 [default: 0.2 to 1.5 times saturation]
     #[arg(long, value_name = "RATES")]
     pub at: Option<String>,
@@ -307,11 +345,29 @@ pub struct ReportArgs {
     /// Print the JSON document instead
     #[arg(long)]
     pub json: bool,
+    /// Print the parts for experts too: why each configuration was tried and how it left, elimination rounds, parts of a search
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
 }
 
 /// `runs`.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
+    /// List which runs --keep or --older-than would delete; with --yes delete them
+    #[arg(long)]
+    pub prune: bool,
+    /// The newest N stay
+    #[arg(long, value_name = "N", requires = "prune")]
+    pub keep: Option<usize>,
+    /// What was started later than so long ago stays, e.g. 30d
+    #[arg(long, value_name = "DURATION", requires = "prune")]
+    pub older_than: Option<String>,
+    /// Delete runs, too, that --resume could go on with, and those whose document cannot be read
+    #[arg(long, requires = "prune")]
+    pub unfinished: bool,
+    /// Delete
+    #[arg(long, requires = "prune")]
+    pub yes: bool,
     /// Where run folders are [default: powerband-runs]
     #[arg(
         long,
@@ -321,4 +377,38 @@ pub struct RunsArgs {
         hide_default_value = true
     )]
     pub runs: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    /// Every verb lists what it takes; these refuse some of what experiments have in common.
+    #[test]
+    fn a_flag_that_is_refused_is_not_listed() {
+        let refused: [(&str, &[&str]); 2] = [
+            ("capacity", &["resume"]),
+            (
+                "predict",
+                &["resume", "budget", "calibrate", "generator-core"],
+            ),
+        ];
+        let mut cli = Cli::command();
+        cli.build();
+        for verb in cli.get_subcommands() {
+            let refused = refused.iter().find(|(name, _)| *name == verb.get_name());
+            for arg in verb.get_arguments() {
+                let Some(flag) = arg.get_long() else { continue };
+                let is_refused = refused.is_some_and(|(_, flags)| flags.contains(&flag));
+                let may_be_hidden = is_refused || flag == "gem" || !arg.is_hide_set();
+                assert!(may_be_hidden, "{} hides --{flag}", verb.get_name());
+                assert!(
+                    !is_refused || arg.is_hide_set(),
+                    "{} lists --{flag}",
+                    verb.get_name()
+                );
+            }
+        }
+    }
 }

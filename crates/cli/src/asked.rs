@@ -12,11 +12,9 @@ use std::path::{Path, PathBuf};
 /// The file that is read when it is there and none was named.
 pub const CONFIG_NAME: &str = "powerband.toml";
 
-/// What of a recording could not be read is said before anything is made of the rest.
-pub fn tell_left_out(left_out: Option<&str>) {
-    if let Some(left_out) = left_out {
-        output::error(&format!("some of the recording was left out: {left_out}"));
-    }
+/// What is to be known of a recording is said before anything is made of it.
+pub fn tell_notes(notes: &[String]) {
+    notes.iter().for_each(|note| output::error(note));
 }
 
 /// Flags and file merged, with what is wrong with either so far. `baseline` is the flag of the command that has one.
@@ -102,8 +100,22 @@ fn flags(
         after_trial: given(&args.after_trial, "--after-trial"),
         connections: given(&args.connections, "--connections"),
         generator_core: given(&args.generator_core, "--generator-core"),
+        keep_alive: args
+            .kept
+            .asked()
+            .map(|kept| Asked::new(kept.to_string(), "--keep-alive")),
+        headers: args
+            .header
+            .iter()
+            .map(|header| Asked::new(header.clone(), "--header"))
+            .collect(),
         allow_unsafe: switch(args.allow_unsafe, "--allow-unsafe"),
-        allow_remote: switch(args.allow_remote, "--allow-remote"),
+        keep_flights: switch(args.keep_flights, "--keep-flights"),
+        allow_remote: args
+            .allow_remote
+            .iter()
+            .map(|remote| Asked::new(remote.clone(), "--allow-remote"))
+            .collect(),
         baseline: baseline.map(|text| Asked::new(text.clone(), "--baseline")),
         // Placeholders that `request` replaces by absolute paths, so that the merge knows they were given.
         workload_file: given(&args.workload, "--workload"),

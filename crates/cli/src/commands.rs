@@ -6,12 +6,14 @@ mod capture;
 mod doctor;
 mod duplex;
 mod experiments;
+mod image;
 mod inject;
 mod inspect;
 mod load;
 mod markdown;
 mod mirror;
 mod predict;
+mod runs;
 mod shown;
 mod trace;
 
@@ -19,27 +21,35 @@ pub use calc::calc;
 pub use capacity::capacity;
 pub use capture::capture;
 pub use doctor::doctor;
-pub use experiments::{compare, sweep, tune};
+pub use experiments::{compare, find, sweep, tune};
 pub use inject::run;
 pub use inspect::inspect;
 pub use load::load;
 pub use mirror::mirror;
 pub use predict::predict;
-pub use shown::{completions, man, report, runs};
+pub use runs::runs;
+pub use shown::{completions, man, report};
 pub use trace::trace;
 
+use rustix::process::geteuid;
 use servers::guard::{self, GuardProgram};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The first argument that makes this binary a guard.
-const GUARD: &str = "__guard";
+/// The names that a Rails application filters out of its log.
+///
+/// # Errors
+/// Why the file does not say.
+pub fn filter_parameters(file: &Path) -> Result<Vec<String>, String> {
+    let ruby = std::fs::read_to_string(file).map_err(|why| format!("cannot be read: {why}"))?;
+    ::capture::filter_parameters(&ruby).map_err(|why| why.to_string())
+}
 
 /// Becomes the guard when asked to.
 pub fn guard_if_asked() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
-    (args.next()? == GUARD).then(|| guard::main(args))
+    (args.next()? == guard::ARGUMENT).then(|| guard::main(args))
 }
 
 /// How this binary is started as a guard.
@@ -47,7 +57,7 @@ fn guard_program() -> GuardProgram {
     // The link survives a binary that is replaced while it runs, as package managers do.
     GuardProgram {
         exe: PathBuf::from("/proc/self/exe"),
-        arg: OsString::from(GUARD),
+        arg: OsString::from(guard::ARGUMENT),
     }
 }
 
@@ -58,7 +68,11 @@ fn cache_dir() -> PathBuf {
         .map(PathBuf::from)
         .filter(|p| p.is_absolute())
         .or_else(home);
-    root.unwrap_or_else(std::env::temp_dir).join("powerband")
+    match root {
+        Some(root) => root.join("powerband"),
+        // Everybody's folder: another user must find no name there that is worth taking first.
+        None => std::env::temp_dir().join(format!("powerband-{}", geteuid().as_raw())),
+    }
 }
 
 /// Where the agent writes when it is not told otherwise, as `docs/agent.md` has it.

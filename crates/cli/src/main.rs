@@ -8,6 +8,7 @@ mod asked;
 mod commands;
 mod output;
 mod progress;
+mod resumed;
 mod signals;
 
 use args::{Cli, Command};
@@ -19,8 +20,18 @@ fn main() -> ExitCode {
     if let Some(code) = commands::guard_if_asked() {
         return code;
     }
-    let cli = Cli::parse();
-    let result = match cli.command {
+    let result = resumed::whole(Cli::parse()).and_then(|cli| done(cli.command));
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            output::error(&failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn done(command: Command) -> Result<u8, Failure> {
+    match command {
         Command::Tune(tune) => commands::tune(tune),
         Command::Compare(compare) => commands::compare(compare),
         Command::Sweep(sweep) => commands::sweep(sweep),
@@ -38,13 +49,6 @@ fn main() -> ExitCode {
         Command::Runs(runs) => commands::runs(runs),
         Command::Completions { shell } => commands::completions(shell),
         Command::Man => commands::man(),
-    };
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            output::error(&failure.message);
-            ExitCode::from(failure.code)
-        }
     }
 }
 
@@ -63,6 +67,14 @@ impl Failure {
         Failure {
             message: message.into(),
             code: 2,
+        }
+    }
+
+    /// A part of the program ended by itself, which a service manager answers with a restart.
+    pub fn broken(message: impl Into<String>) -> Failure {
+        Failure {
+            message: message.into(),
+            code: 70,
         }
     }
 

@@ -42,9 +42,12 @@ pub fn is_terminal() -> bool {
 }
 
 /// A run as a page or as JSON.
-pub fn document(document: &Document, as_json: bool) -> Result<(), Failure> {
+pub fn document(document: &Document, as_json: bool, in_full: bool) -> Result<(), Failure> {
     if !as_json {
-        return print(&report::page(document, style()));
+        return print(&match in_full {
+            true => report::page_in_full(document, style()),
+            false => report::page(document, style()),
+        });
     }
     let mut slim = document.clone();
     slim.trials.iter_mut().for_each(run::Trial::drop_histograms);
@@ -69,12 +72,44 @@ pub fn capacity(found: &run::capacity::Document, json: bool) -> Result<(), Failu
 /// What stdout can show.
 pub fn style() -> report::Style {
     let terminal = std::io::stdout().is_terminal();
-    let width = rustix::termios::tcgetwinsize(std::io::stdout())
-        .map(|size| size.ws_col)
-        .unwrap_or(0);
+    let columns = std::env::var("COLUMNS").ok();
+    let size = rustix::termios::tcgetwinsize(std::io::stdout());
+    let of_terminal = size.ok().map(|size| size.ws_col).filter(|_| terminal);
     let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     report::Style {
-        width: if terminal && width >= 60 { width } else { 100 },
+        width: width(columns.as_deref(), of_terminal),
         colour,
+    }
+}
+
+/// Columns of a page that is piped.
+const PIPED: u16 = 100;
+/// What tables need; a narrower terminal breaks their lines.
+const NARROWEST: u16 = 60;
+
+/// `COLUMNS`, else the terminal's. What is no number above zero is no wish, as for other programs.
+fn width(columns: Option<&str>, of_terminal: Option<u16>) -> u16 {
+    let wished = columns.and_then(|columns| columns.trim().parse().ok());
+    let width = wished.filter(|&columns| columns > 0);
+    let of_terminal = of_terminal.filter(|&columns| columns > 0);
+    width.or(of_terminal).unwrap_or(PIPED).max(NARROWEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_then_the_terminal_then_a_hundred() {
+        assert_eq!(width(Some("72"), Some(200)), 72);
+        assert_eq!(width(Some(" 160 "), None), 160);
+        assert_eq!(width(None, Some(85)), 85);
+        for nothing in ["", "0", "wide", "-3"] {
+            assert_eq!(width(Some(nothing), Some(85)), 85, "{nothing}");
+        }
+        assert_eq!(width(None, None), 100);
+        // A pseudo-terminal that nobody gave a size.
+        assert_eq!(width(None, Some(0)), 100);
+        assert_eq!(width(Some("20"), None), 60);
     }
 }

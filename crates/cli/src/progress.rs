@@ -1,7 +1,11 @@
-//! Progress on stderr: a bar with an ETA on a terminal, plain lines elsewhere, nothing when quiet.
+//! Progress on stderr: on a terminal one line that is updated below the results, elsewhere a line for each result, nothing when
+//! quiet.
+
+mod ahead;
 
 use crate::output;
 use crate::signals::Signals;
+use ahead::Ahead;
 use experiment::{Event, Watcher};
 use indicatif::{ProgressBar, ProgressStyle};
 use run::{CommandRun, RateTrial, Trial, TrialStatus, validation};
@@ -17,6 +21,7 @@ pub struct Terminal {
     quiet: bool,
     bar: Option<ProgressBar>,
     doing: Mutex<String>,
+    ahead: Mutex<Ahead>,
 }
 
 impl Terminal {
@@ -24,8 +29,7 @@ impl Terminal {
     pub fn new(signals: Signals, quiet: bool) -> Terminal {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(1);
-            let template =
-                "{spinner} {bar:24} {pos}/{len}  {elapsed} elapsed, {eta} left  {wide_msg}";
+            let template = "{spinner} {bar:16} {prefix}  {wide_msg}";
             bar.set_style(
                 ProgressStyle::with_template(template)
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),
@@ -39,6 +43,7 @@ impl Terminal {
             quiet,
             bar,
             doing: Mutex::new(String::new()),
+            ahead: Mutex::new(Ahead::default()),
         }
     }
 
@@ -54,6 +59,37 @@ impl Terminal {
             Some(bar) => bar.println(text),
             None if !self.quiet => output::say(text),
             None => {}
+        }
+    }
+
+    /// A result; where no bar says it, with what is ahead.
+    fn result(&self, text: &str) {
+        let ahead = match (&self.bar, self.ahead.lock()) {
+            (None, Ok(ahead)) => ahead.words(self.began.elapsed()),
+            _ => None,
+        };
+        match ahead {
+            Some(ahead) => self.line(&format!("{text}  [{ahead}]")),
+            None => self.line(text),
+        }
+    }
+
+    fn is_ahead(&self, now: Ahead) {
+        if let Some(bar) = &self.bar {
+            let (position, length) = now.position();
+            bar.set_length(length);
+            bar.set_position(position);
+        }
+        if let Ok(mut ahead) = self.ahead.lock() {
+            *ahead = now;
+        }
+        self.tick();
+    }
+
+    /// Says anew how much is left.
+    fn tick(&self) {
+        if let (Some(bar), Ok(ahead)) = (&self.bar, self.ahead.lock()) {
+            bar.set_prefix(ahead.words(self.began.elapsed()).unwrap_or_default());
         }
     }
 
@@ -80,8 +116,9 @@ impl Watcher for Terminal {
                 let timing = plan.timing;
                 let race = if plan.race_blocks > 0 {
                     format!(
-                        "up to {} arms in {} race blocks, then ",
-                        plan.arms, plan.race_blocks
+                        "{} of up to {}, then ",
+                        run::counted(plan.race_blocks, "elimination round"),
+                        run::counted(plan.arms, "configuration")
                     )
                 } else {
                     String::new()
@@ -90,11 +127,15 @@ impl Watcher for Terminal {
                 let effect = plan.detectable.effect;
                 let effect = effect.filter(|_| plan.objective.least.is_none());
                 let found = effect.map_or_else(String::new, |effect| {
-                    format!("; a difference of {:.1} % can be found", effect * 100.0)
+                    format!(
+                        "; differences smaller than about {:.1} % can go unseen",
+                        effect * 100.0
+                    )
                 });
                 self.line(&format!(
-                    "plan ({because}): {race}{} deciding blocks; windows of {:.1} s{found}",
-                    plan.blocks, timing.saturation_s
+                    "plan ({because}): {race}{} of the deciding comparison; windows of {:.1} s{found}",
+                    run::counted(plan.blocks, "block"),
+                    timing.saturation_s
                 ));
             }
             Event::Trial {
@@ -104,29 +145,32 @@ impl Watcher for Terminal {
                 arm,
                 finished,
                 expected,
+                left_s,
             } => {
-                if let Some(bar) = &self.bar {
-                    bar.set_length(u64::from(expected));
-                    bar.set_position(u64::from(finished));
-                }
+                self.is_ahead(Ahead::trial(
+                    stage,
+                    finished,
+                    expected,
+                    left_s,
+                    self.began.elapsed(),
+                ));
                 self.doing(format!("{} {block}/{blocks}: {arm}", stage.word()));
             }
             Event::Phase(phase) => {
+                self.tick();
                 if let (Some(bar), Ok(doing)) = (&self.bar, self.doing.lock()) {
                     bar.set_message(format!("{doing}, {phase}"));
                 }
             }
             Event::Ended { trial, reused } => {
-                if let Some(bar) = &self.bar {
-                    bar.inc(1);
+                let said = described(trial, reused, self.began.elapsed());
+                match reused {
+                    true => self.line(&said),
+                    false => self.result(&said),
                 }
-                self.line(&described(trial, reused, self.began.elapsed()));
             }
             Event::Ran { run, called } => {
-                if let Some(bar) = &self.bar {
-                    bar.inc(1);
-                }
-                self.line(&ran(run, called, self.began.elapsed()));
+                self.result(&ran(run, called, self.began.elapsed()));
             }
             Event::Offering {
                 per_s,
@@ -135,28 +179,23 @@ impl Watcher for Terminal {
                 left_s,
                 budget_s,
             } => {
-                if let Some(bar) = &self.bar {
-                    bar.set_length(budget_s as u64);
-                    bar.set_position((budget_s - left_s) as u64);
-                }
+                self.is_ahead(Ahead::search(left_s, budget_s, self.began.elapsed()));
                 self.doing(format!(
                     "{}: {per_s:.4} a second for {seconds:.0} s",
                     purpose.word()
                 ));
             }
-            Event::Offered { trial } => self.line(&offered(trial, self.began.elapsed())),
+            Event::Offered { trial } => self.result(&offered(trial, self.began.elapsed())),
             Event::Step {
                 what,
-                done_s,
-                expected_s,
+                number,
+                of,
+                left_s,
             } => {
-                if let Some(bar) = &self.bar {
-                    bar.set_length(expected_s as u64);
-                    bar.set_position(done_s as u64);
-                }
+                self.is_ahead(Ahead::server(number, of, left_s, self.began.elapsed()));
                 self.doing(what.to_owned());
             }
-            Event::Scored { trial } => self.line(&scored(trial, self.began.elapsed())),
+            Event::Scored { trial } => self.result(&scored(trial, self.began.elapsed())),
             Event::Note(note) => self.line(in_short(&note)),
         }
     }
@@ -179,11 +218,11 @@ fn ran(run: &CommandRun, called: &str, elapsed: Duration) -> String {
     let came = match &run.failed {
         Some(why) => format!("failed: {}", in_short(why)),
         None => format!(
-            "{:>8.2} s  {:>8.2} s of CPU  at most {} MiB, {} samples",
+            "{:>8.2} s  {:>8.2} s of CPU  at most {} MiB, {}",
             run.wall_s,
             run.cpu_s,
             peak.max().unwrap_or(0) >> 20,
-            run.samples.len()
+            run::counted(run.samples.len(), "sample")
         ),
     };
     format!(
@@ -206,7 +245,7 @@ fn offered(trial: &RateTrial, elapsed: Duration) -> String {
         None => String::new(),
     };
     format!(
-        "{:>3}:{:02}  {:<7} {:>8.1}/s for {:>4.1} s  late {:>5.2} %  failed {:>5.2} %  p99 {p99}{note}",
+        "{:>3}:{:02}  {:<16} {:>8.1}/s for {:>4.1} s  late {:>5.2} %  failed {:>5.2} %  p99 {p99}{note}",
         seconds / 60,
         seconds % 60,
         trial.purpose.word(),
@@ -260,10 +299,10 @@ fn scored(trial: &validation::Trial, elapsed: Duration) -> String {
 fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let head = format!(
-        "{:>3}:{:02}  {:<9} block {:<2} {:<12}",
+        "{:>3}:{:02}  {:<11} block {:<2} {:<12}",
         seconds / 60,
         seconds % 60,
-        trial.stage.word(),
+        trial.stage.shown(),
         trial.block,
         run::called(trial.settings, &trial.environment)
     );
@@ -271,6 +310,12 @@ fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
     let p99 = trial.objective.as_ref().map(|w| match w.response.p99_ms {
         Some(ms) => format!("  p99 {ms:.0} ms"),
         None => "  p99 ∞".to_owned(),
+    });
+    // What it is due to, without the figures: they stand on the page.
+    let p99 = p99.or_else(|| {
+        let why = trial.why_no_latency()?;
+        let why = why.split_once(':').map_or(why, |(why, _)| why);
+        Some(format!("  (no latency: {why})"))
     });
     let foreseen = trial.predicted.map(|p| {
         let p99 = p
@@ -303,4 +348,34 @@ fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
 /// The first line of a reason; the server's last log lines stand in the final message and in the run document.
 fn in_short(reason: &str) -> &str {
     reason.lines().next().unwrap_or(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_without_a_latency_says_why() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/run");
+        let samples = std::fs::read_dir(path).unwrap().filter_map(|entry| {
+            let path = entry.unwrap().path();
+            let is_run = path.extension().is_some_and(|end| end == "json");
+            is_run.then(|| std::fs::read_to_string(path).unwrap())
+        });
+        let mut documents =
+            samples.filter_map(|text| serde_json::from_str::<run::Document>(&text).ok());
+        let mut trial = documents
+            .find_map(|document| document.trials.into_iter().next())
+            .unwrap();
+        trial.objective = None;
+        trial.reason = Some(format!(
+            "{}the generator started requests late: p99 is 9 ms",
+            Trial::NO_LATENCY
+        ));
+        let said = described(&trial, false, Duration::ZERO);
+        assert!(
+            said.contains("(no latency: the generator started requests late)"),
+            "{said}"
+        );
+    }
 }

@@ -7,16 +7,23 @@ use servers::interpreter::Heard;
 use servers::pools::Pool;
 
 use crate::config_files::ConfigFile;
+use crate::named::Named;
 
 /// An application that runs, or that a trial would start. Each with the reason where it is not known.
 #[derive(Debug, Clone)]
 pub struct ApplicationFacts {
     /// It runs, as this process: what is wrong harms a server, rather than what would be measured.
     pub pid: Option<u32>,
+    /// It is a Puma that does not serve yet: its threads, workers and logs are not there.
+    pub booting: bool,
+    /// A run of Powerband started it, and set its environment.
+    pub of_powerband: bool,
     pub environment: Known<Environment>,
     /// `config/**/*.rb`.
     pub config_files: Known<Vec<ConfigFile>>,
     pub pools: Known<Vec<Pool>>,
+    /// Threads of the executor of async queries; 0 without one.
+    pub async_threads: Known<u32>,
     /// Threads of one process.
     pub threads: Known<Counted>,
     /// Worker processes; 0 is a single process without workers.
@@ -29,15 +36,12 @@ pub struct ApplicationFacts {
     pub heard: Known<Heard>,
 }
 
-/// Variables, and the environment's name (`production`) as they or a trial make it.
-#[derive(Clone, Default)]
+/// Variables, and the environment's name (`production`) as the server or a trial makes it.
+#[derive(Clone)]
 pub struct Environment {
     /// All of them, secrets too: never printed as a whole.
     pub variables: BTreeMap<String, String>,
-    /// `None` where no variable says it.
-    pub name: Option<String>,
-    /// Where the name is from.
-    pub name_from: String,
+    pub named: Named,
 }
 
 /// A number, and where it is from.
@@ -55,10 +59,16 @@ impl Environment {
         value.filter(|value| !value.trim().is_empty())
     }
 
-    /// What Rails takes where nothing says it.
-    #[must_use]
-    pub fn section(&self) -> &str {
-        self.name.as_deref().unwrap_or("development")
+    /// The environment's name, or what Rails takes where nothing says it.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    pub fn section(&self) -> Known<&str> {
+        match &self.named {
+            Named::As { name, .. } => Ok(name),
+            Named::Unset => Ok("development"),
+            Named::NotSeen(why) => Err(why.clone()),
+        }
     }
 }
 
@@ -66,6 +76,6 @@ impl Environment {
 impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let count = self.variables.len();
-        write!(f, "{count} variables, {:?}", self.name)
+        write!(f, "{count} variables, {:?}", self.named)
     }
 }

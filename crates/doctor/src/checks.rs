@@ -9,14 +9,18 @@ mod ruby;
 mod samples;
 mod workers;
 
-use host::{Checked, Severity};
+use host::{Checked, Outcome, Severity};
 
 use crate::application::ApplicationFacts;
+
+/// The check's name.
+pub(crate) const BOOT: &str = "boot";
 
 /// What the application's configuration says.
 #[must_use]
 pub fn of_application(facts: &ApplicationFacts) -> Vec<Checked> {
-    vec![
+    let mut checked = boot(facts);
+    checked.extend([
         Checked::new("environment", configuration::environment(facts)),
         Checked::new("log-level", configuration::log_level(facts)),
         Checked::new("profiling", configuration::profiling(facts)),
@@ -27,7 +31,25 @@ pub fn of_application(facts: &ApplicationFacts) -> Vec<Checked> {
         Checked::new("malloc-arenas", ruby::malloc_arenas(facts)),
         Checked::new("gc-settings", ruby::gc_settings(facts)),
         Checked::new("yjit", ruby::yjit(facts)),
-    ]
+    ]);
+    checked
+}
+
+/// Only of a server that does not serve yet: what is not there is no conclusion.
+fn boot(facts: &ApplicationFacts) -> Vec<Checked> {
+    let booting = facts.pid.filter(|_| facts.booting).map(|pid| {
+        Outcome::found(
+            Severity::Note,
+            format!("the server is still booting: run powerband doctor --pid {pid} again when it serves requests"),
+            format!("process {pid} is a Puma that has not started its server thread yet"),
+            "Its threads, its workers and its log are not there yet, so that the checks of these cannot be made.",
+            "wait until Puma prints \"Listening on\" and its workers have booted; if it never does, its log says why",
+        )
+    });
+    booting
+        .map(|found| Checked::new(BOOT, found))
+        .into_iter()
+        .collect()
 }
 
 /// The same mistake harms a server that runs, and spoils what would be measured of one that does not.
@@ -35,5 +57,24 @@ fn either(facts: &ApplicationFacts) -> Severity {
     match facts.pid {
         Some(_) => Severity::HarmsServer,
         None => Severity::SpoilsMeasurements,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::samples::application;
+
+    #[test]
+    fn a_server_that_boots_is_said_to_boot_and_others_have_no_such_check() {
+        let boots = |facts: &ApplicationFacts| {
+            let checked = of_application(facts);
+            checked.iter().filter(|one| one.check == BOOT).count()
+        };
+        let mut facts = application();
+        facts.pid = Some(7);
+        assert_eq!(boots(&facts), 0);
+        facts.booting = true;
+        assert_eq!(boots(&facts), 1);
     }
 }

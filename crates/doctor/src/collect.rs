@@ -19,6 +19,9 @@ use servers::interpreter::Interpreter;
 use servers::pools::{Pool, pools};
 
 use crate::application::{ApplicationFacts, Counted, Environment};
+use crate::config_files::async_threads;
+use crate::named::{Clues, Named, is_title};
+use crate::server_command::{Program, ServerWords};
 use crate::{config_files, document, of_application};
 
 /// What to look at.
@@ -140,9 +143,13 @@ fn of_configured(configured: &Configured, host: &HostFacts) -> ApplicationFacts 
         preloads: false,
     };
     let heard = ruby.heard();
+    let config_files = config_files::read(folder);
     ApplicationFacts {
         pid: None,
-        config_files: config_files::read(folder),
+        booting: false,
+        of_powerband: false,
+        async_threads: async_threads(&config_files),
+        config_files,
         pools: pools_of(folder, &configured.environment),
         threads: count(|settings| settings.threads),
         workers: count(|settings| settings.workers),
@@ -154,8 +161,7 @@ fn of_configured(configured: &Configured, host: &HostFacts) -> ApplicationFacts 
         heard,
         environment: Ok(Environment {
             variables,
-            name: Some(configured.environment.clone()),
-            name_from: configured.environment_from.clone(),
+            named: Named::by(&configured.environment, &configured.environment_from),
         }),
     }
 }
@@ -200,6 +206,7 @@ fn of_process(
     host: &HostFacts,
     roots: &Roots,
 ) -> (ApplicationFacts, Option<String>) {
+    let booting = is_booting(process);
     let entry = roots.of(Some(process.pid));
     // By way of the process, so that a container's folder is the container's.
     let folder = given.map_or_else(|| entry.join("cwd"), Path::to_owned);
@@ -211,23 +218,28 @@ fn of_process(
             .ok()
             .map(|folder| folder.display().to_string()),
     };
+    let config_files = config_files::read(&folder);
     let environment = process.environment.clone().map(|variables| {
-        let named = ["RAILS_ENV", "RACK_ENV"].into_iter().find_map(|name| {
-            let value = variables.get(name).filter(|value| !value.is_empty())?;
-            Some((value.clone(), name))
-        });
-        Environment {
-            name: named.as_ref().map(|(value, _)| value.clone()),
-            name_from: named.map_or_else(String::new, |(_, name)| {
-                format!("{name} of process {}", process.pid)
-            }),
-            variables,
-        }
+        let clues = Clues {
+            pid: process.pid,
+            commands: &process.commands,
+            variables: &variables,
+            config_files: &config_files,
+            open_files: &process.open_files,
+            serves: process.puma_threads.as_ref().is_ok_and(|&count| count > 0),
+        };
+        let named = match clues.named() {
+            // What it logs, and sets by itself, is seen when it serves.
+            Named::Unset | Named::NotSeen(_) if booting => Named::NotSeen(still_booting(process)),
+            named => named,
+        };
+        Environment { variables, named }
     });
-    let section = environment
-        .as_ref()
-        .map_or("production", Environment::section);
-    let pools = pools_of(&folder, section);
+    let section = match &environment {
+        Ok(environment) => environment.section(),
+        Err(_) => Ok("production"),
+    };
+    let pools = section.and_then(|section| pools_of(&folder, section));
     let heard =
         startable(process, rustix::process::getuid().as_raw()).and_then(|(program, variables)| {
             let ruby = Interpreter {
@@ -241,7 +253,10 @@ fn of_process(
         });
     let facts = ApplicationFacts {
         pid: Some(process.pid),
-        config_files: config_files::read(&folder),
+        booting,
+        of_powerband: of_powerband(&process.commands),
+        async_threads: async_threads(&config_files),
+        config_files,
         pools,
         threads: threads_of(process),
         workers: workers_of(process),
@@ -252,6 +267,31 @@ fn of_process(
         environment,
     };
     (facts, shown)
+}
+
+/// Whether a run of Powerband started the server: one of its guards is above it.
+fn of_powerband(commands: &[Vec<String>]) -> bool {
+    commands.iter().any(|words| {
+        words
+            .get(1)
+            .is_some_and(|word| word == servers::guard::ARGUMENT)
+    })
+}
+
+/// A Puma that loads the application, or starts its workers.
+fn is_booting(process: &ProcessFacts) -> bool {
+    let is_puma = process.commands.first().is_some_and(|words| {
+        let command = ServerWords::of(words).map(|command| command.program);
+        is_title(words) || command == Some(Program::Puma)
+    });
+    is_puma && process.puma_serves == Ok(false)
+}
+
+fn still_booting(process: &ProcessFacts) -> String {
+    format!(
+        "process {} is still booting; ask again when it serves requests",
+        process.pid
+    )
 }
 
 /// The server's own Ruby and its environment, where it may be started from here.
@@ -282,6 +322,9 @@ fn startable(process: &ProcessFacts, user: u32) -> Known<(&PathBuf, &BTreeMap<St
 /// Puma starts threads as they are needed, up to its maximum, which Rails' template takes from `RAILS_MAX_THREADS`.
 fn threads_of(process: &ProcessFacts) -> Known<Counted> {
     let seen = process.puma_threads.clone()?;
+    if is_booting(process) {
+        return Err(still_booting(process));
+    }
     let variables = process.environment.as_ref().ok();
     let asked = variables
         .and_then(|variables| variables.get("RAILS_MAX_THREADS"))
@@ -303,6 +346,9 @@ fn threads_of(process: &ProcessFacts) -> Known<Counted> {
 }
 
 fn workers_of(process: &ProcessFacts) -> Known<Counted> {
+    if is_booting(process) {
+        return Err(still_booting(process));
+    }
     let count = process.puma_workers.clone()?;
     let threads = process.puma_threads.clone()?;
     if count == 0 && threads == 0 {
@@ -325,6 +371,8 @@ mod tests {
         ProcessFacts {
             pid: 7,
             environment: Ok(BTreeMap::new()),
+            commands: Vec::new(),
+            open_files: Err("not asked".to_owned()),
             folder: Ok("/srv/shop".into()),
             program: Ok("/usr/bin/ruby3.3".into()),
             interpreter: Err("not asked".to_owned()),
@@ -332,6 +380,7 @@ mod tests {
             elsewhere: Ok(false),
             puma_workers: Ok(2),
             puma_threads: Ok(3),
+            puma_serves: Ok(true),
         }
     }
 
@@ -358,6 +407,44 @@ mod tests {
             ..process()
         };
         assert!(startable(&other, 1000).unwrap_err().contains("no Ruby"));
+    }
+
+    #[test]
+    fn a_guard_above_the_server_says_that_powerband_started_it() {
+        let words = |command: &str| command.split(' ').map(str::to_owned).collect();
+        let guard = format!("/proc/self/exe {}", servers::guard::ARGUMENT);
+        assert!(of_powerband(&[
+            words("puma -t 3:3"),
+            words(&guard),
+            words("bash")
+        ]));
+        assert!(!of_powerband(&[
+            words("puma -t 3:3"),
+            words("powerband run")
+        ]));
+    }
+
+    #[test]
+    fn a_puma_without_its_server_thread_is_booting() {
+        let with = |command: &[&str], serves| ProcessFacts {
+            commands: vec![command.iter().map(|&word| word.to_owned()).collect()],
+            puma_threads: Ok(0),
+            puma_workers: Ok(0),
+            puma_serves: Ok(serves),
+            ..process()
+        };
+        let title: &[&str] = &["puma 6.6.0 (tcp://127.0.0.1:3000) [shop]"];
+        let command = &["ruby", "/usr/bin/puma", "-t", "5:5"];
+        for command in [title, command] {
+            let booting = with(command, false);
+            assert!(is_booting(&booting), "{command:?}");
+            for count in [threads_of(&booting), workers_of(&booting)] {
+                assert!(count.unwrap_err().contains("still booting"));
+            }
+            assert!(!is_booting(&with(command, true)), "{command:?}");
+        }
+        // Another server has no such thread.
+        assert!(!is_booting(&with(&["unicorn", "master"], false)));
     }
 
     #[test]

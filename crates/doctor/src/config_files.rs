@@ -12,6 +12,9 @@ const DEEPEST: usize = 8;
 const MOST_FILES: usize = 2000;
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Threads of Rails' global executor where nothing says how many.
+const RAILS_CONCURRENCY: u32 = 4;
+
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
@@ -32,6 +35,37 @@ impl ConfigFile {
             let is_code = !code.is_empty() && !code.starts_with('#');
             (is_code && wanted(code)).then(|| format!("{}:{}: {code}", self.place, index + 1))
         })
+    }
+}
+
+/// Threads of the executor that `load_async` uses, as the configuration says; 0 without one.
+///
+/// # Errors
+/// Why they are not known.
+pub fn async_threads(files: &Known<Vec<ConfigFile>>) -> Known<u32> {
+    let files = files.as_ref().map_err(Clone::clone)?;
+    let last = |setting: &str| {
+        let lines = files.iter().flat_map(|file| {
+            file.lines(|line| line.starts_with("config.") && line.contains(setting))
+        });
+        let line = lines.last()?;
+        let value = line.rsplit_once('=')?.1.trim().to_owned();
+        Some((line, value))
+    };
+    match last(".async_query_executor") {
+        None => Ok(0),
+        Some((_, value)) if value == "nil" => Ok(0),
+        Some((_, value)) if value == ":global_thread_pool" => {
+            match last(".global_executor_concurrency") {
+                None => Ok(RAILS_CONCURRENCY),
+                Some((line, value)) => value
+                    .parse()
+                    .map_err(|_| format!("{line}: how many threads only Ruby can tell")),
+            }
+        }
+        Some((line, _)) => Err(format!(
+            "{line}: how many connections this executor needs is not known; hold the pool against it yourself"
+        )),
     }
 }
 
@@ -79,6 +113,22 @@ pub fn read(folder: &Path) -> Known<Vec<ConfigFile>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_executor_of_async_queries_is_as_the_files_say() {
+        let threads = |text: &str| {
+            let (place, text) = ("config/application.rb".to_owned(), text.to_owned());
+            async_threads(&Ok(vec![ConfigFile { place, text }]))
+        };
+        let global = "  config.active_record.async_query_executor = :global_thread_pool\n";
+        let with = |more: &str| threads(&format!("{global}  config.active_record.{more}\n"));
+        assert_eq!(threads(""), Ok(0));
+        assert_eq!(threads(global), Ok(4));
+        assert_eq!(with("global_executor_concurrency = 7"), Ok(7));
+        assert!(with("global_executor_concurrency = ENV.fetch('N').to_i").is_err());
+        assert_eq!(with("async_query_executor = nil"), Ok(0));
+        assert!(with("async_query_executor = :multi_thread_pool").is_err());
+    }
 
     #[test]
     fn ruby_below_config_is_read_and_its_comments_are_not() {

@@ -3,6 +3,7 @@
 use host::{Checked, Outcome, Severity};
 use run::doctor::{self, Document, Finding, Fine, LookedAt, NotKnown};
 
+use crate::checks::BOOT;
 use crate::collect::Asked;
 
 /// The document, worst findings first, else in the order of the checks.
@@ -96,7 +97,9 @@ fn sentence(document: &Document) -> String {
             "Nothing was found that spoils a measurement or harms a production server".to_owned(),
         );
     }
-    let mut text = parts.join(", ");
+    let boot = document.findings.iter().find(|found| found.check == BOOT);
+    let boots = |found: &Finding| format!("{}. ", sentence_case(&found.what));
+    let mut text = boot.map(boots).unwrap_or_default() + &parts.join(", ");
     if notes > 0 {
         text.push_str(&format!("; {notes} {}", verb(notes, "note", "notes")));
     }
@@ -106,6 +109,12 @@ fn sentence(document: &Document) -> String {
         verb(fine, "check", "checks")
     ));
     text
+}
+
+fn sentence_case(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
 }
 
 #[cfg(test)]
@@ -144,6 +153,19 @@ mod tests {
             document.sentence,
             "Nothing was found that spoils a measurement or harms a production server; 1 note. 0 checks found nothing \
              wrong; 1 could not be made."
+        );
+    }
+
+    #[test]
+    fn the_sentence_begins_with_a_server_that_boots() {
+        let document = made(&[
+            finding("swap", Severity::Note),
+            finding(BOOT, Severity::Note),
+        ]);
+        assert!(
+            document.sentence.starts_with("W. Nothing was found"),
+            "{}",
+            document.sentence
         );
     }
 

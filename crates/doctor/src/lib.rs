@@ -9,8 +9,11 @@ mod checks;
 mod collect;
 mod config_files;
 mod document;
+mod named;
+mod server_command;
 
 pub use application::{ApplicationFacts, Counted, Environment};
 pub use checks::of_application;
 pub use collect::{Asked, Configured, PumaConfig, examine};
 pub use config_files::ConfigFile;
+pub use named::Named;

@@ -30,15 +30,16 @@ impl Excess {
             return None;
         }
         let tosses = ours + theirs;
-        if tosses == 0 {
-            return Some(Excess {
-                estimate: 0.0,
-                low: 0.0,
-                high: 0.0,
-            });
-        }
         let alpha = ALPHA / questions.max(1) as f64;
         let (few, many) = wilson(tosses as f64, requests as f64, alpha);
+        if tosses == 0 {
+            // All of what so few requests may have missed could lie on either side.
+            return Some(Excess {
+                estimate: 0.0,
+                low: -many,
+                high: many,
+            });
+        }
         let (low, high) = if tosses <= EXACT {
             (
                 lower(ours as u32, tosses as u32, alpha / 2.0),
@@ -55,6 +56,14 @@ impl Excess {
             high: of(2.0 * high - 1.0, many, few),
         })
     }
+}
+
+/// A share with its 95 % interval; there are some requests.
+pub fn share(count: u64, requests: u64) -> [f64; 3] {
+    let (low, high) = wilson(count as f64, requests as f64, ALPHA);
+    let share = count as f64 / requests as f64;
+    // At the ends it is a bound itself, but for rounding.
+    [share, low.min(share).max(0.0), high.max(share).min(1.0)]
 }
 
 /// The share below which as many as `count` of `tosses` have at most this probability.
@@ -113,6 +122,20 @@ mod tests {
         assert!(low(5) < 0.0 && low(6) > 0.0);
         assert!(Excess::of((6, 0), 1_000, 2).unwrap().low < 0.0);
         assert_eq!(Excess::of((0, 0), 0, 1), None);
+    }
+
+    #[test]
+    fn without_a_toss_the_interval_is_as_wide_as_so_few_requests_leave_it() {
+        let high = |requests| {
+            let found = Excess::of((0, 0), requests, 1).unwrap();
+            assert_eq!((found.estimate, found.low), (0.0, -found.high));
+            found.high
+        };
+        // Wilson's upper bound of 0 in n is z²/(n + z²).
+        assert!((high(1) - 0.793).abs() < 0.01, "{}", high(1));
+        assert!((high(1_000) - 0.00383).abs() < 0.0001, "{}", high(1_000));
+        assert_eq!(share(0, 40)[..2], [0.0, 0.0]);
+        assert_eq!([share(40, 40)[0], share(40, 40)[2]], [1.0, 1.0]);
     }
 
     #[test]

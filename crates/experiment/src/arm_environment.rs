@@ -9,12 +9,13 @@ use refusal::{Refusal, not_in_this_version, refused};
 
 use crate::arm_ruby::{PATH, Rubies};
 use crate::error::Stopped;
-use crate::progress::{Event, Watcher};
+use crate::progress::Watcher;
 use crate::request::{Arm, Experiment, Goal};
 use knobs::{Allocator, Overlay, PRELOAD};
 use run::SetVariable;
+use servers::Mismatch;
 use servers::ruby::RubyInfo;
-use servers::{Mismatch, safety};
+use servers::safety::{self, Danger};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -56,20 +57,12 @@ impl ArmEnvironments {
             found,
             watcher,
         };
-        let mut wrong = BTreeSet::new();
-        match &experiment.goal {
-            Goal::Tune => wrong = here.check_search(&against)?,
-            Goal::Arms { .. } => {
-                for arm in overlaid(experiment) {
-                    let refused = here.wrong_with(&arm, &against)?;
-                    wrong.extend(refused.iter().map(ToString::to_string));
-                }
-            }
+        let mut wrong = here.check_search(&against)?;
+        for arm in overlaid(experiment) {
+            let refused = here.wrong_with(&arm, &against)?;
+            wrong.extend(refused.iter().map(ToString::to_string));
         }
         if wrong.is_empty() {
-            for told in here.left_out() {
-                watcher.on(Event::Note(told));
-            }
             Ok(here)
         } else {
             let lines: Vec<String> = wrong.into_iter().collect();
@@ -210,16 +203,15 @@ fn overlaid(experiment: &Experiment) -> Vec<Arm> {
 }
 
 /// Addresses in arms' own variables that are not on this machine.
-pub fn remote(experiment: &Experiment, env: &Variables) -> Vec<String> {
-    let mut dangers = BTreeSet::new();
+pub fn remote(experiment: &Experiment, env: &Variables) -> Vec<Danger> {
     let arms = overlaid(experiment).into_iter().map(|arm| arm.overlay);
-    for overlay in arms.chain(of_search::values(experiment)) {
+    let overlays = arms.chain(of_search::values(experiment));
+    let found = overlays.flat_map(|overlay| {
         let mut env = env.clone();
         env.extend(overlay.variables());
-        let found = safety::check_env(&env, &experiment.app_dir);
-        dangers.extend(found.iter().map(ToString::to_string));
-    }
-    dangers.into_iter().collect()
+        safety::check(&env, &experiment.app_dir, &experiment.allow_remote)
+    });
+    found.collect()
 }
 
 fn variable_not_taken(
@@ -291,11 +283,7 @@ mod tests {
     use run::Settings;
 
     fn overlay(settings: &[(&str, &str)]) -> Overlay {
-        let mut overlay = Overlay::default();
-        for (name, text) in settings {
-            overlay.set(name, text).unwrap();
-        }
-        overlay
+        Overlay::of(settings).unwrap()
     }
 
     fn variables(pairs: &[(&str, &str)]) -> Variables {

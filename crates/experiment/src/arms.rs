@@ -2,6 +2,7 @@
 
 use crate::budget::{self, Overhead};
 use crate::calibrate::{calibrate, sentence};
+use crate::deciding::{self, Measured};
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, drop_hopeless, hopeless, last_reason};
@@ -15,7 +16,7 @@ use stats::Look;
 pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let blocks = procedure.store.document.plan.blocks;
     let calibrating = procedure.bench.experiment.calibrating_trials();
-    procedure.expected = 1 + calibrating + trials(arms, blocks);
+    procedure.expect(1 + calibrating + trials(arms, blocks));
     tune::pilot(procedure, &arms[0], 1)?;
     let most = arms.iter().map(|a| a.settings.concurrency()).max();
     procedure.offer(most.unwrap_or(1));
@@ -42,7 +43,13 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
             procedure.block(Stage::Compare, done, blocks, &live)?;
             let trials = &procedure.store.document.trials;
             let why = |arm: &str| hopeless(trials, Stage::Compare, arm);
-            drop_hopeless(procedure, &mut live, why)?;
+            if let Err(stopped) = drop_hopeless(procedure, &mut live, why) {
+                return match stopped {
+                    Stopped::NoAnswer(why) => without_comparison(procedure, arms, why),
+                    other => Err(other),
+                };
+            }
+            procedure.expect((blocks - done) * live.len() as u32);
         }
         judge_open(procedure, arms, look);
         let comparisons = &procedure.store.document.comparisons;
@@ -138,10 +145,9 @@ fn conclude_rehearsal(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(),
 /// One arm, compared with itself alone.
 fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
-    let (objective, seed) = (document.plan.objective.clone(), document.seed);
     let predicted = tune::foreseen(document, arm.settings);
     let fate = "compared with itself".to_owned();
-    let row = judge::summarise(arm, fate, predicted, &document.trials, &objective, seed);
+    let row = judge::summarise(arm, fate, predicted, document);
     document.arms = vec![row];
     let plan = &document.plan;
     let said = document
@@ -151,13 +157,22 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
         .unwrap_or_default();
     let found = plan.detectable.effect.map_or_else(String::new, |effect| {
         format!(
-            " With {} blocks a difference of {:.1} % would be found four times in five.",
+            " In {} blocks differences smaller than about {:.1} % can go unseen.",
             plan.blocks,
             effect * 100.0
         )
     });
-    let sentence = format!("{said}.{found}");
-    document.verdict = Some(Verdict::of(Answer::Table, sentence, arm.settings, 0));
+    let failing = judge::failing(
+        &document.trials,
+        Stage::Calibrate,
+        &arm.name,
+        judge::Role::Reference,
+    );
+    let (answer, sentence, exit_code) = match failing {
+        Some(why) => (Answer::Undecided, format!("Not comparable: {why}."), 3),
+        None => (Answer::Table, format!("{said}.{found}"), 0),
+    };
+    document.verdict = Some(Verdict::of(answer, sentence, arm.settings, exit_code));
     tune::warn(procedure);
     Ok(())
 }
@@ -183,7 +198,6 @@ fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
 
 /// A row for each arm.
 fn rows(document: &Document, arms: &[Arm]) -> Vec<ArmSummary> {
-    let (objective, seed) = (&document.plan.objective, document.seed);
     arms.iter()
         .map(|arm| {
             let given_up = hopeless(&document.trials, Stage::Compare, &arm.name);
@@ -192,26 +206,23 @@ fn rows(document: &Document, arms: &[Arm]) -> Vec<ArmSummary> {
                 None if *arm == arms[0] => "compared with".to_owned(),
                 None => "compared".to_owned(),
             };
-            judge::summarise(
-                arm,
-                fate,
-                foreseen(document, arm, &arms[0]),
-                &document.trials,
-                objective,
-                seed,
-            )
+            judge::summarise(arm, fate, foreseen(document, arm, &arms[0]), document)
         })
         .collect()
 }
 
 /// The verdict on comparisons side by side, in words that have begun.
-pub fn side_by_side(comparisons: &[Comparison], begun: String, settings: Settings) -> Verdict {
+pub fn side_by_side(
+    comparisons: &[Comparison],
+    measured: Measured,
+    begun: String,
+    settings: Settings,
+) -> Verdict {
     let undecided = comparisons.iter().all(|c| c.outcome == Outcome::Undecided);
     let blocks_to_decide = comparisons.iter().filter_map(|c| c.blocks_to_decide).max();
     let blocks_to_decide = blocks_to_decide.filter(|_| undecided);
-    let more = blocks_to_decide.map_or_else(String::new, |blocks| {
-        format!("; about {blocks} blocks would decide")
-    });
+    let more = deciding::words(comparisons, measured);
+    let more = more.map_or_else(String::new, |words| format!("; {words}"));
     let (answer, exit_code) = match undecided {
         true => (Answer::Undecided, 3),
         false => (Answer::Table, 0),
@@ -222,15 +233,52 @@ pub fn side_by_side(comparisons: &[Comparison], begun: String, settings: Setting
     }
 }
 
+/// Nothing was compared: what was measured is shown all the same, below the reason.
+fn without_comparison(
+    procedure: &mut Procedure<'_>,
+    arms: &[Arm],
+    why: String,
+) -> Result<(), Stopped> {
+    let document = &mut procedure.store.document;
+    document.arms = rows(document, arms);
+    if document.arms.iter().all(|arm| arm.trials == 0) {
+        return Err(Stopped::NoAnswer(why));
+    }
+    let broken = arms.iter().filter_map(|arm| {
+        let reason = hopeless(&document.trials, Stage::Compare, &arm.name)?;
+        Some(format!(
+            "{} could not be measured: {}",
+            called(arms, arm),
+            tune::first_line(&reason)
+        ))
+    });
+    let broken: Vec<String> = broken.collect();
+    let why = match broken.is_empty() {
+        true => tune::first_line(&why).to_owned(),
+        false => broken.join("; "),
+    };
+    let settings = arms[0].settings;
+    let sentence = format!("Nothing could be compared: {why}.");
+    document.verdict = Some(Verdict::of(Answer::Undecided, sentence, settings, 3));
+    tune::warn(procedure);
+    Ok(())
+}
+
 fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
     document.arms = rows(document, arms);
     if document.comparisons.is_empty() {
         let why = last_reason(&document.trials);
-        return Err(Stopped::NoAnswer(format!(
-            "not one block could be measured whole: {why}"
-        )));
+        return without_comparison(
+            procedure,
+            arms,
+            format!("not one block could be measured whole: {why}"),
+        );
     }
+    let judged = std::mem::take(&mut document.comparisons).into_iter();
+    document.comparisons = judged
+        .map(|comparison| judge::withdrawn(&document.trials, comparison))
+        .collect();
     // The noisiest comparison speaks for all of them.
     let scatter = |c: &&Comparison| c.sd_log_ratio.unwrap_or(0.0);
     let noisiest = document
@@ -240,6 +288,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     if let Some(detectable) = noisiest.and_then(|c| judge::detectable(document, c)) {
         document.plan.detectable = detectable;
     }
+    document.memory = judge::memory_beside(document, &document.comparisons);
     let settings_of = |name: &str| {
         arms.iter()
             .find(|a| a.name == name)
@@ -248,13 +297,22 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     let mut said: Vec<String> = document
         .comparisons
         .iter()
-        .map(|c| format!("{} is {}", settings_of(&c.candidate), c.outcome.word()))
+        .map(|c| {
+            let why = c.not_comparable.as_ref();
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            format!("{} is {}{why}", settings_of(&c.candidate), c.word())
+        })
         .collect();
     let compared = |arm: &Arm| document.comparisons.iter().any(|c| c.candidate == arm.name);
     let missing = arms[1..].iter().filter(|arm| !compared(arm));
     said.extend(missing.map(|arm| format!("{} could not be measured", called(arms, arm))));
     let begun = format!("Against {}: {}", called(arms, &arms[0]), said.join("; "));
-    document.verdict = Some(side_by_side(&document.comparisons, begun, arms[0].settings));
+    document.verdict = Some(side_by_side(
+        &document.comparisons,
+        Measured::Windows,
+        begun,
+        arms[0].settings,
+    ));
     if arms.len() > 2 {
         let count = arms.len() - 1;
         document.warnings.push(format!(

@@ -4,8 +4,11 @@
 use crate::arm_environment::{self, ArmEnvironments};
 use crate::arm_ruby::ArmRuby;
 use crate::error::Stopped;
+use crate::peers::Peers;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment, ServerKind};
+use crate::room;
+use crate::sending::Sender;
 use servers::guard::GuardProgram;
 use servers::ruby::RubyInfo;
 use servers::{PassengerSpec, ServerCommand, agent, hooks, ruby, safety};
@@ -30,6 +33,10 @@ pub struct Bench<'a> {
     agent_ext: PathBuf,
     /// This binary, as guard.
     pub guard: GuardProgram,
+    /// How requests are sent.
+    pub sender: Sender,
+    /// Whom all that is started talks to.
+    pub peers: &'a Peers<'a>,
 }
 
 /// Where things of powerband's own are.
@@ -47,13 +54,15 @@ pub struct Installation {
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl<'a> Bench<'a> {
-    /// Finds Ruby and the agent, runs the prepare command, and refuses remote services.
+    /// Finds Ruby and the agent, refuses services on other machines, and runs the prepare command, which may do harm there.
     pub fn set_up(
         experiment: &'a Experiment,
         installation: &Installation,
         scratch: &Path,
-        watcher: &dyn Watcher,
+        peers: &'a Peers<'a>,
     ) -> Result<Bench<'a>, Stopped> {
+        let watcher: &dyn Watcher = peers;
+        room::check(experiment, scratch, watcher)?;
         watcher.on(Event::Preparing("finding Ruby and the agent"));
         let found = ruby::probe_in("ruby", &experiment.app_dir, &experiment.env)
             .map_err(|e| Stopped::Configuration(e.to_string()))?;
@@ -74,14 +83,17 @@ impl<'a> Bench<'a> {
         env.insert("RACK_ENV".to_owned(), experiment.environment.clone());
         if agent.is_some() {
             // Totals are cumulative, so a short ring loses nothing, and sixty trials do not fill a disk.
-            env.entry("POWERBAND_RING".to_owned())
-                .or_insert_with(|| "4096".to_owned());
+            env.entry(room::RING_VARIABLE.to_owned())
+                .or_insert_with(|| room::RING.to_string());
             // A trial's files are the run's, those of workers that died in it included.
             for keep in ["POWERBAND_KEEP", "POWERBAND_KEEP_SIZE"] {
                 env.insert(keep.to_owned(), "off".to_owned());
             }
+            // The load generator sets X-Request-Start itself, and an overloaded server may have a long queue.
+            env.insert("POWERBAND_QUEUE_LIMIT".to_owned(), "1h".to_owned());
         }
         let (agent_lib, agent_ext) = agent.unwrap_or_default();
+        refuse_remote(experiment, &env)?;
         if let Some(command) = &experiment.prepare {
             watcher.on(Event::Preparing("preparing the application"));
             let printed = hooks::capture(
@@ -96,21 +108,8 @@ impl<'a> Bench<'a> {
             let printed = printed
                 .map_err(|e| Stopped::hook(watcher, format!("the prepare command failed: {e}")))?;
             env.extend(assignments(&printed));
-        }
-        for unknown in safety::unjudged(&env, &experiment.app_dir) {
-            watcher.on(Event::Note(unknown.to_string()));
-        }
-        if !experiment.allow_remote {
-            let dangers = safety::check_env(&env, &experiment.app_dir);
-            let mut dangers: Vec<String> = dangers.iter().map(ToString::to_string).collect();
-            for danger in arm_environment::remote(experiment, &env) {
-                if !dangers.contains(&danger) {
-                    dangers.push(danger);
-                }
-            }
-            if !dangers.is_empty() {
-                return Err(Stopped::Configuration(dangers.join("\n")));
-            }
+            // It may have printed other addresses, or written other files.
+            refuse_remote(experiment, &env)?;
         }
         let config = experiment.server_config.clone();
         let command = match (&experiment.command, experiment.kind) {
@@ -133,6 +132,8 @@ impl<'a> Bench<'a> {
             agent_lib,
             agent_ext,
             guard: installation.guard.clone(),
+            sender: Sender::new(experiment),
+            peers,
         })
     }
 
@@ -183,6 +184,23 @@ fn built_agent(
     let ext = agent::ensure_built(&gem, found, &installation.cache)
         .map_err(|e| Stopped::Configuration(e.to_string()))?;
     Ok((gem.lib_dir(), ext))
+}
+
+/// Refuses addresses on other machines that were not allowed, and what cannot be judged.
+fn refuse_remote(experiment: &Experiment, env: &BTreeMap<String, String>) -> Result<(), Stopped> {
+    let (dir, allowed) = (&experiment.app_dir, &experiment.allow_remote);
+    let mut dangers: Vec<String> = Vec::new();
+    let of_all = safety::check(env, dir, allowed).into_iter();
+    for danger in of_all.chain(arm_environment::remote(experiment, env)) {
+        let danger = danger.to_string();
+        if !dangers.contains(&danger) {
+            dangers.push(danger);
+        }
+    }
+    match dangers.is_empty() {
+        true => Ok(()),
+        false => Err(Stopped::Configuration(dangers.join("\n"))),
+    }
 }
 
 /// `KEY=VALUE` lines among whatever else a command printed.

@@ -1,6 +1,11 @@
 //! How a time budget becomes arms, blocks and windows. Pure.
 
+mod confirmation;
+mod windows;
+
+pub use confirmation::Confirmation;
 use run::Timing;
+pub use windows::{Seen, Windows};
 
 /// What a trial costs beside its windows, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +37,8 @@ pub struct Shape {
     pub race_blocks: u32,
     /// Blocks of the confirmation.
     pub blocks: u32,
+    /// Arms of the confirmation beside the baseline.
+    pub finalists: u32,
     /// Lengths of the parts of a trial.
     pub timing: Timing,
 }
@@ -41,8 +48,6 @@ pub const PILOT_TRIALS: u32 = 2;
 
 /// Shortest window that still holds enough requests of an ordinary application, seconds.
 const LEAST_WINDOW_S: f64 = 2.0;
-/// Window that is long enough to prefer more arms or blocks over longer ones, seconds.
-const GOOD_WINDOW_S: f64 = 5.0;
 /// Longest window; beyond it, more blocks say more.
 const MOST_WINDOW_S: f64 = 30.0;
 
@@ -53,15 +58,29 @@ const USABLE: f64 = 0.95;
 /// Most arms that a race takes.
 pub const MOST_ARMS: usize = 8;
 
-/// Shapes from the richest to the poorest: arms, race blocks, confirming blocks.
-const SHAPES: [(usize, u32, u32); 7] = [
-    (MOST_ARMS, 3, 9),
-    (7, 3, 8),
-    (6, 3, 7),
-    (5, 3, 6),
-    (4, 3, 6),
-    (3, 2, 6),
-    (2, 2, 6),
+/// Arms that hold, beside the baseline, the model's best, T*, one with fewer threads, and the two between the best and about
+/// twice its threads.
+const COVERING_ARMS: usize = 6;
+/// With so few arms any window is long enough.
+const FEW_ARMS: usize = 3;
+
+/// Arms, race blocks, confirming blocks, finalists.
+type Counts = (usize, u32, u32, u32);
+
+/// Shapes from the richest to the poorest. None has more of anything than the one before it, so that more time never gives less.
+const SHAPES: [Counts; 12] = [
+    (MOST_ARMS, 3, 9, 2),
+    (MOST_ARMS, 3, 8, 2),
+    (MOST_ARMS, 3, 7, 2),
+    (MOST_ARMS, 3, 6, 2),
+    (MOST_ARMS, 2, 6, 2),
+    (7, 2, 6, 2),
+    (COVERING_ARMS, 2, 6, 2),
+    (COVERING_ARMS, 2, 6, 1),
+    (5, 2, 6, 1),
+    (4, 2, 6, 1),
+    (FEW_ARMS, 2, 6, 1),
+    (2, 2, 6, 1),
 ];
 
 /// A budget in which six confirming blocks do not fit.
@@ -93,8 +112,13 @@ pub fn left_for_trials(budget_s: f64, spent_s: f64, with_search: bool) -> f64 {
     USABLE * (budget_s - kept_s - spent_s)
 }
 
-/// Fits `tune` into `budget_s`.
-pub fn fit(budget_s: f64, overhead: Overhead, wishes: Wishes) -> Result<Shape, TooShort> {
+/// Fits `tune` into `budget_s`: the richest shape whose windows are long enough.
+pub fn fit(
+    budget_s: f64,
+    overhead: Overhead,
+    windows: Windows,
+    wishes: Wishes,
+) -> Result<Shape, TooShort> {
     let Wishes {
         most_arms,
         blocks,
@@ -103,37 +127,43 @@ pub fn fit(budget_s: f64, overhead: Overhead, wishes: Wishes) -> Result<Shape, T
     } = wishes;
     let cap = most_arms.unwrap_or(usize::MAX);
     // More confirming blocks than asked for are never planned, nor fewer.
-    let shape =
-        |(arms, race, confirm): (usize, u32, u32)| (arms.min(cap), race, blocks.unwrap_or(confirm));
+    let asked = |(arms, race, confirm, finalists): Counts| {
+        let arms = arms.min(cap);
+        // Of two arms one is the baseline.
+        let finalists = finalists.min((arms as u32).saturating_sub(1)).max(1);
+        (arms, race, blocks.unwrap_or(confirm), finalists)
+    };
     let budget_s = budget_s * USABLE;
-    let trials = |(arms, race, confirm): (usize, u32, u32)| {
-        f64::from(pilot_trials + race * arms as u32 + confirm * 2)
+    let trials = |(arms, race, confirm, finalists): Counts| {
+        f64::from(pilot_trials + race * arms as u32 + confirm * (1 + finalists))
     };
     let window_in = |s| (budget_s / trials(s) - overhead.seconds()) / 2.0;
-    let wanted = window_s.unwrap_or(GOOD_WINDOW_S);
-    let shapes = SHAPES.map(shape);
-    let roomy = shapes.into_iter().find(|s| window_in(*s) >= wanted);
-    let least_window = window_s.unwrap_or(LEAST_WINDOW_S);
-    let chosen = roomy.or_else(|| {
-        shapes
-            .into_iter()
-            .find(|s| s.0 <= cap.min(3) && window_in(*s) >= least_window)
-    });
-    match chosen {
+    let needed_s = |arms: usize| {
+        window_s.unwrap_or(if arms <= FEW_ARMS {
+            LEAST_WINDOW_S
+        } else if arms <= COVERING_ARMS {
+            windows.short_s
+        } else {
+            windows.good_s
+        })
+    };
+    let fits = |shape: &Counts| window_in(asked(*shape)) >= needed_s(shape.0);
+    match SHAPES.into_iter().find(fits).map(asked) {
         Some(s) => {
             let window = window_s.unwrap_or_else(|| window_in(s).min(MOST_WINDOW_S));
             Ok(Shape {
                 arms: s.0,
                 race_blocks: s.1,
                 blocks: s.2,
+                finalists: s.3,
                 timing: timing(window),
             })
         }
         None => {
-            let poorest = shapes[shapes.len() - 1];
+            let poorest = asked(SHAPES[SHAPES.len() - 1]);
+            let least_s = overhead.seconds() + 2.0 * needed_s(poorest.0);
             Err(TooShort {
-                least_s: (trials(poorest) * (overhead.seconds() + 2.0 * least_window) / USABLE)
-                    .ceil(),
+                least_s: (trials(poorest) * least_s / USABLE).ceil(),
             })
         }
     }
@@ -149,19 +179,42 @@ pub fn kept_for_search(budget_s: f64) -> f64 {
     (SEARCH_SHARE * budget_s).clamp(SEARCH_S.0, SEARCH_S.1)
 }
 
+/// Seconds that all of them together have a use for.
+pub fn most_for_search() -> f64 {
+    SEARCH_S.1
+}
+
 /// Fits `tune` and the search at its end into what is left of a budget; without the search where only that fits.
 pub fn fit_with_search(
     budget_s: f64,
     spent_s: f64,
     with_search: bool,
     overhead: Overhead,
+    windows: Windows,
     wishes: Wishes,
 ) -> Result<Shape, TooShort> {
     let left_s = budget_s - spent_s;
     let kept_s = kept_for_search(budget_s);
-    let kept = with_search.then(|| fit(left_s - kept_s, overhead, wishes));
+    let kept = with_search.then(|| fit(left_s - kept_s, overhead, windows, wishes));
     kept.and_then(Result::ok)
-        .map_or_else(|| fit(left_s, overhead, wishes), Ok)
+        .map_or_else(|| fit(left_s, overhead, windows, wishes), Ok)
+}
+
+/// The least budget, seconds, in which the confirmation holds a second finalist; `None` where none that a person would give does.
+pub fn for_two_finalists(
+    spent_s: f64,
+    with_search: bool,
+    overhead: Overhead,
+    windows: Windows,
+    wishes: Wishes,
+) -> Option<f64> {
+    const MINUTE_S: f64 = 60.0;
+    let minutes = (1..=24 * 60).map(|minutes| f64::from(minutes) * MINUTE_S);
+    let mut holding = minutes.filter(|budget_s| {
+        let shape = fit_with_search(*budget_s, spent_s, with_search, overhead, windows, wishes);
+        shape.is_ok_and(|shape| shape.finalists > 1)
+    });
+    holding.next()
 }
 
 /// Fits so many trials into `budget_s`: the window, or the least budget that would do.
@@ -192,79 +245,4 @@ pub fn timing(window_s: f64) -> Timing {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn wishes(most_arms: Option<usize>, blocks: Option<u32>, window_s: Option<f64>) -> Wishes {
-        Wishes {
-            most_arms,
-            blocks,
-            window_s,
-            pilot_trials: PILOT_TRIALS,
-        }
-    }
-
-    #[test]
-    fn eight_minutes_hold_three_arms_and_six_blocks() {
-        let shape = fit(480.0, Overhead::ASSUMED, wishes(Some(3), None, None)).unwrap();
-        assert!(
-            shape.arms == 3 && (6..=9).contains(&shape.blocks),
-            "{shape:?}"
-        );
-        assert!(shape.timing.saturation_s >= LEAST_WINDOW_S, "{shape:?}");
-    }
-
-    #[test]
-    fn the_search_is_kept_room_for_where_there_is_some() {
-        let wishes = wishes(Some(3), None, None);
-        let fitted = |budget_s, with_search| {
-            fit_with_search(budget_s, 0.0, with_search, Overhead::ASSUMED, wishes).unwrap()
-        };
-        let seconds = |shape: Shape| {
-            let trials = PILOT_TRIALS + shape.race_blocks * shape.arms as u32 + shape.blocks * 2;
-            f64::from(trials) * (Overhead::ASSUMED.seconds() + 2.0 * shape.timing.saturation_s)
-        };
-        assert!(seconds(fitted(450.0, true)) <= 350.0);
-        assert!(seconds(fitted(450.0, false)) > 350.0);
-        let tight = fit(1.0, Overhead::ASSUMED, wishes).unwrap_err().least_s;
-        assert_eq!(fitted(tight, true), fitted(tight, false));
-    }
-
-    #[test]
-    fn more_time_buys_arms_first_and_windows_after() {
-        let hour = fit(3600.0, Overhead::ASSUMED, wishes(None, None, None)).unwrap();
-        let day = fit(86_400.0, Overhead::ASSUMED, wishes(None, None, None)).unwrap();
-        assert_eq!((hour.arms, hour.blocks), (8, 9));
-        assert_eq!(day.timing.saturation_s, MOST_WINDOW_S);
-    }
-
-    #[test]
-    fn a_budget_too_short_for_six_blocks_says_what_would_do() {
-        let short = fit(60.0, Overhead::ASSUMED, wishes(Some(3), None, None)).unwrap_err();
-        assert!(short.least_s > 60.0);
-        assert!(
-            fit(
-                short.least_s,
-                Overhead::ASSUMED,
-                wishes(Some(3), None, None)
-            )
-            .is_ok(),
-            "{short:?}"
-        );
-    }
-
-    #[test]
-    fn a_window_that_was_asked_for_is_kept() {
-        let shape = fit(
-            7200.0,
-            Overhead::ASSUMED,
-            wishes(Some(6), Some(6), Some(3.0)),
-        )
-        .unwrap();
-        assert_eq!(
-            (shape.arms, shape.blocks, shape.timing.objective_s),
-            (6, 6, 3.0)
-        );
-        assert!(fit(60.0, Overhead::ASSUMED, wishes(None, None, Some(3.0))).is_err());
-    }
-}
+mod tests;

@@ -135,13 +135,16 @@ pub fn sentence(calibration: &Calibration, margin: f64) -> String {
         ..
     } = calibration;
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let counted =
-        format!("{false_positives} of {runs} runs of six blocks called identical arms different");
+    let found = format!(
+        "{false_positives} of {} of six blocks called identical arms different",
+        run::counted(*runs, "run")
+    );
     let differ = format!(
-        "{settings} against itself: {:+.1} % ({:+.1} to {:+.1} %, {blocks} blocks); {counted}",
+        "{settings} against itself: {:+.1} % ({:+.1} to {:+.1} %, {}); {found}",
         percent(calibration.ratio),
         percent(calibration.low),
-        percent(calibration.high)
+        percent(calibration.high),
+        run::counted(*blocks, "block")
     );
     match calibration.fitness {
         Fitness::Sound => format!("{differ}, no more than chance explains"),

@@ -5,6 +5,8 @@ mod arm;
 mod command;
 mod editor_schema;
 mod file;
+mod headers;
+mod memory_limit;
 mod placeholders;
 mod recording;
 mod resolve;
@@ -17,8 +19,9 @@ pub use arm::{parse_arm, parse_baseline, parse_named, parse_settings, parse_swee
 pub use command::of_servers;
 pub use editor_schema::editor_schema;
 pub use file::{read_all, read_file, short_name, tables};
+pub use headers::parse_headers;
 pub use placeholders::filled;
-pub use recording::{Recording, read_recording};
+pub use recording::{Hosts, Recording, read_recording};
 pub use resolve::resolve;
 pub use sections::scalar;
 pub use server::named as server_kind;
@@ -123,6 +126,8 @@ pub struct Request {
     pub slo: Option<Asked>,
     /// Memory limit.
     pub max_memory: Option<Asked>,
+    /// The memory limit of the cgroup that this process is in.
+    pub cgroup_memory_bytes: Option<u64>,
     /// Whether the load generator has a core of its own.
     pub generator_core: Option<Asked>,
     /// What there is to be least of instead of most throughput.
@@ -155,10 +160,14 @@ pub struct Request {
     pub window: Option<Asked>,
     /// Per-request timeout.
     pub timeout: Option<Asked>,
+    /// Whether connections are kept.
+    pub keep_alive: Option<Asked>,
+    /// Sent with each request, each `NAME: VALUE`.
+    pub headers: Vec<Asked>,
     /// Methods other than GET and HEAD are allowed.
     pub allow_unsafe: Option<Asked>,
     /// Databases, caches and upstreams that are not on loopback are allowed.
-    pub allow_remote: Option<Asked>,
+    pub allow_remote: Vec<Asked>,
     /// Command before each trial.
     pub before_trial: Option<Asked>,
     /// Command after each trial.
@@ -177,6 +186,8 @@ pub struct Request {
     pub rehearse: Option<Asked>,
     /// Where run folders are made.
     pub runs_dir: Option<Asked>,
+    /// Flight files stay in the run folder.
+    pub keep_flights: Option<Asked>,
     /// The unit that starts the server, whose drop-in is written down.
     pub systemd_unit: Option<Asked>,
     /// nginx's file that is written down.
@@ -267,6 +278,7 @@ impl Request {
             server_cost: self.server_cost.or(there.server_cost),
             slo: self.slo.or(there.slo),
             max_memory: self.max_memory.or(there.max_memory),
+            cgroup_memory_bytes: self.cgroup_memory_bytes.or(there.cgroup_memory_bytes),
             budget: self.budget.or(there.budget),
             blocks: self.blocks.or(there.blocks),
             calibrate: self.calibrate.or(there.calibrate),
@@ -284,7 +296,17 @@ impl Request {
             window: self.window.or(there.window),
             timeout: self.timeout.or(there.timeout),
             allow_unsafe: self.allow_unsafe.or(there.allow_unsafe),
-            allow_remote: self.allow_remote.or(there.allow_remote),
+            keep_alive: self.keep_alive.or(there.keep_alive),
+            headers: if self.headers.is_empty() {
+                there.headers
+            } else {
+                self.headers
+            },
+            allow_remote: if self.allow_remote.is_empty() {
+                there.allow_remote
+            } else {
+                self.allow_remote
+            },
             before_trial: self.before_trial.or(there.before_trial),
             after_trial: self.after_trial.or(there.after_trial),
             workload_file,
@@ -293,6 +315,7 @@ impl Request {
             workload_command,
             command_timeout: self.command_timeout.or(there.command_timeout),
             runs_dir: self.runs_dir.or(there.runs_dir),
+            keep_flights: self.keep_flights.or(there.keep_flights),
             systemd_unit: self.systemd_unit.or(there.systemd_unit),
             nginx_file: self.nginx_file.or(there.nginx_file),
             apache_file: self.apache_file.or(there.apache_file),

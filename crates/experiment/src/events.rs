@@ -15,9 +15,9 @@ pub fn record(flight_dir: &Path, duration: Duration) -> Result<(), EventsError> 
         let Ok(snapshot) = snapshot else { continue };
         let header = &snapshot.header;
         let mono_ns = now_ns(rustix::time::ClockId::Monotonic);
-        let alive = flight::alive(header.pid, header.start_ticks);
+        let runs = flight::life(&path, header) == flight::Life::Runs;
         let traced = is_traced_until(&path).is_some_and(|until| until > mono_ns);
-        if !alive || !header.gvl_hook || traced {
+        if !runs || !header.gvl_hook || traced {
             continue;
         }
         let ask = Ask {

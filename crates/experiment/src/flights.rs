@@ -5,6 +5,9 @@ use run::{EndpointProfile, Profile, Settings, Split};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Where the agent writes, in the folder of what is measured.
+pub const FOLDER: &str = "flight";
+
 /// The counters of every process that wrote under `root`; files that cannot be read are left out.
 pub fn counters(root: &Path) -> Vec<Snapshot> {
     let read = flight::read_dir_counters(root).unwrap_or_default();
@@ -98,44 +101,60 @@ pub fn unusable(snapshots: &[Snapshot]) -> Option<&'static str> {
     None
 }
 
-/// What the run document calls I/O: all that a thread waits for except the GVL. An agent that tells locks apart has
-/// them beside I/O, an older one in it.
-fn waited_ns(totals: &Totals) -> u64 {
-    totals.io_ns.saturating_add(totals.lock_wait_ns)
+/// Whether every process measures waits for locks apart from I/O.
+pub fn tells_locks(snapshots: &[Snapshot]) -> bool {
+    !snapshots.is_empty()
+        && snapshots
+            .iter()
+            .all(|snapshot| snapshot.header.measures("lock_wait_ns"))
+}
+
+/// The waits of `totals` except that for the GVL: for locks, and for I/O. Where not every process measures the first, the two
+/// are one figure.
+fn waits_ns(totals: &Totals, locks_apart: bool) -> (Option<u64>, u64) {
+    match locks_apart {
+        true => (Some(totals.lock_wait_ns), totals.io_ns),
+        false => (None, totals.io_ns.saturating_add(totals.lock_wait_ns)),
+    }
 }
 
 /// Sums over all processes between two readings.
-pub fn split(window: &Window) -> Split {
+pub fn split(window: &Window, locks_apart: bool) -> Split {
     let totals = &window.totals;
     let ms = |ns: u64| ns as f64 / 1e6;
+    let (lock_wait_ns, io_ns) = waits_ns(totals, locks_apart);
     Split {
         requests: totals.requests,
         wall_ms: ms(totals.wall_ns),
         held_ms: ms(totals.held_ns),
         gvl_wait_ms: ms(totals.gvl_wait_ns),
-        io_ms: ms(waited_ns(totals)),
+        lock_wait_ms: lock_wait_ns.map(ms),
+        io_ms: ms(io_ns),
         cpu_ms: ms(totals.cpu_ns),
         queue_ms: (totals.queue_known > 0).then(|| ms(totals.queue_ns)),
     }
 }
 
 /// Means per request, and by endpoint.
-pub fn profile(window: &Window, tree_cpu_ms: f64) -> Option<Profile> {
+pub fn profile(window: &Window, locks_apart: bool, tree_cpu_ms: f64) -> Option<Profile> {
     let totals = &window.totals;
     let mean = |sum: u64| totals.per_request(sum).map(|ns| ns / 1e6);
-    let (held_ms, io_ms) = (mean(totals.held_ns)?, mean(waited_ns(totals))?);
+    let (lock_wait_ns, io_ns) = waits_ns(totals, locks_apart);
+    let (held_ms, io_ms) = (mean(totals.held_ns)?, mean(io_ns)?);
     let mut endpoints: Vec<EndpointProfile> = window
         .endpoints
         .iter()
         .map(|(name, endpoint)| {
             let mean = |sum: u64| endpoint.totals.per_request(sum).unwrap_or(0.0) / 1e6;
+            let (lock_wait_ns, io_ns) = waits_ns(&endpoint.totals, locks_apart);
             EndpointProfile {
                 name: name.clone(),
                 requests: endpoint.totals.requests,
                 wall_ms: mean(endpoint.totals.wall_ns),
                 held_ms: mean(endpoint.totals.held_ns),
                 gvl_wait_ms: mean(endpoint.totals.gvl_wait_ns),
-                io_ms: mean(waited_ns(&endpoint.totals)),
+                lock_wait_ms: lock_wait_ns.map(mean),
+                io_ms: mean(io_ns),
             }
         })
         .collect();
@@ -147,6 +166,7 @@ pub fn profile(window: &Window, tree_cpu_ms: f64) -> Option<Profile> {
         wall_ms: mean(totals.wall_ns)?,
         held_ms,
         gvl_wait_ms: mean(totals.gvl_wait_ns)?,
+        lock_wait_ms: lock_wait_ns.and_then(mean),
         io_ms,
         cpu_ms: mean(totals.cpu_ns)?,
         tree_cpu_ms,
@@ -163,8 +183,7 @@ pub fn profile(window: &Window, tree_cpu_ms: f64) -> Option<Profile> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_wait_for_a_lock_is_not_lost_between_the_columns() {
+    fn window() -> Window {
         let totals = Totals {
             requests: 2,
             wall_ns: 20_000_000,
@@ -174,20 +193,43 @@ mod tests {
             io_ns: 7_000_000,
             ..Totals::default()
         };
-        let window = Window {
+        let endpoint = flight::EndpointWindow {
             totals,
-            ..Window::default()
+            ..Default::default()
         };
-        let split = split(&window);
-        assert_eq!(
-            split.held_ms + split.gvl_wait_ms + split.io_ms,
-            split.wall_ms
-        );
-        let profile = profile(&window, 0.0).unwrap();
-        assert_eq!(profile.io_ms, 5.0);
-        assert_eq!(
-            profile.held_ms + profile.gvl_wait_ms + profile.io_ms,
-            profile.wall_ms
-        );
+        Window {
+            totals,
+            endpoints: [("GET /".to_owned(), endpoint)].into(),
+            ..Window::default()
+        }
+    }
+
+    #[test]
+    fn a_wait_for_a_lock_is_no_io_and_adds_no_threads() {
+        let profile = profile(&window(), true, 0.0).unwrap();
+        assert_eq!((profile.lock_wait_ms, profile.io_ms), (Some(1.5), 3.5));
+        assert!((profile.useful_threads - (1.0 + 7.0 / 6.0)).abs() < 1e-12);
+        let endpoint = &profile.endpoints[0];
+        assert_eq!((endpoint.lock_wait_ms, endpoint.io_ms), (Some(1.5), 3.5));
+    }
+
+    #[test]
+    fn a_wait_for_a_lock_is_not_lost_between_the_columns() {
+        for (locks_apart, io_ms) in [(true, 3.5), (false, 5.0)] {
+            let split = split(&window(), locks_apart);
+            let locks = split.lock_wait_ms.unwrap_or(0.0);
+            assert_eq!(
+                split.held_ms + split.gvl_wait_ms + locks + split.io_ms,
+                split.wall_ms
+            );
+            let profile = profile(&window(), locks_apart, 0.0).unwrap();
+            let locks = profile.lock_wait_ms.unwrap_or(0.0);
+            assert_eq!(profile.io_ms, io_ms);
+            assert_eq!(profile.lock_wait_ms.is_some(), locks_apart);
+            assert_eq!(
+                profile.held_ms + profile.gvl_wait_ms + locks + profile.io_ms,
+                profile.wall_ms
+            );
+        }
     }
 }

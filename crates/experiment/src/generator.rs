@@ -1,7 +1,8 @@
 //! The load generator at one server, whoever started it: the plan that all windows have in common, the cores that it
 //! runs on, and its early end when the server died or the user stopped everything.
 
-use crate::progress::Watcher;
+use crate::progress::{Event, Watcher};
+use crate::sending::Sender;
 use crate::trial::Failure;
 use load::{Arrivals, LoadError, Mode, Observer, Outcome, Plan, Progress, Stop, Target, Workload};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -10,7 +11,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// Connections that an open loop may hold.
-const MOST_CONNECTIONS: usize = 512;
+pub const MOST_CONNECTIONS: usize = 512;
 
 /// Where load goes, and how.
 #[derive(Clone)]
@@ -27,6 +28,8 @@ pub struct Generator<'a> {
     /// The server, when powerband started it.
     pub server: Option<&'a Running>,
     pub watcher: &'a dyn Watcher,
+    /// How requests are sent.
+    pub sender: &'a Sender,
 }
 
 /// Poisson arrivals at this rate.
@@ -45,9 +48,7 @@ impl Generator<'_> {
         plan.drain = self.timeout;
         plan.objective = self.limit;
         plan.allow_remote = self.allow_remote;
-        // One connection a request, as nginx does it unless told otherwise. Kept connections stay with the worker
-        // that accepted them, and their chance distribution would be measured instead of the configuration.
-        plan.keep_alive = false;
+        self.sender.apply(&mut plan);
         plan
     }
 
@@ -58,6 +59,23 @@ impl Generator<'_> {
 
     /// Carries out a plan, which `enough` may end as well; it is asked after every slice.
     pub fn run_until(
+        &self,
+        plan: &Plan,
+        enough: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Outcome, Failure> {
+        let outcome = self.uncounted(plan, enough)?;
+        for said in self.sender.saw(&outcome) {
+            self.watcher.on(Event::Note(said));
+        }
+        Ok(outcome)
+    }
+
+    /// Carries out a plan of which no figure is wanted.
+    pub fn unseen(&self, plan: &Plan) -> Result<Outcome, Failure> {
+        self.uncounted(plan, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn uncounted(
         &self,
         plan: &Plan,
         enough: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,

@@ -1,20 +1,32 @@
 //! From trials to comparisons and arm summaries: picks the evidence, calls `stats`, fills the document's types.
 
+mod failing;
 mod feasible;
+mod growth;
+mod pairs;
+#[cfg(test)]
+pub mod sample;
 
-pub use feasible::feasibility;
+pub use failing::{Role, failing, withdrawn};
+pub use feasible::{Feasible, feasibility};
+pub use growth::{equal_requests, growth, memory_bytes, resident};
+use pairs::pairs;
+pub use pairs::{best_of_three, p95_ms};
 
 use crate::arm_time;
 use crate::request::Arm;
 use hdrhistogram::Histogram;
 use run::{
-    ArmSummary, Comparison, Detectable, Document, Foreseen, Metric, Objective, Outcome, SdSource,
-    Stage, Timing, Trial,
+    ArmSummary, Comparison, Detectable, Document, Foreseen, Metric, Outcome, SdSource, Stage,
+    Timing, Trial,
 };
 use stats::{ArmSoFar, Better, EqualArms, Look, Noise, Rule, Verdict, summary};
 
 /// Share of true effects of that size that are found.
 const POWER: f64 = 0.8;
+
+/// Pairs of trials from whose scatter a bound can be given for what a run finds.
+const PAIRS_OF_A_BOUND: usize = 4;
 
 /// Of the simulation behind "so many blocks would decide": an estimate, which no choice of seed should change.
 const DECIDING_SEED: u64 = 1;
@@ -93,27 +105,23 @@ pub fn compare(
     Some(told(stage, metric, (baseline, candidate), &judged, &rule))
 }
 
-/// Stands for a response time that is infinite, because so many requests failed: an hour, which is worse than any and has a
-/// logarithm.
-const NEVER_MS: f64 = 3.6e6;
-
-/// p95 of the response time at the common rate; nothing where latency was not measured.
-pub fn p95_ms(trial: &Trial) -> Option<f64> {
-    let window = trial.objective.as_ref()?;
-    Some(window.response.p95_ms.unwrap_or(NEVER_MS))
-}
-
-/// What a trial says of it.
-fn figure(trial: &Trial, metric: Metric) -> Option<f64> {
-    let figure = match metric {
-        Metric::Capacity => trial.capacity_per_s(),
-        Metric::ResponseTime => p95_ms(trial),
-        Metric::Memory => trial.memory.as_ref().map(|m| m.pss_bytes as f64),
-        Metric::Processes => Some(f64::from(trial.settings.processes())),
-        // Of commands, which have runs and no trials.
-        Metric::WallTime | Metric::MedianMemory | Metric::PeakMemory => None,
-    };
-    figure.filter(|figure| *figure > 0.0)
+/// The memory of the arms that these comparisons are of, over the blocks of the same stages; none where they are of memory.
+pub fn memory_beside(document: &Document, comparisons: &[Comparison]) -> Vec<Comparison> {
+    let others = comparisons.iter().filter(|c| c.metric != Metric::Memory);
+    let memory = others.filter_map(|c| {
+        let judging = Judging {
+            metric: Metric::Memory,
+            ..Judging::reached(document, c.stage)
+        };
+        compare(
+            &document.trials,
+            c.stage,
+            &c.baseline,
+            &c.candidate,
+            judging,
+        )
+    });
+    memory.map(|c| withdrawn(&document.trials, c)).collect()
 }
 
 /// A comparison as the run document has it.
@@ -148,6 +156,7 @@ pub fn told(
         blocks: judged.blocks,
         sd_log_ratio: judged.sd_log_ratio,
         blocks_to_decide,
+        not_comparable: None,
     }
 }
 
@@ -169,7 +178,7 @@ pub fn foreseen(
             Some(_) => measured,
             None => SdSource::Default,
         },
-        effect: finite(foreseen.effect - 1.0),
+        effect: known(foreseen.effect - 1.0, equal_arms.log_ratios.len()),
     }
 }
 
@@ -192,38 +201,23 @@ pub fn detectable(document: &Document, comparison: &Comparison) -> Option<Detect
     Some(Detectable {
         sd_log_ratio,
         source: SdSource::Data,
-        effect: finite(stats::mde(&looks, noise, allowance, POWER, seed) - 1.0),
+        effect: known(
+            stats::mde(&looks, noise, allowance, POWER, seed) - 1.0,
+            comparison.blocks as usize,
+        ),
     })
 }
 
-/// What blocks too few to decide can find is nothing, and no number.
-fn finite(effect: f64) -> Option<f64> {
-    Some(effect).filter(|effect| effect.is_finite())
+/// Blocks too few to decide find nothing, and from the scatter of too few pairs no bound can be given: from one pair the same noise
+/// gives anything from 7 to 80 %.
+fn known(effect: f64, pairs: usize) -> Option<f64> {
+    Some(effect).filter(|effect| effect.is_finite() && pairs >= PAIRS_OF_A_BOUND)
 }
 
 /// Answers that a window holds at the least of these capacities; `None` without any.
 pub fn answers_a_window(capacities_per_s: &[f64], timing: &Timing) -> Option<f64> {
     let least = capacities_per_s.iter().copied().reduce(f64::min)?;
     Some(least * timing.saturation_s)
-}
-
-/// `(baseline, candidate)`, one pair a block in which both trials count and have the figure.
-fn pairs(
-    trials: &[Trial],
-    stage: Stage,
-    metric: Metric,
-    (baseline, candidate): (&str, &str),
-) -> Vec<(f64, f64)> {
-    let of = |block: u32, arm: &str| {
-        let trial = trials
-            .iter()
-            .find(|t| t.stage == stage && t.block == block && t.arm == arm && t.counts());
-        trial.and_then(|trial| figure(trial, metric))
-    };
-    blocks(trials, stage)
-        .into_iter()
-        .filter_map(|b| Some((of(b, baseline)?, of(b, candidate)?)))
-        .collect()
 }
 
 /// The blocks of a stage, in order.
@@ -257,7 +251,7 @@ pub fn so_far(trials: &[Trial], stage: Stage, arms: &[Arm]) -> Vec<ArmSoFar> {
 
 /// The trials that may speak for an arm: those of the deciding comparison, or of the race where it got no further. What
 /// chose an arm does not also judge it, and the pilot's windows differ in length and rate.
-fn evidence<'t>(arm: &Arm, trials: &'t [Trial]) -> Vec<&'t Trial> {
+fn evidence<'t>(arm: &str, trials: &'t [Trial]) -> Vec<&'t Trial> {
     let stages = [
         Stage::Confirm,
         Stage::Compare,
@@ -268,14 +262,20 @@ fn evidence<'t>(arm: &Arm, trials: &'t [Trial]) -> Vec<&'t Trial> {
     let of = |stage: Stage| -> Vec<&'t Trial> {
         trials
             .iter()
-            .filter(|t| t.stage == stage && t.arm == arm.name)
+            .filter(|t| t.stage == stage && t.arm == arm)
             .collect()
     };
     let found = stages
         .into_iter()
         .map(of)
         .find(|found| found.iter().any(|t| t.counts()));
-    found.unwrap_or_else(|| trials.iter().filter(|t| t.arm == arm.name).collect())
+    found.unwrap_or_else(|| trials.iter().filter(|t| t.arm == arm).collect())
+}
+
+/// How an arm stands to the limits, from what its row of the table rests on.
+pub fn standing(arm: &str, document: &Document) -> Feasible {
+    let mine = evidence(arm, &document.trials).into_iter();
+    feasibility(&mine.filter(|t| t.counts()).collect::<Vec<_>>(), document)
 }
 
 /// One row of the arms' table.
@@ -283,11 +283,10 @@ pub fn summarise(
     arm: &Arm,
     fate: String,
     predicted: Option<Foreseen>,
-    trials: &[Trial],
-    objective: &Objective,
-    seed: u64,
+    document: &Document,
 ) -> ArmSummary {
-    let mine = evidence(arm, trials);
+    let trials = &document.trials;
+    let mine = evidence(&arm.name, trials);
     let failed = mine
         .iter()
         .filter(|t| t.status == run::TrialStatus::Failed)
@@ -297,7 +296,7 @@ pub fn summarise(
         let values: Vec<f64> = valid.iter().filter_map(|t| of(t)).collect();
         summary::median(&values)
     };
-    let feasible = feasibility(&valid, objective, seed);
+    let feasible = feasibility(&valid, document);
     let response = merged_response(&valid);
     ArmSummary {
         name: arm.name.clone(),
@@ -317,6 +316,7 @@ pub fn summarise(
         predicted_p99_ms: predicted.and_then(|p| p.p99_ms),
         violation_rate: feasible.violations.map(|(rate, _)| rate),
         violation_interval: feasible.violations.map(|(_, interval)| interval),
+        violation_requests: feasible.violations.map(|_| feasible.requests),
         latency_trials: Some(valid.iter().filter(|t| t.objective.is_some()).count() as u32),
         p50_ms: response
             .as_ref()
@@ -328,6 +328,7 @@ pub fn summarise(
         growth_bytes_per_thousand: median_of(&|t| {
             t.memory.as_ref().map(|m| m.growth_bytes_per_thousand)
         }),
+        growth: growth(&valid),
         cpu_ms_per_request: median_of(&|t| t.saturation.as_ref().map(|w| w.cpu_ms_per_request)),
         time: arm_time::request_time(&valid),
         machine: arm_time::machine(&valid),
@@ -416,6 +417,40 @@ mod tests {
         }
     }
 
+    /// Throughput was asked for; the memory of the same blocks has its own interval and verdict.
+    #[test]
+    fn memory_is_judged_beside_what_was_asked_for() {
+        let mut document = crate::sample::document("tune");
+        document.trials = trials();
+        document.plan.blocks = 6;
+        let judging = Judging::reached(&document, Stage::Confirm);
+        let asked = compare(&document.trials, Stage::Confirm, "today", "small", judging).unwrap();
+        let memory = memory_beside(&document, std::slice::from_ref(&asked));
+        let [found] = memory.as_slice() else {
+            panic!("{memory:?}");
+        };
+        assert_eq!(
+            (asked.metric, found.metric, found.outcome),
+            (Metric::Capacity, Metric::Memory, Outcome::Better)
+        );
+        assert!(found.low.unwrap() < 0.26 && found.blocks == 6, "{found:?}");
+        assert_eq!(memory_beside(&document, &memory), []);
+    }
+
+    #[test]
+    fn no_bound_is_given_from_few_pairs() {
+        let effect = |pairs: usize| {
+            let log_ratios: Vec<f64> = (0..pairs).map(|i| [0.02, -0.02][i % 2]).collect();
+            let equal_arms = EqualArms {
+                log_ratios: &log_ratios,
+                answers: None,
+            };
+            foreseen(6, 0.05, equal_arms, 0.0, SdSource::Pilot, 1).effect
+        };
+        assert_eq!([0, 1, 2, 3].map(effect), [None; 4]);
+        assert!(effect(6).is_some_and(|found| found < 0.1));
+    }
+
     #[test]
     fn what_has_no_figure_is_no_evidence() {
         let mut trials = trials();
@@ -445,13 +480,14 @@ mod tests {
         let trials = trials();
         let small: Vec<&Trial> = trials.iter().filter(|t| t.arm == "small").collect();
         let standing = |rate| {
-            let objective = Objective {
+            let mut document = crate::sample::document("compare");
+            document.plan.objective = run::Objective {
                 latency: None,
                 max_memory_bytes: None,
                 least: Some(run::Least::Memory),
                 must_carry_per_s: Some(rate),
             };
-            feasibility(&small, &objective, 1).standing
+            feasibility(&small, &document).standing
         };
         use run::Feasibility::{Breaks, Meets, Unclear};
         // It carries 50.05 to 50.2.

@@ -2,12 +2,12 @@
 
 use crate::bench::Bench;
 use crate::error::Stopped;
-use crate::flights;
 use crate::layout;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
 use crate::store::Store;
 use crate::trial::{self, Assignment, Serving, WarmupLength};
+use crate::{discard, flights};
 use host::Roots;
 use host::facts::Activity;
 use run::{Stage, State, Trial, TrialStatus};
@@ -15,7 +15,7 @@ use stats::summary;
 use std::time::Instant;
 
 /// CPU share of one core from which the generator gets a core of its own.
-const GENERATOR_SHARE: f64 = 0.02;
+pub(crate) const GENERATOR_SHARE: f64 = 0.02;
 
 /// A run under way.
 pub struct Procedure<'a> {
@@ -27,8 +27,10 @@ pub struct Procedure<'a> {
     pub watcher: &'a dyn Watcher,
     /// What the host had done when this sitting began, and when that was.
     pub before: Option<(Activity, Instant)>,
-    /// Trials that the run will have, as far as is known.
+    /// Trials that the run will have at most, as far as is known.
     pub expected: u32,
+    /// Seconds that are kept for what follows the trials.
+    pub kept_s: f64,
     /// Trials finished, an earlier sitting's included.
     finished: u32,
 }
@@ -44,6 +46,7 @@ impl<'a> Procedure<'a> {
                 .ok()
                 .map(|before| (before, Instant::now())),
             expected: 0,
+            kept_s: 0.0,
             finished: 0,
         }
     }
@@ -74,9 +77,44 @@ impl<'a> Procedure<'a> {
         summary::median(&overheads)
     }
 
-    /// Trials finished in this run.
-    pub fn finished(&self) -> u32 {
-        self.finished
+    /// Seconds that trials after the pilot took, which has fewer connections and so less to wait for.
+    fn taken_s(&self, of: impl Fn(&Trial) -> bool) -> Vec<f64> {
+        let trials = self.store.document.trials.iter();
+        let after_pilot = trials.filter(|t| t.counts() && t.stage != Stage::Pilot && of(t));
+        after_pilot.map(|t| t.took_s).collect()
+    }
+
+    /// Seconds that a trial of this arm takes.
+    pub fn trial_of_s(&self, arm: &Arm) -> Option<f64> {
+        let own = self.taken_s(|trial| trial.arm == arm.name);
+        let timing = &self.store.document.plan.timing;
+        let windows_s = timing.saturation_s + timing.objective_s;
+        summary::median(&own).or_else(|| Some(self.overhead_s()? + windows_s))
+    }
+
+    /// So many trials come yet, at most.
+    pub fn expect(&mut self, more: u32) {
+        self.expected = self.finished + more;
+    }
+
+    /// Seconds until the run ends when so many trials come yet, this one included.
+    fn left_s(&self, trials: u32) -> Option<f64> {
+        let plan = &self.store.document.plan;
+        let windows_s = plan.timing.saturation_s + plan.timing.objective_s;
+        // Where no latency counts, what trials took says it.
+        let whole_s = || {
+            let trials = self.store.document.trials.iter().filter(|t| t.counts());
+            summary::median(&trials.map(|t| t.took_s).collect::<Vec<_>>())
+        };
+        // Not the median: a slow arm is in every block.
+        let taken_s = summary::mean(&self.taken_s(|_| true));
+        let of_pilot = || self.overhead_s().map(|s| s + windows_s);
+        let trial_s = taken_s.or_else(of_pilot).or_else(whole_s)?;
+        let trials_s = f64::from(trials) * trial_s;
+        // What follows takes no more than the trials leave of the budget.
+        let budget_s = plan.budget_s.unwrap_or(f64::INFINITY);
+        let rest_s = (budget_s - self.elapsed_s() - trials_s).max(0.0);
+        Some(trials_s + self.kept_s.min(rest_s))
     }
 
     /// One trial of every arm, in random order; an earlier sitting's are taken as they are.
@@ -114,6 +152,7 @@ impl<'a> Procedure<'a> {
                 arm: &arm.name,
                 finished,
                 expected,
+                left_s: self.left_s(expected - finished),
             });
             let trial = self.trial(stage, block, place as u32 + 1, arm, seed)?;
             self.finished += 1;
@@ -123,6 +162,10 @@ impl<'a> Procedure<'a> {
             });
             self.store
                 .keep(trial.clone(), self.watcher.elapsed().as_secs_f64())?;
+            // A resumed run simulates what the pilot recorded.
+            if stage != Stage::Pilot {
+                self.discard_flights(&trial.id)?;
+            }
             trials.push(trial);
         }
         Ok(trials)
@@ -163,6 +206,7 @@ impl<'a> Procedure<'a> {
         };
         let mut measured = trial::run(self.bench, assignment, self.watcher)?;
         let document = &mut self.store.document;
+        document.plan.sending = Some(self.bench.sender.sending());
         let model = document.model.as_ref();
         // The model knows what the pilot ran with.
         measured.trial.predicted = model
@@ -182,7 +226,8 @@ impl<'a> Procedure<'a> {
                 .as_ref()
                 .map_or(0.0, |w| w.cpu_ms_per_request);
             if document.profile.is_none() && flights::unusable(&measured.snapshots).is_none() {
-                document.profile = flights::profile(window, tree_cpu_ms);
+                let locks_apart = flights::tells_locks(&measured.snapshots);
+                document.profile = flights::profile(window, locks_apart, tree_cpu_ms);
             }
         }
         Ok(measured.trial)
@@ -245,10 +290,26 @@ impl<'a> Procedure<'a> {
         Ok(self.store.save(self.watcher.elapsed().as_secs_f64())?)
     }
 
-    /// Ends the run in this state and writes the document.
-    pub fn end(&mut self, state: State) -> Result<(), Stopped> {
-        self.store.document.state = state;
-        self.save()
+    /// Says that an arm is no longer measured, because it is [`hopeless`].
+    pub fn note_given_up(&self, arm: &Arm) {
+        let note = format!("{arm}: given up after two failures");
+        self.watcher.on(Event::Note(note));
+    }
+
+    fn discard_flights(&self, trial: &str) -> Result<(), Stopped> {
+        let folder = self.store.folder().trial_dir(trial)?;
+        discard::discard(&folder, self.bench.experiment);
+        Ok(())
+    }
+
+    /// Ends the run with its verdict and writes the document.
+    pub fn end(&mut self) -> Result<(), Stopped> {
+        self.store.document.state = State::Done;
+        self.save()?;
+        for folder in self.store.folder().trial_dirs()? {
+            discard::discard(&folder, self.bench.experiment);
+        }
+        Ok(())
     }
 }
 
@@ -268,9 +329,7 @@ pub fn drop_hopeless(
                 "{arm} cannot be measured: {reason}"
             )));
         }
-        procedure
-            .watcher
-            .on(Event::Note(format!("{arm}: given up after two failures")));
+        procedure.note_given_up(arm);
         live.retain(|a| a != arm);
     }
     Ok(())

@@ -15,7 +15,7 @@ pub enum Event<'a> {
         /// What settled.
         because: &'a str,
     },
-    /// The next trials, and how many the whole run will have at most.
+    /// The next trial, and how many the whole run will have at most.
     Trial {
         /// Part of the procedure.
         stage: Stage,
@@ -27,8 +27,10 @@ pub enum Event<'a> {
         arm: &'a str,
         /// Trials finished in this run.
         finished: u32,
-        /// Trials that the run will have, as far as is known.
+        /// Trials that the run will have at most, as far as is known.
         expected: u32,
+        /// Seconds until the run ends, this trial included, by what trials took so far; `None` before one has ended.
+        left_s: Option<f64>,
     },
     /// What the trial is doing now.
     Phase(&'a str),
@@ -68,10 +70,12 @@ pub enum Event<'a> {
     Step {
         /// What begins.
         what: &'a str,
-        /// Seconds of it that are done.
-        done_s: f64,
-        /// Seconds of all of it, as far as is known.
-        expected_s: f64,
+        /// Its number among the parts, from 1.
+        number: u32,
+        /// Parts in all.
+        of: u32,
+        /// Seconds until the end, as far as is known.
+        left_s: f64,
     },
     /// A prediction met what came.
     Scored {

@@ -3,22 +3,27 @@
 
 mod answer;
 mod lengths;
+mod pages;
 mod points;
 mod search;
 #[cfg(test)]
 mod simulated;
 mod station;
 
-pub(crate) use answer::figure;
 pub use answer::{answer, document};
+pub(crate) use answer::{doubt, figure};
 pub use search::Curve;
 
 use crate::bench::{Bench, Installation};
+use crate::discard;
 use crate::error::Stopped;
 use crate::generator::Generator;
 use crate::layout;
+use crate::peers::{self, Peers};
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
+use crate::sending::Sender;
+use crate::spoiled;
 use crate::trial::{self, Begun, Ended, Failure, Serving, WarmupLength};
 use run::{LatencyObjective, Pinning, RateSearch, Settings};
 use search::Question;
@@ -55,8 +60,23 @@ pub struct Started<'a> {
     pub connections: u32,
     /// Points wanted beside the search's own.
     pub curve: Curve,
+    /// Rate that must surely meet the objective, or surely not.
+    pub at_least: Option<f64>,
     /// Seed of requests and arrivals.
     pub seed: u64,
+}
+
+/// What `powerband capacity` is asked.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Limit to keep.
+    pub objective: LatencyObjective,
+    /// Time for everything.
+    pub budget: Duration,
+    /// Points wanted beside the search's own.
+    pub curve: Curve,
+    /// Rate of `--at-least`.
+    pub at_least: Option<f64>,
 }
 
 /// What `powerband capacity` found, and on what.
@@ -68,6 +88,8 @@ pub struct Found {
     pub settings: Option<Settings>,
     /// Connections of the closed loop.
     pub connections: u32,
+    /// How requests were sent.
+    pub sending: run::Sending,
 }
 
 /// Starts the application as it is configured, or as `experiment.baseline` says, and measures it.
@@ -75,37 +97,57 @@ pub fn of_application(
     experiment: &Experiment,
     installation: &Installation,
     folder: &Path,
-    objective: LatencyObjective,
-    budget: Duration,
-    curve: Curve,
+    wanted: &Wanted,
     watcher: &dyn Watcher,
 ) -> Result<Found, Stopped> {
+    let spoiled = spoiled::tell(watcher);
+    let (found, refused) = peers::watched(experiment, watcher, |peers| {
+        of_started(experiment, installation, folder, wanted, peers)
+    });
+    let mut found = refused.map_or(found, Err)?;
+    found.search.warnings.extend(spoiled);
+    Ok(found)
+}
+
+fn of_started(
+    experiment: &Experiment,
+    installation: &Installation,
+    folder: &Path,
+    wanted: &Wanted,
+    peers: &Peers<'_>,
+) -> Result<Found, Stopped> {
+    let watcher: &dyn Watcher = peers;
     let before = watcher.elapsed();
-    let bench = Bench::set_up(experiment, installation, folder, watcher)?;
+    let bench = Bench::set_up(experiment, installation, folder, peers)?;
     let configured = experiment.baseline.or_else(|| bench.configured_settings());
     let arm = Arm::of(configured.unwrap_or(experiment.kind.defaults()));
     watcher.on(Event::Note(format!("server: {}", arm.settings)));
     let connections = 2 * arm.settings.concurrency();
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let search = of_arm(
+    let mut search = of_arm(
         &bench,
         Started {
             arm: &arm,
             folder: &folder,
             pinning: layout::asked(experiment.generator_core),
-            budget: budget.saturating_sub(watcher.elapsed().saturating_sub(before)),
-            objective,
+            budget: wanted
+                .budget
+                .saturating_sub(watcher.elapsed().saturating_sub(before)),
+            objective: wanted.objective,
             saturated_per_s: None,
             connections,
-            curve,
+            curve: wanted.curve.clone(),
+            at_least: wanted.at_least,
             seed: experiment.seed,
         },
         watcher,
     )?;
+    search.warnings.extend(bench.sender.caveats());
     Ok(Found {
         search,
         settings: Some(arm.settings),
         connections,
+        sending: bench.sender.sending(),
     })
 }
 
@@ -113,40 +155,57 @@ pub fn of_application(
 pub fn of_server(
     target: &load::Target,
     experiment: &Experiment,
-    objective: LatencyObjective,
-    budget: Duration,
-    curve: Curve,
+    wanted: &Wanted,
     watcher: &dyn Watcher,
 ) -> Result<Found, Stopped> {
+    let mut allowed = experiment.allow_remote.iter();
+    if let load::Address::Tcp(at) = target.address()
+        && !target.is_local()
+        && !allowed.any(|remote| remote.resolve().is_ok_and(|found| found.contains(at)))
+    {
+        return Err(Stopped::Configuration(format!(
+            "{target} is not a loopback address; pass --allow-remote {at} if that server may be loaded"
+        )));
+    }
+    let sender = Sender::new(experiment);
     let station = Station {
         generator: Generator {
             target: target.clone(),
             workload: &experiment.workload,
             timeout: experiment.timeout,
-            limit: Some(objective.limit()),
-            allow_remote: experiment.allow_remote,
+            limit: Some(wanted.objective.limit()),
+            allow_remote: true,
             cores: &[],
             server: None,
             watcher,
+            sender: &sender,
         },
         server_cores: 0.0,
     };
-    let question = Question {
-        objective,
+    let question = |hung| Question {
+        objective: wanted.objective,
         seed: experiment.seed,
-        budget,
+        budget: wanted.budget,
         saturated_per_s: None,
         connections: CONNECTIONS as usize,
-        curve,
+        hung,
+        curve: wanted.curve.clone(),
+        at_least: wanted.at_least,
     };
-    let search = search::search(&station, &question).map_err(|failure| match failure {
+    let spoiled = spoiled::tell(watcher);
+    let settled = sender.settle(&station.generator);
+    let searched = settled.and_then(|hung| search::search(&station, &question(hung)));
+    let mut search = searched.map_err(|failure| match failure {
         Failure::Trial(why) => Stopped::NoAnswer(format!("{target}: {why}")),
         failure => stopped(failure),
     })?;
+    search.warnings.extend(sender.caveats());
+    search.warnings.extend(spoiled);
     Ok(Found {
         search,
         settings: None,
         connections: CONNECTIONS,
+        sending: sender.sending(),
     })
 }
 
@@ -187,10 +246,13 @@ pub(crate) fn of_arm(
             budget: left.max(Duration::from_secs_f64(LEAST_SEARCH_S)),
             saturated_per_s: asked.saturated_per_s,
             connections: asked.connections as usize,
+            hung: None,
             curve: asked.curve.clone(),
+            at_least: asked.at_least,
         };
         search::search(&station, &question)
     });
+    discard::discard(asked.folder, bench.experiment);
     let (mut search, hook_failed) = searched
         .and_then(Ended::whatever_its_hook_did)
         .map_err(stopped)?;

@@ -3,10 +3,13 @@
 use knobs::Overlay;
 use load::Workload;
 use run::{Kind, Objective, Settings};
+use servers::safety::Remote;
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Most blocks that a comparison may have.
+pub const MOST_BLOCKS: u32 = 24;
 
 /// A checked request.
 #[derive(Debug, Clone)]
@@ -43,6 +46,8 @@ pub struct Experiment {
     pub baseline: Option<Settings>,
     /// Limits.
     pub objective: Objective,
+    /// The cgroup's memory limit that the objective's is a share of.
+    pub cgroup_memory_bytes: Option<u64>,
     /// Time for the whole run.
     pub budget: Option<Duration>,
     /// Blocks of the deciding comparison.
@@ -65,6 +70,10 @@ pub struct Experiment {
     pub connections: Option<u32>,
     /// Whether the load generator has a core of its own; `None`: where it takes more than a little of one.
     pub generator_core: Option<bool>,
+    /// Whether connections are kept; otherwise each request has one of its own.
+    pub keep_alive: bool,
+    /// Sent with each request that has none of the same name.
+    pub headers: Vec<load::Header>,
     /// Each configuration once and shortly, to see whether it works: nothing is claimed.
     pub rehearse: bool,
     /// Arrival rate of the objective windows.
@@ -75,8 +84,8 @@ pub struct Experiment {
     pub window: Option<Duration>,
     /// Per-request timeout.
     pub timeout: Duration,
-    /// Whether remote databases and upstreams are allowed.
-    pub allow_remote: bool,
+    /// Services on other machines that the run may use.
+    pub allow_remote: Vec<Remote>,
     /// Command before each trial.
     pub before_trial: Option<String>,
     /// Command after each trial.
@@ -85,10 +94,12 @@ pub struct Experiment {
     pub workload: Workload,
     /// A command to run instead of a server that is asked.
     pub workload_command: Option<WorkloadCommand>,
-    /// What of a recording could not be read, in words.
-    pub left_out: Option<String>,
+    /// What is to be known of a recording, in sentences.
+    pub recording_notes: Vec<String>,
     /// Where run folders are made.
     pub runs_dir: PathBuf,
+    /// Whether flight files stay in the run folder once their figures are on disk.
+    pub keep_flights: bool,
     /// Beside the application's own, files that the answer is written down for.
     pub files: ServersFiles,
 }
@@ -203,12 +214,10 @@ pub struct SearchKnob {
     pub values: Vec<String>,
 }
 
-/// Without the values, which may be secrets; with what tells them apart.
+/// Without the values, which may be secrets.
 impl std::fmt::Debug for SearchKnob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut hasher = std::hash::DefaultHasher::new();
-        self.values.hash(&mut hasher);
-        write!(f, "{} {:016x}", self.name, hasher.finish())
+        write!(f, "{} of {} values", self.name, self.values.len())
     }
 }
 
@@ -227,6 +236,24 @@ pub enum Goal {
 }
 
 impl Goal {
+    /// The same, with a number after the name of each arm that would have another's: names leave out free values.
+    #[must_use]
+    pub fn with_distinct_names(self) -> Goal {
+        let Goal::Arms { kind, mut arms } = self else {
+            return self;
+        };
+        for nth in 1..arms.len() {
+            let (before, rest) = arms.split_at_mut(nth);
+            let taken = |name: &str| before.iter().any(|arm| arm.name == name);
+            let numbered = |n: usize| format!("{}-{n}", rest[0].name);
+            if taken(&rest[0].name) {
+                let free = (2..).map(numbered).find(|name| !taken(name));
+                rest[0].name = free.expect("there are fewer arms than numbers");
+            }
+        }
+        Goal::Arms { kind, arms }
+    }
+
     /// The kind of run document it makes.
     pub fn kind(&self) -> Kind {
         match self {
@@ -315,5 +342,50 @@ impl std::fmt::Display for Arm {
             true => Ok(()),
             false => write!(f, ", {}", self.overlay),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arms(values: &[(&str, &str)]) -> Vec<String> {
+        let arm = |pair: &(&str, &str)| {
+            let overlay = Overlay::of(&[*pair]).unwrap();
+            Arm::with(Settings::PUMA_DEFAULT, overlay)
+        };
+        let arms = values.iter().map(arm).collect();
+        let kind = Kind::Compare;
+        match (Goal::Arms { kind, arms }).with_distinct_names() {
+            Goal::Arms { arms, .. } => arms.into_iter().map(|arm| arm.name).collect(),
+            Goal::Tune => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn arms_that_differ_in_a_secret_are_numbered() {
+        let named = arms(&[
+            ("env.PASSWORD", "hunter2"),
+            ("env.PASSWORD", "correct horse"),
+            ("yjit", "on"),
+            ("env.PASSWORD", "fourth"),
+        ]);
+        let password = "w0t5-env.PASSWORD";
+        let expected = [
+            password.to_owned(),
+            format!("{password}-2"),
+            "w0t5-yjit-on".to_owned(),
+            format!("{password}-3"),
+        ];
+        assert_eq!(named, expected);
+    }
+
+    #[test]
+    fn a_searched_knob_is_printed_without_its_values() {
+        let knob = SearchKnob {
+            name: "env.TOKEN".to_owned(),
+            values: vec!["hunter2".to_owned()],
+        };
+        assert_eq!(format!("{knob:?}"), "env.TOKEN of 1 values");
     }
 }

@@ -1,18 +1,23 @@
 //! One run from its first document to its last.
 
+mod asked;
+
 use crate::bench::{Bench, Installation};
-use crate::budget::{self, Overhead, Wishes};
+use crate::budget::{self, Overhead, Windows, Wishes};
 use crate::error::Stopped;
 use crate::judge;
 use crate::layout;
+use crate::peers::{self, Peers};
 use crate::procedure::Procedure;
 use crate::progress::{Event, Watcher};
 use crate::request::{Experiment, Goal, ServerKind};
+use crate::run_key::RunKey;
+use crate::sending::Sender;
 use crate::store::Store;
-use crate::{arms, command_runs, tune};
-use run::{Document, Folder, Host, Plan, SCHEMA, SdSource, Settings, State, Timing, WorkloadEntry};
+use crate::{arms, command_runs, spoiled, tune};
+use asked::asked;
+use run::{Document, Folder, Host, Plan, SCHEMA, SdSource, State, Timing, WorkloadEntry};
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{Hash, Hasher};
 use std::path::Path;
 
 /// Blocks of `compare` and `sweep` unless told otherwise: the fewest that can decide.
@@ -35,6 +40,22 @@ const ALPHA: f64 = 0.05;
 /// Makes the run folder of a new run; refuses a budget in which nothing can be decided.
 pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Store, Stopped> {
     let plan = plan(experiment)?;
+    let folder = Folder::create(&experiment.runs_dir, id)?;
+    let path = folder.path().to_owned();
+    // A disk without room for the first document has none for the rest.
+    first_document(experiment, plan, folder, started_at, id).inspect_err(|_| {
+        let _ = std::fs::remove_dir_all(path);
+    })
+}
+
+fn first_document(
+    experiment: &Experiment,
+    plan: Plan,
+    folder: Folder,
+    started_at: &str,
+    id: &str,
+) -> Result<Store, Stopped> {
+    let key = RunKey::create(&folder)?;
     let document = Document {
         schema: SCHEMA.to_owned(),
         id: id.to_owned(),
@@ -46,7 +67,7 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         seed: experiment.seed,
         host: host_of_run(),
         versions: BTreeMap::new(),
-        asked: asked(experiment),
+        asked: asked(experiment, &key),
         plan,
         profile: None,
         model: None,
@@ -54,6 +75,7 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         command: command_runs::asked_for(experiment),
         trials: Vec::new(),
         comparisons: Vec::new(),
+        memory: Vec::new(),
         arms: Vec::new(),
         rates: Vec::new(),
         fleet: None,
@@ -62,10 +84,7 @@ pub fn begin(experiment: &Experiment, started_at: &str, id: &str) -> Result<Stor
         verdict: None,
         warnings: Vec::new(),
     };
-    Ok(Store::create(
-        Folder::create(&experiment.runs_dir, id)?,
-        document,
-    )?)
+    Ok(Store::create(folder, document)?)
 }
 
 /// Opens a run that was interrupted; refuses when what is asked differs from what was measured.
@@ -76,7 +95,7 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
     if !store.is_empty() {
         experiment.baseline = Some(document.plan.baseline);
     }
-    let now = asked(experiment);
+    let now = asked(experiment, &RunKey::read(store.folder())?);
     let names = now.keys().chain(document.asked.keys());
     if let Some(differs) = names
         .into_iter()
@@ -106,7 +125,7 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
 /// Measures and judges until the verdict, an interruption or an honest refusal. The folder is true in any case.
 pub fn conduct(
     experiment: &Experiment,
-    mut store: Store,
+    store: Store,
     installation: &Installation,
     watcher: &dyn Watcher,
 ) -> (Store, Result<(), Stopped>) {
@@ -122,19 +141,33 @@ pub fn conduct(
             because: "before anything is measured",
         }),
     }
-    // Now is when something can still be done about it; the document says at the end what is left of it.
-    for warning in host::facts::collect()
-        .map(|facts| host::warnings(&facts))
-        .unwrap_or_default()
-    {
-        watcher.on(Event::Note(format!("spoils measurements: {warning}")));
+    // The document says at the end what is left of it.
+    spoiled::tell(watcher);
+    let ((store, result), refused) = peers::watched(experiment, watcher, |peers| {
+        measure(experiment, store, installation, &scratch, peers)
+    });
+    match refused.map_or(result, Err) {
+        Ok(()) => (store, Ok(())),
+        Err(stopped) => fail(store, stopped, watcher),
     }
-    let bench = match Bench::set_up(experiment, installation, &scratch, watcher) {
+}
+
+fn measure(
+    experiment: &Experiment,
+    mut store: Store,
+    installation: &Installation,
+    scratch: &Path,
+    peers: &Peers<'_>,
+) -> (Store, Result<(), Stopped>) {
+    let watcher: &dyn Watcher = peers;
+    let bench = match Bench::set_up(experiment, installation, scratch, peers) {
         Ok(bench) => bench,
-        Err(stopped) => return fail(store, stopped, watcher),
+        Err(stopped) => return (store, Err(stopped)),
     };
-    let left_out = bench.arm_environments.left_out();
-    store.document.warnings.extend(left_out);
+    for left_out in bench.arm_environments.left_out() {
+        watcher.on(Event::Note(left_out.clone()));
+        store.document.warnings.push(left_out);
+    }
     let asked_nowhere = experiment.baseline.is_none() && matches!(experiment.goal, Goal::Tune);
     if asked_nowhere && store.document.trials.is_empty() && !store.resuming() {
         let found = bench.configured_settings();
@@ -166,11 +199,8 @@ pub fn conduct(
         }
         (Goal::Arms { arms, .. }, None) => arms::compare(&mut procedure, arms),
     };
-    let result = result.and_then(|()| procedure.end(State::Done));
-    match result {
-        Ok(()) => (procedure.store, Ok(())),
-        Err(stopped) => fail(procedure.store, stopped, watcher),
-    }
+    let result = result.and_then(|()| procedure.end());
+    (procedure.store, result)
 }
 
 fn fail(mut store: Store, stopped: Stopped, watcher: &dyn Watcher) -> (Store, Result<(), Stopped>) {
@@ -191,7 +221,7 @@ fn fail(mut store: Store, stopped: Stopped, watcher: &dyn Watcher) -> (Store, Re
 fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     let window_s = experiment.window.map(|w| w.as_secs_f64());
     let budget_s = experiment.budget.map(|b| b.as_secs_f64());
-    let (timing, arms, race_blocks, blocks, budget_s) = match &experiment.goal {
+    let (timing, arms, race_blocks, blocks, finalists, budget_s) = match &experiment.goal {
         Goal::Tune => {
             let budget_s = budget_s.unwrap_or(DEFAULT_BUDGET_S);
             let wishes = Wishes {
@@ -202,13 +232,16 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             };
             let with_search = experiment.objective.latency.is_some();
             let overhead = Overhead::ASSUMED;
-            let shape = budget::fit_with_search(budget_s, 0.0, with_search, overhead, wishes)
-                .map_err(|short| too_short(budget_s, short, experiment.calibrate))?;
+            let windows = Windows::ASSUMED;
+            let shape =
+                budget::fit_with_search(budget_s, 0.0, with_search, overhead, windows, wishes)
+                    .map_err(|short| too_short(budget_s, short, experiment.calibrate))?;
             (
                 shape.timing,
                 shape.arms,
                 shape.race_blocks,
                 shape.blocks,
+                shape.finalists,
                 Some(budget_s),
             )
         }
@@ -237,7 +270,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
                 }
                 None => budget::timing(window_s.unwrap_or(COMPARE_WINDOW_S)),
             };
-            (timing, arms.len(), 0, blocks, budget_s)
+            (timing, arms.len(), 0, blocks, 0, budget_s)
         }
     };
     let baseline = match &experiment.goal {
@@ -256,12 +289,14 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         // Known once it is known what the machine has.
         baseline_environment: Vec::new(),
         objective: experiment.objective.clone(),
+        cgroup_memory_bytes: experiment.cgroup_memory_bytes,
         margin: experiment.margin,
         alpha: ALPHA,
         budget_s,
         blocks,
         arms: arms as u32,
         race_blocks,
+        finalists: Some(finalists),
         connections: experiment.connections.unwrap_or(2 * baseline.concurrency()),
         rate_per_s: experiment.rate,
         timing,
@@ -274,100 +309,12 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             experiment.seed,
         ),
         pinning: layout::shared("not yet measured"),
+        // What the first server wants is known once it has been asked.
+        sending: experiment
+            .workload_command
+            .is_none()
+            .then(|| Sender::new(experiment).sending()),
     })
-}
-
-/// What a resumed run must have in common with its first sitting. Environments may hold secrets, so they are hashed.
-fn asked(experiment: &Experiment) -> BTreeMap<String, String> {
-    let hashed = |values: &dyn std::fmt::Debug| {
-        let mut hasher = std::hash::DefaultHasher::new();
-        format!("{values:?}").hash(&mut hasher);
-        format!("{:016x}", hasher.finish())
-    };
-    let shown = |value: &dyn std::fmt::Debug| format!("{value:?}");
-    let arms = match &experiment.goal {
-        Goal::Tune => Vec::new(),
-        Goal::Arms { arms, .. } => arms.iter().map(|a| a.name.clone()).collect(),
-    };
-    let hooks = (
-        &experiment.prepare,
-        &experiment.before_trial,
-        &experiment.after_trial,
-    );
-    let mut asked = BTreeMap::from(
-        [
-            (
-                "the version of powerband",
-                env!("CARGO_PKG_VERSION").to_owned(),
-            ),
-            ("the command", experiment.goal.kind().verb().to_owned()),
-            ("the list of configurations", shown(&arms)),
-            ("the application", shown(&experiment.app_dir)),
-            ("the environment's name", experiment.environment.clone()),
-            ("the environment", hashed(&experiment.env)),
-            ("the server's command", shown(&experiment.command)),
-            (
-                "the server",
-                shown(&(
-                    experiment.kind,
-                    &experiment.front,
-                    &experiment.server_config,
-                )),
-            ),
-            ("the connections", shown(&experiment.connections)),
-            ("--generator-core", shown(&experiment.generator_core)),
-            ("--rehearse", shown(&experiment.rehearse)),
-            ("the list of services", hashed(&experiment.services)),
-            ("the hooks", hashed(&hooks)),
-            ("the workload", hashed(&experiment.workload)),
-            ("the objective", shown(&experiment.objective)),
-            ("the margin", shown(&experiment.margin)),
-            ("--calibrate", shown(&experiment.calibrate)),
-            ("--knobs", hashed(&experiment.knobs)),
-            ("the timeout", shown(&experiment.timeout)),
-            (
-                "--threads or --workers",
-                shown(&(&experiment.threads, &experiment.workers)),
-            ),
-        ]
-        .map(|(name, value)| (name.to_owned(), value)),
-    );
-    if let Some(command) = &experiment.workload_command {
-        asked.insert("--workload-command".to_owned(), hashed(&command.text));
-    }
-    // Names tell only what they are asked to tell.
-    asked.insert(
-        "what configurations set".to_owned(),
-        hashed(&(of_arms(experiment), templates(experiment))),
-    );
-    asked
-}
-
-/// Each arm with all that it sets.
-fn of_arms(experiment: &Experiment) -> Vec<(String, Settings, BTreeMap<String, String>)> {
-    let Goal::Arms { arms, .. } = &experiment.goal else {
-        return Vec::new();
-    };
-    arms.iter()
-        .map(|arm| {
-            let overlay = &arm.overlay;
-            let mut set = overlay.variables();
-            set.extend(overlay.chosen().into_iter().map(|c| (c.knob, c.value)));
-            set.extend(overlay.placeholders());
-            (arm.name.clone(), arm.settings, set)
-        })
-        .collect()
-}
-
-/// The texts of services' templates.
-fn templates(experiment: &Experiment) -> Vec<String> {
-    let named = experiment
-        .services
-        .iter()
-        .filter_map(|s| s.template.as_ref());
-    named
-        .map(|path| std::fs::read_to_string(path).unwrap_or_default())
-        .collect()
 }
 
 fn too_short(budget_s: f64, short: budget::TooShort, calibrate: Option<u32>) -> Stopped {

@@ -96,10 +96,7 @@ mod tests {
     use super::*;
 
     fn told(knobs: &[(&str, &str)], report: Option<&str>) -> Option<String> {
-        let mut overlay = Overlay::default();
-        for (name, text) in knobs {
-            overlay.set(name, text).unwrap();
-        }
+        let overlay = Overlay::of(knobs).unwrap();
         let folder = tempfile::tempdir().unwrap();
         if let Some(report) = report {
             std::fs::write(folder.path().join("setup-7-1.json"), report).unwrap();

@@ -47,7 +47,7 @@ impl Store {
             });
         }
         let mut earlier = std::mem::take(&mut document.trials);
-        // What kept the baseline from being measured may have been mended since.
+        // What kept the baseline from being measured may have been repaired since.
         for trial in earlier.iter_mut().filter(|t| t.stage == Stage::Pilot) {
             if trial.status == TrialStatus::Failed {
                 trial.status = TrialStatus::Abandoned;
@@ -56,6 +56,7 @@ impl Store {
         document.state = State::Running;
         document.warnings.clear();
         document.comparisons.clear();
+        document.memory.clear();
         document.calibration = None;
         document.verdict = None;
         Ok(Store {
@@ -87,6 +88,29 @@ impl Store {
             .collect()
     }
 
+    /// Blocks of a stage, from the first on, that an earlier sitting measured whole with these arms.
+    pub fn whole_blocks(&self, stage: Stage, arms: &[&str]) -> u32 {
+        let whole = |block: &u32| {
+            let of_block = self.earlier.iter().filter(|t| {
+                t.stage == stage && t.block == *block && t.status != TrialStatus::Abandoned
+            });
+            is_whole(of_block, arms)
+        };
+        (1..).take_while(whole).count() as u32
+    }
+
+    /// Whether an earlier sitting began a block.
+    pub fn has_earlier(&self, stage: Stage, block: u32) -> bool {
+        let mut earlier = self.earlier.iter();
+        earlier.any(|t| t.stage == stage && t.block == block)
+    }
+
+    /// Seconds after the run's begin at which an earlier sitting began a stage.
+    pub fn began_s(&self, stage: Stage) -> Option<f64> {
+        let of_stage = self.earlier.iter().filter(|t| t.stage == stage);
+        of_stage.map(|t| t.started_s).reduce(f64::min)
+    }
+
     /// Takes the block's trials if an earlier sitting measured all of these arms; otherwise marks what it left
     /// of the block as abandoned.
     pub fn earlier_block(
@@ -102,23 +126,35 @@ impl Store {
         let (mut old, ours): (Vec<Trial>, Vec<Trial>) = ours
             .into_iter()
             .partition(|t| t.status == TrialStatus::Abandoned);
-        let complete =
-            arms.iter().all(|arm| ours.iter().any(|t| t.arm == *arm)) && ours.len() == arms.len();
-        if complete {
+        if is_whole(ours.iter(), arms) {
             self.document.trials.append(&mut old);
             self.document.trials.extend(ours.iter().cloned());
             return Ok(Some(ours));
         }
-        for mut trial in ours {
+        self.document.trials.append(&mut old);
+        self.abandon(ours)?;
+        Ok(None)
+    }
+
+    /// Marks as abandoned what an earlier sitting left of a stage that is over.
+    pub fn abandon_rest(&mut self, stage: Stage) -> Result<(), FolderError> {
+        let (rest, others): (Vec<Trial>, Vec<Trial>) = std::mem::take(&mut self.earlier)
+            .into_iter()
+            .partition(|t| t.stage == stage);
+        self.earlier = others;
+        self.abandon(rest)
+    }
+
+    fn abandon(&mut self, trials: Vec<Trial>) -> Result<(), FolderError> {
+        for mut trial in trials {
             trial.status = TrialStatus::Abandoned;
             trial
                 .reason
                 .get_or_insert_with(|| "its block was broken off by an interruption".to_owned());
             self.folder.write_trial(&trial)?;
-            old.push(trial);
+            self.document.trials.push(trial);
         }
-        self.document.trials.append(&mut old);
-        Ok(None)
+        Ok(())
     }
 
     /// An id that no trial of the run has yet, an abandoned one among them.
@@ -164,5 +200,60 @@ impl Store {
     /// The folder.
     pub fn folder(&self) -> &Folder {
         &self.folder
+    }
+}
+
+/// Whether these trials of a block, without abandoned ones, are one of each arm.
+fn is_whole<'t>(trials: impl Iterator<Item = &'t Trial> + Clone, arms: &[&str]) -> bool {
+    let has = |arm: &&str| trials.clone().any(|t| t.arm == **arm);
+    !arms.is_empty() && arms.iter().all(has) && trials.clone().count() == arms.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = include_str!("../../../contract/samples/run/tune.json");
+
+    #[test]
+    fn no_conclusion_of_an_earlier_sitting_stays() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "20261120-214512-tune-1f3a").unwrap();
+        let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
+        document.state = State::Interrupted;
+        document.trials.clear();
+        document.memory = document.comparisons.clone();
+        assert!(!document.memory.is_empty());
+        drop(Store::create(folder.clone(), document).unwrap());
+        let resumed = Store::resume(folder).unwrap().document;
+        assert!(resumed.memory.is_empty() && resumed.comparisons.is_empty());
+    }
+
+    #[test]
+    fn a_block_that_was_broken_off_is_not_whole() {
+        let runs = tempfile::tempdir().unwrap();
+        let whole = |measured: &[(u32, &str)]| {
+            let folder = Folder::create(runs.path(), &format!("run-{}", measured.len())).unwrap();
+            let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
+            document.state = State::Interrupted;
+            let trial = document.trials.iter().find(|t| t.stage == Stage::Confirm);
+            let trial = trial.unwrap().clone();
+            let of = |(block, arm): &(u32, &str)| Trial {
+                id: format!("{block}-{arm}"),
+                block: *block,
+                arm: (*arm).to_owned(),
+                ..trial.clone()
+            };
+            document.trials = measured.iter().map(of).collect();
+            for trial in &document.trials {
+                folder.write_trial(trial).unwrap();
+            }
+            folder.write(&document).unwrap();
+            let store = Store::resume(folder).unwrap();
+            store.whole_blocks(Stage::Confirm, &["a", "b"])
+        };
+        assert_eq!(whole(&[(1, "a")]), 0);
+        assert_eq!(whole(&[(1, "a"), (2, "b")]), 0);
+        assert_eq!(whole(&[(1, "a"), (1, "b"), (2, "b")]), 1);
     }
 }

@@ -4,6 +4,7 @@
 
 mod configured;
 mod drive;
+pub(crate) mod pages;
 mod services;
 mod serving;
 mod start;
@@ -11,12 +12,13 @@ mod start;
 use crate::bench::Bench;
 use crate::error::Stopped;
 use crate::flights;
+use crate::judge;
 use crate::progress::{Event, Watcher};
 use crate::windows;
 pub use drive::Driver;
 use drive::Loop;
 use load::GeneratorTrouble;
-use run::{MachineMemory, Memory, Stage, Timing, Trial, TrialStatus, Warmup};
+use run::{MachineMemory, Memory, Stage, Timing, Trial, TrialStatus, UsageSample, Warmup};
 use servers::Running;
 pub use serving::{Begun, Ended, Serving, WarmupLength, with_server};
 pub use start::{hook, hook_to_its_end};
@@ -46,9 +48,6 @@ pub struct Assignment<'a> {
 /// Share of the baseline's saturated throughput at which latency is measured, unless a rate was given.
 pub const OBJECTIVE_LOAD: f64 = 0.7;
 
-/// Share of redirects beyond which a workload measures the wrong thing.
-const MOST_REDIRECTS: f64 = 0.5;
-
 /// What a trial gave beside the trial itself.
 #[derive(Debug)]
 pub struct Measured {
@@ -72,7 +71,7 @@ pub fn run(
         snapshots: Vec::new(),
         flight: None,
     };
-    let flight_dir = assignment.serving.folder.join("flight");
+    let flight_dir = assignment.serving.folder.join(flights::FOLDER);
     let mut begun = Begun::default();
     let result = with_server(bench, &assignment.serving, watcher, &mut begun, |driver| {
         measure(bench, &assignment, driver, watcher, &mut measured)
@@ -138,7 +137,7 @@ fn measure(
 ) -> Result<(), Failure> {
     let trial = &mut measured.trial;
     let server = driver.server();
-    let flight_dir = assignment.serving.folder.join("flight");
+    let flight_dir = assignment.serving.folder.join(flights::FOLDER);
 
     watcher.on(Event::Phase("saturating"));
     let before = flights::counters(&flight_dir);
@@ -156,13 +155,15 @@ fn measure(
                 .to_owned(),
         ));
     }
-    trial.split = Some(flights::split(&seen)).filter(|s| s.requests > 0);
+    trial.split =
+        Some(flights::split(&seen, flights::tells_locks(&after))).filter(|s| s.requests > 0);
     trial.saturation = Some(windows::window(
         &saturation.outcome,
         saturation.server_cpu,
         false,
     ));
     measured.flight = Some(seen);
+    pages::answer(&saturation.outcome, "at full load", Some(server))?;
     let share = saturation.outcome.generator_cpu_share();
     if share > load::MAX_CPU_SHARE {
         return Err(Failure::Trial(GeneratorTrouble::Busy { share }.to_string()));
@@ -183,7 +184,7 @@ fn measure(
                 trial.objective = Some(window);
             }
             // A closed loop has no schedule to be late for, so the capacity stands; the latency does not.
-            Err(trouble) => trial.reason = Some(format!("its latency does not count: {trouble}")),
+            Err(trouble) => trial.reason = Some(format!("{}{trouble}", Trial::NO_LATENCY)),
         }
         samples.extend(objective.samples);
     }
@@ -218,39 +219,24 @@ pub(crate) fn tree(server: &Running) -> host::Tree {
         .without_root()
 }
 
-/// Redirects are answered by middleware in no time; a workload of them measures nothing of the application.
-fn mostly_redirects(outcome: &load::Outcome) -> Option<String> {
-    let share = outcome.redirects() as f64 / outcome.counts.completed.max(1) as f64;
-    (share > MOST_REDIRECTS).then(|| {
-        format!(
-            "{:.0} % of the answers are redirects, which do not reach the pages: turn config.force_ssl off for the \
-             measured environment, ask the paths that it redirects to, or send the session's headers",
-            share * 100.0
-        )
-    })
-}
-
 fn memory(
     end: &host::memory::TreeMemory,
-    samples: &[drive::Sampled],
+    samples: &[UsageSample],
     machine: Option<host::procfs::MemInfo>,
 ) -> Option<Memory> {
-    let growth: Vec<(u64, f64)> = samples
-        .iter()
-        .map(|s| (s.requests, s.usage.rss_bytes as f64))
-        .collect();
+    let growth = judge::resident(samples);
     // A process that cannot be read would make the tree look smaller than it is.
     if !end.unreadable.is_empty() || end.pss_bytes == 0 {
         return None;
     }
-    let seen = samples.iter().filter_map(|s| s.usage.pss_bytes);
+    let seen = samples.iter().filter_map(|s| s.pss_bytes);
     Some(Memory {
         processes: end.processes.len() as u32,
         pss_bytes: seen.fold(end.pss_bytes, u64::max),
         uss_bytes: end.uss_bytes,
         rss_bytes: end.rss_bytes,
         growth_bytes_per_thousand: stats::growth_per_thousand(&growth).unwrap_or(0.0),
-        samples: samples.iter().map(|s| s.usage).collect(),
+        samples: samples.to_vec(),
         machine: machine.map(|info| MachineMemory {
             total_bytes: info.total_bytes,
             used_bytes: info.used_bytes(),

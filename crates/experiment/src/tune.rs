@@ -4,25 +4,32 @@ mod answer;
 mod candidates;
 mod changes;
 mod choose;
+mod confirm;
+mod contradiction;
 mod everything;
 mod fleet;
+mod isolate;
 mod model;
 mod path;
+mod race;
 mod rates;
+mod reach;
 mod verdict;
 mod warnings;
 
 pub(crate) use model::foreseen;
+#[cfg(test)]
+pub(crate) use rates::tests::rates as sample_rates;
 pub(crate) use warnings::{host_warnings, warn};
 
 use crate::budget;
 use crate::calibrate::calibrate;
 use crate::error::Stopped;
-use crate::judge::{self, Judging};
-use crate::procedure::{Procedure, hopeless, last_reason};
+use crate::judge;
+use crate::procedure::{Procedure, last_reason};
 use crate::progress::Event;
 use crate::request::{Arm, Experiment};
-use run::{Feasibility, SdSource, Settings, Stage, Trial};
+use run::{SdSource, Stage, Trial};
 use stats::EqualArms;
 use std::collections::BTreeMap;
 
@@ -32,10 +39,18 @@ type Fates = BTreeMap<String, String>;
 /// Tunes; the document of the procedure's store holds the verdict afterwards.
 pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let baseline = Arm::of(procedure.store.document.plan.baseline);
-    procedure.expected = expected(procedure, 2);
+    if procedure.bench.experiment.objective.latency.is_some() {
+        let budget_s = procedure.store.document.plan.budget_s;
+        procedure.kept_s = budget::kept_for_search(budget_s.unwrap_or(0.0));
+    }
+    let foreseen_arms = procedure.store.document.plan.arms;
+    let calibrating = procedure.bench.experiment.calibrating_trials();
+    procedure.expect(budget::PILOT_TRIALS + calibrating + raced(procedure, foreseen_arms));
     pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
     replan(procedure)?;
     procedure.save()?;
+    let foreseen_arms = procedure.store.document.plan.arms;
+    procedure.expect(calibrating + raced(procedure, foreseen_arms));
     calibrate(procedure, &baseline)?;
 
     let entrants = candidates::choose(procedure)?;
@@ -43,17 +58,12 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         let winner = everything::search(procedure, &baseline, &entrants)?;
         return concluded(procedure, &baseline, Some(&winner));
     }
-    let arms: Vec<Arm> = std::iter::once(baseline.clone())
+    let first: Vec<Arm> = std::iter::once(baseline.clone())
         .chain(entrants.iter().map(|e| e.arm.clone()))
         .collect();
-    let most = arms
-        .iter()
-        .map(|a| a.settings.concurrency())
-        .max()
-        .unwrap_or(1);
-    procedure.offer(most);
-    procedure.expected = expected(procedure, arms.len());
-    let names = arms
+    offer(procedure, &first);
+    procedure.expect(raced(procedure, first.len() as u32));
+    let names = first
         .iter()
         .map(|a| a.settings.to_string())
         .collect::<Vec<_>>()
@@ -61,38 +71,44 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let plan = procedure.store.document.plan.clone();
     procedure.watcher.on(Event::Planned {
         plan: &plan,
-        because: &format!("racing {names}"),
+        because: &format!("elimination rounds of {names}"),
     });
 
     let mut fates = Fates::new();
-    let survivors = race(procedure, arms.clone(), &mut fates)?;
-    let challenger = choose::challenger(procedure, &survivors, &baseline);
-    let Some(challenger) = challenger else {
+    let race::Raced {
+        survivors,
+        arms,
+        entrants,
+    } = race::race(procedure, first, entrants, &mut fates)?;
+    let Some(finalists) = choose::finalists(&procedure.store.document, &survivors, &baseline)
+    else {
         verdict::without_challenger(procedure, &baseline, &arms, &entrants, fates);
         return concluded(procedure, &baseline, None);
     };
-    fates.insert(challenger.name.clone(), "won the race".to_owned());
-    for arm in survivors
-        .iter()
-        .filter(|a| **a != challenger && **a != baseline)
-    {
+    fates.insert(
+        finalists.challenger.name.clone(),
+        "won the elimination rounds".to_owned(),
+    );
+    for arm in survivors.iter().filter(|arm| **arm != baseline) {
         fates
             .entry(arm.name.clone())
-            .or_insert_with(|| "raced to the end".to_owned());
+            .or_insert_with(|| "in all elimination rounds".to_owned());
     }
-    let steps = path::between(baseline.settings, challenger.settings);
-    let confirmed = confirm(procedure, &baseline, &challenger, &steps)?;
-    verdict::confirmed(
-        procedure,
-        &baseline,
-        &challenger,
-        &arms,
-        &entrants,
+    let confirmed = confirm::confirm(procedure, &baseline, &finalists)?;
+    let raced = verdict::Raced {
+        arms: &arms,
+        entrants: &entrants,
         fates,
-        confirmed,
-        &steps,
-    );
-    concluded(procedure, &baseline, Some(&challenger))
+    };
+    let winner = verdict::confirmed(procedure, &baseline, raced, confirmed);
+    verdict::warn_of_unconfirmed(procedure, &baseline, &finalists);
+    concluded(procedure, &baseline, Some(&winner))
+}
+
+/// Settles the connections of the closed loop for these arms.
+fn offer(procedure: &mut Procedure<'_>, arms: &[Arm]) {
+    let most = arms.iter().map(|arm| arm.settings.concurrency()).max();
+    procedure.offer(most.unwrap_or(1));
 }
 
 /// What is measured and calculated once there is an answer.
@@ -101,6 +117,9 @@ fn concluded(
     baseline: &Arm,
     winner: Option<&Arm>,
 ) -> Result<(), Stopped> {
+    if let Some(winner) = winner {
+        isolate::isolate(procedure, baseline, winner)?;
+    }
     rates::measure(procedure, baseline, winner)?;
     if let Some(total) = procedure.bench.experiment.total {
         let document = &mut procedure.store.document;
@@ -141,6 +160,7 @@ pub(crate) fn pilot(
             if !document.plan.pinning.generator_cores.is_empty() {
                 // Its figures belong to another layout, so the pair of equal runs begins with the next.
                 wanted += 1;
+                procedure.expected += 1;
             }
             if changed && !was_pinned {
                 document.profile = None;
@@ -174,17 +194,7 @@ fn settle_rate(procedure: &mut Procedure<'_>, trial: &Trial) {
 fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let experiment = procedure.bench.experiment;
     let seed = procedure.store.document.seed;
-    let capacities: Vec<f64> = procedure
-        .pilot()
-        .iter()
-        .rev()
-        .take(2)
-        .filter_map(|t| t.capacity_per_s())
-        .collect();
-    let ratio: Vec<f64> = capacities
-        .windows(2)
-        .map(|pair| (pair[1] / pair[0]).ln())
-        .collect();
+    let (capacities, ratio) = of_pilot(procedure);
     let budget_s = procedure.store.document.plan.budget_s;
     let resumed = procedure.store.resuming();
     if let (Some(budget_s), Some(fixed_s), false) = (budget_s, procedure.overhead_s(), resumed) {
@@ -192,20 +202,18 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
             fixed_s,
             warmup_s: 0.0,
         };
-        let wishes = budget::Wishes {
-            most_arms: experiment.max_arms,
-            blocks: experiment.blocks,
-            window_s: experiment.window.map(|w| w.as_secs_f64()),
-            pilot_trials: experiment.calibrating_trials(),
-        };
+        let wishes = wishes(experiment);
         let with_search = experiment.objective.latency.is_some();
         let spent_s = procedure.elapsed_s();
-        let shape = budget::fit_with_search(budget_s, spent_s, with_search, overhead, wishes)
-            .map_err(|short| too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
+        let windows = windows(procedure);
+        let shape =
+            budget::fit_with_search(budget_s, spent_s, with_search, overhead, windows, wishes)
+                .map_err(|short| too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
         let plan = &mut procedure.store.document.plan;
         plan.timing = shape.timing;
         plan.race_blocks = shape.race_blocks;
         plan.blocks = shape.blocks;
+        plan.finalists = Some(shape.finalists);
         plan.arms = shape.arms as u32;
     }
     if searches(experiment) {
@@ -228,6 +236,43 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     Ok(())
 }
 
+/// The capacities of the last two pilot trials, requests per second, and the logarithm of their ratio where there are two.
+fn of_pilot(procedure: &Procedure<'_>) -> (Vec<f64>, Vec<f64>) {
+    let pilot = procedure.pilot();
+    let last = pilot.iter().rev().take(2);
+    let capacities: Vec<f64> = last.filter_map(|t| t.capacity_per_s()).collect();
+    let ratio = capacities.windows(2).map(|pair| (pair[1] / pair[0]).ln());
+    let ratio = ratio.collect();
+    (capacities, ratio)
+}
+
+/// Windows that are long enough, by what the pilot showed.
+fn windows(procedure: &Procedure<'_>) -> budget::Windows {
+    let (capacities, ratio) = of_pilot(procedure);
+    let plan = &procedure.store.document.plan;
+    let pilot = procedure.pilot();
+    let window = pilot.last().and_then(|trial| trial.saturation.as_ref());
+    let seen = budget::Seen {
+        window_s: window.map_or(plan.timing.saturation_s, |window| window.seconds),
+        log_ratio: ratio.first().copied(),
+        capacity_per_s: capacities.iter().copied().fold(f64::INFINITY, f64::min),
+        rate_per_s: plan.rate_per_s.unwrap_or(f64::INFINITY),
+    };
+    let allowed = procedure.bench.experiment.objective.latency;
+    let allowed = allowed.map(|latency| latency.allowed_violation_rate());
+    budget::Windows::of(&seen, plan.margin, allowed)
+}
+
+/// What the user fixed of the trials after the pilot.
+fn wishes(experiment: &Experiment) -> budget::Wishes {
+    budget::Wishes {
+        most_arms: experiment.max_arms,
+        blocks: experiment.blocks,
+        window_s: experiment.window.map(|w| w.as_secs_f64()),
+        pilot_trials: experiment.calibrating_trials(),
+    }
+}
+
 /// A budget that the real cost of a trial proves too short.
 pub(crate) fn too_short_after_pilot(
     procedure: &Procedure<'_>,
@@ -243,83 +288,15 @@ pub(crate) fn too_short_after_pilot(
     ))
 }
 
-fn expected(procedure: &Procedure<'_>, arms: usize) -> u32 {
-    let plan = &procedure.store.document.plan;
-    let calibrating = procedure.bench.experiment.calibrating_trials();
-    budget::PILOT_TRIALS + calibrating + plan.race_blocks * arms as u32 + plan.blocks * 2
+/// Trials of a race of so many arms, and of the confirmation.
+fn raced(procedure: &Procedure<'_>, arms: u32) -> u32 {
+    procedure.store.document.plan.race_blocks * arms + confirming(procedure)
 }
 
-/// Races all arms; those that break a limit, lose clearly or fail twice leave. The baseline stays to the end.
-fn race(
-    procedure: &mut Procedure<'_>,
-    mut arms: Vec<Arm>,
-    fates: &mut Fates,
-) -> Result<Vec<Arm>, Stopped> {
-    let blocks = procedure.store.document.plan.race_blocks;
-    let baseline = arms[0].clone();
-    for block in 1..=blocks {
-        procedure.block(Stage::Race, block, blocks, &arms)?;
-        let document = &procedure.store.document;
-        let trials = &document.trials;
-        let mut leaving: BTreeMap<String, String> = BTreeMap::new();
-        let mut infeasible = Vec::new();
-        for arm in &arms {
-            if let Some(reason) = hopeless(trials, Stage::Race, &arm.name) {
-                if *arm == baseline {
-                    let why = format!(
-                        "the baseline ({}) cannot be measured: {reason}",
-                        arm.settings
-                    );
-                    return Err(Stopped::NoAnswer(why));
-                }
-                leaving.insert(arm.name.clone(), format!("failed: {}", first_line(&reason)));
-                continue;
-            }
-            let mine: Vec<&Trial> = trials
-                .iter()
-                .filter(|t| t.stage == Stage::Race && t.arm == arm.name && t.counts())
-                .collect();
-            let feasible = judge::feasibility(&mine, &document.plan.objective, document.seed);
-            if feasible.standing == Feasibility::Breaks {
-                infeasible.push(arm.name.clone());
-                if *arm != baseline {
-                    let why = feasible.why.unwrap_or_default();
-                    leaving.insert(arm.name.clone(), format!("breaks a limit: {why}"));
-                }
-            }
-        }
-        // An arm that breaks a limit leads nobody, the baseline included.
-        let live: Vec<Arm> = arms
-            .iter()
-            .filter(|a| !leaving.contains_key(&a.name) && !infeasible.contains(&a.name))
-            .cloned()
-            .collect();
-        let rule = stats::RaceRule {
-            margin: document.plan.margin,
-            ..stats::RaceRule::default()
-        };
-        if let Ok(step) = stats::step(&judge::so_far(trials, Stage::Race, &live), &rule) {
-            for dropped in step.dropped.iter().filter(|d| live[d.arm] != baseline) {
-                let leader = step
-                    .leader
-                    .map(|l| live[l].settings.to_string())
-                    .unwrap_or_default();
-                leaving.insert(
-                    live[dropped.arm].name.clone(),
-                    format!("left the race after block {block}: behind {leader}"),
-                );
-            }
-        }
-        for (name, fate) in leaving {
-            procedure.watcher.on(Event::Note(format!("{name}: {fate}")));
-            arms.retain(|a| a.name != name);
-            fates.insert(name, fate);
-        }
-        if arms.len() == 1 {
-            break;
-        }
-    }
-    Ok(arms)
+/// Trials of the confirmation.
+fn confirming(procedure: &Procedure<'_>) -> u32 {
+    let plan = &procedure.store.document.plan;
+    plan.blocks * (1 + plan.finalists.unwrap_or(1))
 }
 
 /// A confirmation of which no block counts.
@@ -333,63 +310,4 @@ fn unconfirmed(trials: &[Trial]) -> Stopped {
 /// What a log's dozen lines begin with.
 pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
-}
-
-/// The winner meets the baseline on fresh blocks; steps of the path join them when the budget has room.
-fn confirm(
-    procedure: &mut Procedure<'_>,
-    baseline: &Arm,
-    challenger: &Arm,
-    steps: &[(String, Settings, Settings)],
-) -> Result<run::Comparison, Stopped> {
-    let plan = procedure.store.document.plan.clone();
-    let seed = procedure.store.document.seed;
-    let mut arms = vec![baseline.clone(), challenger.clone()];
-    let between: Vec<Arm> = steps
-        .iter()
-        .map(|(_, _, to)| Arm::of(*to))
-        .filter(|a| a != challenger)
-        .collect();
-    let earlier = procedure.store.earlier_arms(Stage::Confirm);
-    let joined = if earlier.is_empty() {
-        path::affordable(procedure, between.len())
-    } else {
-        // An earlier sitting decided it, and its blocks are to be used.
-        between
-            .iter()
-            .any(|arm| earlier.contains(&arm.name.as_str()))
-    };
-    if joined {
-        arms.extend(between);
-    }
-    procedure.expected = procedure.finished() + plan.blocks * arms.len() as u32;
-    let looks = stats::looks(plan.blocks, plan.alpha, seed);
-    let looks = looks.ok_or_else(|| {
-        Stopped::Configuration(format!(
-            "{} blocks can never decide; give at least 6",
-            plan.blocks
-        ))
-    })?;
-    let mut done = 0;
-    for (index, look) in looks.iter().enumerate() {
-        while done < look.blocks {
-            done += 1;
-            procedure.block(Stage::Confirm, done, plan.blocks, &arms)?;
-        }
-        let judging = Judging::at(&procedure.store.document, *look);
-        let judged = judge::compare(
-            &procedure.store.document.trials,
-            Stage::Confirm,
-            &baseline.name,
-            &challenger.name,
-            judging,
-        );
-        let Some(judged) = judged else {
-            return Err(unconfirmed(&procedure.store.document.trials));
-        };
-        if judged.outcome != run::Outcome::Undecided || index + 1 == looks.len() {
-            return Ok(judged);
-        }
-    }
-    unreachable!("the last look always returns")
 }

@@ -5,6 +5,7 @@
 //! (its capacity) and an open loop at each load, these in random order, too.
 
 mod cold;
+mod course;
 mod pinned;
 mod points;
 mod scored;
@@ -15,10 +16,14 @@ mod window;
 use crate::bench::{Bench, Installation};
 use crate::error::Stopped;
 use crate::layout;
+use crate::peers::{self, Peers};
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
+use crate::room;
 use crate::session;
 use crate::trial::{Begun, Ended, Failure, Serving, WarmupLength, with_server};
+use crate::{discard, flights};
+use course::Course;
 use points::{Grid, Lengths};
 use predict::{Coming, Kinds, Point, PredictError};
 use run::Settings;
@@ -68,9 +73,32 @@ pub fn validate(
     started_at: &str,
     watcher: &dyn Watcher,
 ) -> Result<Document, Stopped> {
+    let (document, refused) = peers::watched(experiment, watcher, |peers| {
+        validated(
+            experiment,
+            installation,
+            folder,
+            question,
+            started_at,
+            peers,
+        )
+    });
+    refused.map_or(document, Err)
+}
+
+fn validated(
+    experiment: &Experiment,
+    installation: &Installation,
+    folder: &Path,
+    question: &Question,
+    started_at: &str,
+    peers: &Peers<'_>,
+) -> Result<Document, Stopped> {
+    let watcher: &dyn Watcher = peers;
     // Before anything of ours keeps the machine busy.
     let host = session::host_of_run();
-    let mut bench = Bench::set_up(experiment, installation, folder, watcher)?;
+    room::check_trace(experiment, folder, traced::RING, watcher)?;
+    let mut bench = Bench::set_up(experiment, installation, folder, peers)?;
     let configured = experiment.baseline.or_else(|| bench.configured_settings());
     let settings = configured.unwrap_or(Settings::PUMA_DEFAULT);
     let cores = host::cores::available().map_or(1.0, |cores| cores.effective);
@@ -80,27 +108,14 @@ pub fn validate(
     };
     let points = points::held_out(settings, cores, grid).map_err(Stopped::Configuration)?;
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let mut course = Course {
-        watcher,
-        lengths: Lengths::assumed(question),
-        done_s: 0.0,
-        servers_left: points.len() as u32 * question.blocks,
-    };
-    course.tell(
-        &format!(
-            "{} configurations, each in {}",
-            points.len(),
-            match question.blocks {
-                1 => "1 block".to_owned(),
-                blocks => format!("{blocks} blocks"),
-            }
-        ),
-        Some(course.lengths.trace_s(question)),
-    );
-    course.step(
-        &format!("tracing {settings}"),
-        course.lengths.trace_s(question),
-    );
+    let held_out = points.len() as u32 * question.blocks;
+    let mut course = Course::new(watcher, question, held_out);
+    course.tell(&format!(
+        "{}, each in {}",
+        run::counted(points.len(), "configuration"),
+        run::counted(question.blocks, "block")
+    ));
+    course.step(&format!("tracing {settings}"));
     let kept = Kept::of(settings, experiment, question, folder.join("trace"));
     make(&kept.folder)?;
     let tracing = Serving {
@@ -108,9 +123,7 @@ pub fn validate(
         ..kept.serving()
     };
     let traced = traced::trace(&mut bench, &tracing, question, watcher)?;
-    course.done_s += course.lengths.trace_s(question);
-    course.lengths.start_s = traced.start_s;
-    course.tell("the servers' own time is known", None);
+    course.traced(traced.start_s);
     let mut trials = Vec::new();
     let measured = blocks(
         &bench,
@@ -121,7 +134,7 @@ pub fn validate(
         &mut course,
         &mut trials,
     );
-    let mut warnings = traced.warnings.clone();
+    let mut warnings = [traced.warnings.clone(), bench.sender.warnings()].concat();
     match measured {
         Ok(()) => {}
         Err(Stopped::Interrupted) if !trials.is_empty() => {
@@ -148,6 +161,7 @@ pub fn validate(
         versions: traced.versions,
         app_dir: experiment.app_dir.display().to_string(),
         workload: session::workload(experiment),
+        sending: Some(bench.sender.sending()),
         trace: traced.document,
         window_s: question.window.as_secs_f64(),
         blocks: question.blocks,
@@ -159,46 +173,6 @@ pub fn validate(
         scores,
         warnings,
     })
-}
-
-/// Where the time goes, for whoever waits.
-struct Course<'a> {
-    watcher: &'a dyn Watcher,
-    lengths: Lengths,
-    done_s: f64,
-    servers_left: u32,
-}
-
-impl Course<'_> {
-    fn left_s(&self) -> f64 {
-        f64::from(self.servers_left) * self.lengths.server_s()
-    }
-
-    fn tell(&self, what: &str, before_s: Option<f64>) {
-        let seconds = (self.left_s() + before_s.unwrap_or(0.0)).round() as u64;
-        self.watcher.on(Event::Note(format!(
-            "{what}: about {} min {:02} s to go; --window, --blocks, --loads, --threads and --workers make it shorter",
-            seconds / 60,
-            seconds % 60
-        )));
-    }
-
-    fn step(&self, what: &str, this_s: f64) {
-        let expected_s = match self.done_s {
-            0.0 => this_s + self.left_s(),
-            done_s => done_s + self.left_s(),
-        };
-        self.watcher.on(Event::Step {
-            what,
-            done_s: self.done_s,
-            expected_s,
-        });
-    }
-
-    fn server_done(&mut self) {
-        self.done_s += self.lengths.server_s();
-        self.servers_left = self.servers_left.saturating_sub(1);
-    }
 }
 
 fn blocks(
@@ -221,10 +195,7 @@ fn blocks(
                 return Err(Stopped::Interrupted);
             }
             let settings = points[nth];
-            course.step(
-                &format!("block {block}/{}: {settings}", question.blocks),
-                0.0,
-            );
+            course.step(&format!("block {block}/{}: {settings}", question.blocks));
             let place = Place {
                 block,
                 nth: nth as u32,
@@ -291,7 +262,7 @@ fn server(
     make(&folder)?;
     let kept = Kept::of(place.settings, bench.experiment, question, folder);
     let serving = kept.serving();
-    let flight_dir = serving.folder.join("flight");
+    let flight_dir = serving.folder.join(flights::FOLDER);
     let seed = mixed(serving.seed, place.block, place.nth);
     let closed = capacity(traced, place.settings, serving.connections).map_err(no_answer)?;
     let capacity_per_s = closed.prediction.figures.throughput_per_s;
@@ -346,6 +317,7 @@ fn server(
             .iter_mut()
             .for_each(|trial| trial.marks.push(mark.clone()));
     }
+    discard::discard(&serving.folder, bench.experiment);
     match result.and_then(Ended::with_its_hook) {
         Ok(()) => Ok(()),
         // The others go on.

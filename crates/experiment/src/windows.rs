@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use load::Outcome;
-use run::{EndpointWindow, Hdr, Latency, Window};
+use run::{EndpointWindow, Hdr, Latency, Redirect, Window};
 use std::time::Duration;
 
 /// A window of the document from the generator's outcome and the CPU time that the server's tree spent in it.
@@ -43,7 +43,20 @@ fn endpoint(outcome: &load::EndpointOutcome) -> EndpointWindow {
         failures: outcome.errors.total(),
         p50_ms: quantile_ms(&outcome.response, 0.50),
         p99_ms: quantile_ms(&outcome.response, 0.99),
+        redirects: redirects(outcome),
     }
+}
+
+/// A page's redirects as documents have them.
+pub fn redirects(outcome: &load::EndpointOutcome) -> Vec<Redirect> {
+    let redirects = outcome.redirects.iter();
+    let redirects = redirects.map(|redirect| Redirect {
+        status: redirect.status,
+        location: redirect.location.as_deref().map(load::shown_location),
+        answers: redirect.answers,
+        expected: redirect.expected,
+    });
+    redirects.collect()
 }
 
 fn latency(histogram: &Histogram<u64>) -> Latency {

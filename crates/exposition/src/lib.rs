@@ -2,6 +2,12 @@
 //! What is counted, and under which names, is for others to say.
 
 use std::fmt::{Display, Write as _};
+use std::ops::Range;
+
+/// Bounds of histograms of durations: 2 to these powers of a microsecond, 256 µs to 33.6 s.
+pub const EXPONENTS: Range<u32> = 8..26;
+
+const SECOND: u64 = 1_000_000_000;
 
 /// What is written, and the head of a family of which no sample was.
 #[derive(Debug)]
@@ -50,6 +56,17 @@ impl Text {
         };
     }
 
+    /// A histogram of durations. `up_to`: how many there are up to 2 to that power of a microsecond.
+    pub fn histogram(&mut self, labels: &str, up_to: impl Fn(u32) -> u64, count: u64, sum_ns: u64) {
+        for exponent in EXPONENTS {
+            let le = label("le", &seconds((1_u64 << exponent) * 1_000));
+            self.sample_of("_bucket", &join(labels, &le), up_to(exponent));
+        }
+        self.sample_of("_bucket", &join(labels, &label("le", "+Inf")), count);
+        self.sample_of("_sum", labels, seconds(sum_ns));
+        self.sample_of("_count", labels, count);
+    }
+
     /// Everything that was written.
     #[must_use]
     pub fn finish(self) -> String {
@@ -68,6 +85,18 @@ pub fn label(name: &str, value: &str) -> String {
         .replace('"', "\\\"")
         .replace('\n', "\\n");
     format!("{name}=\"{value}\"")
+}
+
+/// Nanoseconds as seconds: exact, and without zeros at the end.
+#[must_use]
+pub fn seconds(ns: u64) -> String {
+    let (whole, rest) = (ns / SECOND, ns % SECOND);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    format!("{whole}.{rest:09}")
+        .trim_end_matches('0')
+        .to_owned()
 }
 
 /// Labels and one more.

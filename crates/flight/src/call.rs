@@ -76,6 +76,10 @@ impl<T> PerCall<T> {
     pub fn from_fn(value: impl Fn(CallKind) -> T) -> Self {
         Self(CallKind::ALL.map(value))
     }
+
+    pub(crate) fn each_mut(&mut self) -> [&mut T; CallKind::ALL.len()] {
+        self.0.each_mut()
+    }
 }
 
 impl<T> Index<CallKind> for PerCall<T> {

@@ -32,6 +32,19 @@ impl Endpoint {
     /// Bytes of an entry with the further counters.
     pub(crate) const WIDE_SIZE: usize = QUEUE_OFFSET + 4 * BUCKETS;
 
+    /// What was added since `before` was read from the same entry; never below zero.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            index: self.index,
+            name: self.name.clone(),
+            totals: self.totals.since(&before.totals),
+            wall: self.wall.since(&before.wall),
+            gvl_wait: self.gvl_wait.since(&before.gvl_wait),
+            queue: self.queue.since(&before.queue),
+        }
+    }
+
     /// `None` while the entry's name is not whole, which includes every unused entry.
     pub(crate) fn from_le_bytes(index: u16, entry: &[u8]) -> Option<Self> {
         if u64_at(entry, READY_OFFSET)? == 0 {

@@ -9,6 +9,7 @@ mod doing;
 mod error;
 mod file;
 mod header;
+mod place;
 
 pub use ask::{Ask, Trace, is_traced_until};
 pub use bursts::{Burst, Bursts, InnerCall, RequestBursts, bursts};

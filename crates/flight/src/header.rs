@@ -4,6 +4,7 @@
 use crate::bytes::{section, text_at, u16_at, u32_at, u64_at};
 use crate::endpoint::Endpoint;
 use crate::error::FlightError;
+use crate::life::Origin;
 use crate::pool::PoolSample;
 use crate::record::RECORD_SIZE;
 use crate::totals::Totals;
@@ -55,6 +56,17 @@ pub struct Server {
     pub preload: Option<bool>,
     /// Puma's index of this worker; `None` in single mode or when unknown.
     pub worker_index: Option<u32>,
+}
+
+/// What a process runs with, beside its server; empty where the agent did not record it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    /// The value of `POWERBAND_ARM`: the group that an experiment compares.
+    pub arm: String,
+    /// e.g. `jemalloc`
+    pub allocator: String,
+    /// e.g. `yjit`, or `off`
+    pub jit: String,
 }
 
 /// What a field of the record counts.
@@ -118,6 +130,14 @@ pub struct Header {
     pub gvl_hook: bool,
     /// A fiber scheduler serves requests, so that the split of their time is not valid.
     pub fiber_scheduler: bool,
+    /// The process holds a lock on the file for as long as it runs: see [`crate::life`].
+    pub locked: bool,
+    /// Where its process number means something; `None` in files of older agents.
+    pub origin: Option<Origin>,
+    /// Totals and endpoints count requests by the class of their status.
+    pub counts_statuses: bool,
+    /// What the process runs with.
+    pub about: About,
     /// The flags as written, for bits that this version does not know.
     pub flags: u32,
     /// Records ever written, also those that the ring has since overwritten.
@@ -142,7 +162,7 @@ pub struct Header {
 }
 
 /// Where the sections lie. Sizes were checked to hold at least what version 1 has in them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub field_table_offset: u64,
     pub field_count: u32,
@@ -162,7 +182,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Where the further counters lie in the totals: after 128 bytes for the first ones.
-    const TOTALS_FURTHER: u64 = 128;
+    pub const TOTALS_FURTHER: u64 = 128;
 
     /// The totals' further counters, as offset and size; `None` in files of agent 0.1.
     pub fn totals_further(&self) -> Option<(u64, u64)> {
@@ -274,6 +294,10 @@ impl Header {
             app_root: text_at(bytes, 256, 128),
             gvl_hook: flags & 1 != 0,
             fiber_scheduler: flags & 2 != 0,
+            locked: flags & 4 != 0,
+            origin: origin(bytes, 480),
+            counts_statuses: flags & 8 != 0,
+            about: about(bytes),
             flags,
             written: u64_of(384),
             faults: u64_of(392),
@@ -291,6 +315,23 @@ impl Header {
             layout,
         })
     }
+}
+
+fn about(bytes: &[u8]) -> About {
+    let place = u32_at(bytes, 504).zip(u32_at(bytes, 508));
+    let found = place.and_then(|(offset, size)| section(bytes, offset.into(), size.into()));
+    let text = |offset, length| text_at(found.unwrap_or_default(), offset, length);
+    About {
+        arm: text(0, 64),
+        allocator: text(64, 32),
+        jit: text(96, 16),
+    }
+}
+
+/// The 24 bytes that say where a process ran.
+pub(crate) fn origin(bytes: &[u8], offset: usize) -> Option<Origin> {
+    let boot_id = bytes.get(offset + 8..offset + 24)?;
+    Origin::recorded(u64_at(bytes, offset)?, boot_id.try_into().ok()?)
 }
 
 /// Checks magic, version and state, then that every section can hold what version 1 has in it and is

@@ -44,6 +44,12 @@ impl Histogram {
         ((5 + bucket % 4) << (exponent - 2)) * 1_000
     }
 
+    /// Adds counts of a bucket; one above 127 is taken as 127.
+    pub fn add(&mut self, bucket: usize, count: u64) {
+        let slot = &mut self.counts[bucket.min(BUCKETS - 1)];
+        *slot = slot.saturating_add(count);
+    }
+
     /// Counts per bucket.
     #[must_use]
     pub fn counts(&self) -> &[u64; BUCKETS] {

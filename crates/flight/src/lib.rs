@@ -8,7 +8,6 @@
 //! file: what happened to each thread, on demand. [`setups`] are what processes report of what was set up in them for an
 //! experiment.
 
-mod alive;
 mod bytes;
 mod call;
 mod directory;
@@ -18,24 +17,26 @@ pub mod events;
 mod file;
 mod header;
 mod histogram;
+mod life;
 mod pool;
 mod record;
+mod saved;
 mod setup;
 mod snapshot;
 mod totals;
 mod window;
 
-pub use alive::alive;
 pub use call::{Call, CallKind, CallTotals, PerCall};
 pub use directory::{FileResult, find, read_dir, read_dir_counters};
 pub use endpoint::Endpoint;
 pub use error::FlightError;
 pub use file::{FlightFile, MAX_READ_BYTES};
-pub use header::{Collector, Field, Header, ProcessId, Server, State, Unit};
+pub use header::{About, Collector, Field, Header, ProcessId, Server, State, Unit};
 pub use histogram::{BUCKETS, Histogram};
+pub use life::{Life, Origin, life, runs_here};
 pub use pool::PoolSample;
 pub use record::{Method, Record};
 pub use setup::{Failure, Role, Setup, SetupResult, read_setups, setups};
 pub use snapshot::{Skipped, Snapshot, parse, parse_counters};
-pub use totals::Totals;
+pub use totals::{COUNTERS, Totals};
 pub use window::{EndpointWindow, Window};

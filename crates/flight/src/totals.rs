@@ -4,6 +4,9 @@ use crate::bytes::u64_at;
 use crate::call::{CallKind, CallTotals, PerCall};
 use crate::record::Record;
 
+/// How many counters there are.
+pub const COUNTERS: usize = 42;
+
 /// Counters since the file was made. Times are nanoseconds, summed over requests.
 ///
 /// A process adds to them as it runs, so a snapshot may hold a request in one counter and not yet in
@@ -52,6 +55,8 @@ pub struct Totals {
     pub busy_sum: u64,
     /// Requests whose `parse_ns` and `write_ns` are known.
     pub spans_known: u64,
+    /// By the class of the status, 1xx to 5xx; what raised is a 5xx. See [`crate::Header::counts_statuses`].
+    pub statuses: [u64; 5],
 }
 
 impl Totals {
@@ -59,7 +64,7 @@ impl Totals {
     pub(crate) const SIZE: usize = 104;
 
     /// Bytes of the further ones, which stand apart.
-    pub(crate) const FURTHER_SIZE: usize = 192;
+    pub(crate) const FURTHER_SIZE: usize = 232;
 
     /// Reads the counters from the head of `bytes` and the further ones from that of `further`; those that
     /// are not there are zero.
@@ -97,7 +102,65 @@ impl Totals {
             server_gvl_wait_ns: then(168),
             busy_sum: then(176),
             spans_known: then(184),
+            statuses: std::array::from_fn(|class| then(192 + 8 * class)),
         }
+    }
+
+    /// The counters with their names in the contract, in the file's order.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); COUNTERS] {
+        let mut copy = *self;
+        copy.named_mut().map(|(name, value)| (name, *value))
+    }
+
+    /// The same, to be set.
+    pub fn named_mut(&mut self) -> [(&'static str, &mut u64); COUNTERS] {
+        let [sql, http, cache, redis, pool] = self.calls.each_mut();
+        let [s1, s2, s3, s4, s5] = self.statuses.each_mut();
+        [
+            ("requests", &mut self.requests),
+            ("server_errors", &mut self.server_errors),
+            ("queue_ns", &mut self.queue_ns),
+            ("queue_known", &mut self.queue_known),
+            ("wall_ns", &mut self.wall_ns),
+            ("held_ns", &mut self.held_ns),
+            ("gvl_wait_ns", &mut self.gvl_wait_ns),
+            ("lock_wait_ns", &mut self.lock_wait_ns),
+            ("io_ns", &mut self.io_ns),
+            ("cpu_ns", &mut self.cpu_ns),
+            ("gc_ns", &mut self.gc_ns),
+            ("allocations", &mut self.allocations),
+            ("yields", &mut self.yields),
+            ("gc_own_ns", &mut self.gc_own_ns),
+            ("gc_cpu_ns", &mut self.gc_cpu_ns),
+            ("sql_ns", &mut sql.seen_ns),
+            ("sql_gvl_ns", &mut sql.gvl_ns),
+            ("http_ns", &mut http.seen_ns),
+            ("http_gvl_ns", &mut http.gvl_ns),
+            ("cache_ns", &mut cache.seen_ns),
+            ("cache_gvl_ns", &mut cache.gvl_ns),
+            ("redis_ns", &mut redis.seen_ns),
+            ("redis_gvl_ns", &mut redis.gvl_ns),
+            ("pool_ns", &mut pool.seen_ns),
+            ("pool_gvl_ns", &mut pool.gvl_ns),
+            ("sql_count", &mut sql.count),
+            ("http_count", &mut http.count),
+            ("cache_count", &mut cache.count),
+            ("redis_count", &mut redis.count),
+            ("pool_count", &mut pool.count),
+            ("gc_count", &mut self.gc_count),
+            ("parse_ns", &mut self.parse_ns),
+            ("write_ns", &mut self.write_ns),
+            ("server_held_ns", &mut self.server_held_ns),
+            ("server_gvl_wait_ns", &mut self.server_gvl_wait_ns),
+            ("busy_sum", &mut self.busy_sum),
+            ("spans_known", &mut self.spans_known),
+            ("status_1xx", s1),
+            ("status_2xx", s2),
+            ("status_3xx", s3),
+            ("status_4xx", s4),
+            ("status_5xx", s5),
+        ]
     }
 
     /// What was added since `before` was read from the same file; never below zero.
@@ -144,6 +207,13 @@ impl Totals {
         add_us(&mut self.server_gvl_wait_ns, record.server_gvl_wait_us);
         add(&mut self.busy_sum, record.busy_threads.into());
         add(&mut self.spans_known, record.parse_us.is_some().into());
+        let class = match record.raised {
+            true => self.statuses.len(),
+            false => usize::from(record.status / 100),
+        };
+        if let Some(count) = self.statuses.get_mut(class.wrapping_sub(1)) {
+            add(count, 1);
+        }
     }
 
     /// Mean queue time of the requests whose queue time is known; `None` when there are none.
@@ -184,6 +254,9 @@ impl Totals {
             server_gvl_wait_ns: combine(self.server_gvl_wait_ns, other.server_gvl_wait_ns),
             busy_sum: combine(self.busy_sum, other.busy_sum),
             spans_known: combine(self.spans_known, other.spans_known),
+            statuses: std::array::from_fn(|class| {
+                combine(self.statuses[class], other.statuses[class])
+            }),
         }
     }
 }

@@ -87,20 +87,12 @@ impl Window {
         for endpoint in &now.endpoints {
             let sum = self.endpoints.entry(endpoint.name.clone()).or_default();
             let old = previous.and_then(|p| p.endpoints.iter().find(|e| e.index == endpoint.index));
-            match old {
-                Some(old) => {
-                    sum.totals = sum.totals.plus(&endpoint.totals.since(&old.totals));
-                    sum.wall = sum.wall.plus(&endpoint.wall.since(&old.wall));
-                    sum.gvl_wait = sum.gvl_wait.plus(&endpoint.gvl_wait.since(&old.gvl_wait));
-                    sum.queue = sum.queue.plus(&endpoint.queue.since(&old.queue));
-                }
-                None => {
-                    sum.totals = sum.totals.plus(&endpoint.totals);
-                    sum.wall = sum.wall.plus(&endpoint.wall);
-                    sum.gvl_wait = sum.gvl_wait.plus(&endpoint.gvl_wait);
-                    sum.queue = sum.queue.plus(&endpoint.queue);
-                }
-            }
+            let grown = old.map(|old| endpoint.since(old));
+            let endpoint = grown.as_ref().unwrap_or(endpoint);
+            sum.totals = sum.totals.plus(&endpoint.totals);
+            sum.wall = sum.wall.plus(&endpoint.wall);
+            sum.gvl_wait = sum.gvl_wait.plus(&endpoint.gvl_wait);
+            sum.queue = sum.queue.plus(&endpoint.queue);
         }
     }
 }

@@ -48,6 +48,8 @@ pub struct HostFacts {
     pub observed: Option<Duration>,
     /// Tasks of the host that waited for a CPU. This process's own load is in it.
     pub cpu_pressure: Option<Pressure>,
+    /// Processes of the innermost cgroup that waited for a CPU.
+    pub group_cpu_pressure: Option<Pressure>,
     /// Tasks of the host that waited for memory.
     pub memory_pressure: Option<Pressure>,
     /// The cgroup with a memory limit that is nearest to it.
@@ -136,6 +138,7 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         observed: None,
         cpu_pressure: pressure("cpu"),
         memory_pressure: pressure("memory"),
+        group_cpu_pressure: group_use::cpu_pressure(&groups).ok().flatten(),
         // What cannot be read of these is not known, and no reason to know nothing of the host.
         group_memory: group_use::memory(&groups).ok().flatten(),
         throttling: group_use::throttling(&groups).ok().flatten(),
@@ -143,6 +146,12 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
 }
 
 impl HostFacts {
+    /// The cgroup's quota where it allows less CPU time than there are cores.
+    #[must_use]
+    pub fn limiting_quota(&self) -> Option<f64> {
+        self.cpu_quota.filter(|quota| *quota < self.cores as f64)
+    }
+
     /// Pages that went to or came from swap in a second of the observed span; `None` without one.
     #[must_use]
     pub fn swapped_pages_per_s(&self) -> Option<f64> {

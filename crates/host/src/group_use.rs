@@ -1,9 +1,16 @@
-//! How much of its limits a control group has used: memory, and how often the CPU quota stopped it.
+//! How much of its limits a control group has used: memory, how often the CPU quota stopped it, and how long it waited for CPUs.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup::{Group, parse_cpu_max, parse_memory_limit, read_parsed, version_1_quota};
 use crate::error::HostError;
+use crate::pressure::{Pressure, parse_pressure};
+
+/// Of a cgroup's memory limit, what a server may take: near the limit the kernel takes back the cache of files in use, and at the
+/// limit it kills. Other processes of the group, and the kernel's own memory for them, need the rest.
+pub const USABLE_SHARE: f64 = 0.9;
 
 /// Memory of a group beside its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +35,8 @@ pub struct Throttling {
     pub periods: u64,
     /// In which it used up its quota and stood still for the rest.
     pub throttled: u64,
+    /// For how long it stood still; `None` where the kernel does not say it.
+    pub stopped: Option<Duration>,
 }
 
 impl Throttling {
@@ -90,10 +99,30 @@ pub(crate) fn throttling(groups: &[Group]) -> Result<Option<Throttling>, HostErr
     Ok(worst)
 }
 
+/// How long processes of the innermost group waited for a CPU, their quota's stops included; `None` where the kernel counts none
+/// by group, as version 1 does.
+pub(crate) fn cpu_pressure(groups: &[Group]) -> Result<Option<Pressure>, HostError> {
+    for group in groups.iter().rev() {
+        // The root group has no quota, and its pressure is the host's. Where version 1 has the CPUs, no group has this file.
+        if group.controller.is_some() || !group.folder.join("cpu.max").exists() {
+            continue;
+        }
+        let path = group.folder.join("cpu.pressure");
+        if let Some(pressure) = read_parsed(&path, parse_pressure)? {
+            return Ok(Some(pressure));
+        }
+    }
+    Ok(None)
+}
+
 fn parse_throttling(text: &str) -> Option<Throttling> {
     Some(Throttling {
         periods: parse_counter(text, "nr_periods")?,
         throttled: parse_counter(text, "nr_throttled")?,
+        // Version 2, then version 1.
+        stopped: parse_counter(text, "throttled_usec")
+            .map(Duration::from_micros)
+            .or_else(|| parse_counter(text, "throttled_time").map(Duration::from_nanos)),
     })
 }
 

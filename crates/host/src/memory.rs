@@ -2,7 +2,7 @@
 //! kernel holds the process's memory map), or cheap and counting shared pages once per process (`statm`).
 
 use crate::error::HostError;
-use crate::procfs::{parse_smaps_rollup, parse_statm};
+use crate::procfs::{parse_smaps_rollup, parse_stat, parse_statm, parse_status_rss};
 use crate::tree::{Tree, read_of_process};
 
 /// Memory of one process, in bytes.
@@ -29,6 +29,44 @@ pub struct TreeMemory {
     pub processes: Vec<ProcessMemory>,
     /// Processes that may not be looked at (another user's): the sums lack them.
     pub unreadable: Vec<u32>,
+}
+
+/// What one process holds, without what descends from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resident {
+    pub parent_pid: u32,
+    /// `None` where it may not be read: another user's process.
+    pub pss_bytes: Option<u64>,
+    pub rss_bytes: u64,
+}
+
+/// What a process holds; `None` where it is gone, or nothing of it can be read.
+#[must_use]
+pub fn resident(pid: u32) -> Option<Resident> {
+    let tree = Tree::from(pid);
+    let stat = read_of_process(&tree.path(pid, "stat")).ok()??;
+    let exact = sample_one(&tree, pid).ok().flatten();
+    let rss_bytes = match &exact {
+        Some(memory) => memory.rss_bytes,
+        None => rss_in(&tree, &[pid]).ok()?,
+    };
+    Some(Resident {
+        parent_pid: parse_stat(&stat)?.parent_pid,
+        pss_bytes: exact.map(|memory| memory.pss_bytes),
+        rss_bytes,
+    })
+}
+
+/// Resident bytes of one process from `/proc/PID/status`, which costs the same for any size and does not hold the
+/// memory map; `None` where the process is gone.
+#[must_use]
+pub fn rss(pid: u32) -> Option<u64> {
+    rss_at(&Tree::from(pid), pid)
+}
+
+fn rss_at(tree: &Tree, pid: u32) -> Option<u64> {
+    let text = read_of_process(&tree.path(pid, "status")).ok()??;
+    parse_status_rss(&text)
 }
 
 /// Looks at the given processes. Those that are gone, and zombies, are left out.
@@ -117,4 +155,21 @@ fn sample_one(tree: &Tree, pid: u32) -> Result<Option<ProcessMemory>, HostError>
         uss_bytes: memory.uss_bytes,
         rss_bytes: memory.rss_bytes,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// There is no other file to read.
+    #[test]
+    fn rss_is_read_from_the_status_alone() {
+        let proc = tempfile::tempdir().unwrap();
+        std::fs::create_dir(proc.path().join("42")).unwrap();
+        let status = "Name:\tpuma\nVmHWM:\t  300 kB\nVmRSS:\t  200 kB\nThreads:\t5\n";
+        std::fs::write(proc.path().join("42/status"), status).unwrap();
+        let tree = Tree::from(42).at(proc.path());
+        assert_eq!(rss_at(&tree, 42), Some(200 << 10));
+        assert_eq!(rss_at(&tree, 43), None);
+    }
 }

@@ -1,22 +1,26 @@
 //! A server that runs already, as `/proc` shows it: its environment, folder, program and threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
+use std::iter;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::check::Known;
 use crate::elf;
 use crate::error::HostError;
+use crate::procfs::parse_stat;
 use crate::roots::Roots;
-use crate::serving::{fact, unreadable};
+use crate::serving::unreadable;
 use crate::tree::Tree;
 
 /// Program headers are at the beginning of a file.
 const HEAD_BYTES: u64 = 1 << 16;
 /// What Puma calls the threads that serve, as the kernel keeps the name: 15 bytes of it.
 const PUMA_THREAD: &str = "puma srv tp";
+/// What its threads are called that exist from when it serves, however few requests there are; Puma 5 has the last two.
+const PUMA_SERVES: [&str; 3] = ["puma srv", "puma server", "puma threadpoo"];
 /// How Puma's worker processes call themselves.
 const PUMA_WORKER: &str = "puma: cluster worker";
 
@@ -26,6 +30,11 @@ pub struct ProcessFacts {
     pub pid: u32,
     /// As it was when the program started: what the program itself sets later is not in it.
     pub environment: Known<BTreeMap<String, String>>,
+    /// Its command line, or the title that it has put in that place, then those of the processes above it. Empty ones, and
+    /// what cannot be read, are left out.
+    pub commands: Vec<Vec<String>>,
+    /// Files, pipes and the like that it and what descends from it have open, as the kernel names them.
+    pub open_files: Known<BTreeSet<PathBuf>>,
     /// The folder that it is in. A name for people; files are read below `/proc/<pid>/cwd`.
     pub folder: Known<PathBuf>,
     /// The program's file. A name for people.
@@ -40,6 +49,8 @@ pub struct ProcessFacts {
     pub puma_workers: Known<u32>,
     /// The most threads that serve in one of Puma's processes now; Puma starts them as they are needed.
     pub puma_threads: Known<u32>,
+    /// Puma has started to serve in one of the processes.
+    pub puma_serves: Known<bool>,
 }
 
 impl ProcessFacts {
@@ -54,11 +65,22 @@ impl ProcessFacts {
             .uid();
         let tree = Tree::from(pid).at(&roots.proc);
         let pids = tree.pids().map_err(|e| e.to_string());
+        let open_files = pids.as_ref().map_err(Clone::clone).and_then(|pids| {
+            let each = pids.iter().map(|&pid| open_files(&roots.of(Some(pid))));
+            // What another process of the tree keeps to itself, or took with it, is no reason to know nothing.
+            let mut all = open_files(&process)?;
+            all.extend(each.flatten().flatten());
+            Ok(all)
+        });
         let workers = pids.as_ref().map_err(Clone::clone).map(|pids| {
             let worker = |pid: &&u32| is_worker(&roots.of(Some(**pid)));
             pids.iter().filter(worker).count() as u32
         });
-        let threads = pids.map(|pids| {
+        let serves = pids.as_ref().map_err(Clone::clone).map(|pids| {
+            let mut processes = pids.iter().map(|&pid| roots.of(Some(pid)));
+            processes.any(|process| threads(&process).any(|name| serves(&name)))
+        });
+        let counted = pids.map(|pids| {
             let serving = pids
                 .iter()
                 .map(|&pid| serving_threads(&roots.of(Some(pid))));
@@ -73,6 +95,8 @@ impl ProcessFacts {
                 };
                 words.iter().filter_map(pair).collect()
             }),
+            commands: commands(roots, pid),
+            open_files,
             folder: link(&process.join("cwd")),
             program: link(&process.join("exe")),
             interpreter: interpreter_of(&process.join("exe")),
@@ -82,7 +106,8 @@ impl ProcessFacts {
                 Ok(theirs != ours || link(&process.join("root"))? != Path::new("/"))
             }),
             puma_workers: workers,
-            puma_threads: threads,
+            puma_threads: counted,
+            puma_serves: serves,
         })
     }
 }
@@ -113,6 +138,28 @@ fn strings(path: &Path) -> Known<Vec<String>> {
         .collect())
 }
 
+fn commands(roots: &Roots, pid: u32) -> Vec<Vec<String>> {
+    let parent = |pid: &u32| {
+        let stat = fs::read_to_string(roots.of(Some(*pid)).join("stat")).ok()?;
+        parse_stat(&stat)
+            .map(|stat| stat.parent_pid)
+            .filter(|&parent| parent > 0)
+    };
+    iter::successors(Some(pid), parent)
+        .filter_map(|pid| strings(&roots.of(Some(pid)).join("cmdline")).ok())
+        .filter(|words| !words.is_empty())
+        .collect()
+}
+
+fn open_files(process: &Path) -> Known<BTreeSet<PathBuf>> {
+    let folder = process.join("fd");
+    let entries = fs::read_dir(&folder).map_err(|e| unreadable(&folder, &e))?;
+    Ok(entries
+        .flatten()
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .collect())
+}
+
 fn is_worker(process: &Path) -> bool {
     strings(&process.join("cmdline")).is_ok_and(|words| {
         words
@@ -121,17 +168,24 @@ fn is_worker(process: &Path) -> bool {
     })
 }
 
+/// Names of its threads.
+fn threads(process: &Path) -> impl Iterator<Item = String> {
+    let tasks = fs::read_dir(process.join("task")).into_iter().flatten();
+    tasks
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok())
+}
+
 fn serving_threads(process: &Path) -> u32 {
-    let Ok(tasks) = fs::read_dir(process.join("task")) else {
-        return 0;
-    };
-    let serves =
-        |task: &fs::DirEntry| fact(&task.path().join("comm"), parse_serves).unwrap_or(false);
-    tasks.flatten().filter(serves).count() as u32
+    threads(process).filter(|name| is_of_pool(name)).count() as u32
+}
+
+fn serves(name: &str) -> bool {
+    PUMA_SERVES.iter().any(|known| name.starts_with(known))
 }
 
 /// `puma srv tp 001`; one with a word in place of the number looks after the others.
-fn parse_serves(name: &str) -> Option<bool> {
-    let rest = name.trim_end().strip_prefix(PUMA_THREAD);
-    Some(rest.is_some_and(|rest| rest.trim_start().parse::<u32>().is_ok()))
+fn is_of_pool(name: &str) -> bool {
+    let number = name.trim_end().strip_prefix(PUMA_THREAD);
+    number.is_some_and(|number| number.trim_start().parse::<u32>().is_ok())
 }

@@ -115,6 +115,12 @@ pub fn parse_smaps_rollup(text: &str) -> Option<SmapsRollup> {
     })
 }
 
+/// Resident bytes from `/proc/<pid>/status`; `None` for a kernel thread or a zombie.
+#[must_use]
+pub fn parse_status_rss(text: &str) -> Option<u64> {
+    kilobytes(text).find_map(|(name, bytes)| (name == "VmRSS").then_some(bytes))
+}
+
 /// Resident bytes from `/proc/<pid>/statm`.
 #[must_use]
 pub fn parse_statm(text: &str, page_bytes: u64) -> Option<u64> {

@@ -1,6 +1,6 @@
 //! What of the kernel's settings and tables limits a server: connections, ports, file descriptors, huge pages.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -21,8 +21,8 @@ pub struct ServingFacts {
     pub system_files: Known<Filled>,
     /// First and last of the ports for connections to elsewhere.
     pub port_range: Known<(u16, u16)>,
-    /// Closed connections that keep one of these ports for a minute. Those that the server accepted keep none: all of them
-    /// have its own.
+    /// Closed connections that keep one of these ports for a minute, to the address that has most of them: a port is free for any
+    /// other address.
     pub time_wait: Known<u64>,
     pub somaxconn: Known<u64>,
     pub syn_backlog: Known<u64>,
@@ -192,7 +192,7 @@ fn parse_port_range(text: &str) -> Option<(u16, u16)> {
     (first <= last).then_some((first, last))
 }
 
-/// Closed connections of a process's network that hold a port of the range, by either version of IP.
+/// Closed connections of a process's network to one address that hold a port of the range, by either version of IP.
 fn held_ports(process: &Path, range: (u16, u16)) -> Known<u64> {
     let old = process.join("net/tcp");
     let mut text = fs::read_to_string(&old).map_err(|e| unreadable(&old, &e))?;
@@ -206,24 +206,26 @@ fn held_ports(process: &Path, range: (u16, u16)) -> Known<u64> {
     Ok(count_time_wait(&text, range))
 }
 
-/// In `/proc/net/tcp` and `tcp6`: local address and port, the other end's, the state, in hexadecimal figures.
+/// In `/proc/net/tcp` and `tcp6`: local address and port, the other end's, the state, in hexadecimal figures. A port is free for
+/// every other address: those towards the address that has most of them count. A server's own closed connections, whether it still
+/// listens or not, are towards clients' ports, which all differ.
 fn count_time_wait(text: &str, (first, last): (u16, u16)) -> u64 {
     const TIME_WAIT: &str = "06";
-    const LISTEN: &str = "0A";
-    let sockets = || {
-        text.lines().filter_map(|line| {
-            let mut words = line.split_ascii_whitespace().skip(1);
-            let (local, _, state) = (words.next()?, words.next()?, words.next()?);
-            let (_, port) = local.rsplit_once(':')?;
-            Some((u16::from_str_radix(port, 16).ok()?, state))
-        })
-    };
-    let listens = |(port, state): (u16, &str)| (state == LISTEN).then_some(port);
-    let served: BTreeSet<u16> = sockets().filter_map(listens).collect();
-    let held = sockets().filter(|(port, state)| {
-        *state == TIME_WAIT && (first..=last).contains(port) && !served.contains(port)
-    });
-    held.count() as u64
+    let mut held: BTreeMap<&str, u64> = BTreeMap::new();
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let (Some(local), Some(remote), Some(TIME_WAIT)) =
+            (words.next(), words.next(), words.next())
+        else {
+            continue;
+        };
+        let port = local.rsplit_once(':').map(|(_, port)| port);
+        let port = port.and_then(|port| u16::from_str_radix(port, 16).ok());
+        if port.is_some_and(|port| (first..=last).contains(&port)) {
+            *held.entry(remote).or_default() += 1;
+        }
+    }
+    held.into_values().max().unwrap_or(0)
 }
 
 /// The word in brackets: `always [madvise] never`.
@@ -275,25 +277,26 @@ mod tests {
     }
 
     #[test]
-    fn only_connections_to_elsewhere_hold_a_port() {
-        let line = |port: u16, state: &str| {
-            format!("   0: 0100007F:{port:04X} 0200007F:1F90 {state} 00000000:00000000\n")
+    fn ports_towards_one_address_count() {
+        let line = |port: u16, remote: u16, state: &str| {
+            format!("   0: 0100007F:{port:04X} 0200007F:{remote:04X} {state} 00000000:00000000\n")
         };
-        let sockets = [
+        let mut sockets = vec![
             "  sl  local_address rem_address   st tx_queue rx_queue\n".to_owned(),
-            line(40_000, "06"),
-            line(32_768, "06"),
-            line(60_999, "06"),
-            // Still open; the server's port; a port of the range that somebody listens at.
-            line(40_001, "01"),
-            line(3000, "06"),
-            line(50_000, "0A"),
-            line(50_000, "06"),
+            line(40_000, 8080, "06"),
+            line(32_768, 8080, "06"),
+            line(60_999, 8080, "06"),
+            // Still open; a port outside of the range; another address.
+            line(40_001, 8080, "01"),
+            line(3000, 8080, "06"),
+            line(40_002, 5432, "06"),
             "   1: 00000000000000000000000001000000:9C42 00000000000000000000000001000000:1F90 06 0\n"
                 .to_owned(),
             "no socket\n".to_owned(),
         ];
-        assert_eq!(count_time_wait(&sockets.concat(), (32_768, 60_999)), 4);
+        // A server on a port of the range, which has ended: its clients' connections.
+        sockets.extend((33_000..33_100).map(|client| line(50_000, client, "06")));
+        assert_eq!(count_time_wait(&sockets.concat(), (32_768, 60_999)), 3);
         assert_eq!(count_time_wait("", (1, 2)), 0);
     }
 }

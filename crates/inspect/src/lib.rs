@@ -8,7 +8,10 @@
 //! Clock and version are the caller's. Words are `report`'s, save the sentences of the advice and the warnings.
 
 mod band;
+mod counters;
 mod instant;
+mod interval;
+mod memory;
 mod pools;
 mod process;
 mod quantile;
@@ -19,6 +22,8 @@ mod threads;
 mod traffic;
 mod written;
 
+pub use counters::{SavedError, read_saved, saved};
+pub use interval::Baseline;
 pub use reading::{Reading, Selection, counters, read};
 pub use sources::{InspectError, files, folder_of_user};
 pub use written::{Asked, document};

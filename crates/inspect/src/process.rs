@@ -1,7 +1,7 @@
 //! Who wrote a file, and whether it still runs.
 
 use crate::instant::{printable, rfc3339};
-use flight::{Header, Snapshot, State};
+use flight::{Header, Life, Snapshot, State};
 use run::inspect::{Process, ProcessState};
 use std::path::Path;
 
@@ -24,12 +24,18 @@ impl Counted {
 }
 
 /// The process behind a file.
-pub fn process(path: &Path, snapshot: &Snapshot, counted: Counted, split_valid: bool) -> Process {
+pub fn process(
+    path: &Path,
+    snapshot: &Snapshot,
+    state: ProcessState,
+    counted: Counted,
+    split_valid: bool,
+) -> Process {
     let header = &snapshot.header;
     Process {
         file: printable(&path.display().to_string()),
         pid: header.pid,
-        state: state(header),
+        state,
         started_at: rfc3339(header.created_wall_ns),
         worker: header.server.worker_index,
         workers: header.server.workers,
@@ -59,12 +65,13 @@ pub fn wall_of(header: &Header, mono_ns: u64) -> u64 {
         .saturating_add(mono_ns.saturating_sub(header.created_mono_ns))
 }
 
-fn state(header: &Header) -> ProcessState {
+pub fn state(path: &Path, header: &Header) -> ProcessState {
     if header.state == State::Closed {
         return ProcessState::Closed;
     }
-    match flight::alive(header.pid, header.start_ticks) {
-        true => ProcessState::Live,
-        false => ProcessState::Died,
+    match flight::life(path, header) {
+        Life::Runs => ProcessState::Live,
+        Life::Ended => ProcessState::Died,
+        Life::Unknown => ProcessState::Unknown,
     }
 }

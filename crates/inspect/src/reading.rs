@@ -1,13 +1,16 @@
 //! Takes flight files one after the other and adds up what they hold.
 
 use crate::band::Sample;
+use crate::counters::restored;
 use crate::instant::{printable, rfc3339};
+use crate::interval::{Baseline, Key, OfProcess, key};
 use crate::pools::Pools;
-use crate::process::{Counted, process, wall_of};
+use crate::process::{Counted, process, state, wall_of};
 use crate::sums::{Measured, Sums};
 use flight::{Endpoint, FlightError, FlightFile, Histogram, Record, Skipped, Snapshot, Totals};
 use run::inspect::{NotRead, Process, ProcessState};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Which of it counts.
@@ -25,6 +28,8 @@ pub struct Reading {
     pub(crate) selection: Selection,
     pub(crate) endpoints: BTreeMap<String, Group>,
     pub(crate) processes: Vec<Process>,
+    /// Processes that run and have here the number that their file says.
+    pub(crate) here: BTreeSet<u32>,
     pub(crate) not_read: Vec<NotRead>,
     pub(crate) pools: Pools,
     pub(crate) collector: Option<CollectorSums>,
@@ -36,6 +41,12 @@ pub struct Reading {
     pub(crate) lost_before_ns: Option<u64>,
     pub(crate) records: u64,
     pub(crate) fibers: bool,
+    /// What is subtracted from every process.
+    pub(crate) baseline: Option<Baseline>,
+    /// The processes that were added, with the names of their files.
+    added: HashSet<(Key, Option<OsString>)>,
+    /// With a baseline: each process for itself.
+    pub(crate) of_processes: Vec<OfProcess>,
 }
 
 /// Requests of one endpoint, or jobs of one class.
@@ -49,6 +60,14 @@ pub struct Group {
     pub samples: Vec<Sample>,
     /// Some of its requests are in no ring any more.
     pub records_lost: bool,
+}
+
+/// What is known of a process from its file or from a document.
+struct Seen {
+    state: ProcessState,
+    /// It runs and has here the number that its file says.
+    here: bool,
+    last_ended_ns: Option<u64>,
 }
 
 /// The collector of whole processes.
@@ -68,16 +87,8 @@ const CUT_OFF: &str = "(cut off)";
 #[must_use]
 pub fn read(files: &[PathBuf], selection: Selection, now_ns: u64) -> Reading {
     let mut reading = Reading::of(selection);
-    for path in files {
-        match FlightFile::open(path).and_then(|file| file.snapshot()) {
-            Ok(snapshot) => reading.add(path, snapshot, now_ns),
-            Err(error) => reading.not_read.push(refused(path, &error)),
-        }
-    }
-    reading
-        .processes
-        .sort_by(|a, b| (&a.started_at, a.pid).cmp(&(&b.started_at, b.pid)));
-    reading
+    reading.add_files(files, now_ns);
+    reading.finished()
 }
 
 /// The counters alone, process by process, and what could not be read: for whoever adds up otherwise.
@@ -102,6 +113,51 @@ impl Reading {
             selection,
             ..Self::default()
         }
+    }
+
+    /// Nothing read yet; of what will be, only what was counted after `baseline` counts.
+    #[must_use]
+    pub fn since(selection: Selection, baseline: Baseline) -> Self {
+        Self {
+            baseline: Some(baseline),
+            ..Self::of(selection)
+        }
+    }
+
+    /// Reads flight files. `now_ns` is the time, in nanoseconds since 1970. Of a process that is given more than once the
+    /// first reading counts, so add the latest first: files, then documents.
+    pub fn add_files(&mut self, files: &[PathBuf], now_ns: u64) {
+        for path in files {
+            match FlightFile::open(path).and_then(|file| file.snapshot()) {
+                Ok(snapshot) => self.add(path, snapshot, now_ns),
+                Err(error) => self.not_read.push(refused(path, &error)),
+            }
+        }
+    }
+
+    /// Adds what a document has kept of flight files.
+    pub fn add_saved(&mut self, document: &run::counters::Document) {
+        for process in &document.processes {
+            let seen = Seen {
+                state: process.state,
+                here: false,
+                last_ended_ns: process.last_ended_ns,
+            };
+            let path = Path::new(&process.file);
+            self.add_seen(path, restored(process), &seen, document.read_at_ns);
+        }
+        self.not_read.extend_from_slice(&document.not_read);
+    }
+
+    /// Everything was added.
+    #[must_use]
+    pub fn finished(mut self) -> Self {
+        self.processes
+            .sort_by(|a, b| (&a.started_at, a.pid).cmp(&(&b.started_at, b.pid)));
+        if let Some(baseline) = &mut self.baseline {
+            self.not_read.extend(baseline.vanished());
+        }
+        self
     }
 
     /// Whether any request or job was counted.
@@ -130,9 +186,10 @@ impl Reading {
             .processes
             .iter()
             .filter(|p| p.state == ProcessState::Live);
-        let since = match self.selection.since_ns {
-            Some(at) => format!(" since {}", rfc3339(at)),
-            None => " yet".to_owned(),
+        let since = match (self.selection.since_ns, &self.baseline) {
+            (Some(at), _) => format!(" since {}", rfc3339(at)),
+            (None, Some(baseline)) => format!(" since {}", rfc3339(baseline.read_at_ns)),
+            (None, None) => " yet".to_owned(),
         };
         format!(
             "no request was recorded{since}: {} processes, {} of them alive",
@@ -142,7 +199,34 @@ impl Reading {
     }
 
     /// Adds what one file held. `now_ns` is the time, in nanoseconds since 1970.
-    pub fn add(&mut self, path: &Path, mut snapshot: Snapshot, now_ns: u64) {
+    pub fn add(&mut self, path: &Path, snapshot: Snapshot, now_ns: u64) {
+        let state = state(path, &snapshot.header);
+        let seen = Seen {
+            state,
+            here: state == ProcessState::Live && flight::runs_here(&snapshot.header),
+            last_ended_ns: snapshot.records.iter().map(ended).max(),
+        };
+        self.add_seen(path, snapshot, &seen, now_ns);
+    }
+
+    fn add_seen(&mut self, path: &Path, mut snapshot: Snapshot, seen: &Seen, now_ns: u64) {
+        let name = path.file_name().map(OsString::from);
+        if !self.added.insert((key(&snapshot.header), name)) {
+            self.not_read.push(NotRead {
+                file: printable(&path.display().to_string()),
+                partly: false,
+                reason: "its process was given more than once: the latest reading of it counts"
+                    .to_owned(),
+            });
+            return;
+        }
+        let change = match self.baseline.as_mut() {
+            Some(baseline) => match baseline.subtract(path, &mut snapshot) {
+                Ok(change) => Some(change),
+                Err(not_read) => return self.not_read.extend(not_read),
+            },
+            None => None,
+        };
         let threads = snapshot.header.server.max_threads;
         if self.selection.threads.is_some() && self.selection.threads != threads {
             self.left_out += 1;
@@ -152,10 +236,10 @@ impl Reading {
         let measured = Measured::by(&snapshot.header);
         self.fibers |= snapshot.header.fiber_scheduler;
         let capacity = u64::from(snapshot.header.ring_capacity());
-        let lost = snapshot.header.written > capacity || snapshot.skipped.missing > 0;
+        let no_records = snapshot.records.is_empty() && snapshot.totals.requests > 0;
+        let lost = snapshot.header.written > capacity || snapshot.skipped.missing > 0 || no_records;
         let all_records = snapshot.records.len() as u64;
         let reaches_back = wall_of(&snapshot.header, snapshot.reaches_back_to());
-        let last = snapshot.records.iter().map(ended).max();
         if let Some(since) = self.selection.since_ns {
             snapshot.records.retain(|r| r.arrival_wall_ns >= since);
         }
@@ -164,20 +248,19 @@ impl Reading {
         } else {
             self.add_counters(&snapshot, &measured, lost)
         };
-        let mut seen = process(path, &snapshot, counted, measured.split);
-        seen.records = all_records;
-        seen.records_from = rfc3339(reaches_back);
+        let mut process = process(path, &snapshot, seen.state, counted, measured.split);
+        process.records = all_records;
+        process.records_from = rfc3339(reaches_back);
         let made = snapshot.header.created_wall_ns;
         let until = match seen.state {
             ProcessState::Live => now_ns,
-            _ => last.unwrap_or(made),
+            _ => seen.last_ended_ns.unwrap_or(made),
         };
         self.first_ns = Some(self.first_ns.map_or(made, |first| first.min(made)));
         self.last_ns = self.last_ns.max(until);
         // A whole ring has all of its process, however young that is.
         if lost {
-            let cut_off = snapshot.skipped.missing > 0;
-            let complete_from = if cut_off {
+            let complete_from = if snapshot.skipped.missing > 0 || no_records {
                 until.saturating_add(1)
             } else {
                 reaches_back
@@ -185,9 +268,21 @@ impl Reading {
             self.lost_before_ns = self.lost_before_ns.max(Some(complete_from));
         }
         self.records += snapshot.records.len() as u64;
-        self.add_collector(&snapshot, until.saturating_sub(made));
-        self.add_pools(&snapshot);
-        self.processes.push(seen);
+        let from = self.baseline.as_ref().map_or(0, |of| of.read_at_ns);
+        self.add_collector(&snapshot, until.saturating_sub(made.max(from)));
+        self.add_pools(&snapshot, from);
+        if seen.here {
+            self.here.insert(process.pid);
+        }
+        if let Some(change) = change {
+            let group = Group::of_process(&snapshot, &measured);
+            self.of_processes.push(OfProcess {
+                process: process.clone(),
+                change,
+                group,
+            });
+        }
+        self.processes.push(process);
     }
 
     /// Sums and histograms from the counters, times from the ring.
@@ -268,8 +363,8 @@ impl Reading {
         }
     }
 
-    fn add_pools(&mut self, snapshot: &Snapshot) {
-        let since = self.selection.since_ns.unwrap_or(0);
+    fn add_pools(&mut self, snapshot: &Snapshot, from_ns: u64) {
+        let since = self.selection.since_ns.unwrap_or(from_ns);
         for sample in &snapshot.pool_samples {
             if wall_of(&snapshot.header, sample.mono_ns) >= since {
                 self.pools.add(sample);
@@ -312,7 +407,7 @@ impl Reading {
     }
 }
 
-fn refused(path: &Path, error: &FlightError) -> NotRead {
+pub(crate) fn refused(path: &Path, error: &FlightError) -> NotRead {
     let reason = match error {
         // The path stands before the reason.
         FlightError::Io { source, .. } => source.to_string(),
@@ -327,7 +422,7 @@ fn refused(path: &Path, error: &FlightError) -> NotRead {
 }
 
 /// The wall clock at which a request ended.
-fn ended(record: &Record) -> u64 {
+pub(crate) fn ended(record: &Record) -> u64 {
     record.arrival_wall_ns.saturating_add(record.wall_ns)
 }
 

@@ -45,6 +45,8 @@ pub struct Measured {
     calls: PerCall<bool>,
     server: bool,
     busy: bool,
+    /// Not where several Ruby threads share a kernel thread, whose clock it is.
+    cpu: bool,
     /// CPU time stands beside held time alone, as agent 0.1 has it.
     cpu_of_request: bool,
 }
@@ -63,6 +65,7 @@ impl Measured {
             calls: PerCall::from_fn(|kind| split && further && header.measures(kind.field())),
             server: split && further && header.measures("server_held_us"),
             busy: header.measures("busy_threads"),
+            cpu: split && header.measures("cpu_ns"),
             cpu_of_request: !further,
         }
     }
@@ -121,12 +124,14 @@ impl Sums {
             self.held.add(totals.held_ns, requests);
             self.gvl_wait.add(totals.gvl_wait_ns, requests);
             self.io.add(totals.io_ns, requests);
+        }
+        if measured.cpu {
             self.cpu.add(totals.cpu_ns, requests);
         }
         if measured.lock {
             self.lock_wait.add(totals.lock_wait_ns, requests);
         }
-        if measured.split && (measured.cpu_of_request || measured.server) {
+        if measured.cpu && (measured.cpu_of_request || measured.server) {
             let held = totals.held_ns.saturating_add(totals.server_held_ns);
             self.starved
                 .add(held.saturating_sub(totals.cpu_ns), requests);

@@ -33,8 +33,10 @@ pub fn threads(traffic: &Traffic, one: &str, processes: &[Process]) -> Option<Th
         amdahl_threads: start,
         table: table(p, split.useful_threads, present),
         step_down: present.and_then(|threads| step_down(traffic, threads, start)),
+        plain: Vec::new(),
         sentences: Vec::new(),
     };
+    advice.plain = plain(&advice, traffic, one);
     advice.sentences = sentences(&advice, traffic, one);
     Some(advice)
 }
@@ -110,18 +112,72 @@ fn verdict(mean_ms: f64, threads: u32, start: u32) -> StepVerdict {
     }
 }
 
+/// One count, from where the time goes, and what to do about today's.
+fn plain(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
+    let Some(split) = traffic.split else {
+        return Vec::new();
+    };
+    let mut said: Vec<String> = few(traffic, one).into_iter().collect();
+    let Some(useful) = advice.useful_threads.map(run::whole_threads) else {
+        said.push(format!(
+            "A {one} hardly runs Ruby, so that threads of a process do not wait for one another: memory and the database limit \
+             their number."
+        ));
+        return said;
+    };
+    said.push(format!(
+        "A {one} runs Ruby for {:.1} ms and waits for the database or the network for {:.1} ms. A process runs Ruby in one thread \
+         at a time, so that about {} {} it busy; with more, they wait for one another, and more processes serve more.",
+        split.held_ms,
+        split.io_ms,
+        threads_of(useful),
+        if useful > 1.0 { "keep" } else { "keeps" }
+    ));
+    let present = advice.present.map(f64::from);
+    said.extend(present.map(|present| match present {
+        present if present > useful + 1.0 => format!(
+            "Today each has {}, more than that: powerband tune measures whether fewer serve as much.",
+            threads_of(present)
+        ),
+        present if present < useful => format!(
+            "Today each has {}, fewer than that: powerband tune measures what more would bring.",
+            threads_of(present)
+        ),
+        present => format!("Today each has {}, about that many.", threads_of(present)),
+    }));
+    if split.lock_wait_ms.is_none() {
+        said.push(
+"A part of the waiting may be for locks or pooled connections, which this recording does not tell apart; then fewer \
+             threads are enough.".to_owned());
+    }
+    if split
+        .starved_ms
+        .is_some_and(|ms| ms > MUCH_OF_HELD * split.held_ms)
+    {
+        said.push(
+            "The cores were overloaded, so that this count is too low; fewer processes, or more cores, help first."
+                .to_owned(),
+        );
+    }
+    said
+}
+
+fn few(traffic: &Traffic, one: &str) -> Option<String> {
+    (traffic.requests < FEW).then(|| {
+        format!(
+            "{} {} tell little: these figures want at least {FEW}, under the load that you care about.",
+            traffic.requests,
+            if traffic.requests == 1 { one.to_owned() } else { format!("{one}s") }
+        )
+    })
+}
+
 fn sentences(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
     let mut said = Vec::new();
     let Some(split) = traffic.split else {
         return said;
     };
-    if traffic.requests < FEW {
-        said.push(format!(
-            "{} {} tell little: these figures want at least {FEW}, under the load that you care about.",
-            traffic.requests,
-            if traffic.requests == 1 { one.to_owned() } else { format!("{one}s") }
-        ));
-    }
+    said.extend(few(traffic, one));
     said.push(match advice.useful_threads {
         Some(t) => format!(
             "A {one} runs Ruby for {:.1} ms and does I/O for {:.1} ms, so that T* = 1 + I/O / held = {t:.1}: {} would keep one process's GVL busy if {one}s never collided; more of them only wait for it, and more processes help instead.",

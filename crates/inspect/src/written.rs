@@ -1,6 +1,8 @@
 //! The document of a reading.
 
 use crate::instant::rfc3339;
+use crate::interval::interval;
+use crate::memory::memory;
 use crate::reading::{Group, Reading};
 use crate::threads::{serves, threads};
 use run::inspect::{Collector, Document, Process, ProcessState, SCHEMA, Scope, Traffic};
@@ -22,14 +24,18 @@ pub struct Asked {
 pub fn document(mut reading: Reading, asked: &Asked) -> Document {
     // Before the first file was made there was nobody whose requests could be counted.
     let made_ns = reading.first_ns.unwrap_or(asked.now_ns);
-    let from_ns = reading.selection.since_ns.unwrap_or(0).max(made_ns);
+    let baseline_ns = reading.baseline.as_ref().map(|of| of.read_at_ns);
+    // A server that began later did not exist before: its rates are of its own time.
+    let asked_from_ns = reading.selection.since_ns.or(baseline_ns);
+    let from_ns = asked_from_ns.unwrap_or(0).max(made_ns);
     let to_ns = reading.last_ns.max(from_ns);
     let span_s = (to_ns - from_ns) as f64 / 1e9;
     let from_rings = reading.selection.since_ns.is_some();
     let records_from_ns = reading.lost_before_ns.unwrap_or(0).max(from_ns);
-    let rings_reach = records_from_ns == from_ns;
+    let rings_reach = records_from_ns == from_ns && baseline_ns.is_none();
     // Records that are gone would make every rate too low.
     let rate_span = (!from_rings || rings_reach).then_some(span_s);
+    let interval = interval(&mut reading, span_s);
     let (requests, endpoints) = traffic(&mut reading, false, rate_span, from_rings);
     let (jobs, job_classes) = traffic(&mut reading, true, rate_span, from_rings);
     let advice = match (&requests, &jobs) {
@@ -56,6 +62,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         jobs,
         endpoints,
         job_classes,
+        memory: memory(&reading.processes, &reading.here),
         collector: reading.collector.map(|sums| Collector {
             pauses: sums.pauses,
             pause_ms: sums.pause_ns as f64 / 1e6,
@@ -66,11 +73,21 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         pools: reading.pools.into_document(),
         threads: advice,
         processes: reading.processes,
+        interval,
         not_read: reading.not_read,
         warnings: Vec::new(),
     };
     document.warnings = warnings(&document, reading.fibers, rings_reach);
+    if applications(&document).len() > 1 {
+        // A number of threads for several applications together is right for none of them.
+        document.threads = None;
+    }
     document
+}
+
+/// Where the applications lie whose processes served something.
+fn applications(document: &Document) -> BTreeSet<&str> {
+    served(document).map(|p| p.app_root.as_str()).collect()
 }
 
 /// All requests (or jobs) together, and each endpoint.
@@ -113,11 +130,12 @@ fn warnings(document: &Document, fibers: bool, rings_reach: bool) -> Vec<String>
     {
         said.push("Some of these processes could not watch the GVL (Ruby before 3.2, or another engine): their requests count, and the split of time is of the others.".to_owned());
     }
-    let roots: BTreeSet<&str> = served(document).map(|p| p.app_root.as_str()).collect();
+    let roots = applications(document);
     if roots.len() > 1 {
         let roots: Vec<&str> = roots.into_iter().collect();
         said.push(format!(
-            "The files are of {} applications ({}), and all are counted together: name the files of one.",
+            "The files are of {} applications ({}), and all are counted together, so that no number of threads is advised: name \
+             the files of one.",
             roots.len(),
             roots.join(", ")
         ));
@@ -157,7 +175,7 @@ fn warnings(document: &Document, fibers: bool, rings_reach: bool) -> Vec<String>
     let skew = sum(|p| p.clock_skew);
     if skew > 0 {
         said.push(format!(
-            "{skew} requests came with a queue time below zero or beyond an hour: the proxy's clock and this machine's disagree, and queue times are as wrong."
+            "{skew} requests came with a queue time below zero or beyond the agent's limit (POWERBAND_QUEUE_LIMIT): the proxy's clock and this machine's disagree, or clients set X-Request-Start and the proxy does not overwrite it."
         ));
     }
     let lost = sum(|p| p.endpoints_lost);

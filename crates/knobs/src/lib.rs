@@ -16,6 +16,7 @@ mod overlay;
 mod page;
 mod reserved;
 mod secret;
+mod secret_name;
 mod value;
 
 pub use allocator::{Allocator, PRELOAD, preload};
@@ -28,6 +29,7 @@ pub use nearest::{SETTINGS, unknown};
 pub use overlay::{Chosen, ENV, Overlay, POOL, RUBY, VALUE, of_allocator};
 pub use page::page;
 pub use secret::{is_secret, shown, shown_of};
+pub use secret_name::{names_a_secret, with_reduced};
 pub use value::Value;
 
 /// What is wrong with a knob or its value, and what to do about it.

@@ -7,7 +7,6 @@ use crate::value::Value;
 use crate::{Wrong, catalogue, reserved};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 /// Before the name of a variable that has no knob of its own.
 pub const ENV: &str = "env.";
@@ -60,6 +59,18 @@ pub struct Chosen {
 }
 
 impl Overlay {
+    /// Of all these, as `(name, text)`.
+    ///
+    /// # Errors
+    /// The first that [`set`](Overlay::set) refuses.
+    pub fn of(settings: &[(&str, &str)]) -> Result<Overlay, Wrong> {
+        let mut overlay = Overlay::default();
+        for (name, text) in settings {
+            overlay.set(name, text)?;
+        }
+        Ok(overlay)
+    }
+
     /// Sets a knob, whatever it was before.
     ///
     /// # Errors
@@ -170,6 +181,27 @@ impl Overlay {
         (!named.is_empty()).then_some(named)
     }
 
+    /// Whether all that `other` sets is set here, to the same values.
+    pub fn holds(&self, other: &Overlay) -> bool {
+        let mut theirs = other.set.iter();
+        theirs.all(|(name, value)| self.set.get(name) == Some(value))
+    }
+
+    /// The same without a knob, and without what means nothing when that is gone: the options of an allocator.
+    #[must_use]
+    pub fn without(&self, knob: &str) -> Overlay {
+        let its_options =
+            |name: &str| knob == "allocator" && of_allocator(name) == self.allocator();
+        let mut set = self.set.clone();
+        set.retain(|name, _| name != knob && (of_allocator(name).is_none() || !its_options(name)));
+        Overlay { set }
+    }
+
+    /// Whether a switch is set to `on`.
+    pub fn is_on(&self, knob: &str) -> bool {
+        self.set.get(knob).is_some_and(|value| value.typed == "on")
+    }
+
     /// The knobs that are in this catalogue, with what they set.
     pub fn of_catalogue(&self) -> impl Iterator<Item = &'static crate::Knob> {
         self.set.keys().filter_map(|name| catalogue::find(name))
@@ -220,7 +252,8 @@ impl Overlay {
         ))
     }
 
-    /// A name of letters, digits, `.`, `_` and `-` that other overlays do not have; empty where nothing is set.
+    /// A name of letters, digits, `.`, `_` and `-` for files and documents; empty where nothing is set. Overlays that differ
+    /// only in a free value have the same name: a name that depended on the value would let a reader guess a secret.
     pub fn name(&self) -> String {
         if self.is_empty() {
             return String::new();
@@ -229,17 +262,23 @@ impl Overlay {
         let spelt: Vec<String> = self
             .set
             .iter()
-            .map(|(name, value)| format!("{name}-{}", value.typed))
+            .map(|(name, value)| match is_free(name) {
+                true => name.clone(),
+                false => format!("{name}-{}", value.typed),
+            })
             .collect();
         let spelt = spelt.join("-");
-        let free = self.set.keys().any(|name| is_free(name));
-        if !free && spelt.len() <= LONGEST_NAME && spelt.chars().all(plain) {
+        if spelt.len() <= LONGEST_NAME && spelt.chars().all(plain) {
             return spelt;
         }
-        // Values that are anybody's stay out of file names: they may be secrets, or read like another knob.
-        let mut hasher = std::hash::DefaultHasher::new();
-        self.hash(&mut hasher);
-        format!("env-{:08x}", hasher.finish() as u32)
+        // XXH3 is specified, so that another build finds the trials of a run that it resumes.
+        let digest = xxhash_rust::xxh3::xxh3_64(spelt.as_bytes());
+        format!("knobs-{digest:016x}")
+    }
+
+    /// Whether a value is free text, which [`name`](Overlay::name) leaves out.
+    pub fn has_free_value(&self) -> bool {
+        self.set.keys().any(|name| is_free(name))
     }
 }
 
@@ -282,11 +321,7 @@ mod tests {
     use super::*;
 
     fn overlay(settings: &[(&str, &str)]) -> Overlay {
-        let mut overlay = Overlay::default();
-        for (name, text) in settings {
-            overlay.set(name, text).unwrap();
-        }
-        overlay
+        Overlay::of(settings).unwrap()
     }
 
     #[test]
@@ -331,6 +366,17 @@ mod tests {
     }
 
     #[test]
+    fn a_name_does_not_depend_on_a_free_value() {
+        for knob in ["env.PASSWORD", "value.password", "malloc_conf"] {
+            let long = "x".repeat(80);
+            for secret in ["hunter2", "correct horse", &long] {
+                let name = |value: &str| overlay(&[(knob, value)]).name();
+                assert_eq!(name(secret), name("y"), "{knob}");
+            }
+        }
+    }
+
+    #[test]
     fn no_secret_is_shown_or_named() {
         let url = overlay(&[("env.DATABASE_URL", "postgres://me:hunter2@127.0.0.1/x")]);
         for shown in [
@@ -348,12 +394,9 @@ mod tests {
     fn names_fit_into_file_names_and_differ_as_overlays_do() {
         let one = overlay(&[("gc.malloc_limit", "32MiB")]);
         assert_eq!(one.name(), "gc.malloc_limit-32MiB");
-        let (a, b) = (overlay(&[("env.A", "x/y")]), overlay(&[("env.A", "x_y")]));
-        assert!(
-            a.name() != b.name() && !a.name().contains('/'),
-            "{}",
-            a.name()
-        );
+        let free = overlay(&[("env.A", "x/y"), ("yjit", "on")]);
+        assert_eq!(free.name(), "env.A-yjit-on");
+        assert!(free.has_free_value() && !one.has_free_value());
         let names: Vec<(&str, &str)> = crate::CATALOGUE
             .iter()
             .map(|knob| (knob.name, knob.example))

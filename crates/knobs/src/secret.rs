@@ -1,20 +1,12 @@
 //! Variables whose values are shown nowhere.
 
+use crate::names_a_secret;
+
 /// What stands in place of a value that is shown nowhere.
 pub const REDACTED: &str = "REDACTED";
 
-/// Words in the names of variables that hold secrets.
-const WORDS: [&str; 9] = [
-    "SECRET",
-    "PASS",
-    "PWD",
-    "TOKEN",
-    "KEY",
-    "CREDENTIAL",
-    "AUTH",
-    "DATABASE_URL",
-    "DSN",
-];
+/// Anywhere in the names of variables, further to `names_a_secret`: nothing depends on the value that is shown.
+const PARTS: [&str; 5] = ["PASS", "KEY", "AUTH", "DATABASE_URL", "DSN"];
 
 /// Folders that a shell keeps, by the word for passwords.
 const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
@@ -22,8 +14,8 @@ const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 /// True for a variable whose value is shown nowhere: by its name, or because the value holds a URL with a user in it.
 pub fn is_secret(variable: &str, value: &str) -> bool {
     let name = variable.to_ascii_uppercase();
-    let named = WORDS.iter().any(|word| name.contains(word)) && !FOLDERS.contains(&name.as_str());
-    named || holds_a_user(value)
+    let named = names_a_secret(variable) || PARTS.iter().any(|part| name.contains(part));
+    (named && !FOLDERS.contains(&name.as_str())) || holds_a_user(value)
 }
 
 /// The value as it may be shown.
@@ -66,6 +58,9 @@ mod tests {
             ("CACHES", "redis://a:1,redis://:pw@b:2"),
             ("CACHES", "redis://:pw@b:2,redis://a:1"),
             ("DB_PWD", "x"),
+            ("SMTP_PASSCODE", "x"),
+            ("DEVISE_PEPPER_SALT", "x"),
+            ("TWILIO_SID", "x"),
         ] {
             assert!(is_secret(name, value), "{name}");
         }

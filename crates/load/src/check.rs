@@ -32,9 +32,9 @@ const LEAST_FOR_P99: u64 = 100;
 pub enum GeneratorTrouble {
     /// Requests started late.
     #[error(
-        "the generator started requests late: p{} of its delay is {late_us} µs, at most \
-         {limit_us} µs may be: give it a core of its own, or ask for a lower rate",
-        percent(*quantile)
+        "the generator started requests late: p{} of its delay is {} ms, at most \
+         {} ms may be: free a core for it (--generator-core true, where servers are started), or ask for a lower rate",
+        percent(*quantile), ms(*late_us), ms(*limit_us)
     )]
     Late {
         /// Which quantile, 0 to 1.
@@ -46,9 +46,9 @@ pub enum GeneratorTrouble {
     },
     /// The delays reached the response times.
     #[error(
-        "the generator's own delay is in the response times: without it p{} is {without_us} µs, \
-         with it {with_us} µs: give it a core of its own, or ask for a lower rate",
-        percent(*quantile)
+        "the generator's own delay is in the response times: without it p{} is {} ms, \
+         with it {} ms: free a core for it (--generator-core true, where servers are started), or ask for a lower rate",
+        percent(*quantile), ms(*without_us), ms(*with_us)
     )]
     Coloured {
         /// Which quantile, 0 to 1.
@@ -61,7 +61,7 @@ pub enum GeneratorTrouble {
     /// Requests timed out before the generator came round to them.
     #[error(
         "the generator stood still: {requests} of the timeouts are its own, of requests that it \
-         did not begin in time: give it a core of its own, or ask for a lower rate"
+         did not begin in time: free a core for it (--generator-core true, where servers are started), or ask for a lower rate"
     )]
     Stalled {
         /// How many.
@@ -77,6 +77,10 @@ pub enum GeneratorTrouble {
         /// Of one core, 0 to 1.
         share: f64,
     },
+}
+
+fn ms(us: u64) -> String {
+    format!("{:.1}", us as f64 / 1e3)
 }
 
 /// `99`, `99.9`.
@@ -239,7 +243,7 @@ mod tests {
         assert!(rarely.generator_ok().is_ok());
         let late = rarely.generator_ok_at(0.999).unwrap_err();
         assert!(
-            late.to_string().contains("p99.9 of its delay is 3001 µs"),
+            late.to_string().contains("p99.9 of its delay is 3.0 ms"),
             "{late}"
         );
     }

@@ -235,6 +235,11 @@ impl Connection {
         self.parser.keep(body);
     }
 
+    /// Where a redirect sends the client; `None` of other answers.
+    pub(crate) fn location(&self) -> Option<&str> {
+        self.parser.location()
+    }
+
     /// What was kept of the answer.
     pub(crate) fn kept(&self) -> Kept<'_> {
         self.parser.kept()

@@ -69,8 +69,8 @@ const AT_ONCE: Timespec = Timespec {
 /// counted in the outcome instead.
 pub fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<Outcome, LoadError> {
     plan.check()?;
-    let lingering = limits::make_room(plan.mode.connections(), LINGERING)?;
-    let mut engine = Engine::new(plan, lingering)?;
+    let room = limits::make_room(plan.mode.connections(), LINGERING)?;
+    let mut engine = Engine::new(plan, room.welcome)?;
     engine.drive(observer)?;
     Ok(engine.finish(observer))
 }
@@ -341,6 +341,7 @@ impl<'a> Engine<'a> {
                 counts: &self.tally.counts,
                 errors: &self.tally.errors,
                 response: &self.tally.response,
+                to_https: self.tally.to_https,
                 in_flight: self.in_flight,
                 behind: Duration::from_nanos(now.saturating_sub(self.oldest_due_ns())),
                 draining: self.draining,

@@ -8,6 +8,7 @@
 //! measured and how is described in `docs/load.md`.
 
 mod arrivals;
+mod broken;
 mod check;
 mod chunked;
 mod classes;
@@ -15,12 +16,16 @@ mod clock;
 mod connection;
 mod course;
 mod engine;
+mod hanging;
+mod header;
+mod https;
 mod limits;
 mod observer;
 mod outcome;
 mod parser;
 mod plan;
 mod recorded;
+mod recorded_statuses;
 mod sendable;
 mod sequence;
 mod session;
@@ -35,21 +40,27 @@ mod workload;
 mod workload_file;
 
 pub use arrivals::{Arrivals, Offsets, Part, Profile, ProfileProblem, Spacing};
+pub use broken::{BrokenPage, FirstFailure};
 pub use check::{GeneratorTrouble, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
 pub use classes::{ByClass, StatusClass};
 pub use course::Interval;
 pub use engine::run;
+pub use hanging::HangingPage;
+pub use header::{Header, HeaderProblem};
+pub use https::{Https, asked_for_https, https, shown_location};
 pub use observer::{Observer, Progress, Silent};
 pub use outcome::{
     Answered, Counts, EndpointOutcome, Errors, FIRST_ARRIVALS, HIGHEST_US, INFINITE_FROM_US,
-    LateAnswers, MAX_SLICES, Outcome, Slice, finite_mean_us, new_histogram, quantile_us,
+    LateAnswers, MAX_SLICES, Outcome, Redirect, Slice, finite_mean_us, new_histogram, quantile_us,
 };
 pub use parser::{
     Answer, Fed, HEAD_LIMIT, HEADER_LIMIT, KEEP_LIMIT, Kept, ParseError, ResponseParser,
 };
 pub use plan::{DEFAULT_MAX_CONNECTIONS, LoadError, Mode, Plan, Stop};
 pub use recorded::{OTHER, RecordedRequest};
+pub use recorded_statuses::{NO_STATUSES, RecordedStatuses, StatusChange};
 pub use sequence::{DECK, Sequence};
+pub use tally::TIMED_OUT;
 pub use target::{Address, Target, TargetError};
 pub use think::Think;
 pub use tls_settings::TlsOptions;

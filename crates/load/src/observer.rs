@@ -24,6 +24,8 @@ pub struct Progress<'a> {
     pub errors: &'a Errors,
     /// So far; see [`crate::Outcome::response`].
     pub response: &'a Histogram<u64>,
+    /// Good answers so far that sent the client to an `https://` URL though the workload does not say so.
+    pub to_https: u64,
     /// Requests under way.
     pub in_flight: usize,
     /// Age of the oldest request that is due and has not been started.

@@ -8,7 +8,10 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::broken::FirstFailure;
 use crate::classes::ByClass;
+use crate::hanging::HangingPage;
+use crate::recorded_statuses::RecordedStatuses;
 
 /// The top of every histogram: 1 h. In `response` it stands for infinity.
 pub const HIGHEST_US: u64 = 3_600_000_000;
@@ -142,6 +145,26 @@ impl Errors {
     }
 }
 
+/// Good answers of one name that sent the client elsewhere with one status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// From 300 to 399.
+    pub status: u16,
+    /// The workload names this status for the request, or it is the recorded one.
+    pub expected: bool,
+    /// How many.
+    pub answers: u64,
+    /// Where the first of them led, as it came, up to 2,048 bytes; see [`crate::shown_location`].
+    pub location: Option<String>,
+}
+
+impl Redirect {
+    /// 304 sends nobody elsewhere: it says that what the client has is good.
+    pub(crate) fn is(status: u16) -> bool {
+        (300..400).contains(&status) && status != 304
+    }
+}
+
 /// The results of the requests of one name.
 #[derive(Debug, Clone)]
 pub struct EndpointOutcome {
@@ -155,12 +178,18 @@ pub struct EndpointOutcome {
     pub cut: u64,
     /// Failed.
     pub errors: Errors,
+    /// The first of these.
+    pub first_failure: Option<FirstFailure>,
     /// Over the objective, errors included.
     pub violations: u64,
     /// As [`Outcome::response`].
     pub response: Histogram<u64>,
     /// As [`Outcome::classes`].
     pub classes: ByClass,
+    /// Of the good answers those that sent the client elsewhere.
+    pub redirects: Vec<Redirect>,
+    /// Of a recording: how the statuses of its answers compare with the recorded ones.
+    pub recorded_statuses: RecordedStatuses,
 }
 
 impl EndpointOutcome {
@@ -172,10 +201,29 @@ impl EndpointOutcome {
             ok: 0,
             cut: 0,
             errors: Errors::default(),
+            first_failure: None,
             violations: 0,
             // Filled at the end of the run, from the classes.
             response: Histogram::new(1).expect("the digits are a valid constant"),
             classes: ByClass::default(),
+            redirects: Vec::new(),
+            recorded_statuses: RecordedStatuses::default(),
+        }
+    }
+
+    pub(crate) fn redirected(&mut self, status: u16, expected: bool, location: Option<&str>) {
+        let known = self.redirects.iter_mut();
+        let redirect = known
+            .into_iter()
+            .find(|r| (r.status, r.expected) == (status, expected));
+        match redirect {
+            Some(redirect) => redirect.answers += 1,
+            None => self.redirects.push(Redirect {
+                status,
+                expected,
+                answers: 1,
+                location: location.map(str::to_owned),
+            }),
         }
     }
 }
@@ -269,6 +317,8 @@ pub struct Outcome {
     pub classes: ByClass,
     /// By request name, in the workload's order.
     pub endpoints: Vec<EndpointOutcome>,
+    /// The page that made the server stop answering; if it never answered, the first one, as of a server nobody used before.
+    pub hanging: Option<HangingPage>,
     /// The course of the run: the latest [`MAX_SLICES`].
     pub slices: Vec<Slice>,
     /// Slices that made way.
@@ -326,15 +376,13 @@ impl Outcome {
         }
     }
 
-    /// Answers that sent the client elsewhere (status 300 to 399, but for 304, which says that what it
-    /// has is good): they count as ok, though the application may have done nothing but redirect.
+    /// Good answers that sent the client elsewhere though the workload does not say so: the application
+    /// may have done nothing but redirect.
     #[must_use]
     pub fn redirects(&self) -> u64 {
-        let sent_elsewhere = self.statuses.range(300..=399);
-        sent_elsewhere
-            .filter(|(status, _)| **status != 304)
-            .map(|(_, count)| count)
-            .sum()
+        let redirects = self.endpoints.iter().flat_map(|e| &e.redirects);
+        let unexpected = redirects.filter(|redirect| !redirect.expected);
+        unexpected.map(|redirect| redirect.answers).sum()
     }
 
     /// CPU time of the generator's thread for each request that it sent; `None`
@@ -380,6 +428,7 @@ impl Outcome {
             connect: new_histogram(),
             classes: ByClass::default(),
             endpoints: Vec::new(),
+            hanging: None,
             slices: Vec::new(),
             slices_dropped: 0,
             started_ns: 0,
@@ -401,53 +450,4 @@ impl Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn redirects_are_the_300s_but_for_not_modified() {
-        let mut outcome = Outcome::empty();
-        assert_eq!(outcome.redirects(), 0);
-        outcome.statuses = BTreeMap::from([
-            (200, 1),
-            (299, 2),
-            (300, 4),
-            (302, 8),
-            (304, 16),
-            (308, 32),
-            (399, 64),
-            (400, 128),
-        ]);
-        assert_eq!(outcome.redirects(), 4 + 8 + 32 + 64);
-    }
-
-    #[test]
-    fn a_failed_request_is_infinite_and_a_slow_one_is_not() {
-        let mut histogram = new_histogram();
-        assert_eq!(quantile_us(&histogram, 0.5), None);
-        histogram.saturating_record(HIGHEST_US / 2);
-        assert!(matches!(quantile_us(&histogram, 1.0), Some(Some(_))));
-        histogram.saturating_record(HIGHEST_US);
-        assert_eq!(quantile_us(&histogram, 1.0), Some(None));
-        assert!(matches!(quantile_us(&histogram, 0.5), Some(Some(_))));
-    }
-
-    #[test]
-    fn failures_stay_out_of_the_mean() {
-        let mut histogram = new_histogram();
-        histogram.record_n(HIGHEST_US, 2).unwrap();
-        assert_eq!(finite_mean_us(&histogram), None);
-        histogram.record_n(10_000, 95).unwrap();
-        histogram.record_n(20_000, 5).unwrap();
-        let mean = finite_mean_us(&histogram).unwrap();
-        assert!((mean / 10_500.0 - 1.0).abs() < 0.001, "{mean}");
-    }
-
-    #[test]
-    fn the_longest_finite_time_is_finite_as_rounded() {
-        let mut histogram = new_histogram();
-        histogram.record(LONGEST_US).unwrap();
-        assert!(histogram.max() < INFINITE_FROM_US);
-        assert_eq!(quantile_us(&histogram, 1.0), Some(Some(histogram.max())));
-    }
-}
+mod tests;

@@ -13,6 +13,8 @@ pub const HEAD_LIMIT: usize = 64 * 1024;
 /// Most header lines of one head.
 pub const HEADER_LIMIT: usize = 128;
 
+/// Most bytes that are kept of a `Location`.
+const LOCATION_LIMIT: usize = 2_048;
 /// Most bytes that are kept of one body.
 pub const KEEP_LIMIT: usize = 1024 * 1024;
 
@@ -114,6 +116,8 @@ pub struct ResponseParser {
     heads: u32,
     answer: Answer,
     keeping: Option<Box<Keeping>>,
+    /// Of a redirect.
+    location: Option<Box<str>>,
 }
 
 impl Default for ResponseParser {
@@ -137,6 +141,7 @@ impl ResponseParser {
                 reusable: false,
             },
             keeping: None,
+            location: None,
         }
     }
 
@@ -148,6 +153,7 @@ impl ResponseParser {
         self.started = false;
         self.heads = 0;
         self.keeping = None;
+        self.location = None;
     }
 
     /// Keeps the head of the answer that is expected, and its body if `body`.
@@ -174,6 +180,12 @@ impl ResponseParser {
     /// Lets go of what was kept.
     pub fn forget(&mut self) {
         self.keeping = None;
+    }
+
+    /// Where a redirect sends the client, up to 2,048 bytes of it; `None` of other answers.
+    #[must_use]
+    pub fn location(&self) -> Option<&str> {
+        self.location.as_deref()
     }
 
     /// Has any byte of this answer come?
@@ -297,6 +309,7 @@ impl ResponseParser {
                 }
                 self.head.clear();
                 self.answer = head.answer;
+                self.location = head.location;
                 self.state = head.next;
                 Ok(head.length - before)
             }
@@ -338,6 +351,7 @@ fn is_prefix_of_http(head: &[u8]) -> bool {
 
 struct Head {
     answer: Answer,
+    location: Option<Box<str>>,
     next: State,
     length: usize,
 }
@@ -378,6 +392,7 @@ fn read_head(bytes: &[u8], to_head: bool) -> Result<Option<Head>, ParseError> {
         framing.keep_alive && !framing.close
     };
     Ok(Some(Head {
+        location: location(status, response.headers),
         answer: Answer {
             status,
             reusable: persistent && !matches!(next, State::UntilClose),
@@ -385,6 +400,16 @@ fn read_head(bytes: &[u8], to_head: bool) -> Result<Option<Head>, ParseError> {
         next,
         length,
     }))
+}
+
+fn location(status: u16, headers: &[httparse::Header<'_>]) -> Option<Box<str>> {
+    if !(300..400).contains(&status) || status == 304 {
+        return None;
+    }
+    let mut headers = headers.iter();
+    let header = headers.find(|h| h.name.eq_ignore_ascii_case("location"))?;
+    let value = &header.value[..header.value.len().min(LOCATION_LIMIT)];
+    Some(String::from_utf8_lossy(value).into())
 }
 
 /// What the headers say about the body's end and the connection's.

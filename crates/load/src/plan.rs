@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::arrivals::Arrivals;
+use crate::header::Header;
 use crate::outcome::HIGHEST_US;
 use crate::target::Target;
 use crate::think::Think;
@@ -102,11 +103,14 @@ pub struct Plan {
     /// From the scheduled instant (closed loop: from the start, or the end of
     /// the think time) to the last byte; above zero, at most 30 minutes. Default 30 s.
     pub timeout: Duration,
-    /// Reuse connections (default); otherwise each request opens its own and
-    /// sends `Connection: close`, as nginx does towards its upstreams unless
-    /// told otherwise. Puma 6 keeps a thread waiting up to 0.2 s for the next
-    /// request of a kept connection, which `docs/load.md` explains.
+    /// Reuse connections (default here; every verb says which it wants);
+    /// otherwise each request opens its own and sends `Connection: close`, as
+    /// nginx long did towards its upstreams. Puma 6 keeps a thread waiting up
+    /// to 0.2 s for the next request of a kept connection, which `docs/load.md`
+    /// explains.
     pub keep_alive: bool,
+    /// Sent with each request that has none of the same name. Default none.
+    pub headers: Vec<Header>,
     /// The response time beyond which a request is a violation.
     pub objective: Option<Duration>,
     /// Send `X-Request-Start: t=<Unix time of the scheduled instant in µs>`.
@@ -145,6 +149,7 @@ impl Plan {
             stop,
             timeout: Duration::from_secs(30),
             keep_alive: true,
+            headers: Vec::new(),
             objective: None,
             send_request_start: true,
             slice: Duration::from_secs(1),
@@ -153,6 +158,19 @@ impl Plan {
             allow_remote: false,
             keep_answers: false,
         }
+    }
+
+    /// Does the server take requests as coming by https? Its `Secure` cookies are sent back then.
+    pub(crate) fn is_by_https(&self) -> bool {
+        self.target.is_tls() || self.headers.iter().any(Header::tells_https)
+    }
+
+    /// Is it a server on this machine that is asked without TLS, and not told how its clients asked? Only there
+    /// `X-Forwarded-Proto` may be sent unasked.
+    #[must_use]
+    pub fn may_be_forwarded(&self) -> bool {
+        let told = self.headers.iter().any(Header::tells_scheme);
+        self.target.is_local() && !self.target.is_tls() && !told
     }
 
     /// Refuses what cannot be run.
@@ -267,12 +285,14 @@ pub enum LoadError {
     },
     /// The machine refused another socket while the run was under way.
     #[error(
-        "out of open files after {open} connections: raise ulimit -n, or fs.file-max, \
-         or use fewer connections"
+        "out of open files after {open} connections, {limit} may be open: raise ulimit -n, \
+         or fs.file-max, or use fewer connections"
     )]
     NoFiles {
         /// Connections open at the time.
         open: usize,
+        /// Files that the process might open then.
+        limit: u64,
     },
     /// No local port is left.
     #[error(

@@ -23,6 +23,10 @@ pub struct RecordedRequest {
     pub headers: Vec<(String, String)>,
     /// Sent with `Content-Length` when not empty.
     pub body: Vec<u8>,
+    /// Sent as `Host` in place of the target's.
+    pub host: Option<String>,
+    /// Status of the recorded answer, where it is known: requests that were answered otherwise are kept apart.
+    pub status: Option<u16>,
 }
 
 impl Workload {
@@ -61,6 +65,8 @@ impl Workload {
                 weight: 1.0,
                 headers: request.headers.clone(),
                 body: request.body.clone(),
+                host: request.host.clone(),
+                recorded_status: request.status,
             });
             known.insert(request, index);
             order.push(index);
@@ -126,6 +132,16 @@ impl Problems {
         if let Some(remedy) = path_problem(&request.path) {
             let path = format!("{:?}", request.path);
             self.add(&format!("{place}, path"), path, remedy);
+        }
+        if let Some(host) = &request.host
+            && (host.is_empty() || !host.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            let host = format!("{host:?}");
+            self.add(
+                &format!("{place}, host"),
+                host,
+                "leave out --replay-host, or correct the recording",
+            );
         }
         for (name, value) in &request.headers {
             let at = format!("{place}, header {name:?}");

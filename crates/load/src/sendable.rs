@@ -2,8 +2,8 @@
 //! a line early, contradict the framing, or send a second request. Each function
 //! says why not, or what to do instead.
 
-/// Headers that frame the message or that the run sets itself.
-const RESERVED: [&str; 8] = [
+/// Headers that frame the message, that the run sets itself, or that mark a shadow's copy.
+const RESERVED: [&str; 9] = [
     "host",
     "content-length",
     "transfer-encoding",
@@ -12,6 +12,7 @@ const RESERVED: [&str; 8] = [
     "upgrade",
     "te",
     "x-request-start",
+    "x-powerband-shadow",
 ];
 
 /// The remedy when this is no method to send.
@@ -42,8 +43,19 @@ pub(crate) fn header_name_problem(name: &str) -> Option<(&'static str, &'static 
         ));
     }
     RESERVED
-        .contains(&name.to_ascii_lowercase().as_str())
+        .iter()
+        .any(|reserved| reads_as(name, reserved))
         .then_some(("set by powerband", "remove it"))
+}
+
+/// Whether a server can pass `name` to an application as the header `reserved`: most fold `-` and `_`, some every byte
+/// that is neither letter nor digit. The mirror and the replay of recorded traffic use the same rule.
+fn reads_as(name: &str, reserved: &str) -> bool {
+    let folded = name.bytes().map(|byte| match byte {
+        byte if byte.is_ascii_alphanumeric() => byte.to_ascii_lowercase(),
+        _ => b'-',
+    });
+    folded.eq(reserved.bytes())
 }
 
 /// The remedy when this is no header's value to send.
@@ -77,8 +89,30 @@ mod tests {
         for path in ["", "a", "*", "/ ", "/#", "/\"", "/<", "/\\", "/é", "/\r\n"] {
             assert!(path_problem(path).is_some(), "{path:?}");
         }
-        assert_eq!(header_name_problem("X-Sid"), None);
-        for name in ["", "A B", "A:", "Host", "TE", "X-Request-Start"] {
+        for name in [
+            "X-Sid",
+            "XRequestStart",
+            "X-Request-Start2",
+            "Content0Length",
+        ] {
+            assert_eq!(header_name_problem(name), None, "{name:?}");
+        }
+        for name in [
+            "",
+            "A B",
+            "A:",
+            "Host",
+            "TE",
+            "X-Request-Start",
+            "content_Length",
+            "Content.Length",
+            "transfer+encoding",
+            "X.Request.Start",
+            "X_Request-Start",
+            "X-Powerband-Shadow",
+            "x_powerband_shadow",
+            "X.Powerband~Shadow",
+        ] {
             assert!(header_name_problem(name).is_some(), "{name:?}");
         }
         assert_eq!(header_value_problem("a\té"), None);

@@ -6,15 +6,22 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::broken::FirstFailure;
 use crate::check::LATE;
 use crate::classes::{ByClass, StatusClass};
 use crate::course::Course;
+use crate::hanging::Unanswered;
 use crate::outcome::{
-    Answered, Counts, EndpointOutcome, Errors, LONGEST_US, LateAnswers, Slice, new_histogram,
+    Answered, Counts, EndpointOutcome, Errors, LONGEST_US, LateAnswers, Redirect, Slice,
+    new_histogram,
 };
 use crate::parser::ParseError;
 use crate::plan::Plan;
+use crate::recorded_statuses::Recorded;
 use crate::workload::Workload;
+
+/// What a failure by timeout is called in [`crate::FirstFailure::what`].
+pub const TIMED_OUT: &str = "no answer within the timeout";
 
 /// Why a request has no whole answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +36,7 @@ pub(crate) enum Failure {
     Tls(Box<str>),
     #[error("connection reset")]
     Reset,
-    #[error("no answer within the timeout")]
+    #[error("{}", TIMED_OUT)]
     Timeout,
     #[error("no answer by the end of the drain")]
     Drained,
@@ -40,11 +47,31 @@ pub(crate) enum Failure {
 /// Why a whole answer with a status below 400 counts as a failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Rejected {
-    #[error("answered {0}, which the workload does not expect")]
-    Status(u16),
+    #[error("answered {status}{}, which the workload does not expect", led_to(location.as_deref()))]
+    Status {
+        status: u16,
+        /// Of a redirect, as it is shown.
+        location: Option<String>,
+    },
     /// With the names of session and capture.
     #[error("{0}")]
     Capture(String),
+}
+
+fn led_to(location: Option<&str>) -> String {
+    location.map_or_else(String::new, |location| format!(" (Location: {location})"))
+}
+
+/// What is known of a whole answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judgement<'a> {
+    pub(crate) status: u16,
+    /// The workload names this status, or it is the recorded one.
+    pub(crate) expected: bool,
+    /// Of a redirect, as it came.
+    pub(crate) location: Option<&'a str>,
+    /// Why it is rejected counts below 400 only.
+    pub(crate) rejected: Option<&'a Rejected>,
 }
 
 /// The instants of one request, `CLOCK_MONOTONIC`.
@@ -67,6 +94,8 @@ pub(crate) struct Tally {
     pub(crate) errors: Errors,
     pub(crate) first_error: Option<String>,
     pub(crate) violations: u64,
+    /// See [`crate::Progress`].
+    pub(crate) to_https: u64,
     /// Complete at the end of each slice, as is `service`.
     pub(crate) response: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
@@ -80,6 +109,7 @@ pub(crate) struct Tally {
     /// See [`crate::Outcome`].
     pub(crate) stalled: u64,
     pub(crate) oldest_cut: Option<Duration>,
+    pub(crate) unanswered: Unanswered,
     /// Good answers in the order in which they came, where they are kept.
     answers: Option<Vec<Answered>>,
     started_ns: u64,
@@ -89,6 +119,8 @@ pub(crate) struct Tally {
     /// Index of each request's endpoint.
     endpoint_of: Vec<usize>,
     labels: Vec<String>,
+    /// Of each request.
+    recorded: Vec<Option<Recorded>>,
     objective_ns: Option<u64>,
     /// The planned end, until the window ends before it.
     window_end_ns: u64,
@@ -109,6 +141,7 @@ impl Tally {
             errors: Errors::default(),
             first_error: None,
             violations: 0,
+            to_https: 0,
             response: new_histogram(),
             service: new_histogram(),
             first_byte: new_histogram(),
@@ -125,12 +158,14 @@ impl Tally {
                 .iter()
                 .map(|r| format!("{} {}", r.method, r.path))
                 .collect(),
+            recorded: requests.iter().map(Recorded::of).collect(),
             objective_ns: plan
                 .objective
                 .map(|o| u64::try_from(o.as_nanos()).unwrap_or(u64::MAX)),
             window_end_ns: u64::MAX,
             stalled: 0,
             oldest_cut: None,
+            unanswered: Unanswered::new(&plan.mode, nanos(plan.timeout)),
             answers: plan.keep_answers.then(Vec::new),
             started_ns: 0,
         }
@@ -179,21 +214,37 @@ impl Tally {
     }
 
     /// A whole answer.
-    pub(crate) fn answered(&mut self, request: usize, timing: Timing, status: u16) {
-        self.judged(request, timing, status, None);
-    }
-
-    /// A whole answer that was looked at. Why it is rejected counts below 400 only.
-    pub(crate) fn judged(
+    pub(crate) fn answered(
         &mut self,
         request: usize,
         timing: Timing,
         status: u16,
-        rejected: Option<&Rejected>,
+        location: Option<&str>,
     ) {
+        let judgement = Judgement {
+            status,
+            expected: self.recorded[request].is_some_and(|recorded| recorded.is(status)),
+            location,
+            rejected: None,
+        };
+        self.judged(request, timing, judgement);
+    }
+
+    /// A whole answer that was looked at.
+    pub(crate) fn judged(&mut self, request: usize, timing: Timing, judgement: Judgement<'_>) {
+        let Judgement {
+            status, rejected, ..
+        } = judgement;
         self.counts.completed += 1;
+        self.unanswered.answered(timing.sent_ns, timing.done_ns);
         if let Some(count) = self.by_status.get_mut(usize::from(status)) {
             *count += 1;
+        }
+        if let Some(recorded) = self.recorded[request] {
+            let endpoint = &mut self.endpoints[self.endpoint_of[request]];
+            endpoint
+                .recorded_statuses
+                .see(&endpoint.name, recorded, status);
         }
         let since_sent = |at_ns: u64| micros(at_ns.saturating_sub(timing.sent_ns));
         self.course
@@ -220,6 +271,11 @@ impl Tally {
             );
             return;
         }
+        // Counted before the workload's expectations: a rejected redirect to https is one too.
+        if Redirect::is(status) && !judgement.expected {
+            let to_https = |location: &str| location.starts_with("https://");
+            self.to_https += u64::from(judgement.location.is_some_and(to_https));
+        }
         if let Some(rejected) = rejected {
             self.failed_with(
                 request,
@@ -227,7 +283,7 @@ impl Tally {
                 response_ns,
                 rejected,
                 |errors| match rejected {
-                    Rejected::Status(_) => &mut errors.unexpected_status,
+                    Rejected::Status { .. } => &mut errors.unexpected_status,
                     Rejected::Capture(_) => &mut errors.capture_failed,
                 },
             );
@@ -239,6 +295,9 @@ impl Tally {
         endpoint.ok += 1;
         endpoint.violations += violation;
         endpoint.classes.record(class, response_us);
+        if Redirect::is(status) {
+            endpoint.redirected(status, judgement.expected, judgement.location);
+        }
         self.violations += violation;
         self.counts.ok += 1;
         if timing.done_ns <= self.window_end_ns {
@@ -262,6 +321,20 @@ impl Tally {
             late.counted.saturating_record(response_us);
             late.without.saturating_record(finite_us(without_ns));
         }
+    }
+
+    /// As `failed`, of a request that was sent then; 0: it was not.
+    pub(crate) fn failed_after_sending(
+        &mut self,
+        request: usize,
+        sent_ns: u64,
+        after_ns: u64,
+        failure: Failure,
+    ) {
+        if sent_ns > 0 && matches!(failure, Failure::Timeout | Failure::Drained) {
+            self.unanswered.add(self.endpoint_of[request], sent_ns);
+        }
+        self.failed(request, after_ns, failure);
     }
 
     /// No whole answer, `after_ns` after the scheduled instant.
@@ -301,6 +374,10 @@ impl Tally {
         endpoint.classes.record(class, finite_us(after_ns));
         self.violations += violation;
         self.course.failed();
+        endpoint.first_failure.get_or_insert_with(|| FirstFailure {
+            request: self.labels[request].clone(),
+            what: what.to_string(),
+        });
         if self.first_error.is_none() {
             self.first_error = Some(format!("{}: {what}", self.labels[request]));
         }
@@ -399,7 +476,7 @@ mod tests {
                 first_byte_ns: done_ns,
                 done_ns,
             };
-            tally.answered(0, timing, 200);
+            tally.answered(0, timing, 200, None);
             (tally.counts.ok, tally.counts.ok_in_window)
         };
         assert_eq!(answered_at(6_000_000_000), (1, 1));
@@ -412,7 +489,7 @@ mod tests {
             first_byte_ns: 5_500_000_001,
             done_ns: 5_500_000_001,
         };
-        tally.answered(0, timing, 200);
+        tally.answered(0, timing, 200, None);
         assert_eq!((tally.counts.ok, tally.counts.ok_in_window), (3, 1));
     }
 }

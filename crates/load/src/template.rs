@@ -2,6 +2,7 @@
 //! `X-Request-Start` change from one sending to the next; those with a user's
 //! cookies or values are put together for each sending.
 
+use crate::header::Header;
 use crate::plan::Plan;
 use crate::session::jar::Jar;
 use crate::session::pattern::{Pattern, Place, Values};
@@ -21,6 +22,8 @@ pub(crate) struct Template<'a> {
     /// The whole request; where it varies, the lines that never do.
     bytes: Vec<u8>,
     stamp_at: Option<usize>,
+    /// Of the run, sent with a user's own.
+    cookie: Option<&'a str>,
     pub(crate) to_head: bool,
     pub(crate) idempotent: bool,
 }
@@ -37,15 +40,21 @@ pub(crate) struct Filling<'a> {
 }
 
 impl<'a> Template<'a> {
-    pub(crate) fn new(request: &'a Request, recipe: Option<&'a Recipe>, plan: &Plan) -> Self {
+    pub(crate) fn new(request: &'a Request, recipe: Option<&'a Recipe>, plan: &'a Plan) -> Self {
         let varies = recipe.is_some_and(Recipe::varies);
-        let mut head = format!("Host: {}\r\n", plan.target.host());
+        let host = request.host.as_deref().unwrap_or(plan.target.host());
+        let mut head = format!("Host: {host}\r\n");
         let has = |name: &str| {
             request
                 .headers
                 .iter()
                 .any(|(given, _)| given.eq_ignore_ascii_case(name))
         };
+        let of_run: Vec<&Header> = plan.headers.iter().filter(|h| !has(h.name())).collect();
+        let has = |name: &str| has(name) || of_run.iter().any(|header| header.is(name));
+        // Beside those of a user.
+        let cookie = of_run.iter().find(|header| varies && header.is("cookie"));
+        let cookie = cookie.map(|header| header.value());
         if !has("user-agent") {
             head += concat!("User-Agent: powerband/", env!("CARGO_PKG_VERSION"), "\r\n");
         }
@@ -57,6 +66,12 @@ impl<'a> Template<'a> {
             for (name, value) in &request.headers {
                 head += &format!("{name}: {value}\r\n");
             }
+        }
+        let fixed = of_run
+            .iter()
+            .filter(|header| cookie.is_none() || !header.is("cookie"));
+        for header in fixed {
+            head += &format!("{}: {}\r\n", header.name(), header.value());
         }
         if !plan.keep_alive {
             head += "Connection: close\r\n";
@@ -82,6 +97,7 @@ impl<'a> Template<'a> {
             varies,
             bytes,
             stamp_at,
+            cookie,
             to_head: request.method == "HEAD",
             idempotent: request.is_idempotent(),
         }
@@ -120,7 +136,7 @@ impl<'a> Template<'a> {
             out.extend_from_slice(piece.as_bytes());
         }
         out.extend_from_slice(self.stamped(filling.wall_ns));
-        let mut cookies: Vec<u8> = Vec::new();
+        let mut cookies: Vec<u8> = self.cookie.unwrap_or_default().as_bytes().to_vec();
         for (name, value) in &recipe.headers {
             if name.eq_ignore_ascii_case("cookie") {
                 separate(&mut cookies);

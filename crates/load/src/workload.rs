@@ -38,6 +38,10 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// Sent with `Content-Length` when not empty.
     pub body: Vec<u8>,
+    /// Sent as `Host` in place of the target's.
+    pub host: Option<String>,
+    /// Status of the answer in the recording that this is of, where it says so.
+    pub recorded_status: Option<u16>,
 }
 
 impl Request {

@@ -200,6 +200,8 @@ impl Reader<'_> {
             body,
             method,
             path,
+            host: None,
+            recorded_status: None,
         };
         let recipe = Recipe {
             path: path_pattern,

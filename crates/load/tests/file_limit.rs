@@ -19,6 +19,16 @@ fn limit_to(soft: u64) {
     .unwrap();
 }
 
+/// Sees the limit that is in force while a run is under way.
+struct Seen(u64);
+
+impl Observer for Seen {
+    fn cancelled(&mut self) -> bool {
+        self.0 = getrlimit(Resource::Nofile).current.unwrap();
+        false
+    }
+}
+
 /// Takes the room away once the run is under way.
 struct Squeeze;
 
@@ -41,8 +51,11 @@ fn the_soft_limit_is_raised_and_too_low_a_hard_limit_is_an_error() {
     };
 
     limit_to(30);
-    load::run(&plan(dead, 200), &mut Silent).unwrap();
-    assert!(getrlimit(Resource::Nofile).current.unwrap() >= 200);
+    let mut seen = Seen(0);
+    load::run(&plan(dead, 200), &mut seen).unwrap();
+    assert!(seen.0 >= 200, "{}", seen.0);
+    // A server that is started next inherits what the first one did.
+    assert_eq!(getrlimit(Resource::Nofile).current, Some(30));
 
     match load::run(&plan(dead, 400), &mut Silent) {
         Err(error @ LoadError::FileLimit { limit: 300, .. }) => {
@@ -50,11 +63,12 @@ fn the_soft_limit_is_raised_and_too_low_a_hard_limit_is_an_error() {
         }
         other => panic!("{other:?}"),
     }
+    assert_eq!(getrlimit(Resource::Nofile).current, Some(30));
 
     let mut squeezed = plan(listener.local_addr().unwrap(), 50);
     squeezed.stop = Stop::when_told();
     match load::run(&squeezed, &mut Squeeze) {
-        Err(error @ LoadError::NoFiles { .. }) => {
+        Err(error @ LoadError::NoFiles { limit: 16, .. }) => {
             assert!(error.to_string().contains("ulimit -n"));
         }
         other => panic!("{other:?}"),

@@ -5,10 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flight::{FlightError, FlightFile, PoolSample, Snapshot, State};
+use flight::{FlightError, FlightFile, Header, PoolSample, Snapshot, State};
 
 use crate::carried::{Carried, Damaged};
-use crate::sums::{Gauges, Sums};
+use crate::sums::{Gauges, ServerInfo, Sums};
 
 const CARRIED: &str = "carried";
 /// How often a reading that files were removed under begins anew.
@@ -31,10 +31,11 @@ pub enum MetricsError {
 
 /// The process that a flight file names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Process {
-    pub pid: u32,
-    /// Field 22 of `/proc/<pid>/stat`.
-    pub start_ticks: u64,
+struct Process {
+    pid: u32,
+    start_ticks: u64,
+    /// The same numbers may be another container's too.
+    origin: Option<(u64, [u8; 16])>,
 }
 
 /// Sums, and what is true at this moment.
@@ -56,7 +57,8 @@ pub fn application_of(root: &str) -> &str {
     }
 }
 
-/// Adds up the flight files in a user's folder: those of one application, or all. `lives` says whether a process does.
+/// Adds up the flight files in a user's folder: those of one application, or all. `lives` says of a file whether its
+/// process does.
 ///
 /// # Errors
 /// When the system fails, the carried sums are damaged, or files were removed all the while. Files that are none, or
@@ -64,7 +66,7 @@ pub fn application_of(root: &str) -> &str {
 pub fn read(
     folder: &Path,
     application: Option<&str>,
-    lives: impl Fn(Process) -> bool,
+    lives: impl Fn(&Path, &Header) -> bool,
 ) -> Result<Reading, MetricsError> {
     for _ in 0..ATTEMPTS {
         let carried = carried(folder)?;
@@ -93,13 +95,17 @@ struct Open {
     created_mono_ns: u64,
     in_flight: u64,
     pools: BTreeMap<u16, PoolSample>,
+    parent_pid: u32,
+    workers: u64,
+    threads: Option<u64>,
+    server: ServerInfo,
 }
 
 fn add_up(
     folder: &Path,
     application: Option<&str>,
     carried: &Carried,
-    lives: impl Fn(Process) -> bool,
+    lives: impl Fn(&Path, &Header) -> bool,
 ) -> Result<Reading, MetricsError> {
     let mut reading = Reading::default();
     let chosen = |name: &str| application.is_none_or(|wanted| name == wanted);
@@ -115,10 +121,12 @@ fn add_up(
             continue;
         }
         reading.sums.add(&snapshot);
-        if snapshot.header.state == State::Live {
+        let header = &snapshot.header;
+        if header.state == State::Live && lives(&path, header) {
             let process = Process {
-                pid: snapshot.header.pid,
-                start_ticks: snapshot.header.start_ticks,
+                pid: header.pid,
+                start_ticks: header.start_ticks,
+                origin: header.origin.map(|of| (of.pid_namespace, of.boot_id)),
             };
             let this = Open::of(&snapshot);
             // Puma's USR2 leaves the pid and its start as they were: then the younger file is the process's.
@@ -128,12 +136,36 @@ fn add_up(
             }
         }
     }
-    for (process, file) in &open {
-        if lives(*process) {
-            reading.gauges.add(file.in_flight, &file.pools);
-        }
+    reading.gauges.processes_expected = expected(&open);
+    for file in open.into_values() {
+        let gauges = &mut reading.gauges;
+        gauges.add(file.in_flight, file.threads, &file.pools);
+        gauges.servers.insert(file.server);
     }
     Ok(reading)
+}
+
+/// How many processes the servers are set to run: of a cluster its number of workers, else the process itself. Workers
+/// of one cluster have the same parent, save those that Puma's first worker forks (`fork_worker`). The number may change
+/// while the cluster runs, so the youngest file has it.
+fn expected(open: &BTreeMap<Process, Open>) -> u64 {
+    let mut clusters: BTreeMap<_, (u64, u64)> = BTreeMap::new();
+    let mut single = 0_u64;
+    for (process, file) in open {
+        if file.workers == 0 {
+            single += 1;
+            continue;
+        }
+        let forked_by = open
+            .iter()
+            .find(|(other, _)| other.pid == file.parent_pid && other.origin == process.origin);
+        let master = forked_by.map_or(file.parent_pid, |(_, worker)| worker.parent_pid);
+        let youngest = clusters.entry((process.origin, master)).or_default();
+        *youngest = (*youngest).max((file.created_mono_ns, file.workers));
+    }
+    clusters
+        .values()
+        .fold(single, |sum, (_, n)| sum.saturating_add(*n))
 }
 
 impl Open {
@@ -146,6 +178,10 @@ impl Open {
         Self {
             created_mono_ns: snapshot.header.created_mono_ns,
             in_flight: snapshot.header.in_flight,
+            parent_pid: snapshot.header.parent_pid,
+            workers: snapshot.header.server.workers.unwrap_or(0).into(),
+            threads: snapshot.header.server.max_threads.map(u64::from),
+            server: ServerInfo::of(&snapshot.header),
             pools: latest.map(|sample| (sample.pool, *sample)).collect(),
         }
     }
@@ -186,5 +222,38 @@ fn counters(path: &Path, gauges: &mut Gauges) -> Result<Option<Snapshot>, Metric
             gauges.unreadable += 1;
             Ok(None)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_workers(rows: &[(u32, u64, u64)]) -> u64 {
+        let file = |(pid, created_mono_ns, workers): &(u32, u64, u64)| {
+            let process = Process {
+                pid: *pid,
+                start_ticks: 1,
+                origin: None,
+            };
+            let file = Open {
+                created_mono_ns: *created_mono_ns,
+                in_flight: 0,
+                pools: BTreeMap::new(),
+                parent_pid: 10,
+                workers: *workers,
+                threads: None,
+                server: ServerInfo::default(),
+            };
+            (process, file)
+        };
+        expected(&rows.iter().map(file).collect())
+    }
+
+    #[test]
+    fn the_youngest_worker_knows_how_many_there_are_to_be() {
+        assert_eq!(of_workers(&[(11, 5, 3), (12, 6, 3)]), 3);
+        assert_eq!(of_workers(&[(11, 7, 2), (12, 6, 3)]), 2);
+        assert_eq!(of_workers(&[(11, 5, 2), (12, 6, 3)]), 3);
     }
 }

@@ -12,8 +12,8 @@ mod sums;
 mod text;
 
 pub use carried::{Carried, Damaged};
-pub use folder::{MetricsError, Process, Reading, application_of, read};
-pub use sums::{Gauges, Kind, Pool, Sums};
+pub use folder::{MetricsError, Reading, application_of, read};
+pub use sums::{Gauges, Kind, Pool, ServerInfo, Sums};
 pub use text::text;
 
 /// How many endpoints are told apart, unless asked for otherwise.

@@ -1,9 +1,9 @@
 //! The counters of an endpoint or of everything, each of them known or not measured.
 
-use flight::{BUCKETS, CallKind, Endpoint, Header, Histogram, Totals};
+use flight::{BUCKETS, Endpoint, Header, Histogram, Totals};
 
 /// The counters in the file's order, and the field of the record by which the field table says whether they are measured.
-pub(crate) const COUNTERS: [(&str, &str); 37] = [
+pub(crate) const COUNTERS: [(&str, &str); flight::COUNTERS] = [
     ("requests", "wall_ns"),
     ("server_errors", "wall_ns"),
     ("queue_ns", "queue_ns"),
@@ -41,6 +41,11 @@ pub(crate) const COUNTERS: [(&str, &str); 37] = [
     ("server_gvl_wait_ns", "server_gvl_wait_us"),
     ("busy_sum", "busy_threads"),
     ("spans_known", "parse_us"),
+    ("status_1xx", "status"),
+    ("status_2xx", "status"),
+    ("status_3xx", "status"),
+    ("status_4xx", "status"),
+    ("status_5xx", "status"),
 ];
 
 /// The counters that agent 0.1 has.
@@ -70,9 +75,8 @@ impl Default for Row {
 
 impl Row {
     pub fn of_totals(totals: &Totals, measured: &Measured) -> Self {
-        let values = values(totals);
         let mut row = Self::default();
-        for (at, value) in values.into_iter().enumerate() {
+        for (at, (_, value)) in totals.named().into_iter().enumerate() {
             row.counters[at] = measured.counters[at].then_some(value);
         }
         row
@@ -150,56 +154,19 @@ impl Measured {
 
 /// Under a fiber scheduler requests share a thread: what a thread did is no request's own, and of calls nobody looks.
 pub(crate) fn measures(header: &Header, field: &str) -> bool {
-    let of_fibers = ["wall_ns", "queue_ns", "busy_threads"];
-    header.measures(field) && (!header.fiber_scheduler || of_fibers.contains(&field))
+    let of_fibers = ["wall_ns", "queue_ns", "busy_threads", "status"];
+    (field != "status" || header.counts_statuses)
+        && header.measures(field)
+        && (!header.fiber_scheduler || of_fibers.contains(&field))
 }
 
-/// In the order of [`COUNTERS`].
-fn values(t: &Totals) -> [u64; COUNTERS.len()] {
-    let call = |kind: CallKind| t.calls[kind];
-    let (sql, http, cache) = (
-        call(CallKind::Sql),
-        call(CallKind::Http),
-        call(CallKind::Cache),
-    );
-    let (redis, pool) = (call(CallKind::Redis), call(CallKind::Pool));
-    [
-        t.requests,
-        t.server_errors,
-        t.queue_ns,
-        t.queue_known,
-        t.wall_ns,
-        t.held_ns,
-        t.gvl_wait_ns,
-        t.lock_wait_ns,
-        t.io_ns,
-        t.cpu_ns,
-        t.gc_ns,
-        t.allocations,
-        t.yields,
-        t.gc_own_ns,
-        t.gc_cpu_ns,
-        sql.seen_ns,
-        sql.gvl_ns,
-        http.seen_ns,
-        http.gvl_ns,
-        cache.seen_ns,
-        cache.gvl_ns,
-        redis.seen_ns,
-        redis.gvl_ns,
-        pool.seen_ns,
-        pool.gvl_ns,
-        sql.count,
-        http.count,
-        cache.count,
-        redis.count,
-        pool.count,
-        t.gc_count,
-        t.parse_ns,
-        t.write_ns,
-        t.server_held_ns,
-        t.server_gvl_wait_ns,
-        t.busy_sum,
-        t.spans_known,
-    ]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counters_are_those_of_the_file_in_its_order() {
+        let names = Totals::default().named().map(|(name, _)| name);
+        assert_eq!(names, COUNTERS.map(|(name, _)| name));
+    }
 }

@@ -1,8 +1,8 @@
 //! What the processes of an application have counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use flight::{Endpoint, PoolSample, Snapshot, Totals};
+use flight::{Endpoint, Header, PoolSample, Snapshot, Totals};
 
 use crate::row::{Measured, Row, measures, sum};
 
@@ -39,12 +39,60 @@ pub struct Sums {
 pub struct Gauges {
     /// Live processes.
     pub processes: u64,
+    /// What the servers of live processes are set to run.
+    pub processes_expected: u64,
+    /// The most threads that serve in live processes, where known.
+    pub threads: Option<u64>,
+    /// Resident memory of live processes; the caller's to find out.
+    pub resident_bytes: Option<u64>,
+    /// What live processes are, each kind once.
+    pub servers: BTreeSet<ServerInfo>,
     /// Requests that they serve.
     pub in_flight: u64,
     /// Files that could not be read.
     pub unreadable: u64,
     /// By the pool's number.
     pub pools: BTreeMap<u16, Pool>,
+}
+
+/// What a live process is: the labels of the family `server_info`, in its order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServerInfo {
+    pub server: String,
+    pub version: String,
+    pub ruby: String,
+    pub jit: String,
+    pub allocator: String,
+    pub agent: String,
+    pub arm: String,
+}
+
+impl ServerInfo {
+    pub(crate) fn of(header: &Header) -> Self {
+        let name = &header.server.name;
+        let (server, version) = name.split_once(' ').unwrap_or((name, ""));
+        Self {
+            server: server.to_owned(),
+            version: version.to_owned(),
+            ruby: header.ruby_version.clone(),
+            jit: header.about.jit.clone(),
+            allocator: header.about.allocator.clone(),
+            agent: header.agent_version.clone(),
+            arm: header.about.arm.clone(),
+        }
+    }
+
+    pub(crate) fn labels(&self) -> [(&'static str, &str); 7] {
+        [
+            ("server", &self.server),
+            ("version", &self.version),
+            ("ruby", &self.ruby),
+            ("jit", &self.jit),
+            ("allocator", &self.allocator),
+            ("agent", &self.agent),
+            ("arm", &self.arm),
+        ]
+    }
 }
 
 /// A connection pool, over live processes.
@@ -121,8 +169,14 @@ impl Sums {
 
 impl Gauges {
     /// Adds a live process and its pools, each in its newest state.
-    pub(crate) fn add(&mut self, in_flight: u64, pools: &BTreeMap<u16, PoolSample>) {
+    pub(crate) fn add(
+        &mut self,
+        in_flight: u64,
+        threads: Option<u64>,
+        pools: &BTreeMap<u16, PoolSample>,
+    ) {
         self.processes += 1;
+        self.threads = sum(self.threads, threads);
         self.in_flight = self.in_flight.saturating_add(in_flight);
         for (number, sample) in pools {
             let pool = self.pools.entry(*number).or_default();

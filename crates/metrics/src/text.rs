@@ -1,12 +1,10 @@
 //! Sums and gauges as text exposition 0.0.4.
 
-use exposition::{Text, join, label};
+use exposition::{Text, join, label, seconds};
 
 use crate::families::{GROUPS, Group, OF_PROCESS, OVERALL, STATES};
 use crate::row::{Buckets, Row};
-use crate::sums::{Gauges, OTHER, PROCESS, Sums};
-
-const SECOND: u64 = 1_000_000_000;
+use crate::sums::{Gauges, Kind, OTHER, PROCESS, Sums};
 
 /// The text of a scrape, in which so many endpoints and job classes are told apart.
 #[must_use]
@@ -15,6 +13,7 @@ pub fn text(sums: &Sums, gauges: &Gauges, endpoints: usize) -> String {
     for group in &GROUPS {
         write_group(&mut text, group, &rows(sums, group, endpoints));
     }
+    write_responses(&mut text, sums);
     for family in &OVERALL {
         text.family(family.name, "counter", family.help);
         for (value, counter) in family.counters {
@@ -35,6 +34,24 @@ pub fn text(sums: &Sums, gauges: &Gauges, endpoints: usize) -> String {
     text.finish()
 }
 
+/// Of requests alone: a job has no status.
+fn write_responses(text: &mut Text, sums: &Sums) {
+    let mut all = Row::default();
+    sums.of_kind(Kind::Request)
+        .for_each(|(_, row)| all.add(row));
+    let help = "Responses by class of status; what raised is a 5xx.";
+    text.family("responses_total", "counter", help);
+    for class in ["1xx", "2xx", "3xx", "4xx", "5xx"] {
+        let counter = format!("status_{class}");
+        counted(
+            text,
+            &label("class", class),
+            &counter,
+            all.counter(&counter),
+        );
+    }
+}
+
 /// One that is not measured has no sample.
 fn counted(text: &mut Text, labels: &str, counter: &str, value: Option<u64>) {
     match value {
@@ -53,15 +70,9 @@ fn histogram(text: &mut Text, labels: &str, counts: Option<&Buckets>, sum: Optio
             .iter()
             .fold(0_u64, |sum, n| sum.saturating_add(*n))
     };
-    // Powers of two of a microsecond, at which buckets of the file end.
-    for exponent in 8..=25 {
-        let le = label("le", &seconds((1_u64 << exponent) * 1_000));
-        text.sample_of("_bucket", &join(labels, &le), below(4 * (exponent - 1)));
-    }
-    let count = below(counts.len());
-    text.sample_of("_bucket", &join(labels, &label("le", "+Inf")), count);
-    text.sample_of("_sum", labels, seconds(sum));
-    text.sample_of("_count", labels, count);
+    // Buckets of the file end at these bounds.
+    let up_to = |exponent: u32| below(4 * (exponent as usize - 1));
+    text.histogram(labels, up_to, below(counts.len()), sum);
 }
 
 /// Labels and sums of each series of a group.
@@ -223,28 +234,34 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
     }
     text.family("processes", "gauge", "Live processes that record.");
     text.sample("", gauges.processes);
+    let help = "Processes that the servers of live processes are set to run.";
+    text.family("processes_expected", "gauge", help);
+    text.sample("", gauges.processes_expected);
     text.family(
         "requests_in_flight",
         "gauge",
         "Requests and jobs being served in live processes.",
     );
     text.sample("", gauges.in_flight);
+    let help = "Threads that serve in live processes at most.";
+    text.family("threads", "gauge", help);
+    gauges.threads.into_iter().for_each(|n| text.sample("", n));
+    let help = "Resident memory of live processes (RSS); a page that they share counts in each.";
+    text.family("resident_memory_bytes", "gauge", help);
+    gauges
+        .resident_bytes
+        .into_iter()
+        .for_each(|n| text.sample("", n));
     text.family(
         "unreadable_files",
         "gauge",
         "Flight files that are damaged or none, and left out.",
     );
     text.sample("", gauges.unreadable);
-}
-
-/// Nothing for a family without a label.
-/// Exact, and without zeros at the end.
-fn seconds(ns: u64) -> String {
-    let (whole, rest) = (ns / SECOND, ns % SECOND);
-    if rest == 0 {
-        return whole.to_string();
+    let help = "What live processes are, always 1.";
+    text.family("server_info", "gauge", help);
+    for server in &gauges.servers {
+        let all = server.labels().map(|(name, value)| label(name, value));
+        text.sample(&all.join(","), 1);
     }
-    format!("{whole}.{rest:09}")
-        .trim_end_matches('0')
-        .to_owned()
 }

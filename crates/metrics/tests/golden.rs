@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flight::FlightFile;
-use metrics::{Carried, MetricsError, Process, application_of, read, text};
+use flight::{FlightFile, Header};
+use metrics::{Carried, MetricsError, application_of, read, text};
 use serde_json::Value;
 
 fn samples() -> PathBuf {
@@ -45,7 +45,7 @@ fn folder_of(wanted: &Value) -> tempfile::TempDir {
 fn written(folder: &Path, wanted: &Value) -> String {
     let samples = names(&wanted["samples"]);
     let live = names(&wanted["live"]);
-    let lives = |process: Process| live.contains(&samples[process.pid as usize - 1]);
+    let lives = |_: &Path, header: &Header| live.contains(&samples[header.pid as usize - 1]);
     let reading = read(folder, None, lives).unwrap();
     text(
         &reading.sums,
@@ -80,7 +80,7 @@ fn under_fibers_only_what_is_true_of_requests_is_there() {
     let mut bytes = fs::read(samples().join("flight/wide.flight")).unwrap();
     bytes[124..128].copy_from_slice(&3_u32.to_le_bytes());
     fs::write(folder.path().join("a.flight"), bytes).unwrap();
-    let reading = read(folder.path(), None, |_| true).unwrap();
+    let reading = read(folder.path(), None, |_, _| true).unwrap();
     let text = text(&reading.sums, &reading.gauges, 50);
     for name in [
         "client=",
@@ -90,7 +90,8 @@ fn under_fibers_only_what_is_true_of_requests_is_there() {
         "state=\"io\"",
         "cpu",
     ] {
-        let of_errors = |line: &&str| !line.contains("server_errors");
+        let of_errors =
+            |line: &&str| !line.contains("server_errors") && !line.contains("server_info");
         let line = text.lines().filter(of_errors).find(|l| l.contains(name));
         assert_eq!(line, None, "{name}");
     }
@@ -116,7 +117,7 @@ fn what_removed_files_had_counted_is_added_and_not_counted_twice() {
     let wanted = &cases()["narrow"];
     let folder = folder_of(wanted);
     let requests = |application: Option<&str>| {
-        let reading = read(folder.path(), application, |_| false).unwrap();
+        let reading = read(folder.path(), application, |_, _| false).unwrap();
         let text = text(&reading.sums, &reading.gauges, 50);
         let line = text
             .lines()
@@ -170,7 +171,7 @@ fn a_damaged_carried_text_is_named() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("carried"), "not ours\n").unwrap();
-    let error = read(folder.path(), None, |_| false).unwrap_err();
+    let error = read(folder.path(), None, |_, _| false).unwrap_err();
     assert!(matches!(error, MetricsError::Carried { .. }));
     assert!(error.to_string().contains("not ours"), "{error}");
 }
@@ -199,7 +200,7 @@ fn of_a_process_with_two_files_the_younger_lives() {
         file[416..424].copy_from_slice(&(10 * created).to_le_bytes());
         fs::write(folder.path().join(format!("{name}.flight")), file).unwrap();
     }
-    let gauges = read(folder.path(), None, |_| true).unwrap().gauges;
+    let gauges = read(folder.path(), None, |_, _| true).unwrap().gauges;
     assert_eq!((gauges.processes, gauges.in_flight), (1, 20));
 }
 
@@ -211,11 +212,11 @@ fn what_cannot_be_read_is_counted_and_left_out() {
     fs::write(at("made.flight"), [0; 4096]).unwrap();
     fs::create_dir(at("folder.flight")).unwrap();
     std::os::unix::fs::symlink(at("wide.flight"), at("link.flight")).unwrap();
-    let reading = read(folder.path(), None, |_| false).unwrap();
+    let reading = read(folder.path(), None, |_, _| false).unwrap();
     assert_eq!(reading.gauges.unreadable, 3);
     assert_eq!(
         reading.sums,
-        read(folder_of(&cases()["wide"]).path(), None, |_| false)
+        read(folder_of(&cases()["wide"]).path(), None, |_, _| false)
             .unwrap()
             .sums
     );

@@ -3,7 +3,7 @@
 //! a value for each would be twenty allocations, made on the client's path and
 //! freed on another thread.
 
-use crate::http1::Fields;
+use crate::http1::{Fields, Forwarded};
 
 /// End-to-end fields in their order.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -76,8 +76,8 @@ impl<'a> FromIterator<(&'a str, &'a [u8])> for Headers {
 /// The end-to-end fields of a head that was just read, or such a list.
 #[derive(Debug, Clone, Copy)]
 pub enum Offered<'a> {
-    /// With the bytes that they stand in.
-    Read(&'a Fields, &'a [u8]),
+    /// With the bytes that they stand in, and the forwarded fields that are passed on.
+    Read(&'a Fields, &'a [u8], &'a Forwarded),
     /// Names and values.
     Listed(&'a [(&'a str, &'a [u8])]),
 }
@@ -86,7 +86,7 @@ impl<'a> Offered<'a> {
     /// Name and value of each.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         let (read, listed) = match self {
-            Self::Read(fields, bytes) => (Some(fields.end_to_end(bytes)), None),
+            Self::Read(fields, bytes, forwarded) => (Some(fields.passed(bytes, forwarded)), None),
             Self::Listed(list) => (None, Some(list.iter().copied())),
         };
         let read = read.into_iter().flatten();
@@ -97,7 +97,7 @@ impl<'a> Offered<'a> {
     #[must_use]
     pub fn kept(self) -> Headers {
         let (fields, bytes) = match self {
-            Self::Read(fields, bytes) => (fields.all().len(), bytes.len()),
+            Self::Read(fields, bytes, _) => (fields.all().len(), bytes.len()),
             Self::Listed(list) => (list.len(), 0),
         };
         let mut headers = Headers::with_room(fields, bytes);

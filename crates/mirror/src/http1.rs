@@ -11,22 +11,26 @@ mod body;
 mod encode;
 mod fields;
 mod forward;
+mod forwarded;
 mod framing;
 mod head_end;
 mod malformed;
 mod request;
 mod response;
 mod slots;
+mod strictness;
 mod target;
 
 pub use body::{Body, Piece};
 pub use encode::{chunk, end_head, field, last_chunk, request_line, status_line};
 pub use fields::{Field, FieldKind, Fields, Span};
 pub use forward::AnswerTo;
+pub use forwarded::{Forwarded, ForwardedField, Forwarding, Hop};
 pub use framing::Framing;
 pub use malformed::Malformed;
 pub use request::RequestHead;
 pub use response::ResponseHead;
+pub use strictness::{Strictness, Tolerated};
 
 /// The two versions that are spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,9 +51,6 @@ impl Version {
         }
     }
 }
-
-/// The header that tells an application that it is a shadow, and which.
-pub(crate) const MARK: &str = "X-Powerband-Shadow";
 
 /// How large a head may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,50 +4,52 @@
 //! request is told to a [`Tap`] and done elsewhere.
 
 mod accept;
+mod arrival;
 mod begin;
 mod conversation;
 mod deadline;
+mod dial;
 mod exchange;
 mod goodbye;
+mod idle;
 mod ledger;
 mod relay;
+mod rotation;
 mod serving;
 mod side;
 mod tunnel;
 mod watched;
 
-use std::net::{SocketAddr, TcpListener};
+use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::task::Waker;
 
 use tokio::sync::watch;
 
+use crate::listener::{Address, ListenError, Listener};
+use crate::proxy_protocol::Ends;
 use crate::tls::TlsError;
-use crate::{Counts, Settings, Tap};
+use crate::{Cause, Counts, NoRoom, OpenFiles, Settings, Tap};
+use idle::Idle;
 use serving::Serving;
-
-/// Connections that the kernel holds until they are accepted; it may hold fewer (`net.core.somaxconn`).
-const BACKLOG: i32 = 4096;
 
 /// Why the proxy does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
-    /// The address is taken, not ours, or not allowed.
-    #[error(
-        "cannot listen on {address}: {source}; give an address of this machine and a port that is free"
-    )]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: std::io::Error,
-    },
+    /// The socket for clients cannot be had.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// Certificates, keys or authorities.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// Settings without any primary.
     #[error("there is no primary; give at least one")]
     NoPrimary,
+    /// The limit on open files is too low.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
     /// The system gives no event queue.
     #[error("cannot begin to serve: {0}")]
     Runtime(#[source] std::io::Error),
@@ -68,12 +70,13 @@ struct Shared {
     serving: watch::Sender<Arc<Serving>>,
     drain: watch::Sender<bool>,
     requests: AtomicU64,
+    files: OpenFiles,
+    idle: Idle,
 }
 
 /// A proxy that listens; connections wait until [`Proxy::serve`] takes them.
 pub struct Proxy {
-    listener: TcpListener,
-    address: SocketAddr,
+    listener: Listener,
     shared: Arc<Shared>,
 }
 
@@ -83,7 +86,7 @@ pub struct Control(Arc<Shared>);
 
 impl std::fmt::Debug for Proxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Proxy({})", self.address)
+        write!(f, "Proxy({})", self.address())
     }
 }
 
@@ -98,40 +101,32 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// The address or a file cannot be used.
+    /// The address or a file cannot be used, or too few files may be open.
     pub fn bind(
         settings: &Settings,
+        files: OpenFiles,
         counts: Arc<Counts>,
         tap: Arc<dyn Tap>,
     ) -> Result<Self, ProxyError> {
+        files.check(settings.shadow_connections())?;
         let serving = Arc::new(Serving::new(settings, tap)?);
-        let wanted = settings.listen.address;
-        let failed = |source: std::io::Error| ProxyError::Listen {
-            address: wanted,
-            source,
-        };
-        let listener = TcpListener::bind(wanted).map_err(failed)?;
-        // The library's own backlog is for servers with few clients.
-        rustix::net::listen(&listener, BACKLOG).map_err(|errno| failed(errno.into()))?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let listener = Listener::open(&settings.listen.at)?;
         let shared = Arc::new(Shared {
-            counts,
             serving: watch::Sender::new(serving),
             drain: watch::Sender::new(false),
             requests: AtomicU64::new(0),
+            files,
+            idle: Idle::new(counts.clone()),
+            counts,
         });
-        Ok(Self {
-            listener,
-            address,
-            shared,
-        })
+        shared.most();
+        Ok(Self { listener, shared })
     }
 
     /// Where it listens, with the port that was chosen where none was asked for.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &Address {
+        self.listener.address()
     }
 
     /// For whoever reloads and ends it.
@@ -160,18 +155,21 @@ impl Proxy {
 
 impl Control {
     /// Other primaries, limits, files and tap for every request from now on; connections stay. Where it listens and
-    /// whether it speaks TLS there stay as well.
+    /// whether it speaks TLS and the PROXY protocol there stay as well.
     ///
     /// # Errors
     ///
-    /// A file cannot be used; everything stays as it was.
+    /// A file cannot be used, or too few may be open; everything stays as it was.
     pub fn reload(&self, settings: &Settings, tap: Arc<dyn Tap>) -> Result<(), ProxyError> {
+        self.0.files.check(settings.shadow_connections())?;
         let mut serving = Serving::new(settings, tap)?;
         let before = self.0.serving.borrow().clone();
         if before.acceptor.is_some() != serving.acceptor.is_some() {
             serving.acceptor = before.acceptor.clone();
         }
+        serving.proxy_protocol = before.proxy_protocol;
         self.0.serving.send_replace(Arc::new(serving));
+        self.0.most();
         Ok(())
     }
 
@@ -188,5 +186,61 @@ impl Shared {
 
     fn draining(&self) -> bool {
         *self.drain.borrow()
+    }
+
+    /// Clients at once: as many as are allowed and fit. Shadows that are ending after a reload may leave no room for a
+    /// moment, and one client is served nevertheless.
+    fn most(&self) -> usize {
+        let allowed = self.serving.borrow().client.connections;
+        let fit = self.files.clients(self.counts.shadow_connections.get());
+        let most = allowed.min(fit).max(1);
+        self.counts.client.most.set(most as u64);
+        most
+    }
+
+    /// Asks the longest idle connection to close; where there is none, `acceptor` is woken when there is one.
+    fn close_oldest_idle(&self, acceptor: Option<&Waker>) -> bool {
+        let closing = self.idle.close_oldest(acceptor);
+        self.counts.client.idle_closed.add(u64::from(closing));
+        closing
+    }
+
+    /// A head, or what comes before it. Of the client only the kind of its address is kept for the log.
+    fn refuse(&self, cause: Cause, ends: Option<&Ends>, why: impl fmt::Display) {
+        let from = ends.map_or("a Unix socket", |ends| kind(ends.client().ip()));
+        let causes = &self.counts.client.causes;
+        causes.add_with(cause, format_args!("from {from}: {why}"));
+    }
+}
+
+/// Where a client comes from, without its address.
+fn kind(client: IpAddr) -> &'static str {
+    match client.to_canonical() {
+        address if address.is_loopback() => "this machine",
+        IpAddr::V4(v4) if v4.is_private() || v4.is_link_local() => "a private address",
+        IpAddr::V6(v6) if v6.is_unique_local() || v6.is_unicast_link_local() => "a private address",
+        _ => "a public address",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_named_by_the_kind_of_its_address() {
+        for (address, expected) in [
+            ("127.0.0.1", "this machine"),
+            ("::1", "this machine"),
+            ("::ffff:127.0.0.1", "this machine"),
+            ("10.1.2.3", "a private address"),
+            ("::ffff:192.168.0.9", "a private address"),
+            ("fd00::1", "a private address"),
+            ("fe80::1", "a private address"),
+            ("8.8.8.8", "a public address"),
+            ("2001:db8::1", "a public address"),
+        ] {
+            assert_eq!(kind(address.parse().unwrap()), expected, "{address}");
+        }
     }
 }

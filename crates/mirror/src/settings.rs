@@ -1,10 +1,14 @@
 //! What a mirror is told to do: checked values, made by whoever reads flags and files.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use regex::bytes::Regex;
+
+use crate::http1::{Forwarding, Strictness};
+use crate::proxy_protocol::Version;
 
 /// A whole mirror. A reload swaps everything but where it listens.
 #[derive(Debug, Clone)]
@@ -22,22 +26,90 @@ pub struct Settings {
     pub limits: Limits,
 }
 
+impl Settings {
+    /// Connections to all shadows that may be open at once.
+    #[must_use]
+    pub fn shadow_connections(&self) -> u64 {
+        let each = self.shadows.iter().map(|shadow| shadow.connections as u64);
+        each.sum()
+    }
+}
+
 /// Where clients come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
     /// Loopback unless told otherwise.
-    pub address: SocketAddr,
+    pub at: ListenAt,
     /// TLS: certificate chain and key, both PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// Each connection begins with a PROXY protocol header, which is believed; others are refused.
+    pub proxy_protocol: bool,
+}
+
+/// A socket that accepts clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListenAt {
+    /// A TCP port.
+    Tcp {
+        /// Port 0: the system chooses one.
+        address: SocketAddr,
+        /// Other processes may listen there at the same time (`SO_REUSEPORT`).
+        reuse_port: bool,
+    },
+    /// A Unix socket.
+    Unix {
+        /// Absolute.
+        path: PathBuf,
+        /// Permissions of the socket file: whoever may write to it may connect.
+        mode: u32,
+    },
+    /// A socket that a service manager opened and passed on (`LISTEN_FDS`).
+    Passed {
+        /// Its name in `LISTEN_FDNAMES`. `None`: it is the only one.
+        name: Option<String>,
+    },
+}
+
+impl fmt::Display for ListenAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { address, .. } => address.fmt(f),
+            Self::Unix { path, .. } => write!(f, "unix:{}", path.display()),
+            Self::Passed { name: None } => f.write_str("systemd"),
+            Self::Passed { name: Some(name) } => write!(f, "systemd:{name}"),
+        }
+    }
+}
+
+/// Where a server accepts connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// A TCP port.
+    Tcp {
+        /// A name or an address, without brackets.
+        host: String,
+        /// 1 to 65535.
+        port: u16,
+    },
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
 }
 
 /// Somebody who answers HTTP/1.1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    /// A name or an address, without brackets.
-    pub host: String,
-    /// 1 to 65535.
-    pub port: u16,
+    /// Where it is.
+    pub at: Destination,
     /// https, with the system's authorities and, where given, this one (PEM).
     pub tls: bool,
     /// A further authority, PEM.
@@ -53,11 +125,15 @@ pub struct Primary {
     pub connect_timeout: Duration,
     /// How long no byte of an answer may come; then 504. `None`: as long as the primary likes.
     pub answer_timeout: Option<Duration>,
+    /// Each connection to it begins with a PROXY protocol header that names the client.
+    pub proxy_protocol: Option<Version>,
 }
 
 /// Of the client's side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
+    /// What primary and shadows are told of a client's address.
+    pub forwarded: Forwarding,
     /// From the first byte of a head until its last; then 408.
     pub head_timeout: Duration,
     /// How long a kept connection may be idle; and how long a client may send nothing of a body that it announced, or take
@@ -67,7 +143,10 @@ pub struct Client {
     pub head_bytes: usize,
     /// Most header fields; more is 431.
     pub head_fields: usize,
-    /// Most connections at once; further ones wait to be accepted.
+    /// What becomes of requests that are refused only for strictness.
+    pub strictness: Strictness,
+    /// Most connections at once, where the limit on open files leaves room for them; for a further one the longest idle
+    /// connection is closed, and where none is idle it waits.
     pub connections: usize,
     /// After SIGTERM, how long requests under way may take to end.
     pub drain: Duration,

@@ -63,6 +63,28 @@ pub enum ShadowsError {
     Thread(std::io::Error),
 }
 
+/// Connections that are not there for clients, until it is dropped.
+struct Reserved {
+    connections: u64,
+    counts: Arc<Counts>,
+}
+
+impl Reserved {
+    fn new(connections: u64, counts: Arc<Counts>) -> Self {
+        counts.shadow_connections.add(connections);
+        Self {
+            connections,
+            counts,
+        }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.counts.shadow_connections.take(self.connections);
+    }
+}
+
 /// The shadows of one generation of settings. After a reload the next one may serve while this one finishes: what it
 /// admitted comes back to it, whichever of them is told.
 pub struct Shadows {
@@ -106,12 +128,14 @@ impl Shadows {
             .build()
             .map_err(ShadowsError::Thread)?;
         let for_thread = gate.clone();
+        let reserved = Reserved::new(settings.shadow_connections(), counts.clone());
         let thread = std::thread::Builder::new()
             .name("shadows".into())
             .spawn(move || {
                 thread::run(&runtime, for_thread, shadows, telling, receiver);
                 // A name that is still being looked up must not hold up the end.
                 runtime.shutdown_background();
+                drop(reserved);
             });
         Ok(Self {
             gate,

@@ -5,22 +5,23 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
+
+use crate::socket::Socket;
 
 /// A connection to a client or a server.
 #[derive(Debug)]
 pub enum Stream {
     /// In clear.
-    Plain(TcpStream),
+    Plain(Socket),
     /// Over TLS, whichever end of it we are.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Socket>>),
 }
 
 impl Stream {
     /// The socket below.
     #[must_use]
-    pub fn socket(&self) -> &TcpStream {
+    pub fn socket(&self) -> &Socket {
         match self {
             Self::Plain(socket) => socket,
             Self::Tls(stream) => stream.get_ref().0,

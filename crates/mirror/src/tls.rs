@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::Upstream;
+use crate::{Destination, Upstream};
 
 /// Why TLS cannot be spoken.
 #[derive(Debug, thiserror::Error)]
@@ -100,22 +100,22 @@ pub fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
 pub fn connector(
     upstream: &Upstream,
 ) -> Result<Option<(TlsConnector, ServerName<'static>)>, TlsError> {
-    if !upstream.tls {
-        return Ok(None);
-    }
-    let name = ServerName::try_from(upstream.host.clone()).map_err(|_| TlsError::Name {
-        host: upstream.host.clone(),
-    })?;
+    let host = match &upstream.at {
+        Destination::Tcp { host, .. } if upstream.tls => host,
+        _ => return Ok(None),
+    };
+    let name =
+        ServerName::try_from(host.clone()).map_err(|_| TlsError::Name { host: host.clone() })?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
-        .with_root_certificates(authorities(upstream)?)
+        .with_root_certificates(authorities(upstream, host)?)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Some((TlsConnector::from(Arc::new(config)), name)))
 }
 
-fn authorities(upstream: &Upstream) -> Result<RootCertStore, TlsError> {
+fn authorities(upstream: &Upstream, host: &str) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(system.certs);
@@ -142,7 +142,7 @@ fn authorities(upstream: &Upstream) -> Result<RootCertStore, TlsError> {
             .first()
             .map_or_else(|| "none found".into(), ToString::to_string);
         return Err(TlsError::NoAuthorities {
-            host: upstream.host.clone(),
+            host: host.to_owned(),
             problem,
         });
     }

@@ -6,7 +6,9 @@ use capacity::sim::Work;
 use flight::Record;
 
 use crate::assumption::{Assumption, locks, taken_for_granted};
+use crate::cause::Signs;
 use crate::costs::{Costs, Known, costs};
+use crate::idle::without_idle;
 use crate::recorded::{Patterns, requests};
 use crate::server::Server;
 use crate::traced::{Size, Traced, traced};
@@ -22,6 +24,9 @@ pub struct Application {
     pub(crate) traced: Traced,
     pub(crate) costs: Costs,
     pub(crate) recorded: Figures,
+    /// Response times in the order of arrival.
+    pub(crate) recorded_ns: Vec<u64>,
+    pub(crate) signs: Signs,
     patterns: Patterns,
     processes: Vec<Origin>,
     pub(crate) assumptions: Vec<Assumption>,
@@ -38,6 +43,8 @@ pub struct Origin {
     /// Field 22 of `/proc/<pid>/stat`.
     pub start_ticks: u64,
     pub parent_pid: u32,
+    /// It runs, and these numbers are those that it has in `/proc`.
+    pub runs_here: bool,
 }
 
 impl Origin {
@@ -47,6 +54,7 @@ impl Origin {
             pid: header.pid,
             start_ticks: header.start_ticks,
             parent_pid: header.parent_pid,
+            runs_here: flight::runs_here(header),
         }
     }
 }
@@ -67,22 +75,28 @@ impl Application {
     pub fn of(processes: Vec<ProcessTrace>, selection: &Selection) -> Result<Self, PredictError> {
         let jobs = count(&processes, |record| record.job);
         let wanted = |record: &Record| !record.job && selection.takes(record.arrival_wall_ns);
+        let unused = processes
+            .iter()
+            .filter(|process| !process.flight.records.iter().any(wanted));
+        let unused: Vec<Option<u32>> = unused.map(worker_index).collect();
         let (processes, left_out) = generation::latest(processes, wanted);
         let first = processes.first().ok_or(PredictError::NoRequests { jobs })?;
         processes.iter().try_for_each(usable)?;
         same(&processes)?;
+        all_workers(&processes, &unused)?;
         let header = &first.flight.header;
         let server = Server::named(&header.server.name)?;
         let ruby = header.ruby_version.clone();
         let size = Size::of(&server, &processes)?;
         let complete_from = complete_from(&processes);
-        let (taken, patterns) = requests(&processes, |record| {
+        let (mut taken, patterns) = requests(&processes, |record| {
             wanted(record) && record.start_mono_ns >= complete_from
         });
         if taken.len() < selection.least {
             let (found, needed) = (taken.len(), selection.least);
             return Err(PredictError::TooFew { found, needed });
         }
+        let idle = without_idle(&mut taken);
         let mut traced = traced(server, ruby, &size, &taken);
         traced.left_out = left_out;
         let busiest = [
@@ -101,21 +115,30 @@ impl Application {
         for request in &taken {
             work.push(request.arrival_ns - start_ns, request.steps(&around, locks));
         }
-        let response_ns: Vec<u64> = taken.iter().map(|request| request.response_ns).collect();
+        let recorded_ns: Vec<u64> = taken.iter().map(|request| request.response_ns).collect();
         let answered_ns = taken.iter().map(|r| r.arrival_ns + r.response_ns).max();
         let span_ns = answered_ns.unwrap_or(0).saturating_sub(start_ns).max(1);
         let per_s = taken.len() as f64 * 1e9 / span_ns as f64;
-        let recorded = Figures::of(&response_ns, per_s);
+        let recorded = Figures::of(&recorded_ns, per_s);
         let recorded = recorded.ok_or(PredictError::NoRequests { jobs })?;
         let mut assumptions = vec![Assumption::IoConstant];
         assumptions.extend(about_locks);
         assumptions.extend(taken_for_granted(&traced, &costs, &patterns, &taken));
         assumptions.extend(size.assumption);
+        if idle.pauses > 0 {
+            assumptions.push(Assumption::Idle {
+                pauses: idle.pauses,
+                seconds: idle.ns as f64 / 1e9,
+            });
+        }
+        let signs = Signs::of(&processes, &taken);
         Ok(Self {
             work,
             traced,
             costs,
             recorded,
+            recorded_ns,
+            signs,
             patterns,
             processes: processes.iter().map(Origin::of).collect(),
             assumptions,
@@ -208,6 +231,30 @@ fn complete_from(processes: &[ProcessTrace]) -> u64 {
     let turned = processes.iter().filter(turned);
     let reach = turned.map(|process| process.flight.reaches_back_to());
     reach.max().unwrap_or(0)
+}
+
+fn worker_index(process: &ProcessTrace) -> Option<u32> {
+    process.flight.header.server.worker_index
+}
+
+/// A worker whose file was not given served requests, too. One that served none has a file.
+fn all_workers(processes: &[ProcessTrace], unused: &[Option<u32>]) -> Result<(), PredictError> {
+    let said = processes.first().map(|p| &p.flight.header.server);
+    let Some(workers) = said.and_then(|server| server.workers) else {
+        return Ok(());
+    };
+    let mut found: Vec<Option<u32>> = processes.iter().map(worker_index).collect();
+    found.extend(unused);
+    // Without an index, as of Unicorn, each file is a worker's.
+    let unnumbered = found.iter().filter(|index| index.is_none()).count();
+    found.retain(Option::is_some);
+    found.sort_unstable();
+    found.dedup();
+    let found = found.len() + unnumbered;
+    match found < workers as usize {
+        true => Err(PredictError::WorkersMissing { found, workers }),
+        false => Ok(()),
+    }
 }
 
 fn usable(process: &ProcessTrace) -> Result<(), PredictError> {

@@ -16,20 +16,44 @@ const MUCH_STARVED: f64 = 0.1;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assumption {
     IoConstant,
-    IoGrows { growth: f64 },
+    IoGrows {
+        growth: f64,
+    },
     FewBursts(Patterns),
     QueueUnknown,
     FrontAssumed,
     HandOverUnknown,
     ColdAsTraced,
-    LocksLeftOut { ms: f64 },
-    LocksAreIo { ms: f64 },
-    Starved { share: f64 },
+    LocksLeftOut {
+        ms: f64,
+    },
+    LocksAreIo {
+        ms: f64,
+    },
+    Starved {
+        share: f64,
+    },
     CpuUnknown,
+    /// How far the mean of the self-check is off either way.
+    ConnectionsKept {
+        kept: f64,
+        opened: f64,
+    },
+    Idle {
+        pauses: usize,
+        seconds: f64,
+    },
     ServerUnlike(String),
-    ThreadsVary { least: u32, most: u32 },
-    ProcessesCounted { found: u16 },
-    LeftOut { processes: usize },
+    ThreadsVary {
+        least: u32,
+        most: u32,
+    },
+    ProcessesCounted {
+        found: u16,
+    },
+    LeftOut {
+        processes: usize,
+    },
 }
 
 impl fmt::Display for Assumption {
@@ -50,7 +74,7 @@ impl fmt::Display for Assumption {
                 typical,
             }) => write!(
                 to,
-                "of {own} requests the course was recorded; {borrowed} have that of another of their endpoint, stretched to their own totals, and {typical} have their totals divided evenly, which makes the intervals wider: set POWERBAND_BURSTS=1 for a trace"
+                "the sequence of running and waiting was recorded for {own} requests; {borrowed} take the sequence of another request to their endpoint, stretched to their own totals, and {typical} have their totals divided evenly, which makes the intervals wider: start the server with POWERBAND_BURSTS=1 to record more"
             ),
             Self::QueueUnknown => write!(
                 to,
@@ -85,6 +109,17 @@ impl fmt::Display for Assumption {
             Self::CpuUnknown => write!(
                 to,
                 "the thread's CPU time was not measured: the GVL is taken to be held only while computing"
+            ),
+            Self::ConnectionsKept { kept, opened } => write!(
+                to,
+                "clients keep their connections: no event in the trace shows it, but so the self-check is off by {:+.0} % at the mean, and by {:+.0} % with a connection for each request",
+                100.0 * kept,
+                100.0 * opened
+            ),
+            Self::Idle { pauses, seconds } => write!(
+                to,
+                "{seconds:.1} s without a request are left out of the trace ({pauses} pause{}): rates and utilisations are of the rest",
+                if *pauses == 1 { "" } else { "s" }
             ),
             Self::ServerUnlike(how) => write!(to, "{how}"),
             Self::ThreadsVary { least, most } => write!(

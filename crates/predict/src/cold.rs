@@ -91,7 +91,9 @@ impl Bench {
         Ok([found.cold_hand_overs, found.cold_wakes])
     }
 
-    pub(crate) fn traced_point(&self) -> Point {
+    /// The configuration that was traced.
+    #[must_use]
+    pub fn traced_point(&self) -> Point {
         let traced = &self.application.traced;
         Point {
             processes: traced.processes,

@@ -49,6 +49,10 @@ pub enum PredictError {
     )]
     UnknownSize { what: &'static str },
     #[error(
+        "the server ran {workers} workers, and the files are of {found}: the requests of the others are missing, so that the rate and the load of each are not known; name the folder that holds the files of all workers"
+    )]
+    WorkersMissing { found: usize, workers: u32 },
+    #[error(
         "{fewer:.2} and {more:.2} requests in service at a time are too near to each other: to see I/O grow with them, give two traces of the same requests, one with at least 1.5 times as many as the other"
     )]
     SameLevel { fewer: f64, more: f64 },

@@ -26,7 +26,9 @@ pub struct Patterns {
 pub(crate) struct Request {
     /// When it came to the server, as far as that is known (`CLOCK_MONOTONIC`).
     pub arrival_ns: u64,
-    /// From then until it was answered.
+    /// When it came to the application, since 1970.
+    pub wall_ns: u64,
+    /// From `arrival_ns` until it was answered.
     pub response_ns: u64,
     pub gvl_wait_ns: u64,
     pub queue_ns: Option<u64>,
@@ -119,6 +121,7 @@ fn request(header: &Header, record: &Record, pieces: Vec<Piece>, typical_ns: u64
     let before_ns = record.queue_ns.unwrap_or(parse_ns);
     Request {
         arrival_ns: record.start_mono_ns.saturating_sub(before_ns),
+        wall_ns: record.arrival_wall_ns,
         response_ns: before_ns + record.wall_ns + write_ns,
         gvl_wait_ns: record.gvl_wait_ns,
         queue_ns: record.queue_ns,

@@ -70,6 +70,11 @@ impl Server {
         }
     }
 
+    /// Whether a thread that has answered waits for the next request of a kept connection, as Puma's do up to version 6.
+    pub(crate) fn occupied_by_kept(&self) -> bool {
+        matches!(self.kind, Kind::Puma { major: ..=6, .. })
+    }
+
     /// Whether a process serves several requests at a time.
     #[must_use]
     pub fn has_threads(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The top of the page: the answer, and what it means for throughput, latency and memory.
 
-use crate::figures::{bytes, change_with_interval, milliseconds, rate, share};
+use crate::figures::{bytes, change_with_interval, counted, milliseconds, rate, share};
+use crate::no_latency;
 use crate::reading::{
     advised, baseline, called, decides, latency_kept, latency_known, limit_word, memory_kept,
 };
@@ -18,6 +19,8 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
             if latency_known(arm) {
                 let latency = latency(document, arm, compared(Metric::ResponseTime));
                 sheet.labelled("Latency     ", &latency);
+            } else if let Some(why) = no_latency::why(document, arm).filter(|_| arm.trials > 0) {
+                sheet.labelled("Latency     ", &why);
             }
             if let Some(compared) = compared(Metric::Processes) {
                 let processes = |arm: &ArmSummary| arm.settings.processes().to_string();
@@ -42,17 +45,25 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         "Start a new run when the cause is found: this one cannot go on".to_owned()
     } else {
         format!(
-            "To go on, repeat your command and add --resume {}",
+            "To go on: powerband {} --resume {}",
+            document.kind.verb(),
             document.id
         )
     };
     match document.state {
         State::Failed => {
-            let reason = document.warnings.last().map_or("", |w| first_line(w));
+            let reason = first_line(document.why_failed().unwrap_or_default());
             sheet.bold(&format!("This run ended without an answer: {reason}"));
         }
         State::Interrupted => sheet.bold("This run was interrupted and has no answer yet."),
-        State::Running | State::Done => sheet.bold("This run has no answer yet."),
+        State::Running | State::Done => {
+            sheet.bold("This run is not finished and has no answer yet.");
+            if document.command.is_none() {
+                sheet.prose(
+                    "While its process runs, wait for the answer. Where the process was killed:",
+                );
+            }
+        }
     }
     sheet.prose(&next);
 }
@@ -74,7 +85,7 @@ impl Compared<'_> {
         match self.other {
             None => format!(", {} today: {found}", figure(self.today)),
             Some(other) => format!(
-                "; the best other, {}, {}: {found}",
+                "; the best alternative, {}, {}: {found}",
                 called(document, other),
                 figure(other)
             ),
@@ -85,7 +96,16 @@ impl Compared<'_> {
 fn compared<'a>(document: &'a Document, arm: &ArmSummary, metric: Metric) -> Option<Compared<'a>> {
     let today = baseline(document)?;
     let mut deciding = document.comparisons.iter().filter(|c| decides(c));
-    let comparison = deciding.next().filter(|c| c.metric == metric)?;
+    let first = deciding.next()?;
+    let mut beside = document.memory.iter();
+    let comparison = match first.metric == metric {
+        true => first,
+        // Of the arms that the answer rests on.
+        false => beside.find(|c| {
+            let same = c.candidate == first.candidate && c.baseline == first.baseline;
+            c.metric == metric && same
+        })?,
+    };
     let found = change_with_interval(comparison.ratio, comparison.low, comparison.high);
     let mut arms = document.arms.iter();
     let other = match arm.name == comparison.candidate {
@@ -98,7 +118,7 @@ fn compared<'a>(document: &'a Document, arm: &ArmSummary, metric: Metric) -> Opt
         _ => "",
     };
     Some(Compared {
-        found: format!("{of}{found}, {} blocks", comparison.blocks),
+        found: format!("{of}{found}, {}", counted(comparison.blocks, "block")),
         today,
         other,
     })
@@ -134,8 +154,11 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
     let Some((seen, (low, high))) = arm.violation_rate.zip(arm.violation_interval) else {
         return format!("{within}; the limit is {kept}");
     };
+    let of = arm.violation_requests.map_or_else(String::new, |requests| {
+        format!(" of {}", counted(requests, "request"))
+    });
     format!(
-        "{within}; {} over {}, {} allowed: {kept} ({} to {} is possible)",
+        "{within}; {}{of} took longer than {}, at most {} may: {kept} (with 95 % confidence {} to {})",
         share(seen),
         milliseconds(Some(limit.limit_ms)),
         share(limit.allowed_violation_rate()),
@@ -153,6 +176,16 @@ fn memory(
     let pss = |arm: &ArmSummary| arm.pss_bytes.map_or_else(|| "unknown".to_owned(), bytes);
     let told = compared.map(|compared| compared.told(document, pss));
     let told = told.unwrap_or_default();
+    if let Some(growth) = arm.growth {
+        let allowed = document.plan.objective.max_memory_bytes;
+        let allowed = allowed.map(|limit| format!(" of {} allowed", bytes(limit)));
+        return format!(
+            "{}{} after {}, and growing{told}",
+            bytes(used),
+            allowed.unwrap_or_default(),
+            counted(growth.requests, "request")
+        );
+    }
     match document.plan.objective.max_memory_bytes {
         Some(limit) => format!(
             "{} of {} allowed: {}{told}",
@@ -161,6 +194,6 @@ fn memory(
             limit_word(memory_kept(document, arm, limit))
         ),
         None if told.is_empty() => format!("{}; no limit was given", bytes(used)),
-        None => format!("{}{told}", bytes(used)),
+        None => format!("{}{told}; no limit was given", bytes(used)),
     }
 }

@@ -1,11 +1,11 @@
 //! The page of `powerband capacity`: the answer, the curve as a table, what to know before believing it.
 
 use crate::Style;
-use crate::figures::{duration, number_of_ms, rate, share};
+use crate::figures::{counted, duration, number_of_ms, rate, share};
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{NONE, table, trimmed};
-use run::RatePoint;
 use run::capacity::Document;
+use run::{RatePoint, RateSearch};
 
 /// The whole page.
 pub fn capacity_page(document: &Document, style: Style) -> String {
@@ -13,12 +13,17 @@ pub fn capacity_page(document: &Document, style: Style) -> String {
     sheet.bold(&document.sentence);
     let search = &document.search;
     if let Some(saturated) = search.saturated_per_s {
+        let clients = search.saturated_connections.unwrap_or(document.connections);
+        let limits = match is_the_limit(search, clients, document.target.settings.is_some()) {
+            true => ": no higher rate can last",
+            false => "",
+        };
         sheet.labelled(
             "Saturated   ",
             &format!(
-                "{}/s answered for {} clients that ask again as soon as they are answered",
+                "{}/s answered in a closed loop of {}{limits}",
                 rate(saturated),
-                document.connections
+                counted(clients, "client")
             ),
         );
     }
@@ -29,6 +34,15 @@ pub fn capacity_page(document: &Document, style: Style) -> String {
     };
     let objective = search.objective;
     sheet.labelled("Server      ", &what);
+    if let Some(sending) = &document.sending {
+        sheet.labelled(
+            "Connections ",
+            &sending.connections(document.connections.into()),
+        );
+        if let Some(additions) = sending.additions() {
+            sheet.labelled("Sent        ", &additions);
+        }
+    }
     sheet.labelled(
         "Objective   ",
         &format!(
@@ -38,14 +52,16 @@ pub fn capacity_page(document: &Document, style: Style) -> String {
         ),
     );
     if !search.curve.is_empty() {
-        sheet.heading("Offered against answered, requests per second");
+        sheet.heading("What became of the requests at each rate, per second");
         sheet.block(&curve(document, style));
     }
     sheet.heading("How it was measured");
     sheet.prose(&format!(
-        "{} windows in {}; between two of them every answer was awaited, and the server was to be as quick again as at \
-         first. A rate met the objective when the majority of its full-length windows did.",
-        search.trials.len(),
+        "{} in {}; between two of them every answer was awaited, and the server was to be as quick again as at \
+         first. A rate met the objective when most of its full-length windows did: one window may meet a pause of the machine. \
+         Rates are requests a second; CPU is the share of the server's cores that \
+         it used.",
+        counted(search.trials.len(), "window"),
         duration(document.elapsed_s)
     ));
     if !search.warnings.is_empty() {
@@ -57,18 +73,29 @@ pub fn capacity_page(document: &Document, style: Style) -> String {
     sheet.into_text()
 }
 
+/// Whether the closed loop's throughput is what the server answers at most. It is not where a higher rate met the
+/// objective, nor where so few clients may have been the limit: they are two for each thread of a server that was started
+/// here, and enough elsewhere when the mean answer took twice the limit.
+fn is_the_limit(search: &RateSearch, clients: u32, threads_known: bool) -> bool {
+    let (Some(met), Some(saturated)) = (search.met_per_s, search.saturated_per_s) else {
+        return false;
+    };
+    let mean_ms = 1e3 * f64::from(clients) / saturated;
+    met < saturated && (threads_known || mean_ms >= 2.0 * search.objective.limit_ms)
+}
+
 fn curve(document: &Document, style: Style) -> String {
     let head = [
-        "asked",
-        "offered",
+        "rate",
+        "arrived",
         "in time",
         "late",
         "failed",
         "late or failed",
         "p50 ms",
         "p99 ms",
-        "busy",
-        "window s",
+        "CPU",
+        "measured s",
         "",
     ];
     let mut table = table(style, &head, 0);
@@ -87,29 +114,151 @@ fn curve(document: &Document, style: Style) -> String {
                 .utilisation
                 .map_or_else(|| NONE.to_owned(), |u| format!("{:.0} %", u * 100.0)),
             format!("{:.0}", point.seconds),
-            remark(document, point),
+            remark(&document.search, point),
         ]);
     }
     trimmed(&table)
 }
 
-fn remark(document: &Document, point: &RatePoint) -> String {
-    let search = &document.search;
+fn remark(search: &RateSearch, point: &RatePoint) -> String {
     let is = |bound: Option<f64>| bound == Some(point.asked_per_s);
-    let mut said = Vec::new();
+    let mut said: Vec<String> = Vec::new();
     if is(search.met_per_s) {
-        said.push("the highest that met it");
+        said.push(match search.decided {
+            true => "highest that met it".to_owned(),
+            false => "highest that met it, at first impression".to_owned(),
+        });
     }
     if is(search.low_per_s) {
-        said.push("surely met it");
+        said.push("met it (95 % sure)".to_owned());
     }
     if is(search.high_per_s) {
-        said.push("surely did not");
+        said.push("did not (95 % sure)".to_owned());
     } else if is(search.broke_per_s) {
-        said.push("did not");
+        said.push("did not".to_owned());
+    }
+    let met = point.violation_rate <= search.objective.allowed_violation_rate();
+    let beyond = search.met_per_s.is_some_and(|met| point.asked_per_s > met);
+    let within = search.met_per_s.is_some_and(|met| point.asked_per_s <= met);
+    if within && !met {
+        said.push(outvoted(point));
+    }
+    if said.is_empty() && beyond && met {
+        let saturated = search.saturated_per_s;
+        // In time, and yet not the highest rate that met it.
+        said.push(match saturated.is_some_and(|s| point.asked_per_s >= s) {
+            true => "in time, but not below the saturated throughput".to_owned(),
+            false => "in time, but in too few or too short windows to count".to_owned(),
+        });
     }
     if !point.recovered {
-        said.push("did not recover");
+        said.push("did not recover".to_owned());
     }
     said.join(", ")
+}
+
+/// Why a row counts for nothing, or counts as met, although too many of its requests were late or failed.
+fn outvoted(point: &RatePoint) -> String {
+    let (met, windows) = (point.windows_met, point.windows);
+    match windows {
+        0 => "window too short to count".to_owned(),
+        1 => "1 window, not repeated".to_owned(),
+        _ if 2 * met > windows => format!("{met} of {windows} windows met it"),
+        _ => format!("{met} of {windows} windows met it: undecided"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{LatencyObjective, RateEnding};
+
+    fn point(asked_per_s: f64, violation_rate: f64) -> RatePoint {
+        RatePoint {
+            asked_per_s,
+            offered_per_s: asked_per_s,
+            in_time_per_s: asked_per_s * (1.0 - violation_rate),
+            late_per_s: asked_per_s * violation_rate,
+            failed_per_s: 0.0,
+            violation_rate,
+            p50_ms: Some(30.0),
+            p99_ms: Some(80.0),
+            utilisation: None,
+            seconds: 1.0,
+            windows: 1,
+            windows_met: u32::from(violation_rate <= 0.01),
+            requests: 100,
+            recovered: true,
+        }
+    }
+
+    fn search() -> RateSearch {
+        RateSearch {
+            objective: LatencyObjective {
+                percentile: 99.0,
+                limit_ms: 250.0,
+            },
+            ending: RateEnding::OutOfTime,
+            met_per_s: Some(117.0),
+            decided: false,
+            broke_per_s: Some(183.0),
+            low_per_s: None,
+            high_per_s: Some(183.0),
+            confidence: 0.95,
+            saturated_per_s: Some(170.0),
+            saturated_connections: None,
+            doubted_per_s: None,
+            at_least: None,
+            curve: Vec::new(),
+            trials: Vec::new(),
+            took_s: 30.0,
+            out_of_reach: None,
+            redirects: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_is_the_limit_only_where_nothing_else_may_be() {
+        let below = search();
+        assert!(is_the_limit(&below, 6, true));
+        assert!(!is_the_limit(&below, 64, false), "64 at 170/s: 0.4 s");
+        assert!(is_the_limit(&below, 128, false));
+        let beyond = RateSearch {
+            met_per_s: Some(175.0),
+            ..search()
+        };
+        assert!(!is_the_limit(&beyond, 6, true));
+        let none = RateSearch {
+            met_per_s: None,
+            ..search()
+        };
+        assert!(!is_the_limit(&none, 6, true));
+    }
+
+    /// A rate beyond the highest with nothing late would contradict the answer without a word.
+    #[test]
+    fn no_row_contradicts_the_answer_in_silence() {
+        let search = search();
+        let told = |asked, late| remark(&search, &point(asked, late));
+        assert_eq!(told(93.0, 0.0), "");
+        assert_eq!(told(117.0, 0.0), "highest that met it, at first impression");
+        assert!(told(155.0, 0.0).contains("too few or too short windows"));
+        assert!(told(175.0, 0.0).contains("not below the saturated throughput"));
+        assert_eq!(told(183.0, 0.4), "did not (95 % sure)");
+        assert_eq!(told(233.0, 0.6), "");
+        assert_eq!(told(93.0, 0.02), "1 window, not repeated");
+        let of = |asked, windows, windows_met| {
+            let point = RatePoint {
+                windows,
+                windows_met,
+                ..point(asked, 0.02)
+            };
+            remark(&search, &point)
+        };
+        assert_eq!(of(93.0, 3, 2), "2 of 3 windows met it");
+        assert_eq!(of(93.0, 2, 1), "1 of 2 windows met it: undecided");
+        assert_eq!(of(93.0, 0, 0), "window too short to count");
+        assert!(of(117.0, 4, 3).ends_with(", 3 of 4 windows met it"));
+    }
 }

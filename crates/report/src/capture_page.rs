@@ -1,7 +1,7 @@
 //! The page of `powerband capture info`: what a file of recorded traffic holds.
 
 use crate::Style;
-use crate::figures::{duration, grouped, milliseconds, rate, share};
+use crate::figures::{counted, duration, grouped, milliseconds, rate, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table, trimmed};
 use run::capture::{Count, Document};
@@ -29,6 +29,12 @@ pub fn capture_page(document: &Document, endpoints: usize, style: Style) -> Stri
             }
         }
         sheet.prose(&told.join(", "));
+        if !origin.unredacted.is_empty() {
+            let names = origin.unredacted.join(", ");
+            sheet.bold(&format!(
+                "The file holds unredacted values of {names}: whoever has it can act as the users in it."
+            ));
+        }
     }
     rates(&mut sheet, document);
     sheet.heading("Requests");
@@ -57,13 +63,13 @@ pub fn capture_page(document: &Document, endpoints: usize, style: Style) -> Stri
 /// `traffic.pbc: capture file, 12,345 requests on 67 connections in 10 min, from 2026-11-21T12:45:58Z`
 fn what(document: &Document) -> String {
     let mut text = format!(
-        "{}: {}, {} requests",
+        "{}: {}, {}",
         document.file,
         document.format,
-        grouped(document.requests)
+        counted(document.requests, "request")
     );
     if let Some(connections) = document.connections {
-        text += &format!(" on {} connections", grouped(connections));
+        text += &format!(" on {}", counted(connections, "connection"));
     }
     match document.span_s {
         Some(span) => text += &format!(" in {}", length(span)),
@@ -183,17 +189,20 @@ fn left_out(sheet: &mut Sheet, document: &Document) {
     let mut told = Vec::new();
     if document.bodies_left_out > 0 {
         told.push(format!(
-            "{} requests without their whole body: it was too large to be kept, or redaction could not vouch for it. A \
+            "{} without the whole body: it was too large to be kept, or redaction could not vouch for it. A \
              replay leaves them out.",
-            grouped(document.bodies_left_out)
+            counted(document.bodies_left_out, "request")
         ));
     }
     if let Some(damage) = &document.damage {
         told.push(format!(
-            "{} places are damaged: {} were skipped, and {} requests are known to be lost.",
-            grouped(damage.places),
+            "damaged in {}: {} were skipped, and {} known to be lost.",
+            counted(damage.places, "place"),
             bytes(damage.bytes),
-            grouped(damage.requests)
+            match damage.requests {
+                1 => "1 request is".to_owned(),
+                requests => format!("{} are", counted(requests, "request")),
+            }
         ));
         told.extend(damage.first.iter().cloned());
     }
@@ -287,7 +296,7 @@ mod tests {
             "▁ █",
             "GET /a/:id",
             "and 1 more",
-            "2 requests without their whole body",
+            "2 requests without the whole body",
             "99 bytes at byte 5",
         ] {
             assert!(page.contains(words), "{words:?} in {page}");

@@ -1,7 +1,7 @@
 //! The page of a command that was run in each arm's environment: how its memory lay, the medians of the runs, and the
 //! comparisons side by side.
 
-use crate::figures::{bytes, change_with_interval, duration, grouped};
+use crate::figures::{bytes, change_with_interval, counted, duration, grouped};
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{NONE, align_left, table, trimmed};
 use run::{CommandArm, CommandRuns, Document};
@@ -150,7 +150,7 @@ pub fn comparison_rows(command: &CommandRuns) -> Vec<Vec<String>> {
             ),
             c.metric.words().to_owned(),
             change_with_interval(c.ratio, c.low, c.high),
-            c.outcome.word().to_owned(),
+            c.word().to_owned(),
             format!("{:.3}", c.p),
             c.blocks.to_string(),
         ]
@@ -160,16 +160,17 @@ pub fn comparison_rows(command: &CommandRuns) -> Vec<Vec<String>> {
 
 /// What was run, how often and for how long.
 pub fn how(document: &Document, command: &CommandRuns) -> String {
-    let counted = command.runs.iter().filter(|run| run.counts()).count();
-    let failed = match command.runs.len() - counted {
+    let whole = command.runs.iter().filter(|run| run.counts()).count();
+    let failed = match command.runs.len() - whole {
         0 => String::new(),
         failed => format!(", {failed} more failed"),
     };
     format!(
-        "`{}` in the {} environment: {counted} runs in blocks of one of each configuration in random order{failed}, in {}. \
+        "`{}` in the {} environment: {} in blocks of one of each configuration in random order{failed}, in {}. \
          The memory of all of its processes was read every {:.0} s, from the first on.",
         command.command,
         document.plan.environment,
+        counted(whole, "run"),
         duration(document.elapsed_s),
         command.sample_every_s
     )

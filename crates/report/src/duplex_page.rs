@@ -5,7 +5,7 @@ mod servers;
 mod times;
 
 use crate::Style;
-use crate::figures::{duration, grouped};
+use crate::figures::{counted, duration, grouped};
 use crate::sheet::Sheet;
 use run::duplex::{Comparison, Document, Purpose};
 
@@ -41,8 +41,8 @@ fn answering(document: &Document) -> impl Iterator<Item = &Comparison> {
 
 fn reach(document: &Document) -> String {
     let mut text = format!(
-        "{} requests in {}",
-        grouped(document.requests),
+        "{} in {}",
+        counted(document.requests, "request"),
         duration(document.span_s)
     );
     if document.without_primary > 0 {

@@ -1,16 +1,19 @@
 //! The tables of `compare` and `sweep` as Markdown, to be kept beside the application that they are about.
 
-use crate::command_markdown;
-use crate::figures::{bytes, change_with_interval, duration, number_of_ms, rate};
+use crate::figures::{bytes, change_with_interval, counted, duration, number_of_ms, rate};
 use crate::reading::{called, comparison_of, decides, is_baseline, latency_known};
 use crate::sheet::first_line;
-use crate::tables::NONE;
+use crate::tables::{NONE, memory_word};
+use crate::{command_markdown, growth, no_latency};
 use run::{ArmSummary, Document, RequestTime, SetVariable};
 use std::fmt::Write;
 
 /// The whole page. `command` is what made it, as it was typed.
 pub fn experiment_markdown(document: &Document, command: &str) -> String {
     let mut page = format!("{}\n\n```sh\n{command}\n```\n", about(document));
+    if let Some(growing) = growth::markdown(document) {
+        let _ = write!(page, "\n{growing}");
+    }
     if let Some(verdict) = &document.verdict {
         let _ = write!(page, "\n{}\n", verdict.sentence);
     }
@@ -22,6 +25,9 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
     page.push_str("\n### What was measured\n\n");
     measured(&mut page, document);
     let _ = write!(page, "\n{}\n", meaning(document));
+    if let Some(missing) = no_latency::markdown(document) {
+        let _ = write!(page, "\n{missing}");
+    }
     if document.arms.iter().any(|arm| arm.time.is_some()) {
         page.push_str("\n### Where a request's time went, closed loop, ms\n\n");
         times(&mut page, document);
@@ -55,15 +61,15 @@ fn about(document: &Document) -> String {
         .iter()
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
-    let counted = match &document.command {
-        Some(command) => format!(
-            "{} runs",
-            command.runs.iter().filter(|r| r.counts()).count()
-        ),
-        None => format!(
-            "{} trials",
-            document.trials.iter().filter(|t| t.counts()).count()
-        ),
+    let measured = match &document.command {
+        Some(command) => {
+            let runs = command.runs.iter().filter(|r| r.counts());
+            counted(runs.count(), "run")
+        }
+        None => {
+            let trials = document.trials.iter().filter(|t| t.counts());
+            counted(trials.count(), "trial")
+        }
     };
     format!(
         "{}, {} cores ({}), {} of memory, Linux {}{}; load average before it {:.2}; {} in {}; seed {}.",
@@ -77,7 +83,7 @@ fn about(document: &Document) -> String {
             false => format!(", {}", versions.join(", ")),
         },
         host.load_average,
-        counted,
+        measured,
         duration(document.elapsed_s),
         document.seed,
     )
@@ -102,7 +108,7 @@ fn measured(page: &mut String, document: &Document) {
         let (change, verdict) = match decided {
             Some(c) => (
                 change_with_interval(c.ratio, c.low, c.high),
-                format!("{} (p {:.3})", c.outcome.word(), c.p),
+                format!("{} (p {:.3})", c.word(), c.p),
             ),
             None => (NONE.to_owned(), NONE.to_owned()),
         };
@@ -125,12 +131,27 @@ fn measured(page: &mut String, document: &Document) {
                 percentile(arm, arm.p99_ms),
                 arm.cpu_ms_per_request
                     .map_or_else(none, |ms| number_of_ms(Some(ms))),
-                arm.pss_bytes.map_or_else(none, bytes),
+                memory(document, arm),
                 growth.unwrap_or_else(none),
                 trials,
             ],
         );
     }
+}
+
+/// With its change against the first, where that was tested.
+fn memory(document: &Document, arm: &ArmSummary) -> String {
+    let Some(used) = arm.pss_bytes.map(bytes) else {
+        return none();
+    };
+    let tested = document.memory.iter().find(|c| c.candidate == arm.name);
+    tested.map_or_else(
+        || used.clone(),
+        |c| {
+            let change = change_with_interval(c.ratio, c.low, c.high);
+            format!("{used}, {change}: {}", memory_word(c))
+        },
+    )
 }
 
 fn meaning(document: &Document) -> String {
@@ -153,14 +174,15 @@ fn meaning(document: &Document) -> String {
     let compared = document.comparisons.iter().any(decides);
     let found = match plan.detectable.effect.filter(|_| compared) {
         Some(effect) => format!(
-            " A difference of {:.1} % would have been found four times in five.",
+            " Differences smaller than about {:.1} % can go unseen.",
             effect * 100.0
         ),
         None => String::new(),
     };
     format!(
-        "Answers a second: {} clients that ask again as soon as they are answered, windows of {:.1} s.{at} {trials}{found}",
-        plan.connections, plan.timing.saturation_s
+        "Answers a second: {}, each of which sends its next request as soon as it is answered, windows of {:.1} s.{at} {trials}{found}",
+        counted(plan.connections, "client"),
+        plan.timing.saturation_s
     )
 }
 
@@ -170,20 +192,27 @@ fn times(page: &mut String, document: &Document) {
         .iter()
         .filter_map(|arm| Some((arm, arm.time?)))
         .collect();
+    let locks = timed.iter().any(|(_, time)| time.lock_wait_ms.is_some());
     let queued = timed.iter().any(|(_, time)| time.queue_ms.is_some());
     let mut head = vec![
         "configuration",
         "in the application",
         "GVL held",
         "GVL wait",
-        "I/O",
     ];
+    head.extend(locks.then_some("lock wait"));
+    head.push("I/O");
     head.extend(queued.then_some("queue before it"));
     rows(page, &head, 1);
     for (arm, time) in timed {
-        let figures = [time.wall_ms, time.held_ms, time.gvl_wait_ms, time.io_ms];
+        let figures = [time.wall_ms, time.held_ms, time.gvl_wait_ms];
         let mut row = vec![called(document, arm)];
         row.extend(figures.map(|ms| format!("{ms:.2}")));
+        if locks {
+            let lock_wait = time.lock_wait_ms;
+            row.push(lock_wait.map_or_else(none, |ms| format!("{ms:.2}")));
+        }
+        row.push(format!("{:.2}", time.io_ms));
         if queued {
             row.push(time.queue_ms.map_or_else(none, |ms| format!("{ms:.2}")));
         }

@@ -1,5 +1,7 @@
 //! Figures as people read them: three significant digits at most, a unit always.
 
+pub use run::{counted, grouped};
+
 /// `61.3`, `1,240`.
 pub fn rate(per_s: f64) -> String {
     match per_s {
@@ -26,6 +28,15 @@ pub fn bytes(bytes: u64) -> String {
         format!("{:.1} GiB", mib / 1024.0)
     } else {
         format!("{mib:.0} MiB")
+    }
+}
+
+/// `0.42 MiB`, `20.5 MiB`: what is small beside a server.
+pub fn small_bytes(bytes: f64) -> String {
+    match bytes / f64::from(1 << 20) {
+        mib if mib.abs() < 9.995 => format!("{mib:.2} MiB"),
+        mib if mib.abs() < 99.95 => format!("{mib:.1} MiB"),
+        mib => format!("{mib:.0} MiB"),
     }
 }
 
@@ -74,19 +85,6 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// `1,240`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +100,8 @@ mod tests {
         assert_eq!(number_of_ms(None), "∞");
         assert_eq!(rounded_change(4.02), "+302 %");
         assert_eq!(bytes(326 << 20), "326 MiB");
+        assert_eq!(small_bytes(21_495_808.0), "20.5 MiB");
+        assert_eq!(small_bytes(-440_401.0), "-0.42 MiB");
         assert_eq!(
             change_with_interval(1.12, Some(1.08), Some(1.16)),
             "+12.0 % (+8.0 to +16.0)"

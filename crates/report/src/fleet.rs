@@ -15,9 +15,9 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     let style = sheet.style();
     let head = [
         "configuration",
-        "one carries",
+        "one serves",
         "servers",
-        "surely enough",
+        "95 % sure",
         "cost",
     ];
     let columns = if fleet.server_cost.is_some() { 5 } else { 4 };
@@ -68,11 +68,11 @@ fn less(fleet: &Fleet) -> String {
 fn taken_from(basis: FleetBasis) -> &'static str {
     match basis {
         FleetBasis::Objective => {
-            "The total over the highest rate that met the objective on this machine, rounded up; surely enough: over the \
-             rate that surely met it. Nothing is set aside for a server that is down."
+            "The total over the highest rate that met the objective on this machine, rounded up; 95 % sure: over the \
+             lower end of the 95 % range of that rate. Nothing is set aside for a server that is down."
         }
         FleetBasis::Capacity => {
-            "The total over 80 % of what one carries at full load on this machine, rounded up: the highest rate that meets an \
+            "The total over 80 % of what one answers at full load on this machine, rounded up: the highest rate that meets an \
              objective is not known of each (--slo, and a --budget that reaches). Nothing is set aside for a server that is down."
         }
     }

@@ -1,27 +1,42 @@
 //! The page of `powerband inspect`: who was read, where a request's time goes, and what follows for the threads.
 
+mod conclusions;
 mod endpoints;
+mod memory;
 mod parts;
 mod threads;
 
 use crate::Style;
-use crate::figures::{duration, grouped, rate, share};
+use crate::figures::{counted, duration, grouped, rate, share};
 use crate::sheet::Sheet;
-use run::inspect::{Document, ProcessState, Traffic};
+use conclusions::Served;
+use run::inspect::{Document, Interval, IntervalProcess, ProcessChange, ProcessState, Traffic};
 
 /// Endpoints shown unless told otherwise.
 pub const USUAL_ENDPOINTS: usize = 20;
 
-/// The whole page, with at most so many endpoints and as many job classes.
+/// The page, with at most so many endpoints and as many job classes.
 pub fn inspect_page(document: &Document, endpoints: usize, style: Style) -> String {
-    let mut sheet = Sheet::new(style);
+    written(document, endpoints, Sheet::new(style))
+}
+
+/// The same with what experts want.
+pub fn inspect_page_in_full(document: &Document, endpoints: usize, style: Style) -> String {
+    written(document, endpoints, Sheet::in_full(style))
+}
+
+fn written(document: &Document, endpoints: usize, mut sheet: Sheet) -> String {
     sheet.bold(&what(document));
     sheet.prose(&reach(document));
     for warning in &document.warnings {
         sheet.prose(warning);
     }
+    if let Some(memory) = &document.memory {
+        memory::write(&mut sheet, memory);
+    }
     if let Some(requests) = &document.requests {
-        traffic(&mut sheet, requests, "request");
+        let served = Served::of(document, false);
+        traffic(&mut sheet, requests, served, "request");
         endpoints::table(
             &mut sheet,
             "Requests by endpoint",
@@ -31,13 +46,22 @@ pub fn inspect_page(document: &Document, endpoints: usize, style: Style) -> Stri
         parts::calls(&mut sheet, requests);
         parts::bands(&mut sheet, requests);
     }
+    if let Some(interval) = &document.interval {
+        let each: Vec<Traffic> = interval.processes.iter().map(of_process).collect();
+        endpoints::table(
+            &mut sheet,
+            "Requests and jobs by process",
+            &each,
+            each.len(),
+        );
+    }
     parts::pools(&mut sheet, document);
     parts::collector(&mut sheet, document);
     if let Some(advice) = &document.threads {
         threads::advice(&mut sheet, advice);
     }
     if let Some(jobs) = &document.jobs {
-        traffic(&mut sheet, jobs, "job");
+        traffic(&mut sheet, jobs, Served::of(document, true), "job");
         endpoints::table(
             &mut sheet,
             "Jobs by class",
@@ -52,15 +76,16 @@ pub fn inspect_page(document: &Document, endpoints: usize, style: Style) -> Stri
 
 /// `12,345 requests and 12 jobs in 3 processes of puma 6.6.0 (2 live, 1 died), ruby 3.3.8`
 fn what(document: &Document) -> String {
-    let counted = [(&document.requests, "request"), (&document.jobs, "job")];
-    let counted: Vec<String> = counted
+    let traffic = [(&document.requests, "request"), (&document.jobs, "job")];
+    let counts: Vec<String> = traffic
         .iter()
-        .filter_map(|(traffic, name)| traffic.as_ref().map(|t| plural(t.requests, name)))
+        .filter_map(|(traffic, name)| traffic.as_ref().map(|t| counted(t.requests, name)))
         .collect();
     let states = [
         (ProcessState::Live, "live"),
         (ProcessState::Closed, "ended"),
         (ProcessState::Died, "died"),
+        (ProcessState::Unknown, "unknown"),
     ];
     let states: Vec<String> = states
         .iter()
@@ -75,8 +100,8 @@ fn what(document: &Document) -> String {
         .collect();
     let mut text = format!(
         "{} in {} ({})",
-        counted.join(" and "),
-        plural(document.processes.len() as u64, "process"),
+        counts.join(" and "),
+        counted(document.processes.len() as u64, "process"),
         states.join(", ")
     );
     if let Some(process) = document.processes.last() {
@@ -90,7 +115,7 @@ fn what(document: &Document) -> String {
             text.push_str(&process.ruby);
         }
         if let Some(threads) = process.threads {
-            text.push_str(&format!(", {}", plural(threads.into(), "thread")));
+            text.push_str(&format!(", {} per process", counted(threads, "thread")));
         }
     }
     text + "."
@@ -105,13 +130,17 @@ fn reach(document: &Document) -> String {
         scope.to,
         duration(scope.span_s)
     );
+    if let Some(interval) = &document.interval {
+        text.push_str(&between(interval));
+        return text;
+    }
     text.push_str(&if scope.since.is_some() {
-        format!("All figures are from the {} records of the rings.", grouped(scope.records))
+        format!("All figures are from the latest requests, which each process keeps one by one: {} of that time.", counted(scope.records, "record"))
     } else if scope.records_are_all {
-        "Counts and means are of all requests; percentiles are exact, the rings still hold every request.".to_owned()
+        "Counts and means are of all requests; percentiles are exact, because each request is still on record.".to_owned()
     } else {
         format!(
-            "Counts and means are of all requests. The rings hold the latest {} in full, every one since {}; percentiles marked ≤ are from histograms of all requests, at most 25 % above the truth.",
+            "Counts and means are of all requests. The latest {} are kept one by one, every one since {}; percentiles marked ≤ are from histograms of all requests, at most 25 % above the exact value.",
             grouped(scope.records),
             scope.records_from
         )
@@ -119,9 +148,43 @@ fn reach(document: &Document) -> String {
     text
 }
 
-fn traffic(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
+/// What became of the processes between the two readings.
+fn between(interval: &Interval) -> String {
+    let mut changes = vec![format!("{} continued", interval.continued)];
+    for (count, word) in [
+        (interval.started, "started"),
+        (interval.ended, "ended"),
+        (interval.gone, "left no file"),
+    ] {
+        if count > 0 {
+            changes.push(format!("{count} {word}"));
+        }
+    }
+    format!(
+        "Counts, means and shares are of all requests since the counters were saved; percentiles marked ≤ are from histograms, at most 25 % above the truth. Processes: {}.",
+        changes.join(", ")
+    )
+}
+
+fn of_process(process: &IntervalProcess) -> Traffic {
+    let mut traffic = process.traffic.clone();
+    let state = match process.state {
+        ProcessState::Live => "",
+        ProcessState::Closed => ", ended",
+        ProcessState::Died => ", died",
+        ProcessState::Unknown => ", unknown",
+    };
+    let change = match process.change {
+        ProcessChange::Started => ", started",
+        ProcessChange::Continued => "",
+    };
+    traffic.name = format!("{}{change}{state}", traffic.name);
+    traffic
+}
+
+fn traffic(sheet: &mut Sheet, traffic: &Traffic, served: Served, one: &str) {
     sheet.heading(&format!("Where a {one}'s time goes"));
-    let mut counts = plural(traffic.requests, one);
+    let mut counts = counted(traffic.requests, one);
     if let Some(per_s) = traffic.rate_per_s {
         counts.push_str(&format!(", {} a second", rate(per_s)));
     }
@@ -134,15 +197,16 @@ fn traffic(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
     }
     if let Some(busy) = traffic.busy_threads {
         counts.push_str(&format!(
-            ", {busy:.1} in flight in its process when one began"
+            "; when one began, {busy:.1} were in progress in its process, itself included"
         ));
     }
     sheet.prose(&(counts + "."));
     sheet.line("");
     parts::split(sheet, traffic);
+    conclusions::write(sheet, traffic, served);
     sheet.line("");
     parts::times(sheet, traffic);
-    parts::counted(sheet, traffic, one);
+    parts::objects(sheet, traffic, one);
 }
 
 fn not_read(sheet: &mut Sheet, document: &Document) {
@@ -153,15 +217,6 @@ fn not_read(sheet: &mut Sheet, document: &Document) {
     for file in &document.not_read {
         let how = if file.partly { "in part: " } else { "" };
         sheet.labelled("- ", &format!("{}: {how}{}", file.file, file.reason));
-    }
-}
-
-/// `1 request`, `1,240 requests`, `2 processes`.
-fn plural(count: u64, one: &str) -> String {
-    match (count, one) {
-        (1, _) => format!("1 {one}"),
-        (_, "process") => format!("{} processes", grouped(count)),
-        _ => format!("{} {one}s", grouped(count)),
     }
 }
 

@@ -1,28 +1,58 @@
 //! The list of runs.
 
-use crate::figures::duration;
+use crate::figures::{bytes, counted, duration, small_bytes};
 use crate::sheet::first_line;
-use run::{Document, State};
+use run::runs::{Kept, Standing};
 
-/// One line a run: id, state, length, answer.
-pub fn listing(documents: &[Document]) -> String {
-    let mut text = String::new();
-    for document in documents {
-        let state = match document.state {
-            State::Running => "unfinished",
-            State::Interrupted => "interrupted",
-            State::Done => "done",
-            State::Failed => "failed",
-        };
-        let answer = document
-            .verdict
-            .as_ref()
-            .map_or("", |v| first_line(&v.sentence));
-        text.push_str(&format!(
-            "{}  {state:<11}  {:>12}  {answer}\n",
-            document.id,
-            duration(document.elapsed_s)
-        ));
+/// Characters of a reason: `powerband report` prints all of it.
+const REASON: usize = 120;
+
+/// One line a run: id, state, length, size, answer; below them what all occupy.
+pub fn listing(runs: &[Kept]) -> String {
+    let mut text: String = runs.iter().map(line).collect();
+    if let [_, _, ..] = runs {
+        let occupied: u64 = runs.iter().map(|run| run.bytes).sum();
+        let folders = counted(runs.len(), "folder");
+        text.push_str(&format!("{folders} occupy {}\n", size(occupied)));
     }
     text
+}
+
+fn line(run: &Kept) -> String {
+    let (state, length) = match run.standing {
+        Standing::Unfinished => ("unfinished", duration(run.elapsed_s)),
+        Standing::Interrupted => ("interrupted", duration(run.elapsed_s)),
+        Standing::Done => ("done", duration(run.elapsed_s)),
+        Standing::Failed => ("failed", duration(run.elapsed_s)),
+        Standing::Renamed => ("kept", duration(run.elapsed_s)),
+        Standing::Unreadable => ("unreadable", String::new()),
+        Standing::Unknown => ("unknown", String::new()),
+    };
+    format!(
+        "{}  {state:<11}  {length:>12}  {:>9}  {}\n",
+        run.id,
+        size(run.bytes),
+        short(run)
+    )
+}
+
+/// The answer, or why there is none.
+fn short(run: &Kept) -> String {
+    let said = first_line(&run.sentence);
+    match run.standing {
+        Standing::Failed if said.chars().count() > REASON => {
+            said.chars().take(REASON - 1).chain(['…']).collect()
+        }
+        Standing::Interrupted | Standing::Unfinished if said.is_empty() => {
+            "no answer yet".to_owned()
+        }
+        _ => said.to_owned(),
+    }
+}
+
+fn size(occupied: u64) -> String {
+    match occupied {
+        0..0xa0_0000 => small_bytes(occupied as f64),
+        _ => bytes(occupied),
+    }
 }

@@ -1,14 +1,19 @@
 //! The page of `powerband load`: what was sent, what came back, how long it took, and whether to believe it.
 
 use crate::Style;
-use crate::figures::{grouped, rate, share};
+use crate::figures::{counted, grouped, rate, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table, trimmed};
-use run::load::{AssertionOutcome, Document, Latency, Mode, State, least_values};
+use run::load::{
+    AssertionOutcome, Document, Endpoint, Latency, Mode, Recorded, State, least_values,
+};
 use std::fmt::Write;
 
 /// Endpoints shown; the document has all.
 const MOST_ENDPOINTS: usize = 20;
+
+/// Pages named that failed entirely.
+const MOST_NAMED: usize = 5;
 
 /// The whole page.
 pub fn load_page(document: &Document, style: Style) -> String {
@@ -17,10 +22,25 @@ pub fn load_page(document: &Document, style: Style) -> String {
         sheet.bold(&format!("Do not quote these figures: {trouble}."));
         sheet.line("");
     }
+    if let Some(failed) = failed_entirely(document) {
+        sheet.bold(&failed);
+        sheet.line("");
+    }
     sheet.bold(&what(document));
     sheet.prose(&came_back(document));
+    let sending = &document.asked.sending;
+    sheet.prose(&format!(
+        "{}.",
+        sending.sentence(document.asked.connections)
+    ));
+    if document.asked.replay_host {
+        sheet.prose("Host: as recorded.");
+    }
     if document.counts.failed > 0 {
         sheet.prose(&failures(document));
+    }
+    if let Some(recorded) = &document.recorded {
+        compared(&mut sheet, recorded);
     }
     for warning in &document.warnings {
         sheet.prose(warning);
@@ -43,6 +63,27 @@ pub fn load_page(document: &Document, style: Style) -> String {
     sheet.into_text()
 }
 
+/// Every request failed, or every one of some pages: nothing below describes a working page then.
+fn failed_entirely(document: &Document) -> Option<String> {
+    let counts = &document.counts;
+    if counts.ok == 0 && counts.failed > 0 {
+        return Some(format!("All {} requests failed.", grouped(counts.failed)));
+    }
+    let failed = |e: &&Endpoint| e.ok == 0 && e.failed > 0;
+    let names: Vec<&str> = document
+        .endpoints
+        .iter()
+        .filter(failed)
+        .map(|e| e.name.as_str())
+        .collect();
+    let (shown, more) = names.split_at(names.len().min(MOST_NAMED));
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| format!("Every request failed of: {}{more}.", shown.join(", ")))
+}
+
 /// `GET /products at http://…: 100 a second (Poisson) for 10.0 s`.
 fn what(document: &Document) -> String {
     let asked = &document.asked;
@@ -58,24 +99,18 @@ fn what(document: &Document) -> String {
                 _ => "open loop, evenly spaced",
             }
         ),
-        Mode::Closed if asked.connections == 1 => "1 client".to_owned(),
-        Mode::Closed => format!("{} clients", grouped(asked.connections)),
+        Mode::Closed => counted(asked.connections, "client"),
     };
     let thinking = asked.think_ms.map_or(String::new(), |ms| {
         format!(" who think for {} ms", milliseconds(ms))
     });
-    let kept = if asked.keep_alive {
-        ""
-    } else {
-        ", a connection each"
-    };
     let ended = match document.state {
         State::Done => "",
         State::Interrupted => ", interrupted",
         State::Unreachable => ", given up",
     };
     format!(
-        "{} at {}: {how}{thinking}{kept}, {:.1} s{ended}",
+        "{} at {}: {how}{thinking}, {:.1} s{ended}",
         asked.workload, asked.url, document.window_s
     )
 }
@@ -83,8 +118,8 @@ fn what(document: &Document) -> String {
 fn came_back(document: &Document) -> String {
     let counts = &document.counts;
     let mut text = format!(
-        "{} requests asked for, {} sent, {} answered, {} failed",
-        grouped(counts.asked),
+        "{} scheduled, {} sent, {} answered, {} failed",
+        counted(counts.asked, "request"),
         grouped(counts.sent),
         grouped(counts.answered),
         grouped(counts.failed),
@@ -100,10 +135,29 @@ fn came_back(document: &Document) -> String {
         document.window_s
     );
     if let Some(asked) = document.asked.mean_rate_per_s {
-        let _ = write!(text, "; {} a second were asked for", rate(asked));
+        let _ = write!(text, "; {} a second were scheduled", rate(asked));
     }
     text.push('.');
     text
+}
+
+/// The answers beside the recorded ones.
+fn compared(sheet: &mut Sheet, recorded: &Recorded) {
+    match &recorded.warning {
+        Some(warning) if recorded.other_work => sheet.bold(&format!("{warning}.")),
+        Some(warning) => sheet.prose(&format!("{warning}.")),
+        None if recorded.compared > 0 => sheet.prose(&format!(
+            "Statuses: as recorded ({} answers compared).",
+            grouped(recorded.compared)
+        )),
+        None => {}
+    }
+    if recorded.revalidated > 0 {
+        sheet.prose(&format!(
+            "{} conditional requests were answered 304 in place of 200, or the reverse; they count as answered as recorded.",
+            grouped(recorded.revalidated)
+        ));
+    }
 }
 
 fn failures(document: &Document) -> String {
@@ -149,16 +203,20 @@ fn latencies(document: &Document, style: Style) -> String {
             &document.first_byte,
             "request sent to first byte".to_owned(),
         ),
-        ("connect", &document.connect, String::new()),
+        (
+            "connect",
+            &document.connect,
+            "opening a connection".to_owned(),
+        ),
         (
             "wait",
             &document.connection_wait,
-            "of those that found every connection busy".to_owned(),
+            "for a free connection, where all were busy".to_owned(),
         ),
         (
             "lateness",
             &document.lateness,
-            "the generator's own delay".to_owned(),
+            "how late Powerband itself sent: not the server's".to_owned(),
         ),
     ];
     for (name, latency, about) in rows {
@@ -205,17 +263,10 @@ fn milliseconds(ms: f64) -> String {
 }
 
 fn endpoints(document: &Document, style: Style) -> String {
-    let head = [
-        "request, response in ms",
-        "asked",
-        "failed",
-        "p50",
-        "p90",
-        "p99",
-        "p99.9",
-        "max",
-        "mean",
-    ];
+    let redirects = document.endpoints.iter().any(|e| !e.redirects.is_empty());
+    let mut head = vec!["request, response in ms", "scheduled", "failed"];
+    head.extend(redirects.then_some("redirects"));
+    head.extend(["p50", "p90", "p99", "p99.9", "max", "mean"]);
     let mut table = table(style, &head, 1);
     for endpoint in document.endpoints.iter().take(MOST_ENDPOINTS) {
         let mut row = vec![
@@ -223,6 +274,7 @@ fn endpoints(document: &Document, style: Style) -> String {
             grouped(endpoint.asked),
             grouped(endpoint.failed),
         ];
+        row.extend(redirects.then(|| redirected(endpoint)));
         row.extend(quantiles(&endpoint.response));
         table.add_row(row);
     }
@@ -232,6 +284,14 @@ fn endpoints(document: &Document, style: Style) -> String {
         let _ = writeln!(text, "and {more} more, which --json has");
     }
     text
+}
+
+/// Their share of the good answers.
+fn redirected(endpoint: &Endpoint) -> String {
+    match endpoint.redirects.iter().map(|r| r.answers).sum::<u64>() {
+        0 => NONE.to_owned(),
+        answers => share(answers as f64 / endpoint.ok.max(1) as f64),
+    }
 }
 
 fn statuses(document: &Document, style: Style) -> String {
@@ -257,19 +317,23 @@ fn judged(sheet: &mut Sheet, document: &Document) {
         );
     }
     for assertion in &document.assertions {
-        let label = match assertion.outcome {
-            AssertionOutcome::Holds => "Asserted   ",
-            AssertionOutcome::Fails | AssertionOutcome::Unknown => "NOT HELD   ",
-        };
-        sheet.labelled(label, &assertion.sentence);
+        sheet.labelled(label(assertion.outcome), &assertion.sentence);
+    }
+}
+
+fn label(outcome: AssertionOutcome) -> &'static str {
+    match outcome {
+        AssertionOutcome::Holds => "Asserted   ",
+        AssertionOutcome::Fails => "NOT HELD   ",
+        AssertionOutcome::Unknown => "UNDECIDED  ",
     }
 }
 
 fn generator(document: &Document) -> String {
     let generator = &document.generator;
-    let cpu = generator
-        .cpu_us_per_request
-        .map_or(String::new(), |us| format!("{us:.1} µs of CPU a request, "));
+    let cpu = generator.cpu_us_per_request.map_or(String::new(), |us| {
+        format!("{} ms of CPU a request, ", milliseconds(us / 1e3))
+    });
     let verdict = if generator.ok {
         "the figures are the server's"
     } else {
@@ -280,4 +344,15 @@ fn generator(document: &Document) -> String {
         generator.cpu_share * 100.0,
         document.asked.seed
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_undecided_assertion_is_not_called_not_held() {
+        assert_eq!(label(AssertionOutcome::Unknown).trim(), "UNDECIDED");
+        assert_eq!(label(AssertionOutcome::Fails).trim(), "NOT HELD");
+    }
 }

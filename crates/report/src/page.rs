@@ -1,18 +1,31 @@
 //! The page that a run ends with: the answer first, then why, then what to change.
 
-use crate::figures::{bytes, change_with_interval, duration, rate, rounded_change};
-use crate::reading::{advised, advises_change, baseline_word, called, decides};
+use crate::figures::{bytes, change_with_interval, counted, duration, rate, rounded_change};
+use crate::reading::{advised, called, decides};
 use crate::sheet::{Sheet, first_line};
-use crate::{Style, answer, command_page, fleet, predicted, rates, tables, tried};
-use run::{Calibration, Document, Fitness, Kind, Least, Profile, State, TrialStatus};
+use crate::{
+    Style, answer, command_page, fleet, growth, no_latency, predicted, rates, request_time, steps,
+    tables, tried, why_not,
+};
+use run::{Calibration, Document, Fitness, Kind, Least, Outcome, TrialStatus};
 use std::fmt::Write;
 
 /// An effect of the order inside blocks is worth a sentence from this p on.
 const ORDER_MATTERS: f64 = 0.05;
 
-/// The whole page.
+/// The page, without the parts that only experts want.
 pub fn page(document: &Document, style: Style) -> String {
-    let mut sheet = Sheet::new(style);
+    written(document, Sheet::new(style))
+}
+
+/// The whole page.
+pub fn page_in_full(document: &Document, style: Style) -> String {
+    written(document, Sheet::in_full(style))
+}
+
+fn written(document: &Document, mut sheet: Sheet) -> String {
+    let style = sheet.style();
+    growth::write(&mut sheet, document);
     answer::write(&mut sheet, document);
     if let Some(command) = &document.command {
         command_page::write(&mut sheet, document, command);
@@ -22,6 +35,10 @@ pub fn page(document: &Document, style: Style) -> String {
     if !document.arms.is_empty() {
         sheet.heading("What was tried");
         sheet.block(&tried::tried(document, style));
+        limit_of_cgroup(&mut sheet, document);
+        no_latency::write(&mut sheet, document);
+        why_not::write(&mut sheet, document);
+        failed(&mut sheet, document);
     }
     let told = |arm: &run::ArmSummary| arm.label.is_some() || !arm.environment.is_empty();
     if document.arms.iter().any(told) {
@@ -36,18 +53,31 @@ pub fn page(document: &Document, style: Style) -> String {
         identical(&mut sheet, document, calibration);
     }
     if let Some(profile) = &document.profile {
-        time(&mut sheet, profile, document);
+        request_time::write(&mut sheet, profile, document);
     }
     searched(&mut sheet, document);
-    path(&mut sheet, document);
+    steps::write(&mut sheet, document);
     rates::write(&mut sheet, document);
     fleet::write(&mut sheet, document);
     headroom(&mut sheet, document);
     changes(&mut sheet, document);
     warnings(&mut sheet, document);
     predicted::write(&mut sheet, document);
-    details(&mut sheet, document);
+    if sheet.is_full() {
+        details(&mut sheet, document);
+    }
     sheet.into_text()
+}
+
+/// Why configurations failed; the other ways to leave are for experts.
+fn failed(sheet: &mut Sheet, document: &Document) {
+    let why = |arm: &run::ArmSummary| {
+        let fate = first_line(&arm.fate);
+        let at = fate.find("failed")?;
+        Some(format!("{}: {}", called(document, arm), &fate[at..]))
+    };
+    let failed: Vec<String> = document.arms.iter().filter_map(why).collect();
+    sheet.listed("What failed", &failed);
 }
 
 fn how(sheet: &mut Sheet, document: &Document) {
@@ -59,12 +89,18 @@ fn how(sheet: &mut Sheet, document: &Document) {
             .filter(|t| t.status == status)
             .count()
     };
-    let counted = document.trials.iter().filter(|t| t.counts()).count();
+    let valid = document.trials.iter().filter(|t| t.counts()).count();
     let (unsteady, failed) = (with(TrialStatus::NotSteady), with(TrialStatus::Failed));
     let mut text = format!(
-        "{counted} trials, each a fresh start of the server, in {}",
+        "{}, each a fresh start of the server, in {}",
+        counted(valid, "trial"),
         duration(document.elapsed_s)
     );
+    if let Some(over_s) = plan.budget_s.map(|budget_s| document.elapsed_s - budget_s)
+        && over_s >= 1.0
+    {
+        let _ = write!(text, " ({} more than the budget)", duration(over_s));
+    }
     if unsteady > 0 {
         let _ = write!(
             text,
@@ -76,9 +112,24 @@ fn how(sheet: &mut Sheet, document: &Document) {
     }
     let _ = write!(
         text,
-        ". Throughput: {} clients that ask again as soon as they are answered, one connection a request.",
-        plan.connections
+        ". Throughput: {}, each of which sends its next request as soon as it is answered.",
+        counted(plan.connections, "client")
     );
+    if let Some(sending) = &plan.sending {
+        let _ = write!(text, " {}.", sending.sentence(plan.connections.into()));
+    }
+    let (ours, servers) = (
+        plan.pinning.generator_cores.len(),
+        plan.pinning.server_cores.len(),
+    );
+    if ours > 0 {
+        let _ = write!(
+            text,
+            " Cores: {servers} for the server and {ours} for the generator ({}). A server that has all cores in production may need \
+             other settings: --generator-core false gives it all.",
+            plan.pinning.reason
+        );
+    }
     if let Some(asked) = plan.rate_per_s {
         let _ = write!(
             text,
@@ -90,12 +141,35 @@ fn how(sheet: &mut Sheet, document: &Document) {
     let scatters = plan.objective.least != Some(Least::Processes);
     let effect = plan.detectable.effect.filter(|_| scatters);
     let effect = effect.map(|effect| effect * 100.0);
-    if let (true, Some(effect)) = (document.comparisons.iter().any(decides), effect) {
-        let _ = write!(
-            text,
-            " This run would notice a difference of {effect:.1} % or more four times in five; a smaller one may \
-             have been missed."
-        );
+    let mut deciding = document
+        .comparisons
+        .iter()
+        .filter(|c| decides(c))
+        .peekable();
+    let decided = deciding.peek().is_some();
+    // What was found was not missed.
+    let open = deciding.find(|c| c.outcome == Outcome::Undecided);
+    match (effect, open) {
+        (Some(effect), open) if open.is_some() || decided && sheet.is_full() => {
+            let _ = write!(
+                text,
+                " Differences smaller than about {effect:.1} % can go unseen in this run."
+            );
+            if sheet.is_full() {
+                text.push_str(" (Of differences of that size it finds four in five.)");
+            }
+        }
+        (None, Some(open)) if scatters => {
+            let _ = write!(
+                text,
+                " How large a difference can go unseen is not known: {} too few to show how much equal trials differ.",
+                match open.blocks {
+                    1 => "1 block is".to_owned(),
+                    blocks => format!("{} are", counted(blocks, "block")),
+                }
+            );
+        }
+        _ => {}
     }
     sheet.heading("How it was measured");
     sheet.prose(&text);
@@ -109,6 +183,21 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
     };
     sheet.heading(title);
     sheet.block(&tables::deciding(document, sheet.style()));
+    if document.memory.is_empty() {
+        return;
+    }
+    sheet.line("");
+    sheet.block(&tables::memory(document, sheet.style()));
+    let compared = |arm: &run::ArmSummary| {
+        let mut memory = document.memory.iter();
+        memory.any(|c| [&c.candidate, &c.baseline].contains(&&arm.name))
+    };
+    let alone = |arm: &&run::ArmSummary| arm.pss_bytes.is_some() && !compared(arm);
+    if document.arms.iter().any(|arm| alone(&arm)) {
+        sheet.prose(
+            "The memory of the other configurations is a single figure: whether it differs was not tested.",
+        );
+    }
 }
 
 /// The baseline against itself: what a reader may take from it about this host.
@@ -120,11 +209,11 @@ fn identical(sheet: &mut Sheet, document: &Document, calibration: &Calibration) 
         Some(calibration.high),
     );
     let mut text = format!(
-        "{} was first compared with itself: {found}, {} blocks. {} of {} runs of six blocks called the two different",
+        "{} was first compared with itself: {found}, {}. {} of {} of six blocks called the two different",
         run::called(calibration.settings, &document.plan.baseline_environment),
-        calibration.blocks,
+        counted(calibration.blocks, "block"),
         calibration.false_positives,
-        calibration.runs
+        counted(calibration.runs, "run")
     );
     let _ = match calibration.fitness {
         Fitness::Sound => write!(text, ", no more than chance explains."),
@@ -147,40 +236,11 @@ fn identical(sheet: &mut Sheet, document: &Document, calibration: &Calibration) 
     if calibration.p_order <= ORDER_MATTERS {
         let _ = write!(
             text,
-            " Whoever came second in a block did {}; random order keeps that out of the answer.",
+            " The second trial of a block came out {} against the first; random order keeps that out of the answer.",
             rounded_change(calibration.second_over_first)
         );
     }
     sheet.prose(&text);
-}
-
-fn time(sheet: &mut Sheet, profile: &Profile, document: &Document) {
-    sheet.heading(&match baseline_word(document) {
-        "today" => "Where a request spends its time today, at full load".to_owned(),
-        other => format!("Where a request spends its time with the {other}, at full load"),
-    });
-    sheet.block(&tables::profile(profile, sheet.style()));
-    let threads = profile.useful_threads.round();
-    let mut settings = document.arms.iter().map(|arm| arm.settings);
-    let one_request_each =
-        !document.arms.is_empty() && settings.all(|s| s.threads == 1 && s.workers > 0);
-    sheet.prose(&if threads > 1.0 && one_request_each {
-        format!(
-            "While one process runs Ruby, about {:.0} {} be waiting, so about {threads:.0} processes keep one core \
-             busy; fewer if that waiting is for a lock.",
-            threads - 1.0,
-            if threads > 2.0 { "others can" } else { "other can" }
-        )
-    } else if threads > 1.0 {
-        format!(
-            "While one thread runs Ruby, about {:.0} {} be waiting, so about {threads:.0} threads keep one process \
-             busy; fewer if that waiting is for a lock.",
-            threads - 1.0,
-            if threads > 2.0 { "others can" } else { "other can" }
-        )
-    } else {
-        "A request hardly waits for anything but Ruby, so one thread keeps one process busy.".to_owned()
-    });
 }
 
 /// What the screen saw of each knob, and where the trials went.
@@ -193,38 +253,34 @@ fn searched(sheet: &mut Sheet, document: &Document) {
         let of_latency = document.plan.objective.least == Some(run::Least::Latency);
         sheet.block(&tables::effects(search, of_latency, sheet.style()));
     }
-    if !search.stages.is_empty() {
+    for left_out in &search.left_out {
+        sheet.prose(left_out);
+    }
+    if sheet.is_full() && !search.stages.is_empty() {
         let stages: Vec<String> = search
             .stages
             .iter()
-            .map(|stage| format!("{} {}", stage.trials, stage.stage))
+            .map(|stage| format!("{} {}", stage.trials, of_stage(&stage.stage)))
             .collect();
-        let mut text = format!("The search took these trials: {}.", stages.join(", "));
-        if !search.left_out.is_empty() {
-            let _ = write!(
-                text,
-                " For {} there was no time left.",
-                search.left_out.join(" and ")
-            );
-        }
-        sheet.prose(&text);
+        sheet.prose(&format!(
+            "The search took these trials: {}.",
+            stages.join(", ")
+        ));
     }
 }
 
-fn path(sheet: &mut Sheet, document: &Document) {
-    let Some(verdict) = document.verdict.as_ref().filter(|v| !v.path.is_empty()) else {
-        return;
-    };
-    sheet.heading(&if advises_change(verdict) {
-        format!(
-            "From today's settings to {}, one change at a time",
-            advised(document)
-                .map_or_else(|| verdict.settings.to_string(), |arm| called(document, arm))
-        )
-    } else {
-        "What the best other would have changed".to_owned()
-    });
-    sheet.block(&tables::path(document, sheet.style()));
+/// What the trials of a part of the search were of.
+fn of_stage(stage: &str) -> &str {
+    match stage {
+        "candidates" => "of processes and threads that the model proposed",
+        "neighbours" => "of what lies next to the best of these",
+        "screen" => "with many knobs changed at once",
+        "race" => "of elimination rounds with what these suggest together",
+        "around" => "of the best with one change taken out or put in",
+        "together" => "of these changes together",
+        "confirm" => "of the comparison that decides",
+        other => other,
+    }
 }
 
 fn headroom(sheet: &mut Sheet, document: &Document) {
@@ -241,14 +297,23 @@ fn headroom(sheet: &mut Sheet, document: &Document) {
             ));
         }
         sheet.prose(&format!(
-            "Add capacity when traffic reaches {} a second, 80 % of what it carries: beyond 80 % queues grow fast.",
+            "Add capacity when traffic reaches {} a second, 80 % of the most that it answers: beyond that, queues grow fast.",
             rate(room.add_capacity_at_per_s)
         ));
     }
+    let overlap = match room.deploy_overlap_bytes {
+        Some(needed) => format!(
+            "while two deploys overlap it needs up to {}.",
+            bytes(needed)
+        ),
+        None => {
+            "how much memory two deploys need while they overlap cannot be said, since it grows."
+                .to_owned()
+        }
+    };
     sheet.prose(&format!(
-        "It takes {:.1} s to start; while two deploys overlap it needs up to {}.",
-        room.boot_s,
-        bytes(room.deploy_overlap_bytes)
+        "It takes {:.1} s to start; {overlap}",
+        room.boot_s
     ));
 }
 
@@ -256,21 +321,44 @@ fn changes(sheet: &mut Sheet, document: &Document) {
     let Some(verdict) = &document.verdict else {
         return;
     };
-    if document.kind != Kind::Tune || verdict.changes.is_empty() {
+    if document.kind != Kind::Tune {
         return;
     }
-    sheet.heading("What to change");
+    if !verdict.changes.is_empty() {
+        sheet.heading("What to change");
+        sheet.prose(
+            "Save the lines below as powerband.diff; git apply --unidiff-zero powerband.diff applies it (see docs/advice.md).",
+        );
+    }
     for change in &verdict.changes {
         for line in change.diff.lines() {
             sheet.diff_line(line);
         }
+    }
+    let with = match verdict.changes.is_empty() {
+        true => "What to change by hand",
+        false => "What no diff holds: set it, or look at it, by hand",
+    };
+    sheet.listed(with, &verdict.by_hand);
+}
+
+/// Nobody asked for this limit, so the page says where it is from.
+fn limit_of_cgroup(sheet: &mut Sheet, document: &Document) {
+    let plan = &document.plan;
+    if let (Some(limit), Some(cgroup)) = (plan.objective.max_memory_bytes, plan.cgroup_memory_bytes)
+    {
+        sheet.prose(&format!(
+            "Memory limit: {}, 90 % of the cgroup's limit of {}. --max-memory SIZE sets another, --max-memory none switches it off.",
+            bytes(limit),
+            bytes(cgroup)
+        ));
     }
 }
 
 fn warnings(sheet: &mut Sheet, document: &Document) {
     let mut warnings = document.warnings.as_slice();
     // The last warning of a run that failed is why, and stands at the top already.
-    if let (State::Failed, None, [rest @ .., _]) = (document.state, &document.verdict, warnings) {
+    if let (Some(_), [rest @ .., _]) = (document.why_failed(), warnings) {
         warnings = rest;
     }
     if warnings.is_empty() {

@@ -1,9 +1,9 @@
 //! The page of `powerband predict`: what it means, how well the model does where the truth is known, the configurations.
 
 use crate::Style;
-use crate::figures::{bytes, grouped, number_of_ms, rate, rounded_change};
+use crate::figures::{bytes, counted, number_of_ms, rate, rounded_change};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{NONE, in_parts, table, trimmed};
 use run::predict::{Answer, Document, Figures, Point, Size};
 
 /// The whole page.
@@ -12,6 +12,14 @@ pub fn predict_page(document: &Document, style: Style) -> String {
     sheet.bold(&document.sentence);
     traced(&mut sheet, document);
     check(&mut sheet, document);
+    if document.self_check.failed {
+        sheet.listed("Likely causes", &document.self_check.causes);
+        sheet.prose(
+            "Predictions are left out here, because they are as wrong as this; --json has them.",
+        );
+        sheet.listed("What this takes for granted", &document.assumptions);
+        return sheet.into_text();
+    }
     if !document.asked.rates_per_s.is_empty() {
         first_rate(&mut sheet, document);
     }
@@ -34,12 +42,12 @@ fn traced(sheet: &mut Sheet, document: &Document) {
     sheet.labelled(
         "Traced  ",
         &format!(
-            "{} on Ruby {}, {}: {} requests, {} a second; each holds the GVL for {} ms and waits {} ms for I/O; GVL busy \
+            "{} on Ruby {}, {}: {}, {} a second; each holds the GVL for {} ms and waits {} ms for I/O; GVL in use \
              {} of the time, threads {}",
             traced.server,
             traced.ruby,
             words(size),
-            grouped(traced.requests),
+            counted(traced.requests, "request"),
             rate(traced.rate_per_s),
             number_of_ms(Some(traced.held_ms)),
             number_of_ms(Some(traced.io_ms)),
@@ -80,35 +88,53 @@ fn check(sheet: &mut Sheet, document: &Document) {
 
 fn first_rate(sheet: &mut Sheet, document: &Document) {
     let per_s = document.asked.rates_per_s[0];
-    sheet.heading(&format!("At {} a second", rate(per_s)));
+    sheet.heading(&match document.asked.what_if {
+        Some(_) => format!(
+            "Today, and if it were so, at {} a second (intervals of 90 %)",
+            rate(per_s)
+        ),
+        None => format!("At {} a second (intervals of 90 %)", rate(per_s)),
+    });
     let head = [
         "",
         "mean ms",
-        "p50",
-        "p95",
-        "p99",
-        "90 % of p99",
-        "queue",
-        "GVL wait",
-        "busy",
+        "p50 ms",
+        "p95 ms",
+        "p99 ms",
+        "p99 interval, ms",
+        "queue ms",
+        "GVL wait ms",
+        "GVL in use",
+        "cores in use",
+        "threads in use",
         "",
     ];
-    let mut table = table(sheet.style(), &head, 1);
-    align_left(&mut table, head.len() - 1);
+    let mut rows = Vec::new();
     let mut over = Vec::new();
+    if let Some(today) = &document.today {
+        rows.push(measured_today(document, today));
+        let at = today.rates.first();
+        if let (Some(at), Some(answer)) = (at, at.and_then(|at| at.answer.as_ref())) {
+            let mut row = answered(document, today, answer, at.meets);
+            row[0] = format!("{} today, predicted", short(today.size));
+            let last = row.len() - 1;
+            row[last] = format!("at {}/s", rate(at.rate_per_s));
+            rows.push(row);
+        }
+    }
     for point in &document.points {
         let Some(at) = point.rates.first() else {
             continue;
         };
         match &at.answer {
             Some(answer) => {
-                table.add_row(answered(document, point, answer, at.meets));
+                rows.push(answered(document, point, answer, at.meets));
             }
             None => over.push(short(point.size)),
         }
     }
-    if over.len() < document.points.len() {
-        sheet.block(&trimmed(&table));
+    if over.len() < document.points.len() || document.today.is_some() {
+        sheet.block(&in_parts(sheet.style(), &head, &rows));
     }
     if !over.is_empty() {
         sheet.labelled("Too little: ", &over.join(", "));
@@ -125,7 +151,7 @@ fn other_rates(sheet: &mut Sheet, document: &Document) {
             .map(|per_s| format!("{} a second", rate(*per_s))),
     );
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let mut table = table(sheet.style(), &head, 1);
+    let mut rows = Vec::new();
     for point in &document.points {
         let answers = point.rates.iter().skip(1).map(|at| at.answer.as_ref());
         let mut row = vec![short(point.size)];
@@ -134,10 +160,10 @@ fn other_rates(sheet: &mut Sheet, document: &Document) {
             p99_ms.map_or(NONE.to_owned(), |ms| number_of_ms(Some(ms)))
         }));
         if row[1..].iter().any(|cell| cell != NONE) {
-            table.add_row(row);
+            rows.push(row);
         }
     }
-    sheet.block(&trimmed(&table));
+    sheet.block(&in_parts(sheet.style(), &head, &rows));
 }
 
 fn answered(
@@ -169,23 +195,33 @@ fn answered(
         format!("{}-{}", ms(answer.low.p99_ms), ms(answer.high.p99_ms)),
         ms(answer.queue_ms),
         ms(answer.gvl_wait_ms),
-        busiest(answer),
+        percent(answer.utilisation_gvl),
+        percent(answer.utilisation_cores),
+        percent(answer.utilisation_threads),
         marks.join(", "),
     ]
 }
 
-/// `GVL 87 %`: whichever is the busiest.
-fn busiest(answer: &Answer) -> String {
-    let all = [
-        ("GVL", answer.utilisation_gvl),
-        ("cores", answer.utilisation_cores),
-        ("threads", answer.utilisation_threads),
-    ];
-    let (what, share) = all.into_iter().fold(
-        ("", -1.0),
-        |most, one| if one.1 > most.1 { one } else { most },
-    );
-    format!("{what} {}", percent(share))
+/// What was recorded of the traced configuration, at its own rate.
+fn measured_today(document: &Document, today: &Point) -> Vec<String> {
+    let (traced, found) = (&document.traced, &document.self_check.recorded);
+    let ms = |ms: f64| number_of_ms(Some(ms));
+    let more = document.asked.what_if.map_or(0.0, |what_if| what_if.cores);
+    let cores = traced.busy_cores / (document.asked.cores - more);
+    vec![
+        format!("{} today, measured", short(today.size)),
+        ms(found.mean_ms),
+        ms(found.p50_ms),
+        ms(found.p95_ms),
+        ms(found.p99_ms),
+        NONE.to_owned(),
+        number_of_ms(traced.queue_ms),
+        ms(traced.gvl_wait_ms),
+        percent(traced.utilisation_gvl),
+        percent(cores),
+        percent(traced.utilisation_threads),
+        format!("at {}/s", rate(traced.rate_per_s)),
+    ]
 }
 
 fn capacities(sheet: &mut Sheet, document: &Document) {
@@ -198,7 +234,7 @@ fn capacities(sheet: &mut Sheet, document: &Document) {
             objective.percentile,
             number_of_ms(Some(objective.limit_ms))
         ));
-        head.push("90 %".to_owned());
+        head.push("interval".to_owned());
     }
     head.push("add capacity at".to_owned());
     let memory = document.memory.is_some();
@@ -206,13 +242,17 @@ fn capacities(sheet: &mut Sheet, document: &Document) {
         head.extend(["memory".to_owned(), String::new()]);
     }
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let mut table = table(sheet.style(), &head, 1);
-    for point in &document.points {
-        let mut row = vec![
-            short(point.size),
-            rate(point.most_per_s),
-            rate(point.knee_per_s),
-        ];
+    let mut rows = Vec::new();
+    let today = document.today.iter();
+    let named = today.map(|point| (format!("{} today, predicted", short(point.size)), point));
+    let named = named.chain(
+        document
+            .points
+            .iter()
+            .map(|point| (short(point.size), point)),
+    );
+    for (name, point) in named {
+        let mut row = vec![name, rate(point.most_per_s), rate(point.knee_per_s)];
         if objective.is_some() {
             let at = point.objective;
             row.push(at.map_or(NONE.to_owned(), |at| match at.rate_per_s {
@@ -231,9 +271,9 @@ fn capacities(sheet: &mut Sheet, document: &Document) {
                 _ => String::new(),
             });
         }
-        table.add_row(row);
+        rows.push(row);
     }
-    sheet.block(&trimmed(&table));
+    sheet.block(&in_parts(sheet.style(), &head, &rows));
     sheet.prose(
         "Knee: the mean response is twice that of a request that comes alone. Add capacity at 80 % of it, or of the rate that \
          meets the objective where that is less.",

@@ -1,5 +1,6 @@
 //! What the model said of each configuration before it was tried, beside what came.
 
+use crate::figures::counted;
 use crate::sheet::Sheet;
 use crate::tables;
 use run::{Document, Model, ModelKind, ModelScore};
@@ -15,6 +16,9 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         return;
     };
     sheet.prose(&origin(model));
+    if let Some(contradiction) = &model.contradiction {
+        sheet.prose(&contradiction.to_string());
+    }
     if let Some(score) = &model.score {
         sheet.prose(&came_out(score));
     }
@@ -23,12 +27,12 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
 fn origin(model: &Model) -> String {
     match (model.kind, &model.trace, &model.reason) {
         (ModelKind::Simulator, Some(trace), _) => format!(
-            "The simulator said so from {} requests of the baseline's pilot, {}, before anything else was tried.",
-            trace.requests,
+            "The simulator calculated this before anything else was tried, from {} of the pilot (today's settings), {}.",
+            counted(trace.requests, "request"),
             if trace.bursts {
-                "each with its recorded course"
+                "each played back with its own times of running Ruby and of waiting, in the order recorded"
             } else {
-                "of which only the totals are known"
+                "of each of which only the total times of running Ruby and of waiting are known"
             }
         ),
         (ModelKind::Formulas, _, Some(reason)) => {
@@ -49,14 +53,13 @@ fn came_out(score: &ModelScore) -> String {
         first => format!("{} and {last}", first.join(", ")),
     };
     let mut text = format!(
-        "Over {} configurations it was off by {off} on average",
-        score.arms
+        "Over {} it was off by {off} on average",
+        counted(score.arms, "configuration")
     );
     if score.pairs > 0 {
         text.push_str(&format!(
-            ", and of {} pair{} whose throughput differs by over 5 % it had {} in the right order",
-            score.pairs,
-            if score.pairs == 1 { "" } else { "s" },
+            ", and of {} whose throughput differs by over 5 % it had {} in the right order",
+            counted(score.pairs, "pair"),
             score.pairs_in_order
         ));
     }

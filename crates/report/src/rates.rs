@@ -28,12 +28,16 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     }
     if document.rates.iter().any(|arm| !closed(arm)) {
         sheet.prose(
-            "A dash: the time left did not show it. powerband capacity takes the time that it needs for one \
+            "A dash: the time that was left was too short to find it. powerband capacity takes the time that it needs for one \
              configuration, and draws the curve.",
         );
     }
     if let Some(why) = &document.rates_skipped {
-        sheet.prose(&format!("Not searched further: {why}."));
+        let not = match document.rates.is_empty() {
+            true => "Not searched",
+            false => "Not searched further",
+        };
+        sheet.prose(&format!("{not}: {why}."));
     }
 }
 
@@ -44,10 +48,10 @@ fn closed(arm: &ArmRates) -> bool {
 fn rows(arms: &[ArmRates], style: Style) -> String {
     let head = [
         "configuration",
-        "met",
-        "did not",
-        "surely met",
-        "surely did not",
+        "highest rate\nthat met it",
+        "lowest rate\nthat did not",
+        "95 % sure:\nat least",
+        "\nless than",
         "windows",
         "",
     ];
@@ -58,8 +62,8 @@ fn rows(arms: &[ArmRates], style: Style) -> String {
         let shown = |bound: Option<f64>| bound.map_or_else(|| NONE.to_owned(), rate);
         let remark = match search.ending {
             RateEnding::Found => "",
-            RateEnding::NotEven => "nothing met it",
-            RateEnding::AtLeast => "more could not be offered",
+            RateEnding::NotEven => "no rate met it",
+            RateEnding::AtLeast => "no higher rate could be sent",
             RateEnding::OutOfTime => "the time ran out first",
             RateEnding::Broken => "the server did not recover",
             RateEnding::GeneratorLate => "the generator was too late",

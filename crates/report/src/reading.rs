@@ -102,6 +102,15 @@ pub fn limit_word(feasible: Feasibility) -> &'static str {
     }
 }
 
+/// The word for all limits of an arm together: memory that grows keeps none for long.
+pub fn limits_word(document: &Document, arm: &ArmSummary) -> &'static str {
+    let limited = document.plan.objective.max_memory_bytes.is_some();
+    match arm.feasible {
+        Feasibility::Meets if limited && arm.growth.is_some() => limit_word(Feasibility::Unclear),
+        feasible => limit_word(feasible),
+    }
+}
+
 /// Whether the latency limit alone is kept, by the interval of the share over it.
 pub fn latency_kept(arm: &ArmSummary, limit: LatencyObjective) -> Feasibility {
     let allowed = limit.allowed_violation_rate();
@@ -117,7 +126,8 @@ pub fn memory_kept(document: &Document, arm: &ArmSummary, limit: u64) -> Feasibi
     let trials = document
         .trials
         .iter()
-        .filter(|t| t.arm == arm.name && t.counts() && t.stage != Stage::Pilot);
+        .filter(|t| t.arm == arm.name && t.counts())
+        .filter(|t| !matches!(t.stage, Stage::Pilot | Stage::Path));
     let seen: Vec<u64> = trials
         .filter_map(|t| t.memory.as_ref())
         .map(|m| m.pss_bytes)

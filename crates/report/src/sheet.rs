@@ -10,6 +10,7 @@ const WIDEST_PROSE: usize = 100;
 pub struct Sheet {
     text: String,
     style: Style,
+    full: bool,
 }
 
 impl Sheet {
@@ -18,7 +19,21 @@ impl Sheet {
         Sheet {
             text: String::new(),
             style,
+            full: false,
         }
+    }
+
+    /// The same with the parts that experts want.
+    pub fn in_full(style: Style) -> Sheet {
+        Sheet {
+            full: true,
+            ..Sheet::new(style)
+        }
+    }
+
+    /// Whether these parts are wanted.
+    pub fn is_full(&self) -> bool {
+        self.full
     }
 
     /// What was written.

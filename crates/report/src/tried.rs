@@ -1,19 +1,23 @@
 //! The table of what was tried: one row a configuration.
 
 use crate::Style;
-use crate::figures::{bytes, change_with_interval, number_of_ms, rate, rounded_change, share};
+use crate::figures::{
+    bytes, change_with_interval, counted, number_of_ms, rate, rounded_change, share,
+};
 use crate::reading::{
     advised, advises_change, baseline_word, called, comparison_of, decides, is_baseline,
-    latency_known, limit_word,
+    latency_known, limits_word,
 };
 use crate::sheet::first_line;
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{BETWEEN, NONE, align_left, in_parts, names_fit, table, trimmed};
+use crate::why_not;
 use comfy_table::ColumnConstraint;
-use run::{Answer, ArmSummary, Document, Kind, Metric};
+use run::{Answer, ArmSummary, Comparison, Document, Kind, Metric};
+use std::collections::BTreeMap;
 
 /// Terminal columns in which an interval fits on one line.
 const WIDE: u16 = 100;
-/// Terminal columns that the table needs.
+/// Terminal columns that the table needs to be one.
 const NARROW: u16 = 80;
 
 /// The table.
@@ -38,16 +42,7 @@ pub fn tried(document: &Document, style: Style) -> String {
     head.extend(["memory", "trials"]);
     head.extend(limited.then_some("limits"));
     head.push("result");
-    let mut table = table(style, &head, 1);
-    align_left(&mut table, head.len() - 1);
-    // Figures that break cannot be read; the settings can, and take the room that is left.
-    table.set_width(style.width.max(NARROW));
-    for column in table.column_iter_mut().skip(1) {
-        column.set_constraint(ColumnConstraint::ContentWidth);
-        if style.width < WIDE {
-            column.set_padding((0, 1));
-        }
-    }
+    let mut rows = Vec::new();
     for arm in &document.arms {
         let mut row = vec![
             called(document, arm),
@@ -62,19 +57,37 @@ pub fn tried(document: &Document, style: Style) -> String {
         if objective.latency.is_some() {
             row.push(arm.violation_rate.map_or_else(none, share));
         }
-        row.push(arm.pss_bytes.map_or_else(none, bytes));
+        row.push(match (arm.pss_bytes, arm.growth) {
+            (Some(pss), Some(_)) => format!("{}\n(grows)", bytes(pss)),
+            (pss, _) => pss.map_or_else(none, bytes),
+        });
         row.push(match arm.failed {
             0 => arm.trials.to_string(),
             failed => format!("{}/{}", arm.trials, arm.trials + failed),
         });
         if limited && arm.trials > 0 {
-            row.push(stacked(limit_word(arm.feasible)));
+            row.push(stacked(limits_word(document, arm)));
         } else if limited {
             row.push(none());
         }
         row.push(stacked(&result(document, arm)));
-        table.add_row(row);
+        rows.push(row);
     }
+    let between = if style.width < WIDE { 1 } else { BETWEEN };
+    if style.width < NARROW || !names_fit(style, &head, &rows, between) {
+        return in_parts(style, &head, &rows);
+    }
+    let mut table = table(style, &head, 1);
+    align_left(&mut table, head.len() - 1);
+    // Figures that break cannot be read; the settings can, and take the room that is left.
+    table.set_width(style.width);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+        if style.width < WIDE {
+            column.set_padding((0, 1));
+        }
+    }
+    table.add_rows(rows);
     trimmed(&table)
 }
 
@@ -87,11 +100,17 @@ fn none() -> String {
     NONE.to_owned()
 }
 
-/// The change against the baseline; the race's without an interval, since it proves nothing.
+/// The change against the baseline; that of elimination rounds without an interval, since it proves nothing, and with the baseline's
+/// figure in the same rounds, from which that of the baseline's row may differ.
 fn compared(document: &Document, arm: &ArmSummary, style: Style) -> String {
     let change = match comparison_of(document, arm) {
         Some(c) if decides(c) => change_with_interval(c.ratio, c.low, c.high),
-        Some(c) => format!("{} ({} rounds)", rounded_change(c.ratio), c.blocks),
+        Some(c) => format!(
+            "{}{} ({})",
+            rounded_change(c.ratio),
+            baseline_in_rounds(document, c).map_or_else(String::new, |at| format!(" (from {at})")),
+            counted(c.blocks, "round")
+        ),
         None => return none(),
     };
     let change = change.replace(" (", "\n(");
@@ -100,6 +119,33 @@ fn compared(document: &Document, arm: &ArmSummary, style: Style) -> String {
     } else {
         change
     }
+}
+
+/// The baseline's throughput in the rounds in which both arms count.
+fn baseline_in_rounds(document: &Document, comparison: &Comparison) -> Option<String> {
+    if comparison.metric != Metric::Capacity {
+        return None;
+    }
+    let of = |arm: &str| {
+        let trials = document.trials.iter();
+        let mine = trials.filter(|t| t.stage == comparison.stage && t.arm == arm && t.counts());
+        let figures = mine.filter_map(|t| Some((t.block, t.capacity_per_s()?)));
+        figures.collect::<BTreeMap<u32, f64>>()
+    };
+    let (theirs, ours) = (of(&comparison.baseline), of(&comparison.candidate));
+    let mut shared: Vec<f64> = theirs
+        .into_iter()
+        .filter(|(block, _)| ours.contains_key(block))
+        .map(|(_, per_s)| per_s)
+        .collect();
+    shared.sort_by(f64::total_cmp);
+    let middle = shared.len() / 2;
+    let median = match shared.len() % 2 {
+        _ if shared.is_empty() => return None,
+        0 => (shared[middle - 1] + shared[middle]) / 2.0,
+        _ => shared[middle],
+    };
+    Some(format!("{}/s", rate(median)))
 }
 
 /// What became of an arm, in a word or two.
@@ -117,7 +163,7 @@ fn result(document: &Document, arm: &ArmSummary) -> String {
         return "failed".to_owned();
     }
     if document.kind != Kind::Tune {
-        let decided = comparison_of(document, arm).map(|c| c.outcome.word());
+        let decided = comparison_of(document, arm).map(|c| c.word());
         return decided.unwrap_or(NONE).to_owned();
     }
     // `why it was tried; how it left`, where a reason of failure may hold anything.
@@ -126,7 +172,7 @@ fn result(document: &Document, arm: &ArmSummary) -> String {
     let known = [
         ("failed", "failed"),
         ("breaks a limit", "breaks a limit"),
-        ("left the race", "dropped early"),
+        ("eliminated", "eliminated"),
         ("a step of the path", "step between"),
     ];
     if let Some((_, word)) = known.iter().find(|(start, _)| left.starts_with(start)) {
@@ -134,7 +180,8 @@ fn result(document: &Document, arm: &ArmSummary) -> String {
     }
     match verdict.map(|v| v.answer) {
         Some(Answer::Undecided) if left.starts_with("won") => "undecided",
-        Some(_) if left.starts_with("won") => "best other",
+        Some(_) if left.starts_with("won") => "best alternative",
+        Some(_) if why_not::unconfirmed(document, arm) => "not confirmed",
         Some(_) => "not the best",
         None => NONE,
     }

@@ -5,7 +5,7 @@ mod markdown;
 mod rows;
 
 use crate::Style;
-use crate::figures::{duration, rate};
+use crate::figures::{counted, duration, rate};
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{align_left, table, trimmed};
 use rows::Rows;
@@ -25,6 +25,12 @@ pub fn validation_page(document: &Document, style: Style) -> String {
     sheet.heading("What it was predicted from");
     for line in from(document) {
         sheet.prose(&line);
+    }
+    if let Some(sending) = &document.sending {
+        sheet.prose(&format!(
+            "{}.",
+            sending.sentence(2 * u64::from(document.trace.settings.concurrency()))
+        ));
     }
     if !document.warnings.is_empty() {
         sheet.heading("Before you believe it");
@@ -69,12 +75,12 @@ fn from(document: &Document) -> Vec<String> {
     };
     let mut lines = vec![
         format!(
-            "A trace of {} at {} a second for {}: {} requests, {with_bursts}; its GVLs {:.0} % busy, its threads {:.0} %. \
+            "A trace of {} at {} a second for {}: {}, {with_bursts}; its GVLs {:.0} % busy, its threads {:.0} %. \
              Outside the server each request took {:.2} ms of CPU time, which predictions take off the {} cores.",
             trace.settings,
             rate(trace.rate_per_s),
             duration(trace.seconds),
-            trace.requests,
+            counted(trace.requests, "request"),
             100.0 * trace.utilisation_gvl,
             100.0 * trace.utilisation_threads,
             trace.generator_ms + trace.services_ms,

@@ -6,6 +6,7 @@
 use crate::document::Host;
 use crate::plan::{Settings, WorkloadEntry};
 use crate::rates::RateSearch;
+use crate::sending::Sending;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,9 @@ pub struct Document {
     pub target: Target,
     /// The requests, by weight.
     pub workload: Vec<WorkloadEntry>,
+    /// How they were sent; absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending: Option<Sending>,
     /// Time allowed, seconds.
     pub budget_s: f64,
     /// Longest wait for an answer before it counts as failed, seconds.
@@ -42,7 +46,8 @@ pub struct Document {
     pub search: RateSearch,
     /// The answer in one sentence.
     pub sentence: String,
-    /// Exit code of the command: 0 found, 1 nothing meets the objective, 3 no honest answer, 128 and more stopped by that signal.
+    /// Exit code of the command: 0 found, 1 nothing meets the objective, 3 no honest answer, 128 and more stopped by that
+    /// signal. With `--at-least`: 0 that rate is carried, 1 it is not, 3 neither was shown.
     pub exit_code: u8,
 }
 

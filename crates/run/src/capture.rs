@@ -74,6 +74,9 @@ pub struct Origin {
     pub part: u32,
     /// Where the traffic went.
     pub primary: String,
+    /// Headers whose values were kept although they are secrets (`mirror --keep`); absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unredacted: Vec<String>,
 }
 
 /// A stretch of time.

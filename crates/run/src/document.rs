@@ -44,7 +44,8 @@ pub struct Document {
     pub host: Host,
     /// What the measured processes said they are; empty until the first trial.
     pub versions: BTreeMap<String, String>,
-    /// What a resumed run must have in common with its first sitting, by name; values that may be secret are hashed.
+    /// What a resumed run must have in common with its first sitting, by name; values that may be secrets are HMAC-SHA256
+    /// digests under the key in the run folder, the first 32 hexadecimal digits.
     pub asked: BTreeMap<String, String>,
     /// What was decided before measuring.
     pub plan: Plan,
@@ -64,6 +65,10 @@ pub struct Document {
     pub trials: Vec<Trial>,
     /// Each candidate against the baseline, a stage at a time.
     pub comparisons: Vec<Comparison>,
+    /// The memory of the arms of deciding comparisons, over the same blocks; absent where memory is what the answer rests on.
+    /// It has an interval and a verdict of its own, and the answer rests on it in no way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<Comparison>,
     /// One row an arm: the estimates over all of its valid trials.
     pub arms: Vec<ArmSummary>,
     /// The highest rate that meets the latency objective, of the baseline and of what the run recommends; `tune` only.
@@ -98,6 +103,15 @@ pub struct ArmRates {
     pub settings: Settings,
     /// What was found.
     pub search: RateSearch,
+}
+
+impl Document {
+    /// Why the run failed: its last warning, which the page shows at its top.
+    pub fn why_failed(&self) -> Option<&str> {
+        let failed = self.state == State::Failed && self.verdict.is_none();
+        let last = self.warnings.last().filter(|_| failed)?;
+        Some(last.as_str())
+    }
 }
 
 impl ArmRates {
@@ -169,19 +183,23 @@ pub struct Host {
 pub struct Profile {
     /// Requests behind the means.
     pub requests: u64,
-    /// Mean wall time in the application, ms: held + GVL wait + I/O.
+    /// Mean wall time in the application, ms: held + GVL wait + lock wait + I/O.
     pub wall_ms: f64,
     /// Mean time holding the GVL, ms.
     pub held_ms: f64,
     /// Mean time ready and waiting for the GVL, ms.
     pub gvl_wait_ms: f64,
-    /// Mean time off the GVL and not ready, ms. Waiting for a lock looks like this too.
+    /// Mean wait for a Mutex, Monitor, Queue or ConditionVariable, ms. Absent where the agent could not measure it, and in
+    /// older documents: then it is part of I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_wait_ms: Option<f64>,
+    /// Mean time off the GVL and not ready, ms, without the lock wait where that is known.
     pub io_ms: f64,
     /// Mean CPU time of the thread, ms; part of the above, never added.
     pub cpu_ms: f64,
     /// CPU time of the whole process tree per request, ms, from `/proc`.
     pub tree_cpu_ms: f64,
-    /// T* = 1 + io/held: the threads that keep one GVL busy if I/O neither queues nor locks.
+    /// T* = 1 + io/held: the threads that keep one GVL busy if I/O does not queue. Lock wait counts only where it is part of I/O.
     pub useful_threads: f64,
     /// Where each endpoint's time goes, most total wall time first.
     pub endpoints: Vec<EndpointProfile>,
@@ -201,6 +219,9 @@ pub struct EndpointProfile {
     pub held_ms: f64,
     /// Mean wait for the GVL, ms.
     pub gvl_wait_ms: f64,
+    /// Mean lock wait, ms; absent where it is part of I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_wait_ms: Option<f64>,
     /// Mean I/O, ms.
     pub io_ms: f64,
 }
@@ -237,8 +258,12 @@ pub struct ArmSummary {
     pub predicted_p99_ms: Option<f64>,
     /// Share of requests over the latency limit at the common rate, pooled over its trials, 0 to 1.
     pub violation_rate: Option<f64>,
-    /// Interval of that rate, low and high.
+    /// Its 95 % interval, low and high. Requests of one trial share their trouble, so that it is wider than that of as many
+    /// independent ones.
     pub violation_interval: Option<(f64, f64)>,
+    /// Requests of which that rate is. Absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub violation_requests: Option<u64>,
     /// Trials whose latency counts; the generator may have been too late in others. Absent in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_trials: Option<u32>,
@@ -250,6 +275,9 @@ pub struct ArmSummary {
     pub pss_bytes: Option<u64>,
     /// Median growth of that memory per thousand requests, bytes; negative when it shrank.
     pub growth_bytes_per_thousand: Option<f64>,
+    /// How its memory grows, where its trials show that it surely does and does not level off; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
     /// CPU time of the process tree per request at saturation, ms, median.
     pub cpu_ms_per_request: Option<f64>,
     /// Where the time of a request went at saturation, over all of its trials.
@@ -262,6 +290,22 @@ pub struct ArmSummary {
     pub feasible: Feasibility,
 }
 
+/// Memory that grows with the requests served, by the rule in docs/method.md.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Growth {
+    /// Mean over the trials of the growth per thousand requests, bytes.
+    pub bytes_per_thousand: f64,
+    /// Interval of that mean (95 %), low and high.
+    pub interval: (f64, f64),
+    /// Trials behind it.
+    pub trials: u32,
+    /// Resident set at the first and at the last sample of the windows, medians over the trials, bytes.
+    pub resident_bytes: (u64, u64),
+    /// Requests answered when `pss_bytes` was seen, median over the trials.
+    pub requests: u64,
+}
+
 /// Where the time of a request goes in the application, means in ms.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -272,7 +316,10 @@ pub struct RequestTime {
     pub held_ms: f64,
     /// Waiting for the GVL.
     pub gvl_wait_ms: f64,
-    /// Off the GVL and not ready: I/O, waits for locks among it.
+    /// Waiting for a lock; absent where it is part of I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_wait_ms: Option<f64>,
+    /// Off the GVL and not ready: I/O, without the lock wait where that is known.
     pub io_ms: f64,
     /// Before the application, from `X-Request-Start`; absent where nobody sets it.
     pub queue_ms: Option<f64>,

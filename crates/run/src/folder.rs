@@ -8,6 +8,8 @@
 //!   capacity.json       instead of run.json, where `powerband capacity` made the folder
 //!   capacity.svg        its chart
 //!   validation.json     instead of run.json, where `powerband predict --validate` made the folder
+//!   key                 the run's secret key: 32 random bytes, behind the digests in run.json's `asked`
+//!   typed.json          the command line, but for secrets: what --resume need not be given again
 //!   lock                held while a process works on the folder
 //! ```
 //!
@@ -15,11 +17,15 @@
 
 use crate::document::{Document, SCHEMA};
 use crate::trial::Trial;
-use crate::{capacity, validation};
+use crate::typed::Typed;
+use crate::{capacity, runs, validation};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+/// Length of a run's key.
+const KEY_BYTES: usize = 32;
 
 /// A run folder that exists.
 #[derive(Debug, Clone)]
@@ -37,7 +43,7 @@ pub struct Lock {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The system refused.
-    #[error("cannot {action} {path}: {source}")]
+    #[error("cannot {action} {path}: {source}{}", remedy(action, source))]
     Io {
         /// What was tried.
         action: &'static str,
@@ -46,6 +52,9 @@ pub enum FolderError {
         /// Why not.
         source: std::io::Error,
     },
+    /// No folder, or one without a document.
+    #[error("there is no run in {0}: it has no run.json; powerband runs lists the runs")]
+    NoRun(PathBuf),
     /// A file that is no run document of this version.
     #[error("{path} is no run document of version {SCHEMA}: {why}")]
     Unreadable {
@@ -54,14 +63,43 @@ pub enum FolderError {
         /// What the parser said.
         why: String,
     },
+    /// A key file of another length.
+    #[error(
+        "{path} has {length} bytes instead of {KEY_BYTES}: it is no key of a run; start a new run"
+    )]
+    NoKey {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        length: usize,
+    },
     /// Another process measures in it.
     #[error(
         "{0} is being worked on by another powerband process; wait for it or stop it, then try again"
     )]
     Busy(PathBuf),
+    /// Not what was listed.
+    #[error("{0} has changed meanwhile and stays; list the runs again")]
+    Changed(PathBuf),
 }
 
-fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FolderError {
+/// What helps where a run folder cannot be written.
+fn remedy(action: &str, source: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind::{
+        FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+    };
+    const ANOTHER: &str = "; name a folder that you can write with --runs DIR";
+    match source.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => {
+            "; free some room (powerband runs --prune deletes old runs), or name a folder on another disk with --runs DIR"
+        }
+        PermissionDenied | ReadOnlyFilesystem if action != "read" => ANOTHER,
+        _ if action == "create" => ANOTHER,
+        _ => "",
+    }
+}
+
+pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FolderError {
     let path = path.to_owned();
     move |source| FolderError::Io {
         action,
@@ -73,7 +111,7 @@ fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Folde
 impl Folder {
     /// Makes the folder `root/id`; an error if it is there already.
     pub fn create(root: &Path, id: &str) -> Result<Folder, FolderError> {
-        fs::create_dir_all(root).map_err(io("create", root))?;
+        runs::make(root)?;
         let path = root.join(id);
         private_dir(&path)?;
         private_dir(&path.join("trials"))?;
@@ -83,29 +121,13 @@ impl Folder {
     /// Opens a folder that a run left.
     pub fn open(path: &Path) -> Result<Folder, FolderError> {
         let document = path.join("run.json");
-        fs::metadata(&document).map_err(io("read", &document))?;
+        fs::metadata(&document).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => FolderError::NoRun(path.to_owned()),
+            _ => io("read", &document)(source),
+        })?;
         Ok(Folder {
             path: path.to_owned(),
         })
-    }
-
-    /// Every run folder under `root`, oldest first.
-    pub fn list(root: &Path) -> Result<Vec<Folder>, FolderError> {
-        let mut found = Vec::new();
-        let entries = match fs::read_dir(root) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(found),
-            Err(e) => return Err(io("read", root)(e)),
-        };
-        for entry in entries {
-            let path = entry.map_err(io("read", root))?.path();
-            if path.join("run.json").is_file() {
-                found.push(Folder { path });
-            }
-        }
-        // Ids begin with the UTC time, so their order is the order in time.
-        found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
     }
 
     /// Where it is.
@@ -118,6 +140,48 @@ impl Folder {
         let path = self.path.join("trials").join(id);
         fs::create_dir_all(&path).map_err(io("create", &path))?;
         Ok(path)
+    }
+
+    /// The folders of all trials, also of those that were broken off.
+    pub fn trial_dirs(&self) -> Result<Vec<PathBuf>, FolderError> {
+        let trials = self.path.join("trials");
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&trials).map_err(io("read", &trials))? {
+            let entry = entry.map_err(io("read", &trials))?;
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+        Ok(folders)
+    }
+
+    /// Writes the run's secret key, readable by its owner alone.
+    pub fn write_key(&self, key: &[u8; KEY_BYTES]) -> Result<(), FolderError> {
+        self.write_whole("key", key)
+    }
+
+    /// Reads the run's secret key.
+    pub fn read_key(&self) -> Result<[u8; KEY_BYTES], FolderError> {
+        let path = self.path.join("key");
+        let bytes = fs::read(&path).map_err(io("read", &path))?;
+        <[u8; KEY_BYTES]>::try_from(bytes).map_err(|bytes| FolderError::NoKey {
+            path,
+            length: bytes.len(),
+        })
+    }
+
+    /// Writes what was typed.
+    pub fn write_typed(&self, typed: &Typed) -> Result<(), FolderError> {
+        self.write_json("typed.json", typed)
+    }
+
+    /// Reads what was typed; `None` where the run keeps nothing of it.
+    pub fn read_typed(&self) -> Result<Option<Typed>, FolderError> {
+        let path = self.path.join("typed.json");
+        match path.exists() {
+            true => read_json(&path).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Takes the folder for this process.
@@ -194,12 +258,15 @@ impl Folder {
         let parent = path
             .parent()
             .expect("a name inside the folder has a parent");
-        let mut file = tempfile::Builder::new()
+        let file = tempfile::Builder::new()
             .prefix(".writing-")
             .tempfile_in(parent)
             .map_err(io("write in", parent))?;
-        file.write_all(text)
-            .and_then(|()| file.as_file().sync_data())
+        // Not through the wrapper, whose errors name the temporary file.
+        let mut inner = file.as_file();
+        inner
+            .write_all(text)
+            .and_then(|()| inner.sync_data())
             .map_err(io("write", &path))?;
         file.persist(&path)
             .map_err(|e| io("write", &path)(e.error))?;
@@ -215,7 +282,7 @@ fn private_dir(path: &Path) -> Result<(), FolderError> {
         .map_err(io("create", path))
 }
 
-fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
+pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
     let bytes = fs::read(path).map_err(io("read", path))?;
     serde_json::from_slice(&bytes).map_err(|e| FolderError::Unreadable {
         path: path.to_owned(),

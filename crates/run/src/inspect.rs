@@ -31,6 +31,9 @@ pub struct Document {
     pub scope: Scope,
     /// Each process whose file was read, in the order of their making.
     pub processes: Vec<Process>,
+    /// What became of each process since the saved counters (`--since FILE`); absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// Files that were not read, or not whole.
     pub not_read: Vec<NotRead>,
     /// All requests together; absent when there were none.
@@ -41,6 +44,8 @@ pub struct Document {
     pub endpoints: Vec<Traffic>,
     /// The jobs by class, the one with the most time first.
     pub job_classes: Vec<Traffic>,
+    /// Memory of the processes that run on this machine, now; absent when none does, or none can be seen.
+    pub memory: Option<Memory>,
     /// What the garbage collector did to whole processes; absent when it was not watched, and with `--since` or `--last`.
     pub collector: Option<Collector>,
     /// Database connection pools over time.

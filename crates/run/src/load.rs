@@ -3,6 +3,7 @@
 //! As in the run document, the comment on each field is its public description:
 //! `contract/load-v1.schema.json` and `contract/load-v1.md` are generated from them.
 
+use crate::sending::{Redirect, Sending};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,6 +60,9 @@ pub struct Document {
     pub classes: Vec<Class>,
     /// One entry a request name, in the workload's order.
     pub endpoints: Vec<Endpoint>,
+    /// The statuses of the answers beside the recorded ones; absent where the workload is no recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
     /// The course of the run: the latest 10,000 intervals.
     pub intervals: Vec<Interval>,
     /// Earlier intervals that made way.
@@ -67,7 +71,7 @@ pub struct Document {
     pub generator: Generator,
     /// What a reader must know before believing it, most important first.
     pub warnings: Vec<String>,
-    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer; 128 + n ended by signal n.
+    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer, such as when every request failed; 128 + n ended by signal n.
     pub exit_code: u8,
 }
 
@@ -101,8 +105,11 @@ pub struct Asked {
     pub warmup_s: Option<f64>,
     /// Longest wait for an answer, ms.
     pub timeout_ms: f64,
-    /// Whether connections were used again.
-    pub keep_alive: bool,
+    /// How requests were sent.
+    pub sending: Sending,
+    /// Whether requests of a recording had the `Host` that they were recorded with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replay_host: bool,
     /// Seed of the arrival times and of the order of requests.
     pub seed: u64,
 }
@@ -206,6 +213,9 @@ pub struct Objective {
 pub struct Assertion {
     /// What was asserted, as given, e.g. `p99=250ms`.
     pub assertion: String,
+    /// The name of the requests that it is about; absent when it is about all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
     /// The limit: ms, a share from 0 to 1, or a rate per second.
     pub limit: f64,
     /// The measured figure in the same unit; `null` when it is infinite or was not to be had.
@@ -246,6 +256,41 @@ pub struct Endpoint {
     pub response: Latency,
     /// As in the document.
     pub classes: Vec<Class>,
+    /// Good answers that sent the client elsewhere; absent where there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirects: Vec<Redirect>,
+}
+
+/// The statuses of the answers beside those of the recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// Whole answers to requests of which the recording has a status; 0 where it has none at all.
+    pub compared: u64,
+    /// Of these, 304 in place of 200 or the reverse, to conditional requests; not counted as changes.
+    pub revalidated: u64,
+    /// Of these, another status than was recorded.
+    pub changed: u64,
+    /// Whether so many changed that the figures are of other work than was recorded.
+    pub other_work: bool,
+    /// What changed, and what to do, in words; absent where nothing did.
+    pub warning: Option<String>,
+    /// The changes by endpoint and pair of statuses, the most frequent first.
+    pub changes: Vec<StatusChange>,
+}
+
+/// Answers with another status than was recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatusChange {
+    /// Name of the endpoint.
+    pub endpoint: String,
+    /// Status in the recording.
+    pub recorded: u16,
+    /// Status of the answer now.
+    pub replayed: u16,
+    /// How many.
+    pub answers: u64,
 }
 
 /// The answers of one class.

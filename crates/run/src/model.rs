@@ -18,6 +18,9 @@ pub struct Model {
     pub trace: Option<ModelTrace>,
     /// Every configuration of the search, as far as it was predicted.
     pub predictions: Vec<Foreseen>,
+    /// The measurement from which on candidates came from measurements; absent while the predictions held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradiction: Option<Contradiction>,
     /// How the predictions came out, over the arms that were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<ModelScore>,
@@ -84,6 +87,49 @@ pub struct Foreseen {
     /// p99 likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<f64>,
+}
+
+/// A measurement that neither the error of the model nor the noise of the trials explains.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Contradiction {
+    /// The configuration.
+    pub settings: Settings,
+    /// Requests per second at saturation, as predicted.
+    pub predicted_per_s: f64,
+    /// Requests per second at saturation, as measured until then.
+    pub measured_per_s: f64,
+    /// The difference that would have been accepted, as a ratio less one (0.25 is 25 %).
+    pub accepted: f64,
+    /// The block of the race after which it was found.
+    pub block: u32,
+    /// Whether neighbours of the best measured configuration were tried from then on; not where no time, or none of them, was left.
+    pub followed: bool,
+}
+
+impl std::fmt::Display for Contradiction {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            to,
+            "The model predicted {} for {}; {} were measured in the elimination rounds until then. {}",
+            per_s(self.predicted_per_s),
+            self.settings,
+            per_s(self.measured_per_s),
+            match self.followed {
+                true =>
+                    "From then on candidates were chosen by measurements instead of predictions.",
+                false =>
+                    "No neighbour of the best measured configuration was tried: the time was too short, or all had been tried.",
+            }
+        )
+    }
+}
+
+fn per_s(rate: f64) -> String {
+    match rate {
+        rate if rate >= 100.0 => format!("{rate:.0}/s"),
+        rate => format!("{rate:.1}/s"),
+    }
 }
 
 /// How predictions came out. Errors are means of |predicted / measured - 1|.

@@ -1,6 +1,7 @@
 //! What was decided before measuring.
 
 use crate::environment::SetVariable;
+use crate::sending::Sending;
 use crate::verdict::Metric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub struct Plan {
     pub baseline_environment: Vec<SetVariable>,
     /// Limits that a configuration must keep.
     pub objective: Objective,
+    /// The memory limit of the cgroup, bytes, of which the objective's is 90 %; absent where that was given or there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup_memory_bytes: Option<u64>,
     /// The margin within which two configurations count as equivalent, as a ratio less one (0.03 is 3 %).
     pub margin: f64,
     /// Two-sided error rate of the confirming test.
@@ -36,6 +40,10 @@ pub struct Plan {
     pub arms: u32,
     /// Blocks of the race that comes before it; 0 outside `tune`.
     pub race_blocks: u32,
+    /// Arms that the confirmation has room for beside the baseline, where the race leaves as many; 0 outside `tune`, absent in
+    /// older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finalists: Option<u32>,
     /// Connections of every saturation window: twice the largest workers × threads in the plan.
     pub connections: u32,
     /// Arrival rate of every objective window, requests per second; absent until the baseline is known.
@@ -46,6 +54,9 @@ pub struct Plan {
     pub detectable: Detectable,
     /// How generator and server share the cores.
     pub pinning: Pinning,
+    /// How requests are sent; absent where no server is asked, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending: Option<Sending>,
 }
 
 /// One kind of request in the workload.
@@ -133,6 +144,11 @@ pub struct Objective {
 }
 
 impl Objective {
+    /// Whether a limit was given: on latency, memory or the rate to carry.
+    pub fn is_limited(&self) -> bool {
+        self.latency.is_some() || self.max_memory_bytes.is_some() || self.must_carry_per_s.is_some()
+    }
+
     /// What configurations are compared by.
     pub fn metric(&self) -> Metric {
         match self.least {
@@ -199,7 +215,7 @@ pub struct Detectable {
     /// Where that came from.
     pub source: SdSource,
     /// Minimum detectable effect as a ratio less one (0.08 is 8 %), simulated with the very test in use.
-    /// Null where so few blocks can find none, as in a rehearsal.
+    /// Null where so few blocks can find none, as in a rehearsal, and where fewer than four pairs of trials show the noise.
     pub effect: Option<f64>,
 }
 
@@ -247,10 +263,20 @@ pub enum Stage {
     Calibrate,
     /// Many knobs changed at once, in pairs of opposite runs (`tune --knobs`).
     Screen,
+    /// Changes of the answer one at a time, in the time that is left after it; explains, and claims nothing.
+    Path,
 }
 
 impl Stage {
-    /// The word that tables and trial names show.
+    /// The word in progress and on pages.
+    pub fn shown(self) -> &'static str {
+        match self {
+            Stage::Race => "elimination",
+            other => other.word(),
+        }
+    }
+
+    /// The word in the document and in names of trials.
     pub fn word(self) -> &'static str {
         match self {
             Stage::Pilot => "pilot",
@@ -259,6 +285,7 @@ impl Stage {
             Stage::Confirm => "confirm",
             Stage::Compare => "compare",
             Stage::Calibrate => "calibrate",
+            Stage::Path => "path",
         }
     }
 }

@@ -34,10 +34,14 @@ pub struct Document {
     pub self_check: SelfCheck,
     /// What was asked.
     pub asked: Asked,
-    /// Every configuration, fewer processes first, then fewer threads.
+    /// The traced configuration as it is, at the rates without the traffic of `what_if`; absent without `what_if`.
+    pub today: Option<Point>,
+    /// Every configuration, fewer processes first, then fewer threads; with `what_if` the traced one before all others. Not to
+    /// be believed where the self-check failed.
     pub points: Vec<Point>,
     /// The configuration to begin with: with an objective the smallest that meets it at the first rate, with room to grow
-    /// where any has; else the smallest within 3 % of the most that any can do. Absent when none is enough.
+    /// where any has; else the smallest within 3 % of the most that any can do. Absent when none is enough, and where the
+    /// self-check failed.
     pub begin_with: Option<Size>,
     /// What memory is fitted as; absent when nothing was there to fit it from.
     pub memory: Option<Memory>,
@@ -45,7 +49,7 @@ pub struct Document {
     pub assumptions: Vec<String>,
     /// What a reader must know before believing it, most important first.
     pub warnings: Vec<String>,
-    /// The exit code: 0 done; 1 nothing meets the objective or fits into the memory.
+    /// The exit code: 0 done; 1 nothing meets the objective or fits into the memory; 3 the self-check failed.
     pub exit_code: u8,
 }
 
@@ -71,6 +75,12 @@ pub struct SelfCheck {
     pub error: Figures,
     /// The model's error that widens every interval: the standard deviation of the logarithm of predicted over true.
     pub model_error: Figures,
+    /// The factors by which predicted and recorded may differ, either way: 2 is half to double.
+    pub most_apart: Figures,
+    /// Whether a figure is further off: then there is no answer.
+    pub failed: bool,
+    /// Where it failed, the likely causes with their evidence and remedy, those with the strongest evidence first.
+    pub causes: Vec<String>,
 }
 
 /// What was asked.

@@ -2,6 +2,7 @@
 //! Part of the run document (`tune` ends with it) and of the capacity document.
 
 use crate::plan::LatencyObjective;
+use crate::sending::PageRedirects;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,16 +27,43 @@ pub struct RateSearch {
     pub high_per_s: Option<f64>,
     /// Confidence of each trial's verdict behind the interval, two-sided, 0 to 1.
     pub confidence: f64,
-    /// Good answers per second in a closed loop before the search; in `tune`, the median of the arm's trials.
+    /// Good answers per second in a closed loop; in `tune`, the median of the arm's trials. Measured again, with more
+    /// connections, where the first figure was no higher than the rate found; the larger one stands here.
     pub saturated_per_s: Option<f64>,
+    /// Connections of that loop; absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturated_connections: Option<u32>,
+    /// A lower rate than `met_per_s` with a full-length window that did not meet the objective, for whose repetition no
+    /// time was left; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubted_per_s: Option<f64>,
     /// Offered against answered, ascending: one row a rate, its trials of the longest length together.
     pub curve: Vec<RatePoint>,
     /// Every trial, in the order in which it ran.
     pub trials: Vec<RateTrial>,
+    /// Pages of which good answers sent the client elsewhere, over all windows; absent where there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirects: Vec<PageRedirects>,
+    /// Whether the rate of `--at-least` meets the objective; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<AtLeast>,
     /// Wall-clock seconds of it all.
     pub took_s: f64,
+    /// Why no rate can meet the objective; absent where some may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_reach: Option<String>,
     /// What a reader must know before believing it.
     pub warnings: Vec<String>,
+}
+
+/// A rate that had to be carried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AtLeast {
+    /// Requests per second.
+    pub per_s: f64,
+    /// Whether it surely meets the objective, at `confidence`; `null` where neither that nor the opposite was shown.
+    pub met: Option<bool>,
 }
 
 /// How a search ended.
@@ -83,6 +111,12 @@ pub struct RatePoint {
     pub utilisation: Option<f64>,
     /// Windows together, seconds.
     pub seconds: f64,
+    /// Full-length windows behind the figures; 0 where the window was too short to count, and in older documents.
+    #[serde(default)]
+    pub windows: u32,
+    /// Of those, the windows that met the objective.
+    #[serde(default)]
+    pub windows_met: u32,
     /// Requests behind the figures.
     pub requests: u64,
     /// False when the server did not recover from it.
@@ -140,13 +174,13 @@ pub enum RatePurpose {
 }
 
 impl RatePurpose {
-    /// The word that tables and progress show.
+    /// The word that progress shows: a rough look, a full-length window, one for the 95 % range, a point of the curve.
     pub fn word(self) -> &'static str {
         match self {
-            RatePurpose::Bracket => "bracket",
-            RatePurpose::Decide => "decide",
-            RatePurpose::Assure => "assure",
-            RatePurpose::Curve => "curve",
+            RatePurpose::Bracket => "short window",
+            RatePurpose::Decide => "full window",
+            RatePurpose::Assure => "for the interval",
+            RatePurpose::Curve => "for the curve",
         }
     }
 }

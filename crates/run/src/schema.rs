@@ -2,7 +2,8 @@
 //! neither can drift from what is written.
 
 use crate::{
-    calc, capacity, capture, doctor, document, duplex, inspect, load, predict, trace, validation,
+    calc, capacity, capture, counters, doctor, document, duplex, inspect, load, predict, trace,
+    validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -27,6 +28,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<capacity::Document>("capacity-v1", capacity::SCHEMA, CAPACITY),
         contract::<capture::Document>("capture-v1", capture::SCHEMA, CAPTURE),
         contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
+        contract::<counters::Document>("counters-v1", counters::SCHEMA, COUNTERS),
         contract::<doctor::Document>("doctor-v1", doctor::SCHEMA, DOCTOR),
         contract::<duplex::Document>("duplex-v1", duplex::SCHEMA, DUPLEX),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
@@ -66,6 +68,11 @@ const CAPTURE: &str = "# The capture document, version 1\n\n\
      `contract/capture-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`, seconds in `_s`; rates\n\
      are per second; shares are plain numbers from 0 to 1. An absent or `null` field is not in the file; it never means\n\
      zero. What the formats hold is in `docs/traffic.md`.\n";
+
+const COUNTERS: &str = "# The counters document, version 1\n\n\
+     What `powerband inspect --save FILE` writes and `--since FILE` subtracts. Generated from the types in `crates/run`;\n\
+     `contract/counters-v1.schema.json` is the same for machines. Times are nanoseconds. A counter or bucket that is not\n\
+     there is 0; whether it was measured is in `measured`. A reader ignores fields that it does not know.\n";
 
 const PREDICT: &str = "# The predict document, version 1\n\n\
      What `powerband predict FLIGHT_DIR --json` prints. Generated from the types in `crates/run`;\n\

@@ -17,7 +17,7 @@ pub struct Search {
     pub stages: Vec<StageTrials>,
     /// What each knob of two values did in the screen, on average over all the others.
     pub effects: Vec<KnobEffect>,
-    /// Stages for which the trials did not reach.
+    /// Parts for which the trials did not reach: a sentence each, with what they need and what there was.
     pub left_out: Vec<String>,
 }
 

@@ -4,6 +4,7 @@ use crate::environment::SetVariable;
 use crate::histogram::Hdr;
 use crate::model::Foreseen;
 use crate::plan::{Settings, Stage};
+use crate::sending::Redirect;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,15 @@ pub struct Beside {
 }
 
 impl Trial {
+    /// What a reason begins with that refuses the latency alone.
+    pub const NO_LATENCY: &str = "its latency does not count: ";
+
+    /// Why it has no latency though it counts.
+    pub fn why_no_latency(&self) -> Option<&str> {
+        let (_, why) = self.reason.as_deref()?.split_once(Trial::NO_LATENCY)?;
+        Some(why)
+    }
+
     /// Whether its figures are evidence.
     pub fn counts(&self) -> bool {
         matches!(self.status, TrialStatus::Ok | TrialStatus::NotSteady)
@@ -158,6 +168,9 @@ pub struct EndpointWindow {
     pub p50_ms: Option<f64>,
     /// p99 of the response time, ms; absent when it is infinite.
     pub p99_ms: Option<f64>,
+    /// Good answers that sent the client elsewhere; absent where there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirects: Vec<Redirect>,
 }
 
 /// Percentiles in milliseconds; absent where an error or a timeout makes them infinite, or nothing was recorded.
@@ -224,6 +237,9 @@ pub struct MachineMemory {
 pub struct UsageSample {
     /// Seconds of load before it, warm-up included, from the first request of the trial.
     pub at_s: f64,
+    /// Requests answered before it, those of the warm-up included. Absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Sum of the resident set sizes, bytes, from `statm`.
     pub rss_bytes: u64,
     /// Proportional set size, bytes; absent in most samples, since reading it costs milliseconds.
@@ -244,7 +260,10 @@ pub struct Split {
     pub held_ms: f64,
     /// Time waiting for the GVL, ms.
     pub gvl_wait_ms: f64,
-    /// Time off the GVL and not ready, ms.
+    /// Time waiting for a Mutex, Monitor, Queue or ConditionVariable, ms; absent where it is part of I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_wait_ms: Option<f64>,
+    /// Time off the GVL and not ready, ms, without the lock wait where that is known.
     pub io_ms: f64,
     /// CPU time of the threads, ms.
     pub cpu_ms: f64,

@@ -5,6 +5,7 @@
 
 use crate::document::Host;
 use crate::plan::{Settings, WorkloadEntry};
+use crate::sending::Sending;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +39,9 @@ pub struct Document {
     pub app_dir: String,
     /// The requests, by weight.
     pub workload: Vec<WorkloadEntry>,
+    /// How they were sent; absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending: Option<Sending>,
     /// The one configuration that predictions were made from.
     pub trace: Trace,
     /// Length of each window, seconds.

@@ -34,6 +34,20 @@ pub struct Comparison {
     pub sd_log_ratio: Option<f64>,
     /// Blocks that would decide at this noise and ratio; absent when decided or when no number would.
     pub blocks_to_decide: Option<u32>,
+    /// Why nothing is claimed, whatever the test says: too many requests of an arm failed. The outcome is then `undecided`.
+    /// Absent where that is not so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_comparable: Option<String>,
+}
+
+impl Comparison {
+    /// The word that tables show.
+    pub fn word(&self) -> &'static str {
+        match self.not_comparable {
+            Some(_) => "not comparable",
+            None => self.outcome.word(),
+        }
+    }
 }
 
 /// The verdict of a comparison.
@@ -118,10 +132,16 @@ pub struct Verdict {
     /// From the baseline to the configuration that was confirmed, one variable at a time; also when the answer is to keep
     /// the baseline.
     pub path: Vec<Step>,
+    /// Changes of the advised configuration that were not measured by themselves, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_isolated: Vec<String>,
     /// Room that it leaves.
     pub headroom: Option<Headroom>,
     /// What to change, as files and as a diff.
     pub changes: Vec<FileChange>,
+    /// What no diff sets and is to be set by hand, with the reason, and what to know of the diffs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<String>,
     /// What would decide, when undecided.
     pub blocks_to_decide: Option<u32>,
     /// Exit code of the command: 0 done, 1 no configuration meets the limits, 3 no honest answer.
@@ -137,8 +157,10 @@ impl Verdict {
             settings,
             arm: None,
             path: Vec::new(),
+            not_isolated: Vec::new(),
             headroom: None,
             changes: Vec::new(),
+            by_hand: Vec::new(),
             blocks_to_decide: None,
             exit_code,
         }
@@ -184,6 +206,9 @@ pub struct Step {
     pub high: Option<f64>,
     /// True when measured; false when predicted by the model.
     pub measured: bool,
+    /// True where it was predicted by a model that this run's own measurements contradict: then it is not to be believed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refuted: bool,
 }
 
 /// Room that the recommendation leaves.
@@ -196,8 +221,9 @@ pub struct Headroom {
     pub add_capacity_at_per_s: f64,
     /// Median time from start to ready, seconds.
     pub boot_s: f64,
-    /// Memory while an old and a new deploy overlap: twice the largest PSS, bytes.
-    pub deploy_overlap_bytes: u64,
+    /// Memory while an old and a new deploy overlap: twice the largest PSS, bytes. Absent where memory grows with the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy_overlap_bytes: Option<u64>,
 }
 
 /// A file as it should be.

@@ -7,7 +7,7 @@
 
 mod change;
 
-use change::{Change, together};
+use change::Change;
 
 use crate::known::Known;
 use crate::race::Race;
@@ -15,7 +15,7 @@ use crate::{Effect, Foreseen, Found, How, Objective, Point, Space, Stage, Standi
 use stats::{Better, Rule};
 
 /// What a change does to the score, in logarithms.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 struct Worth<'a> {
     change: &'a Change,
     estimate: f64,
@@ -188,23 +188,21 @@ impl Around {
             let free = limit - self.race.log_memory(0).unwrap_or(limit);
             vec![free, free - ROOM]
         });
-        let mut taken = Vec::new();
+        let mut done = Vec::new();
         for room in rooms {
-            taken = self.best_sum(&worths, room, space);
-            suggest(&together(&self.centre, &taken));
+            done = self.best_sum(&worths, room, space);
+            suggest(&self.together(&done));
         }
-        let better = together(&self.centre, &taken);
+        let better = self.together(&done);
         let mut lost = 0.0;
         let mut leaner = better.clone();
-        let mut done: Vec<&Worth<'_>> = worths
-            .iter()
-            .filter(|worth| taken.contains(&worth.change))
-            .collect();
         for worth in worths.iter().filter(|worth| worth.likely) {
             let Some(factor) = worth.change.takes_out(&self.baseline) else {
                 continue;
             };
-            let stays = taken.iter().any(|taken| taken.contradicts(worth.change));
+            let stays = done
+                .iter()
+                .any(|done| done.change.contradicts(worth.change));
             // An allocator without the options that are out already.
             let nested = done.iter().filter(|done| done.change.within(worth.change));
             let nested: f64 = nested.map(|done| done.estimate).sum();
@@ -228,8 +226,13 @@ impl Around {
     }
 
     /// The changes of which most is believed together, among those that need no more memory than there is room for.
-    fn best_sum<'w>(&self, worths: &[Worth<'w>], room: f64, space: &Space) -> Vec<&'w Change> {
-        let useful: Vec<&Worth<'w>> = worths
+    fn best_sum<'w>(
+        &self,
+        worths: &'w [Worth<'w>],
+        room: f64,
+        space: &Space,
+    ) -> Vec<&'w Worth<'w>> {
+        let useful: Vec<&Worth<'_>> = worths
             .iter()
             .filter(|worth| worth.believed() > 0.0 || (room.is_finite() && worth.memory < 0.0))
             .take(MOST_SUMMED)
@@ -241,24 +244,30 @@ impl Around {
                 nth.filter(move |nth| subset >> nth & 1 == 1)
                     .map(|nth| useful[nth])
             };
-            let worth: f64 = chosen().map(Worth::believed).sum();
+            let believed: f64 = chosen().map(Worth::believed).sum();
             let memory: f64 = chosen().map(|worth| worth.memory).sum();
             let needs_room = room.is_finite() && memory > room.max(0.0);
-            if worth <= best.0 || needs_room {
+            if believed <= best.0 || needs_room {
                 continue;
             }
-            let changes: Vec<&Change> = chosen().map(|worth| worth.change).collect();
             let mut factors: Vec<usize> =
-                changes.iter().flat_map(|change| change.factors()).collect();
+                chosen().flat_map(|worth| worth.change.factors()).collect();
             let touched = factors.len();
             factors.sort_unstable();
             factors.dedup();
             // Two that bring the same are not summed: what that brings would count twice.
-            if touched == factors.len() && space.allows(&together(&self.centre, &changes)) {
-                best = (worth, changes);
+            let all: Vec<&Worth<'_>> = chosen().collect();
+            if touched == factors.len() && space.allows(&self.together(&all)) {
+                best = (believed, all);
             }
         }
         best.1
+    }
+
+    /// The centre with all of these changes.
+    fn together(&self, all: &[&Worth<'_>]) -> Point {
+        let one = |point: Point, worth: &&Worth<'_>| worth.change.of(&point);
+        all.iter().fold(self.centre.clone(), one)
     }
 
     /// Whether the centre without this change needs more memory in every block than with it in any, or more processes.
@@ -283,10 +292,12 @@ impl Around {
             .filter_map(|(nth, change)| {
                 let factor = change.takes_out(&self.baseline)?;
                 // One change at a time: an allocator beside the centre without its option, where that ran.
-                let rest = change.rest();
                 let with = match change.single() {
                     Some(_) => 0,
-                    None => 1 + self.changes.iter().position(|other| other.is(&rest))?,
+                    None => {
+                        let rest = change.rest();
+                        1 + self.changes.iter().position(|other| other.is(&rest))?
+                    }
                 };
                 Some((factor, with, nth + 1))
             })
@@ -383,11 +394,7 @@ impl Vicinity<'_> {
             .map(|(_, there)| Change::several(&here, there))
             .collect();
         if self.log_memory_limit.is_some() {
-            for traded in self.traded(centre) {
-                if !moves.contains(&traded) {
-                    moves.push(traded);
-                }
-            }
+            moves.extend(self.traded(centre));
         }
         moves
     }

@@ -78,7 +78,9 @@ pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
         beside.any(|other| point.0[other] != space.factors[other].baseline)
     };
     let (bringing, alone): (Vec<_>, Vec<_>) = raced.partition(brings);
-    alone.into_iter().for_each(|(_, point)| add(point));
+    for (_, point) in alone {
+        add(point);
+    }
     // Nothing that is only likely to help.
     let certain = sums_of_certain(material);
     if let Some(certain) = certain.iter().find(within(0.0)) {
@@ -116,7 +118,9 @@ pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
         add(lead.with(effect.factor, space.alternative(effect.factor)));
     }
     // Options of an allocator that is not the best so far, with it: round the best each is tried again.
-    bringing.into_iter().for_each(|(_, point)| add(point));
+    for (_, point) in bringing {
+        add(point);
+    }
     arms
 }
 
@@ -236,12 +240,7 @@ mod tests {
 
     /// Workers of three levels, two settings, and an allocator of three.
     fn space() -> Space {
-        let factor = |name: &str, levels: usize, how| Factor {
-            name: name.to_owned(),
-            levels: (0..levels).map(|level| level.to_string()).collect(),
-            baseline: 0,
-            how,
-        };
+        let factor = Factor::of_levels;
         Space {
             factors: vec![
                 factor("workers", 3, How::Modelled),

@@ -30,7 +30,9 @@ mod space;
 pub use design::MOST_FACTORS;
 pub use error::SearchError;
 pub use observation::{Observation, Standing};
-pub use outcome::{Ask, Block, Claim, Effect, End, Estimate, Fate, Found, Outcome, Stage, Step};
+pub use outcome::{
+    Ask, Block, Claim, Effect, End, Estimate, Fate, Found, LeftOut, Outcome, Stage, Step,
+};
 pub use proposals::{Foreseen, Proposals};
 pub use rules::{Objective, Rules};
 pub use search::Search;

@@ -155,6 +155,16 @@ pub enum End {
     Winner,
 }
 
+/// A stage that was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub stage: Stage,
+    /// The fewest trials of a search that has it.
+    pub needed: u32,
+    /// Trials that there were.
+    pub given: u32,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub winner: Point,
@@ -172,5 +182,5 @@ pub struct Outcome {
     pub trials: u32,
     pub trials_of: Vec<(Stage, u32)>,
     /// Stages that would have had something to do and for which the trials did not reach.
-    pub left_out: Vec<Stage>,
+    pub left_out: Vec<LeftOut>,
 }

@@ -56,23 +56,30 @@ const STAGES: [Stage; 4] = [
     Stage::Confirm,
 ];
 
+fn shape(rules: &Rules, wanted: Wanted, (arms, race_blocks, screen): (usize, u32, bool)) -> Shape {
+    let others = (screen && wanted.pairs > 0) || wanted.raced > 0;
+    Shape {
+        candidates: match wanted.candidates {
+            0 => 0,
+            some => (some + 1).min(arms),
+        },
+        pairs: if screen { wanted.pairs } else { 0 },
+        arms: if others { arms } else { 0 },
+        race_blocks,
+        blocks: rules.blocks,
+    }
+}
+
+/// The fewest trials of a search with a screen.
+pub fn least_with_screen(rules: &Rules, wanted: Wanted) -> u32 {
+    shape(rules, wanted, (2, rules.race_blocks.min(2), true)).all()
+}
+
 /// The richest shape that fits. Arms go first, then blocks of the races, then the screen; two arms, two blocks and the
 /// confirmation stay.
 pub fn fit(rules: &Rules, wanted: Wanted) -> Result<Shape, SearchError> {
     let most = rules.most_arms;
-    let shape = |arms: usize, race_blocks: u32, screen: bool| {
-        let others = (screen && wanted.pairs > 0) || wanted.raced > 0;
-        Shape {
-            candidates: match wanted.candidates {
-                0 => 0,
-                some => (some + 1).min(arms),
-            },
-            pairs: if screen { wanted.pairs } else { 0 },
-            arms: if others { arms } else { 0 },
-            race_blocks,
-            blocks: rules.blocks,
-        }
-    };
+    let shape = |arms, race_blocks, screen| shape(rules, wanted, (arms, race_blocks, screen));
     let Some(trials) = rules.trials else {
         return Ok(shape(most, rules.race_blocks, true));
     };
@@ -120,6 +127,19 @@ mod tests {
             assert!(shape.all() <= trials, "{trials}: {shape:?}");
             assert!(shape.candidates >= 2 && shape.arms >= 2, "{shape:?}");
         }
+    }
+
+    #[test]
+    fn a_screen_fits_from_its_least_on() {
+        let rules = Rules::default();
+        let wanted = Wanted {
+            candidates: 5,
+            pairs: 8,
+            raced: 3,
+        };
+        let least = least_with_screen(&rules, wanted);
+        assert_eq!(fitted(Some(least)).unwrap().pairs, 8);
+        assert_eq!(fitted(Some(least - 1)).unwrap().pairs, 0);
     }
 
     #[test]

@@ -6,12 +6,12 @@ use crate::around::Around;
 use crate::confirm::Confirm;
 use crate::known::Known;
 use crate::noise::Scatter;
-use crate::plan::{Shape, Wanted, fit};
+use crate::plan::{Shape, Wanted, fit, least_with_screen};
 use crate::race::Race;
 use crate::screen::Screen;
 use crate::{
-    Ask, Block, Claim, Effect, Fate, Foreseen, How, Observation, Outcome, Point, Proposals, Rules,
-    SearchError, Space, Stage, Standing, Step, design,
+    Ask, Block, Claim, Effect, Fate, Foreseen, How, LeftOut, Observation, Outcome, Point,
+    Proposals, Rules, SearchError, Space, Stage, Standing, Step, design,
 };
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub struct Search {
     fates: Vec<Fate>,
     standings: BTreeMap<Point, Standing>,
     climbs: u32,
-    left_out: Vec<Stage>,
+    left_out: Vec<LeftOut>,
 }
 
 impl Search {
@@ -102,7 +102,11 @@ impl Search {
         let race = Race::new(Stage::Candidates, first, shape.race_blocks, rules.objective);
         let mut search = Search {
             left_out: if pairs > 0 && shape.pairs == 0 {
-                vec![Stage::Screen]
+                vec![LeftOut {
+                    stage: Stage::Screen,
+                    needed: least_with_screen(&rules, wanted),
+                    given: rules.trials.unwrap_or(u32::MAX),
+                }]
             } else {
                 Vec::new()
             },

@@ -103,16 +103,14 @@ impl Space {
         };
         let may_give_way =
             |other: &usize| !fixed.contains(other) && self.factors[*other].how != How::Modelled;
-        let others = broken.iter().map(|(other, _)| *other).filter(may_give_way);
-        others.into_iter().find_map(|other| {
+        let mut others = broken.iter().map(|(other, _)| *other).filter(may_give_way);
+        others.find_map(|other| {
             let fixed: Vec<usize> = fixed.iter().copied().chain([other]).collect();
             let today = self.factors[other].baseline;
-            let others = (0..self.factors[other].levels.len()).filter(|new| *new != today);
-            let mut new = std::iter::once(today).chain(others);
-            new.find_map(|new| match new == point.0[other] {
-                true => None,
-                false => self.mended(point.with(other, new), &fixed),
-            })
+            let beside = (0..self.factors[other].levels.len()).filter(|new| *new != today);
+            let new = std::iter::once(today).chain(beside);
+            let mut new = new.filter(|new| *new != point.0[other]);
+            new.find_map(|new| self.mended(point.with(other, new), &fixed))
         })
     }
 
@@ -165,17 +163,25 @@ impl Space {
 }
 
 #[cfg(test)]
+impl Factor {
+    /// Of so many levels, of which the first runs today.
+    pub(crate) fn of_levels(name: &str, levels: usize, how: How) -> Factor {
+        Factor {
+            name: name.to_owned(),
+            levels: (0..levels).map(|level| level.to_string()).collect(),
+            baseline: 0,
+            how,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// Two processes or four, today's allocator and two others, an option of today's, one of the last.
     fn space() -> Space {
-        let factor = |name: &str, levels: usize, how| Factor {
-            name: name.to_owned(),
-            levels: (0..levels).map(|level| level.to_string()).collect(),
-            baseline: 0,
-            how,
-        };
+        let factor = Factor::of_levels;
         let apart = |one, other| Forbidden(vec![one, other]);
         Space {
             factors: vec![

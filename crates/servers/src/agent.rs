@@ -3,7 +3,9 @@
 //! What the agent records is `flight`'s; that it goes into the server's environment is `puma`'s.
 
 use std::fs;
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
@@ -12,10 +14,14 @@ use thiserror::Error;
 
 use crate::ruby::RubyInfo;
 
+/// The word of `RUBYOPT` that loads the agent.
+pub const INJECT_OPTION: &str = "-rpowerband/inject";
 const INJECT: &str = "lib/powerband/inject.rb";
 const BUILD: &str = "ext/powerband/build.rb";
 const LIBRARY: &str = "powerband.so";
 const ERROR_LINES: usize = 20;
+/// Objects, library and logs of a build.
+const ROOM_BYTES: usize = 2 << 20;
 
 /// Why there is no agent.
 #[derive(Debug, Error)]
@@ -30,14 +36,35 @@ pub enum AgentError {
     #[error("cannot read or make {path}: {source}")]
     File { path: PathBuf, source: io::Error },
     #[error(
-        "the agent's extension cannot be built for Ruby {ruby}; install a C compiler, make and \
-         Ruby's headers (ruby-dev). The last lines were:\n    {}",
+        "the agent's extension cannot be built in {path}: {source}; make room there, or name another folder that you can write \
+         with XDG_CACHE_HOME"
+    )]
+    Cache { path: PathBuf, source: io::Error },
+    #[error(
+        "{path} can be written by other users, who could put code into the server; make it yours alone (chown, chmod go-w), or \
+         name another folder with XDG_CACHE_HOME"
+    )]
+    Untrusted { path: PathBuf },
+    #[error(
+        "the agent's extension cannot be built for Ruby {ruby}; {}. The last lines were:\n    {}",
+        build_remedy(last_lines),
         last_lines.join("\n    ")
     )]
     NotBuilt {
         ruby: String,
         last_lines: Vec<String>,
     },
+}
+
+/// What helps where a build failed.
+fn build_remedy(last_lines: &[String]) -> &'static str {
+    match last_lines
+        .iter()
+        .any(|line| line.contains("No space left on device"))
+    {
+        true => "make room in the folder of temporary files, or name another with TMPDIR",
+        false => "install a C compiler, make and Ruby's headers (ruby-dev)",
+    }
 }
 
 /// The gem's folder.
@@ -108,10 +135,7 @@ pub fn injection(
             after("RUBYLIB", lib_dir.display().to_string(), ":"),
         ),
         // RUBYOPT cannot hold a path with spaces, so it names the file and RUBYLIB its folder.
-        (
-            "RUBYOPT",
-            after("RUBYOPT", "-rpowerband/inject".into(), " "),
-        ),
+        ("RUBYOPT", after("RUBYOPT", INJECT_OPTION.to_owned(), " ")),
         ("POWERBAND_EXT", ext_path.display().to_string()),
     ];
     variables.extend(flight_dir.map(|dir| ("POWERBAND_DIR", dir.display().to_string())));
@@ -141,22 +165,55 @@ pub fn ensure_built(
     }
     let folder = cache_dir.join(format!("{target}-{:016x}", digest(&sources)?));
     let cached = folder.join(LIBRARY);
-    if cached.is_file() {
-        return Ok(cached);
+    make_own(&folder)?;
+    trusted(cache_dir)?;
+    trusted(&folder)?;
+    if !cached.is_file() {
+        try_to_write(&folder)?;
+        build(gem, ruby, &folder)?;
+        if !cached.is_file() {
+            let last_lines = vec![format!("it made no {}", cached.display())];
+            return Err(AgentError::NotBuilt {
+                ruby: ruby.version.clone(),
+                last_lines,
+            });
+        }
+        // A umask of 002 would let the group write.
+        let mode = Permissions::from_mode(0o755);
+        fs::set_permissions(&cached, mode).map_err(file_error(&cached))?;
     }
-    build(gem, ruby, &folder)?;
-    if cached.is_file() {
-        return Ok(cached);
+    trusted(&cached)?;
+    Ok(cached)
+}
+
+/// Makes the folder and those above it. Others may read them: Passenger runs applications as another user.
+fn make_own(folder: &Path) -> Result<(), AgentError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o755);
+    builder.create(folder).map_err(cache_error(folder))
+}
+
+/// Whether there is room for what a build writes. A compiler's words on it would look like those on missing headers.
+fn try_to_write(folder: &Path) -> Result<(), AgentError> {
+    let path = folder.join(format!(".room-{}", std::process::id()));
+    let tried = fs::write(&path, vec![1; ROOM_BYTES]);
+    let _ = fs::remove_file(&path);
+    tried.map_err(cache_error(folder))
+}
+
+/// Servers load code from here, so only root and this user may have written it. A link is judged as what it is, not by its
+/// target.
+fn trusted(path: &Path) -> Result<(), AgentError> {
+    let found = fs::symlink_metadata(path).map_err(file_error(path))?;
+    let ours = [0, rustix::process::geteuid().as_raw()].contains(&found.uid());
+    if !ours || found.mode() & 0o022 != 0 || found.is_symlink() {
+        let path = path.to_path_buf();
+        return Err(AgentError::Untrusted { path });
     }
-    let last_lines = vec![format!("it made no {}", cached.display())];
-    Err(AgentError::NotBuilt {
-        ruby: ruby.version.clone(),
-        last_lines,
-    })
+    Ok(())
 }
 
 fn build(gem: &AgentGem, ruby: &RubyInfo, folder: &Path) -> Result<(), AgentError> {
-    fs::create_dir_all(folder).map_err(file_error(folder))?;
     let output = Command::new(&ruby.path)
         .arg(gem.root.join(BUILD))
         .arg(folder)
@@ -222,6 +279,11 @@ fn file_error(path: &Path) -> impl FnOnce(io::Error) -> AgentError + use<> {
     move |source| AgentError::File { path, source }
 }
 
+fn cache_error(path: &Path) -> impl FnOnce(io::Error) -> AgentError + use<> {
+    let path = path.to_path_buf();
+    move |source| AgentError::Cache { path, source }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,6 +341,45 @@ mod tests {
     }
 
     #[test]
+    fn code_that_others_could_have_written_is_refused() {
+        use std::os::unix::fs::symlink;
+        let (dir, gem) = gem(COUNTS);
+        let ruby = crate::ruby::probe("ruby").unwrap();
+        let cache = dir.path().join("cache");
+        let built = ensure_built(&gem, &ruby, &cache).unwrap();
+        let allow = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        let refused = || match ensure_built(&gem, &ruby, &cache) {
+            Err(AgentError::Untrusted { path }) => Some(path),
+            other => panic!("{other:?}"),
+        };
+        for path in [cache.as_path(), built.parent().unwrap(), &built] {
+            let before = fs::metadata(path).unwrap().permissions();
+            allow(path, 0o777);
+            assert_eq!(refused().as_deref(), Some(path));
+            fs::set_permissions(path, before).unwrap();
+        }
+        assert_eq!(ensure_built(&gem, &ruby, &cache).unwrap(), built);
+        fs::rename(&cache, dir.path().join("moved")).unwrap();
+        symlink(dir.path().join("moved"), &cache).unwrap();
+        assert_eq!(refused().as_deref(), Some(cache.as_path()));
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_names_the_variable() {
+        let (dir, gem) = gem(COUNTS);
+        let ruby = crate::ruby::probe("ruby").unwrap();
+        // A file in the place of a folder stops root, too.
+        let cache = dir.path().join("file/cache");
+        fs::write(dir.path().join("file"), "").unwrap();
+        let message = ensure_built(&gem, &ruby, &cache).unwrap_err().to_string();
+        assert!(message.contains(&cache.display().to_string()), "{message}");
+        assert!(message.contains("XDG_CACHE_HOME"), "{message}");
+        assert!(!message.contains("C compiler"), "{message}");
+    }
+
+    #[test]
     fn what_the_gem_brings_is_used_unless_its_sources_are_newer() {
         let (dir, gem) = gem(COUNTS);
         let (ruby, cache) = (
@@ -311,5 +412,12 @@ mod tests {
         let message = error.to_string();
         assert!(message.contains("expected something else"), "{message}");
         assert!(message.contains("ruby-dev"), "{message}");
+        let (_dir, full) = self::gem("warn 'No space left on device - sendfile'\nexit 1\n");
+        let error = ensure_built(&full, &ruby, &dir.path().join("cache")).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains("TMPDIR") && !message.contains("ruby-dev"),
+            "{message}"
+        );
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::files::{failed, private_dir};
 use crate::guard::{Ended, Exit, Guard, GuardProgram, ProcessSpec, Remove};
 use crate::hooks::HookError;
-use crate::log::{Log, indented};
+use crate::log::Log;
 
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -104,9 +104,9 @@ impl RunningCommand {
         }
     }
 
-    /// The last lines of its output, secrets masked, as they stand in messages.
-    pub fn last_lines(&self) -> String {
-        indented(&self.log.last_lines(), &self.log.path())
+    /// What its output says of a failure, secrets masked, as it stands in messages.
+    pub fn excerpt(&self) -> String {
+        self.log.excerpt().to_string()
     }
 
     /// Ends what is left of it: a grace, then the hard way.

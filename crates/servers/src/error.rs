@@ -7,19 +7,18 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::guard::{Exit, GuardError};
-use crate::log::indented;
+use crate::log::Excerpt;
 
 /// A process that should be running ended.
 #[derive(Debug, Clone, Error)]
-#[error("{what} died ({}); {}", exit.map_or("the guard process is gone".into(), |e| e.to_string()), indented(last_log_lines, log_path))]
+#[error("{what} died ({}): {}", exit.map_or("the guard process is gone".into(), |e| e.to_string()), log)]
 pub struct Died {
     /// "the server", or a service's name.
     pub what: String,
     /// `None` when its guard was killed and nobody could ask.
     pub exit: Option<Exit>,
-    /// Oldest first; values of secret variables are masked.
-    pub last_log_lines: Vec<String>,
-    pub log_path: PathBuf,
+    /// What it wrote.
+    pub log: Excerpt,
 }
 
 /// Why a server did not start. When this is returned, nothing of it is left running.
@@ -63,37 +62,28 @@ pub enum StartError {
     Guard(#[from] GuardError),
     #[error(transparent)]
     Died(Died),
-    #[error(
-        "{what} answers {path} with status {status}; {}",
-        indented(last_log_lines, log_path)
-    )]
+    #[error("{what} answers {path} with status {status}: {log}")]
     AnswersError {
         what: String,
         path: String,
         status: u16,
-        last_log_lines: Vec<String>,
-        log_path: PathBuf,
+        log: Excerpt,
     },
-    #[error(
-        "{what} runs but will never serve: {why}; {}",
-        indented(last_log_lines, log_path)
-    )]
+    #[error("{what} runs but will never serve: {why}: {log}")]
     Hopeless {
         what: String,
         why: &'static str,
-        last_log_lines: Vec<String>,
-        log_path: PathBuf,
+        log: Excerpt,
     },
     #[error(
-        "{what} was not ready within {} s ({missing}); allow it more time, or look at why: {}",
-        waited.as_secs(), indented(last_log_lines, log_path)
+        "{what} was not ready within {} s ({missing}); allow it more time, or look at why: {log}",
+        waited.as_secs()
     )]
     NotReady {
         what: String,
         /// What was still missing, for a person.
         missing: String,
         waited: Duration,
-        last_log_lines: Vec<String>,
-        log_path: PathBuf,
+        log: Excerpt,
     },
 }

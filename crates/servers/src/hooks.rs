@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::error::StartError;
 use crate::files::{failed, nonce, private_dir};
 use crate::guard::{Exit, Guard, GuardError, GuardProgram, ProcessSpec, Remove};
-use crate::log::{Log, indented};
+use crate::log::{Excerpt, Log};
 
 const LOOK_UP: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(2);
@@ -24,25 +24,23 @@ pub enum HookError {
     #[error("interrupted")]
     Cancelled,
     #[error(
-        "{command:?} failed ({}); {}",
+        "{command:?} failed ({}): {}",
         exit.map_or("its guard is gone".into(), |exit| exit.to_string()),
-        indented(last_log_lines, log_path)
+        said
     )]
     Failed {
         command: String,
         exit: Option<Exit>,
-        last_log_lines: Vec<String>,
-        log_path: PathBuf,
+        said: Excerpt,
     },
     #[error(
-        "{command:?} was not done within {} s and was ended; {}",
-        timeout.as_secs_f64(), indented(last_log_lines, log_path)
+        "{command:?} was not done within {} s and was ended; {said}",
+        timeout.as_secs_f64()
     )]
     TimedOut {
         command: String,
         timeout: Duration,
-        last_log_lines: Vec<String>,
-        log_path: PathBuf,
+        said: Excerpt,
     },
     #[error(transparent)]
     Guard(#[from] GuardError),
@@ -151,17 +149,16 @@ impl Hook<'_> {
             output: output.as_deref(),
         })?;
         let began = Instant::now();
-        let (command, last_log_lines) = (self.command.to_string(), || log.last_lines());
+        let command = self.command.to_string();
         loop {
             match guard.wait_exit(id, LOOK_UP.min(self.timeout)) {
                 Some(exit) if exit.success() => return Ok(()),
                 exit if exit.is_some() || guard.is_gone() => {
-                    let last_log_lines = last_log_lines();
+                    let said = log.excerpt();
                     return Err(HookError::Failed {
                         command,
                         exit,
-                        last_log_lines,
-                        log_path,
+                        said,
                     });
                 }
                 _ if cancel() => {
@@ -170,12 +167,10 @@ impl Hook<'_> {
                 }
                 _ if began.elapsed() >= self.timeout => {
                     guard.stop(GRACE);
-                    let (timeout, last_log_lines) = (self.timeout, last_log_lines());
                     return Err(HookError::TimedOut {
                         command,
-                        timeout,
-                        last_log_lines,
-                        log_path,
+                        timeout: self.timeout,
+                        said: log.excerpt(),
                     });
                 }
                 _ => {}

@@ -9,6 +9,7 @@
 
 pub mod agent;
 mod bundler;
+mod cause;
 pub mod commands;
 mod configured;
 mod control;
@@ -37,6 +38,7 @@ mod processes;
 mod puma;
 mod puma_files;
 mod read_back;
+mod remedy;
 pub mod ruby;
 mod running;
 pub mod safety;
@@ -53,6 +55,7 @@ pub use error::{Died, StartError};
 pub use files::private_file;
 pub use guard::Exit;
 pub use library::library;
+pub use log::Excerpt;
 pub use nginx::{FrontReadBack, Nginx};
 pub use passenger::{PassengerProcess, PassengerSpec, PassengerStatus};
 pub use port::free_port;

@@ -1,12 +1,15 @@
-//! The last lines of a server's log, fit to be shown: bounded, and without secrets.
+//! What a log says of a failure, fit to be shown: bounded, and without secrets.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::cause;
+
 const LINES_SHOWN: usize = 20;
-const BYTES_READ: u64 = 64 * 1024;
+const BYTES_READ: u64 = 256 * 1024;
 const LONGEST_LINE: usize = 400;
 /// A shorter value would mask ordinary words.
 const SHORTEST_SECRET: usize = 8;
@@ -23,7 +26,49 @@ fn password(url: &str) -> Option<String> {
 pub(crate) struct Log {
     path: PathBuf,
     from: u64,
+    /// Where a framework writes its own log, if it writes one, and how long that was.
+    framework: Option<(PathBuf, u64)>,
     secrets: Vec<String>,
+    /// Value of `RAILS_ENV`.
+    environment: String,
+}
+
+/// What a log says of a failure, as a message ends with it: the reason first, the remedy, then lines of the log.
+#[derive(Debug, Clone)]
+pub struct Excerpt(Box<Parts>);
+
+#[derive(Debug, Clone)]
+struct Parts {
+    /// The exception and its message, and what to do about it; `None` where no line says why.
+    why: Option<(String, Option<String>)>,
+    /// Oldest first; values of secret variables are masked.
+    lines: Vec<String>,
+    path: PathBuf,
+}
+
+impl Excerpt {
+    /// Whether a line that is shown says so.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        self.0.lines.iter().any(|line| line.contains(text))
+    }
+}
+
+impl Display for Excerpt {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Parts { why, lines, path } = &*self.0;
+        let (path, joined) = (path.display(), lines.join("\n    "));
+        let Some((said, remedy)) = why else {
+            if lines.is_empty() {
+                return write!(f, "it wrote nothing to {path}");
+            }
+            return write!(f, "the last lines of {path}:\n    {joined}");
+        };
+        write!(f, "{said}")?;
+        if let Some(remedy) = remedy {
+            write!(f, "\n  {remedy}")?;
+        }
+        write!(f, "\n  from {path}:\n    {joined}")
+    }
 }
 
 impl Log {
@@ -44,40 +89,82 @@ impl Log {
             .collect();
         // The longest first, so that one that contains another is masked whole.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let from = std::fs::metadata(path).map_or(0, |meta| meta.len());
+        let environment = env.get("RAILS_ENV").cloned();
         Log {
             path: path.to_path_buf(),
-            from,
+            from: length(path),
+            framework: None,
             secrets,
+            environment: environment.unwrap_or_else(|| "production".to_owned()),
         }
     }
 
-    pub(crate) fn path(&self) -> PathBuf {
-        self.path.clone()
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// Oldest first; empty when nothing was written or the file cannot be read.
-    pub(crate) fn last_lines(&self) -> Vec<String> {
-        let Ok(bytes) = self.read_end() else {
-            return Vec::new();
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let shown = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
-        shown.iter().map(|line| self.fit(line)).collect()
+    /// The same, with what Rails writes to a log of its own in an application's folder.
+    pub(crate) fn of_application(self, app_dir: &Path) -> Self {
+        let path = app_dir
+            .join("log")
+            .join(format!("{}.log", self.environment));
+        let from = length(&path);
+        Log {
+            framework: Some((path, from)),
+            ..self
+        }
     }
 
-    fn read_end(&self) -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
-        let end = file.metadata()?.len();
-        let start = self.from.max(end.saturating_sub(BYTES_READ)).min(end);
-        file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
-        file.take(BYTES_READ).read_to_end(&mut bytes)?;
-        Ok(bytes)
+    /// Why it failed, or else its last lines.
+    pub(crate) fn excerpt(&self) -> Excerpt {
+        self.explained().unwrap_or_else(|| {
+            let text = text(&self.path, self.from);
+            let written = text.lines().filter(|line| !line.trim().is_empty());
+            let written: Vec<&str> = written.collect();
+            let last = &written[written.len().saturating_sub(LINES_SHOWN)..];
+            self.shown(&self.path, None, last)
+        })
+    }
+
+    fn explained(&self) -> Option<Excerpt> {
+        self.sources().find_map(|(path, from)| {
+            let text = text(path, from);
+            let lines: Vec<&str> = text.lines().collect();
+            let cause = cause::of(&lines, &self.environment)?;
+            let shown = cause::shown_from(&lines, cause.line);
+            Some(self.shown(path, Some((self.fit(&cause.said), cause.remedy)), &shown))
+        })
+    }
+
+    fn shown(&self, path: &Path, why: Option<(String, Option<String>)>, lines: &[&str]) -> Excerpt {
+        Excerpt(Box::new(Parts {
+            why,
+            lines: lines.iter().map(|line| self.fit(line)).collect(),
+            path: path.to_path_buf(),
+        }))
+    }
+
+    /// What the server writes itself, then the log of the framework.
+    fn sources(&self) -> impl Iterator<Item = (&Path, u64)> {
+        let framework = self.framework.iter().map(|(path, from)| (&**path, *from));
+        std::iter::once((&*self.path, self.from)).chain(framework)
+    }
+
+    /// Why requests such as `GET /weather` fail, with the remedy where it is known.
+    pub(crate) fn of_page(&self, request: &str) -> Option<String> {
+        self.sources().find_map(|(path, from)| {
+            let text = text(path, from);
+            let lines: Vec<&str> = text.lines().collect();
+            let cause = cause::of_page(&lines, request, &self.environment)?;
+            let remedy = cause.remedy.map_or(String::new(), |r| format!("; {r}"));
+            Some(format!("{}{remedy}", self.fit(&cause.said)))
+        })
+    }
+
+    /// Whether a worker could not be started.
+    pub(crate) fn tells_of_no_worker(&self) -> bool {
+        let text = text(&self.path, self.from);
+        cause::never_boots(&text.lines().collect::<Vec<_>>())
     }
 
     fn fit(&self, line: &str) -> String {
@@ -94,16 +181,22 @@ impl Log {
     }
 }
 
-/// For messages: the lines, or that there are none, and where the rest is.
-pub(crate) fn indented(lines: &[String], path: &Path) -> String {
-    if lines.is_empty() {
-        return format!("it wrote nothing to {}", path.display());
-    }
-    format!(
-        "the last lines of {}:\n    {}",
-        path.display(),
-        lines.join("\n    ")
-    )
+fn length(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |meta| meta.len())
+}
+
+/// The end of what a file holds after a position; empty where it cannot be read.
+fn text(path: &Path, from: u64) -> String {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let end = file.metadata()?.len();
+        let start = from.max(end.saturating_sub(BYTES_READ)).min(end);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(BYTES_READ).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 #[cfg(test)]
@@ -128,11 +221,11 @@ mod tests {
             ),
         ]);
         let log = Log::from_here(&path, &env);
-        assert!(log.last_lines().is_empty());
+        assert!(log.excerpt().0.lines.is_empty());
         let text = "an earlier server\n\u{1b}[31mred /home/someone\n\nkey hunter2-hunter2!\nto https://0a1b2c@sentry/1\nas me:open:sesame@localhost\n";
         std::fs::write(&path, text).unwrap();
         assert_eq!(
-            log.last_lines(),
+            log.excerpt().0.lines,
             [
                 "[31mred /home/someone",
                 "key [masked]!",
@@ -149,9 +242,36 @@ mod tests {
         let log = Log::from_here(&path, &BTreeMap::new());
         let text: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
         std::fs::write(&path, text + &"é".repeat(1_000)).unwrap();
-        let lines = log.last_lines();
+        let lines = log.excerpt().0.lines;
         assert_eq!(lines.len(), LINES_SHOWN);
         assert_eq!(lines[LINES_SHOWN - 2], "line 19999");
         assert_eq!(lines[LINES_SHOWN - 1].chars().count(), LONGEST_LINE + 1);
+    }
+    #[test]
+    fn what_rails_logs_in_a_file_of_its_own_explains_a_page_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let rails = dir.path().join("log/staging.log");
+        std::fs::create_dir(dir.path().join("log")).unwrap();
+        let failed = |id: u32, message: &str| {
+            format!("[id-{id}] Started GET \"/a\" for 127.0.0.1\n[id-{id}] KeyError ({message}):\n")
+        };
+        std::fs::write(&rails, failed(1, "of an earlier server")).unwrap();
+        let env = BTreeMap::from([
+            ("RAILS_ENV".to_string(), "staging".to_string()),
+            ("API_TOKEN".to_string(), "hunter2-hunter2".to_string()),
+        ]);
+        let path = dir.path().join("server.log");
+        std::fs::write(&path, "* Listening\n").unwrap();
+        let log = Log::from_here(&path, &env).of_application(dir.path());
+        assert_eq!(log.of_page("GET /a"), None);
+        let text = failed(1, "of an earlier server") + &failed(2, "no hunter2-hunter2");
+        std::fs::write(&rails, text).unwrap();
+        assert_eq!(log.of_page("GET /a").unwrap(), "KeyError (no [masked])");
+        assert_eq!(log.of_page("GET /b"), None);
+        let excerpt = log.excerpt().to_string();
+        assert!(
+            excerpt.starts_with("KeyError (no") && excerpt.contains("staging.log"),
+            "{excerpt}"
+        );
     }
 }

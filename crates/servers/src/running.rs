@@ -1,5 +1,6 @@
 //! A server that runs: where, whether still, its status, its end.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::control::{PumaStatus, StatusError};
@@ -116,8 +117,7 @@ impl Running {
             Err(Died {
                 what: what.to_string(),
                 exit,
-                last_log_lines: self.log.last_lines(),
-                log_path: self.log.path(),
+                log: self.log.excerpt(),
             })
         };
         let exit = self.guard().exit_of(self.server.0);
@@ -142,9 +142,15 @@ impl Running {
         self.guard().wait_exit(self.server.0, limit).is_some() || self.alive().is_err()
     }
 
-    /// What the server last wrote, with the values of secret variables masked.
-    pub fn last_log_lines(&self) -> Vec<String> {
-        self.log.last_lines()
+    /// Where the server writes.
+    pub fn log_path(&self) -> &Path {
+        self.log.path()
+    }
+
+    /// What the log says of failing requests such as `GET /weather`, with the remedy where it is known; the values of
+    /// secret variables are masked.
+    pub fn why_failing(&self, request: &str) -> Option<String> {
+        self.log.of_page(request)
     }
 
     /// # Errors

@@ -81,7 +81,7 @@ impl Ports {
 }
 
 fn lost_the_port(died: &Died) -> bool {
-    let said = |text: &str| died.last_log_lines.iter().any(|line| line.contains(text));
+    let said = |text: &str| died.log.says(text);
     // A service that lost its own is not helped by other ports of the server.
     [SERVER, FRONT].contains(&died.what.as_str())
         && (said("Address already in use") || said("EADDRINUSE"))
@@ -107,7 +107,7 @@ fn start_at(
         }
         _ => None,
     };
-    let log = Log::from_here(&spec.log_path, &env);
+    let log = Log::from_here(&spec.log_path, &env).of_application(&spec.app_dir);
     let cpus = spec.cpus.clone();
     let launched = Guard::launch(
         &spec.guard,

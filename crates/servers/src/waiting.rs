@@ -1,5 +1,6 @@
 //! A process that was started, and what tells that it is ready.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,6 +16,8 @@ use crate::running::Service;
 use crate::spec::ServerSpec;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How often the log is read while waiting.
+const READ_AGAIN: Duration = Duration::from_millis(250);
 
 pub(crate) struct Process<'a> {
     pub(crate) words: &'a [String],
@@ -46,6 +49,7 @@ impl<'a> Process<'a> {
             since: Instant::now(),
             limit: spec.boot_timeout,
             log,
+            log_read: Cell::new(Instant::now()),
             cancel,
         })
     }
@@ -60,6 +64,7 @@ pub(crate) struct Waiting<'a> {
     since: Instant,
     limit: Duration,
     log: &'a Log,
+    log_read: Cell<Instant>,
     cancel: &'a dyn Fn() -> bool,
 }
 
@@ -80,12 +85,21 @@ impl Waiting<'_> {
             return Err(StartError::Died(Died {
                 what: self.what.clone(),
                 exit,
-                last_log_lines: self.log.last_lines(),
-                log_path: self.log.path(),
+                log: self.log.excerpt(),
             }));
         }
         if (self.cancel)() {
             return Err(StartError::Cancelled);
+        }
+        if self.log_read.get().elapsed() >= READ_AGAIN {
+            self.log_read.set(Instant::now());
+            if self.log.tells_of_no_worker() {
+                return Err(StartError::Hopeless {
+                    what: self.what.clone(),
+                    why: "Puma cannot start a worker",
+                    log: self.log.excerpt(),
+                });
+            }
         }
         let waited = self.since.elapsed();
         if waited < self.limit {
@@ -95,8 +109,7 @@ impl Waiting<'_> {
             what: self.what.clone(),
             missing: missing.to_string(),
             waited,
-            last_log_lines: self.log.last_lines(),
-            log_path: self.log.path(),
+            log: self.log.excerpt(),
         })
     }
 
@@ -128,8 +141,7 @@ impl Waiting<'_> {
                         what: self.what.clone(),
                         path: path.to_string(),
                         status: answer.status,
-                        last_log_lines: self.log.last_lines(),
-                        log_path: self.log.path(),
+                        log: self.log.excerpt(),
                     });
                 }
                 Err(_) => {}
@@ -158,8 +170,7 @@ impl Waiting<'_> {
                     return Err(StartError::Hopeless {
                         what: self.what.clone(),
                         why,
-                        last_log_lines: self.log.last_lines(),
-                        log_path: self.log.path(),
+                        log: self.log.excerpt(),
                     });
                 }
             }

@@ -178,7 +178,7 @@ fn race(out: &mut dyn Write, runs: u32) -> Printed {
         "confirmed on",
         "winner called better or worse",
         "p of so many at 5 %",
-        "ahead in the race",
+        "ahead in the rounds",
         "on fresh blocks",
     ];
     head(out, &columns)?;

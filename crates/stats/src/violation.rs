@@ -86,6 +86,9 @@ pub fn meets(blocks: &[(u64, u64)], rule: &ViolationRule) -> Result<Feasibility,
     }
     let rate = pooled(&blocks);
     let (mut low, mut high) = floor(&blocks, rate, rule.alpha);
+    let least = without_any(&blocks, rule.alpha);
+    // One more violation never lowers the bound, however evenly violations are spread.
+    high = if rate == 0.0 { least } else { high.max(least) };
     if blocks.len() >= BOOTSTRAPPED_BLOCKS {
         let (lower, upper) = bootstrap(&blocks, rule);
         (low, high) = (low.min(lower), high.max(upper));
@@ -149,6 +152,14 @@ fn floor(blocks: &[(f64, f64)], rate: f64, alpha: f64) -> (f64, f64) {
     (low, high)
 }
 
+/// The upper end where nothing was violated, and the least one otherwise. Such blocks do not show how much requests
+/// cluster, so the design effect is the default: there is no t, and the bound is the exact one of that many independent
+/// requests (Clopper and Pearson 1934).
+fn without_any(blocks: &[(f64, f64)], alpha: f64) -> f64 {
+    let total: f64 = blocks.iter().map(|(_, n)| n).sum();
+    1.0 - (alpha / 2.0).powf(DEFAULT_DESIGN_EFFECT / total)
+}
+
 fn bootstrap(blocks: &[(f64, f64)], rule: &ViolationRule) -> (f64, f64) {
     let mut rng = crate::generator(rule.seed);
     let mut drawn = blocks.to_vec();
@@ -199,6 +210,58 @@ mod tests {
             (2, 1_000),
         ];
         assert_eq!(standing(&blocks), Standing::Unclear);
+    }
+
+    /// Of n independent requests the bound is about 3.7 / n, and these are worth a quarter, in however many blocks.
+    #[test]
+    fn without_a_violation_the_bound_is_the_exact_one() {
+        let high = |blocks: &[(u64, u64)]| meets(blocks, &P99).unwrap().interval.high;
+        let one = high(&[(0, 3_000)]);
+        assert!(
+            (one - (1.0 - 0.025_f64.powf(1.0 / 750.0))).abs() < 1e-12,
+            "{one}"
+        );
+        assert!((one * 750.0 - 3.69).abs() < 0.02, "{one}");
+        let many = [(0, 250); 12];
+        assert!((high(&many) - one).abs() < 1e-12, "{}", high(&many));
+        assert_eq!(standing(&many), Standing::Meets);
+        assert_eq!(standing(&[(0, 100); 12]), Standing::Unclear);
+    }
+
+    /// Exactly: at a true rate as high as the bound, nothing is late in at most 2.5 % of such measurements. Twice with a
+    /// design effect of 4: runs of four requests that share their fate, and blocks whose numbers of violations are
+    /// negative binomial with a variance of four times their mean.
+    #[test]
+    fn without_a_violation_the_bound_covers_clusters_of_the_default_design_effect() {
+        for count in [1, 6, 12, 24] {
+            for requests in [20, 100, 1_000] {
+                let high = meets(&vec![(0, requests); count], &P99)
+                    .unwrap()
+                    .interval
+                    .high;
+                let total = (count as u64 * requests) as f64;
+                let in_runs = (1.0 - high).powf(total / 4.0);
+                let in_blocks = 4_f64.powf(-total * high / 3.0);
+                for none in [in_runs, in_blocks] {
+                    assert!(none <= 0.025 + 1e-9, "{count} x {requests}: {none}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_violation_more_never_lowers_the_bound() {
+        for count in [1, 2, 5, 6, 12, 24] {
+            for requests in [20, 100, 1_000] {
+                let mut blocks = vec![(0, requests); count];
+                let none = meets(&blocks, &P99).unwrap().interval.high;
+                for at in 0..count {
+                    blocks[at].0 = 1;
+                    let some = meets(&blocks, &P99).unwrap().interval.high;
+                    assert!(some >= none, "{count} x {requests}, {at}: {some} < {none}");
+                }
+            }
+        }
     }
 
     #[test]

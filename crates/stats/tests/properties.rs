@@ -88,6 +88,19 @@ proptest! {
     }
 
     #[test]
+    fn a_violation_more_never_lowers_the_bound(
+        requests in prop::collection::vec(50_u64..3_000, 1..12),
+        at in 0_usize..12,
+    ) {
+        let rule = ViolationRule { objective_rate: 0.01, alpha: 0.05, seed: 1 };
+        let mut blocks: Vec<(u64, u64)> = requests.into_iter().map(|n| (0, n)).collect();
+        let without = meets(&blocks, &rule).unwrap().interval.high;
+        let at = at % blocks.len();
+        blocks[at].0 = 1;
+        prop_assert!(without <= meets(&blocks, &rule).unwrap().interval.high);
+    }
+
+    #[test]
     fn lower_is_better_is_the_same_evidence(pairs in pairs()) {
         let higher = compare(&pairs, &Rule::default()).unwrap();
         let lower = compare(&pairs, &Rule { better: Better::Lower, ..Rule::default() }).unwrap();

@@ -24,7 +24,7 @@ open_folder(const char *suffix, char *name, size_t name_size, char *reason, size
     if (!user) return -1;
     *user = '\0';
     snprintf(name, name_size, "%.*s.%s", (int)strcspn(file, "."), file, suffix);
-    return pb_folder_open(root, reason, reason_size);
+    return pb_folder_open(root, pb_flight.default_root, reason, reason_size);
 }
 
 int

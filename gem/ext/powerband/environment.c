@@ -15,9 +15,6 @@ static VALUE sym_controller, sym_action;
 static const char *const methods[] = { "OTHER", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
 #define METHODS (sizeof methods / sizeof methods[0])
 
-/* What is further off, one hour, is a clock that is wrong, or a client's own header. */
-#define QUEUE_AT_MOST_NS UINT64_C(3600000000000)
-
 static VALUE
 key(const char *name)
 {
@@ -74,11 +71,12 @@ body_wait_ns(VALUE milliseconds)
     return value > 0 && value < 1e9 ? (uint64_t)(value * 1e6) : 0;
 }
 
+/* What is further off than the limit is a clock that is wrong, or a client's own header: no proxy waits that long. */
 static void
 read_queue_time(struct pb_record *record, VALUE env)
 {
     VALUE header = rb_hash_lookup(env, key_request_start);
-    const uint64_t arrival_ns = record->arrival_wall_ns;
+    const uint64_t arrival_ns = record->arrival_wall_ns, limit_ns = pb_flight.queue_limit_ns;
     uint64_t sent_ns, waited_ns, ahead_ns, age_ns, queue_ns;
 
     if (!is_string(header)) return;
@@ -87,8 +85,8 @@ read_queue_time(struct pb_record *record, VALUE env)
     ahead_ns = sent_ns > arrival_ns ? sent_ns - arrival_ns : 0;
     age_ns = sent_ns < arrival_ns ? arrival_ns - sent_ns : 0;
     queue_ns = waited_ns < age_ns ? age_ns - waited_ns : 0;
-    if (ahead_ns > 0 || waited_ns > age_ns || queue_ns > QUEUE_AT_MOST_NS) pb_flight.header->clock_skew++;
-    if (ahead_ns > QUEUE_AT_MOST_NS || queue_ns > QUEUE_AT_MOST_NS) return;
+    if (ahead_ns > 0 || waited_ns > age_ns || queue_ns > limit_ns) pb_flight.header->clock_skew++;
+    if (ahead_ns > limit_ns || queue_ns > limit_ns) return;
     record->queue_ns = queue_ns;
     record->flags |= PB_REQUEST_QUEUE_KNOWN;
 }
@@ -176,15 +174,15 @@ pb_environment_endpoint(VALUE env, uint8_t method, uint16_t status)
 
     if (!RB_TYPE_P(env, T_HASH)) {
         pb_endpoint_path_name(name, methods[method], "", 0);
-        return pb_endpoint_index(name);
+        return pb_endpoint_index(name, false);
     }
     if (given_name(env, key_endpoint, name) || (looks_for(PB_NAMES_RAILS) && action_name(env, name)) ||
         (looks_for(PB_NAMES_SINATRA) && given_name(env, key_sinatra_route, name))) {
-        return pb_endpoint_index(name);
+        return pb_endpoint_index(name, true);
     }
     path = rb_hash_lookup(env, key_path);
-    if (status == 404) pb_endpoint_not_found_name(name, methods[method]);
+    if (status >= 300 && status <= 499) pb_endpoint_status_name(name, methods[method], status);
     else if (is_string(path)) pb_endpoint_path_name(name, methods[method], RSTRING_PTR(path), (size_t)RSTRING_LEN(path));
     else pb_endpoint_path_name(name, methods[method], "", 0);
-    return pb_endpoint_index(name);
+    return pb_endpoint_index(name, false);
 }

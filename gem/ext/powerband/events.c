@@ -142,6 +142,7 @@ fill_bursts_header(struct pb_events_header *header, uint32_t one_in)
     header->pid = pb_flight.header->pid;
     header->worker_index = pb_flight.header->worker_index;
     header->start_ticks = pb_flight.header->start_ticks;
+    header->origin = pb_flight.header->origin;
     header->created_wall_ns = pb_wall_ns();
     header->created_mono_ns = header->began_mono_ns = pb_mono_ns();
     __atomic_store_n(&header->state, PB_EVENTS_RECORDING, __ATOMIC_RELEASE);

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "origin.h"
 
 #define PB_EVENTS_MAGIC "PBEVENTS"
 #define PB_EVENTS_VERSION 1
@@ -50,7 +51,9 @@ struct pb_events_header {
     uint64_t began_mono_ns;
     uint64_t ended_mono_ns;
     uint32_t thread_count;
-    char zero[60];
+    uint32_t zero;
+    struct pb_origin origin;
+    char zeros[32];
     uint64_t claimed; /* a cache line of its own: every event of every thread writes to it */
     char more_zero[3896];
 };
@@ -78,6 +81,7 @@ _Static_assert(offsetof(struct pb_events_header, event_capacity) == 64, "header"
 _Static_assert(offsetof(struct pb_events_header, start_ticks) == 80, "header");
 _Static_assert(offsetof(struct pb_events_header, ended_mono_ns) == 120, "header");
 _Static_assert(offsetof(struct pb_events_header, thread_count) == 128, "header");
+_Static_assert(offsetof(struct pb_events_header, origin) == 136, "header");
 _Static_assert(offsetof(struct pb_events_header, claimed) == 192, "header");
 _Static_assert(sizeof(struct pb_events_thread) == 64, "thread");
 _Static_assert(sizeof(struct pb_event) == 32, "event");

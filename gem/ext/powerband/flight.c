@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 #include "clock.h"
@@ -27,6 +28,7 @@ static uint64_t early_faults;
 static unsigned kinds;
 
 #define GVL 0x8000u /* measured only while the GVL hook is active */
+#define CPU 0x4000u /* measured only where a Ruby thread has a CPU clock of its own */
 #define FIELD(name, unit, flags) { #name, offsetof(struct pb_record, name), sizeof(((struct pb_record *)0)->name), unit, flags }
 #define AT(call, member) offsetof(struct pb_record, member) + (call) * sizeof(((struct pb_record *)0)->member[0])
 #define CALL(name, call) \
@@ -42,7 +44,7 @@ static const struct pb_field fields[] = {
     FIELD(gvl_wait_ns, PB_FIELD_NS, GVL),
     FIELD(lock_wait_ns, PB_FIELD_NS, GVL),
     FIELD(io_ns, PB_FIELD_NS, GVL),
-    FIELD(cpu_ns, PB_FIELD_NS, PB_FIELD_MEASURED),
+    FIELD(cpu_ns, PB_FIELD_NS, CPU),
     FIELD(gc_ns, PB_FIELD_NS, GVL),
     FIELD(allocations, PB_FIELD_COUNT, GVL),
     FIELD(yields, PB_FIELD_COUNT, GVL),
@@ -69,7 +71,7 @@ static const struct pb_field fields[] = {
 #undef CALL
 #define FIELD_COUNT (sizeof fields / sizeof fields[0])
 
-_Static_assert(PB_FIELD_TABLE_OFFSET + FIELD_COUNT * sizeof(struct pb_field) <= sizeof(struct pb_header), "field table");
+_Static_assert(PB_FIELD_TABLE_OFFSET + FIELD_COUNT * sizeof(struct pb_field) <= PB_ABOUT_OFFSET, "field table");
 
 /* Field 22 of /proc/self/stat. The command, field 2, may hold spaces and brackets: count from the last one. */
 static uint64_t
@@ -124,7 +126,7 @@ copy_text(char *to, size_t size, const char *from)
 }
 
 static void
-fill_header(struct pb_header *header, const struct pb_settings *settings, uint64_t ticks)
+fill_header(struct pb_header *header, const struct pb_settings *settings, uint64_t ticks, bool locked)
 {
     memcpy(header->magic, PB_MAGIC, sizeof header->magic);
     header->version = PB_VERSION;
@@ -152,23 +154,37 @@ fill_header(struct pb_header *header, const struct pb_settings *settings, uint64
     header->server_min_threads = settings->server_min_threads;
     header->server_max_threads = settings->server_max_threads;
     header->server_preload = settings->server_preload;
-    header->flags = settings->gvl_hook ? PB_FLAG_GVL_HOOK : 0;
+    header->flags = (settings->gvl_hook ? PB_FLAG_GVL_HOOK : 0) | (locked ? PB_FLAG_LOCKED : 0) | PB_FLAG_STATUSES;
+    header->origin = pb_origin_of_this_process();
     header->faults = early_faults;
     copy_text(header->ruby_version, sizeof header->ruby_version, settings->ruby_version);
     copy_text(header->server_name, sizeof header->server_name, settings->server_name);
     copy_text(header->framework, sizeof header->framework, settings->framework);
     copy_text(header->agent_version, sizeof header->agent_version, settings->agent_version);
     copy_text(header->app_root, sizeof header->app_root, settings->app_root);
+    header->about_offset = PB_ABOUT_OFFSET;
+    header->about_size = sizeof(struct pb_about);
 }
 
 static void
-fill_field_table(struct pb_header *header, bool gvl_hook)
+fill_about(struct pb_header *header, const struct pb_settings *settings)
+{
+    struct pb_about *about = (struct pb_about *)((char *)header + PB_ABOUT_OFFSET);
+
+    copy_text(about->arm, sizeof about->arm, settings->arm);
+    copy_text(about->allocator, sizeof about->allocator, settings->allocator);
+    copy_text(about->jit, sizeof about->jit, settings->jit);
+}
+
+static void
+fill_field_table(struct pb_header *header, bool gvl_hook, bool thread_cpu)
 {
     struct pb_field *table = (struct pb_field *)((char *)header + PB_FIELD_TABLE_OFFSET);
 
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         table[i] = fields[i];
         if (fields[i].flags == GVL) table[i].flags = gvl_hook ? PB_FIELD_MEASURED : 0;
+        if (fields[i].flags == CPU) table[i].flags = thread_cpu ? PB_FIELD_MEASURED : 0;
     }
 }
 
@@ -198,9 +214,11 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
     const uint64_t ticks = start_ticks();
     char name[80];
     char *base;
-    int error, fd;
-    int folder = pb_folder_open(settings->root, reason, reason_size);
+    bool locked;
+    int error, fd, folder;
 
+    if (!pb_folder_make(settings->root, settings->default_root, reason, reason_size)) return false;
+    folder = pb_folder_open(settings->root, settings->default_root, reason, reason_size);
     if (folder < 0) return false;
     fd = create(folder, ticks, name, sizeof name);
     if (fd < 0) {
@@ -211,6 +229,10 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
 
     base = pb_mapping_make(fd, size);
     error = errno;
+    /* The mapping keeps the lock after the descriptor is closed; the kernel releases it when the process ends or calls exec,
+     * and a forked child, which does not have the mapping, does not have the lock. So every process of the machine can see
+     * whether this one still runs, in whichever container it is. */
+    locked = base && flock(fd, LOCK_EX | LOCK_NB) == 0;
     close(fd);
     if (!base) unlinkat(folder, name, 0);
     close(folder);
@@ -219,10 +241,14 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
         return false;
     }
 
-    fill_header((struct pb_header *)base, settings, ticks);
-    fill_field_table((struct pb_header *)base, settings->gvl_hook);
+    fill_header((struct pb_header *)base, settings, ticks, locked);
+    fill_about((struct pb_header *)base, settings);
+    fill_field_table((struct pb_header *)base, settings->gvl_hook, settings->thread_cpu);
     mark_kinds((struct pb_header *)base, settings->gvl_hook);
     snprintf(pb_flight.path, sizeof pb_flight.path, "%s/%u/%s", settings->root, (unsigned)geteuid(), name);
+    pb_flight.default_root = settings->default_root;
+    pb_flight.queue_limit_ns = settings->queue_limit_ns;
+    pb_flight.thread_cpu = settings->thread_cpu;
     pb_flight.totals = (struct pb_totals *)(base + sizeof(struct pb_header));
     pb_flight.endpoints = (struct pb_endpoint *)(base + ENDPOINT_OFFSET);
     pb_flight.pool = (struct pb_pool_sample *)(base + POOL_OFFSET);
@@ -337,7 +363,7 @@ count(struct pb_counters *counters, const struct pb_record *record)
     counters->yields += record->yields;
 }
 
-/* The structure holds nothing but such counters, up to its zeroes; those of the server come last. */
+/* The structure holds nothing but such counters, up to the statuses; those of the server come last. */
 static void
 count_more(struct pb_more_counters *counters, const struct pb_more_counters *more, bool eventful)
 {
@@ -345,7 +371,16 @@ count_more(struct pb_more_counters *counters, const struct pb_more_counters *mor
     const uint64_t *from = (const uint64_t *)more;
     const size_t first = eventful ? 0 : offsetof(struct pb_more_counters, parse_ns);
 
-    for (size_t i = first / sizeof *to; i < offsetof(struct pb_more_counters, zero) / sizeof *to; i++) to[i] += from[i];
+    for (size_t i = first / sizeof *to; i < offsetof(struct pb_more_counters, statuses) / sizeof *to; i++) to[i] += from[i];
+}
+
+/* Servers answer 500 to what raises. A job has no status, so that one that ends well is in no class. */
+static void
+count_status(struct pb_more_counters *counters, const struct pb_record *record)
+{
+    const unsigned class = record->flags & PB_REQUEST_RAISED ? PB_STATUS_CLASSES - 1u : record->status / 100u - 1u;
+
+    if (class < PB_STATUS_CLASSES) counters->statuses[class]++;
 }
 
 void
@@ -362,6 +397,8 @@ pb_flight_write(struct pb_record *record, const struct pb_more_counters *more, b
     count(&endpoint->counters, record);
     count_more(&pb_flight.totals->more, more, eventful);
     count_more(&endpoint->more, more, eventful);
+    count_status(&pb_flight.totals->more, record);
+    count_status(&endpoint->more, record);
     endpoint->wall_histogram[pb_bucket(record->wall_ns)]++;
     endpoint->gvl_wait_histogram[pb_bucket(record->gvl_wait_ns)]++;
     if (record->flags & PB_REQUEST_QUEUE_KNOWN) endpoint->queue_histogram[pb_bucket(record->queue_ns)]++;

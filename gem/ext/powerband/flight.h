@@ -10,6 +10,7 @@
 
 struct pb_settings {
     const char *root;
+    bool default_root; /* nobody named the folder; see folder.h */
     uint32_t ring_capacity;
     int32_t worker_index;
     uint32_t server_workers;
@@ -21,7 +22,12 @@ struct pb_settings {
     const char *framework;
     const char *agent_version;
     const char *app_root;
+    const char *arm;
+    const char *allocator;
+    const char *jit;
     bool gvl_hook;
+    bool thread_cpu; /* a Ruby thread has a kernel thread of its own, whose CPU clock is its own */
+    uint64_t queue_limit_ns;
 };
 
 struct pb_flight {
@@ -31,6 +37,9 @@ struct pb_flight {
     struct pb_pool_sample *pool;
     struct pb_record *ring;
     uint64_t ring_mask; /* not asked of the file, which somebody may spoil: it must not lead the writer astray */
+    uint64_t queue_limit_ns;
+    bool thread_cpu;
+    bool default_root;
     char path[4352];
 };
 

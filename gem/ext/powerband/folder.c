@@ -1,6 +1,5 @@
-/* The private folder that flight files live in. The root may be in /tmp, where others could have put a folder or
- * a link of that name first: nothing is followed below the root, and owner and mode are verified on the open
- * descriptor. */
+/* The root may be in /tmp, where others could have put a folder or a link of that name first: nothing is followed below the
+ * root, the root is not followed where nobody named it, and owners and modes are verified on the open descriptors. */
 #include "folder.h"
 
 #include <errno.h>
@@ -18,38 +17,70 @@ fail(char *reason, size_t reason_size, const char *what, const char *path, const
     return -1;
 }
 
-/* One user must not lock the others out of a root that several share: servers switch users. */
-static int
-make_root(const char *root)
+/* Users share the default root, because servers switch users. What somebody named stays as they made it. */
+static bool
+make(const char *root, bool default_root)
 {
     char path[PATH_MAX];
     size_t length = strlen(root);
 
     if (length == 0 || length >= sizeof path) {
         errno = ENAMETOOLONG;
-        return -1;
+        return false;
     }
     memcpy(path, root, length + 1);
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(path, 0755) != 0 && errno != EEXIST) return -1;
+        if (mkdir(path, 0755) != 0 && errno != EEXIST) return false;
         *slash = '/';
     }
-    if (mkdir(path, 0755) == 0) return chmod(path, 01777);
-    return errno == EEXIST ? 0 : -1;
+    if (mkdir(path, 0755) == 0) return !default_root || chmod(path, 01777) == 0;
+    return errno == EEXIST;
+}
+
+bool
+pb_folder_make(const char *root, bool default_root, char *reason, size_t reason_size)
+{
+    if (make(root, default_root)) return true;
+    fail(reason, reason_size, "cannot make", root, strerror(errno));
+    return false;
+}
+
+/* Everybody who may write to the root could put another folder in the place of ours, unless the sticky bit is set. The owner of a
+ * sticky root can still take our folder away, but a folder put in its place is refused: its own owner is checked. */
+static const char *
+distrust(const struct stat *root)
+{
+    if (root->st_mode & S_ISVTX) return NULL;
+    if (root->st_uid != 0 && root->st_uid != geteuid()) {
+        return "the folder belongs to another user and is not sticky (1777); set POWERBAND_DIR to another one";
+    }
+    if (root->st_mode & S_IWOTH) return "everybody may write to the folder and it is not sticky; run chmod +t on it";
+    return NULL;
+}
+
+static int
+open_root(const char *root, bool default_root, char *reason, size_t reason_size)
+{
+    struct stat status;
+    const char *why;
+    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (default_root ? O_NOFOLLOW : 0));
+
+    if (fd < 0) return fail(reason, reason_size, "cannot open", root, strerror(errno));
+    why = fstat(fd, &status) == 0 ? distrust(&status) : strerror(errno);
+    if (!why) return fd;
+    close(fd);
+    return fail(reason, reason_size, "cannot trust", root, why);
 }
 
 int
-pb_folder_open(const char *root, char *reason, size_t reason_size)
+pb_folder_open(const char *root, bool default_root, char *reason, size_t reason_size)
 {
     char user[24];
     struct stat folder;
-    int root_fd, fd;
+    int fd, root_fd = open_root(root, default_root, reason, reason_size);
 
-    if (make_root(root) != 0) return fail(reason, reason_size, "cannot make", root, strerror(errno));
-    root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root_fd < 0) return fail(reason, reason_size, "cannot open", root, strerror(errno));
-
+    if (root_fd < 0) return -1;
     snprintf(user, sizeof user, "%u", (unsigned)geteuid());
     if (mkdirat(root_fd, user, 0700) != 0 && errno != EEXIST) {
         int error = errno;

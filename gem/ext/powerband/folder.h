@@ -1,10 +1,14 @@
+/* The private folder of this user that flight files lie in. `default_root`: nobody named the root, it lies in /tmp. */
 #ifndef POWERBAND_FOLDER_H
 #define POWERBAND_FOLDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Opens <root>/<uid>, making what is missing, and makes sure that it is a folder which this user alone may
- * enter. Returns a descriptor, or -1 with the cause in `reason`. */
-int pb_folder_open(const char *root, char *reason, size_t reason_size);
+/* Makes the root where it is not there. */
+bool pb_folder_make(const char *root, bool default_root, char *reason, size_t reason_size);
+
+/* A descriptor of the folder, which is made where it is not there and is nobody else's; -1 with a reason. */
+int pb_folder_open(const char *root, bool default_root, char *reason, size_t reason_size);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "origin.h"
 
 #define PB_MAGIC "PBFLIGHT"
 #define PB_VERSION 1
@@ -22,6 +23,8 @@
 
 #define PB_FLAG_GVL_HOOK 1u
 #define PB_FLAG_FIBERS 2u
+#define PB_FLAG_LOCKED 4u
+#define PB_FLAG_STATUSES 8u
 
 #define PB_REQUEST_QUEUE_KNOWN 1u
 #define PB_REQUEST_RAISED 2u
@@ -30,6 +33,9 @@
 #define PB_REQUEST_SPANS 16u
 
 #define PB_POOL_SAMPLES 1024
+
+#define PB_ABOUT_OFFSET 2048
+#define PB_STATUS_CLASSES 5 /* 1xx to 5xx */
 
 enum pb_state { PB_STATE_MAKING = 0, PB_STATE_LIVE = 1, PB_STATE_CLOSED = 2 };
 
@@ -80,7 +86,18 @@ struct pb_header {
     uint32_t pool_capacity;
     uint64_t pool_written;
     uint64_t trace_request; /* the one field that readers write */
-    char zero[3616];
+    struct pb_origin origin;
+    uint32_t about_offset;
+    uint32_t about_size;
+    char zero[3584];
+};
+
+/* What the process runs with, inside the header's page. */
+struct pb_about {
+    char arm[64];
+    char allocator[32];
+    char jit[16];
+    char zero[16];
 };
 
 struct pb_field {
@@ -153,7 +170,8 @@ struct pb_more_counters {
     uint64_t server_gvl_wait_ns;
     uint64_t busy_sum;
     uint64_t spans_known;
-    char zero[64];
+    uint64_t statuses[PB_STATUS_CLASSES];
+    char zero[24];
 };
 
 struct pb_totals {
@@ -192,6 +210,10 @@ _Static_assert(offsetof(struct pb_header, written) == 384, "header");
 _Static_assert(offsetof(struct pb_header, in_flight) == 416, "header");
 _Static_assert(offsetof(struct pb_header, gc_runs) == 424, "header");
 _Static_assert(offsetof(struct pb_header, trace_request) == 472, "header");
+_Static_assert(offsetof(struct pb_header, origin) == 480, "header");
+_Static_assert(offsetof(struct pb_header, about_offset) == 504, "header");
+_Static_assert(sizeof(struct pb_about) == 128, "about");
+_Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= sizeof(struct pb_header), "about");
 _Static_assert(sizeof(struct pb_field) == 32, "field table");
 _Static_assert(sizeof(struct pb_record) == 192, "record");
 _Static_assert(offsetof(struct pb_record, yields) == 96, "record");
@@ -203,6 +225,7 @@ _Static_assert(sizeof(struct pb_counters) == 128, "counters");
 _Static_assert(sizeof(struct pb_more_counters) == 256, "counters");
 _Static_assert(offsetof(struct pb_more_counters, call_counts) == 96, "counters");
 _Static_assert(offsetof(struct pb_more_counters, busy_sum) == 176, "counters");
+_Static_assert(offsetof(struct pb_more_counters, statuses) == 192, "counters");
 _Static_assert(sizeof(struct pb_totals) == 512, "totals");
 _Static_assert(sizeof(struct pb_endpoint) == 2048, "endpoint entry");
 _Static_assert(offsetof(struct pb_endpoint, named) == 248, "endpoint entry");

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <ruby.h>
 #include <stdlib.h>
+#include <string.h>
 #include "calls.h"
 #include "endpoint.h"
 #include "environment.h"
@@ -61,6 +62,15 @@ native_bursts_refused(VALUE self)
     return bursts_refused;
 }
 
+/* With RUBY_MN_THREADS many Ruby threads take turns on a few kernel threads, as Ruby's description says. */
+static bool
+many_to_many(void)
+{
+    VALUE description = rb_const_get(rb_cObject, rb_intern("RUBY_DESCRIPTION"));
+
+    return strstr(StringValueCStr(description), "+MN") != NULL;
+}
+
 /* Makes this process's flight file; true when there is one (also one from before). Raises when it cannot. */
 static VALUE
 native_open(VALUE self, VALUE options)
@@ -71,9 +81,14 @@ native_open(VALUE self, VALUE options)
 
     Check_Type(options, T_HASH);
     if (pb_flight.header) return Qtrue;
+    /* A state would be its kernel thread's, which other Ruby threads take over. */
+    if (!pb_gvl_available() && many_to_many()) {
+        rb_raise(rb_eRuntimeError, "RUBY_MN_THREADS is on, and other libraries have taken all of Ruby's keys for threads");
+    }
     index = option(options, "worker_index");
     settings = (struct pb_settings){
         .root = text_option(options, "root"),
+        .default_root = RTEST(option(options, "default_root")),
         .ring_capacity = NUM2UINT(option(options, "ring_capacity")),
         .worker_index = NIL_P(index) ? -1 : NUM2INT(index),
         .server_workers = number_option(options, "workers"),
@@ -85,7 +100,12 @@ native_open(VALUE self, VALUE options)
         .framework = text_option(options, "framework"),
         .agent_version = text_option(options, "agent_version"),
         .app_root = text_option(options, "app_root"),
+        .arm = text_option(options, "arm"),
+        .allocator = text_option(options, "allocator"),
+        .jit = text_option(options, "jit"),
         .gvl_hook = pb_gvl_available(),
+        .thread_cpu = !many_to_many(),
+        .queue_limit_ns = NUM2ULL(option(options, "queue_limit_ns")),
     };
     if (settings.ring_capacity < 64 || settings.ring_capacity > 1048576 ||
         (settings.ring_capacity & (settings.ring_capacity - 1)) != 0) {

@@ -40,7 +40,7 @@ write_record(struct pb_thread *thread, uint64_t cpu_ns)
 {
     const struct pb_sums *sums = &thread->watch.sums;
 
-    thread->record.cpu_ns = cpu_ns - thread->cpu_before_ns;
+    if (pb_flight.thread_cpu) thread->record.cpu_ns = cpu_ns - thread->cpu_before_ns;
     thread->more.server_held_ns = sums->held_ns - thread->before.held_ns - thread->inside_held_ns;
     thread->more.server_gvl_wait_ns = sums->gvl_wait_ns - thread->before.gvl_wait_ns - thread->inside_gvl_wait_ns;
     thread->cpu_before_ns = cpu_ns;
@@ -264,7 +264,7 @@ pb_job_finish(VALUE self, VALUE started, VALUE name, VALUE raised)
     if (!thread) return Qnil;
     if (RB_TYPE_P(name, T_STRING)) pb_endpoint_given_name(endpoint, "job ", RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
     else pb_endpoint_given_name(endpoint, "job ", "(unnamed)", strlen("(unnamed)"));
-    thread->record.endpoint = pb_endpoint_index(endpoint);
+    thread->record.endpoint = pb_endpoint_index(endpoint, true);
     conclude(thread, cpu_ns);
     return Qnil;
 }

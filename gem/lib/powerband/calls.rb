@@ -59,6 +59,7 @@ module Powerband
       def each_second
         install
         undisturbed { Pools.sample }
+        undisturbed { Recorder.keep_young }
       end
 
       # Times what the block does.

@@ -9,23 +9,39 @@ module Powerband
     BURSTS_RANGE = (0..1_000_000_000)
     SWITCH = { "1" => true, "true" => true, "on" => true, "0" => false, "false" => false, "off" => false }.freeze
 
+    QUEUE_LIMIT = "60s"
+    QUEUE_RANGE = (1..3600)
     KEPT = { "POWERBAND_KEEP" => "7d", "POWERBAND_KEEP_SIZE" => "256MiB" }.freeze
 
-    attr_reader :root, :ring_capacity, :bursts, :keep_s, :keep_bytes, :errors
+    ARM = /\A[\w.:-]{0,63}\z/
+
+    attr_reader :root, :arm, :ring_capacity, :bursts, :queue_limit_s, :keep_s, :keep_bytes, :errors
 
     def initialize(env = ENV)
       @errors = []
       @root = folder(env)
       @ring_capacity = ring(text(env, "POWERBAND_RING"))
       @bursts = one_in(text(env, "POWERBAND_BURSTS"))
+      @queue_limit_s = queue_limit(text(env, "POWERBAND_QUEUE_LIMIT"))
       @enabled = switch(text(env, "POWERBAND_ENABLED"))
       @keep_s = kept(env, "POWERBAND_KEEP", "a duration such as 7d, or off") { |text| Quantity.seconds(text) }
+      @arm = arm_in(text(env, "POWERBAND_ARM"))
       extension(env["POWERBAND_EXT"].to_s)
       @keep_bytes = kept(env, "POWERBAND_KEEP_SIZE", "a size such as 256MiB, or off") { |text| Quantity.bytes(text) }
     end
 
     def enabled?
       @enabled
+    end
+
+    # Nobody named the root: it lies in /tmp, and users share it.
+    def default_root?
+      @default_root
+    end
+
+    # Where this user's files are.
+    def user_folder
+      Folder.new(@root, default_root: @default_root)
     end
 
     private
@@ -39,9 +55,11 @@ module Powerband
       runtime = env["XDG_RUNTIME_DIR"].to_s
       default = File.join(runtime.empty? ? "/tmp" : runtime, "powerband")
       root = env["POWERBAND_DIR"].to_s
+      @default_root = root.empty? && runtime.empty?
       root.empty? ? default : File.expand_path(root)
     rescue ArgumentError => e
       @errors << "POWERBAND_DIR=#{root.scrub}: it must be the path of a folder (#{e.message}); using #{default}"
+      @default_root = runtime.empty?
       default
     end
 
@@ -69,6 +87,14 @@ module Powerband
       yield KEPT.fetch(name)
     end
 
+    # The group of pods or servers that this process belongs to, where several are compared.
+    def arm_in(text)
+      return text if text.match?(ARM)
+
+      @errors << "POWERBAND_ARM=#{text}: it must be up to 63 letters, digits, _, ., : or -; none is recorded"
+      ""
+    end
+
     # 1 in so many requests with the exact course of its time; 0 none.
     def one_in(text)
       return 0 if text.empty?
@@ -78,6 +104,14 @@ module Powerband
 
       @errors << "POWERBAND_BURSTS=#{text}: it must be N, for one in N requests, from 1 to 1000000000, or 0; none is sampled"
       0
+    end
+
+    def queue_limit(text)
+      seconds = Quantity.seconds(text.empty? ? QUEUE_LIMIT : text)
+      return seconds if seconds && QUEUE_RANGE.cover?(seconds)
+
+      @errors << "POWERBAND_QUEUE_LIMIT=#{text}: it must be a duration from 1s to 1h; using #{QUEUE_LIMIT}"
+      Quantity.seconds(QUEUE_LIMIT)
     end
 
     def switch(text)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "flight_about"
 require_relative "flight_layout"
 require_relative "flight_pools"
 
@@ -12,7 +13,7 @@ module Powerband
     MORE = %i[gc_own_ns gc_cpu_ns sql_ns sql_gvl_ns http_ns http_gvl_ns cache_ns cache_gvl_ns redis_ns redis_gvl_ns
               pool_ns pool_gvl_ns sql_count http_count cache_count redis_count pool_count gc_count parse_ns write_ns
               server_held_ns server_gvl_wait_ns busy_sum spans_known].freeze
-    NAMED = (COUNTERS + MORE).freeze
+    NAMED = (COUNTERS + MORE + FlightLayout::STATUSES).freeze
     BUCKETS = 128
     # A row holds the named counters, then the histograms of wall, GVL wait and queue time.
     WALL, GVL_WAIT, QUEUE = Array.new(3) { |i| (NAMED.size + (i * BUCKETS))...(NAMED.size + ((i + 1) * BUCKETS)) }
@@ -21,13 +22,14 @@ module Powerband
     MEASURED = 1
     FIBERS = 2
     # Under a fiber scheduler requests share a thread: what a thread did is no request's own, and of calls nobody looks.
-    OF_FIBERS = %w[wall_ns queue_ns busy_threads].freeze
+    OF_FIBERS = %w[wall_ns queue_ns busy_threads status].freeze
 
     Entry = Struct.new(:name, :row)
     # What a process counts outside its requests.
     Process = Struct.new(:faults, :clock_skew, :endpoints_lost, :gc_runs, :gc_pause_ns, :gc_cpu_ns)
 
-    attr_reader :path, :pid, :start_ticks, :created_mono_ns, :in_flight, :process, :totals, :entries, :pools
+    attr_reader :path, :pid, :start_ticks, :created_mono_ns, :flags, :origin, :in_flight, :process, :totals, :entries,
+                :pools, :about
 
     class << self
       # The application that a root folder is of, whichever its release: deployments put each into a folder of its own.
@@ -71,7 +73,7 @@ module Powerband
     end
 
     def application
-      self.class.application_of(@app_root)
+      self.class.application_of(@about.app_root)
     end
 
     def wide?
@@ -105,24 +107,23 @@ module Powerband
     def read_header
       head = section(0, FlightLayout::HEAD)
       @pid, @start_ticks, @created_mono_ns, @flags = head.unpack("x72L<x4Q<x8Q<x20L<")
-      @app_root = text(256, 128)
+      @about = FlightAbout.read(head) { |offset, length| text(offset, length) }
       _, faults, skew, lost, @in_flight, *others = head.unpack("x384Q<9L<2Q<")
       @process = Process.new(faults, skew, lost, *others.first(3))
       @pool = others.drop(3)
+      @origin = Liveness::Origin.of(section(480, 24))
     end
 
     def measured
       table = section(@layout.fields, @layout.field_count * FlightLayout::FIELD)
-      names = Array.new(@layout.field_count) do |i|
-        name, flags = table.unpack("@#{i * FlightLayout::FIELD}Z24x6S<")
-        name if flags.allbits?(MEASURED)
-      end
-      @flags.anybits?(FIBERS) ? names & OF_FIBERS : names.compact
+      fields = Array.new(@layout.field_count) { |i| table.unpack("@#{i * FlightLayout::FIELD}Z24x6S<") }
+      names = fields.filter_map { |name, flags| name if flags.allbits?(MEASURED) }
+      @flags.anybits?(FIBERS) ? names & OF_FIBERS : names
     end
 
     # The named counters of a section, whose newer part lies `apart` bytes after its beginning.
     def counters(bytes, apart)
-      bytes.unpack("Q<13") + (wide? ? bytes.unpack("@#{apart}Q<24") : Array.new(MORE.size, 0))
+      bytes.unpack("Q<13") + (wide? ? bytes.unpack("@#{apart}Q<29") : Array.new(MORE.size + FlightLayout::STATUSES.size, 0))
     end
 
     def read_entries
@@ -142,7 +143,7 @@ module Powerband
     end
 
     def text(offset, length)
-      @bytes.byteslice(offset, length).unpack1("Z*").force_encoding(Encoding::UTF_8).scrub
+      @bytes.byteslice(offset, length).to_s.unpack1("Z*").force_encoding(Encoding::UTF_8).scrub
     end
   end
 end

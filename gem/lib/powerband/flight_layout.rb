@@ -11,6 +11,9 @@ module Powerband
     # The part of the header that holds all this.
     HEAD = 512
     FIELD = 32
+    # The counters by class of status, and the header's flag that they are there.
+    STATUSES = %i[status_1xx status_2xx status_3xx status_4xx status_5xx].freeze
+    COUNTS_STATUSES = 8
     MOST_BYTES = 1 << 26
     MAKING = 0
     LIVE = 1

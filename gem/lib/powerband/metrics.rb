@@ -35,7 +35,8 @@ module Powerband
 
     # The text, of which a scrape is made.
     def text
-      reading = Folder.new(File.join(Powerband.config.root, ::Process.euid.to_s)).read(application)
+      user_folder = Powerband.config.user_folder
+      reading = Folder.new(user_folder.checked || user_folder.path).read(application)
       Exposition.new(reading.sums, reading.gauges, @limit).to_s
     end
 
@@ -71,6 +72,7 @@ require_relative "metrics/sums"
 require_relative "metrics/carried"
 require_relative "metrics/carried_text"
 require_relative "metrics/folder"
+require_relative "metrics/gauges"
 require_relative "metrics/families"
 require_relative "metrics/text"
 require_relative "metrics/exposition"

@@ -3,6 +3,10 @@
 module Powerband
   # The flight file of this process, made as the server starts, or at the first request where no server told us.
   module Recorder
+    # How often a file gets a new time of change, at a request: cleaners of temporary folders go by days.
+    TOUCH_EVERY_S = 3600
+
+    @touch_due_s = 0
     @at_exit = false
     @given_up_in = nil
 
@@ -31,6 +35,15 @@ module Powerband
         Thread.handle_interrupt(Exception => :never) { start(server_name: guess_server) }
       end
 
+      # Writing through a mapping does not change a file's time on a tmpfs.
+      def keep_young
+        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        return if now < @touch_due_s
+
+        @touch_due_s = now + TOUCH_EVERY_S
+        touch(Native.path)
+      end
+
       def app_root
         root = ::Rails.root if defined?(::Rails) && ::Rails.respond_to?(:root)
         (root || Dir.pwd).to_s
@@ -45,9 +58,11 @@ module Powerband
 
       def settings
         {
-          root: Powerband.config.root, ring_capacity: Powerband.config.ring_capacity,
+          root: Powerband.config.root, default_root: Powerband.config.default_root?,
+          ring_capacity: Powerband.config.ring_capacity, queue_limit_ns: Powerband.config.queue_limit_s * 1_000_000_000,
           bursts: Powerband.config.bursts, ruby_version: RUBY_VERSION,
-          agent_version: VERSION, framework: framework, app_root: app_root
+          agent_version: VERSION, framework: framework, app_root: app_root,
+          arm: Powerband.config.arm, allocator: Runtime.allocator, jit: Runtime.jit
         }
       end
 
@@ -87,10 +102,18 @@ module Powerband
       # The file's time of change tells when it ended, for as long as it is kept.
       def close
         Native.close
-        path = Native.path
-        File.utime(nil, nil, path) if path
-      rescue SystemCallError
-        nil
+        touch(Native.path)
+      end
+
+      # And what lies beside it. A file that is gone, or another user's by now, is left alone.
+      def touch(flight)
+        return unless flight
+
+        [flight, flight.sub(/flight\z/, "bursts")].each do |path|
+          File.utime(nil, nil, path)
+        rescue SystemCallError
+          nil
+        end
       end
     end
   end

@@ -11,8 +11,11 @@ module Powerband
     # A start must not wait for a folder of any size: what is left over is the next process's.
     AT_MOST_S = 0.2
 
-    # All files of one process, and when it last gave a sign of life.
-    Remains = Struct.new(:paths, :bytes, :last_s)
+    # Files whose process may still run, where that cannot be seen, need so long without a sign of life.
+    UNKNOWN_S = 30 * 86_400
+
+    # All files of one process, when it last gave a sign of life, and whether it runs: :runs, :gone or :unknown.
+    Remains = Struct.new(:paths, :bytes, :last_s, :state)
 
     # `own` is the path of the file that this process writes.
     def initialize(own, keep_s:, keep_bytes:)
@@ -26,14 +29,23 @@ module Powerband
       return if [@keep_s, @keep_bytes].all?(Float::INFINITY)
 
       @ends = now + AT_MOST_S
-      youngest_first = remains.sort_by { |one| -one.last_s }
-      oldest_s = Time.now.to_f - @keep_s
-      bytes = 0
-      youngest_first.reject { |one| (bytes += one.bytes) <= @keep_bytes && one.last_s >= oldest_s }
-                    .reverse.then { |doomed| remove(doomed.flat_map(&:paths)) }
+      remains = self.remains.sort_by(&:last_s).group_by(&:state)
+      remove((silent(remains.fetch(:unknown, [])) + superfluous(remains.fetch(:gone, []))).flat_map(&:paths))
     end
 
     private
+
+    def silent(remains)
+      oldest_s = Time.now.to_f - [@keep_s, UNKNOWN_S].max
+      remains.select { |one| one.last_s < oldest_s }
+    end
+
+    # Both take and return the oldest first.
+    def superfluous(remains)
+      oldest_s = Time.now.to_f - @keep_s
+      bytes = 0
+      remains.reverse.reject { |one| (bytes += one.bytes) <= @keep_bytes && one.last_s >= oldest_s }.reverse
+    end
 
     def now
       Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -42,51 +54,61 @@ module Powerband
     def remains
       found = {}
       # Without /proc, in a chroot, everybody would seem to be gone.
-      return [] unless start_of(Process.pid)
+      return [] unless Liveness.start_of("self")
 
+      @here = Liveness.here
       Dir.each_child(@folder) do |name|
         break if now > @ends
 
         match = NAME.match(name)
-        add(found, match, File.join(@folder, name)) if match && dead?(match)
+        add(found, match, File.join(@folder, name)) if match && match[:stem] != @own
       end
-      found.values
+      found.each_value { |one| one.state ||= state(NAME.match(File.basename(one.paths.first)), one.paths.first) }.values
     end
 
     def add(found, match, path)
       stat = File.lstat(path)
       return unless stat.file? && stat.owned?
 
-      last_s = [stat.mtime.to_f]
-      if match[:kind] == "flight"
-        return if File.binread(path, MAGIC.bytesize) != MAGIC
+      one = Remains.new([path], stat.size, stat.mtime.to_f)
+      return if match[:kind] == "flight" && !flight?(one, match, path)
 
-        last_s << last_arrival_s(path)
-      end
-      count(found[match[:stem]] ||= Remains.new([], 0, 0.0), path, stat.size, last_s.max)
+      join(found[match[:stem]] ||= Remains.new([], 0, 0.0), one)
     rescue Errno::ENOENT
       nil # removed by another process meanwhile
     end
 
-    def count(one, path, bytes, last_s)
-      one.paths << path
-      one.bytes += bytes
-      one.last_s = [one.last_s, last_s].max
+    def flight?(one, match, path)
+      return false if File.binread(path, MAGIC.bytesize) != MAGIC
+
+      one.last_s = [one.last_s, last_arrival_s(path)].max
+      one.state = state(match, path)
+      true
     end
 
-    # A pid is used again, and stays after Puma's restart by exec: this process's other files are those of what it was.
-    # What it reports of its set-up it writes anew.
-    def dead?(match)
-      return match[:stem] != @own if match[:pid].to_i == Process.pid && !match[:kind].start_with?("json")
-
-      start_of(match[:pid]) != match[:start]
+    # What the flight file shows holds for those beside it.
+    def join(all, one)
+      all.paths.concat(one.paths)
+      all.bytes += one.bytes
+      all.last_s = [all.last_s, one.last_s].max
+      all.state ||= one.state
     end
 
-    # Field 22; the command, which is field 2, may hold spaces and brackets.
-    def start_of(pid)
-      File.read("/proc/#{pid}/stat").rpartition(")").last.split[19]
-    rescue Errno::ENOENT, Errno::ESRCH
-      nil
+    def state(match, path)
+      flags, origin = Recorded.of(match[:kind], path)
+      return Liveness.by_lock(path, origin, @here) if flags.anybits?(Liveness::LOCKED)
+      return :gone if own_before?(match, origin)
+
+      Liveness.by_number(match[:pid].to_i, match[:start].to_i, origin, @here)
+    rescue Errno::ENOENT
+      :unknown # removed by another process meanwhile
+    end
+
+    # A pid stays after Puma's restart by exec: this process's other files are those of what it was. What it reports of its
+    # set-up it writes anew.
+    def own_before?(match, origin)
+      match[:pid].to_i == Process.pid && origin == @here && !match[:kind].start_with?("json") &&
+        match[:start].to_i == Liveness.start_of("self")
     end
 
     # A mapped file's time of change says little: on a tmpfs it is that of its making.
@@ -127,6 +149,32 @@ module Powerband
         yield(ring + ((written - 1) % capacity * record_size) + 8).unpack1("Q<") / 1e9
       end
     end
-    private_constant :Header, :Remains
+
+    # The flags of a flight file, and where the process of any file ran.
+    module Recorded
+      JSON = /"pid_namespace":(\d+),"boot_id":"(\h{32})"/
+
+      class << self
+        def of(kind, path)
+          case kind
+          when "flight" then [File.binread(path, 4, 124).to_s.unpack1("L<").to_i, origin(path, 480)]
+          when /\Ajson/ then [0, in_json(File.binread(path, 512).to_s)]
+          else [0, origin(path, 136)]
+          end
+        end
+
+        private
+
+        def origin(path, offset)
+          Liveness::Origin.of(File.binread(path, 24, offset).to_s)
+        end
+
+        def in_json(text)
+          namespace, boot = text.match(JSON)&.captures
+          Liveness::Origin.new(namespace.to_i, [boot.to_s].pack("H*"))
+        end
+      end
+    end
+    private_constant :Header, :Recorded, :Remains
   end
 end

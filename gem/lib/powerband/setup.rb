@@ -126,7 +126,7 @@ module Powerband
 
     def report(role)
       @reported_s = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      Report.write(Powerband.config.root, { role: role, **figures })
+      Report.write(Powerband.config.user_folder, { role: role, **figures })
     rescue StandardError => e
       Powerband.fault("what was set up is not reported", e)
     end

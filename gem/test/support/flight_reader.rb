@@ -8,6 +8,7 @@ class FlightReader
   MORE = %i[gc_own_ns gc_cpu_ns sql_ns sql_gvl_ns http_ns http_gvl_ns cache_ns cache_gvl_ns redis_ns redis_gvl_ns
             pool_ns pool_gvl_ns sql_count http_count cache_count redis_count pool_count gc_count parse_ns write_ns
             server_held_ns server_gvl_wait_ns busy_sum spans_known].freeze
+  STATUSES = %i[status_1xx status_2xx status_3xx status_4xx status_5xx].freeze
   SAMPLE = %i[sequence mono_ns size connections busy dead idle waiting pool].freeze
   HEADER = {
     version: [8, "L<"], header_size: [12, "L<"], record_size: [16, "L<"], ring_capacity: [20, "L<"],
@@ -20,7 +21,9 @@ class FlightReader
     framework: [192, "Z32"], agent_version: [224, "Z32"], app_root: [256, "Z128"], written: [384, "Q<"],
     faults: [392, "Q<"], clock_skew: [400, "Q<"], endpoints_lost: [408, "Q<"], in_flight: [416, "Q<"],
     gc_runs: [424, "Q<"], gc_pause_ns: [432, "Q<"], gc_cpu_ns: [440, "Q<"], pool_offset: [448, "Q<"],
-    pool_sample_size: [456, "L<"], pool_capacity: [460, "L<"], pool_written: [464, "Q<"], trace_request: [472, "Q<"]
+    pool_sample_size: [456, "L<"], pool_capacity: [460, "L<"], pool_written: [464, "Q<"], trace_request: [472, "Q<"],
+    pid_namespace: [480, "Q<"], boot_id: [488, "a16"], about_offset: [504, "L<"], about_size: [508, "L<"],
+    arm: [2048, "Z64"], allocator: [2112, "Z32"], jit: [2144, "Z16"]
   }.freeze
   FORMATS = { 8 => "Q<", 4 => "L<", 2 => "S<", 1 => "C" }.freeze
   UNKNOWN = 0xFFFFFFFF
@@ -102,7 +105,8 @@ class FlightReader
   end
 
   def more(offset)
-    MORE.each_with_index.to_h { |name, i| [name, at(offset + (i * 8), "Q<")] }
+    names = header[:flags].anybits?(8) ? MORE + STATUSES : MORE
+    names.each_with_index.to_h { |name, i| [name, at(offset + (i * 8), "Q<")] }
   end
 
   def buckets(offset)

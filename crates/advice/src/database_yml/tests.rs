@@ -41,15 +41,31 @@ production:
 "#;
 
 fn with(before: &str, pool: u32) -> (Change, Vec<String>) {
+    needing(
+        before,
+        Needed {
+            pool,
+            threads: 5,
+            measured: true,
+        },
+    )
+}
+
+fn for_threads(before: &str, threads: u32) -> (Change, Vec<String>) {
+    needing(
+        before,
+        Needed {
+            pool: threads,
+            threads,
+            measured: false,
+        },
+    )
+}
+
+fn needing(before: &str, needed: Needed) -> (Change, Vec<String>) {
     let mut notes = Vec::new();
-    let change = write("config/database.yml", before, pool, 5, &mut notes);
-    let again = write(
-        "config/database.yml",
-        &change.text,
-        pool,
-        5,
-        &mut Vec::new(),
-    );
+    let change = write("config/database.yml", before, needed, &mut notes);
+    let again = write("config/database.yml", &change.text, needed, &mut Vec::new());
     assert_eq!(again.diff, "");
     (change, notes.into_iter().map(|note| note.text).collect())
 }
@@ -135,4 +151,27 @@ fn what_is_not_certain_is_left_to_a_person() {
             "{before}: {notes:?}"
         );
     }
+}
+
+#[test]
+fn threads_alone_need_a_pool_of_as_many() {
+    let (change, notes) = for_threads(FOLLOWS, 6);
+    assert_eq!(change.diff, "");
+    assert!(notes[0].contains("is 5 where that is not set"), "{notes:?}");
+    assert!(
+        notes[0].contains("raise the default there to 6"),
+        "{notes:?}"
+    );
+    let (change, _) = for_threads(SEVERAL, 6);
+    assert!(change.diff.contains("pool: 6"), "{}", change.diff);
+    let unset = FOLLOWS.replace(
+        "  pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\") { 5 } %>\n",
+        "",
+    );
+    for (before, threads) in [(FOLLOWS, 5), (&unset, 5)] {
+        let (change, notes) = for_threads(before, threads);
+        assert_eq!((change.diff.as_str(), notes), ("", Vec::new()));
+    }
+    let (change, _) = for_threads(&unset, 6);
+    assert!(change.diff.contains("+  pool: 6"), "{}", change.diff);
 }

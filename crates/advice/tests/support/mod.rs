@@ -26,11 +26,14 @@ pub fn everything(server: Server) -> Recommended {
         puma: Puma {
             wait_for_less_busy_worker_s: Some(0.01),
             fork_worker: Some(ForkWorker::AfterRequests(500)),
+            compact_before_fork: true,
+            warm_up_before_fork: true,
         },
         passenger: Passenger {
             min_instances: Some(2),
             max_instances_per_app: Some(4),
             max_request_queue_size: Some(200),
+            max_requests: Some(5000),
             ..Passenger::default()
         },
         nginx: Nginx {
@@ -62,7 +65,6 @@ pub fn slot<'a>(files: &'a mut Files, path: &str) -> &'a mut Option<File> {
 }
 
 /// One file as it becomes, with all that was said.
-#[allow(dead_code)] // Each test binary uses its part of this file.
 pub fn written(server: Server, path: &str, text: &str) -> (String, Written) {
     let mut files = Files::default();
     *slot(&mut files, path) = Some(File {

@@ -15,7 +15,7 @@ pub enum Class {
 }
 
 /// Trials that must agree before a rate is decided.
-const VOTES: usize = 2;
+pub const VOTES: usize = 2;
 /// Trials after which the majority decides.
 const MOST_VOTES: usize = 4;
 
@@ -25,6 +25,8 @@ pub struct Evidence {
     allowed: f64,
     full_s: f64,
     trials: Vec<RateTrial>,
+    /// Not even a rate that met the objective is a lower bound from here on.
+    ceiling: f64,
 }
 
 impl Evidence {
@@ -33,7 +35,12 @@ impl Evidence {
             allowed,
             full_s,
             trials: Vec::new(),
+            ceiling: f64::INFINITY,
         }
+    }
+
+    pub fn cap(&mut self, per_s: f64) {
+        self.ceiling = self.ceiling.min(per_s);
     }
 
     pub fn add(&mut self, trial: RateTrial) {
@@ -82,13 +89,28 @@ impl Evidence {
         enclosing(&self.rates(), met, |rate| !met(rate))
     }
 
-    /// The relevant bounds: the highest lower bound below the lowest upper bound, and that one.
+    /// The relevant bounds: the highest lower bound below the lowest upper bound, and that one. Both were offered.
     pub fn decided(&self) -> (Option<f64>, Option<f64>) {
         enclosing(
             &self.rates(),
-            |rate| self.class(*rate) == Class::Lower,
+            |rate| *rate < self.ceiling && self.class(*rate) == Class::Lower,
             |rate| self.class(*rate) == Class::Upper,
         )
+    }
+
+    /// The same with the ceiling as an upper bound: it limits what is offered next, and no window was offered there.
+    pub fn limits(&self) -> (Option<f64>, Option<f64>) {
+        let (lower, upper) = self.decided();
+        let ceiling = Some(self.ceiling).filter(|ceiling| ceiling.is_finite());
+        (lower, upper.into_iter().chain(ceiling).reduce(f64::min))
+    }
+
+    /// The lowest rate below the bound with a full-length trial that did not meet the objective, and without a
+    /// majority.
+    pub fn doubted(&self, bound: f64) -> Option<f64> {
+        let failed = |rate: &f64| self.at(*rate).any(|t| self.is_full(t) && !self.met(t));
+        let mut rates = self.full_rates().into_iter();
+        rates.find(|rate| *rate < bound && self.class(*rate) == Class::Open && failed(rate))
     }
 
     /// What the full-length trials say, by their majority and together. Where the two disagree, because one trial
@@ -116,7 +138,7 @@ impl Evidence {
     pub fn open(&self) -> Option<f64> {
         let open = |rate: &f64| self.has_full(*rate) && self.class(*rate) == Class::Open;
         // Rates beyond the bounds were tried for the interval's sake and need no majority.
-        let (lower, upper) = self.decided();
+        let (lower, upper) = self.limits();
         let between =
             |rate: &f64| lower.is_none_or(|l| *rate > l) && upper.is_none_or(|u| *rate < u);
         self.rates().into_iter().filter(between).find(open)

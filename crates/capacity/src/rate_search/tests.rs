@@ -89,6 +89,117 @@ fn one_stall_does_not_decide() {
     }
 }
 
+/// A rate below the answer that failed in one window is measured until its majority speaks.
+#[test]
+fn no_rate_below_the_answer_stays_in_doubt() {
+    // From the eighth trial on, lower rates fail: the first such window may be chance, and their majority counts.
+    for failing in [1, usize::MAX] {
+        let mut failed = 0;
+        let mut steady = knee(77.0);
+        let mut highest_failed = 0.0_f64;
+        let (bounds, offered) = search(GOAL, 1e9, |rate, trial| {
+            if trial > 8 && rate < 75.0 && failed < failing {
+                failed += 1;
+                highest_failed = highest_failed.max(rate);
+                return 200;
+            }
+            steady(rate, trial)
+        });
+        assert!(failed > 0, "no lower rate was offered: {offered:?}");
+        assert_eq!(bounds.doubted_per_s, None, "{failing}: {bounds:?}");
+        let met = bounds.met_per_s;
+        if failing == 1 {
+            assert!(met.unwrap() >= 75.0, "one window is outvoted: {bounds:?}");
+        } else {
+            assert!(met.is_none_or(|met| met < highest_failed), "{bounds:?}");
+        }
+    }
+}
+
+#[test]
+fn a_doubt_for_which_no_time_is_left_is_told() {
+    let mut search = RateSearch::new(GOAL, point);
+    let mut record = |per_s, violations| {
+        search.record(RateTrial {
+            per_s,
+            seconds: GOAL.full_s,
+            requests: 1000,
+            violations,
+        });
+    };
+    for (per_s, violations) in [(77.0, 2), (77.0, 2), (80.0, 200), (80.0, 200), (20.0, 30)] {
+        record(per_s, violations);
+    }
+    let RateStep::Done(bounds) = search.next(0.0) else {
+        panic!("there is no time");
+    };
+    assert_eq!(bounds.ending, Ending::Found, "{bounds:?}");
+    assert_eq!(bounds.met_per_s, Some(77.0));
+    assert_eq!(bounds.doubted_per_s, Some(20.0));
+    let wanted = RateStep::Offer {
+        per_s: 20.0,
+        seconds: GOAL.full_s,
+        purpose: Purpose::Decide,
+    };
+    assert_eq!(search.next(1e9), wanted);
+}
+
+#[test]
+fn a_rate_is_sure_by_its_own_trials_and_those_beyond() {
+    let mut search = RateSearch::new(GOAL, point);
+    let mut record = |per_s, requests, violations| {
+        let seconds = GOAL.full_s;
+        search.record(RateTrial {
+            per_s,
+            seconds,
+            requests,
+            violations,
+        });
+        [60.0, 80.0, 90.0].map(|per_s| search.surely(per_s, point))
+    };
+    let few = record(80.0, 1000, 2);
+    assert_eq!(few, [None, None, None], "1000 requests say too little");
+    assert_eq!(record(80.0, 2000, 4), [Some(true), Some(true), None]);
+    let stalled = record(85.0, 1000, 200);
+    assert_eq!(stalled, [Some(true), Some(true), None], "one window");
+    let broken = record(85.0, 1000, 200);
+    assert_eq!(broken, [Some(true), Some(true), Some(false)]);
+}
+
+/// A rate that the server's throughput does not reach cannot be the answer, however good its windows were.
+#[test]
+fn the_answer_stays_below_a_cap() {
+    let mut search = RateSearch::new(GOAL, point);
+    let mut capped = false;
+    let mut offered = Vec::new();
+    let bounds = loop {
+        match search.next(1e9) {
+            RateStep::Done(_) if !capped => {
+                search.cap(75.0);
+                capped = true;
+            }
+            RateStep::Done(bounds) => break bounds,
+            RateStep::Offer { per_s, seconds, .. } => {
+                offered.push(per_s);
+                search.record(RateTrial {
+                    per_s,
+                    seconds,
+                    requests: 1000,
+                    violations: if per_s <= 77.0 { 2 } else { 200 },
+                });
+            }
+        }
+    };
+    let (met, broke) = (bounds.met_per_s.unwrap(), bounds.broke_per_s.unwrap());
+    assert_eq!(bounds.ending, Ending::Found, "{bounds:?}");
+    assert!(met < 75.0 && 75.0 / met <= 1.05 + 1e-9, "{bounds:?}");
+    // The cap is no measured rate.
+    assert!(
+        broke > 77.0 && offered.contains(&broke),
+        "{bounds:?} {offered:?}"
+    );
+}
+
 #[test]
 fn an_objective_that_nothing_meets() {
     let (bounds, offered) = search(GOAL, 1e9, knee(0.0));

@@ -52,6 +52,20 @@ pub struct About {
     pub shadows: Vec<String>,
     /// The one of them that is configured as the primary is; empty where none is.
     pub twin: String,
+    /// Names of headers whose values were kept although they are secrets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unredacted: Vec<String>,
+}
+
+/// What is said of a file in which the values of these headers were kept; `None` where there are none.
+#[must_use]
+pub fn unredacted(headers: &[String]) -> Option<String> {
+    (!headers.is_empty()).then(|| {
+        format!(
+            "the recording holds unredacted values of {}: whoever has the file can act as the users in it",
+            headers.join(", ")
+        )
+    })
 }
 
 /// The head of a file.

@@ -6,13 +6,16 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// When a file is followed by the next; either, both or neither.
+/// When a file is followed by the next, and when recording ends; any of it, or nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
     /// A file has about so many bytes at most: a block may be begun below and end above.
     pub bytes: Option<u64>,
     /// Or covers so much time.
     pub age: Option<Duration>,
+    /// All files together have at most so many bytes, heads of files aside. Files of earlier recorders that have the names
+    /// of parts count.
+    pub total: Option<u64>,
 }
 
 /// `traffic.pbc`, `traffic.1.pbc`, `traffic.2.pbc`, …
@@ -41,14 +44,38 @@ pub fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// A part that has just been made.
+#[derive(Debug)]
+pub struct Created<F> {
+    /// Its number.
+    pub number: u32,
+    /// Its name.
+    pub path: PathBuf,
+    /// The open file.
+    pub file: F,
+    /// Bytes of the existing parts that were passed over.
+    pub passed: u64,
+}
+
 /// The first file of this name, from a number on, that is not there yet.
-pub(super) fn create_next(path: &Path, from: u32) -> io::Result<(u32, PathBuf, File)> {
-    let mut number = from;
+pub(super) fn create_next(path: &Path, from: u32) -> io::Result<Created<File>> {
+    let (mut number, mut passed) = (from, 0_u64);
     loop {
         let part = part_of(path, number);
         match create(&part) {
-            Ok(file) => return Ok((number, part, file)),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < u32::MAX => number += 1,
+            Ok(file) => {
+                return Ok(Created {
+                    number,
+                    path: part,
+                    file,
+                    passed,
+                });
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < u32::MAX => {
+                let found = std::fs::symlink_metadata(&part);
+                passed = passed.saturating_add(found.map_or(0, |found| found.len()));
+                number += 1;
+            }
             Err(e) => return Err(e),
         }
     }

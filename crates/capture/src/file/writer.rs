@@ -76,6 +76,18 @@ impl<W: Write, T: Record> Writer<W, T> {
     /// # Errors
     /// See [`WriteError`].
     pub fn push(&mut self, record: &T) -> Result<(), WriteError> {
+        self.gather(record)?;
+        if self.is_block() {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Gathers a record.
+    ///
+    /// # Errors
+    /// See [`WriteError`].
+    pub fn gather(&mut self, record: &T) -> Result<(), WriteError> {
         let before = self.raw.len();
         let encoded = rmp_serde::encode::write_named(&mut self.raw, record);
         let length = self.raw.len() - before;
@@ -91,10 +103,13 @@ impl<W: Write, T: Record> Writer<W, T> {
             self.first_at_ns = record.at_ns();
         }
         self.gathered += 1;
-        if self.raw.len() >= BLOCK {
-            self.flush()?;
-        }
         Ok(())
+    }
+
+    /// Enough are gathered.
+    #[must_use]
+    pub fn is_block(&self) -> bool {
+        self.raw.len() >= BLOCK
     }
 
     /// Writes what is gathered, if there is any.
@@ -102,12 +117,21 @@ impl<W: Write, T: Record> Writer<W, T> {
     /// # Errors
     /// What the medium says; what was gathered is then forgotten.
     pub fn flush(&mut self) -> io::Result<()> {
+        self.flush_within(u64::MAX).map(drop)
+    }
+
+    /// The same where the file has at most `most` bytes after it; otherwise what was gathered is forgotten, and it returns
+    /// false.
+    ///
+    /// # Errors
+    /// What the medium says; what was gathered is then forgotten.
+    pub fn flush_within(&mut self, most: u64) -> io::Result<bool> {
         if self.gathered == 0 {
-            return Ok(());
+            return Ok(true);
         }
-        let most = lz4_flex::block::get_maximum_output_size(self.raw.len());
+        let longest = lz4_flex::block::get_maximum_output_size(self.raw.len());
         self.packed.clear();
-        self.packed.resize(block::HEAD + most, 0);
+        self.packed.resize(block::HEAD + longest, 0);
         let packed = lz4_flex::block::compress_into(&self.raw, &mut self.packed[block::HEAD..])
             .map_err(io::Error::other)?;
         let whole = &mut self.packed[..block::HEAD + packed];
@@ -125,11 +149,14 @@ impl<W: Write, T: Record> Writer<W, T> {
         // One large record does not stay in memory for ever.
         self.raw.shrink_to(2 * BLOCK);
         self.gathered = 0;
+        if self.bytes.saturating_add(whole.len() as u64) > most {
+            return Ok(false);
+        }
         self.out.write_all(whole)?;
         self.out.flush()?;
         self.flushed += count;
         self.bytes += (block::HEAD + packed) as u64;
-        Ok(())
+        Ok(true)
     }
 
     /// Records in the file.

@@ -31,26 +31,34 @@ pub(super) fn rewritten(exchange: &Exchange, names: &Names, keep_others: bool) -
     of_type(&content_type, &exchange.body, names, keep_others)
 }
 
-/// A whole body of this type.
+/// A whole body that is said to be of this type. What it is shows in how it begins, because clients get types wrong,
+/// and a body that no parser here understands is dropped.
 pub(super) fn of_type(
     content_type: &str,
     body: &[u8],
     names: &Names,
     keep_others: bool,
 ) -> Rewritten {
-    let media = content_type.split(';').next().unwrap_or_default();
-    let media = media.trim().to_ascii_lowercase();
-    let begins_as_json = matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
+    let media = media_of(content_type);
+    let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let begins_as_json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'));
     let is_form = matches!(media.as_str(), "" | "application/x-www-form-urlencoded");
     let is_json = media == "application/json" || media == "text/json" || media.ends_with("+json");
-    // curl says that it sends a form, and a beacon that it sends text, whatever they send.
-    let redacted = if is_json || (begins_as_json && (is_form || media == "text/plain")) {
+    if !has_plain_charset(content_type) {
+        return Rewritten::Dropped;
+    }
+    let redacted = if media == "multipart/form-data" {
+        multipart::redacted(body, content_type, names, keep_others)
+    } else if is_json {
         json::redacted(body, names)
-    } else if is_form {
+    } else if begins_as_json {
+        match json::redacted(body, names) {
+            Err(_) if keep_others && !is_form => Ok(None),
+            redacted => redacted,
+        }
+    } else if is_form && pairs::is_form(body) {
         Ok(pairs::redacted(body, names))
-    } else if media == "multipart/form-data" {
-        multipart::redacted(body, content_type, names)
-    } else if has_no_fields(&media) || (keep_others && !media.starts_with("multipart/")) {
+    } else if keep_others && !is_form && !media.starts_with("multipart/") {
         Ok(None)
     } else {
         return Rewritten::Dropped;
@@ -62,15 +70,27 @@ pub(super) fn of_type(
     }
 }
 
-/// Pictures, sound and files: bytes in which nothing has a name.
-fn has_no_fields(media: &str) -> bool {
-    let kind = media.split('/').next().unwrap_or_default();
-    // An SVG is XML.
-    (matches!(kind, "image" | "audio" | "video" | "font") && !media.contains("xml"))
-        || matches!(
-            media,
-            "application/octet-stream" | "application/pdf" | "application/zip"
-        )
+pub(super) fn media_of(content_type: &str) -> String {
+    let media = content_type.split(';').next().unwrap_or_default();
+    media.trim().to_ascii_lowercase()
+}
+
+/// Whether ASCII characters are the bytes that they are in ASCII.
+fn has_plain_charset(content_type: &str) -> bool {
+    let lower = content_type.to_ascii_lowercase();
+    lower.split("charset").skip(1).all(|rest| {
+        let name = rest.trim_start_matches([' ', '\t', '=', '"', '\'']);
+        [
+            "utf-8",
+            "utf8",
+            "us-ascii",
+            "ascii",
+            "iso-8859-",
+            "windows-125",
+        ]
+        .iter()
+        .any(|plain| name.starts_with(plain))
+    })
 }
 
 #[cfg(test)]
@@ -114,6 +134,8 @@ mod tests {
             "application/vnd.api+JSON",
             form,
             "text/plain",
+            "application/octet-stream",
+            "image/png",
             "",
         ] {
             assert_eq!(
@@ -123,8 +145,10 @@ mod tests {
             );
             assert_eq!(typed(json, "{\"pin\":1"), Rewritten::Dropped, "{json}");
         }
-        assert_eq!(typed("image/png", "pin=1"), Rewritten::Same);
         for other in [
+            "image/png",
+            "application/octet-stream",
+            "application/pdf",
             "text/xml",
             "image/svg+xml",
             "text/plain",
@@ -133,6 +157,54 @@ mod tests {
         ] {
             assert_eq!(typed(other, "<pin>1</pin>"), Rewritten::Dropped, "{other}");
         }
+    }
+
+    #[test]
+    fn graphql_is_read_as_text_in_json() {
+        let json = "application/json";
+        for query in [
+            "{ user(id: 5) { name email } }",
+            "{user(id:5){name,email}}",
+            "query Orders { orders(first: 10) { id customer(id: 7) { email token } } }",
+            "mutation { rename(id: 5, name: \\\"Alice\\\") { user { email } } }",
+        ] {
+            let body = format!("{{\"query\":\"{query}\",\"variables\":{{\"id\":5}}}}");
+            assert_eq!(typed(json, &body), Rewritten::Same, "{query}");
+        }
+        for query in [
+            "mutation { login(name: \\\"a\\\", password: \\\"S3CRET\\\") { id } }",
+            "{user(id:5){login(password:\\\"S3CRET\\\"){id}}}",
+        ] {
+            let body = format!("{{\"query\":\"{query}\",\"a\":1}}");
+            let expected = Rewritten::To("{\"query\":\"REDACTED\",\"a\":1}".into());
+            assert_eq!(typed(json, &body), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn the_type_is_not_trusted() {
+        for body in [
+            "<password>S3CRET</password>",
+            "<a b=\"c\"><password>S3&amp;CRET</password></a>",
+            "password: S3CRET",
+            "S3CRET",
+            "a=b\r\npassword=S3CRET",
+            "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nS3CRET\r\n--b--",
+            "{password:'S3CRET'}",
+            "\u{89}PNG",
+        ] {
+            for other in [
+                "application/x-www-form-urlencoded",
+                "",
+                "application/octet-stream",
+                "image/png",
+                "text/plain",
+            ] {
+                assert_eq!(typed(other, body), Rewritten::Dropped, "{other}: {body}");
+            }
+        }
+        let utf16 = "application/x-www-form-urlencoded; charset=utf-16le";
+        assert_eq!(typed(utf16, "a=b"), Rewritten::Dropped);
     }
 
     #[test]

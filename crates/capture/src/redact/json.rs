@@ -2,47 +2,133 @@
 //! very bytes: numbers that no machine type holds, white space, order, members
 //! that come twice.
 
+use std::borrow::Cow;
+
 use serde::de::IgnoredAny;
 
 use super::names::Names;
-use super::{REDACTED, Unreadable};
+use super::{REDACTED, Unreadable, text};
 
 /// `None`: nothing to take out.
 pub(super) fn redacted(bytes: &[u8], names: &Names) -> Result<Option<Vec<u8>>, Unreadable> {
     let text = std::str::from_utf8(bytes).map_err(|_| Unreadable)?;
     serde_json::from_str::<IgnoredAny>(text).map_err(|_| Unreadable)?;
-    // From here on brackets match and strings end.
-    let mut out = Vec::new();
-    let mut copied = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] != b'"' {
-            at += 1;
-            continue;
-        }
-        let end = end_of_string(bytes, at);
-        let colon = past_space(bytes, end);
-        if bytes.get(colon) != Some(&b':') {
-            at = end;
-            continue;
-        }
-        // Only a member's name is followed by a colon.
-        let name: String = serde_json::from_str(&text[at..end]).map_err(|_| Unreadable)?;
-        at = past_space(bytes, colon + 1);
-        if names.covers(&name) {
-            out.extend_from_slice(&bytes[copied..at]);
-            out.push(b'"');
-            out.extend_from_slice(REDACTED.as_bytes());
-            out.push(b'"');
-            at = end_of_value(bytes, at);
-            copied = at;
-        }
-    }
-    if out.is_empty() {
+    // From here on brackets match, strings end, and nothing is deeper than serde_json reads.
+    let mut walk = Walk {
+        text,
+        names,
+        replaced: Vec::new(),
+    };
+    walk.value(past_space(bytes, 0));
+    if walk.replaced.is_empty() {
         return Ok(None);
+    }
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut copied = 0;
+    for (start, end) in walk.replaced {
+        out.extend_from_slice(&bytes[copied..start]);
+        out.push(b'"');
+        out.extend_from_slice(REDACTED.as_bytes());
+        out.push(b'"');
+        copied = end;
     }
     out.extend_from_slice(&bytes[copied..]);
     Ok(Some(out))
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    names: &'a Names,
+    /// Where values begin and end, in their order.
+    replaced: Vec<(usize, usize)>,
+}
+
+impl<'a> Walk<'a> {
+    /// Looks into the value that begins here, and says where it ends.
+    fn value(&mut self, at: usize) -> usize {
+        match self.text.as_bytes().get(at) {
+            Some(b'{') => self.object(at),
+            Some(b'[') => self.array(at),
+            Some(b'"') => {
+                let end = end_of_string(self.text.as_bytes(), at);
+                if text::reveals(&self.string(at, end), self.names) {
+                    self.replaced.push((at, end));
+                }
+                end
+            }
+            _ => end_of_value(self.text.as_bytes(), at),
+        }
+    }
+
+    fn object(&mut self, start: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let before = self.replaced.len();
+        // One member says what another one is called: `{"name":"password","value":"…"}`.
+        let mut names_a_secret = false;
+        let mut at = past_space(bytes, start + 1);
+        while bytes.get(at) == Some(&b'"') {
+            let end = end_of_string(bytes, at);
+            let name = self.string(at, end);
+            at = past_space(bytes, past_space(bytes, end) + 1);
+            let value = at;
+            if self.names.covers_encoded(&name) {
+                at = end_of_value(bytes, value);
+                self.replaced.push((value, at));
+            } else {
+                at = self.value(value);
+            }
+            names_a_secret |= text::is_namer(&name) && self.is_secret_name(value, at);
+            at = past_separator(bytes, at);
+        }
+        if names_a_secret {
+            self.replaced.truncate(before);
+            self.replaced.push((start, at + 1));
+        }
+        at + 1
+    }
+
+    fn array(&mut self, start: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let before = self.replaced.len();
+        let first = past_space(bytes, start + 1);
+        let mut at = first;
+        let mut items = 0;
+        // `["password", "…"]`.
+        let mut names_a_secret = false;
+        while !matches!(bytes.get(at), Some(b']') | None) {
+            let value = at;
+            at = self.value(value);
+            names_a_secret |= items == 0 && self.is_secret_name(value, at);
+            items += 1;
+            at = past_separator(bytes, at);
+        }
+        if names_a_secret && items == 2 {
+            self.replaced.truncate(before);
+            self.replaced.push((start, at + 1));
+        }
+        at + 1
+    }
+
+    fn is_secret_name(&self, start: usize, end: usize) -> bool {
+        self.text[start..].starts_with('"') && self.names.covers_encoded(&self.string(start, end))
+    }
+
+    fn string(&self, start: usize, end: usize) -> Cow<'a, str> {
+        let text: &'a str = &self.text[start..end];
+        if text.contains('\\') {
+            return serde_json::from_str(text).map_or(Cow::Borrowed(text), Cow::Owned);
+        }
+        Cow::Borrowed(text.trim_matches('"'))
+    }
+}
+
+/// Past the comma after a value and the white space around it.
+fn past_separator(bytes: &[u8], at: usize) -> usize {
+    let at = past_space(bytes, at);
+    match bytes.get(at) {
+        Some(b',') => past_space(bytes, at + 1),
+        _ => at,
+    }
 }
 
 fn past_space(bytes: &[u8], mut at: usize) -> usize {

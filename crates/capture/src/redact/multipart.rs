@@ -3,13 +3,14 @@
 
 use super::body::{self, Rewritten};
 use super::names::Names;
-use super::{REDACTED, Unreadable};
+use super::{REDACTED, Unreadable, text};
 
 /// `None`: nothing to take out.
 pub(super) fn redacted(
     body: &[u8],
     content_type: &str,
     names: &Names,
+    keep_others: bool,
 ) -> Result<Option<Vec<u8>>, Unreadable> {
     let boundary = parameter(content_type, "boundary")?.ok_or(Unreadable)?;
     if boundary.is_empty() {
@@ -39,7 +40,9 @@ pub(super) fn redacted(
         let part = &rest[2..2 + length];
         let start = at + 2;
         let content = memchr::memmem::find(part, b"\r\n\r\n").ok_or(Unreadable)? + 4;
-        if let Some(replaced) = replaced(&part[..content - 4], &part[content..], names)? {
+        if let Some(replaced) =
+            replaced(&part[..content - 4], &part[content..], names, keep_others)?
+        {
             out.extend_from_slice(&body[copied..start + content]);
             out.extend_from_slice(&replaced);
             copied = start + length;
@@ -54,20 +57,26 @@ pub(super) fn redacted(
 }
 
 /// What stands in place of a part's content, if anything does.
-fn replaced(head: &[u8], content: &[u8], names: &Names) -> Result<Option<Vec<u8>>, Unreadable> {
+fn replaced(
+    head: &[u8],
+    content: &[u8],
+    names: &Names,
+    keep_others: bool,
+) -> Result<Option<Vec<u8>>, Unreadable> {
     let head = std::str::from_utf8(head).map_err(|_| Unreadable)?;
     let mut disposition = None;
     let mut content_type = None;
+    let mut encoding = None;
+    let mut length = None;
     for line in head.split("\r\n") {
         let (name, value) = line.split_once(':').ok_or(Unreadable)?;
         let known = match name.to_ascii_lowercase().as_str() {
             "content-disposition" => &mut disposition,
             "content-type" => &mut content_type,
-            // A line that goes on, too: it begins with a space.
-            name if name.is_empty() || name.contains([' ', '\t', '\r', '\n']) => {
-                return Err(Unreadable);
-            }
-            _ => continue,
+            "content-transfer-encoding" => &mut encoding,
+            "content-length" => &mut length,
+            // A line that goes on begins with a space. A header that no browser sends may hold anything.
+            _ => return Err(Unreadable),
         };
         if known.replace(value.trim()).is_some() {
             return Err(Unreadable);
@@ -75,18 +84,40 @@ fn replaced(head: &[u8], content: &[u8], names: &Names) -> Result<Option<Vec<u8>
     }
     let disposition = disposition.ok_or(Unreadable)?;
     let name = parameter(disposition, "name")?.ok_or(Unreadable)?;
-    if names.covers(&name) {
+    if names.covers_encoded(&name) {
         return Ok(Some(REDACTED.into()));
     }
-    let Some(content_type) = content_type.filter(|_| !content.is_empty()) else {
+    let media = content_type.map(body::media_of).unwrap_or_default();
+    let is_file = disposition.to_ascii_lowercase().contains("filename");
+    let is_text = !is_file && matches!(media.as_str(), "" | "text/plain");
+    let is_plain = encoding.is_none_or(|encoding: &str| {
+        ["7bit", "8bit", "binary"]
+            .iter()
+            .any(|plain| encoding.eq_ignore_ascii_case(plain))
+    });
+    if content.is_empty() {
         return Ok(None);
-    };
-    // Files are kept, whatever they are; what has fields is looked into.
-    match body::of_type(content_type, content, names, true) {
-        Rewritten::Same => Ok(None),
-        Rewritten::To(content) => Ok(Some(content)),
-        Rewritten::Dropped => Err(Unreadable),
     }
+    if is_text && is_plain {
+        let reveals = std::str::from_utf8(content).map_or(true, |text| text::reveals(text, names));
+        return Ok(reveals.then(|| REDACTED.into()));
+    }
+    // A file without a type may be anything, a form last.
+    let content_type = content_type.unwrap_or("application/octet-stream");
+    if !is_plain {
+        return Ok((!keep_others).then(|| REDACTED.into()));
+    }
+    // RFC 7578 has no form in a form. A client could nest thousands, and each would take a part of the stack.
+    if media.starts_with("multipart/") {
+        return Ok(Some(REDACTED.into()));
+    }
+    Ok(
+        match body::of_type(content_type, content, names, keep_others) {
+            Rewritten::Same => None,
+            Rewritten::To(content) => Some(content),
+            Rewritten::Dropped => Some(REDACTED.into()),
+        },
+    )
 }
 
 /// A parameter of a header's value: `form-data; name="a"`. `Err` when it is there twice, or in RFC 5987's notation.
@@ -138,7 +169,7 @@ mod tests {
     const TYPE: &str = "multipart/form-data; boundary=\"xyz\"";
 
     fn of(body: &str) -> Result<Option<String>, Unreadable> {
-        let redacted = redacted(body.as_bytes(), TYPE, &Names::default())?;
+        let redacted = redacted(body.as_bytes(), TYPE, &Names::default(), false)?;
         Ok(redacted.map(|bytes| String::from_utf8(bytes).unwrap()))
     }
 
@@ -180,6 +211,54 @@ mod tests {
     }
 
     #[test]
+    fn content_that_no_parser_understands_is_replaced() {
+        for (head, content, expected) in [
+            ("name=a; filename=b", "s3cret", "REDACTED"),
+            (
+                "name=a; filename=b\r\nContent-Type: image/png",
+                "s3cret",
+                "REDACTED",
+            ),
+            ("name=a\r\nContent-Type: application/json", "{", "REDACTED"),
+            (
+                "name=a\r\nContent-Transfer-Encoding: base64",
+                "czNjcmV0",
+                "REDACTED",
+            ),
+            ("name=a; filename=b", "[1]", "[1]"),
+            ("name=a", "{\"token\":\"s3cret\"}", "REDACTED"),
+            ("name=a", "<token>s3cret</token>", "REDACTED"),
+            (
+                "name=a\r\nContent-Type: text/plain; charset=utf-8",
+                "plain",
+                "plain",
+            ),
+        ] {
+            let body = part(head, content) + "--xyz--";
+            let redacted = of(&body).unwrap().unwrap_or(body);
+            assert_eq!(redacted, part(head, expected) + "--xyz--", "{head}");
+        }
+    }
+
+    #[test]
+    fn forms_in_forms_are_replaced_however_deep() {
+        let head = |boundary: usize| {
+            format!("name=a\r\nContent-Type: multipart/form-data; boundary={boundary}-")
+        };
+        let mut nested = String::new();
+        for depth in 0..10_000 {
+            let head = head(depth + 1);
+            nested += &format!("--{depth}-\r\nContent-Disposition: form-data; {head}\r\n\r\n");
+        }
+        for depth in (0..10_000).rev() {
+            nested += &format!("\r\n--{depth}---");
+        }
+        let body = part(&head(0), &nested) + "--xyz--";
+        let expected = part(&head(0), "REDACTED") + "--xyz--";
+        assert_eq!(of(&body), Ok(Some(expected)));
+    }
+
+    #[test]
     fn what_can_be_read_in_two_ways_is_not_vouched_for() {
         let plain = part("name=\"title\"", "a");
         for body in [
@@ -193,10 +272,7 @@ mod tests {
             format!("{}--xyz--", part("name*=utf-8''password", "x")),
             format!("{}--xyz--", part("name=\"a", "x")),
             format!("{}--xyz--", part("filename=b;\r\n name=password", "x")),
-            format!(
-                "{}--xyz--",
-                part("name=a\r\nContent-Type: application/json", "{")
-            ),
+            format!("{}--xyz--", part("name=a\r\nAuthorization: s3cret", "x")),
             "--xyz\r\n\r\nx\r\n--xyz--".to_owned(),
         ] {
             assert_eq!(of(&body), Err(Unreadable), "{body:?}");

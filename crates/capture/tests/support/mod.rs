@@ -1,7 +1,5 @@
 //! Exchanges for the tests of files.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use capture::{Answer, Exchange, Field};
 use proptest::prelude::*;
 

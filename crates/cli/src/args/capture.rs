@@ -1,5 +1,7 @@
 //! What may be typed after `powerband capture`.
 
+use crate::Failure;
+use crate::commands::filter_parameters;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -152,23 +154,38 @@ pub struct RuleArgs {
     /// Further fields of queries, forms and JSON whose values are taken out; may be repeated
     #[arg(long, value_name = "NAME", help_heading = "Redaction")]
     pub redact_field: Vec<String>,
+    /// A Rails application's file that sets filter_parameters: those names are redacted as well; may be repeated
+    #[arg(long, value_name = "FILE", help_heading = "Redaction")]
+    pub filter_parameters: Vec<PathBuf>,
     /// A header or field that is kept although the usual rules cover it; may be repeated
     #[arg(long, value_name = "NAME", help_heading = "Redaction")]
     pub keep: Vec<String>,
-    /// Keep bodies of types in which no field can be looked for, such as XML
+    /// Keep bodies that no parser here understands, such as XML and pictures
     #[arg(long, help_heading = "Redaction")]
     pub keep_other_bodies: bool,
 }
 
 impl RuleArgs {
     /// For the writer.
-    pub fn rules(&self) -> ::capture::Rules {
-        let rules = ::capture::Rules::new(&self.redact_header, &self.redact_field, &self.keep);
-        if self.keep_other_bodies {
+    ///
+    /// # Errors
+    /// When a file with filter_parameters cannot be used.
+    pub fn rules(&self) -> Result<::capture::Rules, Failure> {
+        let mut rules = ::capture::Rules::new(&self.redact_header, &self.redact_field, &self.keep);
+        for file in &self.filter_parameters {
+            let names = filter_parameters(file).map_err(|why| {
+                let file = file.display();
+                Failure::usage(format!(
+                    "--filter-parameters {file}: {why}; name its fields with --redact-field"
+                ))
+            })?;
+            rules = rules.filtering(&names);
+        }
+        Ok(if self.keep_other_bodies {
             rules.keeping_other_bodies()
         } else {
             rules
-        }
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// Folders of flight files, or flight files [default: this user's files where the agent writes: $POWERBAND_DIR,
+    /// Folders of flight files, flight files, or files that --save wrote [default: this user's files where the agent writes: $POWERBAND_DIR,
     /// else powerband in $XDG_RUNTIME_DIR or /tmp]
     #[arg(value_name = "DIR|FILE")]
     pub sources: Vec<PathBuf>,
@@ -16,12 +16,24 @@ pub struct InspectArgs {
     /// Only requests of the last so long, e.g. 10m; from the rings, which hold the latest requests
     #[arg(long, value_name = "DURATION", conflicts_with = "since")]
     pub last: Option<String>,
-    /// Only requests since then, e.g. 2025-11-21T16:00:00Z; from the rings, which hold the latest requests
-    #[arg(long, value_name = "TIME")]
+    /// Only requests since then: a file that --save wrote, whose counters are subtracted, so that every request counts;
+    /// or an instant, e.g. 2025-11-21T16:00:00Z, from the rings, which hold the latest requests
+    #[arg(long, value_name = "FILE|TIME")]
     pub since: Option<String>,
+    /// Save the counters to FILE instead of printing the page, for a later --since FILE; - is standard output
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Output",
+        conflicts_with_all = ["last", "since", "threads", "full", "json", "csv", "prometheus", "limit"]
+    )]
+    pub save: Option<PathBuf>,
     /// Only processes with this many threads
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
+    /// Print the parts for experts too: Amdahl's law, T* and the rule of thumb for threads
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "prometheus"])]
+    pub full: bool,
     /// Print one JSON document instead of the page
     #[arg(long, help_heading = "Output", conflicts_with = "csv")]
     pub json: bool,

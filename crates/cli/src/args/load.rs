@@ -1,6 +1,6 @@
 //! `load`: what may be typed. `target` and `requests` are for every verb that drives a URL.
 
-use super::SpeechArgs;
+use super::{KeptArgs, SpeechArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ With --rate requests start on schedule, whatever the server does, and latency co
 which a request was due: so the figures hold the waiting that users would feel. Without --rate each of -c
 clients waits for its answer before it asks again; a server that stalls then delays only them.
 
-Exit codes: 0 done; 1 an assertion failed; 2 wrong usage; 3 no honest answer (nothing was answered, the
-generator was too slow); 130 interrupted by Ctrl-C, after the table of what was measured so far."
+Exit codes: 0 done; 1 an assertion failed; 2 wrong usage; 3 no honest answer (nothing was answered, every
+request failed, the generator was too slow); 130 interrupted by Ctrl-C, after the table of what was measured so far."
 )]
 pub struct LoadArgs {
     /// What the load is sent to.
@@ -97,7 +97,7 @@ pub struct LoadArgs {
     )]
     pub slo: Option<String>,
     /// Limits not to be exceeded, else exit 1: p50, p99, p99.9, …, max, errors; and min-throughput.
-    /// E.g. p99=250ms,errors=0.1%,min-throughput=90/s
+    /// E.g. p99=250ms,errors=0.1%,min-throughput=90/s; of one page: "GET /cart:p99=250ms". May be repeated
     #[arg(
         long,
         value_name = "LIMITS",
@@ -140,9 +140,9 @@ pub struct TargetArgs {
     /// Take any certificate
     #[arg(long, help_heading = "Connection")]
     pub insecure: bool,
-    /// Open a connection for each request, as nginx does towards its upstreams unless told otherwise
-    #[arg(long, help_heading = "Connection")]
-    pub no_keep_alive: bool,
+    /// Whether connections are kept.
+    #[command(flatten)]
+    pub kept: KeptArgs,
     /// Longest wait for an answer before it counts as failed [default: 30s]
     #[arg(
         long,
@@ -170,13 +170,16 @@ pub struct RequestArgs {
     /// Recorded traffic, sent when it came: an access log, HAR, GoReplay, vegeta or h2load file
     #[arg(long, value_name = "FILE", help_heading = "Requests")]
     pub replay: Option<PathBuf>,
+    /// Send each request of a recording with the Host that it was recorded with, in place of the URL's
+    #[arg(long, help_heading = "Requests")]
+    pub replay_host: bool,
     /// How much faster than recorded, e.g. 2x [default: 1x]
     #[arg(long, value_name = "FACTOR", help_heading = "Requests")]
     pub speed: Option<String>,
     /// Method [default: GET]
     #[arg(short = 'X', long, value_name = "METHOD", help_heading = "Requests")]
     pub method: Option<String>,
-    /// A header, e.g. "Accept: application/json"; may be repeated
+    /// Header of every request that has none of this name, e.g. "Accept: application/json"; may be repeated
     #[arg(short = 'H', long, value_name = "HEADER", help_heading = "Requests")]
     pub header: Vec<String>,
     /// Body to send

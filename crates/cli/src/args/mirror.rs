@@ -16,10 +16,16 @@ SIGHUP reads the configuration file again without dropping a connection; SIGTERM
 
 Exit codes: 0 done; 2 wrong usage or configuration; 3 no honest answer (with shadows: nothing could be compared).")]
 pub struct MirrorArgs {
-    /// Where clients come in; :8080 is loopback, 0.0.0.0:8080 everybody [default: 127.0.0.1:8080]
+    /// Where clients come in: :8080 is loopback, 0.0.0.0:8080 everybody; unix:/PATH, systemd [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", env = "POWERBAND_LISTEN")]
     pub listen: Option<String>,
-    /// Who answers clients; several take turns by connection
+    /// Permissions of a Unix socket that --listen names, e.g. 660: who may write may connect [default: 600]
+    #[arg(long, value_name = "MODE")]
+    pub listen_mode: Option<String>,
+    /// Other mirrors may listen on the same port, so that a new one starts before the old one ends (SO_REUSEPORT)
+    #[arg(long)]
+    pub reuse_port: bool,
+    /// Who answers clients, http://HOST:PORT or unix:/PATH; several take turns by connection
     #[arg(long, value_name = "URL")]
     pub primary: Vec<String>,
     /// Who gets copies, e.g. new=http://127.0.0.1:3001
@@ -40,6 +46,9 @@ pub struct MirrorArgs {
     /// What bounds shadows and clients.
     #[command(flatten, next_help_heading = "Limits")]
     pub limits: LimitArgs,
+    /// How the primary learns a client's address.
+    #[command(flatten, next_help_heading = "Clients' addresses")]
+    pub origin: OriginArgs,
     /// TLS on either side.
     #[command(flatten, next_help_heading = "TLS")]
     pub tls: TlsArgs,
@@ -107,9 +116,18 @@ pub struct LimitArgs {
     /// Of each answer, so much is compared; the digest is of all of it [default: 256KiB]
     #[arg(long, value_name = "SIZE")]
     pub max_compared: Option<String>,
-    /// Connections of clients at once; further ones wait [default: 4096]
+    /// Connections of clients at once, where open files allow it; idle ones are closed for new ones [default: 4096]
     #[arg(long, value_name = "N")]
     pub connections: Option<String>,
+    /// Requests with a larger head are refused with 431 [default: 64KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub max_head: Option<String>,
+    /// Requests with more header fields are refused with 431, 16 to 4096 [default: 128]
+    #[arg(long, value_name = "N")]
+    pub max_fields: Option<String>,
+    /// Requests that are refused only for strictness: enforce, or report to pass and count them [default: enforce]
+    #[arg(long, value_name = "MODE")]
+    pub strictness: Option<String>,
     /// Longest connecting to the primary; then 502 [default: 5s]
     #[arg(long, value_name = "DURATION")]
     pub connect_timeout: Option<String>,
@@ -119,9 +137,26 @@ pub struct LimitArgs {
     /// Longest idleness of a client's connection [default: 75s]
     #[arg(long, value_name = "DURATION")]
     pub idle_timeout: Option<String>,
-    /// After SIGTERM, longest time for requests under way [default: 30s]
+    /// After SIGTERM and --lame-duck, longest time for requests under way [default: 15s]
     #[arg(long, value_name = "DURATION")]
     pub drain: Option<String>,
+    /// After SIGTERM, serve so long as before, while /readyz answers 503 and balancers look elsewhere [default: 0s]
+    #[arg(long, value_name = "DURATION")]
+    pub lame_duck: Option<String>,
+}
+
+/// How the primary learns a client's address.
+#[derive(Debug, Args)]
+pub struct OriginArgs {
+    /// X-Forwarded-* and Forwarded: append behind another proxy, replace where clients connect, off [default: off]
+    #[arg(long, value_name = "MODE")]
+    pub forwarded: Option<String>,
+    /// Take clients' addresses from a PROXY protocol header, v1 or v2, which every connection must begin with
+    #[arg(long)]
+    pub accept_proxy_protocol: bool,
+    /// Begin each connection to a primary with a PROXY protocol header: v1 or v2
+    #[arg(long, value_name = "VERSION")]
+    pub send_proxy_protocol: Option<String>,
 }
 
 /// TLS on either side.
@@ -150,15 +185,28 @@ pub struct MirrorOutputArgs {
     /// Begin a new file after so long
     #[arg(long, value_name = "DURATION")]
     pub rotate_every: Option<String>,
+    /// End the recording at this size of all its files together, and the shadow log likewise; 8GiB unless given
+    #[arg(long, value_name = "SIZE")]
+    pub record_limit: Option<String>,
     /// A header or field that is redacted as well; may be repeated
     #[arg(long, value_name = "NAME")]
     pub redact: Vec<String>,
+    /// A header whose value is recorded unredacted, e.g. Cookie, against a private staging: the file then lets its reader act
+    /// as the users in it; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub keep: Vec<String>,
+    /// A Rails application's file that sets filter_parameters: those names are redacted as well; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub filter_parameters: Vec<String>,
     /// Keep every pair of answers, for powerband compare --shadow-log
     #[arg(long, value_name = "FILE")]
     pub shadow_log: Option<PathBuf>,
     /// Serve counts and comparison here: /metrics and /status.json; loopback unless an address says otherwise
     #[arg(long, value_name = "ADDRESS")]
     pub status: Option<String>,
+    /// A name that the status page accepts as Host, besides localhost and its addresses; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub status_host: Vec<String>,
     /// Print the comparison as JSON at the end
     #[arg(long)]
     pub json: bool,

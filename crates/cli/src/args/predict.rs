@@ -48,9 +48,6 @@ pub struct PredictionArgs {
     /// CPU quota of its control group, in cores, e.g. 1.5 [default: this one's, without --cores]
     #[arg(long, value_name = "N")]
     pub quota: Option<String>,
-    /// Clients keep their connections [default: as a kept trace says, else no]
-    #[arg(long)]
-    pub keep_alive: bool,
     /// Only requests of the last so long, e.g. 10m
     #[arg(long, value_name = "DURATION", conflicts_with = "since")]
     pub last: Option<String>,
@@ -66,8 +63,14 @@ pub struct PredictionArgs {
 }
 
 /// What `predict --validate` takes. The experiment's `--window` is of every measured window, its `--blocks` how often each
-/// configuration is measured, its `--rate` that of the trace.
+/// configuration is measured, its `--rate` that of the trace. The hidden flags are refused with and without `--validate`.
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("resume", |arg| arg.hide(true)),
+    mut_arg("budget", |arg| arg.hide(true)),
+    mut_arg("calibrate", |arg| arg.hide(true)),
+    mut_arg("generator_core", |arg| arg.hide(true))
+)]
 pub struct ValidateArgs {
     /// What is traced, e.g. threads=3,workers=0 [default: what the application's configuration says]
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]

@@ -1,13 +1,13 @@
 //! `capacity`: the highest rate that meets an objective, on the application or on a server that runs already.
 
-use super::experiments::{explain, fallback_seed, id};
+use super::experiments::{explain, fallback_seed, id, note_image};
 use super::{cache_dir, guard_program};
 use crate::args::CapacityArgs;
 use crate::progress::Terminal;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
 use experiment::config::{Asked, Problem, parse_rate, resolve};
-use experiment::rates::{self, Curve, LEAST_BUDGET};
+use experiment::rates::{self, Curve, LEAST_BUDGET, Wanted};
 use experiment::{Goal, Installation, Stopped, Watcher};
 use jiff::Timestamp;
 use load::{Target, TlsOptions};
@@ -50,6 +50,10 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
         ));
     }
     let curve = curve(args.at.as_deref(), &mut problems);
+    let at_least = args.at_least.as_ref().and_then(|text| {
+        let read = parse_rate(&Asked::new(text.clone(), "--at-least"));
+        read.map_err(|problem| problems.push(problem)).ok()
+    });
     let now = Timestamp::now();
     let budget_asked = request.budget.clone();
     // No run document is made, so that the goal is never looked at.
@@ -76,15 +80,22 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
         let tried = options.append(true).create(true).open(path);
         tried.map_err(|e| unwritable(path, &e))?;
     }
-    asked::tell_left_out(experiment.left_out.as_deref());
+    asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
     let name = id(now, "capacity", experiment.seed);
     let folder =
         Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
+    note_image(&experiment, &terminal);
+    let wanted = Wanted {
+        objective,
+        budget,
+        curve,
+        at_least,
+    };
     let found = match &target {
-        Some(target) => rates::of_server(target, &experiment, objective, budget, curve, &terminal),
+        Some(target) => rates::of_server(target, &experiment, &wanted, &terminal),
         None => {
             let installation = Installation {
                 guard: guard_program(),
@@ -95,9 +106,7 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
                 &experiment,
                 &installation,
                 folder.path(),
-                objective,
-                budget,
-                curve,
+                &wanted,
                 &terminal,
             )
         }

@@ -5,9 +5,10 @@ mod info;
 mod merge;
 mod write;
 
-use crate::args::{Captured, ConvertArgs, FilterArgs, RedactArgs, To};
+use crate::args::{Captured, ConvertArgs, FilterArgs, OutArgs, RedactArgs, To};
 use crate::{Failure, output};
-use ::capture::{Source, SourceError};
+use ::capture::file::Head;
+use ::capture::{Source, SourceError, unredacted};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -35,6 +36,7 @@ fn convert(args: &ConvertArgs) -> Result<u8, Failure> {
     }
     let head = source.head(&written_by());
     written(&args.out, args.to, &head, source.by_ref())?;
+    tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
 }
@@ -47,6 +49,7 @@ fn filter(args: &FilterArgs) -> Result<u8, Failure> {
     let records = source.by_ref();
     let records = records.filter(|record| record.as_ref().map_or(true, |e| wanted.takes(e)));
     written(&args.out, To::Pbc, &head, records)?;
+    tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
 }
@@ -54,8 +57,10 @@ fn filter(args: &FilterArgs) -> Result<u8, Failure> {
 fn redact(args: &RedactArgs) -> Result<u8, Failure> {
     write::possible(&args.out, To::Pbc)?;
     let mut source = open(&args.file)?;
-    let head = source.head(&written_by());
-    let rules = args.rules.rules();
+    let mut head = source.head(&written_by());
+    let rules = args.rules.rules()?;
+    let unredacted = &mut head.about.unredacted;
+    unredacted.retain(|name| rules.keeps_header(name));
     let records = source.by_ref().map(|record| {
         record.map(|mut exchange| {
             rules.exchange(&mut exchange);
@@ -63,6 +68,7 @@ fn redact(args: &RedactArgs) -> Result<u8, Failure> {
         })
     });
     written(&args.out, To::Pbc, &head, records)?;
+    tell_unredacted(&args.out, &head);
     tell_damage(&args.file, &source, args.out.quiet);
     Ok(0)
 }
@@ -104,6 +110,14 @@ fn unreadable(file: &Path, error: &SourceError) -> Failure {
         SourceError::Other(_) => "; docs/traffic.md lists the formats",
     };
     Failure::no_answer(format!("{}: {error}{remedy}", name(file)))
+}
+
+/// What the output holds that usual ones do not.
+fn tell_unredacted(out: &OutArgs, head: &Head) {
+    let said = unredacted(&head.about.unredacted).filter(|_| !out.quiet);
+    if let Some(said) = said {
+        output::say(&format!("{}: {said}", name(&out.output)));
+    }
 }
 
 /// What of the input is missing in the output.

@@ -1,14 +1,14 @@
 //! `tune`, `compare` and `sweep`: from arguments to a run folder and its page.
 
-use super::{cache_dir, guard_program, markdown};
+use super::{cache_dir, guard_program, image, markdown};
 use crate::args::{CompareArgs, ExperimentArgs, SideBySideArgs, SweepArgs, TuneArgs};
 use crate::progress::Terminal;
 use crate::signals::Signals;
-use crate::{Failure, asked, output};
+use crate::{Failure, asked, output, resumed};
 use experiment::config::{self, Asked, Problem, Request, parse_baseline, resolve, server_kind};
 use experiment::{Arm, Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
-use run::Kind;
+use run::{Kind, Typed};
 use std::path::{Path, PathBuf};
 
 /// `powerband tune`.
@@ -56,9 +56,10 @@ pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
         asked::request(&args.experiment, None, args.baseline.as_ref())?;
     request = of_command(&args.side_by_side).or(request);
     request.rehearse = rehearsal(&args.side_by_side);
-    let asked = [Asked::new(&args.sweep, "sweep")];
+    let values = args.sweep.unwrap_or_default();
+    let asked = [Asked::new(&values, "sweep")];
     problems.extend(of_servers(&request, asked.into_iter()));
-    let goal = asked::swept(&args.sweep, &otherwise(&request));
+    let goal = asked::swept(&values, &otherwise(&request));
     conduct(
         &args.experiment,
         request,
@@ -102,6 +103,13 @@ fn otherwise(request: &Request) -> Arm {
         .unwrap_or(defaults)
 }
 
+/// The cgroup's memory limit, where it is below what the machine has.
+fn cgroup_memory_bytes() -> Option<u64> {
+    let limit = host::cores::memory_limit().ok().flatten();
+    let total_bytes = host::cores::memory().ok()?.total_bytes;
+    limit.filter(|limit| *limit < total_bytes)
+}
+
 fn conduct(
     args: &ExperimentArgs,
     request: Request,
@@ -117,6 +125,10 @@ fn conduct(
         Goal::Arms { kind, arms }
     });
     let now = Timestamp::now();
+    let request = Request {
+        cgroup_memory_bytes: cgroup_memory_bytes(),
+        ..request
+    };
     let resolved =
         resolve(request, goal, fallback_seed(now)).map_err(|found| problems.extend(found));
     let Some(mut experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
@@ -125,7 +137,7 @@ fn conduct(
     if let Some(path) = &side_by_side.markdown {
         markdown::try_to_write(path)?;
     }
-    asked::tell_left_out(experiment.left_out.as_deref());
+    asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let store = match &args.resume {
@@ -140,12 +152,16 @@ fn conduct(
         ),
     };
     let store = store.map_err(|stopped| explain(&stopped))?;
+    if let (None, Some(typed)) = (&args.resume, resumed::typed()) {
+        keep_typed(&experiment.runs_dir, &store, &typed)?;
+    }
     let folder = store.folder().path().to_owned();
     let terminal = Terminal::new(signals.clone(), args.speech.quiet);
     terminal.on(experiment::Event::Note(format!(
         "run folder: {}",
         folder.display()
     )));
+    note_image(&experiment, &terminal);
     let installation = Installation {
         guard: guard_program(),
         gem: args.gem.clone(),
@@ -156,7 +172,7 @@ fn conduct(
     match result {
         Ok(()) => {
             // The answer first: a disk that is full takes nothing from it.
-            let code = shown(&store, args.speech.json)?;
+            let code = shown(&store, args)?;
             if let Some(path) = &side_by_side.markdown {
                 let page = report::experiment_markdown(&store.document, &markdown::typed());
                 markdown::write(path, &page)?;
@@ -167,11 +183,7 @@ fn conduct(
             let signal = signals.received().unwrap_or(2);
             let goes_on = match store.document.command {
                 Some(_) => String::new(),
-                None => format!(
-                    "; go on with: powerband {} … --resume {}",
-                    kind.verb(),
-                    folder.display()
-                ),
+                None => format!("; go on with: {}", resumed::how(kind.verb(), &folder)),
             };
             output::say(&format!(
                 "interrupted; what was measured is in {}{goes_on}",
@@ -181,16 +193,16 @@ fn conduct(
         }
         Err(stopped) => {
             if args.resume.is_none() {
-                drop_if_empty(&experiment, &store, &folder);
+                drop_if_empty(&experiment.runs_dir, &store);
             }
             Err(explain(&stopped))
         }
     }
 }
 
-fn shown(store: &Store, json: bool) -> Result<u8, Failure> {
+fn shown(store: &Store, args: &ExperimentArgs) -> Result<u8, Failure> {
     let document = &store.document;
-    output::document(document, json)?;
+    output::document(document, args.speech.json, args.full)?;
     let verdict = document.verdict.as_ref();
     Ok(verdict.map_or(3, |verdict| verdict.exit_code))
 }
@@ -207,9 +219,25 @@ pub fn explain(stopped: &Stopped) -> Failure {
     }
 }
 
+/// Says which line keeps run folders out of a container image.
+pub fn note_image(experiment: &Experiment, terminal: &Terminal) {
+    if let Some(note) = image::note(&experiment.app_dir, &experiment.runs_dir) {
+        terminal.on(experiment::Event::Note(note));
+    }
+}
+
+/// Writes what was typed; without it, nothing is measured and no folder stays.
+fn keep_typed(runs: &Path, store: &Store, typed: &Typed) -> Result<(), Failure> {
+    store.folder().write_typed(typed).map_err(|why| {
+        drop_if_empty(runs, store);
+        Failure::usage(why.to_string())
+    })
+}
+
 /// A run that ended before its first trial has nothing to keep.
-fn drop_if_empty(experiment: &Experiment, store: &Store, folder: &Path) {
-    if store.is_empty() && folder.starts_with(&experiment.runs_dir) {
+fn drop_if_empty(runs: &Path, store: &Store) {
+    let folder = store.folder().path();
+    if store.is_empty() && folder.starts_with(runs) {
         let _ = std::fs::remove_dir_all(folder);
     }
 }
@@ -233,5 +261,33 @@ pub fn find(runs: &Path, run: &Path) -> PathBuf {
         run.to_owned()
     } else {
         runs.join(run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Document, Folder};
+
+    const SAMPLE: &str = include_str!("../../../../contract/samples/run/tune.json");
+
+    #[test]
+    fn where_the_command_line_cannot_be_written_no_folder_stays() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "20261120-214512-tune-1f3a").unwrap();
+        let path = folder.path().to_owned();
+        std::fs::create_dir(path.join("typed.json")).unwrap();
+        let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
+        document.trials.clear();
+        let store = Store::create(folder, document).unwrap();
+        let typed = Typed {
+            verb: "tune".to_owned(),
+            directory: PathBuf::from("/srv/shop"),
+            given: std::collections::BTreeMap::new(),
+            withheld: Vec::new(),
+        };
+        let failed = keep_typed(runs.path(), &store, &typed).unwrap_err();
+        assert!(failed.message.contains("typed.json"), "{}", failed.message);
+        assert!(!path.exists());
     }
 }

@@ -2,33 +2,47 @@
 
 mod prometheus;
 mod rows;
+mod saved;
 
 use crate::args::InspectArgs;
 use crate::{Failure, output};
-use inspect::{Asked, Selection};
+use inspect::{Asked, Baseline, Reading, Selection};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `powerband inspect`.
 pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
     let now_ns = now_ns();
-    let selection = Selection {
-        since_ns: since(&args, now_ns)?,
-        threads: args.threads,
-    };
     let root = super::flight_root();
     if args.prometheus {
         let uid = rustix::process::getuid().as_raw();
         return prometheus::print(&args, &::inspect::folder_of_user(&root, uid));
     }
-    let document = looked_into(&args.sources, &root, selection, now_ns)?;
+    if let Some(file) = &args.save {
+        let files = found(&args.sources, &root)?;
+        return saved::save(file, &files, &asked(&args.sources, &root, now_ns));
+    }
+    let (since_ns, baseline) = since(&args, now_ns)?;
+    let selection = Selection {
+        since_ns,
+        threads: args.threads,
+    };
+    let reading = match baseline {
+        Some(baseline) => Reading::since(selection, baseline),
+        None => Reading::of(selection),
+    };
+    let document = read(reading, &args.sources, &root, now_ns)?;
     if args.json {
         output::json(&document)?;
     } else if args.csv {
         output::print(&rows::csv(&document)?)?;
     } else {
         let limit = args.limit.unwrap_or(report::USUAL_ENDPOINTS);
-        output::print(&report::inspect_page(&document, limit, output::style()))?;
+        let page = match args.full {
+            true => report::inspect_page_in_full,
+            false => report::inspect_page,
+        };
+        output::print(&page(&document, limit, output::style()))?;
     }
     Ok(0)
 }
@@ -40,28 +54,56 @@ pub(super) fn looked_into(
     selection: Selection,
     now_ns: u64,
 ) -> Result<run::inspect::Document, Failure> {
-    let uid = rustix::process::getuid().as_raw();
-    let files = ::inspect::files(sources, root, uid).map_err(|e| match e.is_usage() {
-        true => Failure::usage(e.to_string()),
-        false => Failure::no_answer(e.to_string()),
-    })?;
-    let reading = ::inspect::read(&files, selection, now_ns);
+    read(Reading::of(selection), sources, root, now_ns)
+}
+
+fn read(
+    mut reading: Reading,
+    sources: &[PathBuf],
+    root: &Path,
+    now_ns: u64,
+) -> Result<run::inspect::Document, Failure> {
+    let (saved, others): (Vec<_>, Vec<_>) =
+        sources.iter().cloned().partition(|path| saved::is(path));
+    let saved: Result<Vec<_>, _> = saved.iter().map(|path| saved::document(path)).collect();
+    let mut saved = saved?;
+    if saved.is_empty() || !others.is_empty() {
+        reading.add_files(&found(&others, root)?, now_ns);
+    }
+    saved.sort_by_key(|document| std::cmp::Reverse(document.read_at_ns));
+    for document in &saved {
+        reading.add_saved(document);
+    }
+    let reading = reading.finished();
     if reading.is_empty() {
         return Err(Failure::no_answer(reading.why_empty()));
     }
+    Ok(::inspect::document(reading, &asked(sources, root, now_ns)))
+}
+
+fn found(sources: &[PathBuf], root: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let uid = rustix::process::getuid().as_raw();
+    ::inspect::files(sources, root, uid).map_err(|e| match e.is_usage() {
+        true => Failure::usage(e.to_string()),
+        false => Failure::no_answer(e.to_string()),
+    })
+}
+
+fn asked(sources: &[PathBuf], root: &Path, now_ns: u64) -> Asked {
+    let uid = rustix::process::getuid().as_raw();
     let shown = |path: &PathBuf| path.display().to_string();
-    let asked = Asked {
+    Asked {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         sources: match sources {
             [] => vec![shown(&::inspect::folder_of_user(root, uid))],
             sources => sources.iter().map(shown).collect(),
         },
         now_ns,
-    };
-    Ok(::inspect::document(reading, &asked))
+    }
 }
 
-fn since(args: &InspectArgs, now_ns: u64) -> Result<Option<u64>, Failure> {
+/// The instant asked for, or the saved counters.
+fn since(args: &InspectArgs, now_ns: u64) -> Result<(Option<u64>, Option<Baseline>), Failure> {
     if let Some(last) = &args.last {
         let length = humantime::parse_duration(last).map_err(|e| {
             Failure::usage(format!(
@@ -69,17 +111,22 @@ fn since(args: &InspectArgs, now_ns: u64) -> Result<Option<u64>, Failure> {
             ))
         })?;
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
-        return Ok(Some(now_ns.saturating_sub(length_ns)));
+        return Ok((Some(now_ns.saturating_sub(length_ns)), None));
     }
     let Some(since) = &args.since else {
-        return Ok(None);
+        return Ok((None, None));
     };
-    let at: jiff::Timestamp = since.parse().map_err(|e| {
-        Failure::usage(format!(
-            "--since = {since:?}: {e}; give an instant with its zone, e.g. 2025-11-21T16:00:00Z"
-        ))
-    })?;
-    Ok(Some(u64::try_from(at.as_nanosecond()).unwrap_or(0)))
+    if let Ok(at) = since.parse::<jiff::Timestamp>() {
+        let at = u64::try_from(at.as_nanosecond()).unwrap_or(0);
+        return Ok((Some(at), None));
+    }
+    let path = Path::new(since);
+    if !path.exists() {
+        return Err(Failure::usage(format!(
+            "--since = {since:?}: it is no file, and no instant; name a file that powerband inspect --save wrote, or give an instant with its zone, e.g. 2025-11-21T16:00:00Z"
+        )));
+    }
+    Ok((None, Some(Baseline::of(&saved::document(path)?))))
 }
 
 /// Unix time.

@@ -16,8 +16,9 @@ use super::experiments::fallback_seed;
 use crate::args::LoadArgs;
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
-use ::load::{LoadError, Outcome, Plan};
+use ::load::{Header, Https, LoadError, Observer, Outcome, Plan};
 use csv_file::CsvFile;
+use experiment::sending;
 use follow::Follow;
 use hdr_log::{Entry, HdrLog};
 use jiff::Timestamp;
@@ -29,7 +30,7 @@ use std::sync::mpsc::Sender;
 
 /// `powerband load`.
 pub fn load(args: LoadArgs) -> Result<u8, Failure> {
-    let order = order(&args, fallback_seed(Timestamp::now()))
+    let mut order = order(&args, fallback_seed(Timestamp::now()))
         .map_err(|problems| asked::failure(&problems))?;
     let rows_on_stdout = args.csv.as_deref() == Some(Path::new("-"));
     if rows_on_stdout && args.speech.json {
@@ -37,7 +38,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
             "--json and --csv - both want stdout; name a file for --csv",
         ));
     }
-    asked::tell_left_out(order.skipped.as_deref());
+    asked::tell_notes(&order.notes);
     let csv = args.csv.as_deref().map(CsvFile::create).transpose();
     let csv = csv.map_err(Failure::usage)?;
     let log = args.hdr_log.as_deref().map(HdrLog::create).transpose();
@@ -45,12 +46,14 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let quiet = args.speech.quiet;
-    if let Some(warmup) = &order.warmup {
+    if let Some(warmup) = &mut order.warmup {
         // Its figures are not wanted, and it writes no file.
         let _ = window(warmup, "warming up", &signals, quiet, None, None)?;
+        order.plan.headers.clone_from(&warmup.headers);
     }
+    let headers = order.asked.sending.headers.len();
     let measured = window(
-        &order.plan,
+        &mut order.plan,
         "measuring",
         &signals,
         quiet,
@@ -60,7 +63,20 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     drop(to_log);
     let logged = log.map_or(Ok(()), HdrLog::finish);
     let (outcome, reached, written) = measured?;
-    let document = document::document(&order, &outcome, signals.received(), reached);
+    order.asked.sending.forwarded_https = order.plan.headers.len() > headers;
+    let trouble = ::load::asked_for_https(&order.plan, &outcome)
+        .map(|location| sending::trouble(&Https::Asked { location }, &order.plan));
+    let trouble = trouble.flatten();
+    if let Some(trouble) = &trouble {
+        output::error(trouble);
+    }
+    let document = document::document(
+        &order,
+        &outcome,
+        trouble.as_deref(),
+        signals.received(),
+        reached,
+    );
     let shown = if rows_on_stdout && quiet {
         Ok(())
     } else {
@@ -69,6 +85,26 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     explain(&document);
     let files = [shown.map_err(|failure| failure.message), written, logged];
     Ok(with_files(document.exit_code, &files, output::error))
+}
+
+/// A window was redirected to https: sends a proxy's header from here on, where that helps.
+fn settle(plan: &mut Plan, signals: &Signals) -> Result<bool, Failure> {
+    let found = ::load::https(plan, |plan| ::load::run(plan, &mut Asking(signals)));
+    let forwarded = found.map_err(refused)? == Some(Https::Forwarded);
+    if forwarded {
+        plan.headers.push(Header::forwarded_https());
+        output::error(&format!("{}: the run starts again", run::FORWARDED));
+    }
+    Ok(forwarded)
+}
+
+/// Ends such requests when the user does.
+struct Asking<'a>(&'a Signals);
+
+impl Observer for Asking<'_> {
+    fn cancelled(&mut self) -> bool {
+        self.0.received().is_some()
+    }
 }
 
 /// What could not be written is told after the answer, each file once. It is worth an exit code of its own where the run
@@ -85,7 +121,7 @@ fn with_files(code: u8, files: &[Result<(), String>], tell: impl Fn(&str)) -> u8
 
 /// One window, and whether the files beside it could be written.
 fn window(
-    plan: &Plan,
+    plan: &mut Plan,
     what: &'static str,
     signals: &Signals,
     quiet: bool,
@@ -98,7 +134,13 @@ fn window(
     };
     let (to, reporter) = Reporter::start(what, extent, quiet, csv);
     let mut follow = Follow::new(signals, &to, log);
-    let outcome = ::load::run(plan, &mut follow);
+    follow.look_for_https(plan.may_be_forwarded());
+    let mut outcome = ::load::run(plan, &mut follow);
+    if follow.redirected() {
+        settle(plan, signals)?;
+        follow.look_for_https(false);
+        outcome = ::load::run(plan, &mut follow);
+    }
     let reached = follow.reached();
     drop(to);
     let written = reporter.finish();
@@ -128,8 +170,11 @@ fn show(document: &Document, json: bool, rows_on_stdout: bool) -> Result<(), Fai
     output::print(&page)
 }
 
-/// On stderr, what led to the exit code.
+/// On stderr, what led to the exit code, and whether the answers were the recorded ones.
 fn explain(document: &Document) {
+    if let Some(warning) = document.recorded.as_ref().and_then(|r| r.warning.as_ref()) {
+        output::error(warning);
+    }
     for assertion in &document.assertions {
         if assertion.outcome != run::load::AssertionOutcome::Holds {
             output::error(&assertion.sentence);
@@ -146,6 +191,11 @@ fn explain(document: &Document) {
             ),
             None => "no request was answered; give it more time with --duration".to_owned(),
         }),
+        (_, first) if document.counts.ok == 0 => Some(format!(
+            "every request failed; {}; check the path of {}",
+            first.as_deref().unwrap_or("none was answered as expected"),
+            document.asked.url
+        )),
         (Some(trouble), _) => Some(format!("do not quote these figures: {trouble}")),
         _ => None,
     };

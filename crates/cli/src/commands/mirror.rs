@@ -4,20 +4,25 @@ mod batch;
 mod keeper;
 mod kept;
 mod layers;
+mod notices;
+mod notify;
 mod resolve;
 mod signals;
 mod status;
 mod tap;
 mod values;
 mod view;
+mod written;
 
 use crate::args::MirrorArgs;
 use crate::{Failure, asked, output};
+use ::mirror::http1::Forwarding;
 use ::mirror::proxy::{Control, Drained, Proxy};
 use ::mirror::shadow::{Shadows, Telling};
-use ::mirror::{Counts, Settings};
+use ::mirror::{Address, Counts, ListenAt, OpenFiles, Settings};
 use experiment::config::{Asked, Problem, parse_duration};
 use keeper::{Clock, Generation, Keeper};
+use notices::Notices;
 use resolve::{Resolved, resolve};
 use signals::{Signals, Wish};
 use std::sync::Arc;
@@ -39,8 +44,15 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let mut running = Running::start(resolved)?;
-    let mut view = View::new(args.output.quiet);
+    let (mut view, mut notices) = (View::new(args.output.quiet), Notices::default());
     view.begun(&running.told());
+    notify::notify("READY=1");
+    if let Some(warning) = hidden_clients(&running.settings, &running.address) {
+        output::error(warning);
+    }
+    if let Some(said) = capture::unredacted(&running.files.keep) {
+        output::error(&format!("warning: {said}"));
+    }
     let ends = length.map(|length| running.clock.began + length);
     loop {
         match signals.wish() {
@@ -56,6 +68,9 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
         {
             break;
         }
+        let backlog = running.keeper.inbox.lost();
+        let said = notices.due(Instant::now(), &running.counts, &running.limit(), backlog);
+        said.iter().for_each(|line| view.warn(line));
         view.show(
             running.clock.began.elapsed(),
             &running.counts.snapshot(),
@@ -63,6 +78,7 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
         );
         std::thread::sleep(TICK);
     }
+    running.wait_as_lame_duck(&mut view);
     view.ending(&running.counts.snapshot());
     running.end(&args, view)
 }
@@ -97,6 +113,7 @@ fn read(args: &MirrorArgs, mut problems: Vec<Problem>) -> Result<Resolved, Vec<P
 struct Running {
     clock: Clock,
     counts: Arc<Counts>,
+    open_files: OpenFiles,
     keeper: Keeper,
     control: Control,
     proxy: Option<std::thread::JoinHandle<Result<Drained, String>>>,
@@ -104,8 +121,9 @@ struct Running {
     status: Option<status::Listener>,
     settings: Settings,
     files: resolve::Files,
+    lame_duck: Duration,
     generation: u32,
-    address: std::net::SocketAddr,
+    address: Address,
 }
 
 impl Running {
@@ -114,7 +132,9 @@ impl Running {
             settings,
             files,
             status,
+            lame_duck,
         } = resolved;
+        let open_files = OpenFiles::raise();
         let since_1970 = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -129,23 +149,27 @@ impl Running {
         let shadows =
             shadows(&settings, &counts, &keeper, clock, &files, 0).map_err(Failure::usage)?;
         let tap = tap(&shadows, &keeper, &files);
-        let proxy = Proxy::bind(&settings, counts.clone(), tap)
+        // Before the proxy: clients that it has connected would be reset where this address is taken.
+        let status = status.map(status::Bound::new).transpose();
+        let status = status.map_err(Failure::usage)?;
+        let proxy = Proxy::bind(&settings, open_files, counts.clone(), tap)
             .map_err(|e| Failure::usage(e.to_string()))?;
-        let (address, control) = (proxy.address(), proxy.control());
-        let status = match status {
-            Some(wanted) => Some(
-                status::Listener::start(wanted, counts.clone(), keeper.shelf.clone())
-                    .map_err(Failure::usage)?,
-            ),
-            None => None,
+        let (address, control) = (proxy.address().clone(), proxy.control());
+        let shown = status::Shown {
+            counts: counts.clone(),
+            shelf: keeper.shelf.clone(),
+            open_files,
         };
+        let status = status.map(|bound| bound.serve(shown)).transpose();
+        let status = status.map_err(Failure::usage)?;
         let serving = std::thread::Builder::new().name("proxy".to_owned());
         let serving = serving.spawn(move || proxy.serve().map_err(|e| e.to_string()));
         let serving =
-            serving.map_err(|e| Failure::no_answer(format!("cannot start a thread: {e}")))?;
+            serving.map_err(|e| Failure::broken(format!("cannot start a thread: {e}")))?;
         Ok(Running {
             clock,
             counts,
+            open_files,
             keeper,
             control,
             proxy: Some(serving),
@@ -153,6 +177,7 @@ impl Running {
             status,
             settings,
             files,
+            lame_duck,
             generation: 0,
             address,
         })
@@ -160,10 +185,10 @@ impl Running {
 
     /// What is said once it serves.
     fn told(&self) -> Vec<String> {
-        let scheme = if self.settings.listen.tls.is_some() {
-            "https"
-        } else {
-            "http"
+        let listens = match (&self.address, &self.settings.listen.tls) {
+            (Address::Tcp(address), None) => format!("http://{address}"),
+            (Address::Tcp(address), Some(_)) => format!("https://{address}"),
+            (unix, _) => unix.to_string(),
         };
         let primaries: Vec<String> = self
             .settings
@@ -172,24 +197,32 @@ impl Running {
             .map(|one| view::url(&one.upstream))
             .collect();
         let mut told = vec![format!(
-            "listening on {scheme}://{}; answered by {}",
-            self.address,
+            "listening on {listens}; answered by {}",
             primaries.join(", ")
         )];
+        told.push(format!("room for {}", self.limit()));
         told.extend(self.settings.shadows.iter().map(view::shadow));
         told.extend(self.status.as_ref().map(|status| {
             format!(
-                "status on http://{}/metrics and /status.json",
+                "status on http://{}/metrics, /status.json and /readyz",
                 status.address()
             )
         }));
         told
     }
 
+    fn limit(&self) -> String {
+        let most = self.counts.client.most.get();
+        notices::limit(most, self.settings.client.connections, &self.open_files)
+    }
+
     /// The file again. What cannot be used changes nothing.
     fn reload(&mut self, args: &MirrorArgs) {
         match self.reloaded(args) {
-            Ok(()) => output::say("powerband: the configuration was read again"),
+            Ok(()) => output::say(&format!(
+                "powerband: the configuration was read again; room for {}",
+                self.limit()
+            )),
             Err(why) => output::error(&format!("the configuration stays as it was: {why}")),
         }
     }
@@ -218,7 +251,7 @@ impl Running {
         {
             return Err(e.to_string());
         }
-        if settings.listen.address != self.settings.listen.address || resolved.files != self.files {
+        if stays(&settings) != stays(&self.settings) || resolved.files != self.files {
             output::error(
                 "where it listens and what it writes stay as they were until it is started again",
             );
@@ -228,12 +261,33 @@ impl Running {
         self.generation = number;
         let deadline = longest(&self.settings);
         self.settings = settings;
+        self.lame_duck = resolved.lame_duck;
         if let Some(old) = std::mem::replace(&mut self.shadows, new) {
             // In its own time: what it has under way is answered or counted.
             let finishing = std::thread::Builder::new().name("finishing".to_owned());
             let _ = finishing.spawn(move || old.stop(deadline + GRACE));
         }
         Ok(())
+    }
+
+    /// Clients go on being served and accepted, so that balancers have time to learn that this one ends.
+    fn wait_as_lame_duck(&self, view: &mut View) {
+        notify::notify("STOPPING=1");
+        if let Some(status) = &self.status {
+            status.not_ready();
+        }
+        let ends = Instant::now() + self.lame_duck;
+        let serves = || {
+            self.proxy
+                .as_ref()
+                .is_some_and(|proxy| !proxy.is_finished())
+        };
+        if !self.lame_duck.is_zero() && serves() {
+            view.lame_duck(self.lame_duck);
+        }
+        while Instant::now() < ends && serves() {
+            std::thread::sleep(TICK);
+        }
     }
 
     fn end(mut self, args: &MirrorArgs, view: View) -> Result<u8, Failure> {
@@ -246,15 +300,8 @@ impl Running {
         let counts = self.counts.snapshot();
         drop(self.status);
         view.ended(&counts, &kept);
-        match drained {
-            Some(Ok(Ok(drained))) => view.drained(&drained),
-            Some(Ok(Err(why))) => return Err(Failure::no_answer(why)),
-            Some(Err(_)) => {
-                return Err(Failure::no_answer(
-                    "the proxy's thread ended in a panic; what it said is above",
-                ));
-            }
-            None => {}
+        if let Some(joined) = drained {
+            view.drained(&cut(joined)?);
         }
         let Some(comparison) = &kept.comparison else {
             if args.output.json {
@@ -273,6 +320,39 @@ impl Running {
         // Whoever duplexes traffic for hours and stops it is not told that it failed because nothing was decided.
         Ok(if comparison.requests == 0 { 3 } else { 0 })
     }
+}
+
+/// What the proxy cut at its end. It ends by itself only where it is broken.
+fn cut(joined: std::thread::Result<Result<Drained, String>>) -> Result<Drained, Failure> {
+    match joined {
+        Ok(drained) => drained.map_err(Failure::broken),
+        Err(_) => Err(Failure::broken(
+            "the proxy's thread ended in a panic; what it said is above",
+        )),
+    }
+}
+
+/// What of the listener a reload does not change.
+fn stays(settings: &Settings) -> (&ListenAt, bool) {
+    (&settings.listen.at, settings.listen.proxy_protocol)
+}
+
+/// The warning where others than this machine connect, and the primary takes all of them for this machine.
+fn hidden_clients(settings: &Settings, address: &Address) -> Option<&'static str> {
+    let is_open = match address {
+        Address::Tcp(address) => !address.ip().to_canonical().is_loopback(),
+        Address::Unix(_) => false,
+    };
+    let from_elsewhere = is_open || settings.listen.proxy_protocol;
+    let told = settings.client.forwarded != Forwarding::Off
+        || settings
+            .primaries
+            .iter()
+            .all(|primary| primary.proxy_protocol.is_some());
+    (from_elsewhere && !told).then_some(
+        "warning: the primary sees this mirror's address as that of every client, and believes a client's own X-Forwarded-For \
+         where it trusts this address: give --forwarded replace (append behind another proxy) or --send-proxy-protocol v1",
+    )
 }
 
 fn longest(settings: &Settings) -> Duration {
@@ -304,10 +384,11 @@ fn shadows(
     if settings.shadows.is_empty() {
         return Ok(None);
     }
-    let rules = capture::Rules::new(&files.redact, &files.redact, &[]);
+    let rules = files.rules();
     let inbox = keeper.inbox.clone();
     let telling = Telling {
         began: clock.began,
+        seed: clock.began_unix_ns,
         rules,
         pair: Box::new(move |pair| inbox.pair(generation, pair)),
     };
@@ -324,4 +405,18 @@ fn tap(
         shadows: shadows.clone(),
         recording: files.record.as_ref().map(|_| keeper.inbox.clone()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_proxy_has_an_exit_code_that_no_comparison_has() {
+        let panicked = std::thread::spawn(|| -> Result<Drained, String> { panic!("a test") });
+        for joined in [panicked.join(), Ok(Err("no event queue".to_owned()))] {
+            assert_eq!(cut(joined).unwrap_err().code, 70);
+        }
+        assert!(cut(Ok(Ok(Drained::default()))).is_ok());
+    }
 }

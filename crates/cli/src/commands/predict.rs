@@ -10,7 +10,7 @@ mod words;
 
 use crate::args::PredictArgs;
 use crate::{Failure, asked, output};
-use ::predict::{Application, Bench, Machine, PredictError, Question};
+use ::predict::{Application, Bench, Machine, PredictError, Question, WhatIf};
 use ask::Wanted;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -32,7 +32,7 @@ pub fn predict(args: PredictArgs) -> Result<u8, Failure> {
     let traced_on = Machine {
         cores: wanted.cores,
         quota: wanted.quota,
-        keep_alive: args.prediction.keep_alive.then_some(true),
+        keep_alive: args.validation.experiment.kept.asked(),
     };
     let bench = Bench::new(application, traced_on).map_err(refused)?;
     let machine_cores = wanted.cores + wanted.what_if.cores;
@@ -42,11 +42,12 @@ pub fn predict(args: PredictArgs) -> Result<u8, Failure> {
             wanted.cores, wanted.what_if.cores
         )));
     }
-    let bench = bench.what_if(wanted.what_if);
+    let as_it_is = bench;
+    let bench = as_it_is.what_if(wanted.what_if);
     let traced_rate = bench.application().traced().rate_per_s;
     let chosen = [1.0, 1.5, 2.0].map(|times| times * traced_rate);
     let rates = wanted.rates_per_s.clone().unwrap_or(chosen.to_vec());
-    let rates = rates.iter().map(|rate| rate * wanted.what_if.traffic);
+    let more = rates.iter().map(|rate| rate * wanted.what_if.traffic);
     let processes = wanted
         .processes
         .clone()
@@ -55,17 +56,40 @@ pub fn predict(args: PredictArgs) -> Result<u8, Failure> {
         .threads
         .clone()
         .unwrap_or_else(|| bench.usual_threads());
+    let asks_what_if = wanted.what_if != WhatIf::default();
+    let traced = bench.traced_point();
+    let mut points = bench.points(&processes, &threads);
+    if asks_what_if {
+        points.retain(|point| *point != traced);
+        points.insert(0, traced);
+    }
     let question = Question {
-        points: bench.points(&processes, &threads),
-        rates_per_s: rates.collect(),
+        points,
+        rates_per_s: more.collect(),
         objective: wanted.objective,
         requests: wanted.requests,
         draws: DRAWS,
         seed: wanted.seed,
     };
     let surveyed = survey(&bench, &question, speech.quiet)?;
-    let memory = measured?;
-    let document = document::document(&sources, &bench, &wanted, &question, &surveyed, memory);
+    let today = match asks_what_if {
+        true => as_it_is.survey(
+            &Question {
+                points: vec![traced],
+                rates_per_s: rates,
+                ..question.clone()
+            },
+            1,
+            || (),
+        ),
+        false => Ok(Vec::new()),
+    };
+    let found = document::Found {
+        points: surveyed,
+        today: today.map_err(refused)?.pop(),
+        memory: measured?,
+    };
+    let document = document::document(&sources, &bench, &wanted, &question, &found);
     if speech.json {
         output::json(&document)?;
     } else {

@@ -1,42 +1,27 @@
-//! `report`, `runs`, and what is generated from the arguments: completions and the manual page.
+//! `report`, and what is generated from the arguments: completions and the manual page.
 
 use super::experiments::find;
-use crate::args::{Cli, ReportArgs, RunsArgs};
+use crate::args::{Cli, ReportArgs};
 use crate::{Failure, output};
 use clap::CommandFactory;
 use run::Folder;
+use run::runs::newest;
 
 /// `powerband report`.
 pub fn report(args: ReportArgs) -> Result<u8, Failure> {
     let folder = match &args.run {
         Some(run) => Folder::open(&find(&args.runs, run)),
         None => {
-            let newest = Folder::list(&args.runs)
-                .map_err(|e| Failure::usage(e.to_string()))?
-                .pop();
-            newest.map(Ok).ok_or_else(|| {
+            let newest = newest(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
+            Folder::open(&newest.ok_or_else(|| {
                 Failure::usage(format!("there is no run under {}; make one with powerband tune, or name its folder with --runs", args.runs.display()))
-            })?
+            })?)
         }
     };
     let document = folder
         .and_then(|folder| folder.read())
         .map_err(|e| Failure::usage(e.to_string()))?;
-    output::document(&document, args.json)?;
-    Ok(0)
-}
-
-/// `powerband runs`.
-pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
-    let folders = Folder::list(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
-    let mut documents = Vec::new();
-    for folder in folders {
-        match folder.read() {
-            Ok(document) => documents.push(document),
-            Err(unreadable) => output::error(&unreadable.to_string()),
-        }
-    }
-    output::print(&report::listing(&documents))?;
+    output::document(&document, args.json, args.full)?;
     Ok(0)
 }
 

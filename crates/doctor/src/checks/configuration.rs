@@ -1,9 +1,11 @@
 //! The environment's name, what is logged, what is left on from looking for something, what is loaded besides.
 
 use host::{Outcome, Severity};
+use servers::agent::INJECT_OPTION;
 
 use super::either;
 use crate::application::ApplicationFacts;
+use crate::named::Named;
 
 /// What costs time in each request, or in each allocation, and is meant for an afternoon.
 const LEFT_ON: &[&str] = &["GC::Profiler.enable", "trace_object_allocations_start"];
@@ -13,17 +15,22 @@ pub(super) fn environment(facts: &ApplicationFacts) -> Outcome {
         let why = "In development Rails reloads code, checks files before each request, keeps no templates and logs each \
                    query: the same request takes many times as long, and threads wait for the reloader's lock.";
         let remedy = "set RAILS_ENV and RACK_ENV to production";
-        let Some(name) = environment.name.as_deref() else {
-            return Outcome::found(
-                Severity::Note,
-                "nothing says in which environment the application runs",
-                "neither RAILS_ENV nor RACK_ENV is in the environment that the process was started with",
-                "Rails, Rack and Puma take development then, unless the application's own files set it.",
-                remedy,
-            );
+        let (name, from) = match &environment.named {
+            Named::As { name, from } => (name, from),
+            Named::NotSeen(why) => return Outcome::not_known(why.clone()),
+            Named::Unset => {
+                return Outcome::found(
+                    Severity::Note,
+                    "nothing says in which environment the application runs",
+                    "neither the server's command line and configuration nor RAILS_ENV, RACK_ENV or APP_ENV in the \
+                     environment that the process was started with",
+                    "Rails, Rack and Puma take development then, unless the application's own files set it.",
+                    remedy,
+                );
+            }
         };
-        let evidence = format!("{name} ({})", environment.name_from);
-        match name {
+        let evidence = format!("{name} ({from})");
+        match name.as_str() {
             "development" => Outcome::found(
                 either(facts),
                 "the application runs in development",
@@ -56,7 +63,11 @@ pub(super) fn log_level(facts: &ApplicationFacts) -> Outcome {
                 remedy,
             )
         };
-        let place = format!("config/environments/{}.rb", environment.section());
+        let section = match environment.section() {
+            Ok(section) => section,
+            Err(why) => return Outcome::not_known(why),
+        };
+        let place = format!("config/environments/{section}.rb");
         let debug = |line: &str| {
             let words: String = line.split_whitespace().collect();
             words.starts_with("config.log_level=")
@@ -112,27 +123,41 @@ pub(super) fn profiling(facts: &ApplicationFacts) -> Outcome {
     })
 }
 
+/// YJIT is a check by itself, and neither the agent nor what `bundle exec` sets is foreign.
+fn is_known(option: &str) -> bool {
+    let bundler = option.starts_with("-r") && option.ends_with("bundler/setup");
+    option.starts_with("--yjit") || option == INJECT_OPTION || bundler
+}
+
 pub(super) fn injected_code(facts: &ApplicationFacts) -> Outcome {
     Outcome::of(&facts.environment, |environment| {
-        // YJIT is a matter of its own.
         let named = |name: &str| {
-            let value = environment.get(name)?;
-            let only_yjit = value
-                .split_whitespace()
-                .all(|word| word.starts_with("--yjit"));
-            (!only_yjit).then(|| format!("{name}={value}"))
+            let words = environment.get(name)?.split_whitespace();
+            let words: Vec<&str> = words.filter(|word| !is_known(word)).collect();
+            (!words.is_empty()).then(|| format!("{name}={}", words.join(" ")))
         };
         let set: Vec<String> = ["RUBYOPT", "LD_PRELOAD"]
             .into_iter()
             .filter_map(named)
             .collect();
+        let options = environment.get("RUBYOPT").unwrap_or_default();
+        let agent = match options.split_whitespace().any(|word| word == INJECT_OPTION) {
+            true => " besides Powerband's agent",
+            false => "",
+        };
         if set.is_empty() {
-            return Outcome::fine("neither RUBYOPT nor LD_PRELOAD adds any");
+            return Outcome::fine(format!("neither RUBYOPT nor LD_PRELOAD adds any{agent}"));
+        }
+        if facts.of_powerband {
+            let set = set.join(", ");
+            return Outcome::fine(format!(
+                "{set}{agent}, set by the run of Powerband that started this server"
+            ));
         }
         Outcome::found(
             Severity::Note,
             "code that is not the application's is loaded into Ruby",
-            set.join(", "),
+            set.join(", ") + agent,
             "It is a part of what is measured: an allocator, a profiler or an option changes memory and speed of every \
              request.",
             "see that production has the same; unset it where it has not",
@@ -161,8 +186,12 @@ mod tests {
         ));
         assert!(matches!(environment(&named("staging")), Outcome::Fine(_)));
         let mut nameless = application();
-        nameless.environment.as_mut().unwrap().name = None;
+        nameless.environment.as_mut().unwrap().named = Named::Unset;
         assert_eq!(found(environment(&nameless)).severity, Severity::Note);
+        let mut unseen = application();
+        unseen.environment.as_mut().unwrap().named = Named::NotSeen("a title".to_owned());
+        assert_eq!(environment(&unseen), Outcome::not_known("a title"));
+        assert_eq!(log_level(&unseen), Outcome::not_known("a title"));
         let mut hidden = application();
         hidden.environment = Err("another user's".to_owned());
         assert_eq!(
@@ -241,6 +270,24 @@ mod tests {
         )));
         assert_eq!(preload.severity, Severity::Note);
         assert_eq!(preload.evidence, "LD_PRELOAD=/usr/lib/libjemalloc.so.2");
+        let mut facts = with("RUBYOPT", "-r/gems/bundler/setup -rpowerband/inject --yjit");
+        let agent_alone = "neither RUBYOPT nor LD_PRELOAD adds any besides Powerband's agent";
+        assert_eq!(injected_code(&facts), Outcome::fine(agent_alone));
+        let environment = facts.environment.as_mut().unwrap();
+        let preload = (
+            "LD_PRELOAD".to_owned(),
+            "/usr/lib/libjemalloc.so.2".to_owned(),
+        );
+        environment.variables.extend([preload]);
+        let both = found(injected_code(&facts));
+        assert_eq!(
+            both.evidence,
+            "LD_PRELOAD=/usr/lib/libjemalloc.so.2 besides Powerband's agent"
+        );
+        facts.of_powerband = true;
+        assert!(
+            matches!(injected_code(&facts), Outcome::Fine(said) if said.contains("run of Powerband"))
+        );
         assert!(matches!(
             injected_code(&with("RUBYOPT", "--yjit")),
             Outcome::Fine(_)

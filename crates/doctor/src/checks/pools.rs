@@ -1,5 +1,6 @@
 //! Database connections: threads of a process against its pool, and all pools against the database server.
 
+use capacity::pool_size;
 use host::{Known, Outcome, Severity};
 use servers::pools::{Pool, PoolSize, RAILS_DEFAULT};
 
@@ -64,9 +65,11 @@ pub(super) fn pool(facts: &ApplicationFacts) -> Outcome {
     };
     let known = facts.environment.clone().and_then(|environment| {
         let threads = facts.threads.clone()?;
-        Ok((sized(pools, &environment)?, threads))
+        let executor = facts.async_threads.clone()?;
+        Ok((sized(pools, &environment)?, threads, executor))
     });
-    Outcome::of(&known, |(pools, threads)| {
+    Outcome::of(&known, |(pools, threads, executor)| {
+        let needed = pool_size(threads.count, *executor);
         let words = |sized: &Sized<'_>| {
             format!(
                 "a pool{} of {} ({})",
@@ -75,10 +78,19 @@ pub(super) fn pool(facts: &ApplicationFacts) -> Outcome {
                 written(sized.pool)
             )
         };
-        let threads_words = format!("{} threads ({})", threads.count, threads.from);
+        let executor_words = match executor {
+            0 => String::new(),
+            executor => {
+                format!(" and {executor} of async queries, which need {needed} connections")
+            }
+        };
+        let threads_words = format!(
+            "{} threads ({}){executor_words}",
+            threads.count, threads.from
+        );
         let small: Vec<String> = pools
             .iter()
-            .filter(|sized| sized.connections < threads.count)
+            .filter(|sized| u64::from(sized.connections) < needed)
             .map(words)
             .collect();
         if small.is_empty() {
@@ -87,12 +99,19 @@ pub(super) fn pool(facts: &ApplicationFacts) -> Outcome {
         }
         Outcome::found(
             Severity::HarmsServer,
-            "a process has more threads than database connections",
+            "a process needs more database connections than its pool has",
             format!("{threads_words}, {}", small.join(", ")),
             "Threads beyond the pool wait for a connection that another one holds, and fail after five seconds \
              (ActiveRecord::ConnectionTimeoutError). More threads than connections mostly wait.",
-            "write pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\", 5) %> in config/database.yml and set RAILS_MAX_THREADS for \
-             both; powerband calc pool adds up what the database must allow",
+            format!(
+                "write pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\", {}){} %> in config/database.yml and set RAILS_MAX_THREADS \
+                 for both; powerband calc pool adds up what the database must allow",
+                threads.count,
+                match needed - u64::from(threads.count) {
+                    0 => String::new(),
+                    more => format!(".to_i + {more}"),
+                }
+            ),
         )
     })
 }
@@ -111,8 +130,15 @@ pub(super) fn connections(facts: &ApplicationFacts) -> Outcome {
         let workers = facts.workers.clone()?;
         let pools = sized(pools, &environment)?;
         let served = pools.iter().filter(|sized| sized.pool.is_served());
-        let a_process: u32 = served.map(|sized| sized.connections).sum();
-        let processes = workers.count.max(1);
+        // A pool opens what its threads ask for, and no more than it may.
+        let wanted = match (&facts.threads, &facts.async_threads) {
+            (Ok(threads), Ok(executor)) => pool_size(threads.count, *executor),
+            _ => u64::MAX,
+        };
+        let a_process: u64 = served
+            .map(|sized| u64::from(sized.connections).min(wanted))
+            .sum();
+        let processes = u64::from(workers.count.max(1));
         Ok(format!(
             "up to {} connections, {processes} × {a_process}",
             processes.saturating_mul(a_process)
@@ -161,6 +187,27 @@ mod tests {
     }
 
     #[test]
+    fn an_executor_of_async_queries_needs_connections_as_calc_pool_counts_them() {
+        let mut facts = sized_by(PoolSize::Literal(9), 5);
+        facts.async_threads = Ok(4);
+        let finding = found(pool(&facts));
+        assert!(
+            finding.evidence.contains("which need 10 connections"),
+            "{finding:?}"
+        );
+        assert!(finding.remedy.contains("5).to_i + 5 %>"), "{finding:?}");
+        assert!(matches!(
+            pool(&ApplicationFacts {
+                async_threads: Ok(3),
+                ..facts.clone()
+            }),
+            Outcome::Fine(_)
+        ));
+        facts.async_threads = Err("only Ruby can tell".to_owned());
+        assert!(matches!(pool(&facts), Outcome::NotKnown(_)));
+    }
+
+    #[test]
     fn what_is_not_known_is_not_passed() {
         let mut facts = application();
         facts.threads = Err("nobody counted".to_owned());
@@ -187,6 +234,11 @@ mod tests {
             panic!("nobody asked the database");
         };
         assert!(why.contains("up to 10 connections, 2 × 5"), "{why}");
+        // The pool may have five; three threads ask for three.
+        let Outcome::NotKnown(why) = connections(&sized_by(PoolSize::Literal(5), 3)) else {
+            panic!("nobody asked the database");
+        };
+        assert!(why.contains("up to 6 connections, 2 × 3"), "{why}");
         let mut file = application();
         file.pools.as_mut().unwrap()[0].adapter = Some("sqlite3".to_owned());
         assert!(matches!(connections(&file), Outcome::Fine(_)));

@@ -7,6 +7,7 @@ use servers::interpreter::Heard;
 use servers::pools::{Pool, PoolSize};
 
 use crate::application::{ApplicationFacts, Counted, Environment};
+use crate::named::Named;
 
 pub(super) fn found(outcome: Outcome) -> Finding {
     let said = format!("{outcome:?}");
@@ -28,10 +29,11 @@ pub(super) fn counted(count: u32) -> Counted {
 pub(super) fn application() -> ApplicationFacts {
     ApplicationFacts {
         pid: None,
+        booting: false,
+        of_powerband: false,
         environment: Ok(Environment {
             variables: BTreeMap::new(),
-            name: Some("production".to_owned()),
-            name_from: "the test".to_owned(),
+            named: Named::by("production", "the test"),
         }),
         config_files: Ok(Vec::new()),
         pools: Ok(vec![Pool {
@@ -39,6 +41,7 @@ pub(super) fn application() -> ApplicationFacts {
             adapter: Some("postgresql".to_owned()),
             size: PoolSize::Literal(5),
         }]),
+        async_threads: Ok(0),
         threads: Ok(counted(5)),
         workers: Ok(counted(2)),
         cores: 4,
@@ -55,7 +58,7 @@ pub(super) fn application() -> ApplicationFacts {
 
 pub(super) fn named(name: &str) -> ApplicationFacts {
     let mut facts = application();
-    facts.environment.as_mut().unwrap().name = Some(name.to_owned());
+    facts.environment.as_mut().unwrap().named = Named::by(name, "the test");
     facts
 }
 

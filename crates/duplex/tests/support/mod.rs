@@ -1,7 +1,6 @@
 //! A mirror's log as a test wants it.
 
 // Each test file uses its own part of this.
-#![allow(dead_code)]
 
 use capture::{Answer, Difference, Drop, Failure, Outcome, Pair, ShadowOutcome};
 use duplex::{Asked, Comparison, Shadow};

@@ -13,14 +13,34 @@ pub struct Apart {
     pub ruby: Option<String>,
     pub knob: String,
     pub value: String,
-    /// For the user, without secrets.
-    pub told: String,
+    /// What this Ruby says of the value, for the user, without secrets.
+    pub what: String,
+}
+
+impl Apart {
+    /// Whether a server with these knobs would have both.
+    pub fn is_in(&self, overlay: &Overlay) -> bool {
+        let value = Overlay::of(&[(&self.knob, &self.value)]);
+        let runs = match &self.ruby {
+            None => overlay.ruby().is_none(),
+            Some(named) => overlay.ruby() == Some(named),
+        };
+        runs && value.is_ok_and(|value| overlay.holds(&value))
+    }
+
+    /// For the user.
+    pub fn its_ruby(&self) -> String {
+        match &self.ruby {
+            None => "today's Ruby".to_owned(),
+            Some(named) => format!("ruby={named}"),
+        }
+    }
 }
 
 /// Without the value, which may be a secret.
 impl fmt::Debug for Apart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.told)
+        f.write_str(&self.what)
     }
 }
 
@@ -32,7 +52,7 @@ impl ArmEnvironments {
     ) -> Result<BTreeSet<String>, Stopped> {
         let settings = against.experiment.baseline;
         let settings = settings.unwrap_or(against.experiment.kind.defaults());
-        let setting = |set: &[(&str, &str)]| Some(Arm::with(settings, overlay(set)?));
+        let setting = |set: &[(&str, &str)]| Some(Arm::with(settings, Overlay::of(set).ok()?));
         let values = || each(against.experiment);
         let rubies = || values().filter(|(name, _)| *name == RUBY);
         let mut wrong = BTreeSet::new();
@@ -57,10 +77,7 @@ impl ArmEnvironments {
                         ruby: ruby.map(|(_, named)| named.to_owned()),
                         knob: knob.to_owned(),
                         value: value.to_owned(),
-                        told: match ruby {
-                            None => format!("not searched with today's Ruby: {what}"),
-                            Some((_, named)) => format!("not searched with ruby={named}: {what}"),
-                        },
+                        what,
                     }),
                     _ => refuse(why),
                 }
@@ -71,7 +88,9 @@ impl ArmEnvironments {
 
     /// What the user is told of values that are not tried with each Ruby, every sentence once.
     pub fn left_out(&self) -> BTreeSet<String> {
-        self.apart.iter().map(|apart| apart.told.clone()).collect()
+        let sentence =
+            |apart: &Apart| format!("not searched with {}: {}", apart.its_ruby(), apart.what);
+        self.apart.iter().map(sentence).collect()
     }
 }
 
@@ -87,7 +106,7 @@ fn by_this_ruby(why: &[Refusal]) -> Option<String> {
 
 /// Each value by itself.
 pub(super) fn values(experiment: &Experiment) -> impl Iterator<Item = Overlay> + '_ {
-    each(experiment).filter_map(|one| overlay(&[one]))
+    each(experiment).filter_map(|one| Overlay::of(&[one]).ok())
 }
 
 fn each(experiment: &Experiment) -> impl Iterator<Item = (&str, &str)> {
@@ -96,13 +115,4 @@ fn each(experiment: &Experiment) -> impl Iterator<Item = (&str, &str)> {
         let values = knob.values.iter().map(String::as_str);
         values.map(|value| (knob.name.as_str(), value))
     })
-}
-
-/// `None` where a value is none of its knob's.
-fn overlay(set: &[(&str, &str)]) -> Option<Overlay> {
-    let mut overlay = Overlay::default();
-    for (name, value) in set {
-        overlay.set(name, value).ok()?;
-    }
-    Some(overlay)
 }

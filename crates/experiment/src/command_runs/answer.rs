@@ -3,6 +3,7 @@
 use super::judged;
 use super::{hopeless, runs};
 use crate::arms::{called, side_by_side};
+use crate::deciding::Measured;
 use crate::error::Stopped;
 use crate::judge::Judging;
 use crate::procedure::Procedure;
@@ -129,7 +130,7 @@ fn verdict(rows: &[CommandArm], comparisons: &[Comparison], arms: &[Arm]) -> Ver
     });
     let said: Vec<String> = said.collect();
     let begun = format!("Against {}, {}", rows[0].called, said.join("; "));
-    side_by_side(comparisons, begun, arms[0].settings)
+    side_by_side(comparisons, Measured::Commands, begun, arms[0].settings)
 }
 
 /// Each arm once: whether the command works in it, and nothing else.
@@ -157,8 +158,8 @@ fn of_samples(runs: &[CommandRun], measure: MemoryMeasure) -> Vec<String> {
         .collect();
     if let Some(few) = summary::median(&counts).filter(|count| *count < FEW_SAMPLES) {
         warnings.push(format!(
-            "a run gave {few:.0} sample{} of its memory; a peak between two of them is not seen, and a longer command says more",
-            if few == 1.0 { "" } else { "s" }
+            "a run gave {} of its memory; a peak between two of them is not seen, and a longer command says more",
+            run::counted(few as u64, "sample")
         ));
     }
     if measure == MemoryMeasure::Rss {

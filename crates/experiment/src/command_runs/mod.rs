@@ -36,8 +36,12 @@ pub fn asked_for(experiment: &Experiment) -> Option<CommandRuns> {
 /// The plan in words.
 pub fn planned(plan: &Plan, command: &CommandRuns) -> String {
     format!(
-        "plan: {} blocks of {} runs of {:?}, in the {} environment, each of {:.0} s at most",
-        plan.blocks, plan.arms, command.command, plan.environment, command.timeout_s
+        "plan: {} of {} of {:?}, in the {} environment, each of {:.0} s at most",
+        run::counted(plan.blocks, "block"),
+        run::counted(plan.arms, "run"),
+        command.command,
+        plan.environment,
+        command.timeout_s
     )
 }
 
@@ -55,6 +59,7 @@ pub fn compare(
         let found = runs(procedure);
         let why = |arm: &str| hopeless(found, arm).map(str::to_owned);
         drop_hopeless(procedure, &mut live, why)?;
+        procedure.expected = found.len() as u32 + (blocks - block) * live.len() as u32;
         if live.len() < 2 {
             break;
         }
@@ -79,13 +84,17 @@ fn run_block(
         let arm = &arms[index];
         let called = arm.to_string();
         let finished = runs(procedure).len() as u32;
+        let expected = procedure.expected.max(finished + 1);
+        let walls: Vec<f64> = runs(procedure).iter().map(|run| run.wall_s).collect();
         procedure.watcher.on(Event::Trial {
             stage: Stage::Compare,
             block,
             blocks,
             arm: &called,
             finished,
-            expected: procedure.expected.max(finished + 1),
+            expected,
+            left_s: stats::summary::mean(&walls)
+                .map(|run_s| f64::from(expected - finished) * run_s),
         });
         let asked = Asked {
             id: procedure.store.trial_id(Stage::Compare, block, &arm.name),

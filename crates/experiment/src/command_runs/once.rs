@@ -120,14 +120,14 @@ fn measured(
     };
     // The guard has waited for it: its time is that of the guard's children.
     run.cpu_s = host::cpu::tree_cpu(tree).map_or(0.0, |cpu| cpu.total().as_secs_f64());
-    let last_lines = running.last_lines();
+    let said = running.excerpt();
     running.stop();
     match waited {
         Waiting::Cancelled => return Err(Failure::Interrupted),
         Waiting::GuardGone => return Err(Failure::Trial("its guard process is gone".to_owned())),
         Waiting::TooLong => {
             return Err(Failure::Trial(format!(
-                "it was not done within {:.0} s and was ended (workload.command_timeout); {last_lines}",
+                "it was not done within {:.0} s and was ended (workload.command_timeout); {said}",
                 asked.command.timeout.as_secs_f64()
             )));
         }
@@ -137,7 +137,7 @@ fn measured(
                 Exit::Signal(_) => None,
             };
             if !exit.success() {
-                return Err(Failure::Trial(format!("it failed ({exit}); {last_lines}")));
+                return Err(Failure::Trial(format!("it failed ({exit}): {said}")));
             }
         }
     }

@@ -156,10 +156,7 @@ mod tests {
     use run::{Kind, Settings};
 
     fn arm(knobs: &[(&str, &str)]) -> Arm {
-        let mut overlay = Overlay::default();
-        for (name, text) in knobs {
-            overlay.set(name, text).unwrap();
-        }
+        let overlay = Overlay::of(knobs).unwrap();
         Arm::with(Settings::PUMA_DEFAULT, overlay)
     }
 

@@ -80,7 +80,7 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
             (
                 "max_memory",
                 Like::Text,
-                "PSS of the whole process tree, such as 1GiB.",
+                "PSS of the whole process tree, such as 1GiB; none: no limit, also where a cgroup has one.",
             ),
             (
                 "rate",
@@ -96,7 +96,7 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
             (
                 "total_rate",
                 Like::Number,
-                "What all servers together are to carry, requests per second: tune says how many that takes.",
+                "What all servers together are to serve, requests per second: tune says how many that takes.",
             ),
             (
                 "server_cost",
@@ -123,7 +123,7 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
             (
                 "max_arms",
                 Like::Whole,
-                "Configurations in the race, 2 to 8.",
+                "Configurations in the elimination rounds, 2 to 8.",
             ),
             (
                 "margin",
@@ -153,6 +153,11 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
                 "generator_core",
                 Like::Switch,
                 "Whether the load generator has a core of its own.",
+            ),
+            (
+                "keep_alive",
+                Like::Switch,
+                "Whether connections are kept; otherwise each request has one of its own.",
             ),
             ("runs_dir", Like::Text, "Where run folders are made."),
         ],
@@ -185,8 +190,8 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
             ),
             (
                 "allow_remote",
-                Like::Switch,
-                "Databases, caches and upstreams beyond this machine.",
+                Like::Numbers,
+                "Databases, caches and upstreams on other machines, each such as db.staging:5432.",
             ),
         ],
     ),
@@ -211,6 +216,11 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
                 "file",
                 Like::Text,
                 "File of weighted requests, or of recorded traffic.",
+            ),
+            (
+                "headers",
+                Like::Numbers,
+                "Headers of every request, each such as Accept-Language: en.",
             ),
             (
                 "command",

@@ -137,6 +137,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
             ("timeout", &mut request.timeout),
             ("connections", &mut request.connections),
             ("generator_core", &mut request.generator_core),
+            ("keep_alive", &mut request.keep_alive),
             ("runs_dir", &mut request.runs_dir),
         ] {
             *place = reader.text(&mut tune, "tune", key);
@@ -157,6 +158,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
                 "timeout",
                 "connections",
                 "generator_core",
+                "keep_alive",
                 "knobs",
                 "runs_dir",
             ],
@@ -170,7 +172,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     }
     if let Some(mut safety) = reader.section(&mut table, "safety") {
         request.allow_unsafe = reader.text(&mut safety, "safety", "allow_unsafe");
-        request.allow_remote = reader.text(&mut safety, "safety", "allow_remote");
+        request.allow_remote = reader.texts(&mut safety, "safety", "allow_remote");
         reader.rest(safety, "safety", &["allow_unsafe", "allow_remote"]);
     }
     if let Some(mut hooks) = reader.section(&mut table, "hooks") {
@@ -181,6 +183,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     if let Some(mut workload) = reader.section(&mut table, "workload") {
         request.workload_file = reader.text(&mut workload, "workload", "file");
         request.path = reader.text(&mut workload, "workload", "path");
+        request.headers = reader.texts(&mut workload, "workload", "headers");
         request.workload_command = reader.text(&mut workload, "workload", "command");
         request.command_timeout = reader.text(&mut workload, "workload", "command_timeout");
         let mut inline = Table::new();
@@ -200,6 +203,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
             &[
                 "file",
                 "path",
+                "headers",
                 "request",
                 "session",
                 "command",
@@ -238,7 +242,7 @@ mod tests {
     fn every_key_finds_its_place() {
         let request = read(
             "[app]\ndir = '.'\n[app.env]\nA = 1\n[server]\nport = 3000\n[baseline]\nthreads = 3\nworkers = 0\n\
-             [objective]\nslo = 'p99=250ms'\n[tune]\nthreads = [1, 2]\nbudget = '8m'\n[safety]\nallow_unsafe = true\n\
+             [objective]\nslo = 'p99=250ms'\n[tune]\nthreads = [1, 2]\nbudget = '8m'\nkeep_alive = true\n[workload]\nheaders = ['Authorization: a, b', 'X-A: c']\n[safety]\nallow_unsafe = true\nallow_remote = ['db.staging:5432', 'cache:6379']\n\
              [[service]]\nname = 'upstream'\ncommand = 'ruby x.rb {port}'\nport_env = 'UPSTREAM_PORT'\n\
              [[workload.request]]\npath = '/'\n[[workload.session]]\n[[workload.session.request]]\npath = '/a'\n",
         )
@@ -251,7 +255,12 @@ mod tests {
             request.budget.unwrap().origin,
             "tune.budget in powerband.toml"
         );
+        let allowed = request.allow_remote.iter().map(|a| a.text.as_str());
+        assert!(allowed.eq(["db.staging:5432", "cache:6379"]));
         assert_eq!(request.services[0].name.text, "upstream");
+        let headers = request.headers.iter().map(|h| h.text.as_str());
+        assert!(headers.eq(["Authorization: a, b", "X-A: c"]));
+        assert_eq!(request.keep_alive.unwrap().text, "true");
         let workload = load::Workload::from_toml(&request.workload_inline.unwrap()).unwrap();
         assert_eq!(workload.names(), ["GET /", "GET /a"]);
     }

@@ -77,10 +77,7 @@ mod tests {
     use run::{Kind, Settings};
 
     fn arm(values: &[(&str, &str)]) -> Arm {
-        let mut overlay = knobs::Overlay::default();
-        for (name, text) in values {
-            overlay.set(name, text).unwrap();
-        }
+        let overlay = knobs::Overlay::of(values).unwrap();
         Arm::with(Settings::PUMA_DEFAULT, overlay)
     }
 

@@ -13,15 +13,24 @@ pub struct Recording {
     pub workload: Workload,
     /// When each is due, from the first on; `None` where the file does not say.
     pub instants_ns: Option<Vec<u64>>,
-    /// What of the file could not be read.
-    pub skipped: Option<String>,
+    /// What whoever sends it has to know, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Which `Host` its requests are sent with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hosts {
+    /// The target's.
+    Target,
+    /// Each its own, where the file has it.
+    Recorded,
 }
 
 /// Reads a recording of any format.
 ///
 /// # Errors
 /// That it cannot be read, or each request that cannot be sent.
-pub fn read_recording(file: &Path, asked: &Asked) -> Result<Recording, Vec<Problem>> {
+pub fn read_recording(file: &Path, asked: &Asked, hosts: Hosts) -> Result<Recording, Vec<Problem>> {
     let wrong = |what: String, remedy: &str| vec![Problem::of(asked, what, remedy)];
     let opened = File::open(file).and_then(|opened| match opened.metadata()?.is_dir() {
         true => Err(std::io::ErrorKind::IsADirectory.into()),
@@ -32,7 +41,12 @@ pub fn read_recording(file: &Path, asked: &Asked) -> Result<Recording, Vec<Probl
         .map_err(|e| wrong(e.to_string(), "docs/traffic.md lists the formats"))?;
     let name = file.display();
     let instants_ns = traffic.timed.then(|| traffic.instants_ns());
-    let skipped = (traffic.skipped.count > 0).then(|| format!("{name}: {}", traffic.skipped));
+    let left_out = (traffic.skipped.count > 0).then(|| {
+        let skipped = &traffic.skipped;
+        format!("some of the recording was left out: {name}: {skipped}")
+    });
+    let unredacted = capture::unredacted(&traffic.unredacted);
+    let unredacted = unredacted.map(|said| format!("{name}: {said}"));
     let connections: Option<Vec<u64>> = traffic.requests.iter().map(|r| r.connection).collect();
     let requests = traffic.requests.into_iter().map(|recorded| {
         let request = RecordedRequest {
@@ -40,6 +54,8 @@ pub fn read_recording(file: &Path, asked: &Asked) -> Result<Recording, Vec<Probl
             path: recorded.path,
             headers: recorded.headers,
             body: recorded.body,
+            status: recorded.status,
+            host: recorded.host.filter(|_| hosts == Hosts::Recorded),
         };
         (recorded.place, request)
     });
@@ -51,9 +67,11 @@ pub fn read_recording(file: &Path, asked: &Asked) -> Result<Recording, Vec<Probl
     if let Some(connections) = connections {
         workload = workload.on_connections(connections);
     }
+    let statuses = workload.lacks_statuses().then(|| load::NO_STATUSES.into());
+    let notes = [left_out, unredacted, statuses];
     Ok(Recording {
         workload,
         instants_ns,
-        skipped,
+        notes: notes.into_iter().flatten().collect(),
     })
 }

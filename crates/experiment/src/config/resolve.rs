@@ -1,18 +1,21 @@
 //! From what was written to what will be done; every problem at once.
 
-use super::recording::read_recording;
+use super::memory_limit::{self, MemoryLimit};
+use super::recording::{Hosts, read_recording};
 use super::values::{
-    parse_bool, parse_cost, parse_least, parse_list, parse_rate, parse_share, parse_threads,
-    parse_workers, whole, whole_u64,
+    parse_bool, parse_cost, parse_least, parse_list, parse_rate, parse_remote, parse_share,
+    parse_threads, parse_workers, whole, whole_u64,
 };
 use super::{
-    Asked, Problem, Request, parse_arm, parse_duration, parse_latency, parse_settings, parse_size,
+    Asked, Problem, Request, parse_arm, parse_duration, parse_headers, parse_latency,
+    parse_settings,
 };
 use super::{ServiceRequest, command, placeholders, search_knobs, server};
 use crate::budget;
-use crate::request::{Arm, Experiment, Goal, Service, Total};
+use crate::request::{Arm, Experiment, Goal, MOST_BLOCKS, Service, Total};
 use load::Workload;
 use run::{Least, Objective};
+use servers::safety::Remote;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,8 +47,8 @@ pub fn resolve(
         ));
     }
     let workload_command = command::resolved(&request, &goal, &mut all.0);
-    let mut left_out = None;
-    let workload = all.workload(&request, base, &mut left_out);
+    let mut notes = Vec::new();
+    let workload = all.workload(&request, base, &mut notes);
     let allow_unsafe = all
         .take(request.allow_unsafe.as_ref(), parse_bool)
         .unwrap_or(false);
@@ -83,10 +86,17 @@ pub fn resolve(
         }
     };
     let latency = all.take(request.slo.as_ref(), parse_latency);
-    let max_memory_bytes = all.take(request.max_memory.as_ref(), parse_size);
+    let of_cgroup = request
+        .cgroup_memory_bytes
+        .filter(|_| matches!(goal, Goal::Tune) && workload_command.is_none());
+    let memory = memory_limit::resolve(request.max_memory.as_ref(), of_cgroup);
+    let memory = memory.unwrap_or_else(|problem| {
+        all.0.push(problem);
+        MemoryLimit::default()
+    });
     let least = all.least(&request, &goal);
     let rate = all.take(request.rate.as_ref(), parse_rate);
-    let most_blocks = |asked: &Asked| whole(asked, LEAST_BLOCKS, 24, "blocks");
+    let most_blocks = |asked: &Asked| whole(asked, LEAST_BLOCKS, u64::from(MOST_BLOCKS), "blocks");
     let blocks = all
         .take(request.blocks.as_ref(), most_blocks)
         .map(u32::from);
@@ -138,7 +148,8 @@ pub fn resolve(
     let goal = match workload_command {
         Some(_) => command::goal(goal),
         None => goal,
-    };
+    }
+    .with_distinct_names();
     let text = |asked: &Option<Asked>| asked.as_ref().map(|a| a.text.clone());
     let experiment = Experiment {
         prepare: text(&request.prepare),
@@ -170,11 +181,12 @@ pub fn resolve(
         baseline,
         objective: Objective {
             latency,
-            max_memory_bytes,
+            max_memory_bytes: memory.bytes,
             least,
             must_carry_per_s: rate
                 .filter(|_| matches!(least, Some(Least::Memory | Least::Processes))),
         },
+        cgroup_memory_bytes: memory.of_cgroup,
         budget: all.take(request.budget.as_ref(), parse_duration),
         blocks,
         calibrate,
@@ -203,6 +215,13 @@ pub fn resolve(
             })
             .map(u32::from),
         generator_core: all.take(request.generator_core.as_ref(), parse_bool),
+        keep_alive: all
+            .take(request.keep_alive.as_ref(), parse_bool)
+            .unwrap_or(false),
+        headers: parse_headers(&request.headers).unwrap_or_else(|problems| {
+            all.0.extend(problems);
+            Vec::new()
+        }),
         rehearse: all
             .take(request.rehearse.as_ref(), parse_bool)
             .unwrap_or(false),
@@ -212,14 +231,15 @@ pub fn resolve(
         timeout: all
             .take(request.timeout.as_ref(), parse_duration)
             .unwrap_or(Duration::from_secs(10)),
-        allow_remote: all
-            .take(request.allow_remote.as_ref(), parse_bool)
-            .unwrap_or(false),
+        allow_remote: all.remotes(&request.allow_remote),
         before_trial: text(&request.before_trial),
         after_trial: text(&request.after_trial),
-        left_out,
+        recording_notes: notes,
         workload_command,
         workload: workload.unwrap_or_else(|| Workload::get("/").expect("/ is a path")),
+        keep_flights: all
+            .take(request.keep_flights.as_ref(), parse_bool)
+            .unwrap_or(false),
         runs_dir: request
             .runs_dir
             .as_ref()
@@ -288,7 +308,7 @@ impl Collected {
         if least != Least::Latency && (request.slo.is_none() || request.rate.is_none()) {
             self.0.push(Problem::of(
                 asked,
-                "the least is wanted that carries a rate within an objective, and one of these is missing",
+                "the least is wanted that serves a rate within an objective, and one of these is missing",
                 "add both, such as --rate 80/s --slo p99=250ms",
             ));
         }
@@ -309,7 +329,7 @@ impl Collected {
             self.0.push(Problem::of(
                 asked,
                 "nobody knows of how many servers",
-                "say what they are to carry together with --total-rate",
+                "say what they are to serve together with --total-rate",
             ));
         }
         Some(Total {
@@ -328,22 +348,30 @@ impl Collected {
             .ok()
     }
 
-    /// `left_out`: of a recording, what could not be read.
+    fn remotes(&mut self, asked: &[Asked]) -> Vec<Remote> {
+        // A file may say that nothing is allowed.
+        let named = asked.iter().filter(|asked| asked.text != "false");
+        named
+            .filter_map(|asked| self.take(Some(asked), parse_remote))
+            .collect()
+    }
+
+    /// `notes`: what is to be known of a recording.
     fn workload(
         &mut self,
         request: &Request,
         base: &Path,
-        left_out: &mut Option<String>,
+        notes: &mut Vec<String>,
     ) -> Option<Workload> {
         let (parsed, origin) = if let Some(path) = &request.path {
             (Workload::get(&path.text), path.origin.clone())
         } else if let Some(file) = &request.workload_file {
             let path = base.join(&file.text);
             if path.extension().is_none_or(|e| e != "toml") {
-                let recording = read_recording(&path, file)
+                let recording = read_recording(&path, file, Hosts::Target)
                     .map_err(|problems| self.0.extend(problems))
                     .ok()?;
-                *left_out = recording.skipped;
+                *notes = recording.notes;
                 // Many short windows see all of it, each from a place of its own on.
                 return Some(recording.workload.begun_anywhere());
             }

@@ -77,15 +77,14 @@ fn knob(asked: &Asked) -> Result<SearchKnob, Vec<Problem>> {
     let values = knobs::values(values);
     let mut seen = Vec::new();
     for value in &values {
-        let mut alone = Overlay::default();
-        match alone.set(name, value) {
+        match Overlay::of(&[(name, value)]) {
             Err(found) => wrong.push(Problem::of(&shown, found.what, found.remedy)),
-            Ok(()) if seen.contains(&alone) => wrong.push(Problem::of(
+            Ok(alone) if seen.contains(&alone) => wrong.push(Problem::of(
                 &shown,
                 "one of its values is there twice",
                 "give each value once",
             )),
-            Ok(()) => seen.push(alone),
+            Ok(alone) => seen.push(alone),
         }
     }
     if values.is_empty() {
@@ -148,7 +147,7 @@ mod tests {
     fn every_usual_knob_takes_its_value() {
         for knob in usual() {
             for value in knob.values {
-                Overlay::default().set(&knob.name, &value).unwrap();
+                Overlay::of(&[(&knob.name, &value)]).unwrap();
             }
         }
     }

@@ -69,7 +69,7 @@ impl Reader {
         let Some(texts) = texts else {
             self.problems.push(Problem::with(
                 format!("{origin} is no list of texts"),
-                format!("write {key} = [\"malloc_arena_max=2\", \"allocator=jemalloc\"]"),
+                format!("write {key} = [\"…\", \"…\"]"),
             ));
             return Vec::new();
         };

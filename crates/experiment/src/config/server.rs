@@ -253,10 +253,7 @@ mod tests {
     }
 
     fn arms(settings: Settings, knobs: &[(&str, &str)]) -> Goal {
-        let mut overlay = knobs::Overlay::default();
-        for (name, text) in knobs {
-            overlay.set(name, text).unwrap();
-        }
+        let overlay = knobs::Overlay::of(knobs).unwrap();
         Goal::Arms {
             kind: Kind::Compare,
             arms: vec![Arm::with(settings, overlay)],

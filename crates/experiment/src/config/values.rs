@@ -2,6 +2,7 @@
 
 use super::{Asked, Problem};
 use run::{LatencyObjective, Least};
+use servers::safety::Remote;
 use std::time::Duration;
 
 /// `250ms`, `8m`, `1h 30m`; never a bare number.
@@ -97,6 +98,20 @@ pub(super) fn parse_bool(asked: &Asked) -> Result<bool, Problem> {
             "write true or false",
         )),
     }
+}
+
+/// A service on another machine.
+pub(super) fn parse_remote(asked: &Asked) -> Result<Remote, Problem> {
+    let remedy =
+        "name each service that may be used, as in --allow-remote db.staging:5432, once for each";
+    let wrong = match asked.text.trim() {
+        "true" => "there is no switch for everything".to_owned(),
+        text => match text.parse() {
+            Ok(remote) => return Ok(remote),
+            Err(wrong) => wrong,
+        },
+    };
+    Err(Problem::of(asked, wrong, remedy))
 }
 
 /// `3%` or `0.03`, as a share.

@@ -1,18 +1,23 @@
 //! Whether an arm keeps the limits.
 
-use run::{Feasibility, Objective, Trial};
+use super::{equal_requests, growth, memory_bytes};
+use run::{Document, Feasibility, Objective, Trial};
 use stats::{Standing, ViolationRule};
 
 /// Share of failed requests at full load beyond which an arm's capacity is no capacity.
-const MOST_FAILURES: f64 = 0.01;
+pub(super) const MOST_FAILURES: f64 = 0.01;
 
 /// Whether an arm keeps the limits, from these trials of it that count: its latency at the common rate, its memory, and
-/// that it answers at full load at all.
-pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasible {
+/// that it answers at full load at all. Memory that grows is judged after as many requests as that of the others, or the
+/// quicker of two equal leaks would break a limit that the slower keeps.
+pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
+    let (objective, seed) = (&document.plan.objective, document.seed);
     let mut found = Feasible {
         standing: Feasibility::Meets,
         violations: None,
+        requests: 0,
         why: None,
+        fails: false,
     };
     let failures: Vec<(u64, u64)> = trials
         .iter()
@@ -21,6 +26,7 @@ pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasi
         .collect();
     let failing = rate_of(&failures, MOST_FAILURES, seed);
     if let Some((Feasibility::Breaks, rate, _)) = failing {
+        found.fails = true;
         found.breaks(format!(
             "{:.1} % of its requests failed at full load",
             rate * 100.0
@@ -35,6 +41,7 @@ pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasi
         match rate_of(&late, latency.allowed_violation_rate(), seed) {
             Some((standing, rate, interval)) => {
                 found.violations = Some((rate, interval));
+                found.requests = late.iter().map(|(_, requests)| requests).sum();
                 match standing {
                     Feasibility::Breaks => found.breaks(format!(
                         "{:.1} % of its requests took longer than {:.0} ms",
@@ -55,17 +62,18 @@ pub fn feasibility(trials: &[&Trial], objective: &Objective, seed: u64) -> Feasi
         let most = carried.iter().copied().fold(0.0, f64::max);
         if !carried.is_empty() && most < rate {
             found.breaks(format!(
-                "it carries {most:.1} requests a second of {rate:.1}"
+                "it answers {most:.1} of {rate:.1} requests a second"
             ));
         } else if carried.iter().any(|carried| *carried < rate) {
             found.unclear();
         }
     }
     if let Some(limit) = objective.max_memory_bytes {
+        let (grows, after) = (growth(trials).is_some(), equal_requests(&document.trials));
         let pss: Vec<u64> = trials
             .iter()
-            .filter_map(|t| t.memory.as_ref())
-            .map(|m| m.pss_bytes)
+            .filter_map(|trial| memory_bytes(trial, grows, after))
+            .map(|bytes| bytes as u64)
             .collect();
         // PSS repeats within a few per cent, so the range of what was seen stands for its interval.
         match (pss.iter().min(), pss.iter().max()) {
@@ -106,8 +114,12 @@ pub struct Feasible {
     pub standing: Feasibility,
     /// Violation rate and its interval, where there is a latency objective.
     pub violations: Option<(f64, (f64, f64))>,
+    /// Requests of which that rate is.
+    pub requests: u64,
     /// Which limit it breaks.
     pub why: Option<String>,
+    /// It fails too many of its requests, whatever the limits are.
+    pub fails: bool,
 }
 
 impl Feasible {

@@ -7,31 +7,66 @@ use run::capacity::{Document, SCHEMA, Target};
 use run::{RateEnding, RateSearch};
 use std::time::Duration;
 
-/// The answer in one sentence for a person, and the exit code: 0 found, 1 nothing meets it, 3 no honest answer. The code of
+/// The answer for a person, and the exit code: 0 found, 1 nothing meets it, 3 no honest answer; with `--at-least`, 0 it is
+/// carried, 1 it is not, 3 not decided. The code of
 /// an interruption is that of the signal, which the caller knows.
 pub fn answer(search: &RateSearch) -> (String, u8) {
+    let (found, code) = highest(search);
+    let Some(at_least) = search.at_least else {
+        return (found, code);
+    };
+    let objective = search.objective;
+    let asked = format!(
+        "{} requests a second with p{} = {} ms",
+        figure(at_least.per_s),
+        objective.percentile,
+        objective.limit_ms
+    );
+    let confidence = 100.0 * search.confidence;
+    let (said, code) = match at_least.met {
+        Some(true) => (
+            format!("It serves {asked} ({confidence:.0} % confidence)."),
+            0,
+        ),
+        Some(false) => (
+            format!("It does not serve {asked} ({confidence:.0} % confidence)."),
+            1,
+        ),
+        None => (
+            format!(
+                "Whether it serves {asked} is not decided at {confidence:.0} % confidence; give a longer --budget or a \
+                 quieter machine."
+            ),
+            3,
+        ),
+    };
+    (format!("{said} {found}"), code)
+}
+
+/// The highest rate that meets the objective.
+fn highest(search: &RateSearch) -> (String, u8) {
     let objective = search.objective;
     let kept = format!("p{} = {} ms", objective.percentile, objective.limit_ms);
     let interval = match (search.low_per_s, search.high_per_s) {
-        (Some(low), Some(high)) => {
-            format!(
-                "{} surely meets it, {} surely does not",
-                figure(low),
-                figure(high)
-            )
-        }
+        (Some(low), Some(high)) => format!(
+            "with 95 % confidence the limit lies between {} and {}",
+            figure(low),
+            figure(high)
+        ),
         (Some(low), None) => format!(
-            "{} surely meets it; no rate is surely too high",
+            "with 95 % confidence it is {} or more, and no upper bound was found",
             figure(low)
         ),
-        (None, Some(high)) => {
-            format!(
-                "{} is surely too much; which rate surely meets it takes a longer --budget to show",
-                figure(high)
-            )
-        }
+        (None, Some(high)) => format!(
+            "with 95 % confidence it is less than {}; a lower bound takes a longer --budget",
+            figure(high)
+        ),
         (None, None) => "how sure that is takes a longer --budget to show".to_owned(),
     };
+    let doubt = doubt(search).map_or_else(String::new, |why| format!(" Not sure: {why}."));
+    if let Some(why) = &search.out_of_reach {
+        return (format!("No rate meets {kept}: {why}."), 1);
+    }
     match (search.ending, search.met_per_s) {
         (RateEnding::NotEven, _) => {
             let least = search
@@ -44,22 +79,22 @@ pub fn answer(search: &RateSearch) -> (String, u8) {
         }
         (RateEnding::AtLeast, Some(met)) => (
             format!(
-                "It carries at least {} requests a second with {kept}; more could not be offered from here.",
+                "It serves at least {} requests a second with {kept}; more could not be offered from here.{doubt}",
                 figure(met)
             ),
             0,
         ),
         (RateEnding::Found, Some(met)) => (
             format!(
-                "It carries {} requests a second with {kept}: {interval}.",
+                "It serves {} requests a second with {kept}: {interval}.{doubt}",
                 figure(met)
             ),
             0,
         ),
         (RateEnding::OutOfTime, Some(met)) if search.decided => (
             format!(
-                "It carries {} requests a second with {kept}, perhaps more: the time ran out before the bounds were near; \
-                 {interval}.",
+                "It serves {} requests a second with {kept}, perhaps more: the time ran out before the next higher rate was decided; \
+                 {interval}.{doubt}",
                 figure(met)
             ),
             0,
@@ -94,6 +129,23 @@ pub fn answer(search: &RateSearch) -> (String, u8) {
     }
 }
 
+/// Why the rate found may be too high, where the search could not look.
+pub(crate) fn doubt(search: &RateSearch) -> Option<String> {
+    if let Some(doubted) = search.doubted_per_s {
+        return Some(format!(
+            "a window at {} a second did not meet it, and too few were measured there to decide; give a longer --budget",
+            figure(doubted)
+        ));
+    }
+    match search.met_per_s.zip(search.saturated_per_s) {
+        Some((met, saturated)) if met >= saturated => Some(format!(
+            "a closed loop was answered only {} times a second, and was not repeated; give a longer --budget",
+            figure(saturated)
+        )),
+        _ => None,
+    }
+}
+
 /// The document of `powerband capacity`.
 pub fn document(
     experiment: &Experiment,
@@ -120,6 +172,7 @@ pub fn document(
             settings: found.settings,
         },
         workload: workload(experiment),
+        sending: Some(found.sending),
         budget_s: budget.as_secs_f64(),
         timeout_s: experiment.timeout.as_secs_f64(),
         connections: found.connections,
@@ -135,5 +188,42 @@ pub fn figure(per_s: f64) -> String {
         r if r >= 100.0 => format!("{r:.0}"),
         r if r >= 10.0 => format!("{r:.1}").trim_end_matches(".0").to_owned(),
         r => format!("{r:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::sample_rates;
+
+    #[test]
+    fn a_rate_that_must_be_carried_decides_the_exit_code() {
+        let mut search = sample_rates(5, RateEnding::Found, 103.0, None).search;
+        for (met, code, words) in [
+            (Some(true), 0, "It serves 90 requests a second"),
+            (Some(false), 1, "It does not serve 90 requests"),
+            (None, 3, "Whether it serves 90 requests a second"),
+        ] {
+            search.at_least = Some(run::AtLeast { per_s: 90.0, met });
+            let (said, found) = answer(&search);
+            assert_eq!(found, code, "{said}");
+            assert!(said.starts_with(words), "{said}");
+            assert!(said.contains("It serves 103 requests a second"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_other_figures_contradict_is_not_sure() {
+        let mut search = sample_rates(5, RateEnding::Found, 103.0, None).search;
+        search.saturated_per_s = Some(120.0);
+        assert!(!answer(&search).0.contains("Not sure"));
+        search.saturated_per_s = Some(102.0);
+        let (said, code) = answer(&search);
+        assert!(said.contains("answered only 102 times"), "{said}");
+        assert_eq!(code, 0);
+        assert!(!said.contains("no time was left"), "{said}");
+        search.doubted_per_s = Some(80.0);
+        let (said, _) = answer(&search);
+        assert!(said.contains("a window at 80 a second did not"), "{said}");
     }
 }

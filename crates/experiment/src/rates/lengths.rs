@@ -1,5 +1,8 @@
 //! How a time budget becomes windows, and which rates the curve has. Pure.
 
+use super::Curve;
+use capacity::{Ending, RateBounds, RateStep};
+
 /// Lengths of the parts of a search, seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lengths {
@@ -77,9 +80,66 @@ pub fn settling_s(service_s: f64, share: f64) -> f64 {
     service_s / (1.0 - share.max(0.0).sqrt()).powi(2)
 }
 
+/// The next step within the seconds left, less those that the curve takes. The answer comes before a curve whose rates nobody asked
+/// for: a search that would end undecided, or in doubt, takes the curve's time.
+pub fn step(left_s: f64, curve_s: f64, curve: &Curve, next: impl Fn(f64) -> RateStep) -> RateStep {
+    match next(left_s - curve_s) {
+        RateStep::Done(RateBounds {
+            ending,
+            doubted_per_s,
+            ..
+        }) if *curve == Curve::Wide && (ending == Ending::OutOfTime || doubted_per_s.is_some()) => {
+            next(left_s)
+        }
+        step => step,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capacity::Purpose;
+
+    #[test]
+    fn an_undecided_search_takes_the_time_of_a_curve_that_nobody_asked_for() {
+        let bounds = |ending| RateBounds {
+            ending,
+            met_per_s: None,
+            broke_per_s: None,
+            low_per_s: None,
+            high_per_s: None,
+            decided: false,
+            contradictory: false,
+            doubted_per_s: None,
+        };
+        let offer = RateStep::Offer {
+            per_s: 84.3,
+            seconds: 7.4,
+            purpose: Purpose::Decide,
+        };
+        let needs = |least_s: f64| {
+            move |left_s: f64| match left_s >= least_s {
+                true => offer,
+                false => RateStep::Done(bounds(Ending::OutOfTime)),
+            }
+        };
+        assert_eq!(step(40.0, 33.0, &Curve::Wide, needs(7.4)), offer);
+        let none = RateStep::Done(bounds(Ending::OutOfTime));
+        assert_eq!(step(40.0, 33.0, &Curve::At(vec![50.0]), needs(7.4)), none);
+        assert_eq!(step(5.0, 3.0, &Curve::Wide, needs(7.4)), none);
+        let found = |_| RateStep::Done(bounds(Ending::Found));
+        assert_eq!(step(40.0, 33.0, &Curve::Wide, found), found(0.0));
+        let doubted = |left_s: f64| match left_s >= 7.4 {
+            true => offer,
+            false => RateStep::Done(RateBounds {
+                doubted_per_s: Some(60.0),
+                ..bounds(Ending::Found)
+            }),
+        };
+        assert_eq!(step(40.0, 33.0, &Curve::Wide, doubted), offer);
+        let kept = step(40.0, 33.0, &Curve::At(vec![50.0]), doubted);
+        assert!(matches!(kept, RateStep::Done(_)));
+    }
 
     #[test]
     fn a_search_fits_its_budget() {

@@ -6,7 +6,7 @@ use run::{RatePoint, RatePurpose, RateTrial};
 
 /// One point a rate: of its trials that count, those of the greatest length together. Trials that bracketed are too
 /// short to show anything but chance.
-pub(super) fn points(measured: &[Measured]) -> Vec<RatePoint> {
+pub(super) fn points(measured: &[Measured], allowed: f64, full_s: f64) -> Vec<RatePoint> {
     let long = |m: &&Measured| m.trial.purpose != RatePurpose::Bracket;
     let counting = || {
         measured
@@ -32,6 +32,11 @@ pub(super) fn points(measured: &[Measured]) -> Vec<RatePoint> {
             .iter()
             .map(|m| m.trial.utilisation.map(|u| u * m.trial.seconds))
             .sum();
+        let full = || used.iter().filter(|m| m.trial.seconds >= 0.95 * full_s);
+        let met = |m: &&&Measured| {
+            let violations = m.trial.late + m.trial.failed;
+            violations as f64 <= allowed * m.trial.requests as f64
+        };
         let (requests, in_time) = (sum(|t| t.requests), sum(|t| t.in_time));
         RatePoint {
             asked_per_s: rate,
@@ -44,6 +49,8 @@ pub(super) fn points(measured: &[Measured]) -> Vec<RatePoint> {
             p99_ms: quantile_ms(&response, 0.99),
             utilisation: busy.map(|busy| busy / seconds),
             seconds,
+            windows: full().count() as u32,
+            windows_met: full().filter(met).count() as u32,
             requests,
             recovered: used.iter().all(|m| m.trial.recovered),
         }

@@ -1,17 +1,23 @@
 //! One search on one server: offers the rates that `capacity` asks for, lets the server drain between them, and
 //! measures the rest of the curve.
 
+mod at_least;
+mod conclusion;
+mod saturation;
+mod window;
+
 use super::answer::figure;
 use super::lengths::{self, Lengths};
-use super::points::points;
-use super::station::{Offered, Station};
+use super::pages::Pages;
+use super::station::Station;
 use crate::progress::Event;
 use crate::trial::Failure;
-use crate::windows::quantile_ms;
 use capacity::{Ending, Purpose, RateBounds, RateGoal, RateStep};
 use hdrhistogram::Histogram;
-use run::{LatencyObjective, RateEnding, RatePurpose, RateSearch, RateTrial};
+use run::{AtLeast, LatencyObjective, RateEnding, RatePurpose, RateSearch, RateTrial};
+use saturation::Saturated;
 use std::time::{Duration, Instant};
+use window::{counted, described};
 
 /// Distance of the bounds at which a search is content.
 pub const WIDTH: f64 = 0.08;
@@ -43,8 +49,12 @@ pub struct Question {
     pub saturated_per_s: Option<f64>,
     /// Connections of that loop otherwise.
     pub connections: usize,
+    /// The page that made the server stop answering before.
+    pub hung: Option<load::HangingPage>,
     /// Which curve is wanted beside the search's own trials.
     pub curve: Curve,
+    /// Rate that must surely meet the objective, or surely not.
+    pub at_least: Option<f64>,
 }
 
 /// Which rates the curve has.
@@ -71,19 +81,26 @@ struct Search<'a> {
     began: Instant,
     at_first: Option<Duration>,
     measured: Vec<Measured>,
+    pages: Pages,
     /// Why nothing more can be measured.
     ended: Option<(RateEnding, String)>,
+    /// What went wrong after the search had its answer.
+    warnings: Vec<String>,
 }
 
 /// Measures the server behind `station`.
 pub fn search(station: &Station<'_>, question: &Question) -> Result<RateSearch, Failure> {
+    // Of the search alone.
+    let _ = station.generator.sender.take_redirects();
     let mut search = Search {
         station,
         question,
         began: Instant::now(),
         at_first: None,
         measured: Vec::new(),
+        pages: Pages::default(),
         ended: None,
+        warnings: Vec::new(),
     };
     search.at_first = station.probe()?;
     let saturated_per_s = match question.saturated_per_s {
@@ -117,16 +134,45 @@ pub fn search(station: &Station<'_>, question: &Question) -> Result<RateSearch, 
         short_s: lengths.short_s,
         full_s: lengths.full_s,
     };
-    let bounds = search.find(goal, lengths)?;
-    let ended = search.ended.take();
-    if ended.is_none() {
-        search.draw(saturated_per_s, lengths)?;
+    let judge = judge(allowed, question.seed, ALPHA);
+    let mut rates: capacity::RateSearch<Judge<'_>> = capacity::RateSearch::new(goal, &judge);
+    let mut saturated = Saturated {
+        per_s: saturated_per_s,
+        connections: question.connections,
+        capped_per_s: None,
+    };
+    search.find(&mut rates, lengths)?;
+    // What fails from here on takes nothing from an answer that is complete.
+    let mut ended = search.ended.clone();
+    let looks = search.at_least(&mut rates, lengths)?;
+    // The windows of --at-least may have moved the bounds.
+    let mut bounds = search.find(&mut rates, lengths)?;
+    if search.compare_with_saturation(&mut rates, &bounds, &mut saturated, lengths)? {
+        bounds = search.find(&mut rates, lengths)?;
+    }
+    if bounds.ending == Ending::OutOfTime {
+        ended = ended.or_else(|| search.ended.clone());
+    }
+    if search.ended.is_none() {
+        search.draw(saturated.per_s, lengths)?;
     }
     if search.measured.is_empty() && matches!(ended, Some((RateEnding::Interrupted, _))) {
         return Err(Failure::Interrupted);
     }
-    Ok(search.concluded(bounds, ended, saturated_per_s, lengths, goal))
+    let mut found = search.concluded(bounds, ended, saturated, lengths, goal);
+    found.at_least = question.at_least.map(|per_s| {
+        let judge = self::judge(allowed, question.seed, ALPHA / f64::from(looks));
+        let met = match found.out_of_reach {
+            Some(_) => Some(false),
+            None => at_least::verdict(rates.surely(per_s, judge), per_s, &bounds, saturated.per_s),
+        };
+        AtLeast { per_s, met }
+    });
+    Ok(found)
 }
+
+/// The judge of a search.
+type Judge<'a> = &'a dyn Fn(&[(u64, u64)]) -> (f64, f64);
 
 /// The shorter of two probes, or the one that there is.
 fn quicker(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
@@ -134,11 +180,11 @@ fn quicker(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
 }
 
 /// The interval of a violation rate behind trials.
-pub fn judge(allowed: f64, seed: u64) -> impl Fn(&[(u64, u64)]) -> (f64, f64) {
+pub fn judge(allowed: f64, seed: u64, alpha: f64) -> impl Fn(&[(u64, u64)]) -> (f64, f64) {
     move |trials| {
         let rule = stats::ViolationRule {
             objective_rate: allowed,
-            alpha: ALPHA,
+            alpha,
             seed,
         };
         // No trial without requests gets here; were it so, nothing would be sure.
@@ -147,34 +193,20 @@ pub fn judge(allowed: f64, seed: u64) -> impl Fn(&[(u64, u64)]) -> (f64, f64) {
 }
 
 impl Search<'_> {
-    /// Good answers per second of a closed loop: where to look.
-    fn saturate(&mut self) -> Result<f64, Failure> {
-        self.station
-            .generator
-            .watcher
-            .on(Event::Phase("saturating"));
-        let budget_s = self.question.budget.as_secs_f64();
-        let length = lengths::fit(budget_s, true, None, 0.01, 0.0).saturation_s;
-        let length = Duration::from_secs_f64(length);
-        let outcome = self
-            .station
-            .closed(self.question.connections, length, self.question.seed)?;
-        let good = outcome.throughput_per_s();
-        if good <= 0.0 {
-            let why = outcome.first_error.clone().unwrap_or_else(|| {
-                format!("none came within {:.1} s", outcome.window().as_secs_f64())
-            });
-            return Err(Failure::Trial(format!("not one good answer: {why}")));
-        }
-        Ok(good)
-    }
-
-    fn find(&mut self, goal: RateGoal, lengths: Lengths) -> Result<RateBounds, Failure> {
-        let mut search = capacity::RateSearch::new(goal, judge(goal.allowed, self.question.seed));
+    fn find(
+        &mut self,
+        search: &mut capacity::RateSearch<Judge<'_>>,
+        lengths: Lengths,
+    ) -> Result<RateBounds, Failure> {
         let mut late = 0;
         loop {
-            let left_s = self.left_s() - lengths.curve_s - self.aside_s();
-            let step = search.next(if self.ended.is_some() { 0.0 } else { left_s });
+            let left_s = match self.ended {
+                Some(_) => 0.0,
+                None => self.left_s() - self.aside_s(),
+            };
+            let step = lengths::step(left_s, lengths.curve_s, &self.question.curve, |left_s| {
+                search.next(left_s)
+            });
             let (per_s, seconds, purpose) = match step {
                 RateStep::Done(bounds) => return Ok(bounds),
                 RateStep::Offer {
@@ -202,18 +234,13 @@ impl Search<'_> {
                 }
             } else {
                 late = 0;
-                search.record(capacity::RateTrial {
-                    per_s,
-                    seconds: trial.seconds,
-                    requests: trial.requests,
-                    violations: trial.late + trial.failed,
-                });
+                search.record(counted(&trial));
             }
         }
     }
 
-    /// The points of the curve that the search has not measured, lowest first, since the highest hurt most. What ends
-    /// it takes nothing from what the search has found.
+    /// The points of the curve that the search has not measured, lowest first, since the highest hurt most. They change
+    /// nothing of what the search has found.
     fn draw(&mut self, saturated_per_s: f64, lengths: Lengths) -> Result<(), Failure> {
         let long = self
             .measured
@@ -237,9 +264,14 @@ impl Search<'_> {
                 );
                 self.ended = Some((RateEnding::OutOfTime, why));
             }
-            if self.ended.is_some() || self.offer(*rate, seconds, RatePurpose::Curve)?.is_none() {
+            if self.ended.is_some() {
                 break;
             }
+            self.offer(*rate, seconds, RatePurpose::Curve)?;
+        }
+        if let Some((_, why)) = &self.ended {
+            self.warnings
+                .push(format!("the curve is not complete: {why}"));
         }
         Ok(())
     }
@@ -310,6 +342,7 @@ impl Search<'_> {
         }
         let trial = described(&offered, per_s, purpose, recovery_s, recovered);
         watcher.on(Event::Offered { trial: &trial });
+        self.pages.add(&offered.outcome.endpoints);
         self.measured.push(Measured {
             trial: trial.clone(),
             response: offered.outcome.response,
@@ -325,140 +358,5 @@ impl Search<'_> {
     fn aside_s(&self) -> f64 {
         let aside: Vec<f64> = self.measured.iter().map(|m| m.trial.recovery_s).collect();
         stats::summary::median(&aside).unwrap_or(ASIDE_S)
-    }
-
-    /// `ended` is what ended the search early; what ended the curve is in `self`.
-    fn concluded(
-        self,
-        bounds: RateBounds,
-        ended: Option<(RateEnding, String)>,
-        saturated_per_s: f64,
-        lengths: Lengths,
-        goal: RateGoal,
-    ) -> RateSearch {
-        let ending = match (bounds.ending, &ended) {
-            // Enough was known before.
-            (Ending::Found, _) => RateEnding::Found,
-            (_, Some((ending, _))) => *ending,
-            (Ending::NotEven, _) => RateEnding::NotEven,
-            (Ending::AtLeast, _) => RateEnding::AtLeast,
-            (Ending::Generator, _) => RateEnding::GeneratorLate,
-            (Ending::OutOfTime, _) => RateEnding::OutOfTime,
-        };
-        let mut warnings: Vec<String> = ended.into_iter().map(|(_, why)| why).collect();
-        warnings.extend(self.warnings(&bounds, saturated_per_s, lengths, goal));
-        RateSearch {
-            objective: self.question.objective,
-            ending,
-            met_per_s: bounds.met_per_s,
-            decided: bounds.decided,
-            broke_per_s: bounds.broke_per_s,
-            low_per_s: bounds.low_per_s,
-            high_per_s: bounds.high_per_s,
-            confidence: 1.0 - ALPHA,
-            saturated_per_s: Some(saturated_per_s),
-            curve: points(&self.measured),
-            took_s: self.began.elapsed().as_secs_f64(),
-            trials: self.measured.into_iter().map(|m| m.trial).collect(),
-            warnings,
-        }
-    }
-
-    fn warnings(
-        &self,
-        bounds: &RateBounds,
-        saturated_per_s: f64,
-        lengths: Lengths,
-        goal: RateGoal,
-    ) -> Vec<String> {
-        let curve = |(_, why): &(RateEnding, String)| format!("the curve is not complete: {why}");
-        let mut warnings: Vec<String> = self.ended.iter().map(curve).collect();
-        if bounds.ending == Ending::Generator {
-            warnings.push(format!(
-                "the generator could not keep even {} requests a second; free this machine's cores",
-                figure(goal.least_per_s)
-            ));
-        }
-        // Below the share that is searched at most, or below what a window can judge.
-        if bounds.ending == Ending::NotEven && goal.least_per_s > LEAST * goal.start_per_s * 1.001 {
-            warnings.push(format!(
-                "rates below {} a second were not tried: a window would hold too few requests; a longer --budget \
-                 lengthens it",
-                figure(goal.least_per_s)
-            ));
-        }
-        if self.at_first.is_none() {
-            warnings.push(
-                "single requests failed even before the load: whether the server recovered between two windows is not \
-                 known"
-                    .to_owned(),
-            );
-        }
-        if bounds.contradictory {
-            warnings.push(
-                "a rate surely met the objective above one that surely did not: the server or the machine changed \
-                 while it was measured"
-                    .to_owned(),
-            );
-        }
-        let trials = self.measured.iter().map(|m| &m.trial);
-        let refused: Vec<&str> = trials.filter_map(|t| t.refused.as_deref()).collect();
-        if let Some(why) = refused.last() {
-            warnings.push(format!("{} trials do not count: {why}", refused.len()));
-        }
-        if let (Some(met), Some(at_first)) = (bounds.met_per_s, self.at_first) {
-            let settling_s = lengths::settling_s(at_first.as_secs_f64(), met / saturated_per_s);
-            if lengths.full_s < SETTLED * settling_s {
-                let needs = if settling_s.is_finite() {
-                    format!("about {settling_s:.0} s")
-                } else {
-                    "longer than any window".to_owned()
-                };
-                warnings.push(format!(
-                    "at {} a second a queue takes {needs} to settle, and windows were {:.0} s: the rate may be \
-                     flattered; a longer --budget lengthens them",
-                    figure(met),
-                    lengths.full_s
-                ));
-            }
-            let allowed = self.question.objective.allowed_violation_rate();
-            if met * lengths.full_s * allowed < 1.0 {
-                warnings.push(format!(
-                    "a window holds {:.0} requests, too few for p{}: a longer --budget lengthens it",
-                    met * lengths.full_s,
-                    self.question.objective.percentile
-                ));
-            }
-        }
-        warnings
-    }
-}
-
-fn described(
-    offered: &Offered,
-    per_s: f64,
-    purpose: RatePurpose,
-    recovery_s: f64,
-    recovered: bool,
-) -> RateTrial {
-    let outcome = &offered.outcome;
-    let requests = outcome.counts.scheduled - outcome.counts.cut;
-    let failed = outcome.errors.total();
-    RateTrial {
-        purpose,
-        asked_per_s: per_s,
-        seconds: outcome.window().as_secs_f64(),
-        requests,
-        in_time: requests - outcome.violations.min(requests),
-        late: outcome.violations.saturating_sub(failed),
-        failed,
-        p50_ms: quantile_ms(&outcome.response, 0.50),
-        p99_ms: quantile_ms(&outcome.response, 0.99),
-        utilisation: offered.utilisation,
-        generator_cpu: outcome.generator_cpu_share(),
-        lateness_p99_ms: quantile_ms(&outcome.lateness, 0.99),
-        recovery_s,
-        recovered,
-        refused: outcome.generator_ok().err().map(|t| t.to_string()),
     }
 }

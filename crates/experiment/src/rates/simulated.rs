@@ -5,7 +5,7 @@
 //! P(T > t) = e^{-μt} + C · μ (e^{-μt} - e^{-dt}) / (d - μ), C being Erlang's probability of waiting.
 
 use super::lengths;
-use super::search::{WIDTH, judge};
+use super::search::{ALPHA, WIDTH, judge};
 use capacity::{Ending, RateBounds, RateGoal, RateSearch, RateStep, RateTrial};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1};
@@ -85,7 +85,7 @@ impl Simulated {
             short_s: lengths.short_s,
             full_s: lengths.full_s,
         };
-        let mut search = RateSearch::new(goal, judge(ALLOWED, seed));
+        let mut search = RateSearch::new(goal, judge(ALLOWED, seed, ALPHA));
         let mut left_s = budget_s;
         loop {
             match search.next(left_s) {

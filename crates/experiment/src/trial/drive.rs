@@ -26,15 +26,6 @@ pub enum Loop {
     },
 }
 
-/// The server's tree at one moment, and how much it had answered by then.
-#[derive(Debug, Clone, Copy)]
-pub struct Sampled {
-    /// What was read.
-    pub usage: UsageSample,
-    /// Requests answered since the first of the trial.
-    pub requests: u64,
-}
-
 /// A window and what the server spent in it.
 #[derive(Debug)]
 pub struct Driven {
@@ -43,7 +34,7 @@ pub struct Driven {
     /// CPU time of the server's tree.
     pub server_cpu: Duration,
     /// The tree over the window.
-    pub samples: Vec<Sampled>,
+    pub samples: Vec<UsageSample>,
 }
 
 /// Drives one trial's windows.
@@ -134,7 +125,7 @@ impl<'a> Driver<'a> {
     }
 
     /// The samples with the requests answered by then, at the window's mean rate.
-    fn placed(&self, outcome: &Outcome, samples: &[host::Sample]) -> Vec<Sampled> {
+    fn placed(&self, outcome: &Outcome, samples: &[host::Sample]) -> Vec<UsageSample> {
         let span_ns = outcome.ended_ns.saturating_sub(outcome.started_ns).max(1) as f64;
         let per_ns = outcome.counts.completed as f64 / span_ns;
         let inside = samples
@@ -142,14 +133,12 @@ impl<'a> Driver<'a> {
             .filter(|s| (outcome.started_ns..=outcome.ended_ns).contains(&s.at_mono_ns));
         let place = |sample: &host::Sample| {
             let since_ns = (sample.at_mono_ns - outcome.started_ns) as f64;
-            Sampled {
-                usage: UsageSample {
-                    at_s: self.driven_s.get() + since_ns / 1e9,
-                    rss_bytes: sample.rss_bytes,
-                    pss_bytes: sample.pss_bytes,
-                    cpu_s: sample.cpu.total().as_secs_f64(),
-                },
-                requests: self.answered.get() + (since_ns * per_ns) as u64,
+            UsageSample {
+                at_s: self.driven_s.get() + since_ns / 1e9,
+                requests: Some(self.answered.get() + (since_ns * per_ns) as u64),
+                rss_bytes: sample.rss_bytes,
+                pss_bytes: sample.pss_bytes,
+                cpu_s: sample.cpu.total().as_secs_f64(),
             }
         };
         inside.map(place).collect()

@@ -1,12 +1,13 @@
 //! A server for as long as it is measured: hooks around it, its start, its warm-up, what it really runs with, its end.
 
 use super::drive::Driver;
-use super::{Failure, mostly_redirects, start};
+use super::{Failure, pages, start};
 use crate::bench::Bench;
+use crate::flights;
 use crate::generator::Generator;
 use crate::progress::{Event, Watcher};
 use crate::request::Arm;
-use load::{Target, TlsOptions};
+use load::{HangingPage, Target, TlsOptions};
 use run::{Beside, Pinning, Warmup};
 use servers::Running;
 use std::path::PathBuf;
@@ -119,6 +120,10 @@ fn served<T>(
     work: impl FnOnce(&Driver<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let server = start::server(bench, serving, watcher, begun)?;
+    // What it has connected to while it started is known before the first request of ours.
+    if bench.peers.look() {
+        return Err(Failure::Interrupted);
+    }
     let generator = Generator {
         target: target(&server)?,
         workload: &bench.experiment.workload,
@@ -128,9 +133,13 @@ fn served<T>(
         cores: &serving.pinning.generator_cores,
         server: Some(&server),
         watcher,
+        sender: &bench.sender,
     };
+    let settled = bench.sender.settle(&generator);
     let driver = Driver::new(generator, &server, serving);
-    let result = warmed_up(bench, &driver, serving, watcher, begun).and_then(|()| work(&driver));
+    let result = settled
+        .and_then(|hung| warmed_up(bench, &driver, serving, watcher, begun, hung.as_ref()))
+        .and_then(|()| work(&driver));
     let died = server.alive().err().map(|died| died.to_string());
     begun.beside.draining_s = driver.drained_s();
     drop(driver);
@@ -165,28 +174,34 @@ fn warmed_up(
     serving: &Serving<'_>,
     watcher: &dyn Watcher,
     begun: &mut Begun,
+    hung: Option<&HangingPage>,
 ) -> Result<(), Failure> {
     watcher.on(Event::Phase("warming up"));
     let (warmup, outcome) = driver.warm_up()?;
     begun.warmup = Some(warmup);
-    answers_well(&outcome)?;
-    let flights = serving.folder.join("flight");
-    start::not_taken(bench, driver.server(), &flights, serving.arm)
+    answers(driver, &outcome, hung)?;
+    let recorded = serving.folder.join(flights::FOLDER);
+    start::not_taken(bench, driver.server(), &recorded, serving.arm)
         .map_or(Ok(()), |why| Err(Failure::Trial(why)))
 }
 
-/// A server that answers nothing, or sends everybody elsewhere, is not worth measuring.
-fn answers_well(warm_up: &load::Outcome) -> Result<(), Failure> {
-    if warm_up.counts.ok == 0 {
-        let why = warm_up
-            .first_error
-            .clone()
-            .unwrap_or_else(|| "no request was answered in time".to_owned());
-        return Err(Failure::Trial(format!(
-            "not one good answer while warming up: {why}; ask these paths by hand, or mend the workload"
-        )));
+/// A server that answers nothing, or a workload with a broken page, is not worth measuring.
+fn answers(
+    driver: &Driver<'_>,
+    warm_up: &load::Outcome,
+    hung: Option<&HangingPage>,
+) -> Result<(), Failure> {
+    pages::answer_after(hung, warm_up, "while warming up", Some(driver.server()))?;
+    if warm_up.counts.ok > 0 {
+        return Ok(());
     }
-    mostly_redirects(warm_up).map_or(Ok(()), |why| Err(Failure::Trial(why)))
+    let why = warm_up
+        .first_error
+        .as_deref()
+        .unwrap_or("no request was answered in time");
+    Err(Failure::Trial(format!(
+        "not one good answer while warming up: {why}; ask these paths by hand, or change the workload"
+    )))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::bench::Bench;
 use crate::flights;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, ServerKind};
+use crate::room;
 use crate::set_up;
 use servers::{Agent, Quiet, Running, ServerSpec, StartError, hooks};
 use std::collections::BTreeSet;
@@ -131,7 +132,7 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
     spec.agent = Some(Agent {
         lib_dir: bench.agent_lib.clone(),
         ext_path: bench.agent_ext(serving.arm).to_owned(),
-        flight_dir: serving.folder.join("flight"),
+        flight_dir: serving.folder.join(flights::FOLDER),
     });
     let cores: Vec<usize> = serving
         .pinning
@@ -166,6 +167,9 @@ pub(super) fn not_taken(
         Err(error) => Some(format!("what it runs with cannot be read back: {error}")),
     };
     let counters = flights::counters(flight_dir);
+    if let (true, Some(full)) = (counters.is_empty(), room::full(flight_dir)) {
+        return Some(full);
+    }
     own.or_else(|| flights::mismatch(&counters, arm.settings))
         .or_else(|| set_up::not_taken(&arm.overlay, &counters, flight_dir).map(|m| m.to_string()))
         .or_else(|| {

@@ -1,13 +1,13 @@
 //! What the confirmation allows to be said, and how it is said.
 
 use super::choose;
+use crate::deciding::{self, Measured};
+use crate::judge;
 use crate::request::Arm;
 use run::{
     Answer, ArmSummary, Comparison, Document, Feasibility, Metric, Outcome, Stage, TrialStatus,
+    counted,
 };
-
-/// Most blocks that a run may have.
-const MOST_BLOCKS: u32 = 24;
 
 /// The answer and its exit code.
 pub fn answer(
@@ -46,8 +46,46 @@ pub fn answer(
     }
 }
 
-/// Said when every arm breaks a limit.
-pub const NONE_MEETS: &str = "No configuration that was tried keeps the limits.";
+/// Said when every arm breaks a limit; that requests are answered is one, with no other given too.
+pub fn none_meets(document: &Document) -> String {
+    let measured = document.arms.iter().filter(|arm| arm.trials > 0);
+    if measured.clone().all(|arm| fails(document, &arm.name)) {
+        return "No configuration that was tried answers its requests at full load: of each more than 1 % failed."
+            .to_owned();
+    }
+    format!(
+        "No configuration that was tried keeps the limits ({}).",
+        limits(document)
+    )
+}
+
+/// Whether an arm that breaks a limit does so because its requests fail, which is also a limit where none was given.
+pub fn fails(document: &Document, name: &str) -> bool {
+    !document.plan.objective.is_limited() || judge::standing(name, document).fails
+}
+
+/// The limits that were given, and which of them the arm breaks.
+pub fn limits_and_why(document: &Document, arm: &Arm) -> String {
+    let why = judge::standing(&arm.name, document).why;
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    format!("({}){why}", limits(document))
+}
+
+/// The limits that were given.
+pub fn limits(document: &Document) -> String {
+    let objective = &document.plan.objective;
+    let latency = objective
+        .latency
+        .map(|limit| format!("p{} = {} ms", limit.percentile, limit.limit_ms));
+    let memory = objective
+        .max_memory_bytes
+        .map(|bytes| format!("{} MiB of memory", bytes >> 20));
+    let rate = objective
+        .must_carry_per_s
+        .map(|rate| format!("{rate} requests a second"));
+    let all: Vec<String> = latency.into_iter().chain(memory).chain(rate).collect();
+    all.join(", ")
+}
 
 /// Whether nothing that was tried keeps the limits.
 pub fn every_arm_breaks(document: &Document) -> bool {
@@ -85,32 +123,56 @@ pub fn sentence(
         ),
         _ => "no interval".to_owned(),
     };
-    let blocks = comparison.blocks;
+    let blocks = counted(comparison.blocks, "block");
     let (ours, theirs) = (challenger, baseline);
     match answer {
         Answer::Change if comparison.outcome == Outcome::Better => {
-            format!("Run {ours}: it {ahead} than {theirs} ({interval}, {blocks} blocks).")
+            format!("Run {ours}: it {ahead} than {theirs} ({interval}, {blocks}).")
         }
-        Answer::Change => format!(
-            "Run {ours}: it keeps the limits, which {theirs} does not ({} {interval}, {blocks} blocks).",
-            called(comparison.metric)
-        ),
+        Answer::Change => {
+            let instead = match fails(document, &baseline.name) {
+                false => format!("keeps the limits, which {theirs} does not"),
+                true => format!("answers its requests, of which {theirs} fails too many"),
+            };
+            let metric = called(comparison.metric);
+            format!("Run {ours}: it {instead} ({metric} {interval}, {blocks}).")
+        }
         Answer::Smaller => {
-            format!("Run {ours}: it {level} {theirs} ({interval}, {blocks} blocks) and is smaller.")
+            format!("Run {ours}: it {level} {theirs} ({interval}, {blocks}) and is smaller.")
         }
         Answer::Keep if comparison.outcome == Outcome::Worse => {
-            format!(
-                "Keep {theirs}: the best other, {ours}, {behind} ({interval}, {blocks} blocks)."
-            )
+            format!("Keep {theirs}: the best alternative, {ours}, {behind} ({interval}, {blocks}).")
         }
         Answer::Keep if comparison.outcome == Outcome::Equivalent => {
-            format!("Keep {theirs}: the best other, {ours}, {none} ({interval}, {blocks} blocks).")
+            format!("Keep {theirs}: the best alternative, {ours}, {none} ({interval}, {blocks}).")
         }
-        Answer::Keep => format!("Keep {theirs}: the best other, {ours}, breaks a limit."),
-        Answer::NoneMeets => NONE_MEETS.to_owned(),
+        Answer::Keep if fails(document, &challenger.name) => {
+            format!("Keep {theirs}: the best alternative, {ours}, fails too many of its requests.")
+        }
+        Answer::Keep => format!(
+            "Keep {theirs}: the best alternative, {ours}, breaks a limit {}.",
+            limits_and_why(document, challenger)
+        ),
+        Answer::NoneMeets => none_meets(document),
         Answer::Undecided | Answer::Table => {
             undecided(document, baseline, challenger, comparison, &interval)
+                + &broken_today(document, baseline, challenger)
         }
+    }
+}
+
+/// That what stays for now breaks the limits, and whether the other one does, too.
+fn broken_today(document: &Document, baseline: &Arm, challenger: &Arm) -> String {
+    let breaks = |arm: &Arm| standing(document, arm) == Feasibility::Breaks;
+    if !breaks(baseline) || fails(document, &baseline.name) {
+        return String::new();
+    }
+    let limits = limits(document);
+    match breaks(challenger) {
+        true => {
+            format!(" Today's settings do not keep the limits ({limits}), nor does {challenger}.")
+        }
+        false => format!(" Today's settings do not keep the limits ({limits})."),
     }
 }
 
@@ -146,10 +208,10 @@ fn words(comparison: &Comparison) -> Words {
             none: "runs no fewer processes",
         },
         _ => Words {
-            ahead: format!("carries {percent} more"),
-            behind: format!("carries {percent} less"),
-            level: "carries as much as",
-            none: "carries no more",
+            ahead: format!("answers {percent} more requests a second"),
+            behind: format!("answers {percent} fewer requests a second"),
+            level: "answers as many requests a second as",
+            none: "answers no more requests a second",
         },
     }
 }
@@ -157,7 +219,7 @@ fn words(comparison: &Comparison) -> Words {
 /// What is compared, in the middle of a sentence.
 fn called(metric: Metric) -> &'static str {
     match metric {
-        Metric::Capacity => "capacity",
+        Metric::Capacity => "requests a second",
         other => other.words(),
     }
 }
@@ -171,12 +233,25 @@ fn undecided(
     interval: &str,
 ) -> String {
     let (ours, theirs) = (challenger, baseline);
-    let blocks = comparison.blocks;
+    let blocks = counted(comparison.blocks, "block");
     let failed = failures(document, challenger);
     if failed > 0 {
         return format!(
             "Undecided: {ours} failed in {failed} of its trials ({} {interval} in the others); {theirs} stays until it is \
              known why.",
+            called(comparison.metric)
+        );
+    }
+    if let Some(why) = &comparison.not_comparable {
+        return format!(
+            "Undecided: {ours} cannot be compared with {theirs}: {why}; {theirs} stays until it is known why."
+        );
+    }
+    if standing(document, challenger) == Feasibility::Breaks
+        && comparison.outcome != Outcome::Undecided
+    {
+        return format!(
+            "Undecided: {ours} against {theirs}: {} {interval} ({blocks}). {theirs} stays for now.",
             called(comparison.metric)
         );
     }
@@ -187,16 +262,12 @@ fn undecided(
             called(comparison.metric)
         );
     }
-    let more = match comparison.blocks_to_decide {
-        Some(more) if more <= MOST_BLOCKS => format!("about {more} blocks (--blocks) would decide"),
-        Some(more) => format!(
-            "about {more} blocks would decide, more than a run holds: lengthen --window, widen --margin or quieten this \
-             machine"
-        ),
-        None => "no number of blocks would decide at this noise".to_owned(),
-    };
+    let more = deciding::words(std::slice::from_ref(comparison), Measured::Windows);
+    let more = more.unwrap_or_default();
     format!(
-        "Undecided between {theirs} and {ours} ({interval}, {blocks} blocks, margin {:.0} %): {theirs} stays for now; {more}.",
+        "Undecided: {ours} against {theirs}: {} {interval} ({blocks}; up to {:.0} % counts as equal). {theirs} stays for \
+         now; {more}.",
+        called(comparison.metric),
         document.plan.margin * 100.0
     )
 }
@@ -240,10 +311,94 @@ mod tests {
                 "Run single × 4 threads: it needs 40 % less memory than single × 1 thread (-45 to -35 %, 9 blocks).",
                 "Run single × 4 threads: it answers 95 % of its requests within 40 % less time than single × 1 thread (-45 to \
                  -35 %, 9 blocks).",
-                "Keep single × 1 thread: the best other, single × 4 threads, runs no fewer processes (-45 to -35 %, 9 blocks).",
-                "Keep single × 1 thread: the best other, single × 4 threads, carries 40 % less (-45 to -35 %, 9 blocks).",
+                "Keep single × 1 thread: the best alternative, single × 4 threads, runs no fewer processes (-45 to -35 %, 9 blocks).",
+                "Keep single × 1 thread: the best alternative, single × 4 threads, answers 40 % fewer requests a second (-45 to -35 %, 9 blocks).",
                 "Run single × 4 threads: it needs as much memory as single × 1 thread (-45 to -35 %, 9 blocks) and is smaller.",
             ]
+        );
+    }
+
+    #[test]
+    fn an_undecided_answer_says_that_todays_settings_break_the_limits() {
+        let mut document = crate::sample::document("tune");
+        document.plan.objective.latency.as_mut().unwrap().limit_ms = 250.0;
+        let mut comparison = document.comparisons.last().unwrap().clone();
+        let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+        let names = [today.name.clone(), other.name.clone()];
+        let mut said = |outcome, feasible: [Feasibility; 2]| {
+            comparison.outcome = outcome;
+            for arm in &mut document.arms {
+                for (name, feasible) in names.iter().zip(feasible) {
+                    if arm.name == *name {
+                        arm.feasible = feasible;
+                    }
+                }
+            }
+            sentence(&document, Answer::Undecided, &today, &other, &comparison)
+        };
+        let (breaks, meets) = (Feasibility::Breaks, Feasibility::Meets);
+        for outcome in [Outcome::Undecided, Outcome::Better] {
+            let said = said(outcome, [breaks, breaks]);
+            assert!(
+                said.contains("Today's settings do not keep the limits (p99 = 250 ms"),
+                "{said}"
+            );
+            assert!(said.ends_with("nor does single × 4 threads."), "{said}");
+            assert!(!said.contains("not proven"), "{said}");
+        }
+        let only_today = said(Outcome::Better, [breaks, Feasibility::Unclear]);
+        assert!(
+            only_today.contains("Today's settings do not keep"),
+            "{only_today}"
+        );
+        let none = said(Outcome::Undecided, [meets, meets]);
+        assert!(!none.contains("Today's settings"), "{none}");
+    }
+
+    #[test]
+    fn requests_that_fail_are_no_limit_that_was_given() {
+        let mut document = crate::sample::document("tune");
+        let mut comparison = document.comparisons.last().unwrap().clone();
+        (comparison.outcome, comparison.blocks) = (Outcome::Undecided, 9);
+        comparison.not_comparable = Some("12.0 % of the requests failed".to_owned());
+        let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+        let said =
+            |document: &Document, answer| sentence(document, answer, &today, &other, &comparison);
+        assert_eq!(
+            said(&document, Answer::Undecided),
+            "Undecided: single × 4 threads cannot be compared with single × 1 thread: 12.0 % of the requests failed; \
+             single × 1 thread stays until it is known why."
+        );
+        let answers = [Answer::NoneMeets, Answer::Change, Answer::Keep];
+        for limited in [true, false] {
+            document.plan.objective.latency = None;
+            document.plan.objective.max_memory_bytes = limited.then_some(1 << 30);
+            for answer in answers {
+                let said = said(&document, answer);
+                assert_eq!(said.contains("limit"), limited, "{said}");
+            }
+        }
+    }
+
+    /// As in a container, whose memory limit is the default of --max-memory.
+    #[test]
+    fn requests_that_fail_break_no_memory_limit() {
+        let mut document = crate::sample::document("tune");
+        let mut comparison = document.comparisons.last().unwrap().clone();
+        (comparison.outcome, comparison.blocks) = (Outcome::Undecided, 9);
+        document.plan.objective.max_memory_bytes = Some(1 << 40);
+        let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+        for trial in document.trials.iter_mut().filter(|t| t.arm == other.name) {
+            if let Some(window) = &mut trial.saturation {
+                window.errors = window.requests / 5;
+            }
+        }
+        let kept = sentence(&document, Answer::Keep, &today, &other, &comparison);
+        assert!(kept.ends_with("fails too many of its requests."), "{kept}");
+        let left = sentence(&document, Answer::Change, &other, &today, &comparison);
+        assert!(
+            left.contains("of which single × 4 threads fails too many"),
+            "{left}"
         );
     }
 }

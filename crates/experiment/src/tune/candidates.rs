@@ -38,7 +38,9 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
     let scored = scored(document, &grid, limit)?;
     let useful = document.profile.as_ref().map_or(1.0, |p| p.useful_threads);
     let most = (plan.arms as usize).saturating_sub(1);
-    let chosen = chosen(plan, scored, useful, most);
+    let chosen = chosen(plan, &scored, useful, most);
+    let cores = server_cores(document);
+    let chosen = capacity::cores_before_more(chosen, &scored, cores, config(plan.baseline), most);
     if chosen.is_empty() && procedure.bench.experiment.knobs.is_empty() {
         return Err(Stopped::Configuration(
             "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory".to_owned(),
@@ -73,8 +75,18 @@ fn grid(procedure: &Procedure<'_>) -> Result<Grid, Stopped> {
         .map_err(|e| Stopped::NoAnswer(format!("no configuration can be predicted: {e}")))
 }
 
+/// All that may be tried within the memory that there may be.
+pub fn points(procedure: &Procedure<'_>) -> Result<Vec<Settings>, Stopped> {
+    let document = &procedure.store.document;
+    let configs = configs(document, &grid(procedure)?)?;
+    let settings = configs
+        .into_iter()
+        .map(|at| settings(at, document.plan.baseline));
+    Ok(settings.filter(|at| fits(procedure, *at)).collect())
+}
+
 /// The points worth a trial for what is wanted.
-fn chosen(plan: &Plan, scored: Vec<Scored>, useful: f64, most: usize) -> Vec<Candidate> {
+fn chosen(plan: &Plan, scored: &[Scored], useful: f64, most: usize) -> Vec<Candidate> {
     let baseline = config(plan.baseline);
     let small = match plan.objective.least {
         Some(Least::Memory) => Some(Small::Memory),
@@ -84,9 +96,9 @@ fn chosen(plan: &Plan, scored: Vec<Scored>, useful: f64, most: usize) -> Vec<Can
     };
     let rate_per_s = plan.rate_per_s.unwrap_or(0.0);
     small
-        .map(|small| capacity::smallest_for(&scored, rate_per_s, small, baseline, most))
+        .map(|small| capacity::smallest_for(scored, rate_per_s, small, baseline, most))
         .filter(|smallest| !smallest.is_empty())
-        .unwrap_or_else(|| capacity::candidates(scored, useful, baseline, most))
+        .unwrap_or_else(|| capacity::candidates(scored.to_vec(), useful, baseline, most))
 }
 
 /// The grid's points within the limit, as the model has them.
@@ -95,10 +107,7 @@ fn scored(
     grid: &Grid,
     limit: Option<MemoryLimit<'_>>,
 ) -> Result<Vec<Scored>, Stopped> {
-    let configs = grid
-        .configs(server_cores(document))
-        .map_err(|e| Stopped::NoAnswer(format!("no configuration can be predicted: {e}")))?;
-    let scored = configs.into_iter().filter_map(|at| {
+    let scored = configs(document, grid)?.into_iter().filter_map(|at| {
         let judged = limit.map(|limit| limit.judge(at));
         let foreseen = model::foreseen(document, settings(at, document.plan.baseline))?;
         judged.is_none_or(|(_, fits)| fits).then_some(Scored {
@@ -108,6 +117,11 @@ fn scored(
         })
     });
     Ok(scored.collect())
+}
+
+fn configs(document: &Document, grid: &Grid) -> Result<Vec<Config>, Stopped> {
+    let configs = grid.configs(server_cores(document));
+    configs.map_err(|e| Stopped::NoAnswer(format!("no configuration can be predicted: {e}")))
 }
 
 /// Whether the model says that these settings keep within the memory that there may be.
@@ -180,6 +194,45 @@ fn settings(config: Config, baseline: Settings) -> Settings {
     }
 }
 
+/// Why an entrant was tried, and why with more processes than cores where it has more.
+pub fn reason(document: &Document, entrant: &Entrant) -> String {
+    match beyond_cores(document, entrant.arm.settings) {
+        Some(beyond) => format!("{} ({beyond})", entrant.because),
+        None => entrant.because.to_owned(),
+    }
+}
+
+fn beyond_cores(document: &Document, settings: Settings) -> Option<String> {
+    let cores = server_cores(document);
+    let full = cores.floor().max(1.0) as u32;
+    if settings.processes() <= full {
+        return None;
+    }
+    let profile = document.profile.as_ref()?;
+    let own_ms = profile.io_ms + profile.held_ms;
+    let io = profile.io_ms / own_ms.max(f64::MIN_POSITIVE);
+    let because = format!(
+        "more processes than {cores} cores: a request waits for I/O for {:.0} % of its own time, when its process may leave a core idle",
+        100.0 * io
+    );
+    let predictions = document.model.iter().flat_map(|model| &model.predictions);
+    let most = |processes: u32| {
+        let of = predictions
+            .clone()
+            .filter(|p| u32::from(p.workers.max(1)) == processes);
+        of.map(|p| p.capacity_per_s).reduce(f64::max)
+    };
+    let compared = most(full).zip(model::foreseen(document, settings));
+    Some(match compared {
+        Some((with_full, own)) => format!(
+            "{because}, {:.0}/s predicted, at most {with_full:.0}/s with {full} process{}",
+            own.capacity_per_s,
+            if full == 1 { "" } else { "es" }
+        ),
+        None => because,
+    })
+}
+
 fn why(why: capacity::Why) -> &'static str {
     match why {
         capacity::Why::Predicted => "smallest near the predicted best",
@@ -187,6 +240,60 @@ fn why(why: capacity::Why) -> &'static str {
         capacity::Why::FewerThreads => "fewer threads, in case the waiting is for a lock",
         capacity::Why::MoreThreads => "more threads, in case requests wait longer",
         capacity::Why::OtherProcesses => "another number of processes",
-        capacity::Why::Smallest => "the smallest that should carry the rate",
+        capacity::Why::Smallest => "the smallest that should serve the rate",
+        capacity::Why::AsManyAsCores => "as many processes as cores, before more are tried",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{Foreseen, Model, ModelKind};
+
+    fn document() -> Document {
+        let mut document = crate::sample::document("tune");
+        document.plan.pinning.server_cores.clear();
+        document.host.effective_cores = 2.0;
+        let profile = document.profile.as_mut().unwrap();
+        (profile.held_ms, profile.io_ms) = (5.0, 15.0);
+        let foreseen = |workers, threads, capacity_per_s| Foreseen {
+            workers,
+            threads,
+            capacity_per_s,
+            p50_ms: None,
+            p99_ms: None,
+        };
+        document.model = Some(Model {
+            kind: ModelKind::Formulas,
+            reason: None,
+            trace: None,
+            predictions: vec![
+                foreseen(2, 3, 240.0),
+                foreseen(2, 5, 300.0),
+                foreseen(3, 3, 330.0),
+            ],
+            contradiction: None,
+            score: None,
+        });
+        document
+    }
+
+    #[test]
+    fn more_processes_than_cores_have_a_reason() {
+        let said = |workers, threads| {
+            let arm = Arm::of(Settings {
+                workers,
+                threads,
+                preload: true,
+            });
+            let because = "another number of processes";
+            reason(&document(), &Entrant { arm, because })
+        };
+        assert_eq!(
+            said(3, 3),
+            "another number of processes (more processes than 2 cores: a request waits for I/O for 75 % of its own time, when its \
+             process may leave a core idle, 330/s predicted, at most 300/s with 2 processes)"
+        );
+        assert_eq!(said(2, 3), "another number of processes");
     }
 }

@@ -1,9 +1,12 @@
 //! A configuration as files, against what the application has.
 
+mod by_hand;
+
 use crate::arm_ruby::PATH;
 use crate::bench::Bench;
 use crate::request::{Arm, Experiment, ServerKind};
 use advice::{AllocatorLibrary, File, Files, Recommended, Server, Variable};
+use by_hand::{COMPACT, WARMUP, by_hand, calls_before_fork};
 use knobs::{Allocator, Overlay, PRELOAD, Program, SETUP};
 use run::FileChange;
 use std::collections::BTreeMap;
@@ -11,59 +14,65 @@ use std::path::Path;
 
 /// Of nginx's buffers, as a trial sets them.
 const BUFFER_BYTES: u64 = 4096;
+/// The variable that carries a pool in trials.
+const DATABASE: &str = "DATABASE_URL";
 
-/// The changes, and what is left to a person.
+/// The changes, and what is left to be set or looked at by hand.
 pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
     let experiment = bench.experiment;
-    let files = files(bench);
-    let written = advice::write_down(&recommended(bench, arm), &files);
+    let variables = bench.variables(arm);
+    let (changes, mut left) = set_down(experiment.kind, arm, &variables, &files(bench));
+    if experiment.kind == ServerKind::Passenger && experiment.files.apache.is_none() {
+        left.push(
+            "passenger.conf: name Apache's configuration of Passenger as apache in [files], and the diff is against it"
+                .to_owned(),
+        );
+    }
+    (changes, left)
+}
+
+/// Everything that the arm sets: in the files as diffs, and the rest with the reason why it is in none.
+fn set_down(
+    kind: ServerKind,
+    arm: &Arm,
+    variables: &BTreeMap<String, String>,
+    files: &Files,
+) -> (Vec<FileChange>, Vec<String>) {
+    let written = advice::write_down(&recommended(kind, arm, variables), files);
+    let by_hand = by_hand(kind, arm, files);
     let notes = written
         .notes
         .into_iter()
         .map(|note| format!("{}: {}", note.about, note.text));
-    let calls = arm
-        .overlay
-        .chosen()
-        .into_iter()
-        .filter(|chosen| chosen.variable.starts_with(SETUP))
-        .map(|chosen| {
-            format!(
-                "{}={} is a call, which no file of settings makes: docs/knobs.md says which",
-                chosen.knob, chosen.value
-            )
-        });
-    let by_hand = by_hand(&arm.overlay, files.nginx.is_some());
-    let unasked = (experiment.kind == ServerKind::Passenger && experiment.files.apache.is_none())
-        .then(|| {
-            "passenger.conf: name Apache's configuration of Passenger as apache in [files], and the diff is against it"
-                .to_owned()
-        });
     let changes = written.changes.into_iter().map(|change| FileChange {
         path: change.path,
         diff: change.diff,
     });
     (
         changes.collect(),
-        notes.chain(calls).chain(by_hand).chain(unasked).collect(),
+        by_hand.into_iter().chain(notes).collect(),
     )
 }
 
-fn recommended(bench: &Bench<'_>, arm: &Arm) -> Recommended {
+fn recommended(kind: ServerKind, arm: &Arm, variables: &BTreeMap<String, String>) -> Recommended {
     let settings = arm.settings;
-    let server = match bench.experiment.kind {
+    let server = match kind {
         ServerKind::Puma => Server::Puma,
         ServerKind::Unicorn => Server::Unicorn,
         ServerKind::Passenger => Server::Passenger,
     };
-    let variables = bench.variables(arm);
+    // The trials' own database, which only carried the pool.
+    let carries_pool =
+        |name: &str| name == DATABASE && arm.overlay.pool().is_some() && !sets(arm, DATABASE);
     Recommended {
         variables: variables
             .iter()
             .filter(|(name, _)| *name != PRELOAD || arm.overlay.allocator().is_none())
             // Where the Ruby is, is the machine's affair.
             .filter(|(name, _)| *name != PATH || arm.overlay.ruby().is_none())
-            // In production the application's own configuration makes these calls.
+            // These are calls: `by_hand` and the server's own file have them.
             .filter(|(name, _)| !name.starts_with(SETUP))
+            .filter(|(name, _)| !carries_pool(name))
             .map(|(name, value)| Variable {
                 secret: knobs::is_secret(name, value),
                 name: name.clone(),
@@ -72,11 +81,17 @@ fn recommended(bench: &Bench<'_>, arm: &Arm) -> Recommended {
             .collect(),
         allocator: arm.overlay.allocator().map(library),
         pool: arm.overlay.pool(),
-        puma: puma(&arm.overlay),
+        puma: puma(arm),
         passenger: passenger(&arm.overlay),
         nginx: nginx(&arm.overlay),
         ..Recommended::of(server, settings.workers, settings.threads, settings.preload)
     }
+}
+
+/// Whether the arm sets this variable by itself.
+fn sets(arm: &Arm, variable: &str) -> bool {
+    let chosen = arm.overlay.chosen();
+    chosen.iter().any(|chosen| chosen.variable == variable)
 }
 
 /// The application's files, and those of its machine that were named.
@@ -128,34 +143,17 @@ fn as_it_is(path: &Path, name: &Path) -> File {
     }
 }
 
-/// Settings of the servers that no file is written for.
-fn by_hand(overlay: &Overlay, with_nginx: bool) -> Vec<String> {
-    let nginx = overlay.directives(Program::Nginx).into_iter();
-    let nginx = nginx.filter(|(directive, _)| !with_nginx || *directive == "proxy_buffering");
-    let nginx = nginx.map(|(directive, value)| match directive {
-        "proxy_buffering" => format!(
-            "nginx: {directive} {}",
-            if value == "1" { "on" } else { "off" }
-        ),
-        "proxy_buffers" => format!("nginx: {directive} {value} 4k"),
-        _ => format!("nginx: {directive} {value}"),
-    });
-    let passenger = overlay.directives(Program::Passenger).into_iter();
-    let passenger = passenger.filter(|(directive, _)| *directive == "PassengerMaxRequests");
-    let passenger = passenger.map(|(directive, value)| format!("Apache: {directive} {value}"));
-    let ruby = overlay.ruby().map(|named| {
-        format!("ruby: {named} ran it; let the image, the unit or the version manager start the server with such a one")
-    });
-    nginx.chain(passenger).chain(ruby).collect()
-}
-
 fn number(set: &BTreeMap<&'static str, String>, directive: &str) -> Option<u32> {
     set.get(directive)?.parse().ok()
 }
 
-fn puma(overlay: &Overlay) -> advice::Puma {
-    let set = overlay.directives(Program::Puma);
+fn puma(arm: &Arm) -> advice::Puma {
+    let set = arm.overlay.directives(Program::Puma);
+    // Where the agent makes these calls once, before the first fork, Puma's file can say the same.
+    let before_fork = |knob: &str| calls_before_fork(arm) && arm.overlay.is_on(knob);
     advice::Puma {
+        compact_before_fork: before_fork(COMPACT),
+        warm_up_before_fork: before_fork(WARMUP),
         wait_for_less_busy_worker_s: number(&set, "wait_for_less_busy_worker")
             .map(|ms| f64::from(ms) / 1e3),
         fork_worker: number(&set, "fork_worker").map(advice::ForkWorker::AfterRequests),
@@ -168,6 +166,7 @@ fn passenger(overlay: &Overlay) -> advice::Passenger {
         min_instances: number(&set, "PassengerMinInstances"),
         max_instances_per_app: number(&set, "PassengerMaxInstancesPerApp"),
         max_request_queue_size: number(&set, "PassengerMaxRequestQueueSize"),
+        max_requests: number(&set, "PassengerMaxRequests"),
         ..advice::Passenger::default()
     }
 }
@@ -204,3 +203,6 @@ fn library(allocator: Allocator) -> AllocatorLibrary {
         package: allocator.package().to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,20 @@
-//! Who meets the baseline: among survivors equivalent to the best within the margin, the smallest.
+//! Who meets the baseline: among survivors equivalent to the best within the margin, the smallest; and the best of the others.
 
 use crate::judge::{self, Judging};
-use crate::procedure::Procedure;
 use crate::request::Arm;
 use run::{Document, Feasibility, Stage, Trial};
 use stats::{Range, Size};
 
-/// The challenger, or `None` when nobody but the baseline is left.
-pub fn challenger(procedure: &Procedure<'_>, survivors: &[Arm], baseline: &Arm) -> Option<Arm> {
-    let document = &procedure.store.document;
+/// The arms that are to be confirmed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finalists {
+    pub challenger: Arm,
+    /// The best of the others that seemed to be better than the baseline: the best of a race may have been lucky.
+    pub second: Option<Arm>,
+}
+
+/// The finalists, or `None` when nobody but the baseline is left.
+pub fn finalists(document: &Document, survivors: &[Arm], baseline: &Arm) -> Option<Finalists> {
     let standing: Vec<(&Arm, Feasibility)> = survivors
         .iter()
         .filter(|arm| *arm != baseline)
@@ -36,7 +42,15 @@ pub fn challenger(procedure: &Procedure<'_>, survivors: &[Arm], baseline: &Arm) 
         .map(|(arm, _)| *arm)
         .collect();
     let sizes: Vec<Size> = near.iter().map(|arm| size(document, arm)).collect();
-    stats::smallest(&sizes).map(|index| near[index].clone())
+    let challenger = near[stats::smallest(&sizes)?].clone();
+    let others = rated
+        .into_iter()
+        .filter(|(arm, ratio)| **arm != challenger && *ratio > 1.0);
+    let second = others.max_by(|a, b| a.1.total_cmp(&b.1));
+    Some(Finalists {
+        second: second.map(|(arm, _)| arm.clone()),
+        challenger,
+    })
 }
 
 /// Whether `candidate` is smaller than `baseline` in memory, processes or threads, in that order.
@@ -63,21 +77,21 @@ fn likely(document: &Document, arm: &Arm) -> Feasibility {
         .iter()
         .filter(|t| t.arm == arm.name && t.counts())
         .collect();
-    let objective = &document.plan.objective;
-    let found = judge::feasibility(&mine, objective, document.seed);
-    match found.seems_to_meet(objective) {
+    let found = judge::feasibility(&mine, document);
+    match found.seems_to_meet(&document.plan.objective) {
         true => Feasibility::Meets,
         false => found.standing,
     }
 }
 
 fn size(document: &Document, arm: &Arm) -> Size {
-    let pss: Vec<f64> = document
-        .trials
+    let mine = document.trials.iter();
+    let mine: Vec<&Trial> = mine.filter(|t| t.arm == arm.name && t.counts()).collect();
+    let grows = judge::growth(&mine).is_some();
+    let after = judge::equal_requests(&document.trials);
+    let pss: Vec<f64> = mine
         .iter()
-        .filter(|t| t.arm == arm.name && t.counts())
-        .filter_map(|t| t.memory.as_ref())
-        .map(|m| m.pss_bytes as f64)
+        .filter_map(|trial| judge::memory_bytes(trial, grows, after))
         .collect();
     let estimate = stats::summary::median(&pss).unwrap_or(f64::MAX);
     let low = pss.iter().copied().fold(estimate, f64::min);
@@ -90,5 +104,68 @@ fn size(document: &Document, arm: &Arm) -> Size {
         },
         processes: arm.settings.processes(),
         threads: u32::from(arm.settings.threads),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::Settings;
+
+    /// The threads of the finalists of a race of two rounds among arms with these threads, requests a second and MiB.
+    fn raced(arms: &[(u16, f64, u64)]) -> (u16, Option<u16>) {
+        let mut document = crate::sample::document("tune");
+        document.plan.objective.latency = None;
+        let model = document
+            .trials
+            .iter()
+            .find(|t| t.memory.is_some() && t.counts());
+        let model = model.unwrap().clone();
+        let arm = |threads| {
+            Arm::of(Settings {
+                threads,
+                ..model.settings
+            })
+        };
+        document.trials.clear();
+        for block in 1..=2 {
+            for (threads, per_s, mib) in arms {
+                let mut trial = model.clone();
+                (trial.stage, trial.block) = (Stage::Race, block);
+                (trial.arm, trial.settings) = (arm(*threads).name, arm(*threads).settings);
+                trial.saturation.as_mut().unwrap().good_per_s = *per_s;
+                trial.memory.as_mut().unwrap().pss_bytes = mib << 20;
+                document.trials.push(trial);
+            }
+        }
+        let survivors: Vec<Arm> = arms.iter().map(|(threads, ..)| arm(*threads)).collect();
+        let found = finalists(&document, &survivors, &survivors[0]).unwrap();
+        let threads = |arm: &Arm| arm.settings.threads;
+        (
+            threads(&found.challenger),
+            found.second.as_ref().map(threads),
+        )
+    }
+
+    #[test]
+    fn the_best_of_the_others_is_the_second_finalist() {
+        let three = [
+            (1, 90.0, 30),
+            (4, 170.0, 40),
+            (6, 142.0, 50),
+            (8, 120.0, 60),
+        ];
+        assert_eq!(raced(&three), (4, Some(6)));
+        // The smaller of equals goes first, the better of them second.
+        assert_eq!(
+            raced(&[(1, 90.0, 30), (4, 140.0, 40), (6, 142.0, 90)]),
+            (4, Some(6))
+        );
+        // What seems no better than the baseline is not worth the time.
+        assert_eq!(
+            raced(&[(1, 90.0, 30), (4, 170.0, 40), (6, 89.0, 50)]),
+            (4, None)
+        );
+        assert_eq!(raced(&three[..2]), (4, None));
     }
 }

@@ -6,6 +6,7 @@ mod space;
 mod told;
 
 use super::candidates::Entrant;
+use super::confirm::Confirmed;
 use super::{Fates, unconfirmed, verdict};
 use crate::budget;
 use crate::error::Stopped;
@@ -76,7 +77,7 @@ pub fn search(
         .map_err(|e| Stopped::Configuration(format!("what was asked cannot be searched: {e}")))?;
     searched.note(&mut procedure.store.document, planned, most_arms);
     procedure.save()?;
-    procedure.expected = procedure.finished() + planned;
+    procedure.expect(planned);
     let outcome = conduct(procedure, &searched, &mut search)?;
     conclude(procedure, baseline, entrants, &searched, &outcome)
 }
@@ -133,16 +134,24 @@ fn measured_as(stage: search::Stage) -> Stage {
 fn announcement(block: &Block, searched: &Searched) -> String {
     let arms = block.points.len();
     match block.stage {
-        search::Stage::Candidates => format!("racing {arms} configurations that the model picked"),
-        search::Stage::Neighbours => "racing what lies next to the best of them".to_owned(),
+        search::Stage::Candidates => format!(
+            "elimination rounds of {} that the model picked",
+            run::counted(arms, "configuration")
+        ),
+        search::Stage::Neighbours => "trying what lies next to the best of them".to_owned(),
         search::Stage::Screen => format!(
-            "screening {} knobs at once, in pairs of opposite runs",
+            "trying {} knobs at once, each run followed by one with the opposite values",
             searched.screened()
         ),
-        search::Stage::Race => format!("racing {arms} configurations that this suggests"),
+        search::Stage::Race => format!(
+            "elimination rounds of {} that this suggests",
+            run::counted(arms, "configuration")
+        ),
         search::Stage::Around => "measuring the best without each of its changes".to_owned(),
-        search::Stage::Together => "racing those changes together".to_owned(),
-        search::Stage::Confirm => "confirming the winner on fresh blocks".to_owned(),
+        search::Stage::Together => "elimination rounds of those changes together".to_owned(),
+        search::Stage::Confirm => {
+            "deciding comparison of the winner with what runs today, in new blocks".to_owned()
+        }
     }
 }
 
@@ -189,7 +198,8 @@ fn conclude(
     if !arms.contains(&winner) {
         arms.push(winner.clone());
     }
-    searched.found(&mut procedure.store.document, outcome);
+    let trial_s = super::path::trial_s(procedure).unwrap_or(0.0);
+    searched.found(&mut procedure.store.document, outcome, trial_s);
     if winner == *baseline || matches!(outcome.claim, Claim::BaselineBest | Claim::NoneMeets) {
         verdict::without_challenger(procedure, baseline, &arms, entrants, fates);
         return Ok(winner);
@@ -203,16 +213,17 @@ fn conclude(
         Judging::reached(document, Stage::Confirm),
     )
     .ok_or_else(|| unconfirmed(&document.trials))?;
-    verdict::confirmed(
-        procedure,
-        baseline,
-        &winner,
-        &arms,
+    let raced = verdict::Raced {
+        arms: &arms,
         entrants,
         fates,
+    };
+    let confirmed = Confirmed {
+        challenger: winner.clone(),
         comparison,
-        &[],
-    );
+        second: None,
+    };
+    verdict::confirmed(procedure, baseline, raced, confirmed);
     let document = &mut procedure.store.document;
     let metric = document.plan.objective.metric();
     let path = searched.path(outcome, metric, baseline, &winner);

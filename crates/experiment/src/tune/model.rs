@@ -111,6 +111,7 @@ fn formulas(document: &Document, configs: &[Config], reason: String) -> Result<M
         reason: Some(reason),
         trace: None,
         predictions: predictions.collect::<Result<_, _>>()?,
+        contradiction: None,
         score: None,
     })
 }

@@ -1,7 +1,7 @@
 //! From the baseline to the winner, one variable at a time: measured where the trials are there, predicted and
 //! marked so where they are not.
 
-use super::foreseen;
+use super::{contradiction, foreseen};
 use crate::budget;
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
@@ -46,26 +46,40 @@ pub fn between(from: Settings, to: Settings) -> Vec<(String, Settings, Settings)
     steps
 }
 
-/// Whether the budget has room for `extra` more arms in the confirmation.
-pub fn affordable(procedure: &Procedure<'_>, extra: usize) -> bool {
-    let plan = &procedure.store.document.plan;
-    let (Some(budget_s), Some(overhead_s)) = (plan.budget_s, procedure.overhead_s()) else {
-        return extra > 0 && plan.budget_s.is_none();
+/// Whether the budget has room for so many more trials.
+pub fn has_room(procedure: &Procedure<'_>, trials: u32) -> bool {
+    let Some(left_s) = left_s(procedure) else {
+        return true;
     };
-    let trial_s = overhead_s + plan.timing.saturation_s + plan.timing.objective_s;
-    let needed_s = f64::from(plan.blocks) * (2 + extra) as f64 * trial_s;
-    let with_search = plan.objective.latency.is_some();
-    extra > 0 && fits(budget_s, procedure.elapsed_s(), needed_s, with_search)
+    trial_s(procedure).is_some_and(|trial_s| f64::from(trials) * trial_s <= left_s)
 }
 
-/// Whether what is needed leaves the searches at the end their time.
-fn fits(budget_s: f64, elapsed_s: f64, needed_s: f64, with_search: bool) -> bool {
+/// Seconds that a trial takes, as measured so far.
+pub fn trial_s(procedure: &Procedure<'_>) -> Option<f64> {
+    let timing = &procedure.store.document.plan.timing;
+    Some(procedure.overhead_s()? + timing.saturation_s + timing.objective_s)
+}
+
+/// Seconds of the budget that are left to trials; `None` without a budget.
+pub fn left_s(procedure: &Procedure<'_>) -> Option<f64> {
+    left_at(procedure, procedure.elapsed_s())
+}
+
+/// The same so many seconds after the run began.
+pub fn left_at(procedure: &Procedure<'_>, elapsed_s: f64) -> Option<f64> {
+    let plan = &procedure.store.document.plan;
+    let with_search = plan.objective.latency.is_some();
+    Some(left(plan.budget_s?, elapsed_s, with_search))
+}
+
+/// Without what the searches at the end are to have.
+fn left(budget_s: f64, elapsed_s: f64, with_search: bool) -> f64 {
     let kept_s = if with_search {
         budget::kept_for_search(budget_s)
     } else {
         0.0
     };
-    elapsed_s + needed_s <= budget_s - kept_s
+    budget_s - kept_s - elapsed_s
 }
 
 /// The steps with what is known of each.
@@ -100,6 +114,7 @@ fn step(document: &Document, knob: &str, from: Settings, to: Settings) -> Option
         low,
         high,
         measured,
+        refuted: !measured && contradiction::refuted(document),
     })
 }
 
@@ -118,9 +133,8 @@ mod tests {
     /// Of 1000 s the searches at the end keep 200.
     #[test]
     fn the_path_leaves_the_search_its_time() {
-        assert!(fits(1000.0, 500.0, 400.0, false));
-        assert!(!fits(1000.0, 500.0, 400.0, true));
-        assert!(fits(1000.0, 500.0, 300.0, true));
+        assert_eq!(left(1000.0, 500.0, false), 500.0);
+        assert_eq!(left(1000.0, 500.0, true), 300.0);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 //! A search is taken or left whole: one that an interruption broke off is made again, one that was finished stays in
 //! the document.
 
+use super::reach::out_of_reach;
 use crate::budget;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::progress::Event;
-use crate::rates::{self, Curve, LEAST_BUDGET, Started, figure};
+use crate::rates::{self, Curve, LEAST_BUDGET, Started, doubt, figure};
 use crate::request::Arm;
-use run::{ArmRates, Document, LatencyObjective, RateEnding, RateSearch};
+use run::{Answer, ArmRates, Document, LatencyObjective, RateEnding, RateSearch};
 use std::time::Duration;
 
 /// Time that a search takes beside itself, seconds: start, warm-up and stop.
@@ -27,6 +28,14 @@ pub fn measure(
         procedure.store.document.rates_skipped = Some(why.to_owned());
         return Ok(());
     };
+    if let Some(why) = out_of_reach(document) {
+        let document = &mut procedure.store.document;
+        document.rates_skipped = Some(format!(
+            "no rate was searched: {why}; powerband capacity measures lower rates"
+        ));
+        say_out_of_reach(document, &why);
+        return Ok(());
+    }
     let named = document.verdict.as_ref().and_then(|v| v.arm.clone());
     let chosen = winner.filter(|winner| Some(&winner.name) == named.as_ref());
     let mut arms = vec![baseline.clone()];
@@ -40,24 +49,21 @@ pub fn measure(
         .retain(|r| arms.iter().any(|a| a.name == r.arm));
     // Whatever becomes of the searches, the verdict is on disk.
     procedure.save()?;
-    for (index, arm) in arms.iter().enumerate() {
-        if found(&procedure.store.document, arm) {
-            continue;
-        }
+    let mut open: Vec<&Arm> = arms.iter().collect();
+    open.retain(|arm| !found(&procedure.store.document, arm));
+    while let Some(next) = open.first().copied() {
         let budget_s = procedure.store.document.plan.budget_s.unwrap_or(0.0);
         let left_s = budget_s - procedure.elapsed_s();
-        let kept_s = budget::kept_for_search(budget_s) / arms.len() as f64;
-        let share_s = (left_s / (arms.len() - index) as f64).min(kept_s);
-        if share_s < LEAST_BUDGET.as_secs_f64() + AROUND_S {
-            procedure.store.document.rates_skipped = Some(format!(
-                "no time was left to search the highest rate that meets the objective on {}: {:.0} s, and a search \
-                 takes {:.0} s; a longer --budget has room for it, and so has powerband capacity",
-                arm,
-                share_s.max(0.0),
-                LEAST_BUDGET.as_secs_f64() + AROUND_S,
-            ));
+        let Some(share) = share(left_s, open.len(), arms.len()) else {
+            procedure.store.document.rates_skipped = Some(too_short(next, left_s));
             break;
-        }
+        };
+        // Where one search fits and not two, it is that of the configuration that is advised.
+        let arm = match share.searches < open.len() {
+            true => open.pop().unwrap_or(next),
+            false => open.remove(0),
+        };
+        let share_s = share.seconds;
         match search(procedure, arm, objective, share_s) {
             Ok(search) => {
                 procedure.store.document.rates.push(ArmRates {
@@ -74,11 +80,54 @@ pub fn measure(
             }
         }
     }
+    let place = |rates: &ArmRates| arms.iter().position(|arm| arm.name == rates.arm);
+    procedure.store.document.rates.sort_by_key(place);
     let said = sentence(&procedure.store.document.rates, objective);
     if let (Some(said), Some(verdict)) = (said, &mut procedure.store.document.verdict) {
         verdict.sentence = format!("{} {said}", verdict.sentence);
     }
     Ok(())
+}
+
+/// In the answer where it is about limits, and before all that a reader must know.
+fn say_out_of_reach(document: &mut Document, why: &str) {
+    if let Some(verdict) = &mut document.verdict
+        && matches!(verdict.answer, Answer::NoneMeets | Answer::Undecided)
+    {
+        verdict.sentence = format!("{} A likely reason: {why}.", verdict.sentence);
+    }
+    document.warnings.insert(0, why.to_owned());
+}
+
+/// How the time that is left is used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Share {
+    searches: usize,
+    /// Of each search.
+    seconds: f64,
+}
+
+/// The time that one of so many open searches of `all` gets; `None` where not even one fits.
+fn share(left_s: f64, open: usize, all: usize) -> Option<Share> {
+    let least_s = least_s();
+    let fitting = open.min((left_s / least_s).max(0.0) as usize);
+    (fitting > 0).then(|| Share {
+        searches: fitting,
+        seconds: (left_s / fitting as f64).min(budget::most_for_search() / all as f64),
+    })
+}
+
+fn least_s() -> f64 {
+    LEAST_BUDGET.as_secs_f64() + AROUND_S
+}
+
+fn too_short(arm: &Arm, left_s: f64) -> String {
+    format!(
+        "the highest rate of {arm} needs a search of {:.0} s or more, and {:.0} s of the budget were left; a longer --budget has \
+         room for it, and so has powerband capacity",
+        least_s(),
+        left_s.max(0.0),
+    )
 }
 
 /// Why there is no rate. The verdict stands without it, whatever failed; only an interruption ends the run.
@@ -120,6 +169,7 @@ fn search(
             saturated_per_s: known.and_then(|a| a.capacity_per_s),
             connections: plan.connections,
             curve: Curve::None,
+            at_least: None,
             seed: document.seed,
         },
         procedure.watcher,
@@ -131,53 +181,60 @@ fn search(
     Ok(search)
 }
 
-/// "Searched one after the other, the highest rate that meets p99 = 250 ms is 61 (55 to 66) a second with … and 94 (88
-/// to 101) with …": two searches that no block pairs, so that only intervals apart tell them apart.
+/// "The highest rate that met p99 = 250 ms: 61 requests a second with … (95 % sure: 55 to 66), 94 with …".
 fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
     let kept = format!("p{} = {} ms", objective.percentile, objective.limit_ms);
-    let known = |of: &ArmRates| said(&of.search).map(|said| (of.words(), said));
+    let doubted = rates.iter().filter_map(|of| {
+        let why = doubt(&of.search)?;
+        Some(format!(" The rate with {} is not sure: {why}.", of.words()))
+    });
+    let doubted: String = doubted.collect();
     match rates {
         [before, after] => {
-            let ((was, before_said), (is, after_said)) = (known(before)?, known(after)?);
+            let (before_said, after_said) = (said(before)?, said(after)?);
             let told_apart = if apart(&before.search, &after.search) {
                 ""
             } else {
-                " That does not tell the two apart."
+                " These two rates were found one after the other, each with a range of its own, and the ranges do not lie apart: \
+                 which configuration is better, the deciding comparison says."
             };
             Some(format!(
-                "Searched one after the other, the highest rate that meets {kept} is {before_said} a second with {was} \
-                 and {after_said} with {is}.{told_apart}"
+                "Highest rate that met {kept}, in requests a second: {before_said}; {after_said}.{told_apart}{doubted}"
             ))
         }
-        [only] => {
-            let (settings, said) = known(only)?;
-            Some(format!(
-                "The highest rate at which {settings} meets {kept} is {said} a second."
-            ))
-        }
+        [only] => Some(format!(
+            "Highest rate that met {kept}, in requests a second: {}.{doubted}",
+            said(only)?
+        )),
         _ => None,
     }
 }
 
 /// What a search may be quoted with; nothing where it found nothing.
-fn said(search: &RateSearch) -> Option<String> {
+fn said(of: &ArmRates) -> Option<String> {
+    let (search, with) = (&of.search, of.words());
     let Some(met) = search.met_per_s else {
         let broke = search
             .broke_per_s
             .filter(|_| search.ending == RateEnding::NotEven);
-        return broke.map(|broke| format!("less than {}", figure(broke)));
+        return broke.map(|broke| format!("less than {} with {with}", figure(broke)));
     };
     let rate = figure(met);
     let rate = match search.ending {
-        _ if !search.decided => format!("about {rate}"),
-        RateEnding::Found => rate,
-        RateEnding::Broken => format!("{rate} until it failed"),
-        _ => format!("at least {rate}"),
+        _ if !search.decided => format!("about {rate} with {with} (from short windows only)"),
+        RateEnding::Found | RateEnding::NotEven => format!("{rate} with {with}"),
+        RateEnding::Broken => format!("{rate} with {with}, until it failed"),
+        RateEnding::AtLeast => format!("{rate} or more with {with} (no higher rate could be sent)"),
+        RateEnding::OutOfTime => format!("{rate} or more with {with} (the time ran out)"),
+        RateEnding::GeneratorLate => {
+            format!("{rate} or more with {with} (the load generator was too late)")
+        }
+        RateEnding::Interrupted => format!("{rate} or more with {with} (interrupted)"),
     };
     let interval = search.low_per_s.zip(search.high_per_s);
     Some(interval.map_or_else(
         || rate.clone(),
-        |(low, high)| format!("{rate} ({} to {})", figure(low), figure(high)),
+        |(low, high)| format!("{rate} (95 % sure: {} to {})", figure(low), figure(high)),
     ))
 }
 
@@ -188,7 +245,7 @@ fn apart(one: &RateSearch, other: &RateSearch) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use run::Settings;
 
@@ -218,9 +275,14 @@ pub(super) mod tests {
                 high_per_s: ends.map(|e| e.1),
                 confidence: 0.95,
                 saturated_per_s: None,
+                saturated_connections: None,
+                doubted_per_s: None,
+                at_least: None,
                 curve: Vec::new(),
+                redirects: Vec::new(),
                 trials: Vec::new(),
                 took_s: 0.0,
+                out_of_reach: None,
                 warnings: Vec::new(),
             },
         }
@@ -235,22 +297,41 @@ pub(super) mod tests {
         let before = rates(5, RateEnding::Found, 61.0, Some((55.0, 66.0)));
         let far = rates(3, RateEnding::Found, 94.0, Some((88.0, 101.0)));
         let said = told(&[before.clone(), far]);
-        assert!(
-            said.contains("is 61 (55 to 66) a second with") && said.contains("and 94 (88 to 101)")
+        assert_eq!(
+            said,
+            "Highest rate that met p99 = 250 ms, in requests a second: 61 with single × 5 threads (95 % sure: 55 to 66); 94 with \
+             single × 3 threads (95 % sure: 88 to 101)."
         );
-        assert!(!said.contains("apart"), "{said}");
         let near = rates(3, RateEnding::Found, 94.0, Some((65.0, 101.0)));
-        assert!(told(&[before.clone(), near]).contains("does not tell the two apart"));
+        assert!(told(&[before.clone(), near]).contains("the deciding comparison says"));
         let open = rates(3, RateEnding::Found, 94.0, None);
-        assert!(told(&[before, open]).contains("does not tell the two apart"));
+        assert!(told(&[before, open]).contains("the deciding comparison says"));
     }
 
     #[test]
     fn a_bound_is_no_fact() {
         let said_of = |ending| told(&[rates(5, ending, 61.0, None)]);
-        assert!(said_of(RateEnding::Found).contains("is 61 a second"));
-        assert!(said_of(RateEnding::OutOfTime).contains("at least 61"));
-        assert!(said_of(RateEnding::Broken).contains("61 until it failed"));
+        assert!(said_of(RateEnding::Found).contains(": 61 with single × 5 threads."));
+        assert!(
+            said_of(RateEnding::OutOfTime)
+                .contains("61 or more with single × 5 threads (the time ran out)")
+        );
+        assert!(
+            said_of(RateEnding::Broken).contains("61 with single × 5 threads, until it failed")
+        );
+        let late = said_of(RateEnding::GeneratorLate);
+        assert!(
+            late.contains("(the load generator was too late)") && !late.contains("ran out"),
+            "{late}"
+        );
+        assert!(!late.contains("not sure"), "{late}");
+        let mut doubted = rates(5, RateEnding::Found, 61.0, None);
+        doubted.search.doubted_per_s = Some(50.0);
+        let said = told(&[doubted]);
+        assert!(
+            said.contains("single × 5 threads is not sure: a window at 50 a second"),
+            "{said}"
+        );
         let mut rough = rates(5, RateEnding::OutOfTime, 61.0, None);
         rough.search.decided = false;
         assert!(told(std::slice::from_ref(&rough)).contains("about 61"));
@@ -258,6 +339,31 @@ pub(super) mod tests {
         assert_eq!(sentence(std::slice::from_ref(&rough), OBJECTIVE), None);
         rough.search.ending = RateEnding::NotEven;
         assert!(told(&[rough]).contains("less than 65.9"));
+    }
+
+    /// Forty seconds each: where both fit both are searched, where one does it is, and no time that is left is kept back.
+    #[test]
+    fn the_time_that_is_left_is_used_and_the_figures_are_said() {
+        assert_eq!(share(39.0, 2, 2), None);
+        assert_eq!(share(-5.0, 1, 2), None);
+        let one = Share {
+            searches: 1,
+            seconds: 79.0,
+        };
+        assert_eq!(share(79.0, 2, 2), Some(one));
+        let both = Share {
+            searches: 2,
+            seconds: 50.0,
+        };
+        assert_eq!(share(100.0, 2, 2), Some(both));
+        assert_eq!(share(1e6, 2, 2).unwrap().seconds, 450.0);
+        let arm = Arm::of(rates(5, RateEnding::Found, 1.0, None).settings);
+        let said = too_short(&arm, 12.4);
+        assert!(
+            said.contains("needs a search of 40 s")
+                && said.contains("12 s of the budget were left"),
+            "{said}"
+        );
     }
 
     /// A port that is taken, a hook or a full disk takes no confirmed answer away; a signal ends the run.

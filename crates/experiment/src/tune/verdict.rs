@@ -1,16 +1,19 @@
 //! The answer: what the confirmation allows to be said, in one sentence, with what to change.
 
-use super::answer::{self, NONE_MEETS, every_arm_breaks, standing};
-use super::candidates::Entrant;
+use super::answer::{self, every_arm_breaks, limits, limits_and_why, none_meets, standing};
+use super::candidates::{Entrant, reason};
 use super::changes::changes;
+use super::choose::Finalists;
+use super::confirm::Confirmed;
 use super::warnings::{warn, warn_of_limits};
 use super::{Fates, model, path};
+use crate::budget;
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::request::Arm;
 use run::{
-    Answer, ArmSummary, Comparison, Document, Feasibility, Headroom, Outcome, Settings, Stage,
-    TrialStatus, Verdict,
+    Answer, ArmSummary, Comparison, Document, Feasibility, Headroom, Outcome, Stage, TrialStatus,
+    Verdict,
 };
 
 /// Share of its capacity at which a server should get help.
@@ -28,17 +31,25 @@ pub fn without_challenger(
     summarise(document, arms, entrants, &fates);
     race_comparisons(document, baseline, arms);
     let (answer, sentence, exit_code) = if every_arm_breaks(document) {
-        (Answer::NoneMeets, NONE_MEETS.to_owned(), 1)
+        (Answer::NoneMeets, none_meets(document), 1)
     } else if standing(document, baseline) == Feasibility::Breaks {
+        let (breaks, keeps) = match answer::fails(document, &baseline.name) {
+            false => (
+                format!("breaks a limit {}", limits_and_why(document, baseline)),
+                "keep the limits",
+            ),
+            true => ("fails too many of its requests".to_owned(), "answer them"),
+        };
         let sentence = format!(
-            "No answer: {} breaks a limit, and nothing that was tried is known to keep them.",
+            "No answer: {} {breaks}, and nothing that was tried is known to {keeps}.",
             baseline.settings
         );
         (Answer::Undecided, sentence, 3)
     } else {
         let sentence = format!(
-            "Keep {}: every other configuration tried was behind it, broke a limit or failed.",
-            baseline.settings
+            "Keep {}: every other configuration that was tried {}.",
+            baseline.settings,
+            behind_for(document, baseline)
         );
         (Answer::Keep, sentence, 0)
     };
@@ -51,42 +62,85 @@ pub fn without_challenger(
     warn(procedure);
 }
 
-/// The challenger met the baseline.
-#[allow(clippy::too_many_arguments)] // The parts of one answer, joined here and nowhere else.
+/// Why none of the others is left, in what really happened.
+fn behind_for(document: &Document, baseline: &Arm) -> String {
+    let others = document.arms.iter().filter(|arm| arm.name != baseline.name);
+    let (mut behind, mut broke, mut answered_too_few, mut failed) = (false, false, false, false);
+    for arm in others {
+        match arm.feasible {
+            _ if arm.trials == 0 => failed = true,
+            Feasibility::Breaks if answer::fails(document, &arm.name) => answered_too_few = true,
+            Feasibility::Breaks => broke = true,
+            _ => behind = true,
+        }
+    }
+    let broke_words = format!("broke a limit ({})", limits(document));
+    let words = [
+        (behind, "was not ahead of it"),
+        (broke, &broke_words),
+        (answered_too_few, "failed too many of its requests"),
+        (failed, "failed"),
+    ];
+    let words: Vec<&str> = words.iter().filter(|w| w.0).map(|w| w.1).collect();
+    match words.as_slice() {
+        [] => "was not ahead of it".to_owned(),
+        [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        words => words.concat(),
+    }
+}
+
+/// The race, for the rows of the answer.
+#[derive(Debug)]
+pub struct Raced<'a> {
+    pub arms: &'a [Arm],
+    pub entrants: &'a [Entrant],
+    pub fates: Fates,
+}
+
+/// The finalists met the baseline; which of them the answer rests on.
 pub fn confirmed(
     procedure: &mut Procedure<'_>,
     baseline: &Arm,
-    challenger: &Arm,
-    arms: &[Arm],
-    entrants: &[Entrant],
-    fates: Fates,
-    comparison: Comparison,
-    steps: &[(String, Settings, Settings)],
-) {
+    mut raced: Raced<'_>,
+    confirmed: Confirmed,
+) -> Arm {
     let document = &mut procedure.store.document;
-    summarise(document, arms, entrants, &fates);
-    race_comparisons(document, baseline, arms);
+    if let Some(second) = &confirmed.second {
+        let fate = "in all elimination rounds, then in the deciding comparison beside the winner"
+            .to_owned();
+        raced.fates.insert(second.arm.name.clone(), fate);
+    }
+    summarise(document, raced.arms, raced.entrants, &raced.fates);
+    race_comparisons(document, baseline, raced.arms);
+    let confirmed = confirmed.withdrawn(&document.trials);
+    let (challenger, comparisons) = picked(document, baseline, confirmed);
+    let comparison = comparisons[0].clone();
     if let Some(detectable) = judge::detectable(document, &comparison) {
         document.plan.detectable = detectable;
     }
-    let (answer, exit_code) = answer::answer(document, baseline, challenger, &comparison);
+    let (answer, exit_code) = answer::answer(document, baseline, &challenger, &comparison);
     let chosen = if matches!(answer, Answer::Change | Answer::Smaller) {
-        challenger
+        &challenger
     } else {
         baseline
     };
-    let (changes, notes) = match chosen == challenger {
+    let (changes, by_hand) = match *chosen == challenger {
         true => changes(procedure.bench, chosen),
         false => Default::default(),
     };
     let verdict = Verdict {
         answer,
-        sentence: answer::sentence(document, answer, baseline, challenger, &comparison),
+        sentence: answer::sentence(document, answer, baseline, &challenger, &comparison),
         settings: chosen.settings,
         arm: Some(chosen.name.clone()),
-        path: path::steps(document, steps),
+        path: path::steps(
+            document,
+            &path::between(baseline.settings, challenger.settings),
+        ),
+        not_isolated: Vec::new(),
         headroom: headroom(document, chosen),
         changes,
+        by_hand,
         blocks_to_decide: comparison
             .blocks_to_decide
             .filter(|_| answer == Answer::Undecided),
@@ -99,8 +153,8 @@ pub fn confirmed(
     let failed: Vec<&run::Trial> = failed.collect();
     if let Some(last) = failed.last() {
         document.warnings.push(format!(
-            "{} trials failed, the last of {}: {}",
-            failed.len(),
+            "{} failed, the last of {}: {}",
+            run::counted(failed.len(), "trial"),
             last.settings,
             super::first_line(last.reason.as_deref().unwrap_or_default())
         ));
@@ -110,16 +164,91 @@ pub fn confirmed(
         let reasons = document.trials.iter().filter(|t| !t.counts());
         let last = reasons.filter_map(|t| t.reason.clone()).next_back();
         document.warnings.push(format!(
-            "only {} of {wanted} blocks could be used: {}",
+            "only {} of {} could be used: {}",
             comparison.blocks,
+            run::counted(wanted, "block"),
             last.as_deref().map_or("trials failed", super::first_line)
         ));
     }
-    document.comparisons.push(comparison);
+    document.memory = judge::memory_beside(document, &comparisons);
+    document.comparisons.extend(comparisons);
     document.verdict = Some(verdict);
-    document.warnings.extend(notes);
     warn_of_limits(document, chosen);
     warn(procedure);
+    challenger
+}
+
+/// The finalist that the answer rests on, and all deciding comparisons, its own with the baseline first. The winner of the race
+/// is not left for the second on account of its estimate: the second has to be shown to be better than what it replaces.
+fn picked(document: &Document, baseline: &Arm, confirmed: Confirmed) -> (Arm, Vec<Comparison>) {
+    let Confirmed {
+        challenger,
+        comparison,
+        second,
+    } = confirmed;
+    let Some(second) = second else {
+        return (challenger, vec![comparison]);
+    };
+    let changes = |arm: &Arm, comparison: &Comparison| {
+        answer::answer(document, baseline, arm, comparison).0 == Answer::Change
+    };
+    // That it keeps limits which the baseline breaks is no claim of the test.
+    let may_be_claimed = second.holds || second.against_baseline.outcome != Outcome::Better;
+    let instead = !changes(&challenger, &comparison)
+        || second.holds && second.against_first.outcome == Outcome::Better;
+    if instead && may_be_claimed && changes(&second.arm, &second.against_baseline) {
+        let comparisons = vec![second.against_baseline, comparison, second.against_first];
+        return (second.arm, comparisons);
+    }
+    let comparisons = vec![comparison, second.against_baseline, second.against_first];
+    (challenger, comparisons)
+}
+
+/// Says so where the race showed more of an arm than was confirmed of another, and no time was left to confirm it too.
+pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finalists: &Finalists) {
+    let Some(second) = &finalists.second else {
+        return;
+    };
+    let document = &procedure.store.document;
+    let of = |stage: Stage, arm: &Arm| {
+        let mut mine = document.comparisons.iter();
+        mine.find(|c| c.stage == stage && c.candidate == arm.name && c.baseline == baseline.name)
+    };
+    let (Some(raced), Some(confirmed), None) = (
+        of(Stage::Race, second),
+        of(Stage::Confirm, &finalists.challenger),
+        of(Stage::Confirm, second),
+    ) else {
+        return;
+    };
+    let changes = document.verdict.as_ref();
+    let changes = changes.is_some_and(|v| matches!(v.answer, Answer::Change | Answer::Smaller));
+    if changes && raced.ratio <= confirmed.ratio {
+        return;
+    }
+    let before_race = document.trials.iter().find(|t| t.stage == Stage::Race);
+    let budget_s = procedure.overhead_s().and_then(|fixed_s| {
+        budget::for_two_finalists(
+            before_race.map_or(0.0, |trial| trial.started_s),
+            document.plan.objective.latency.is_some(),
+            budget::Overhead {
+                fixed_s,
+                warmup_s: 0.0,
+            },
+            super::windows(procedure),
+            super::wishes(procedure.bench.experiment),
+        )
+    });
+    let room = budget_s.map_or_else(String::new, |seconds| {
+        format!("; --budget {:.0}m has room for both", seconds / 60.0)
+    });
+    let warning = format!(
+        "{second} showed {:+.0} % in {} and did not take part in the deciding comparison: the budget had room for {} only{room}",
+        (raced.ratio - 1.0) * 100.0,
+        run::counted(raced.blocks, "elimination round"),
+        finalists.challenger
+    );
+    procedure.store.document.warnings.push(warning);
 }
 
 fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates: &Fates) {
@@ -141,22 +270,16 @@ fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates:
             // The model knows what the pilot ran with.
             false => None,
         };
-        let because = entrants.iter().find(|e| e.arm == *arm).map(|e| e.because);
+        let entrant = entrants.iter().find(|e| e.arm == *arm);
+        let because = entrant.map(|entrant| reason(document, entrant));
         let fate = match (fates.get(&arm.name), because) {
             (Some(fate), Some(because)) => format!("{because}; {fate}"),
             (Some(fate), None) => fate.clone(),
-            (None, Some(because)) => because.to_owned(),
+            (None, Some(because)) => because,
             (None, None) if index == 0 => "what runs today".to_owned(),
             (None, None) => "a step of the path".to_owned(),
         };
-        rows.push(judge::summarise(
-            arm,
-            fate,
-            predicted,
-            &document.trials,
-            &document.plan.objective,
-            document.seed,
-        ));
+        rows.push(judge::summarise(arm, fate, predicted, document));
     }
     let score = model::score(&rows);
     if let Some(model) = &mut document.model {
@@ -193,6 +316,94 @@ fn headroom(document: &Document, arm: &Arm) -> Option<Headroom> {
         utilisation_at_rate: document.plan.rate_per_s.unwrap_or(0.0) / capacity,
         add_capacity_at_per_s: ADD_CAPACITY_AT * capacity,
         boot_s: stats::summary::median(&boots)?,
-        deploy_overlap_bytes: 2 * summary.pss_bytes?,
+        deploy_overlap_bytes: match summary.growth {
+            Some(_) => None,
+            None => Some(2 * summary.pss_bytes?),
+        },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::confirm::Second;
+    use Outcome::{Better, Equivalent, Undecided, Worse};
+
+    /// The second finalist: its outcomes against the baseline and the winner of the race, whether it may be claimed, and its
+    /// limits.
+    type Beside = (Outcome, Outcome, bool, Feasibility);
+
+    /// The index of the finalist that the answer rests on, and whether the answer is to change.
+    fn picked_of(first: Outcome, (second, over_first, holds, feasible): Beside) -> (usize, bool) {
+        let mut document = crate::sample::document("tune");
+        document.plan.objective.latency = None;
+        document.trials.clear();
+        let mut row = document.arms[1].clone();
+        (row.failed, row.trials) = (0, 6);
+        let arms = [1, 4, 6].map(|threads| {
+            Arm::of(run::Settings {
+                threads,
+                ..row.settings
+            })
+        });
+        let rows = arms.iter().map(|arm| ArmSummary {
+            name: arm.name.clone(),
+            settings: arm.settings,
+            feasible: Feasibility::Meets,
+            ..row.clone()
+        });
+        document.arms = rows.collect();
+        document.arms[2].feasible = feasible;
+        let model = document.comparisons.last().unwrap().clone();
+        let told = |outcome| Comparison {
+            outcome,
+            ..model.clone()
+        };
+        let confirmed = Confirmed {
+            challenger: arms[1].clone(),
+            comparison: told(first),
+            second: Some(Second {
+                arm: arms[2].clone(),
+                against_baseline: told(second),
+                against_first: told(over_first),
+                holds,
+            }),
+        };
+        let (picked, comparisons) = picked(&document, &arms[0], confirmed);
+        assert_eq!(comparisons.len(), 3);
+        let answer = answer::answer(&document, &arms[0], &picked, &comparisons[0]).0;
+        let at = arms.iter().position(|arm| *arm == picked).unwrap();
+        (at, answer == Answer::Change)
+    }
+
+    #[test]
+    fn the_winner_of_the_race_is_left_only_for_what_may_be_claimed() {
+        let meets = Feasibility::Meets;
+        let cases = [
+            // Shown to be better than the winner, and not.
+            (Better, (Better, Better, true, meets), (2, true)),
+            (Better, (Better, Undecided, true, meets), (1, true)),
+            (Better, (Better, Equivalent, true, meets), (1, true)),
+            (Better, (Undecided, Better, false, meets), (1, true)),
+            // Where the winner turns out to be no better.
+            (Equivalent, (Better, Better, true, meets), (2, true)),
+            (Worse, (Better, Undecided, true, meets), (2, true)),
+            (Undecided, (Better, Better, false, meets), (1, false)),
+            (Undecided, (Undecided, Better, false, meets), (1, false)),
+            // What breaks a limit replaces nothing.
+            (
+                Better,
+                (Better, Better, true, Feasibility::Breaks),
+                (1, true),
+            ),
+            (
+                Undecided,
+                (Better, Better, true, Feasibility::Unclear),
+                (1, false),
+            ),
+        ];
+        for (first, beside, expected) in cases {
+            assert_eq!(picked_of(first, beside), expected, "{first:?} {beside:?}");
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! What a reader must know before believing a verdict.
 
 use crate::procedure::Procedure;
-use crate::request::Arm;
-use run::{Document, Feasibility, TrialStatus};
+use crate::request::{Arm, ServerKind};
+use run::{Document, Feasibility, Redirects, Trial, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
 const SOON_THOUSANDS: f64 = 1_000.0;
+
+/// Threads that have a request for a smaller share of the time at full load are kept from work.
+const IDLE_BELOW: f64 = 0.7;
 
 /// Says so when the chosen configuration may yet break a limit: memory that still grew, latency not proven.
 pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
@@ -34,9 +37,12 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
         .iter()
         .find(|a| a.name == chosen.name && a.feasible == Feasibility::Unclear);
     if let Some(arm) = unproven {
+        let of = arm
+            .violation_requests
+            .map_or_else(String::new, |n| format!(" ({n})"));
         let seen = match (arm.violation_rate, arm.violation_interval) {
             (Some(rate), Some((low, high))) => format!(
-                "{:.2} % of its requests took longer, which may mean {:.2} to {:.2} %",
+                "{:.2} % of its requests{of} took longer, with 95 % confidence {:.2} to {:.2} %",
                 rate * 100.0,
                 low * 100.0,
                 high * 100.0
@@ -53,6 +59,7 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
 /// What a reader must know before believing it.
 pub fn warn(procedure: &mut Procedure<'_>) {
     let host_warnings = host_warnings(procedure);
+    let asked = procedure.bench.experiment;
     let document = &mut procedure.store.document;
     let counted = document.trials.iter().filter(|t| t.counts()).count();
     let unsteady = document
@@ -61,7 +68,14 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         .filter(|t| t.status == TrialStatus::NotSteady)
         .count();
     if unsteady * 4 > counted {
-        document.warnings.push(format!("{unsteady} of {counted} trials were not steady after their warm-up; longer windows (--window, --budget) would help"));
+        let remedy = match document.arms.iter().any(|arm| arm.growth.is_some()) {
+            // No window is long enough for what does not level off.
+            true => "as long as memory grows with the requests, none can be",
+            false => "longer windows (--window, --budget) would help",
+        };
+        document.warnings.push(format!(
+            "{unsteady} of {counted} trials were not steady after their warm-up; {remedy}"
+        ));
     }
     let failures: u64 = document
         .trials
@@ -70,7 +84,26 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         .map(|w| w.errors + w.timeouts)
         .sum();
     if failures > 0 {
-        document.warnings.push(format!("{failures} requests failed in saturation windows; they count as infinitely late and not as capacity"));
+        let failed = run::counted(failures, "request");
+        document.warnings.push(format!(
+            "{failed} failed at full load: they count as infinitely late, and not as capacity"
+        ));
+    }
+    let mut redirects = Redirects::default();
+    let counted = document.trials.iter().filter(|t| t.counts());
+    let windows = counted.flat_map(|t| t.saturation.iter().chain(&t.objective));
+    for page in windows.flat_map(|w| &w.endpoints) {
+        redirects.add(
+            &page.name,
+            page.requests.saturating_sub(page.failures),
+            &page.redirects,
+        );
+    }
+    document.warnings.extend(procedure.bench.sender.caveats());
+    document.warnings.extend(redirects.warnings());
+    // Behind nginx clients' connections end there.
+    if asked.kind == ServerKind::Puma && asked.front.is_none() {
+        document.warnings.extend(parked(document));
     }
     if let Some(calibration) = document.calibration.as_ref().filter(|c| c.allowance > 0.0) {
         let warning = crate::calibrate::sentence(calibration, document.plan.margin);
@@ -81,6 +114,38 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         document.plan.environment
     ));
     document.warnings.extend(host_warnings);
+}
+
+/// Where connections are kept: the trial in which requests queued longest while threads were idle. The agent measures
+/// both at full load, where a thread is idle only when it cannot be reached.
+fn parked(document: &Document) -> Option<String> {
+    let kept = document.plan.sending.as_ref().is_some_and(|s| s.keep_alive);
+    let seen = document.trials.iter().filter(|t| kept && t.counts());
+    let (queue_ms, wall_ms, busy, trial) = seen
+        .filter_map(queue_and_threads)
+        .filter(|(queue_ms, wall_ms, busy, _)| queue_ms > wall_ms && *busy < IDLE_BELOW)
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!(
+        "with {} a request waited {queue_ms:.0} ms for a thread, and took {wall_ms:.0} ms in it, while threads had a request \
+         only {:.0} % of the time: connections are kept, and Puma lets a thread wait up to 0.2 s for the next request of a \
+         connection while others queue; without --keep-alive each request has a connection of its own",
+        trial.settings,
+        busy * 100.0
+    ))
+}
+
+/// Of a saturated trial: mean wait for a thread and time in it, ms, and the share of time that threads had a request.
+fn queue_and_threads(trial: &Trial) -> Option<(f64, f64, f64, &Trial)> {
+    let (split, window) = (trial.split.as_ref()?, trial.saturation.as_ref()?);
+    let requests = split.requests.max(1) as f64;
+    let threads_ms = window.seconds * 1e3 * f64::from(trial.settings.concurrency());
+    let busy = split.wall_ms / threads_ms.max(f64::MIN_POSITIVE);
+    Some((
+        split.queue_ms? / requests,
+        split.wall_ms / requests,
+        busy,
+        trial,
+    ))
 }
 
 /// What on this host spoils what was measured, stolen time and swapping over the whole of it.
@@ -99,7 +164,46 @@ pub fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
         // Load and waiting of now are mostly this run's own; what was there before it is the question.
         load_average_1m: Some(procedure.store.document.host.load_average),
         cpu_pressure: None,
+        group_cpu_pressure: None,
         ..facts
     });
     warnings.iter().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_queue_beside_idle_threads_is_explained_where_connections_are_kept() {
+        let mut document = sample::document("tune");
+        let index = document
+            .trials
+            .iter()
+            .position(|t| t.counts() && t.split.is_some() && t.saturation.is_some());
+        let trial = &mut document.trials[index.unwrap()];
+        let (Some(split), Some(window)) = (&mut trial.split, &mut trial.saturation) else {
+            panic!("no window");
+        };
+        let threads = f64::from(trial.settings.concurrency());
+        window.seconds = 10.0;
+        split.requests = 100;
+        split.wall_ms = 0.35 * 10_000.0 * threads;
+        split.queue_ms = Some(3.0 * split.wall_ms);
+        let waited = format!("waited {:.0} ms for a thread", 3.0 * split.wall_ms / 100.0);
+        document.trials.swap(0, index.unwrap());
+        document.trials.truncate(1);
+        assert_eq!(parked(&document), None, "nobody says that they are kept");
+        document.plan.sending = Some(run::Sending {
+            keep_alive: true,
+            ..run::Sending::default()
+        });
+        let said = parked(&document).unwrap();
+        for part in [waited.as_str(), "only 35 % of the time", "--keep-alive"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        document.trials[0].split.as_mut().unwrap().wall_ms *= 2.5;
+        assert_eq!(parked(&document), None, "its threads are busy");
+    }
 }

@@ -7,7 +7,9 @@ use super::{LEAST_REQUESTS, Question};
 use crate::bench::Bench;
 use crate::error::Stopped;
 use crate::progress::{Event, Watcher};
+use crate::room;
 use crate::trial::{Begun, Ended, Failure, Serving, with_server};
+use crate::{discard, flights};
 use host::Cores;
 use predict::{Application, Cold, ColdMeasured, Machine, Selection};
 use run::validation;
@@ -16,7 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Requests that a process keeps in full: the whole trace at any rate that a Rails application reaches.
-const RING: &str = "131072";
+pub const RING: u32 = 131_072;
 
 /// For so long everything that the server's own threads do is recorded, too: what accepting takes is learnt from that.
 const EVENTS: Duration = Duration::from_secs(10);
@@ -28,6 +30,8 @@ pub struct Traced {
     pub cores: Cores,
     /// CPU time of each request outside the server: the generator's and the services'.
     pub outside: Duration,
+    /// As the generator sends.
+    pub keep_alive: bool,
     /// Which request of the workload each was, where that is known.
     pub kinds: Option<Vec<u32>>,
     pub document: validation::Trace,
@@ -40,11 +44,11 @@ pub struct Traced {
 impl Traced {
     /// The machine that the server has when so many requests come.
     pub fn machine(&self, rate_per_s: f64) -> Machine {
-        machine(&self.cores, self.outside, rate_per_s)
+        machine(&self.cores, self.outside, rate_per_s, self.keep_alive)
     }
 }
 
-fn machine(cores: &Cores, outside: Duration, rate_per_s: f64) -> Machine {
+fn machine(cores: &Cores, outside: Duration, rate_per_s: f64, keep_alive: bool) -> Machine {
     const PERIOD_NS: u64 = 100_000_000;
     let all = cores.affinity.len() as f64;
     let quota = cores.quota.filter(|quota| *quota < all);
@@ -54,8 +58,7 @@ fn machine(cores: &Cores, outside: Duration, rate_per_s: f64) -> Machine {
             quota_ns: (quota * PERIOD_NS as f64) as u64,
             period_ns: PERIOD_NS,
         }),
-        // Every request opens a connection of its own.
-        keep_alive: Some(false),
+        keep_alive: Some(keep_alive),
     }
 }
 
@@ -71,8 +74,8 @@ pub fn trace(
     let own = bench.env.clone();
     bench
         .env
-        .insert("POWERBAND_RING".to_owned(), RING.to_owned());
-    let flight_dir = serving.folder.join("flight");
+        .insert(room::RING_VARIABLE.to_owned(), RING.to_string());
+    let flight_dir = serving.folder.join(flights::FOLDER);
     let mut begun = Begun::default();
     let result = with_server(bench, serving, watcher, &mut begun, |driver| {
         let given = bench.experiment.rate;
@@ -136,6 +139,7 @@ pub fn trace(
         loops: loops.as_ref().and_then(|loops| loops.as_ref().ok()),
     };
     let mut traced = read(bench, serving, &flight_dir, &found)?;
+    discard::discard(&serving.folder, bench.experiment);
     if let Some(Err(why)) = loops {
         let unknown = "what it costs that threads move between cores is not known";
         traced.warnings.push(format!("trace: {unknown}: {why}"));
@@ -182,7 +186,7 @@ fn read(
     let completed = seen.outcome.counts.completed.max(1) as u32;
     let services = seen.services_cpu / completed;
     let outside = generator + services;
-    let on = |rate_per_s: f64| machine(cores, outside, rate_per_s);
+    let on = |rate_per_s: f64| machine(cores, outside, rate_per_s, bench.experiment.keep_alive);
     let traced_on = on(found.rates.rate_per_s);
     if let Some(loops) = found.loops {
         let measured = ColdMeasured {
@@ -211,10 +215,11 @@ fn read(
     let settings = serving.arm.settings;
     let document = document(&application, settings, found, (generator, services));
     Ok(Traced {
-        versions: crate::flights::versions(&crate::flights::counters(flight_dir)),
+        versions: flights::versions(&flights::counters(flight_dir)),
         application,
         cores: cores.clone(),
         outside,
+        keep_alive: bench.experiment.keep_alive,
         kinds,
         document,
         warnings,
@@ -304,14 +309,14 @@ mod tests {
             effective: 2.0,
         };
         let outside = Duration::from_micros(500);
-        let found = machine(&cores(None), outside, 200.0);
+        let found = machine(&cores(None), outside, 200.0, false);
         assert!((found.cores - 1.9).abs() < 1e-12 && found.quota.is_none());
-        let limited = machine(&cores(Some(1.5)), outside, 0.0);
+        let limited = machine(&cores(Some(1.5)), outside, 0.0, false);
         assert_eq!(limited.cores, 2.0);
         assert_eq!(
             limited.quota.map(|q| (q.quota_ns, q.period_ns)),
             Some((150_000_000, 100_000_000))
         );
-        assert!(machine(&cores(Some(4.0)), outside, 1e9).cores > 0.0);
+        assert!(machine(&cores(Some(4.0)), outside, 1e9, false).cores > 0.0);
     }
 }

@@ -3,11 +3,12 @@
 use super::error::EventsError;
 use super::file::{self, events_path};
 use super::header::{EventsHeader, EventsLayout, EventsState, Mode};
+use super::place::Place;
 use crate::{Header, Snapshot};
 use rustix::fs::{FallocateFlags, OFlags};
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{FileExt, MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 const TRACE_REQUEST_OFFSET: u64 = 472;
@@ -32,6 +33,7 @@ pub struct Ask {
 /// A trace that was asked for. Dropping it leaves everything as it is; [`Trace::withdraw`] takes it back.
 #[derive(Debug)]
 pub struct Trace {
+    place: Place,
     flight: PathBuf,
     path: PathBuf,
     /// The very file, whatever may be renamed over it.
@@ -44,9 +46,12 @@ impl Trace {
     /// asks for the trace. `flight` and `snapshot` are the process's flight file.
     ///
     /// # Errors
-    /// When there is no room, or a file cannot be made or written.
+    /// When there is no room, or a file cannot be made or written, or the flight file and its folder belong to different
+    /// users.
     pub fn ask(flight: &Path, snapshot: &Snapshot, ask: Ask) -> Result<Self, EventsError> {
         let path = events_path(flight);
+        let place = Place::of(flight)?;
+        let owner = place.owner(flight)?;
         // Beside its place under another name, so that the agent finds it whole or not at all.
         let making = path.with_extension(format!("events-{:016x}", ask.request));
         let named = |file: &File| {
@@ -54,23 +59,24 @@ impl Trace {
             let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
             let deadline = now_ns.saturating_add(ask.duration_ns).to_le_bytes();
             file.write_all_at(&deadline, DEADLINE_OFFSET)?;
-            fs::rename(&making, &path)
+            place.rename(&making, &path)
         };
-        let made = make(&making, flight, &header(&snapshot.header, &ask)).and_then(|file| {
+        let made = make(&place, &making, owner, &header(&snapshot.header, &ask)).and_then(|file| {
             named(&file).map_err(|source| failed(&path, source))?;
             Ok(file)
         });
         let file = made.inspect_err(|_| {
-            let _ = fs::remove_file(&making);
+            let _ = place.remove(&making);
         })?;
         let trace = Self {
+            place,
             flight: flight.to_owned(),
             path,
             file,
             request: ask.request,
         };
         trace.write_request(ask.request).inspect_err(|_| {
-            let _ = fs::remove_file(&trace.path);
+            let _ = trace.place.remove(&trace.path);
         })?;
         Ok(trace)
     }
@@ -99,15 +105,17 @@ impl Trace {
         if request_of(&self.flight)? == self.request {
             self.write_request(0)?;
             if remove {
-                fs::remove_file(&self.path).map_err(|source| failed(&self.path, source))?;
+                self.place
+                    .remove(&self.path)
+                    .map_err(|source| failed(&self.path, source))?;
             }
         }
         Ok(())
     }
 
     fn write_request(&self, request: u64) -> Result<(), EventsError> {
-        let flight = file::open(&self.flight, OFlags::RDWR)?;
-        flight
+        self.place
+            .open(&self.flight, OFlags::RDWR)?
             .write_all_at(&request.to_le_bytes(), TRACE_REQUEST_OFFSET)
             .map_err(|source| failed(&self.flight, source))
     }
@@ -139,6 +147,7 @@ fn header(flight: &Header, ask: &Ask) -> EventsHeader {
         pid: flight.pid,
         worker_index: flight.server.worker_index,
         start_ticks: flight.start_ticks,
+        origin: flight.origin,
         created_wall_ns: ask.wall_ns,
         created_mono_ns: ask.mono_ns,
         deadline_mono_ns: 0,
@@ -149,16 +158,20 @@ fn header(flight: &Header, ask: &Ask) -> EventsHeader {
     }
 }
 
-fn make(path: &Path, flight: &Path, header: &EventsHeader) -> Result<File, EventsError> {
+/// `owner` is the user and the group that the file is for.
+fn make(
+    place: &Place,
+    path: &Path,
+    owner: (u32, u32),
+    header: &EventsHeader,
+) -> Result<File, EventsError> {
     let bytes = header.layout.end();
     let no_room = |source| EventsError::NoRoom {
         path: path.to_owned(),
         bytes,
         source,
     };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600);
-    let file = options.open(path).map_err(|source| failed(path, source))?;
+    let file = place.create(path).map_err(|source| failed(path, source))?;
     rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes)
         .map_err(|e| no_room(e.into()))?;
     // Written as well, so that the server's first touch of each page finds it in memory.
@@ -177,10 +190,8 @@ fn make(path: &Path, flight: &Path, header: &EventsHeader) -> Result<File, Event
             path: path.to_owned(),
         });
     }
-    let owner = fs::symlink_metadata(flight).map_err(|source| failed(flight, source))?;
-    if (made.uid(), made.gid()) != (owner.uid(), owner.gid()) {
-        fchown(&file, Some(owner.uid()), Some(owner.gid()))
-            .map_err(|source| failed(path, source))?;
+    if (made.uid(), made.gid()) != owner {
+        fchown(&file, Some(owner.0), Some(owner.1)).map_err(|source| failed(path, source))?;
     }
     Ok(file)
 }

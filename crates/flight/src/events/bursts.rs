@@ -217,6 +217,7 @@ mod tests {
                 pid: 1,
                 worker_index: None,
                 start_ticks: 1,
+                origin: None,
                 created_wall_ns: 0,
                 created_mono_ns: 0,
                 deadline_mono_ns: 0,

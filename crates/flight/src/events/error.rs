@@ -52,4 +52,9 @@ pub enum EventsError {
          tmpfs or on ext4 or XFS, with POWERBAND_DIR"
     )]
     NothingSetAside { path: PathBuf },
+
+    #[error(
+        "{path} is not a file in its own user's folder, with one name: the agent makes no such file, and it is left alone"
+    )]
+    Misplaced { path: PathBuf },
 }

@@ -7,6 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +70,16 @@ pub(super) fn header(file: &File, path: &Path) -> Result<EventsHeader, EventsErr
 
 /// Opening a named pipe would wait for its writer, and a link in a folder that others may write to lead anywhere.
 pub(super) fn open(path: &Path, access: OFlags) -> Result<File, EventsError> {
+    open_at(rustix::fs::CWD, path, path, access)
+}
+
+/// The same, of a name in an open folder; `path` is for messages.
+pub(super) fn open_at(
+    folder: impl AsFd,
+    name: &Path,
+    path: &Path,
+    access: OFlags,
+) -> Result<File, EventsError> {
     let flags = access | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let not_a_file = || EventsError::NotAFile {
         path: path.to_owned(),
@@ -77,7 +88,7 @@ pub(super) fn open(path: &Path, access: OFlags) -> Result<File, EventsError> {
         path: path.to_owned(),
         source,
     };
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+    let file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
         Ok(fd) => File::from(fd),
         Err(Errno::LOOP | Errno::NXIO) => return Err(not_a_file()),
         Err(errno) => return Err(failed(errno.into())),

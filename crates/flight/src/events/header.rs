@@ -2,6 +2,8 @@
 
 use super::error::EventsError;
 use crate::bytes::{u32_at, u64_at};
+use crate::header::origin;
+use crate::life::Origin;
 
 pub(crate) const MAGIC: &[u8; 8] = b"PBEVENTS";
 pub(crate) const HEADER_SIZE: u64 = 4096;
@@ -45,6 +47,8 @@ pub struct EventsHeader {
     pub worker_index: Option<u32>,
     /// Field 22 of `/proc/<pid>/stat`.
     pub start_ticks: u64,
+    /// Where the process number means something; `None` in files of older agents.
+    pub origin: Option<Origin>,
     /// `CLOCK_REALTIME` when the header was filled.
     pub created_wall_ns: u64,
     /// `CLOCK_MONOTONIC` at the same instant.
@@ -161,6 +165,7 @@ impl EventsHeader {
             pid: u32_of(72),
             worker_index: Some(u32_of(76)).filter(|&index| index <= i32::MAX as u32),
             start_ticks: u64_of(80),
+            origin: origin(bytes, 136),
             created_wall_ns: u64_of(88),
             created_mono_ns: u64_of(96),
             deadline_mono_ns: u64_of(104),
@@ -195,6 +200,10 @@ impl EventsHeader {
         put(88, &self.created_wall_ns.to_le_bytes());
         put(96, &self.created_mono_ns.to_le_bytes());
         put(104, &self.deadline_mono_ns.to_le_bytes());
+        if let Some(origin) = &self.origin {
+            put(136, &origin.pid_namespace.to_le_bytes());
+            put(144, &origin.boot_id);
+        }
         bytes
     }
 }
@@ -223,6 +232,7 @@ mod tests {
             pid: 4242,
             worker_index: Some(3),
             start_ticks: 99,
+            origin: Origin::recorded(7, [8; 16]),
             created_wall_ns: 1,
             created_mono_ns: 2,
             deadline_mono_ns: 3,

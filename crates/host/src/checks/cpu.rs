@@ -15,6 +15,13 @@ const PRESSURE_LIMIT: f64 = 0.1;
 const THROTTLING_LIMIT: f64 = 0.25;
 
 pub(super) fn load(facts: &HostFacts) -> Outcome {
+    // In a pod the load is the node's; other pods' processes do not run on this pod's quota.
+    if let Some(quota) = facts.limiting_quota() {
+        return Outcome::fine(format!(
+            "a cgroup's quota of {quota:.2} cores applies, so that cpu-pressure and cpu-throttling of the cgroup count, and not the \
+             host's load average"
+        ));
+    }
     let Some(load) = facts.load_average_1m else {
         return Outcome::not_known("/proc/loadavg cannot be read");
     };
@@ -57,7 +64,7 @@ pub(super) fn steal(facts: &HostFacts) -> Outcome {
 pub(super) fn governor(facts: &HostFacts) -> Outcome {
     let Some(governor) = facts.governor.as_deref() else {
         return Outcome::not_known(
-            "this system neither sets nor shows the CPUs' frequency, as virtual machines do not; see the machine below it",
+            "this system does not show the CPUs' frequency governor; in a virtual machine, look on the host",
         );
     };
     let evidence = format!("the frequency governor is {governor}");
@@ -101,11 +108,20 @@ pub(super) fn clock_source(facts: &HostFacts) -> Outcome {
 }
 
 pub(super) fn pressure(facts: &HostFacts) -> Outcome {
-    let Some(pressure) = facts.cpu_pressure else {
-        return Outcome::not_known(NO_PRESSURE);
+    let (pressure, whose) = match facts.limiting_quota() {
+        Some(_) => (facts.group_cpu_pressure, "a process of the cgroup"),
+        None => (facts.cpu_pressure, "a process"),
+    };
+    let Some(pressure) = pressure else {
+        return Outcome::not_known(match facts.limiting_quota() {
+            Some(_) => {
+                "the kernel does not count the cgroup's waiting for CPUs (cpu.pressure, cgroup v2)"
+            }
+            None => NO_PRESSURE,
+        });
     };
     let evidence = format!(
-        "somebody waited for a CPU in {} of the last minute",
+        "{whose} waited for a CPU in {} of the last minute",
         per_cent(pressure.some_60s)
     );
     if pressure.some_60s <= PRESSURE_LIMIT {
@@ -117,13 +133,16 @@ pub(super) fn pressure(facts: &HostFacts) -> Outcome {
         evidence,
         "A request that has to wait for a CPU takes longer for a reason that is not the server's; short bursts show \
          here that a load average hides.",
-        "stop other programs, or give the machine more cores",
+        match facts.limiting_quota() {
+            Some(_) => "stop other processes of the cgroup, or raise its CPU quota",
+            None => "stop other programs, or give the machine more cores",
+        },
     )
 }
 
 pub(super) fn quota(facts: &HostFacts) -> Outcome {
     let cores = facts.cores;
-    let Some(quota) = facts.cpu_quota.filter(|quota| *quota < cores as f64) else {
+    let Some(quota) = facts.limiting_quota() else {
         return Outcome::fine(format!("all of {cores} cores may be used all the time"));
     };
     Outcome::found(
@@ -146,12 +165,15 @@ pub(super) fn throttling(facts: &HostFacts) -> Outcome {
     let Some(share) = throttling.share() else {
         return Outcome::fine("the cgroup has not run under its quota yet");
     };
-    let evidence = format!(
+    let mut evidence = format!(
         "the quota was used up in {} of {} periods since the cgroup was made ({})",
         throttling.throttled,
         throttling.periods,
         per_cent(share)
     );
+    if let Some(stopped) = throttling.stopped {
+        evidence.push_str(&format!(", for {:.1} s in total", stopped.as_secs_f64()));
+    }
     if share <= THROTTLING_LIMIT {
         return Outcome::Fine(evidence);
     }
@@ -206,6 +228,39 @@ mod tests {
     }
 
     #[test]
+    fn in_a_pod_the_cgroup_counts_and_not_the_nodes_load() {
+        let waited = |some_60s| {
+            Some(Pressure {
+                some_10s: 0.0,
+                some_60s,
+            })
+        };
+        let node = HostFacts {
+            load_average_1m: Some(30.0),
+            cpu_pressure: waited(0.9),
+            ..host()
+        };
+        assert_eq!(found(load(&node)).severity, Severity::SpoilsMeasurements);
+        let pod = |group_cpu_pressure| HostFacts {
+            cpu_quota: Some(1.5),
+            group_cpu_pressure,
+            ..node.clone()
+        };
+        assert!(matches!(load(&pod(None)), Outcome::Fine(_)));
+        assert!(matches!(pressure(&pod(waited(0.1))), Outcome::Fine(_)));
+        let waits = found(pressure(&pod(waited(0.11))));
+        assert!(waits.evidence.contains("of the cgroup"), "{waits:?}");
+        assert!(waits.remedy.contains("quota"), "{waits:?}");
+        assert!(matches!(pressure(&pod(None)), Outcome::NotKnown(_)));
+        // A quota of all cores limits nothing.
+        let all = HostFacts {
+            cpu_quota: Some(4.0),
+            ..node
+        };
+        assert!(matches!(load(&all), Outcome::Found(_)));
+    }
+
+    #[test]
     fn a_governor_that_follows_the_load_is_a_note() {
         let with = |name: &str| HostFacts {
             governor: Some(name.to_owned()),
@@ -238,6 +293,7 @@ mod tests {
             Some(Throttling {
                 periods: 100,
                 throttled,
+                stopped: Some(Duration::from_millis(2_600)),
             })
         };
         assert!(matches!(
@@ -247,7 +303,7 @@ mod tests {
         assert!(
             found(throttling(&with(Some(1.5), periods(26))))
                 .evidence
-                .contains("26 of 100")
+                .contains("26 of 100 periods since the cgroup was made (26.0 %), for 2.6 s")
         );
         assert!(matches!(
             throttling(&with(Some(1.5), None)),

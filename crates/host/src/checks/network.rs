@@ -41,7 +41,7 @@ pub(super) fn ports(facts: &ServingFacts) -> Outcome {
     Outcome::of(&both, |&((first, last), time_wait)| {
         let ports = u64::from(last - first) + 1;
         let evidence = format!(
-            "{time_wait} closed connections still hold a port, of {ports} ({first} to {last})"
+            "{time_wait} closed connections to one address still hold a port, of {ports} ({first} to {last})"
         );
         if time_wait as f64 <= ports as f64 * TIME_WAIT_LIMIT {
             return Outcome::Fine(evidence);
@@ -146,7 +146,7 @@ mod tests {
         assert!(
             found(ports(&with(501)))
                 .evidence
-                .contains("501 closed connections still hold a port, of 1000")
+                .contains("501 closed connections to one address still hold a port, of 1000")
         );
         let all = ServingFacts {
             port_range: Ok((0, u16::MAX)),

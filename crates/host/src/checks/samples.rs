@@ -34,6 +34,7 @@ pub(super) fn host() -> HostFacts {
         observed: None,
         cpu_pressure: None,
         memory_pressure: None,
+        group_cpu_pressure: None,
         group_memory: None,
         throttling: None,
     }

@@ -1,7 +1,5 @@
 //! Folders of text in place of the kernel's.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;

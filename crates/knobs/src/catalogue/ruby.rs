@@ -2,7 +2,7 @@
 //!
 //! Names, bounds and defaults of the collector's variables are those of `ruby_gc_set_params` in CRuby's `gc.c` (from 3.4
 //! on `rb_gc_impl_set_params` in `gc/default/default.c`), read in 3.3 and in what will be 4.1, and tried with
-//! `tests/ruby.rs`. Where Ruby has no upper bound, the one here keeps a slip of the finger from taking the machine down.
+//! `tests/suite/ruby.rs`. Where Ruby has no upper bound, the one here keeps a slip of the finger from taking the machine down.
 
 use crate::knob::{Kind, Knob, Place, Version, Versions};
 

@@ -91,6 +91,7 @@ impl Engine<'_> {
         let (endpoints, classes) = self.tally.endpoints();
         let answers = self.tally.answers();
         let tally = self.tally;
+        let hanging = tally.unanswered.page(&endpoints);
         Outcome {
             counts: tally.counts,
             errors: tally.errors,
@@ -107,6 +108,7 @@ impl Engine<'_> {
             connect: tally.connect,
             classes,
             endpoints,
+            hanging,
             slices: tally.course.slices.into(),
             slices_dropped: tally.course.dropped,
             started_ns: self.started_ns,

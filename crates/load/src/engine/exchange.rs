@@ -79,6 +79,7 @@ impl Engine<'_> {
                     .iter()
                     .filter(|connection| connection.fd.is_some())
                     .count(),
+                limit: crate::limits::soft_limit().unwrap_or(u64::MAX),
             }),
             Err(Errno::ADDRNOTAVAIL) => Err(LoadError::no_local_address(
                 self.plan.target.to_string(),
@@ -235,7 +236,9 @@ impl Engine<'_> {
                     };
                     self.in_flight -= 1;
                     if self.templates[job.request].recipe.is_none() {
-                        self.tally.answered(job.request, timing, answer.status);
+                        let location = self.connections[slot].location();
+                        self.tally
+                            .answered(job.request, timing, answer.status, location);
                     } else {
                         self.judge(slot, job, timing, answer.status);
                         self.connections[slot].forget();
@@ -293,7 +296,8 @@ impl Engine<'_> {
         self.last_over_ns = now;
         if let Some(job) = connection.job.take() {
             let after_ns = now.saturating_sub(job.scheduled_ns);
-            self.tally.failed(job.request, after_ns, failure);
+            self.tally
+                .failed_after_sending(job.request, job.sent_ns, after_ns, failure);
             self.in_flight -= 1;
             self.step_ended(job.request, job.who, false);
         }

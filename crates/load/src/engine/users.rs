@@ -8,12 +8,13 @@ use super::lanes::{Lanes, lanes};
 use super::{BATCH, Engine, NEVER, to_wall};
 use crate::clock::monotonic_ns;
 use crate::connection::{Event, Job};
+use crate::https::shown_location;
 use crate::plan::{LoadError, Mode, Plan};
 use crate::session::Recipe;
 use crate::session::capture::{Capture, headers};
 use crate::session::pattern::Values;
 use crate::session::users::Users;
-use crate::tally::{Failure, Rejected, Timing};
+use crate::tally::{Failure, Judgement, Rejected, Timing};
 use crate::template::Filling;
 
 /// [`Job::who`] of a request that belongs to nobody and takes no row.
@@ -347,7 +348,7 @@ impl Engine<'_> {
         let filling = Filling {
             values,
             jar,
-            secure: self.plan.target.is_tls(),
+            secure: self.plan.is_by_https(),
             wall_ns: to_wall(job.scheduled_ns, self.wall_offset_ns),
         };
         template.fill(filling, &mut cast.bytes);
@@ -368,7 +369,11 @@ impl Engine<'_> {
         let rejected = if status >= 400 {
             None
         } else if !recipe.expected.is_empty() && !recipe.expected.contains(&status) {
-            Some(Rejected::Status(status))
+            let location = self.connections[slot].location();
+            Some(Rejected::Status {
+                status,
+                location: location.map(shown_location),
+            })
         } else if recipe.session.is_some() {
             self.take_values(slot, job, recipe, timing.done_ns)
                 .err()
@@ -377,8 +382,18 @@ impl Engine<'_> {
             None
         };
         let good = status < 400 && rejected.is_none();
-        self.tally
-            .judged(job.request, timing, status, rejected.as_ref());
+        let redirect = self.connections[slot].location();
+        let expected = recipe.expected.contains(&status);
+        self.tally.judged(
+            job.request,
+            timing,
+            Judgement {
+                status,
+                expected,
+                location: redirect,
+                rejected: rejected.as_ref(),
+            },
+        );
         self.step_ended(job.request, job.who, good);
     }
 

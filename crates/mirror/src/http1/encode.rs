@@ -6,10 +6,10 @@ use bytes::{BufMut, BytesMut};
 use super::Version;
 
 /// The first line of a request.
-pub fn request_line(out: &mut BytesMut, method: &str, target: &str, version: Version) {
+pub fn request_line(out: &mut BytesMut, method: &str, target: &[u8], version: Version) {
     out.put_slice(method.as_bytes());
     out.put_u8(b' ');
-    out.put_slice(target.as_bytes());
+    out.put_slice(target);
     out.put_slice(match version {
         Version::Http10 => b" HTTP/1.0\r\n",
         Version::Http11 => b" HTTP/1.1\r\n",

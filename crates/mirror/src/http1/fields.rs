@@ -1,8 +1,17 @@
 //! Header fields as places in the bytes of their head, and which of them are for
 //! this connection alone.
 
+use capture::{SHADOW_MARK, reads_as};
+
+use super::forwarded::{Forwarded, ForwardedField};
 use super::framing::content_length;
-use super::{MARK, Malformed, is_token};
+use super::{Malformed, is_token};
+
+/// Fields that frame a message. A request with another name that an application can read as one of them is refused.
+/// `Host` has no such name: letters alone are folded in one way.
+const FRAMING: [&str; 2] = ["Content-Length", "Transfer-Encoding"];
+/// Fields that Powerband's own parts believe. Other names that an application can read as one of them are dropped.
+const BELIEVED: [&str; 2] = [SHADOW_MARK, "X-Request-Start"];
 
 /// Most options of `Connection`: each is compared with every field.
 const MOST_OPTIONS: usize = 32;
@@ -46,14 +55,18 @@ impl Span {
 pub enum FieldKind {
     /// For whoever is at the other end, and passed on as it is.
     EndToEnd,
-    /// `Host`: passed on, whatever `Connection` says.
-    Host,
+    /// `Host` and `X-Request-Start`: passed on, whatever `Connection` says.
+    Kept,
     /// `Content-Length`: passed on where it is the body's framing.
     ContentLength,
     /// For this connection alone: never passed on.
     HopByHop,
+    /// Of proxies, about the client: a request's own is passed on as [`Forwarded`] says, whatever `Connection` says.
+    Forwarded(ForwardedField),
     /// `Upgrade`: passed on where the connection is to become something else.
     Upgrade,
+    /// A name that an application can read as one that means something else to us: never passed on in a request.
+    Disguised,
 }
 
 /// One header field.
@@ -82,6 +95,8 @@ pub struct Fields {
     pub(super) upgrade: Option<Span>,
     upgrades: usize,
     pub(super) expects_continue: bool,
+    /// The framing field that a disguised one would be read as.
+    pub(super) disguised: Option<&'static str>,
 }
 
 impl Fields {
@@ -96,11 +111,41 @@ impl Fields {
         &'a self,
         head: &'a [u8],
     ) -> impl Iterator<Item = (&'a str, &'a [u8])> + 'a {
-        let passed = self
+        let passed = self.all.iter().filter(|field| {
+            matches!(
+                field.kind,
+                FieldKind::EndToEnd
+                    | FieldKind::Kept
+                    | FieldKind::ContentLength
+                    | FieldKind::Forwarded(_)
+            )
+        });
+        passed.map(|field| (field.name.text(head), field.value.bytes(head)))
+    }
+
+    /// The same of a request, with the forwarded fields that are passed on.
+    pub fn passed<'a>(
+        &'a self,
+        head: &'a [u8],
+        forwarded: &'a Forwarded,
+    ) -> impl Iterator<Item = (&'a str, &'a [u8])> + 'a {
+        let passed = self.all.iter().filter(|field| match field.kind {
+            FieldKind::EndToEnd | FieldKind::Kept | FieldKind::ContentLength => true,
+            FieldKind::Forwarded(field) => forwarded.passes(field),
+            FieldKind::HopByHop | FieldKind::Upgrade | FieldKind::Disguised => false,
+        });
+        passed
+            .map(|field| (field.name.text(head), field.value.bytes(head)))
+            .chain(forwarded.added())
+    }
+
+    /// All values of one of the forwarded fields.
+    pub(super) fn forwarded<'a>(&self, head: &'a [u8], wanted: ForwardedField) -> Vec<&'a [u8]> {
+        let wanted = self
             .all
             .iter()
-            .filter(|field| !matches!(field.kind, FieldKind::HopByHop | FieldKind::Upgrade));
-        passed.map(|field| (field.name.text(head), field.value.bytes(head)))
+            .filter(|field| field.kind == FieldKind::Forwarded(wanted));
+        wanted.map(|field| field.value.bytes(head)).collect()
     }
 
     /// The first value of this name.
@@ -161,7 +206,7 @@ impl Fields {
             4 if is("host") => {
                 self.hosts += 1;
                 self.host = Some(place);
-                FieldKind::Host
+                FieldKind::Kept
             }
             6 if is("expect") => {
                 self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue");
@@ -190,6 +235,8 @@ impl Fields {
                 }
                 FieldKind::ContentLength
             }
+            // The agent takes queue times from it: a client's `Connection` is not to hide them.
+            15 if is("x-request-start") => FieldKind::Kept,
             // Of proxies before us; for anybody behind us they mean nothing.
             16 if is("proxy-connection") => FieldKind::HopByHop,
             17 if is("transfer-encoding") => {
@@ -201,12 +248,22 @@ impl Fields {
             }
             18 if is("proxy-authenticate") => FieldKind::HopByHop,
             // Ours alone to say: an application that believes it leaves cards uncharged.
-            18 if is(MARK) => FieldKind::HopByHop,
+            18 if is(SHADOW_MARK) => FieldKind::HopByHop,
             19 if is("proxy-authorization") => FieldKind::HopByHop,
             25 if is("proxy-authentication-info") => FieldKind::HopByHop,
-            _ => FieldKind::EndToEnd,
+            _ => self.other(name),
         };
         Ok((kind, connection))
+    }
+
+    /// A field of none of the known names.
+    fn other(&mut self, name: &[u8]) -> FieldKind {
+        let framing = FRAMING.into_iter().find(|known| reads_as(name, known));
+        self.disguised = self.disguised.or(framing);
+        if framing.is_some() || BELIEVED.iter().any(|known| reads_as(name, known)) {
+            return FieldKind::Disguised;
+        }
+        ForwardedField::of(name).map_or(FieldKind::EndToEnd, FieldKind::Forwarded)
     }
 
     /// The options of `Connection`; fields that it names are for this connection alone.

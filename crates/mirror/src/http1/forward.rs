@@ -4,6 +4,7 @@
 use bytes::BytesMut;
 
 use super::encode::{end_head, field, request_line, status_line};
+use super::forwarded::Forwarded;
 use super::{FieldKind, Framing, RequestHead, ResponseHead, Version};
 
 /// What an answer's head must say to whom it goes.
@@ -19,20 +20,29 @@ pub struct AnswerTo {
 
 impl RequestHead {
     /// Writes this head, which was read from `bytes`, for the next server: in the client's version, so that the server
-    /// sees what it would see without us.
-    pub fn forward(&self, bytes: &[u8], out: &mut BytesMut) {
+    /// sees what it would see without us, but for the forwarded fields.
+    pub fn forward(&self, bytes: &[u8], forwarded: &Forwarded, out: &mut BytesMut) {
         out.reserve(bytes.len() + 64);
-        request_line(out, self.method(bytes), self.target(bytes), self.version());
+        request_line(
+            out,
+            self.method(bytes),
+            self.target.bytes(bytes),
+            self.version(),
+        );
         let upgrades = self.upgrades(bytes);
         for each in self.fields().all() {
             let passed = match each.kind {
-                FieldKind::EndToEnd | FieldKind::Host | FieldKind::ContentLength => true,
+                FieldKind::EndToEnd | FieldKind::Kept | FieldKind::ContentLength => true,
+                FieldKind::Forwarded(field) => forwarded.passes(field),
                 FieldKind::Upgrade => upgrades,
-                FieldKind::HopByHop => false,
+                FieldKind::HopByHop | FieldKind::Disguised => false,
             };
             if passed {
                 field(out, each.name.text(bytes), each.value.bytes(bytes));
             }
+        }
+        for (name, value) in forwarded.added() {
+            field(out, name, value);
         }
         if self.framing() == Framing::Chunked {
             field(out, "Transfer-Encoding", b"chunked");
@@ -55,7 +65,12 @@ impl ResponseHead {
         let switches = self.status() == 101;
         for each in self.fields().all() {
             let passed = match each.kind {
-                FieldKind::EndToEnd | FieldKind::Host | FieldKind::ContentLength => true,
+                FieldKind::EndToEnd
+                | FieldKind::Kept
+                | FieldKind::ContentLength
+                // No application reads the fields of answers.
+                | FieldKind::Forwarded(_)
+                | FieldKind::Disguised => true,
                 FieldKind::Upgrade => switches,
                 FieldKind::HopByHop => false,
             };

@@ -39,6 +39,9 @@ pub enum Malformed {
     /// Which of them one believes is how requests are smuggled.
     #[error("Content-Length and Transfer-Encoding are both there")]
     BothLengths,
+    /// Which of the two spellings an application believes is how requests are smuggled.
+    #[error("a field's name reads as {0} to some applications; write {0}, or leave the field out")]
+    Disguised(&'static str),
     /// An option that is no token, or more of them than anybody needs.
     #[error("Connection is malformed")]
     Connection,

@@ -4,6 +4,7 @@ use super::fields::{Fields, Span};
 use super::framing::{Framing, declared};
 use super::head_end::HeadEnd;
 use super::slots::{Slot, whole, with_slots};
+use super::strictness::{Strictness, Tolerated, with_plain_target};
 use super::target::{is_host, origin_form};
 use super::{HeadLimits, Malformed, Version, is_token_byte};
 
@@ -14,10 +15,11 @@ pub struct RequestHead {
     /// The leading empty line that some clients send after a body.
     leading: usize,
     method: Span,
-    target: Span,
+    pub(super) target: Span,
     version: Version,
     framing: Option<Framing>,
     fields: Fields,
+    tolerated: Vec<Tolerated>,
 }
 
 impl RequestHead {
@@ -25,6 +27,7 @@ impl RequestHead {
     pub fn clear(&mut self) {
         self.end = HeadEnd::default();
         self.leading = 0;
+        self.tolerated.clear();
         self.fields.clear();
     }
 
@@ -35,6 +38,21 @@ impl RequestHead {
     ///
     /// The head is refused, whatever would follow.
     pub fn read(&mut self, bytes: &[u8], limits: HeadLimits) -> Result<Option<usize>, Malformed> {
+        self.read_with(bytes, limits, Strictness::Enforce)
+    }
+
+    /// The same, for which less may be refused.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn read_with(
+        &mut self,
+        bytes: &[u8],
+        limits: HeadLimits,
+        strictness: Strictness,
+    ) -> Result<Option<usize>, Malformed> {
+        let most = strictness.limits(limits);
         if self.leading == 0 {
             match bytes {
                 [b'\r', b'\n', ..] => self.leading = 2,
@@ -47,12 +65,27 @@ impl RequestHead {
         if head.first().is_some_and(|first| !is_token_byte(*first)) {
             return Err(Malformed::Head("the first line"));
         }
-        let Some(length) = self.end.find(head, limits.bytes)? else {
+        let Some(length) = self.end.find(head, most.bytes)? else {
             return Ok(None);
         };
         let whole = self.leading + length;
-        let bytes = &bytes[..whole];
-        with_slots(bytes, limits, |slots| self.parse(bytes, limits, slots))?;
+        let plain = match strictness {
+            Strictness::Enforce => None,
+            Strictness::Report => with_plain_target(&bytes[..whole]),
+        };
+        if length > limits.bytes {
+            self.tolerated.push(Tolerated::HeadBytes);
+        }
+        if plain.is_some() {
+            self.tolerated.push(Tolerated::TargetBytes);
+        }
+        let bytes = plain.as_deref().unwrap_or(&bytes[..whole]);
+        with_slots(bytes, most, |slots| {
+            self.parse(bytes, most, strictness, slots)
+        })?;
+        if self.fields.all().len() > limits.fields {
+            self.tolerated.push(Tolerated::HeadFields);
+        }
         Ok(Some(whole))
     }
 
@@ -60,6 +93,7 @@ impl RequestHead {
         &mut self,
         bytes: &'b [u8],
         limits: HeadLimits,
+        strictness: Strictness,
         slots: &mut [Slot<'b>],
     ) -> Result<(), Malformed> {
         let mut parsed = httparse::Request::new(&mut []);
@@ -75,13 +109,18 @@ impl RequestHead {
         };
         self.version = Version::parsed(parsed.version);
         self.fields.read(bytes, parsed.headers)?;
+        if let Some(known) = self.fields.disguised {
+            return Err(Malformed::Disguised(known));
+        }
         self.framing = declared(&self.fields, self.version)?;
         let host = self.fields.host.map(|host| host.bytes(bytes));
         let hosts = match self.version {
             Version::Http10 => 0..=1,
             Version::Http11 => 1..=1,
         };
-        if !hosts.contains(&self.fields.hosts) || !host.is_none_or(is_host) {
+        if strictness == Strictness::Report && self.fields.hosts < *hosts.start() {
+            self.tolerated.push(Tolerated::NoHost);
+        } else if !hosts.contains(&self.fields.hosts) || !host.is_none_or(is_host) {
             return Err(Malformed::Host);
         }
         self.method = Span::of(method.as_bytes(), bytes);
@@ -95,7 +134,19 @@ impl RequestHead {
         self.method.text(bytes)
     }
 
-    /// Origin form, or `*`.
+    /// What it would have been refused for.
+    #[must_use]
+    pub fn tolerated(&self) -> &[Tolerated] {
+        &self.tolerated
+    }
+
+    /// The target is text. Whoever keeps requests as text does not get others.
+    #[must_use]
+    pub fn has_text(&self) -> bool {
+        !self.tolerated.contains(&Tolerated::TargetBytes)
+    }
+
+    /// Origin form, or `*`; empty where it is no text.
     #[must_use]
     pub fn target<'b>(&self, bytes: &'b [u8]) -> &'b str {
         self.target.text(bytes)

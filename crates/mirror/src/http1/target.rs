@@ -16,10 +16,8 @@ pub(super) fn origin_form(
     if method == b"CONNECT" {
         return Err(Malformed::Connect);
     }
-    // Control characters and spaces are no part of what the parser takes for a target.
-    if !target.is_ascii() {
-        return Err(Malformed::Target);
-    }
+    // The parser refuses control characters, spaces and what is not UTF-8. UTF-8 that is not percent-encoded passes, as through
+    // nginx and Puma: it has no byte that separates anything.
     let whole = Span::of(target, head);
     match target {
         [b'/', ..] => Ok(whole),

@@ -1,25 +1,31 @@
 //! One client's connection: one request after another, and whatever ends it.
 
+use std::fmt::Display;
 use std::future::{Future, poll_fn};
+use std::io::ErrorKind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use bytes::{Buf, BytesMut};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
 
 use super::Shared;
 use super::begin::Begun;
 use super::deadline::Deadline;
+use super::dial::dial;
 use super::exchange::{Asked, Ended, Exchange, Trouble};
 use super::ledger::{Entry, Presence};
 use super::serving::{Answerer, Serving};
 use super::side::Side;
 use super::watched::Watched;
-use super::{goodbye, tunnel};
-use crate::http1::{Body, Framing, Malformed, RequestHead, ResponseHead};
+use super::{arrival, goodbye, tunnel};
+use crate::Cause;
+use crate::http1::{Body, Forwarded, Framing, Hop, Malformed, RequestHead, ResponseHead};
+use crate::proxy_protocol::{self, Ends};
+use crate::socket::Socket;
 use crate::stream::Stream;
 
 /// So much of what follows a request is read while it is served, to see whether its client is still there.
@@ -30,6 +36,8 @@ pub(super) struct Conversation {
     pub(super) shared: Arc<Shared>,
     number: u64,
     sequence: u32,
+    /// Who is at the other end, as far as is known.
+    ends: Option<Ends>,
     pub(super) client: Side,
     pub(super) link: Option<Link>,
     pub(super) head: RequestHead,
@@ -37,7 +45,8 @@ pub(super) struct Conversation {
     /// The request's head as the primary gets it; needed again where a kept connection was dead.
     forwarded: BytesMut,
     pub(super) deadline: Deadline,
-    pub(super) drain: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// A drain closes this connection as soon as it is idle.
+    pub(super) over: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 /// The connection to the primary.
@@ -62,39 +71,61 @@ enum End {
 }
 
 /// Serves it to its end.
-pub(super) async fn serve(shared: Arc<Shared>, socket: TcpStream, number: u64) {
+pub(super) async fn serve(shared: Arc<Shared>, socket: Socket, number: u64) {
+    let accepted = Instant::now();
     let counts = shared.counts.clone();
     let _presence = Presence::new(&counts);
     // Answers go out in one piece where they can; they need not wait for another one.
-    let _ = socket.set_nodelay(true);
-    let (client, acceptor) = {
+    socket.set_nodelay();
+    let (client, acceptor, proxy_protocol) = {
         let serving = shared.serving();
-        (serving.client.clone(), serving.acceptor.clone())
+        let acceptor = serving.acceptor.clone();
+        (serving.client.clone(), acceptor, serving.proxy_protocol)
+    };
+    let arrival = if proxy_protocol {
+        // Rare and large: it is not to be part of every connection's memory.
+        Box::pin(arrival::announced(
+            &shared,
+            socket,
+            client.head_timeout,
+            (accepted, acceptor.is_some()),
+        ))
+        .await
+    } else {
+        arrival::plain(socket)
+    };
+    let Some((socket, ends)) = arrival else {
+        return;
     };
     let stream = match acceptor {
         None => Stream::Plain(socket),
         Some(acceptor) => {
-            let handshake = Box::pin(acceptor.accept(socket));
-            match tokio::time::timeout(client.head_timeout, handshake).await {
-                Ok(Ok(stream)) => Stream::Tls(Box::new(TlsStream::Server(stream))),
+            let accept = |socket| acceptor.accept(socket);
+            let within = (accepted, client.head_timeout);
+            let handshake = arrival::before_requests(&shared, within, socket, accept);
+            match Box::pin(handshake).await {
+                Some(Ok(stream)) => Stream::Tls(Box::new(TlsStream::Server(stream))),
+                // Not a connection that merely ends: balancers probe so.
+                Some(Err(error)) if error.kind() == ErrorKind::InvalidData => {
+                    return shared.refuse(Cause::TlsHandshake, ends.as_ref(), error);
+                }
                 _ => return,
             }
         }
     };
-    let mut drain = shared.drain.subscribe();
+    let over = arrival::over(shared.clone(), accepted);
     let conversation = Conversation {
         shared,
         number,
         sequence: 0,
+        ends,
         client: Side::new(stream),
         link: None,
         head: RequestHead::default(),
         answer: ResponseHead::default(),
         forwarded: BytesMut::new(),
         deadline: Deadline::new(client.idle_timeout),
-        drain: Box::pin(async move {
-            let _ = drain.wait_for(|drain| *drain).await;
-        }),
+        over: Box::pin(over),
     };
     conversation.run().await;
 }
@@ -110,13 +141,9 @@ impl Conversation {
                 }
                 Begun::Refused(malformed) => End::Refused(malformed),
                 Begun::Slow => {
-                    self.shared.counts.client.refused.add(1);
-                    goodbye::write(
-                        &mut self.client.output,
-                        408,
-                        &"the head came too slowly",
-                        true,
-                    );
+                    let why = "the head came too slowly";
+                    self.refuse(Cause::HeadTimeout, &why);
+                    goodbye::write(&mut self.client.output, 408, &why, true);
                     End::Close { unread: true }
                 }
                 Begun::Over => End::Close { unread: false },
@@ -127,7 +154,7 @@ impl Conversation {
                     continue;
                 }
                 End::Refused(malformed) => {
-                    self.shared.counts.client.refused.add(1);
+                    self.refuse(malformed.into(), &malformed);
                     let out = &mut self.client.output;
                     goodbye::write(out, malformed.status(), &malformed, true);
                     true
@@ -141,6 +168,10 @@ impl Conversation {
             self.link = None;
             return goodbye::part(self.client, unread).await;
         }
+    }
+
+    fn refuse(&self, cause: Cause, why: &dyn Display) {
+        self.shared.refuse(cause, self.ends.as_ref(), why);
     }
 
     /// Serves the request whose head is the first `length` bytes at hand.
@@ -157,14 +188,25 @@ impl Conversation {
         let bytes = &self.client.input[..length];
         let asked = Asked::new(&self.head, bytes);
         let place = (self.number, self.sequence);
+        let hop = Hop {
+            client: self.ends.map(|ends| ends.client().ip()),
+            tls: matches!(self.client.stream, Stream::Tls(_)),
+        };
+        let forwarded = Forwarded::new(serving.client.forwarded, hop, &self.head, bytes);
         let mut watched = None;
-        if !asked.upgrades {
-            watched = Watched::new(&self.head, bytes, id, place, serving, &shared.counts);
+        for cause in self.head.tolerated() {
+            shared.counts.client.tolerated[*cause as usize].add(1);
+        }
+        if !asked.upgrades && self.head.has_text() {
+            let read = (bytes, &forwarded);
+            watched = Watched::new(&self.head, read, id, place, serving, &shared.counts);
         }
         self.forwarded.clear();
-        self.head.forward(bytes, &mut self.forwarded);
+        self.head.forward(bytes, &forwarded, &mut self.forwarded);
         self.client.input.advance(length);
 
+        // Whose failure it would be.
+        let mut answerer = None;
         let (ended, begun, delimited, unread) = loop {
             let (mut link, kept) = match self.link(serving).await {
                 Ok(link) => link,
@@ -188,7 +230,9 @@ impl Conversation {
             match ended {
                 // The primary closed a connection that it could have closed before the request came: without us
                 // the client would have seen that in time, or asked again itself.
-                Ended::Silent if kept && asked.repeatable => {}
+                Ended::Silent if kept && asked.repeatable => {
+                    shared.counts.client.causes.add(Cause::DeadConnection);
+                }
                 Ended::Whole { keep: true } => {
                     if let Some(watched) = watched {
                         watched.answer_ended(true);
@@ -204,7 +248,10 @@ impl Conversation {
                     entry.answered();
                     return End::Tunnel(link.side);
                 }
-                ended => break (ended, begun, delimited, unread),
+                ended => {
+                    answerer = Some(link.answerer);
+                    break (ended, begun, delimited, unread);
+                }
             }
         };
         if let Ended::Whole { .. } = ended {
@@ -217,21 +264,30 @@ impl Conversation {
         if let Some(mut watched) = watched {
             // Whole, but nobody was there to take it: an answer that never came.
             if asked.framing.is_empty() && !matches!(ended, Ended::ClientLeft) {
-                watched.request_ended();
+                watched.request_ended(Instant::now());
             }
             watched.answer_ended(false);
         }
-        let trouble = match ended {
-            Ended::ClientLeft => return End::Gone,
-            Ended::ClientMalformed(malformed) => (malformed.status(), malformed.to_string()),
-            Ended::ClientSlow => (408, "the body came too slowly".to_owned()),
-            Ended::Failed(trouble) => {
-                entry.failed();
-                (trouble.status(), trouble.to_string())
+        let (status, text) = match ended {
+            Ended::ClientLeft => {
+                entry.ended(Cause::ClientLeft);
+                return End::Gone;
             }
-            _ => {
-                entry.failed();
-                (Trouble::Silent.status(), Trouble::Silent.to_string())
+            Ended::ClientMalformed(malformed) => {
+                entry.ended_with(Cause::MalformedBody, &malformed);
+                (malformed.status(), malformed.to_string())
+            }
+            Ended::ClientSlow => {
+                entry.ended(Cause::ClientTimeout);
+                (408, "the body came too slowly".to_owned())
+            }
+            ended => {
+                let trouble = match ended {
+                    Ended::Failed(trouble) => trouble,
+                    _ => Trouble::Silent,
+                };
+                entry.ended_with(trouble.cause(), &trouble.for_log(answerer.as_deref()));
+                (trouble.status(), trouble.to_string())
             }
         };
         if begun {
@@ -241,12 +297,7 @@ impl Conversation {
                 End::Tear
             };
         }
-        goodbye::write(
-            &mut self.client.output,
-            trouble.0,
-            &trouble.1,
-            !asked.to_head,
-        );
+        goodbye::write(&mut self.client.output, status, &text, !asked.to_head);
         End::Close { unread: true }
     }
 
@@ -262,31 +313,40 @@ impl Conversation {
                 return Ok((link, true));
             }
         }
-        let answerer = serving.answerer(self.number);
-        let patience = answerer.primary.connect_timeout;
+        let mut failed: Option<Trouble> = None;
+        for answerer in serving.answerers(self.number) {
+            if let Some(trouble) = failed.take() {
+                let causes = &self.shared.counts.client.causes;
+                causes.add_with(Cause::PrimarySkipped, trouble.for_log(None));
+            }
+            match self.connect(answerer).await {
+                Some(Ok(stream)) => {
+                    let (side, answerer) = (Side::new(stream), answerer.clone());
+                    return Ok((Link { side, answerer }, false));
+                }
+                // Nothing of the request was sent: another primary may have it.
+                Some(Err(trouble)) => failed = Some(trouble),
+                None => return Err(Ended::ClientLeft),
+            }
+        }
+        // There is always a primary.
+        Err(Ended::Failed(failed.unwrap_or(Trouble::Silent)))
+    }
+
+    /// A new connection to this primary; `None` where the client leaves meanwhile.
+    async fn connect(&mut self, answerer: &Answerer) -> Option<Result<Stream, Trouble>> {
+        let beginning = answerer.primary.proxy_protocol;
+        let beginning = beginning.map(|version| proxy_protocol::write(version, self.ends.as_ref()));
+        let beginning = beginning.unwrap_or_default();
         let client = &mut self.client;
         // Rare and large: it is not to be part of every connection's memory.
-        let mut connecting = Box::pin(tokio::time::timeout(patience, answerer.dialer.connect()));
+        let mut connecting = Box::pin(dial(&self.shared, answerer, &beginning));
         let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
             Poll::Ready(connected) => Poll::Ready(Some(connected)),
             Poll::Pending if poll_left(client, context) => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         });
-        let stream = match connected.await {
-            Some(Ok(Ok(stream))) => stream,
-            Some(Ok(Err(error))) => {
-                return Err(Ended::Failed(Trouble::Unreachable(error.to_string())));
-            }
-            Some(Err(_)) => return Err(Ended::Failed(Trouble::ConnectLate)),
-            None => return Err(Ended::ClientLeft),
-        };
-        Ok((
-            Link {
-                side: Side::new(stream),
-                answerer: answerer.clone(),
-            },
-            false,
-        ))
+        connected.await
     }
 }
 

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::deadline::Deadline;
+use super::serving::Answerer;
 use super::side::Side;
 use super::watched::Watched;
+use crate::Cause;
 use crate::http1::{
     AnswerTo, Body, Framing, HeadLimits, Malformed, RequestHead, ResponseHead, Version,
 };
@@ -47,13 +49,14 @@ impl Asked {
     }
 }
 
-/// What the primary did instead of answering.
+/// What the primary did instead of answering. The client gets the sentence; what the system says, and where the primary is,
+/// are for the log.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
-    #[error("the primary cannot be reached: {0}")]
+    #[error("the primary cannot be reached")]
     Unreachable(String),
     #[error("the primary did not accept a connection in time")]
-    ConnectLate,
+    ConnectLate(String),
     #[error("the primary closed its connection without an answer")]
     Silent,
     #[error("the primary did not answer in time")]
@@ -67,6 +70,27 @@ pub(super) enum Trouble {
 impl Trouble {
     pub(super) fn status(&self) -> u16 {
         if matches!(self, Self::Late) { 504 } else { 502 }
+    }
+
+    pub(super) fn cause(&self) -> Cause {
+        match self {
+            Self::Unreachable(_) => Cause::Unreachable,
+            Self::ConnectLate(_) => Cause::ConnectTimeout,
+            Self::Silent => Cause::NoAnswer,
+            Self::Late => Cause::AnswerTimeout,
+            Self::Malformed(_) => Cause::MalformedAnswer,
+            Self::Cut => Cause::AnswerCut,
+        }
+    }
+
+    /// Where it was and what happened there.
+    pub(super) fn for_log(&self, answerer: Option<&Answerer>) -> String {
+        let at = answerer.map(ToString::to_string).unwrap_or_default();
+        match self {
+            Self::Unreachable(words) | Self::ConnectLate(words) => words.clone(),
+            Self::Malformed(malformed) => format!("{at}: {malformed}"),
+            Self::Silent | Self::Late | Self::Cut => at,
+        }
     }
 }
 
@@ -107,8 +131,10 @@ pub(super) struct Exchange<'e> {
     idle: Duration,
     patience: Option<Duration>,
     pub(super) request: Body,
-    /// The request's last byte has been written.
-    pub(super) given: bool,
+    /// When the request's last byte was written.
+    pub(super) given: Option<Instant>,
+    /// The same, where the answer began afterwards: otherwise there is no time that it took.
+    timed: Option<Instant>,
     /// The primary reads no more of the request; it may have answered before.
     pub(super) broken: bool,
     pub(super) coming: Coming,
@@ -152,7 +178,8 @@ impl<'e> Exchange<'e> {
             idle,
             patience,
             request: Body::new(asked.framing),
-            given: false,
+            given: None,
+            timed: None,
             broken: false,
             coming: Coming::Head,
             chunked: false,
@@ -270,17 +297,38 @@ impl<'e> Exchange<'e> {
         };
         head.forward(bytes, to, &mut self.client.output);
         self.begun = true;
+        let first_byte = self.first_byte.unwrap_or_else(Instant::now);
+        let primary = &self.shared.counts.primary;
+        primary.answer(head.status());
+        let took = self
+            .given
+            .and_then(|given| first_byte.checked_duration_since(given));
+        if let Some(took) = took {
+            self.timed = self.given;
+            primary.first_byte.add(took);
+        }
         if let Some(watched) = &mut self.watched {
-            watched.answer_head(head, bytes, self.first_byte.unwrap_or_else(Instant::now));
+            watched.answer_head(head, bytes, first_byte);
         }
         self.pass_head(length);
         let body = Body::new(framing);
-        self.coming = if body.is_ended() {
-            Coming::Done
+        if self.upgraded {
+            // What follows belongs to the tunnel.
+            self.coming = Coming::Done;
+        } else if body.is_ended() {
+            self.answer_ended();
         } else {
-            Coming::Body(body)
-        };
+            self.coming = Coming::Body(body);
+        }
         Ok(())
+    }
+
+    /// The answer's last byte has come.
+    pub(super) fn answer_ended(&mut self) {
+        self.coming = Coming::Done;
+        if let Some(given) = self.timed {
+            self.shared.counts.primary.whole.add(given.elapsed());
+        }
     }
 
     fn pass_head(&mut self, length: usize) {
@@ -295,7 +343,7 @@ impl<'e> Exchange<'e> {
                 if self.chunked {
                     crate::http1::last_chunk(&mut self.client.output);
                 }
-                self.coming = Coming::Done;
+                self.answer_ended();
                 Ok(())
             }
             _ => Err(Ended::Failed(Trouble::Cut)),

@@ -60,5 +60,5 @@ pub(super) async fn part(mut side: Side, unread: bool) {
 
 /// Closes so that the client sees an error rather than an end.
 pub(super) fn tear(side: Side) {
-    let _ = side.stream.socket().set_zero_linger();
+    side.stream.socket().reset_when_closed();
 }

@@ -1,7 +1,10 @@
 //! One request's line in the books: it ends in exactly one place, also when its
 //! task is dropped.
 
-use crate::counts::{Count, Counts};
+use std::fmt::Display;
+
+use crate::cause::Cause;
+use crate::counts::Counts;
 
 /// A request under way.
 pub(super) struct Entry<'c> {
@@ -16,27 +19,30 @@ impl<'c> Entry<'c> {
         Self { counts, open: true }
     }
 
-    pub(super) fn answered(self) {
-        let count = &self.counts.client.answered;
-        self.close(count);
-    }
-
-    pub(super) fn failed(self) {
-        let count = &self.counts.client.failed;
-        self.close(count);
-    }
-
-    fn close(mut self, count: &Count) {
+    pub(super) fn answered(mut self) {
         self.open = false;
-        count.add(1);
+        self.counts.client.answered.add(1);
+    }
+
+    /// Failed or aborted.
+    pub(super) fn ended(mut self, cause: Cause) {
+        self.open = false;
+        self.counts.client.causes.add(cause);
+    }
+
+    /// The same, with words for the log.
+    pub(super) fn ended_with(mut self, cause: Cause, words: &dyn Display) {
+        self.open = false;
+        let causes = &self.counts.client.causes;
+        causes.add_with(cause, words);
     }
 }
 
 impl Drop for Entry<'_> {
-    /// Neither answered nor failed: whoever asked has left, or was cut.
+    /// The task was dropped in the middle of it.
     fn drop(&mut self) {
         if self.open {
-            self.counts.client.aborted.add(1);
+            self.counts.client.causes.add(Cause::Drain);
         }
     }
 }

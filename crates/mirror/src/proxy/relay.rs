@@ -26,10 +26,12 @@ impl Exchange<'_> {
                     }
                 }
             }
-            if self.request.is_ended() && !self.given && (self.broken || !self.primary.owes()) {
-                self.given = true;
+            let passed = self.request.is_ended() && (self.broken || !self.primary.owes());
+            if passed && self.given.is_none() {
+                let now = Instant::now();
+                self.given = Some(now);
                 if let Some(watched) = &mut self.watched {
-                    watched.request_ended();
+                    watched.request_ended(now);
                 }
             }
             if self.request.is_ended() || self.broken {
@@ -91,9 +93,7 @@ impl Exchange<'_> {
                 Poll::Ready(Ok(_)) => {
                     self.heard = true;
                     self.moved = true;
-                    if self.watched.is_some() && self.first_byte.is_none() {
-                        self.first_byte = Some(Instant::now());
-                    }
+                    self.first_byte.get_or_insert_with(Instant::now);
                 }
                 Poll::Pending => return Ok(()),
             }
@@ -107,13 +107,13 @@ impl Exchange<'_> {
         }
         if self.upgraded {
             // Not before the primary has all of the request, or the tunnel would lose its end.
-            return if self.given {
+            return if self.given.is_some() {
                 Err(Ended::Upgraded)
             } else {
                 Ok(())
             };
         }
-        let whole = self.request.is_ended() && self.given && !self.broken;
+        let whole = self.request.is_ended() && self.given.is_some() && !self.broken;
         if whole || self.broken || !self.keep {
             // Bytes that nobody asked for: no connection to ask on again.
             let keep = self.keep && whole && self.primary.input.is_empty();
@@ -149,7 +149,7 @@ impl Exchange<'_> {
             put(&mut self.client.output, data, self.chunked, piece.ended);
             input.advance(piece.data);
             if piece.ended {
-                self.coming = Coming::Done;
+                self.answer_ended();
             } else if piece.data == 0 {
                 return Ok(());
             }

@@ -1,10 +1,13 @@
 //! What a reload swaps: settings with their files read.
 
+use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio_rustls::TlsAcceptor;
 
 use super::ProxyError;
+use super::rotation::{self, Health};
 use crate::dialer::Dialer;
 use crate::tls::acceptor;
 use crate::{Client, Limits, Primary, Settings, Tap};
@@ -14,6 +17,14 @@ use crate::{Client, Limits, Primary, Settings, Tap};
 pub(super) struct Answerer {
     pub(super) primary: Primary,
     pub(super) dialer: Dialer,
+    pub(super) health: Health,
+}
+
+impl fmt::Display for Answerer {
+    /// Where it is, for the log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.primary.upstream.at)
+    }
 }
 
 /// One state of the settings.
@@ -23,6 +34,8 @@ pub(super) struct Serving {
     pub(super) limits: Limits,
     pub(super) tap: Arc<dyn Tap>,
     pub(super) acceptor: Option<TlsAcceptor>,
+    /// Clients' connections begin with a PROXY protocol header.
+    pub(super) proxy_protocol: bool,
 }
 
 impl Serving {
@@ -33,6 +46,7 @@ impl Serving {
             answerers.push(Arc::new(Answerer {
                 primary: primary.clone(),
                 dialer,
+                health: Health::default(),
             }));
         }
         if answerers.is_empty() {
@@ -48,13 +62,15 @@ impl Serving {
             limits: settings.limits.clone(),
             tap,
             acceptor,
+            proxy_protocol: settings.listen.proxy_protocol,
         })
     }
 
-    /// The primary of a connection: they take turns.
-    pub(super) fn answerer(&self, connection: u64) -> &Arc<Answerer> {
-        let turn = (connection.wrapping_sub(1) % self.answerers.len() as u64) as usize;
-        &self.answerers[turn]
+    /// The primaries in the order in which a connection tries them.
+    pub(super) fn answerers(&self, connection: u64) -> impl Iterator<Item = &Arc<Answerer>> {
+        let healths = self.answerers.iter().map(|answerer| &answerer.health);
+        let order = rotation::order(healths, connection, Instant::now());
+        order.into_iter().map(|index| &self.answerers[index])
     }
 
     /// The same primary as these settings know it, if they do: only its limits may be others.

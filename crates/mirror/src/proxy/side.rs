@@ -144,6 +144,7 @@ mod tests {
     use tokio::net::TcpStream;
 
     use super::*;
+    use crate::socket::Socket;
 
     #[test]
     fn a_part_that_went_out_is_progress() {
@@ -154,7 +155,7 @@ mod tests {
             .unwrap();
         runtime.block_on(async {
             let stream = TcpStream::connect(listener.local_addr().unwrap());
-            let mut side = Side::new(Stream::Plain(stream.await.unwrap()));
+            let mut side = Side::new(Stream::Plain(Socket::Tcp(stream.await.unwrap())));
             // More than two sockets' buffers take, and nobody reads.
             side.output.resize(64 << 20, b'x');
             let flushed = poll_fn(|context| Poll::Ready(side.poll_flush(context).is_ready()));

@@ -9,7 +9,7 @@ use capture::{Answer, Field};
 
 use super::serving::Serving;
 use crate::digest::Digest;
-use crate::http1::{RequestHead, ResponseHead};
+use crate::http1::{Forwarded, RequestHead, ResponseHead};
 use crate::{Counts, Head, Offered, PrimaryAnswer, Taken, Tap};
 
 /// Bytes that are kept of a body, within the limit of all that is held.
@@ -100,7 +100,7 @@ impl Watched {
     /// `None`: nobody wants it.
     pub(super) fn new(
         head: &RequestHead,
-        bytes: &[u8],
+        (bytes, forwarded): (&[u8], &Forwarded),
         id: u64,
         (connection, sequence): (u64, u32),
         serving: &Serving,
@@ -111,7 +111,7 @@ impl Watched {
             connection,
             method: head.method(bytes),
             target: head.target(bytes),
-            headers: Offered::Read(head.fields(), bytes),
+            headers: Offered::Read(head.fields(), bytes, forwarded),
             body_bytes: match head.framing() {
                 crate::http1::Framing::Length(length) => Some(length),
                 _ => None,
@@ -161,9 +161,9 @@ impl Watched {
     }
 
     /// The whole request went to the primary; or it could not, which its answer will say.
-    pub(super) fn request_ended(&mut self) {
+    pub(super) fn request_ended(&mut self, now: Instant) {
         // Given twice where a kept connection was dead: the second time counts.
-        self.given = Some(Instant::now());
+        self.given = Some(now);
         let Some(Coming {
             mut request,
             mut body,

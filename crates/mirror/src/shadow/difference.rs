@@ -94,6 +94,8 @@ pub(super) struct Rules<'a> {
     pub(super) tokens: &'a [String],
     /// Whether a field of this name has a secret for its value.
     pub(super) is_secret: &'a dyn Fn(&str) -> bool,
+    /// Whether text holds a secret under its name, such as a URL or JSON in a string.
+    pub(super) reveals: &'a dyn Fn(&str) -> bool,
     /// A target without its secrets.
     pub(super) redact: &'a dyn Fn(&str) -> String,
 }

@@ -199,7 +199,7 @@ impl Lane {
     }
 
     async fn dial(&self) -> Result<Connection, Failure> {
-        match self.dialer.connect().await {
+        match self.dialer.connect(&[]).await {
             Ok(stream) => Ok(Connection::new(stream)),
             Err(ConnectError::Connect(_)) => Err(Failure::Connect),
             Err(ConnectError::Tls(_)) => Err(Failure::Tls),

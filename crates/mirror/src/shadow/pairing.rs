@@ -19,6 +19,8 @@ use crate::taken::{PrimaryAnswer, Taken};
 pub struct Telling {
     /// Pairs' instants count from here.
     pub began: Instant,
+    /// Decides, with the id of a request, in which order its copies are sent.
+    pub seed: u64,
     /// What is a secret in targets and in pages.
     pub rules: capture::Rules,
     /// A pair that is whole. Shadows are meant by their places in the settings.
@@ -151,6 +153,7 @@ impl UnderWay {
                     let rules = Rules {
                         tokens: &tokens(copy.shadow),
                         is_secret: &|name| telling.rules.covers_field(name),
+                        reveals: &|text| telling.rules.cover_part_of(text),
                         redact: &|target| telling.redacted(target),
                     };
                     differences(&primary, &theirs, &rules)

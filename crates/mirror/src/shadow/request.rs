@@ -3,11 +3,12 @@
 //! tells an application that nobody waits for its answer.
 
 use bytes::{Bytes, BytesMut};
+use capture::{SHADOW_MARK, reads_as};
 
 use super::learned::cookies_sent;
 use super::replaced::Replacing;
 use super::sessions::Changes;
-use crate::http1::{MARK, Version, end_head, field, request_line};
+use crate::http1::{Version, end_head, field, request_line};
 use crate::settings::{Rewrite, Shadow};
 use crate::taken::Taken;
 
@@ -114,7 +115,12 @@ pub(super) fn render(request: &Taken, shadow: &Shadow, changes: &Changes) -> Ren
         .map_or_else(|| request.body.clone(), Bytes::from);
     let mut head = BytesMut::with_capacity(1024);
     let target = replaced.target.as_deref().unwrap_or(&request.target);
-    request_line(&mut head, &request.method, target, Version::Http11);
+    request_line(
+        &mut head,
+        &request.method,
+        target.as_bytes(),
+        Version::Http11,
+    );
     let mut set: Vec<&str> = Vec::new();
     for (index, (each, sent)) in request.headers.iter().enumerate() {
         if is_framing(each) {
@@ -150,7 +156,7 @@ pub(super) fn render(request: &Taken, shadow: &Shadow, changes: &Changes) -> Ren
             set.push(name);
         }
     }
-    field(&mut head, MARK, shadow.name.as_bytes());
+    field(&mut head, SHADOW_MARK, shadow.name.as_bytes());
     if !body.is_empty() || matches!(request.method.as_str(), "POST" | "PUT" | "PATCH") {
         field(
             &mut head,
@@ -176,7 +182,7 @@ pub(super) fn render(request: &Taken, shadow: &Shadow, changes: &Changes) -> Ren
 fn is_framing(name: &str) -> bool {
     ["content-length", "transfer-encoding", "connection"]
         .iter()
-        .any(|framing| name.eq_ignore_ascii_case(framing))
+        .any(|framing| reads_as(name.as_bytes(), framing))
 }
 
 /// The last one of that name counts.

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::settings::{Client, Filter, Limits, Listen, Sample, Settings, Shadow, Upstream};
+use crate::settings::{
+    Client, Destination, Filter, Limits, Listen, ListenAt, Sample, Settings, Shadow, Upstream,
+};
 use crate::taken::{Admission, Taken};
 
 /// Gets everything.
@@ -10,8 +12,10 @@ pub(crate) fn shadow(name: &str, port: u16) -> Shadow {
     Shadow {
         name: name.into(),
         upstream: Upstream {
-            host: "127.0.0.1".into(),
-            port,
+            at: Destination::Tcp {
+                host: "127.0.0.1".into(),
+                port,
+            },
             tls: false,
             ca: None,
         },
@@ -58,16 +62,22 @@ pub(crate) fn settings(shadows: Vec<Shadow>) -> Settings {
     let long = Duration::from_secs(30);
     Settings {
         listen: Listen {
-            address: ([127, 0, 0, 1], 0).into(),
+            at: ListenAt::Tcp {
+                address: ([127, 0, 0, 1], 0).into(),
+                reuse_port: false,
+            },
             tls: None,
+            proxy_protocol: false,
         },
         primaries: Vec::new(),
         shadows,
         client: Client {
+            forwarded: crate::http1::Forwarding::Off,
             head_timeout: long,
             idle_timeout: long,
             head_bytes: 1 << 16,
             head_fields: 100,
+            strictness: Default::default(),
             connections: 100,
             drain: long,
         },

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use capture::{Answer, Field, Outcome, Pair};
 use mirror::shadow::Telling;
 use mirror::{
-    Client, Counts, Filter, Head, Limits, Listen, PrimaryAnswer, Sample, Settings, Shadow,
-    ShadowSnapshot, Shadows, Taken, Tap, Upstream,
+    Client, Counts, Destination, Filter, Head, Limits, Listen, ListenAt, PrimaryAnswer, Sample,
+    Settings, Shadow, ShadowSnapshot, Shadows, Taken, Tap, Upstream,
 };
 
 /// How long a test waits for a state before it fails; machines are busy.
@@ -169,8 +169,10 @@ pub fn shadow(name: &str, port: u16) -> Shadow {
     Shadow {
         name: name.into(),
         upstream: Upstream {
-            host: "127.0.0.1".into(),
-            port,
+            at: Destination::Tcp {
+                host: "127.0.0.1".into(),
+                port,
+            },
             tls: false,
             ca: None,
         },
@@ -191,16 +193,22 @@ pub fn settings(shadows: Vec<Shadow>) -> Settings {
     let long = Duration::from_secs(30);
     Settings {
         listen: Listen {
-            address: ([127, 0, 0, 1], 0).into(),
+            at: ListenAt::Tcp {
+                address: ([127, 0, 0, 1], 0).into(),
+                reuse_port: false,
+            },
             tls: None,
+            proxy_protocol: false,
         },
         primaries: Vec::new(),
         shadows,
         client: Client {
+            forwarded: mirror::http1::Forwarding::Off,
             head_timeout: long,
             idle_timeout: long,
             head_bytes: 1 << 16,
             head_fields: 100,
+            strictness: Default::default(),
             connections: 100,
             drain: long,
         },
@@ -247,6 +255,7 @@ impl Driven {
         let (sender, pairs) = channel();
         let telling = Telling {
             began: Instant::now(),
+            seed: 1,
             rules: capture::Rules::default(),
             pair: Box::new(move |pair| {
                 let _ = sender.send(pair);

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use capture::Outcome;
-use mirror::{Rewrite, Sample};
+use mirror::{Destination, Rewrite, Sample, Upstream};
 use regex::bytes::Regex;
 
 use crate::scripted::*;
@@ -226,11 +226,38 @@ fn over_tls() {
         }
     });
     let mut next = shadow("next", port);
-    (next.upstream.tls, next.upstream.ca, next.upstream.host) =
-        (true, Some(ca), "localhost".into());
+    let host = "localhost".into();
+    next.upstream = Upstream {
+        at: Destination::Tcp { host, port },
+        tls: true,
+        ca: Some(ca),
+    };
     let driven = Driven::new(&settings(vec![next]));
     for _ in 0..3 {
         assert!(matches!(driven.outcome(&get("/")), Outcome::Answered(_)));
     }
+    driven.stop(PATIENCE);
+}
+
+/// Where shadows share cores, the copy that is sent first gets a core first.
+#[test]
+fn no_shadow_is_always_sent_its_copy_first() {
+    const REQUESTS: usize = 200;
+    let servers = [0, 1].map(|_| scripted(|_, stream| ok(stream, "x")));
+    let [one, other] = ["one", "other"];
+    let shadows = vec![shadow(one, servers[0].port), shadow(other, servers[1].port)];
+    let driven = Driven::new(&settings(shadows));
+    let mut first = 0;
+    for _ in 0..REQUESTS {
+        assert!(driven.ask(&get("/"), "x"));
+        let pair = driven.pair();
+        let delay = |shadow: u16| {
+            let copy = pair.shadows.iter().find(|copy| copy.shadow == shadow);
+            copy.unwrap().delay_ns
+        };
+        first += usize::from(delay(0) < delay(1));
+    }
+    // 200 tosses of a coin lie outside of these bounds once in 20 million times.
+    assert!((63..=137).contains(&first), "{first} of {REQUESTS}");
     driven.stop(PATIENCE);
 }

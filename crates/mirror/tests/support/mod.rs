@@ -14,10 +14,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use mirror::http1::Forwarding;
 use mirror::proxy::{Control, Drained, Proxy};
 use mirror::{
-    Admission, Client, Counts, Head, Limits, Listen, Nobody, Primary, PrimaryAnswer, Settings,
-    Snapshot, Taken, Tap, Upstream,
+    Address, Admission, Client, Counts, Destination, Head, Limits, Listen, ListenAt, Nobody,
+    OpenFiles, Primary, PrimaryAnswer, Settings, Snapshot, Taken, Tap, Upstream,
 };
 
 /// Longer than any of it takes on a machine that is busy with something else.
@@ -27,26 +28,32 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub fn settings(primaries: &[SocketAddr]) -> Settings {
     let primary = |address: &SocketAddr| Primary {
         upstream: Upstream {
-            host: address.ip().to_string(),
-            port: address.port(),
+            at: Destination::Tcp {
+                host: address.ip().to_string(),
+                port: address.port(),
+            },
             tls: false,
             ca: None,
         },
         connect_timeout: PATIENCE,
         answer_timeout: None,
+        proxy_protocol: None,
     };
     Settings {
         listen: Listen {
-            address: "127.0.0.1:0".parse().unwrap(),
+            at: listen_at("127.0.0.1:0".parse().unwrap()),
             tls: None,
+            proxy_protocol: false,
         },
         primaries: primaries.iter().map(primary).collect(),
         shadows: Vec::new(),
         client: Client {
+            forwarded: Forwarding::Off,
             head_timeout: PATIENCE,
             idle_timeout: PATIENCE,
             head_bytes: 16 << 10,
             head_fields: 100,
+            strictness: Default::default(),
             connections: 1000,
             drain: PATIENCE,
         },
@@ -55,6 +62,14 @@ pub fn settings(primaries: &[SocketAddr]) -> Settings {
             body_bytes: 1 << 20,
             compared_bytes: 1 << 20,
         },
+    }
+}
+
+/// This port for one process.
+pub fn listen_at(address: SocketAddr) -> ListenAt {
+    ListenAt::Tcp {
+        address,
+        reuse_port: false,
     }
 }
 
@@ -78,8 +93,12 @@ impl Served {
 
     /// With counts that the tap shares.
     pub fn counting(settings: &Settings, counts: Arc<Counts>, tap: Arc<dyn Tap>) -> Self {
-        let proxy = Proxy::bind(settings, counts.clone(), tap).unwrap();
-        let (address, control) = (proxy.address(), proxy.control());
+        let proxy = Proxy::bind(settings, OpenFiles::raise(), counts.clone(), tap).unwrap();
+        let control = proxy.control();
+        let address = match proxy.address() {
+            Address::Tcp(address) => *address,
+            Address::Unix(_) => "127.0.0.1:0".parse().unwrap(),
+        };
         let thread = std::thread::spawn(move || proxy.serve().unwrap());
         Self {
             address,

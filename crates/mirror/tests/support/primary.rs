@@ -20,7 +20,15 @@ pub struct Scripted {
 impl Scripted {
     /// `script` is called with each connection and its number, from 0.
     pub fn new(script: impl Fn(&mut Peer, usize) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::at("127.0.0.1:0".parse().unwrap(), script)
+    }
+
+    /// The same on an address that is known before.
+    pub fn at(
+        address: SocketAddr,
+        script: impl Fn(&mut Peer, usize) + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let ending = Arc::new(AtomicBool::new(false));
         let accepted = Arc::new(AtomicUsize::new(0));

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod asking;
+mod checking;
 mod cold;
 mod overheads;
 mod refusals;

@@ -204,3 +204,29 @@ fn waits_for_locks() {
     assert_eq!(steps(&helped)[1], capacity::sim::Step::Io(8 * MS));
     assert!(said(&helped).contains("taken as I/O"));
 }
+
+/// One of two workers' files was named: half of the requests are missing, and with them half of the rate.
+#[test]
+fn a_worker_whose_file_is_missing() {
+    let worker = |index: u32| {
+        let mut trace = sound();
+        trace.flight.header.server.workers = Some(2);
+        trace.flight.header.server.worker_index = Some(index);
+        trace
+    };
+    let found = refused(vec![worker(0)]);
+    let expected = PredictError::WorkersMissing {
+        found: 1,
+        workers: 2,
+    };
+    assert_eq!(found, expected);
+    assert!(
+        found
+            .to_string()
+            .contains("2 workers, and the files are of 1")
+    );
+    assert!(application(vec![worker(0), worker(1)]).is_ok());
+    let mut unused = worker(1);
+    unused.flight.records.clear();
+    assert!(application(vec![worker(0), unused]).is_ok());
+}

@@ -12,8 +12,8 @@ pub fn page(sheet: &mut Sheet, pool: &Pool) {
         "",
         "processes",
         "threads",
-        "async",
-        "main",
+        "async threads",
+        "+ 1",
         "pool",
         "connections",
     ];
@@ -25,7 +25,7 @@ pub fn page(sheet: &mut Sheet, pool: &Pool) {
                 fleet.processes.to_string(),
                 fleet.threads.to_string(),
                 pool.async_threads.to_string(),
-                "1".to_owned(),
+                u8::from(pool.async_threads > 0).to_string(),
                 fleet.pool.to_string(),
                 grouped(fleet.connections),
             ]);
@@ -43,27 +43,30 @@ pub fn page(sheet: &mut Sheet, pool: &Pool) {
         "consoles, migrations, monitoring".to_owned(),
         pool.others.into(),
     );
-    sum("between deploys".to_owned(), pool.running);
+    sum("total between deploys".to_owned(), pool.running);
     sum(
-        format!("a deploy adds ({} twice)", percent(pool.deploy_overlap)),
+        format!(
+            "extra during a deploy ({} overlap)",
+            percent(pool.deploy_overlap)
+        ),
         pool.deploy,
     );
-    sum("while a deploy overlaps".to_owned(), pool.most);
+    sum("total during a deploy".to_owned(), pool.most);
     sheet.block(&trimmed(&table));
     if let Some(limit) = pool.limit {
         sheet.labelled(
-            "Server  ",
+            "Server limit  ",
             &format!(
-                "{} max_connections, {} of them kept for administrators: {} to give, {} free between deploys, {} while one overlaps",
-                limit.max_connections, limit.reserved, limit.usable, limit.free_running, limit.free_deploying
+                "max_connections {}, {} of them reserved for administrators: {} usable, {} between deploys, {} during a deploy",
+                limit.max_connections, limit.reserved, limit.usable, free(limit.free_running), free(limit.free_deploying)
             ),
         );
     }
     if let Some(busy) = pool.busy {
         sheet.labelled(
-            "Little  ",
+            "In use  ",
             &format!(
-                "{:.0} transactions a second of {:.1} ms keep {:.1} connections busy on average; {} suffice 99.9 % of the time",
+                "{:.0} transactions a second of {:.1} ms keep {:.1} connections busy on average; {} are enough 99.9 % of the time (Little's law)",
                 busy.rate_per_s, busy.time_ms, busy.mean, busy.enough
             ),
         );
@@ -71,5 +74,13 @@ pub fn page(sheet: &mut Sheet, pool: &Pool) {
     for file in &pool.files {
         sheet.heading(&file.name);
         file.lines.iter().for_each(|line| sheet.line(line));
+    }
+}
+
+/// `24 free`, `46 too few`.
+fn free(connections: i64) -> String {
+    match connections {
+        0.. => format!("{connections} free"),
+        short => format!("{} too few", short.unsigned_abs()),
     }
 }

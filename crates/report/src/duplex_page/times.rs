@@ -1,6 +1,6 @@
 //! Response times of two servers side by side.
 
-use crate::figures::{change_with_interval, grouped, number_of_ms, share};
+use crate::figures::{change_with_interval, counted, grouped, number_of_ms, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table, trimmed};
 use run::Outcome;
@@ -107,11 +107,11 @@ pub fn background(sheet: &mut Sheet, document: &Document) {
 fn behind(one: &Comparison) -> String {
     let times = &one.all;
     let mut parts = vec![format!(
-        "{} requests that both answered",
-        grouped(one.requests)
+        "{} that both answered",
+        counted(one.requests, "request")
     )];
     if times.batches > 0 {
-        parts.push(format!("{} batches", times.batches));
+        parts.push(counted(times.batches, "batch"));
     }
     if times.widened > 1.005 {
         parts.push(format!(

@@ -1,14 +1,14 @@
 //! The smaller tables: the split, times, calls, bands, pools, the collector.
 
-use super::{ms, ms_or_none, percent, plural};
-use crate::figures::{grouped, share};
+use super::{ms, ms_or_none, percent};
+use crate::figures::{counted, grouped, share};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, align_left, table, trimmed};
-use run::inspect::{CallKind, Document, Split, Times, Traffic};
+use crate::tables::{NONE, align_left, in_parts, table, trimmed};
+use run::inspect::{CallKind, Document, Times, Traffic};
 
 /// Held, waits and I/O, then what is a part of them, then what lies around them.
 pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
-    let head = ["mean", "ms", "of wall", ""];
+    let head = ["mean", "ms", "share of wall", ""];
     let mut table = table(sheet.style(), &head, 1);
     align_left(&mut table, 3);
     let mut row = |name: &str, value: Option<f64>, part: Option<f64>, about: &str| {
@@ -19,7 +19,20 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
     };
     let wall = traffic.wall.mean_ms;
     let of_wall = |value: Option<f64>| value.filter(|_| wall > 0.0).map(|v| v / wall);
-    row("wall", Some(wall), None, "in the application");
+    if let Some(queue) = &traffic.queue {
+        row(
+            "queue",
+            Some(queue.mean_ms),
+            None,
+            "waiting before the application",
+        );
+    }
+    row(
+        "wall",
+        Some(wall),
+        None,
+        "from the call of the application to its return",
+    );
     if let Some(split) = &traffic.split {
         row(
             "GVL held",
@@ -31,7 +44,7 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
             "GVL wait",
             Some(split.gvl_wait_ms),
             Some(split.gvl_wait_share),
-            "ready, another thread ran",
+            "ready to run Ruby while another thread held the GVL",
         );
         row(
             "lock wait",
@@ -41,20 +54,20 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
         );
         let io = match split.lock_wait_ms {
             Some(_) => "network, disk, sleep",
-            None => "network, disk, sleep, and locks, which were not told apart",
+            None => "network, disk, sleep, and locks, which were not measured separately",
         };
         row("I/O", Some(split.io_ms), Some(split.io_share), io);
         row(
             "· CPU",
             split.cpu_ms,
             of_wall(split.cpu_ms),
-            "of the thread, the server's work included",
+            "of the thread, including the server's work",
         );
         row(
-            "· no CPU",
+            "· held off CPU",
             split.starved_ms,
             of_wall(split.starved_ms),
-            "GVL held without a processor, or I/O that keeps it",
+            "GVL held while not on a CPU: too few cores, or native code that waits",
         );
     }
     if let Some(gc) = &traffic.gc {
@@ -68,76 +81,42 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
             "·· own",
             gc.own_ms,
             of_wall(gc.own_ms),
-            "run by the request's own thread",
+            "run by the thread of this request",
         );
         row(
             "·· others",
             gc.others_ms,
             of_wall(gc.others_ms),
-            "run by other threads",
+            "run by another thread while this one waited",
         );
     }
-    if let Some(queue) = &traffic.queue {
-        row("queue", Some(queue.mean_ms), None, "before the application");
-    }
     if let Some(server) = &traffic.server {
-        row("parse", server.parse_ms, None, "by the server, before");
-        row("write", server.write_ms, None, "by the server, after");
+        row(
+            "parse",
+            server.parse_ms,
+            None,
+            "the server reads the request",
+        );
+        row(
+            "write",
+            server.write_ms,
+            None,
+            "the server writes the response",
+        );
         row(
             "server held",
             server.held_ms,
             None,
-            "GVL, outside the application",
+            "the server holds the GVL, before and after the application",
         );
         row(
             "server wait",
             server.gvl_wait_ms,
             None,
-            "for the GVL, outside the application",
+            "the server waits for the GVL, before and after the application",
         );
     }
     sheet.block(&trimmed(&table));
-    if let Some(split) = traffic.split {
-        sheet.prose(&largest(&split));
-    }
-    if let Some(p) = traffic.split.and_then(|s| s.io_share_of_work) {
-        sheet.prose(&format!(
-            "I/O is {} of the work (I/O / (I/O + held), without waits).",
-            percent(p)
-        ));
-    }
-}
-
-/// The largest part in plain words, and what shortens it.
-fn largest(split: &Split) -> String {
-    let parts = [
-        (
-            split.held_share,
-            "runs Ruby: faster code shortens it, and more processes on free cores serve more. More threads do not.",
-        ),
-        (
-            split.gvl_wait_share,
-            "waits while other threads of its process run Ruby (the GVL lets one at a time): fewer threads a process, or more processes, shorten it.",
-        ),
-        (
-            split.lock_wait_share.unwrap_or(0.0),
-            "waits for locks, queues or connections: more threads make it longer. Look at the pools and at what holds the locks.",
-        ),
-        (
-            split.io_share,
-            "waits for databases, services and disks, while other threads can run: faster calls shorten it.",
-        ),
-    ];
-    let (share, says) = parts
-        .into_iter()
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .unwrap_or_default();
-    let most = if share > 0.5 {
-        "Most"
-    } else {
-        "The largest part"
-    };
-    format!("{most} of its time, {}, it {says}", percent(share))
 }
 
 /// Percentiles.
@@ -145,9 +124,9 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
     let head = ["ms", "p50", "p90", "p99", "max", "mean"];
     let mut table = table(sheet.style(), &head, 1);
     let rows = [
+        ("queue", traffic.queue.as_ref()),
         ("wall", Some(&traffic.wall)),
         ("GVL wait", traffic.gvl_wait.as_ref()),
-        ("queue", traffic.queue.as_ref()),
     ];
     for (name, times) in rows {
         let Some(times) = times else { continue };
@@ -169,10 +148,10 @@ pub fn at(times: &Times, value: Option<f64>) -> String {
 }
 
 /// Objects and yields.
-pub fn counted(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
+pub fn objects(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
     if let (Some(allocations), Some(yields)) = (traffic.allocations, traffic.yields) {
         sheet.prose(&format!(
-            "A {one} allocates {} objects and gives the GVL up {yields:.1} times.",
+            "A {one} allocates {} objects and releases the GVL {yields:.1} times.",
             grouped(allocations.round() as u64)
         ));
     }
@@ -184,20 +163,20 @@ pub fn calls(sheet: &mut Sheet, traffic: &Traffic) {
     if made().count() == 0 {
         return;
     }
-    sheet.heading("Calls, corrected for GVL wait");
+    sheet.heading("Calls, corrected for GVL wait (times are means)");
     let head = [
         "calls",
         "count",
-        "a request",
-        "seen ms",
-        "GVL wait",
-        "really",
-        "seen, each",
-        "really, each",
+        "per request",
+        "ms seen per request",
+        "of it GVL wait, ms",
+        "ms really",
+        "ms seen per call",
+        "ms really per call",
     ];
-    let mut table = table(sheet.style(), &head, 1);
+    let mut rows = Vec::new();
     for call in made() {
-        table.add_row(vec![
+        rows.push(vec![
             kind(call.kind).to_owned(),
             grouped(call.count),
             format!("{:.1}", call.per_request),
@@ -208,7 +187,7 @@ pub fn calls(sheet: &mut Sheet, traffic: &Traffic) {
             ms_or_none(call.really_ms_per_call),
         ]);
     }
-    sheet.block(&trimmed(&table));
+    sheet.block(&in_parts(sheet.style(), &head, &rows));
 }
 
 fn kind(kind: CallKind) -> &'static str {
@@ -226,7 +205,7 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
     if traffic.bands.len() < 2 {
         return;
     }
-    sheet.heading("Requests by how long they took, mean ms");
+    sheet.heading("Requests by how long they took (times are means in ms)");
     let head = [
         "percentiles",
         "requests",
@@ -236,11 +215,11 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
         "lock",
         "I/O",
         "GC",
-        "I/O of work",
+        "I/O / (I/O + held)",
     ];
-    let mut table = table(sheet.style(), &head, 1);
+    let mut rows = Vec::new();
     for band in &traffic.bands {
-        table.add_row(vec![
+        rows.push(vec![
             format!("p{} to {}", band.from, band.to),
             grouped(band.requests),
             ms(band.wall_ms),
@@ -252,7 +231,7 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
             band.io_share_of_work.map_or(NONE.to_owned(), percent),
         ]);
     }
-    sheet.block(&trimmed(&table));
+    sheet.block(&in_parts(sheet.style(), &head, &rows));
 }
 
 /// Connection pools over time.
@@ -264,18 +243,18 @@ pub fn pools(sheet: &mut Sheet, document: &Document) {
     let head = [
         "pool",
         "size",
-        "had",
+        "most open",
         "busy mean",
         "busy max",
         "waiting mean",
-        "max",
-        "of time",
-        "dead",
+        "waiting max",
+        "time with waiting",
+        "held by dead threads",
         "samples",
     ];
-    let mut table = table(sheet.style(), &head, 1);
+    let mut rows = Vec::new();
     for pool in &document.pools {
-        table.add_row(vec![
+        rows.push(vec![
             pool.pool.to_string(),
             pool.size.to_string(),
             pool.connections_max.to_string(),
@@ -288,7 +267,7 @@ pub fn pools(sheet: &mut Sheet, document: &Document) {
             grouped(pool.samples),
         ]);
     }
-    sheet.block(&trimmed(&table));
+    sheet.block(&in_parts(sheet.style(), &head, &rows));
 }
 
 /// What the collector did to the processes.
@@ -297,8 +276,8 @@ pub fn collector(sheet: &mut Sheet, document: &Document) {
         return;
     };
     let mut text = format!(
-        "The garbage collector stopped the processes {}, for {} ms together",
-        plural(collector.pauses, "time"),
+        "The garbage collector stopped the processes {}, for {} ms in total",
+        counted(collector.pauses, "time"),
         ms(collector.pause_ms)
     );
     if let Some(part) = collector.share_of_time {

@@ -6,6 +6,17 @@ use crate::tables::{NONE, align_left, table, trimmed};
 use run::inspect::Threads;
 
 pub fn advice(sheet: &mut Sheet, advice: &Threads) {
+    // A document of an earlier version has no plain words.
+    let plain = !advice.plain.is_empty();
+    if plain {
+        sheet.heading("Threads of each process");
+        for sentence in &advice.plain {
+            sheet.labelled("- ", sentence);
+        }
+    }
+    if plain && !sheet.is_full() {
+        return;
+    }
     sheet.heading("Threads a process, as multiples of one thread's throughput");
     let head = [
         "threads",
@@ -39,7 +50,8 @@ pub fn advice(sheet: &mut Sheet, advice: &Threads) {
         ]);
     }
     sheet.block(&trimmed(&table));
-    for sentence in &advice.sentences {
+    let said = |sentence: &&String| !advice.plain.contains(sentence);
+    for sentence in advice.sentences.iter().filter(said) {
         sheet.labelled("- ", sentence);
     }
 }

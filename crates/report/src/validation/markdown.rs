@@ -1,7 +1,7 @@
 //! The tables as Markdown, to be kept beside the code that they are about.
 
 use super::{from, rows};
-use crate::figures::duration;
+use crate::figures::{counted, duration};
 use crate::sheet::first_line;
 use run::validation::Document;
 use std::fmt::Write;
@@ -32,13 +32,6 @@ pub fn validation_markdown(document: &Document) -> String {
     page
 }
 
-fn blocks(count: u32) -> String {
-    match count {
-        1 => "1 block".to_owned(),
-        count => format!("{count} blocks"),
-    }
-}
-
 /// When, on what, and how to do it again.
 fn about(document: &Document) -> String {
     let host = &document.host;
@@ -54,7 +47,7 @@ fn about(document: &Document) -> String {
         host.kernel,
         version("ruby"),
         version("server"),
-        blocks(document.blocks),
+        counted(document.blocks, "block"),
         document.window_s,
         duration(document.elapsed_s),
         host.load_average,

@@ -43,7 +43,7 @@ pub struct PoolFleet {
     pub processes: u32,
     /// Threads of each.
     pub threads: u32,
-    /// Connections that each one's pool must hold: its threads, those of its executor, and one for the main thread.
+    /// Connections that each one's pool must hold: its threads, and with an executor its threads and one more.
     pub pool: u64,
     /// Of all together.
     pub connections: u64,

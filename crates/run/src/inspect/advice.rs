@@ -25,7 +25,10 @@ pub struct Threads {
     pub table: Vec<ThreadRow>,
     /// The rule of thumb that people use; absent without a measured GVL wait or a known thread count.
     pub step_down: Option<StepDown>,
-    /// The advice in sentences.
+    /// The advice in words that need no formula.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plain: Vec<String>,
+    /// The advice with its formulas.
     pub sentences: Vec<String>,
 }
 

@@ -63,6 +63,88 @@ pub enum ProcessState {
     Closed,
     /// It ended without closing its file: killed, or crashed.
     Died,
+    /// It did not close its file, and whether it runs cannot be seen from here: another machine's or container's.
+    Unknown,
+}
+
+/// The processes between saved counters and a later reading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// When the counters were saved, RFC 3339.
+    pub since: String,
+    /// Processes that were there and have not ended.
+    pub continued: u64,
+    /// Processes that began since: restarted and recycled workers among them.
+    pub started: u64,
+    /// Processes that ended since, with the last that they counted.
+    pub ended: u64,
+    /// Processes that ran then and of which nothing is left to be read.
+    pub gone: u64,
+    /// Each process with what it served since, by its worker index and its start.
+    pub processes: Vec<IntervalProcess>,
+}
+
+/// A process between saved counters and a later reading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntervalProcess {
+    /// Its process id.
+    pub pid: u32,
+    /// Puma's index of this worker; absent in single mode or when unknown.
+    pub worker: Option<u32>,
+    /// Whether it was there when the counters were saved.
+    pub change: ProcessChange,
+    /// Whether it runs.
+    pub state: ProcessState,
+    /// Its requests and jobs since; rates are over the whole interval.
+    pub traffic: super::Traffic,
+}
+
+/// Whether a process was there when counters were saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessChange {
+    /// It was.
+    Continued,
+    /// It began since.
+    Started,
+}
+
+/// Memory of processes, all in one measure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// What the bytes are.
+    pub measure: MemoryMeasure,
+    /// Of all together, masters included.
+    pub total_bytes: u64,
+    /// Masters first, then workers by their index.
+    pub processes: Vec<ProcessMemory>,
+}
+
+/// Which bytes of a process count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryMeasure {
+    /// Proportional set size: a page that n processes share counts 1/n in each, so that the sum is what they take.
+    Pss,
+    /// Resident set size, where PSS may not be read: a shared page counts in full in each, so that the sum is too high.
+    Rss,
+}
+
+/// Memory of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessMemory {
+    /// Its id.
+    pub pid: u32,
+    /// Puma's index of this worker; absent in single mode, of a master, or when unknown.
+    pub worker: Option<u32>,
+    /// It forked the workers and serves nothing itself, so that it has no flight file.
+    pub is_master: bool,
+    /// Its memory, bytes.
+    pub bytes: u64,
 }
 
 /// A file that was not read, or not whole.

@@ -2,7 +2,7 @@
 
 use crate::{How, Point, Space};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Change {
     /// What it is tried for; what gives way to that, or comes with it, is changed beside it. `None`: a move of several.
     tried: Option<usize>,
@@ -84,10 +84,4 @@ impl Change {
         let today = |&(factor, level): &(usize, usize)| level == baseline.0[factor];
         self.tried.filter(|_| self.levels.iter().all(today))
     }
-}
-
-/// All of these at once.
-pub fn together(centre: &Point, changes: &[&Change]) -> Point {
-    let one = |point: Point, change: &&Change| change.of(&point);
-    changes.iter().fold(centre.clone(), one)
 }

@@ -4,12 +4,7 @@ use super::*;
 use crate::{Factor, Forbidden, How};
 
 fn space(factors: usize, forbidden: Vec<Forbidden>) -> Space {
-    let factor = |nth: usize| Factor {
-        name: format!("knob {nth}"),
-        levels: vec!["off".to_owned(), "on".to_owned()],
-        baseline: 0,
-        how: How::Screened,
-    };
+    let factor = |nth: usize| Factor::of_levels(&format!("knob {nth}"), 2, How::Screened);
     Space {
         factors: (0..factors).map(factor).collect(),
         forbidden,

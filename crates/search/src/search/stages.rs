@@ -235,22 +235,19 @@ impl Search {
         };
         let most = self.arms_left(Stage::Around, 2 * self.rules.most_arms);
         // The suggestions that come of it want some, too.
-        let most = most.min(
-            self.arms_left(Stage::Around, usize::MAX)
-                .saturating_sub(TOGETHER),
-        );
+        let all = self.arms_left(Stage::Around, usize::MAX);
+        let most = most.min(match all.saturating_sub(TOGETHER) {
+            // What each change brings comes first.
+            0 | 1 => all,
+            rest => rest,
+        });
         let blocks = self.race_blocks(Stage::Around, most);
         match Around::new(vicinity, &centre, most, blocks) {
             Some(around) => {
                 self.now = Now::Around(around);
                 Ok(())
             }
-            None => {
-                if centre.differing(&self.space.baseline()).count() > 1 {
-                    self.left_out.push(Stage::Around);
-                }
-                self.confirm(centre)
-            }
+            None => self.confirm(centre),
         }
     }
 

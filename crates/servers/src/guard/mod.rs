@@ -23,6 +23,9 @@ pub use protocol::Remove;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// The first argument that makes powerband's binary a guard.
+pub const ARGUMENT: &str = "__guard";
+
 /// The guard's whole life; the caller returns the code from its own `main`. Takes no arguments:
 /// what to do comes over standard input.
 pub fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {

@@ -66,6 +66,11 @@ events {{
 http {{
   access_log off;
 {temporary}  keepalive_timeout {idle_ms}ms;
+  # Of a proxy in front of this one, or of who stands for it.
+  map $http_x_forwarded_proto $client_scheme {{
+    "" $scheme;
+    default $http_x_forwarded_proto;
+  }}
   upstream {UPSTREAM} {{
     server 127.0.0.1:{upstream};
 {kept}  }}
@@ -76,7 +81,7 @@ http {{
 {connection}      proxy_set_header Host $http_host;
       proxy_set_header X-Request-Start "t=${{msec}}";
       proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-      proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_set_header X-Forwarded-Proto $client_scheme;
       proxy_buffering {buffering};
       proxy_buffers {number} {bytes};
     }}

@@ -104,6 +104,21 @@ pub fn get(address: SocketAddr, path: &str) -> String {
     body.to_string()
 }
 
+/// Runs in an application and takes a second; the file `began` says that a request is being answered.
+pub const SLOW: &str = "run ->(env) { File.write('began', ''); sleep 1; [200, {}, ['done']] }\n";
+
+/// Ends the server while it answers a request of [`SLOW`]: the request is answered, and nothing of the server is left.
+pub fn stop_during_a_request(app: &App, server: Running) {
+    let address = server.addr();
+    fs::remove_file(app.path().join("began")).unwrap();
+    let asking = std::thread::spawn(move || get(address, "/"));
+    eventually("the request is being answered", || {
+        app.path().join("began").exists()
+    });
+    assert!(server.stop().clean);
+    assert_eq!(asking.join().unwrap(), "done");
+}
+
 /// The processes whose current folder this is.
 pub fn working_in(folder: &Path) -> Vec<u32> {
     let folder = folder.canonicalize().unwrap();

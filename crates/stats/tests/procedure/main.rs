@@ -3,6 +3,7 @@
 //! so that each test gives the same count for ever. `examples/calibration.rs` prints more of them.
 
 mod experiments;
+mod finalists;
 mod machine;
 
 use experiments::{ALPHA, From, MARGIN, PLAN_SEED, PLANS, POWER};
@@ -171,6 +172,46 @@ fn the_best_of_five_identical_arms_is_no_better_on_fresh_blocks() {
             raced > 0.005 && fresh.abs() < raced / 5.0,
             "{}: {raced} in the race, {fresh} after it",
             machine.name
+        );
+    }
+}
+
+/// Whichever of the three are equal, something false is claimed of two finalists in at most five per cent of runs.
+#[test]
+fn two_finalists_share_one_error_rate() {
+    for machine in MACHINES {
+        for blocks in [6, 8, 24] {
+            let wrong = |effects, counts: &dyn Fn(finalists::Claimed) -> bool| {
+                finalists::count_claims(machine, blocks, effects, RUNS, 4_100, counts)
+            };
+            let what = format!("{}, {blocks} blocks", machine.name);
+            let all = wrong([0.0, 0.0], &|c| c.first || c.second || c.second_over_first);
+            at_most(ALPHA, all, &format!("{what}, all equal"));
+            let first = wrong([0.0, 0.3], &|c| c.first || c.second_over_first);
+            at_most(ALPHA, first, &format!("{what}, the first is the baseline"));
+            let second = wrong([0.3, 0.0], &|c| c.second || c.second_over_first);
+            at_most(
+                ALPHA,
+                second,
+                &format!("{what}, the second is the baseline"),
+            );
+            let alike = wrong([0.3, 0.3], &|c| c.second_over_first);
+            at_most(ALPHA, alike, &format!("{what}, the finalists are alike"));
+        }
+    }
+}
+
+/// A second finalist that is really better is found beside a first that is no better, and beside one that is.
+#[test]
+fn a_better_second_finalist_is_found() {
+    for blocks in [6, 8, 9, 12] {
+        let alone = finalists::count_claims(QUIET, blocks, [0.0, 0.3], RUNS, 4_200, |c| c.second);
+        let beside = finalists::count_claims(QUIET, blocks, [0.2, 0.5], RUNS, 4_201, |c| {
+            c.second_over_first
+        });
+        assert!(
+            alone.min(beside) > RUNS * 9 / 10,
+            "{blocks}: {alone} {beside}"
         );
     }
 }

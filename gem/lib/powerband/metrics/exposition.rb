@@ -20,10 +20,10 @@ module Powerband
 
       def to_s
         Families::GROUPS.each { |group| group(group) }
+        responses
         overall
         process
-        pools
-        live
+        Gauges::Lines.new(@gauges, @text).write
         @text.to_s
       end
 
@@ -78,6 +78,14 @@ module Powerband
         @text.sample(labels, below, "_count")
       end
 
+      # Of requests alone: a job has no status.
+      def responses
+        row = @sums.of_all(:request)
+        @text.family("responses_total", "counter", Families::RESPONSES_HELP) do
+          Families::RESPONSES.each { |name, key| @text.sample(Text.labels("class" => name), value(row, key)) } unless row.empty?
+        end
+      end
+
       def overall
         row = @sums.totals.to_a
         Families::OVERALL.each do |name, help, label, counters|
@@ -92,20 +100,6 @@ module Powerband
         Families::PROCESS.each do |name, help, key|
           @text.family(name, "counter", help) { @text.sample("", number(counted[key], key)) }
         end
-      end
-
-      def pools
-        Families::POOLS.each do |name, help, states|
-          @text.family(name, "gauge", help) do
-            @gauges.fetch(:pools).sort.each do |pool, sample|
-              states.each { |state, at| @text.sample(Text.labels("pool" => pool.to_s, "state" => state), sample[at]) }
-            end
-          end
-        end
-      end
-
-      def live
-        Families::LIVE.each { |name, help, key| @text.family(name, "gauge", help) { @text.sample("", @gauges[key]) } }
       end
 
       def value(row, key)

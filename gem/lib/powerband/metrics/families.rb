@@ -43,6 +43,9 @@ module Powerband
         [:queue, "Time for which %s waited before they were begun, where it is known", FlightFile::QUEUE, :queue_ns]
       ].freeze
 
+      RESPONSES_HELP = "Responses by class of status; what raised is a 5xx."
+      RESPONSES = FlightLayout::STATUSES.to_h { |key| [key.to_s.delete_prefix("status_"), key] }.freeze
+
       CLIENTS = %w[sql http cache redis].freeze
       # Name, help, label, and the counter for each of its values.
       OVERALL = [
@@ -79,7 +82,10 @@ module Powerband
       ].freeze
       LIVE = [
         ["processes", "Live processes that record.", :processes],
+        ["processes_expected", "Processes that the servers of live processes are set to run.", :expected],
         ["requests_in_flight", "Requests and jobs being served in live processes.", :in_flight],
+        ["threads", "Threads that serve in live processes at most.", :threads],
+        ["resident_memory_bytes", "Resident memory of live processes (RSS); a page that they share counts in each.", :resident],
         ["unreadable_files", "Flight files that are damaged or none, and left out.", :unreadable]
       ].freeze
     end

@@ -16,7 +16,7 @@ module Powerband
       #
       # Raises SystemCallError where the system fails: a scrape that fails costs nothing, a sum that misses a process
       # is taken for a restart of all.
-      def read(application, live: Liveness)
+      def read(application, live: Living)
         3.times do
           carried = Carried.read(@path)
           reading = add_up(application, carried, live)
@@ -42,7 +42,7 @@ module Powerband
           sums.add(file)
           files << file.forget_rows
         end
-        Reading.new(sums, gauges(live.among(files)).merge(unreadable: unreadable))
+        Reading.new(sums, Gauges.of(live.among(files), unreadable))
       end
 
       # Yields what can be read, and returns how many cannot.
@@ -58,30 +58,41 @@ module Powerband
           true
         end
       end
-
-      def gauges(files)
-        pools = files.flat_map { |file| file.pools.to_a }.group_by(&:first)
-        { processes: files.size, in_flight: files.sum(&:in_flight),
-          pools: pools.transform_values { |samples| samples.map(&:last).transpose.map(&:sum) } }
-      end
     end
 
     # Which files' processes are at work.
-    module Liveness
+    module Living
       class << self
         # Puma's USR2 leaves the pid and its start as they were: then the younger file is the process's.
         def among(files)
-          candidates = files.select(&:open?).group_by { |file| [file.pid, file.start_ticks] }
-          candidates.filter_map { |(pid, ticks), same| same.max_by(&:created_mono_ns) if started(pid) == ticks }
+          here = Liveness.here
+          running = files.select { |file| file.open? && running?(file, here) }
+          running.group_by { |file| [file.pid, file.start_ticks, file.origin] }
+                 .map { |_, same| same.max_by(&:created_mono_ns) }
+        end
+
+        # The resident memory of a file's process in bytes; nil where it cannot be seen.
+        def resident(file)
+          return if file.origin.boot_known? && file.origin != Liveness.here
+          return unless Liveness.start_of(file.pid) == file.start_ticks
+
+          kilobytes = File.read("/proc/#{file.pid}/status")[/^VmRSS:\s+(\d+) kB/, 1]
+          Integer(kilobytes, 10) * 1024 if kilobytes
+        rescue SystemCallError
+          nil
         end
 
         private
 
-        # Field 22 of /proc/<pid>/stat. The command, field 2, may hold spaces and brackets.
-        def started(pid)
-          File.read("/proc/#{pid}/stat").rpartition(")").last.split[19].to_i
-        rescue Errno::ENOENT, Errno::ESRCH
-          nil
+        # An agent that did not record where its process ran is taken to have been here.
+        def running?(file, here)
+          return Liveness.by_lock(file.path, file.origin, here) == :runs if file.flags.anybits?(Liveness::LOCKED)
+
+          return Liveness.start_of(file.pid) == file.start_ticks unless file.origin.boot_known?
+
+          Liveness.by_number(file.pid, file.start_ticks, file.origin, here) == :runs
+        rescue Errno::ENOENT
+          false # removed meanwhile
         end
       end
     end

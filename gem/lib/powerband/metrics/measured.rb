@@ -11,7 +11,7 @@ module Powerband
       class << self
         # True or false for each place.
         def mask(file)
-          FlightFile::NAMED.map { |name| measured?(file, name) } +
+          FlightFile::NAMED.map { |name| status?(name) ? statuses?(file) : measured?(file, name) } +
             %i[wall_ns gvl_wait_ns queue_ns].flat_map { |name| [measured?(file, name)] * FlightFile::BUCKETS }
         end
 
@@ -22,6 +22,14 @@ module Powerband
         end
 
         private
+
+        def status?(name)
+          FlightLayout::STATUSES.include?(name)
+        end
+
+        def statuses?(file)
+          file.flags.anybits?(FlightLayout::COUNTS_STATUSES) && file.measures?("status")
+        end
 
         # A sum of queue times without the histogram that agent 0.1 lacks would be beside its count.
         def measured?(file, name)

@@ -9,10 +9,10 @@ module Powerband
       NEW = File::WRONLY | File::CREAT | File::EXCL | File::NOFOLLOW
 
       class << self
-        def write(root, fields)
-          start = start_ticks
-          path = File.join(folder(root), "setup-#{Process.pid}-#{start}.json")
-          own = { v: VERSION, pid: Process.pid, start_ticks: start, **fields }
+        def write(folder, fields)
+          start = Liveness.start_of("self")
+          path = File.join(folder.made, "setup-#{Process.pid}-#{start}.json")
+          own = { v: VERSION, pid: Process.pid, start_ticks: start, **origin, **fields }
           temporary = "#{path}-#{Random.urandom(4).unpack1('H8')}"
           File.open(temporary, NEW, 0o600) { |file| file.write(json(own), "\n") }
           File.rename(temporary, path)
@@ -34,41 +34,9 @@ module Powerband
           "\"#{text.gsub(/["\\\x00-\x1f]/) { |char| format('\u%04x', char.ord) }}\""
         end
 
-        # Field 22; the command, which is field 2, may hold spaces and brackets.
-        def start_ticks
-          File.read("/proc/self/stat").rpartition(")").last.split[19].to_i
-        end
-
-        # As ext/powerband/folder.c makes it: a root that users share, and below it a private folder for each.
-        def folder(root)
-          make_root(root)
-          path = File.join(root, Process.euid.to_s)
-          make(path, 0o700)
-          stat = File.lstat(path)
-          raise "#{path} is not a folder, private (0700) and this user's own" unless private?(stat)
-
-          path
-        end
-
-        def private?(stat)
-          stat.directory? && stat.owned? && (stat.mode & 0o077).zero?
-        end
-
-        def make_root(root)
-          return if File.directory?(root)
-
-          parent = File.dirname(root)
-          missing = [parent].tap { |list| list.unshift(File.dirname(list.first)) until File.directory?(list.first) }
-          missing.each { |path| make(path, 0o755) }
-          File.chmod(0o1777, root) if make(root, 0o755)
-        end
-
-        # True where it was not there.
-        def make(path, mode)
-          Dir.mkdir(path, mode)
-          true
-        rescue Errno::EEXIST
-          false
+        def origin
+          here = Liveness.here
+          { pid_namespace: here.namespace, boot_id: here.boot.unpack1("H*") }
         end
       end
     end

@@ -39,8 +39,8 @@ pub fn assumptions() -> Vec<String> {
          server.",
         "At most: a pool opens connections as threads ask for them and closes those that are idle for 300 s (idle_timeout), so that \
          fewer are open at a quiet time. What must not fail is the worst.",
-        "A pool is threads + async-query executor + 1, as the Rails guide on configuring has it; the one is for the main thread, \
-         which asks the database while classes load. Job servers with threads of their own beside the workers (Solid Queue: 2) \
+        "A pool is the threads; with an executor of async queries (load_async) also its threads and one more, as the Rails guide \
+         on configuring has it. Job servers with threads of their own beside the workers (Solid Queue: 2) \
          need as many more.",
     ]
     .map(str::to_owned)
@@ -80,12 +80,19 @@ pub fn warnings(pool: &Pool) -> Vec<String> {
 
 /// `database.yml`, and PgBouncer's file where one is needed.
 pub fn files(pool: &Pool) -> Vec<PoolFile> {
-    let more = u64::from(pool.async_threads) + 1;
+    let more = pool.web.pool - u64::from(pool.web.threads);
+    let (of, sum) = match more {
+        0 => ("The threads of this process.", String::new()),
+        more => (
+            "The threads of this process, those of its async-query executor, and one.",
+            format!(".to_i + {more}"),
+        ),
+    };
     let mut lines = vec![
         "production:".to_owned(),
-        "  # The threads of this process, those of its async-query executor, and one. Rails 8.1 calls it max_connections.".to_owned(),
+        format!("  # {of} Rails 8.1 calls it max_connections."),
         format!(
-            "  pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\", {}).to_i + {more} %>",
+            "  pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\", {}){sum} %>",
             pool.web.threads
         ),
         "  checkout_timeout: 5  # seconds that a thread waits for a connection".to_owned(),

@@ -159,9 +159,9 @@ fn bound_by(binding: Binding) -> BoundBy {
 fn sentence(threads: &Threads, at: &ThreadsRow) -> String {
     let useful = match threads.useful_threads {
         Some(useful) => format!(
-            "T* = {useful:.2}: so many threads would keep one GVL busy if requests never met. They do meet:"
+            "If requests never met, {useful:.2} threads (T* = 1 + I/O / held) would keep one process running Ruby all the time."
         ),
-        None => "The GVL is never held, so that threads do not wait for it:".to_owned(),
+        None => "The GVL is never held, so that threads do not wait for it.".to_owned(),
     };
     let most = [
         (threads.gvl_bound_per_s, "the GVL allows"),
@@ -189,7 +189,8 @@ fn sentence(threads: &Threads, at: &ThreadsRow) -> String {
         n => format!("{n} processes of {threads_each} each reach"),
     };
     format!(
-        "{useful} {who} {reached}, a request waits {:.1} ms for the GVL, and one more thread adds {:.1} %, less than {:.0} %.",
+        "{who} {reached}: a request waits {:.1} ms while other threads run Ruby (for the GVL), and one more thread adds {:.1} %, \
+         less than {:.0} %. {useful}",
         at.gvl_wait_ms,
         at.one_more_adds * 100.0,
         threads.worth * 100.0
@@ -267,7 +268,8 @@ mod tests {
             assert!((row.throughput_per_s / per_s - 1.0).abs() < 1e-9, "{row:?}");
         }
         assert!(
-            document.sentence.starts_with("T* = 4.00:"),
+            document.sentence.starts_with("1 process of ")
+                && document.sentence.contains("4.00 threads (T* ="),
             "{}",
             document.sentence
         );

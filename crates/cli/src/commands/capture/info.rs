@@ -143,6 +143,7 @@ impl Counted {
                 capture: about.capture.clone(),
                 part: about.part,
                 primary: about.primary.clone(),
+                unredacted: about.unredacted.clone(),
             }
         });
         let damaged = source.damaged();

@@ -1,6 +1,6 @@
 //! `capture merge`: files of several machines, or several files of one, in the order of their clocks.
 
-use super::{name, open, tell_damage, write, written_by};
+use super::{name, open, tell_damage, tell_unredacted, write, written_by};
 use crate::Failure;
 use crate::args::{MergeArgs, To};
 use ::capture::file::{About, Head, Kind};
@@ -20,6 +20,8 @@ struct Input {
 /// `powerband capture merge`.
 pub fn merge(args: &MergeArgs) -> Result<u8, Failure> {
     write::possible(&args.out, To::Pbc)?;
+    // All files are open at once.
+    let _ = mirror::OpenFiles::raise();
     let mut inputs: Vec<Input> = Vec::new();
     for file in &args.files {
         let mut source = open(file)?;
@@ -51,6 +53,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8, Failure> {
         began_ns,
     };
     write::written(&args.out, To::Pbc, &head, &mut merged)?;
+    tell_unredacted(&args.out, &head);
     for (file, input) in args.files.iter().zip(&merged.inputs) {
         tell_damage(file, &input.source, args.out.quiet);
     }
@@ -66,7 +69,12 @@ fn about(inputs: &[Input]) -> About {
         let named: Vec<&str> = different.into_iter().filter(|n| !n.is_empty()).collect();
         named.join(", ")
     };
+    let unredacted: BTreeSet<&String> = inputs
+        .iter()
+        .flat_map(|i| &i.source.about().unredacted)
+        .collect();
     About {
+        unredacted: unredacted.into_iter().cloned().collect(),
         written_by: written_by(),
         host: all(|about| &about.host),
         primary: all(|about| &about.primary),

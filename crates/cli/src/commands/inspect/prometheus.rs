@@ -2,7 +2,10 @@
 
 use crate::args::InspectArgs;
 use crate::{Failure, output};
+use flight::Life;
 use metrics::MetricsError;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const WHERE_TO_LOOK: &str =
@@ -21,8 +24,13 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
         }
     };
     let application = args.application.as_deref().map(::metrics::application_of);
-    let reading = ::metrics::read(folder, application, |process| {
-        flight::alive(process.pid, process.start_ticks)
+    let here = RefCell::new(BTreeSet::new());
+    let mut reading = ::metrics::read(folder, application, |path, header| {
+        let runs = flight::life(path, header) == Life::Runs;
+        if runs && flight::runs_here(header) {
+            here.borrow_mut().insert(header.pid);
+        }
+        runs
     })
     .map_err(|e| match &e {
         MetricsError::Io { .. } => Failure::no_answer(format!("{e}; {WHERE_TO_LOOK}")),
@@ -39,6 +47,8 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
             folder.display()
         )));
     }
+    let resident = here.into_inner().into_iter().filter_map(host::memory::rss);
+    reading.gauges.resident_bytes = resident.reduce(|a, b| a + b);
     let endpoints = args.limit.unwrap_or(::metrics::ENDPOINTS);
     output::print(&::metrics::text(&reading.sums, &reading.gauges, endpoints))?;
     Ok(0)

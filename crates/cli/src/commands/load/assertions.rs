@@ -1,6 +1,7 @@
 //! `--assert`: limits not to be exceeded, for scripts and continuous integration.
 
 use experiment::config::{Asked, Problem, parse_duration, parse_rate};
+use hdrhistogram::Histogram;
 use load::{Outcome, quantile_us};
 use run::load::{Assertion, AssertionOutcome, least_values};
 
@@ -9,6 +10,8 @@ use run::load::{Assertion, AssertionOutcome, least_values};
 pub struct Limit {
     /// As given.
     text: String,
+    /// The requests that it is about, by the name that the workload gives them; all of them without one.
+    endpoint: Option<String>,
     measure: Measure,
     /// ms, a share, or a rate per second.
     limit: f64,
@@ -25,12 +28,13 @@ enum Measure {
     MinThroughput,
 }
 
-const REMEDY: &str = "write limits such as p99=250ms, max=2s, errors=0.1% or min-throughput=90/s, with commas between";
+const REMEDY: &str = "write limits such as p99=250ms, max=2s, errors=0.1% or min-throughput=90/s, with commas between, and those of one page \
+                      as GET /cart:p99=250ms";
 
 /// Reads every `--assert`. `requests` is what -n asks for.
 pub fn limits(given: &[String], requests: Option<u64>, problems: &mut Vec<Problem>) -> Vec<Limit> {
     let mut limits = Vec::new();
-    for text in given.iter().flat_map(|list| list.split(',')) {
+    for text in given.iter().flat_map(|list| separated(list)) {
         match limit(&Asked::new(text.trim(), "--assert"), requests) {
             Ok(limit) => limits.push(limit),
             Err(problem) => problems.push(problem),
@@ -39,18 +43,60 @@ pub fn limits(given: &[String], requests: Option<u64>, problems: &mut Vec<Proble
     limits
 }
 
+/// At the commas, except those within the name of a page: a piece without a limit belongs to the piece behind it.
+fn separated(list: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut name = String::new();
+    for piece in list.split(',') {
+        name.push_str(piece);
+        if ends_in_limit(piece) || !name.contains('/') {
+            found.push(std::mem::take(&mut name));
+        } else {
+            name.push(',');
+        }
+    }
+    if !name.is_empty() {
+        found.push(name.trim_end_matches(',').to_owned());
+    }
+    found
+}
+
+/// The name of a page may contain `=` too, so a measure must precede it.
+fn ends_in_limit(piece: &str) -> bool {
+    let Some((name, _)) = piece.rsplit_once('=') else {
+        return false;
+    };
+    let measure = name.rsplit_once(':').map_or(name, |(_, measure)| measure);
+    let measure = measure.trim();
+    matches!(measure, "errors" | "min-throughput") || latency(measure).is_some()
+}
+
 fn limit(asked: &Asked, requests: Option<u64>) -> Result<Limit, Problem> {
     let wrong = |what: &str| Problem::of(asked, what, REMEDY);
     let (name, value) = asked
         .text
-        .split_once('=')
+        .rsplit_once('=')
         .ok_or_else(|| wrong("no limit"))?;
     let value = value.trim();
+    let (endpoint, name) = match name.rsplit_once(':') {
+        Some((endpoint, name)) => (Some(endpoint.trim().to_owned()), name),
+        None => (None, name),
+    };
+    if endpoint.as_deref() == Some("") {
+        return Err(wrong("no page before the colon"));
+    }
     let (measure, limit) = match name.trim() {
         "errors" => (
             Measure::Errors,
             share(value).ok_or_else(|| wrong("no share from 0% to 100%"))?,
         ),
+        "min-throughput" if endpoint.is_some() => {
+            return Err(Problem::of(
+                asked,
+                "the throughput is that of the whole run",
+                "assert p50, p99, any percentile, max or errors of a page",
+            ));
+        }
         "min-throughput" => (
             Measure::MinThroughput,
             parse_rate(&Asked::new(value, "")).map_err(|_| wrong("no rate a second"))?,
@@ -63,7 +109,8 @@ fn limit(asked: &Asked, requests: Option<u64>) -> Result<Limit, Problem> {
             (measure, limit.as_secs_f64() * 1e3)
         }
     };
-    if let (Measure::Percentile(p), Some(requests)) = (measure, requests)
+    // How many of the requests are of one page is not known beforehand.
+    if let (Measure::Percentile(p), Some(requests), None) = (measure, requests, &endpoint)
         && requests < least_values(p)
     {
         return Err(Problem::of(
@@ -74,6 +121,7 @@ fn limit(asked: &Asked, requests: Option<u64>) -> Result<Limit, Problem> {
     }
     Ok(Limit {
         text: asked.text.clone(),
+        endpoint,
         measure,
         limit,
     })
@@ -97,20 +145,20 @@ fn share(text: &str) -> Option<f64> {
     (0.0..=1.0).contains(&share).then_some(share)
 }
 
+/// The requests that a limit is about.
+struct Seen<'a> {
+    outcome: &'a Outcome,
+    response: &'a Histogram<u64>,
+    counted: u64,
+    failed: u64,
+}
+
 impl Limit {
     /// Holds the limit against what was measured.
     pub fn judge(&self, outcome: &Outcome) -> Assertion {
-        let counted = outcome.counts.scheduled - outcome.counts.cut;
-        let needed = match self.measure {
-            Measure::Percentile(p) => least_values(p),
-            _ => 1,
-        };
-        let (verdict, measured, words) = if counted < needed {
-            let words =
-                format!("{counted} requests are too few to tell; {needed} or more are needed");
-            (AssertionOutcome::Unknown, None, words)
-        } else {
-            self.held_against(outcome, counted)
+        let (verdict, measured, words) = match self.seen(outcome) {
+            Ok(seen) => self.judged(&seen),
+            Err(words) => (AssertionOutcome::Fails, None, words),
         };
         let word = match verdict {
             AssertionOutcome::Holds => "holds",
@@ -119,6 +167,7 @@ impl Limit {
         };
         Assertion {
             assertion: self.text.clone(),
+            endpoint: self.endpoint.clone(),
             limit: self.limit,
             measured,
             outcome: verdict,
@@ -126,24 +175,56 @@ impl Limit {
         }
     }
 
-    fn held_against(
-        &self,
-        outcome: &Outcome,
-        counted: u64,
-    ) -> (AssertionOutcome, Option<f64>, String) {
+    /// The requests, or that there were none of that name.
+    fn seen<'a>(&self, outcome: &'a Outcome) -> Result<Seen<'a>, String> {
+        let Some(name) = &self.endpoint else {
+            return Ok(Seen {
+                outcome,
+                response: &outcome.response,
+                counted: outcome.counts.scheduled - outcome.counts.cut,
+                failed: outcome.errors.total(),
+            });
+        };
+        let occurred = || outcome.endpoints.iter().filter(|e| e.scheduled > 0);
+        let endpoint = occurred().find(|e| e.name == *name).ok_or_else(|| {
+            let names: Vec<&str> = occurred().map(|e| e.name.as_str()).collect();
+            format!(
+                "no request of that name was sent, only: {}",
+                names.join(", ")
+            )
+        })?;
+        Ok(Seen {
+            outcome,
+            response: &endpoint.response,
+            counted: endpoint.ok + endpoint.errors.total(),
+            failed: endpoint.errors.total(),
+        })
+    }
+
+    fn judged(&self, seen: &Seen<'_>) -> (AssertionOutcome, Option<f64>, String) {
+        let counted = seen.counted;
+        let needed = match self.measure {
+            Measure::Percentile(p) => least_values(p),
+            _ => 1,
+        };
+        if counted < needed {
+            let words =
+                format!("{counted} requests are too few to tell; {needed} or more are needed");
+            return (AssertionOutcome::Unknown, None, words);
+        }
         let (measured, breaks, words) = match self.measure {
-            Measure::Percentile(_) | Measure::Max => return self.latency(outcome),
+            Measure::Percentile(_) | Measure::Max => return self.latency(seen),
             Measure::Errors => {
-                let share = outcome.errors.total() as f64 / counted as f64;
+                let share = seen.failed as f64 / counted as f64;
                 let words = format!(
                     "{} of {counted} requests failed ({:.3} %)",
-                    outcome.errors.total(),
+                    seen.failed,
                     share * 100.0
                 );
                 (share, share > self.limit, words)
             }
             Measure::MinThroughput => {
-                let rate = outcome.throughput_per_s();
+                let rate = seen.outcome.throughput_per_s();
                 let words = format!("{rate:.1} requests a second were answered");
                 (rate, rate < self.limit, words)
             }
@@ -158,12 +239,12 @@ impl Limit {
         (AssertionOutcome::Fails, Some(measured), words)
     }
 
-    fn latency(&self, outcome: &Outcome) -> (AssertionOutcome, Option<f64>, String) {
+    fn latency(&self, seen: &Seen<'_>) -> (AssertionOutcome, Option<f64>, String) {
         let quantile = match self.measure {
             Measure::Percentile(p) => p / 100.0,
             _ => 1.0,
         };
-        let Some(us) = quantile_us(&outcome.response, quantile).flatten() else {
+        let Some(us) = quantile_us(seen.response, quantile).flatten() else {
             let words = "so many requests failed that it is infinite".to_owned();
             return (AssertionOutcome::Fails, None, words);
         };
@@ -173,7 +254,7 @@ impl Limit {
         }
         // A late generator only adds: a limit that was kept was kept. The p99 and what is below is judged with the run.
         if quantile > 0.99
-            && let Err(trouble) = outcome.generator_ok_at(quantile)
+            && let Err(trouble) = seen.outcome.generator_ok_at(quantile)
         {
             return (
                 AssertionOutcome::Unknown,
@@ -223,6 +304,32 @@ mod tests {
             assert_eq!(*measure, wanted);
             assert!((limit - value).abs() < 1e-9, "{limit} is not {value}");
         }
+    }
+
+    #[test]
+    fn a_limit_may_be_of_one_page() {
+        let given =
+            "GET /plain:p99=1s,errors=0%,GET /a,b:c:max=2s, search:errors=1%,GET /s?q=1,2:p99=1s";
+        let found = read(given, Some(10));
+        let found: Vec<_> = found
+            .unwrap()
+            .into_iter()
+            .map(|l| (l.endpoint, l.measure))
+            .collect();
+        let page = |name: &str| Some(name.to_owned());
+        assert_eq!(
+            found,
+            [
+                (page("GET /plain"), Measure::Percentile(99.0)),
+                (None, Measure::Errors),
+                (page("GET /a,b:c"), Measure::Max),
+                (page("search"), Measure::Errors),
+                (page("GET /s?q=1,2"), Measure::Percentile(99.0)),
+            ]
+        );
+        let wrong = read(":p99=1s,GET /:min-throughput=5/s,GET /:fast=1s,GET /", None).unwrap_err();
+        assert_eq!(wrong.lines().count(), 3, "{wrong}");
+        assert!(wrong.contains("GET /cart:p99=250ms"), "{wrong}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use load::{
     ByClass, Counts, EndpointOutcome, Errors, HIGHEST_US, INFINITE_FROM_US, Outcome, Slice,
     StatusClass, finite_mean_us, quantile_us,
 };
+use run::Redirects;
 use run::load::{
     self as document, AssertionOutcome, Class, Document, Endpoint, Generator, Interval, Latency,
     State, least_values,
@@ -14,7 +15,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What was measured, and what it comes to. `signal` ended the run.
-pub fn document(order: &Order, outcome: &Outcome, signal: Option<u8>, reached: bool) -> Document {
+/// `https` is what came of asking whether the server redirects to it.
+pub fn document(
+    order: &Order,
+    outcome: &Outcome,
+    https: Option<&str>,
+    signal: Option<u8>,
+    reached: bool,
+) -> Document {
     let trouble = outcome.generator_ok().err().map(|t| t.to_string());
     let limits = order.limits.iter();
     let mut document = Document {
@@ -53,6 +61,7 @@ pub fn document(order: &Order, outcome: &Outcome, signal: Option<u8>, reached: b
         assertions: limits.map(|limit| limit.judge(outcome)).collect(),
         classes: classes(&outcome.classes),
         endpoints: outcome.endpoints.iter().map(endpoint).collect(),
+        recorded: order.plan.workload.order().map(|_| recorded(outcome)),
         intervals: outcome.slices.iter().map(interval).collect(),
         intervals_dropped: outcome.slices_dropped,
         generator: Generator {
@@ -64,38 +73,92 @@ pub fn document(order: &Order, outcome: &Outcome, signal: Option<u8>, reached: b
                 .generator_cpu_per_request()
                 .map(|time| time.as_secs_f64() * 1e6),
         },
-        warnings: warnings(outcome),
+        warnings: https
+            .iter()
+            .map(|said| format!("{said}."))
+            .chain(warnings(outcome))
+            .collect(),
         exit_code: 0,
     };
+    if document.recorded.as_ref().is_some_and(|r| r.other_work) {
+        undecided(&mut document.assertions);
+    }
+    if order.plan.workload.lacks_statuses() {
+        document
+            .warnings
+            .push(format!("Statuses: {}.", ::load::NO_STATUSES));
+    }
     document.exit_code = signal.map_or_else(|| exit_code(&document), |signal| 128 + signal);
     document
 }
 
+/// A limit that other work keeps says nothing of the recorded work.
+fn undecided(assertions: &mut [document::Assertion]) {
+    for assertion in assertions {
+        if assertion.outcome == AssertionOutcome::Holds {
+            assertion.outcome = AssertionOutcome::Unknown;
+            assertion.sentence += "; but the answers are of other work than was recorded";
+        }
+    }
+}
+
 fn exit_code(document: &Document) -> u8 {
     let any = |wanted| document.assertions.iter().any(|a| a.outcome == wanted);
+    // Where not one request succeeded, the figures are those of an error; an assertion may say no to them all the same.
     if !document.generator.ok || document.counts.answered == 0 {
         3
     } else if any(AssertionOutcome::Fails) {
         1
-    } else if any(AssertionOutcome::Unknown) {
+    } else if any(AssertionOutcome::Unknown) || document.counts.ok == 0 {
         3
     } else {
         0
     }
 }
 
+fn recorded(outcome: &Outcome) -> document::Recorded {
+    let statuses = outcome.recorded_statuses();
+    let other_work = statuses.is_other_work();
+    let warning = statuses.sentence().map(|said| match other_work {
+        true => format!(
+            "{said}; the figures are of other work than was recorded, not to be quoted as its own: {}",
+            statuses.remedy()
+        ),
+        false => said,
+    });
+    document::Recorded {
+        compared: statuses.compared,
+        revalidated: statuses.revalidated,
+        changed: statuses.changed(),
+        other_work,
+        warning,
+        changes: statuses.changes.into_iter().map(change).collect(),
+    }
+}
+
+fn change(change: ::load::StatusChange) -> document::StatusChange {
+    document::StatusChange {
+        endpoint: change.page,
+        recorded: change.recorded,
+        replayed: change.replayed,
+        answers: change.answers,
+    }
+}
+
 fn warnings(outcome: &Outcome) -> Vec<String> {
     let mut warnings = Vec::new();
+    // Of a single page the failures are those of the run.
+    if outcome.endpoints.len() > 1 && outcome.counts.completed > 0 {
+        warnings.extend(outcome.hanging.iter().map(|page| format!("{page}.")));
+        let broken = outcome.broken_pages(outcome.hanging.as_ref());
+        warnings.extend(broken.iter().map(|page| format!("Broken: {page}.")));
+    }
     if let Some(oldest) = outcome.oldest_cut {
         warnings.push(left_out(outcome.counts.cut, oldest));
     }
-    let redirects = outcome.redirects();
-    if redirects * 2 > outcome.counts.completed {
-        warnings.push(format!(
-            "{redirects} of {} answers were redirects, which are not followed: the application may have done nothing else; ask for the page itself.",
-            outcome.counts.completed
-        ));
-    }
+    let mut redirects = Redirects::default();
+    experiment::sending::add(&mut redirects, outcome);
+    warnings.extend(redirects.warnings().into_iter().map(|said| said + "."));
     let p99_9_shown = outcome.response.len() >= least_values(99.9);
     if p99_9_shown
         && outcome.generator_ok().is_ok()
@@ -157,6 +220,7 @@ fn endpoint(endpoint: &EndpointOutcome) -> Endpoint {
         errors: by_kind(&endpoint.errors),
         response: latency(&endpoint.response),
         classes: classes(&endpoint.classes),
+        redirects: experiment::sending::redirects(endpoint),
     }
 }
 

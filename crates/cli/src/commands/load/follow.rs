@@ -17,6 +17,9 @@ pub struct Follow<'a> {
     log: Option<&'a Sender<Entry>>,
     began: Option<SystemTime>,
     reached: bool,
+    /// Ends the run as soon as it is redirected to https.
+    looks: bool,
+    redirected: bool,
 }
 
 impl<'a> Follow<'a> {
@@ -32,7 +35,20 @@ impl<'a> Follow<'a> {
             log,
             began: None,
             reached: true,
+            looks: false,
+            redirected: false,
         }
+    }
+
+    /// Ends the run, before anything of it is handed on, where its first answers lead to https.
+    pub fn look_for_https(&mut self, looks: bool) {
+        self.looks = looks;
+        self.redirected = false;
+    }
+
+    /// The run was ended because it was redirected to https.
+    pub fn redirected(&self) -> bool {
+        self.redirected
     }
 
     /// False when the run was ended because nobody could be reached.
@@ -49,6 +65,10 @@ fn unreachable(counts: &Counts, errors: &Errors) -> bool {
 
 impl Observer for Follow<'_> {
     fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        if std::mem::take(&mut self.looks) && progress.to_https > 0 {
+            self.redirected = true;
+            return ControlFlow::Break(());
+        }
         let slice = progress.slice;
         let response = &progress.interval.response;
         // Nobody listens any more only when a thread failed, which is told at the end.
@@ -82,7 +102,7 @@ impl Observer for Follow<'_> {
     }
 
     fn cancelled(&mut self) -> bool {
-        !self.reached || self.signals.received().is_some()
+        !self.reached || self.redirected || self.signals.received().is_some()
     }
 }
 

@@ -5,6 +5,7 @@ use super::recorded::parse_speed;
 use crate::args::LoadArgs;
 use experiment::config::{Asked, Problem, parse_duration, parse_whole};
 use load::{Arrivals, DEFAULT_MAX_CONNECTIONS, Mode, Plan, Profile, Spacing, Stop, Think};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long, unless told otherwise.
@@ -51,6 +52,9 @@ pub fn mode(
 /// What belongs to another loop than the one that is asked for.
 fn excluded(args: &LoadArgs, found: &mut Found) {
     let replay = args.requested.replay.is_some();
+    let toml = |file: &PathBuf| file.extension().is_some_and(|e| e == "toml");
+    let recording = replay || args.requested.workload.as_ref().is_some_and(|f| !toml(f));
+    let replay_host = args.requested.replay_host;
     let open = replay || args.rate.is_some();
     let of_closed = "it is for clients that wait for their answers, without --rate or --replay";
     let of_open = "it belongs to --rate";
@@ -90,6 +94,18 @@ fn excluded(args: &LoadArgs, found: &mut Found) {
             "--speed",
             "it belongs to --replay",
             "name a recording with --replay, or leave it out",
+        ),
+        (
+            replay_host && !recording,
+            "--replay-host",
+            "it belongs to a recording",
+            "name one with --replay or --workload, or give --host NAME",
+        ),
+        (
+            replay_host && args.target.host.is_some(),
+            "--host",
+            "--replay-host sends the recorded ones",
+            "give one of the two",
         ),
     ];
     for (wrong, flag, why, remedy) in checks {

@@ -4,7 +4,10 @@ use super::assertions::{self, Limit};
 use super::mode::{mode, warm};
 use super::{requests, target};
 use crate::args::LoadArgs;
-use experiment::config::{Asked, Problem, parse_duration, parse_latency, parse_whole};
+use experiment::config::{
+    Asked, Problem, parse_duration, parse_headers, parse_latency, parse_whole,
+};
+use experiment::sending::sending;
 use load::{Arrivals, Mode, Plan, Spacing, Think};
 use run::LatencyObjective;
 use run::load as document;
@@ -26,8 +29,8 @@ pub struct Order {
     pub limits: Vec<Limit>,
     /// The same for the document.
     pub asked: document::Asked,
-    /// What of a recording could not be read.
-    pub skipped: Option<String>,
+    /// What is to be known of a recording.
+    pub notes: Vec<String>,
 }
 
 /// Checks everything.
@@ -37,6 +40,15 @@ pub fn order(args: &LoadArgs, fallback_seed: u64) -> Result<Order, Vec<Problem>>
     let path = target.as_ref().map_or("/", |(_, path)| path);
     let mut requested = match requests::requested(&args.requested, path) {
         Ok(requested) => Some(requested),
+        Err(problems) => {
+            found.problems.extend(problems);
+            None
+        }
+    };
+    let given = args.requested.header.iter();
+    let given: Vec<Asked> = given.map(|h| Asked::new(h.clone(), "--header")).collect();
+    let headers = match parse_headers(&given) {
+        Ok(headers) => Some(headers),
         Err(problems) => {
             found.problems.extend(problems);
             None
@@ -55,14 +67,23 @@ pub fn order(args: &LoadArgs, fallback_seed: u64) -> Result<Order, Vec<Problem>>
     let mode = mode(args, instants_ns, seed, &mut found);
     let requests = mode.as_ref().and_then(|(_, stop)| stop.requests);
     let limits = assertions::limits(&args.assert, requests, &mut found.problems);
-    let (Some((target, _)), Some(requested), Some((mode, stop)), true) =
-        (target, requested, mode, found.problems.is_empty())
+    let (Some((target, _)), Some(requested), Some((mode, stop)), Some(headers), true) =
+        (target, requested, mode, headers, found.problems.is_empty())
     else {
         return Err(found.problems);
     };
     let mut plan = Plan::new(target, requested.workload, mode, stop);
     plan.seed = seed;
-    plan.keep_alive = !args.target.no_keep_alive;
+    // A replay sends on connections as they were recorded.
+    let as_recorded = matches!(
+        &plan.mode,
+        Mode::Open {
+            arrivals: Arrivals::Recorded { .. },
+            ..
+        }
+    ) && plan.workload.connections().is_some();
+    plan.keep_alive = args.target.kept.asked().unwrap_or(as_recorded);
+    plan.headers = headers;
     plan.allow_remote = args.target.allow_remote;
     plan.send_request_start = !args.requested.no_request_start;
     plan.objective = objective.map(|o| Duration::from_secs_f64(o.limit_ms / 1e3));
@@ -78,7 +99,7 @@ pub fn order(args: &LoadArgs, fallback_seed: u64) -> Result<Order, Vec<Problem>>
         objective,
         limits,
         asked,
-        skipped: requested.skipped,
+        notes: requested.notes,
     })
 }
 
@@ -140,7 +161,8 @@ fn asked(
         duration_s: plan.stop.after.map(|d| d.as_secs_f64()),
         warmup_s: warmup.map(|d| d.as_secs_f64()),
         timeout_ms: plan.timeout.as_secs_f64() * 1e3,
-        keep_alive: plan.keep_alive,
+        sending: sending(plan.keep_alive, &plan.headers, false),
+        replay_host: args.requested.replay_host,
         seed: plan.seed,
     }
 }

@@ -1,18 +1,18 @@
 //! Recorded traffic, read from whatever file it is in.
 
 use super::requests::Requested;
-use experiment::config::{Asked, Problem, read_recording};
+use experiment::config::{Asked, Hosts, Problem, read_recording};
 use std::path::Path;
 
 /// Reads the file of `--replay` or `--workload`.
-pub fn read(file: &Path, flag: &str) -> Result<Requested, Vec<Problem>> {
+pub fn read(file: &Path, flag: &str, hosts: Hosts) -> Result<Requested, Vec<Problem>> {
     let name = file.display().to_string();
-    let recording = read_recording(file, &Asked::new(&name, flag))?;
+    let recording = read_recording(file, &Asked::new(&name, flag), hosts)?;
     Ok(Requested {
         workload: recording.workload,
         name,
         instants_ns: recording.instants_ns,
-        skipped: recording.skipped,
+        notes: recording.notes,
     })
 }
 

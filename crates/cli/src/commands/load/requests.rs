@@ -2,7 +2,7 @@
 
 use super::recorded;
 use crate::args::RequestArgs;
-use experiment::config::{Asked, Problem};
+use experiment::config::{Asked, Hosts, Problem};
 use load::{Workload, WorkloadProblem};
 use std::path::Path;
 use toml::{Table, Value};
@@ -16,8 +16,8 @@ pub struct Requested {
     pub name: String,
     /// When, where a recording says so that is to be sent as it came.
     pub instants_ns: Option<Vec<u64>>,
-    /// What of a recording could not be read.
-    pub skipped: Option<String>,
+    /// What is to be known of a recording.
+    pub notes: Vec<String>,
 }
 
 /// The file that is named, or the one request that URL and flags describe.
@@ -65,7 +65,6 @@ fn from_file(
     };
     for (given, flag) in [
         (args.method.is_some(), "--method"),
-        (!args.header.is_empty(), "--header"),
         (args.body.is_some(), "--body"),
         (args.body_file.is_some(), "--body-file"),
         (path != "/", "a path in the URL"),
@@ -74,11 +73,15 @@ fn from_file(
             problems.push(with_file(flag));
         }
     }
+    let hosts = match args.replay_host {
+        true => Hosts::Recorded,
+        false => Hosts::Target,
+    };
     let toml = named_by == "--workload" && file.extension().is_some_and(|e| e == "toml");
     let read = if toml {
         from_toml(file, name)
     } else {
-        recorded::read(file, named_by)
+        recorded::read(file, named_by, hosts)
     };
     match read {
         Ok(requested) if problems.is_empty() => Ok(requested),
@@ -101,7 +104,7 @@ fn from_toml(file: &Path, name: String) -> Result<Requested, Vec<Problem>> {
             workload,
             name,
             instants_ns: None,
-            skipped: None,
+            notes: Vec::new(),
         }),
         Err(found) => Err(of_file(&found, &name)),
     }
@@ -116,7 +119,6 @@ fn of_file(problems: &[WorkloadProblem], name: &str) -> Vec<Problem> {
 
 /// By way of a workload's table, so that the same rules hold.
 fn from_flags(args: &RequestArgs, path: &str) -> Result<Requested, Vec<Problem>> {
-    let mut problems = Vec::new();
     let mut request = Table::new();
     request.insert("path".into(), path.into());
     for (key, value) in [
@@ -128,48 +130,18 @@ fn from_flags(args: &RequestArgs, path: &str) -> Result<Requested, Vec<Problem>>
             request.insert(key.into(), value.as_str().into());
         }
     }
-    let headers = headers(&args.header, &mut problems);
-    if !headers.is_empty() {
-        request.insert("headers".into(), headers.into());
-    }
     let mut workload = Table::new();
     workload.insert("request".into(), Value::Array(vec![request.into()]));
     let method = args.method.as_deref().unwrap_or("GET");
     match Workload::from_value(&workload.into()) {
-        Ok(workload) if problems.is_empty() => Ok(Requested {
+        Ok(workload) => Ok(Requested {
             workload,
             name: format!("{method} {path}"),
             instants_ns: None,
-            skipped: None,
+            notes: Vec::new(),
         }),
-        Ok(_) => Err(problems),
-        Err(found) => {
-            problems.extend(found.iter().map(of_flag));
-            Err(problems)
-        }
+        Err(found) => Err(found.iter().map(of_flag).collect()),
     }
-}
-
-fn headers(given: &[String], problems: &mut Vec<Problem>) -> Table {
-    let mut headers = Table::new();
-    // Values are often credentials, so that none is shown.
-    for (index, header) in given.iter().enumerate() {
-        let Some((name, value)) = header.split_once(':') else {
-            problems.push(Problem::with(
-                format!("--header, number {}: no colon in it", index + 1),
-                "write it as \"NAME: VALUE\"",
-            ));
-            continue;
-        };
-        let (name, value) = (name.trim(), value.trim());
-        if headers.insert(name.to_owned(), value.into()).is_some() {
-            problems.push(Problem::with(
-                format!("--header {name}: given twice"),
-                "join the values in one header",
-            ));
-        }
-    }
-    headers
 }
 
 /// The flag in place of the key that it stands for.
@@ -178,45 +150,9 @@ fn of_flag(problem: &WorkloadProblem) -> Problem {
         .key
         .strip_prefix("request[1].")
         .unwrap_or(&problem.key);
-    let mut remedy = problem.remedy.as_str();
-    let flag = match key.split_once('.') {
-        Some(("headers", name)) => {
-            if name.eq_ignore_ascii_case("host") {
-                remedy = "use --host NAME";
-            }
-            format!("--header {name}")
-        }
-        _ if key == "path" => "the URL's path".to_owned(),
-        _ => format!("--{}", key.replace('_', "-")),
+    let flag = match key {
+        "path" => "the URL's path".to_owned(),
+        key => format!("--{}", key.replace('_', "-")),
     };
-    Problem::with(format!("{flag}: {}", problem.value), remedy)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wrong_header_is_named_and_its_value_not_shown() {
-        let given = [
-            "X-Key: s3cret",
-            "x-other s3cret",
-            "X-Key: s3cret",
-            "Host: s3cret",
-        ];
-        let args = RequestArgs {
-            header: given.map(str::to_owned).to_vec(),
-            ..RequestArgs::default()
-        };
-        let problems = from_flags(&args, "/").unwrap_err();
-        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert_eq!(said.len(), 3);
-        assert!(!said.join("\n").contains("s3cret"), "{said:?}");
-        assert!(
-            said[0].contains("number 2")
-                && said[1].contains("X-Key: given twice")
-                && said[2].contains("Host: set by powerband; use --host"),
-            "{said:?}"
-        );
-    }
+    Problem::with(format!("{flag}: {}", problem.value), &problem.remedy)
 }

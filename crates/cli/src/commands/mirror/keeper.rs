@@ -3,11 +3,15 @@
 
 use super::batch::{Batch, weight};
 use super::kept::{Kept, Shelf};
+use super::notices::stamped;
 use super::resolve::Files;
+use super::written::{RECORDING, SHADOW_LOG, Written};
 use crate::output;
-use capture::file::{About, Limits, Recorder};
+use capture::file::{About, Change, Counts, Limits, Recorder};
 use capture::{Answer, Exchange, Pair, Rules};
 use mirror::{Shadow, Taken};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -20,42 +24,56 @@ const MOST_WAITING: u64 = 64 << 20;
 /// What a pair takes beside its texts.
 const OVERHEAD: u64 = 256;
 
+/// Who is at fault in a line of the log.
+const RECORD_FLAG: &str = "--record";
+const SHADOW_LOG_FLAG: &str = "--shadow-log";
+
 /// Hands over what is to be kept. Every method returns at once.
 #[derive(Debug, Default)]
 pub struct Inbox {
     exchanges: Mutex<Batch>,
     pairs: Mutex<Vec<(u32, Pair)>>,
     bytes: AtomicU64,
-    lost: AtomicU64,
+    lost_exchanges: AtomicU64,
+    lost_pairs: AtomicU64,
     ended: AtomicBool,
+    recording_ended: AtomicBool,
 }
 
 impl Inbox {
+    /// False after the recording has reached its limit or failed.
+    pub fn wants_exchanges(&self) -> bool {
+        !self.recording_ended.load(Ordering::Relaxed)
+    }
+
     /// A request and its answer, for the recording.
     pub fn exchange(&self, request: &Taken, answer: Option<&Answer>) {
+        if !self.wants_exchanges() {
+            return;
+        }
         let weight = weight(request);
-        if self.has_room(weight) {
+        if self.has_room(weight, &self.lost_exchanges) {
             locked(&self.exchanges).push(request, answer, weight);
         }
     }
 
     /// A pair, of the shadows that are counted as this generation.
     pub fn pair(&self, generation: u32, pair: Pair) {
-        if self.has_room(weight_of_pair(&pair)) {
+        if self.has_room(weight_of_pair(&pair), &self.lost_pairs) {
             locked(&self.pairs).push((generation, pair));
         }
     }
 
     /// Records that found no room.
     pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+        self.lost_exchanges.load(Ordering::Relaxed) + self.lost_pairs.load(Ordering::Relaxed)
     }
 
-    fn has_room(&self, bytes: u64) -> bool {
+    fn has_room(&self, bytes: u64, lost: &AtomicU64) -> bool {
         let fits = self.bytes.load(Ordering::Relaxed) + bytes <= MOST_WAITING;
         match fits {
             true => self.bytes.fetch_add(bytes, Ordering::Relaxed),
-            false => self.lost.fetch_add(1, Ordering::Relaxed),
+            false => lost.fetch_add(1, Ordering::Relaxed),
         };
         fits
     }
@@ -152,6 +170,7 @@ impl Keeper {
     /// Takes what is left, ends the files, and says what became of everything.
     pub fn end(self) -> Kept {
         self.inbox.ended.store(true, Ordering::Release);
+        self.shelf.close();
         self.thread.join().unwrap_or_default()
     }
 }
@@ -174,7 +193,7 @@ struct Desk {
     /// When the first pair of this generation was given to the primary.
     first_ns: Option<u64>,
     /// Of logs that are done with.
-    files_before: Vec<std::path::PathBuf>,
+    logs_before: Vec<Counts>,
     /// What the inbox held, and will again: emptied, with its memory.
     told: Batch,
     /// The record that is written, of which the next one takes the memory.
@@ -197,32 +216,36 @@ impl Desk {
             generation: generation.clone(),
             comparison: None,
             first_ns: None,
-            files_before: Vec::new(),
+            logs_before: Vec::new(),
             told: Batch::default(),
             exchange: Exchange::default(),
         };
         if let Some(path) = &files.record {
-            let recorder = Recorder::start(
+            let (recorder, change) = Recorder::start(
                 path,
                 desk.limits(),
-                desk.rules(),
+                files.rules_of_recording(),
                 clock.began_unix_ns,
-                desk.about(),
+                About {
+                    unredacted: files.keep.clone(),
+                    ..desk.about()
+                },
                 Instant::now(),
             );
-            desk.recording = Some(
-                recorder
-                    .map_err(|e| format!("--record = {:?}: {e}", path.display().to_string()))?,
-            );
+            desk.recording = Some(recorder);
+            told_at_start(RECORD_FLAG, path, change)?;
         }
-        desk.begin_generation()?;
+        if let (Some(path), Some(change)) = (&files.shadow_log, desk.begin_generation()?) {
+            told_at_start(SHADOW_LOG_FLAG, path, Some(change))?;
+        }
         Ok(desk)
     }
 
-    fn begin_generation(&mut self) -> Result<(), String> {
+    /// Begins the comparison of these shadows, and their log.
+    fn begin_generation(&mut self) -> Result<Option<Change>, String> {
         if let Some(mut log) = self.log.take() {
-            told(log.finish());
-            self.files_before.push(log.counts().path);
+            told(SHADOW_LOG_FLAG, log.finish());
+            self.logs_before.push(log.counts());
         }
         self.first_ns = None;
         self.comparison = match self.generation.shadows.as_slice() {
@@ -237,32 +260,31 @@ impl Desk {
             .shadow_log
             .as_ref()
             .filter(|_| !self.generation.shadows.is_empty());
-        if let Some(path) = path {
-            let log = Recorder::start(
-                path,
-                self.limits(),
-                self.rules(),
-                self.clock.began_unix_ns,
-                self.about(),
-                Instant::now(),
-            );
-            self.log =
-                Some(log.map_err(|e| {
-                    format!("--shadow-log = {:?}: {e}", path.display().to_string())
-                })?);
-        }
-        Ok(())
+        let Some(path) = path else {
+            return Ok(None);
+        };
+        let (log, change) = Recorder::start(
+            path,
+            self.limits(),
+            self.rules(),
+            self.clock.began_unix_ns,
+            self.about(),
+            Instant::now(),
+        );
+        self.log = Some(log);
+        Ok(change)
     }
 
     fn limits(&self) -> Limits {
         Limits {
             bytes: self.files.rotate_size,
             age: self.files.rotate_every,
+            total: Some(self.files.record_limit),
         }
     }
 
     fn rules(&self) -> Rules {
-        Rules::new(&self.files.redact, &self.files.redact, &[])
+        self.files.rules()
     }
 
     fn about(&self) -> About {
@@ -291,15 +313,16 @@ impl Desk {
         let (batch, recording) = (&mut self.told, &mut self.recording);
         let mut bytes = batch.drain(self.clock.began, &mut self.exchange, |exchange| {
             if let Some(recording) = recording {
-                told(recording.take(exchange));
+                told(RECORD_FLAG, recording.take(exchange));
             }
         });
         for (generation, mut pair) in pairs {
             bytes += weight_of_pair(&pair);
             if generation == current.number && generation != self.generation.number {
                 self.generation = current.clone();
-                if let Err(why) = self.begin_generation() {
-                    output::error(&why);
+                match self.begin_generation() {
+                    Ok(change) => told(SHADOW_LOG_FLAG, change),
+                    Err(why) => output::error(&why),
                 }
             }
             // Late ones of shadows that a reload has done away with are counted there, and compared no more.
@@ -310,32 +333,43 @@ impl Desk {
                     comparison.push_at(pair.at_ns.saturating_sub(first_ns), &pair);
                 }
                 if let Some(log) = &mut self.log {
-                    told(log.take(&mut pair));
+                    told(SHADOW_LOG_FLAG, log.take(&mut pair));
                 }
             }
         }
         inbox.bytes.fetch_sub(bytes, Ordering::Relaxed);
         let now = Instant::now();
         if let Some(recording) = &mut self.recording {
-            told(recording.tick(now));
+            told(RECORD_FLAG, recording.tick(now));
+            if recording.state().is_final() {
+                inbox.recording_ended.store(true, Ordering::Relaxed);
+            }
         }
         if let Some(log) = &mut self.log {
-            told(log.tick(now));
+            told(SHADOW_LOG_FLAG, log.tick(now));
         }
     }
 
     fn shown(&self, inbox: &Inbox) -> Kept {
         let recording = self.recording.as_ref().map(Recorder::counts);
-        let log = self.log.as_ref().map(Recorder::counts);
-        let missing = |counts: &Option<capture::file::Counts>| {
-            counts
-                .as_ref()
-                .map_or(0, |counts| counts.lost + counts.refused)
-        };
-        let files = recording
-            .iter()
-            .chain(&log)
-            .map(|counts| counts.path.clone());
+        let logs = self.logs_before.iter().cloned();
+        let logs: Vec<Counts> = logs
+            .chain(self.log.as_ref().map(Recorder::counts))
+            .collect();
+        let files = recording.iter().chain(&logs);
+        let files = files
+            .filter(|counts| counts.files > 0)
+            .map(|counts| counts.path.clone())
+            .collect();
+        let mut written = BTreeMap::new();
+        if recording.is_some() {
+            let lost = inbox.lost_exchanges.load(Ordering::Relaxed);
+            written.insert(RECORDING, Written::of(&recording, lost));
+        }
+        if !logs.is_empty() {
+            let lost = inbox.lost_pairs.load(Ordering::Relaxed);
+            written.insert(SHADOW_LOG, Written::of(&logs, lost));
+        }
         let asked = duplex::Asked {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             made_at: jiff::Timestamp::now()
@@ -348,26 +382,70 @@ impl Desk {
                 .comparison
                 .as_ref()
                 .map(|comparison| comparison.document(&asked)),
-            lost: inbox.lost() + missing(&recording) + missing(&log),
-            recorded: recording.as_ref().map_or(0, |counts| counts.written),
-            files: self.files_before.iter().cloned().chain(files).collect(),
+            written,
+            files,
         }
     }
 
     fn finish(&mut self, inbox: &Inbox) -> Kept {
         if let Some(recording) = &mut self.recording {
-            told(recording.finish());
+            told(RECORD_FLAG, recording.finish());
         }
         if let Some(log) = &mut self.log {
-            told(log.finish());
+            told(SHADOW_LOG_FLAG, log.finish());
         }
         self.shown(inbox)
     }
 }
 
-/// A disk that is full ends the recording and nothing else.
-fn told(result: Result<(), capture::file::Stopped>) {
-    if let Err(stopped) = result {
-        output::error(&stopped.to_string());
+/// A file that cannot be made is a wrong setting at the start; a full disk and a reached limit are not.
+fn told_at_start(flag: &str, path: &Path, change: Option<Change>) -> Result<(), String> {
+    if let Some(Change::Failed { error, .. }) = &change {
+        let path = path.display().to_string();
+        return Err(format!("{flag} = {path:?}: {error}"));
+    }
+    told(flag, change);
+    Ok(())
+}
+
+/// Whatever becomes of a recording, the mirror goes on.
+fn told(flag: &str, change: Option<Change>) {
+    if let Some(change) = change {
+        output::error(&stamped(&format!("{flag}: {change}")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_the_limit_no_request_is_copied_for_the_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("traffic.pbc");
+        std::fs::write(&path, [0; 1_000]).unwrap();
+        let files = Files {
+            record: Some(path),
+            shadow_log: None,
+            rotate_size: None,
+            rotate_every: None,
+            record_limit: 1_000,
+            redact: Vec::new(),
+            keep: Vec::new(),
+            filters: Vec::new(),
+        };
+        let clock = Clock {
+            began: Instant::now(),
+            began_unix_ns: 0,
+        };
+        let generation = Generation::of(0, &[]);
+        let mut desk = Desk::new(&files, "primary", &generation, clock).unwrap();
+        let inbox = Inbox::default();
+        assert!(inbox.wants_exchanges());
+        desk.take(&inbox, &generation);
+        assert!(!inbox.wants_exchanges());
+        let kept = desk.finish(&inbox);
+        assert_eq!(kept.written[RECORDING].state, "limit_reached");
+        assert!(kept.files.is_empty());
     }
 }

@@ -1,5 +1,7 @@
 //! What is known of a mirror's traffic so far, made when somebody asks: a comparison is too dear to be made for nobody.
 
+use super::written::{RECORDING, Written};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,12 +14,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Kept {
     /// `None` without shadows.
     pub comparison: Option<run::duplex::Document>,
-    /// Requests in the recording.
-    pub recorded: u64,
-    /// Of those that were to be recorded or logged, the ones that are not.
-    pub lost: u64,
+    /// What is written, under its name.
+    pub written: BTreeMap<&'static str, Written>,
     /// Files of the recording and of the log.
     pub files: Vec<PathBuf>,
+}
+
+impl Kept {
+    /// Requests in the recording.
+    pub fn recorded(&self) -> u64 {
+        self.written.get(RECORDING).map_or(0, |found| found.records)
+    }
 }
 
 /// Where it is asked for and laid down.
@@ -33,6 +40,8 @@ struct State {
     /// Questions so far, and up to which of them the answer is.
     asked: u64,
     answered: u64,
+    /// Nobody will answer any more.
+    closed: bool,
 }
 
 impl Shelf {
@@ -41,9 +50,9 @@ impl Shelf {
         let mut state = self.locked();
         state.asked += 1;
         let mine = state.asked;
-        let waited = self
-            .answered
-            .wait_timeout_while(state, PATIENCE, |state| state.answered < mine);
+        let waited = self.answered.wait_timeout_while(state, PATIENCE, |state| {
+            state.answered < mine && !state.closed
+        });
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.kept.clone()
     }
@@ -63,6 +72,12 @@ impl Shelf {
         self.answered.notify_all();
     }
 
+    /// Whoever asks from now on gets the last answer at once.
+    pub fn close(&self) {
+        self.locked().closed = true;
+        self.answered.notify_all();
+    }
+
     fn locked(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,16 +92,32 @@ mod tests {
         let shelf = Shelf::default();
         shelf.answer(|| unreachable!("nobody asked"));
         std::thread::scope(|scope| {
-            let asking = scope.spawn(|| shelf.ask().recorded);
+            let asking = scope.spawn(|| shelf.ask().files.len());
             while shelf.locked().asked == 0 {
                 std::thread::yield_now();
             }
             shelf.answer(|| Kept {
-                recorded: 7,
+                files: vec![PathBuf::new(); 7],
                 ..Kept::default()
             });
             assert_eq!(asking.join().unwrap(), 7);
         });
         shelf.answer(|| unreachable!("it was answered"));
+    }
+
+    #[test]
+    fn after_the_end_nobody_waits_for_an_answer() {
+        let shelf = Shelf::default();
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| shelf.ask().files.len());
+            while shelf.locked().asked == 0 {
+                std::thread::yield_now();
+            }
+            shelf.close();
+            assert_eq!(asking.join().unwrap(), 0);
+        });
+        assert_eq!(shelf.ask().files.len(), 0);
+        // The last question has no answer of its own.
+        assert_eq!(shelf.locked().answered, 0);
     }
 }

@@ -27,26 +27,39 @@ pub const OF_SHADOWS: [&str; 15] = [
 ];
 
 /// The others.
-const OF_ALL: [&str; 19] = [
+const OF_ALL: [&str; 32] = [
     "listen",
+    "listen_mode",
+    "reuse_port",
     "primary",
     "twin",
     "max_held",
     "max_body",
     "max_compared",
     "connections",
+    "max_head",
+    "max_fields",
+    "strictness",
     "connect_timeout",
     "answer_timeout",
     "idle_timeout",
     "drain",
+    "lame_duck",
+    "forwarded",
+    "accept_proxy_protocol",
+    "send_proxy_protocol",
     "tls_cert",
     "tls_key",
     "record",
     "rotate_size",
     "rotate_every",
+    "record_limit",
     "redact",
+    "keep",
+    "filter_parameters",
     "shadow_log",
     "status",
+    "status_host",
 ];
 
 /// One place's values by key; a key may have several.
@@ -245,6 +258,7 @@ fn flags(args: &MirrorArgs) -> Layer {
     let (copies, limits, output) = (&args.copies, &args.limits, &args.output);
     let one = [
         ("listen", &args.listen),
+        ("listen_mode", &args.listen_mode),
         ("twin", &args.twin),
         ("sample", &copies.sample),
         ("sample_by", &copies.sample_by),
@@ -257,12 +271,19 @@ fn flags(args: &MirrorArgs) -> Layer {
         ("max_body", &limits.max_body),
         ("max_compared", &limits.max_compared),
         ("connections", &limits.connections),
+        ("max_head", &limits.max_head),
+        ("max_fields", &limits.max_fields),
+        ("strictness", &limits.strictness),
         ("connect_timeout", &limits.connect_timeout),
         ("answer_timeout", &limits.answer_timeout),
         ("idle_timeout", &limits.idle_timeout),
         ("drain", &limits.drain),
+        ("lame_duck", &limits.lame_duck),
+        ("forwarded", &args.origin.forwarded),
+        ("send_proxy_protocol", &args.origin.send_proxy_protocol),
         ("rotate_size", &output.rotate_size),
         ("rotate_every", &output.rotate_every),
+        ("record_limit", &output.record_limit),
         ("status", &output.status),
     ];
     let several = [
@@ -274,6 +295,9 @@ fn flags(args: &MirrorArgs) -> Layer {
         ("remove_header", &copies.remove_header),
         ("token", &copies.token),
         ("redact", &output.redact),
+        ("keep", &output.keep),
+        ("status_host", &output.status_host),
+        ("filter_parameters", &output.filter_parameters),
     ];
     let files = [
         ("tls_cert", &args.tls.tls_cert),
@@ -298,8 +322,15 @@ fn flags(args: &MirrorArgs) -> Layer {
             layer.put(key, path.display().to_string(), flag(key));
         }
     }
-    if copies.cookie_jar {
-        layer.put("cookie_jar", "true", flag("cookie_jar"));
+    let set = [
+        ("cookie_jar", copies.cookie_jar),
+        ("reuse_port", args.reuse_port),
+        ("accept_proxy_protocol", args.origin.accept_proxy_protocol),
+    ];
+    for (key, given) in set {
+        if given {
+            layer.put(key, "true", flag(key));
+        }
     }
     layer
 }

@@ -1,17 +1,19 @@
 //! From texts to what a mirror does: every value checked, every problem told at once.
 
+use crate::commands::filter_parameters;
+
 use super::layers::{Layers, ShadowLayer};
 use super::values::{
-    address, flag, header_name, method, name, pattern, sampled_by, set_header, share, upstream,
-    with_header,
+    address, flag, forwarding, header_name, host, listen_at, method, mode, name, pattern,
+    proxy_version, sampled_by, set_header, share, strictness, upstream, with_header,
 };
 use experiment::config::{Asked, Problem, parse_duration, parse_size, parse_whole};
 use mirror::{
-    Client, Filter, Limits, Listen, Primary, Rewrite, Sample, Settings, Shadow, Upstream,
+    Client, Filter, Limits, Listen, ListenAt, Primary, Rewrite, Sample, Settings, Shadow, Upstream,
 };
 use regex::bytes::Regex;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What a mirror does, and what is kept of it.
@@ -19,8 +21,20 @@ use std::time::Duration;
 pub struct Resolved {
     pub settings: Settings,
     pub files: Files,
-    /// Where counts are shown.
-    pub status: Option<SocketAddr>,
+    pub status: Option<StatusPage>,
+    /// From SIGTERM until the drain: clients are served as before, and `/readyz` says that it ends.
+    pub lame_duck: Duration,
+}
+
+/// Kubernetes kills a pod 30 s after SIGTERM: this leaves shadows time to answer, and the comparison to be made.
+const DRAIN: Duration = Duration::from_secs(15);
+
+/// Where counts are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusPage {
+    pub address: SocketAddr,
+    /// Names by which it may be asked for, beside `localhost` and its addresses.
+    pub hosts: Vec<String>,
 }
 
 /// What is kept.
@@ -30,10 +44,30 @@ pub struct Files {
     pub shadow_log: Option<PathBuf>,
     pub rotate_size: Option<u64>,
     pub rotate_every: Option<Duration>,
+    /// Bytes of all files of the recording, and as many of the log.
+    pub record_limit: u64,
     pub redact: Vec<String>,
+    /// Headers that are recorded as they are.
+    pub keep: Vec<String>,
+    /// What the application filters out of its log.
+    pub filters: Vec<String>,
+}
+
+impl Files {
+    /// What is taken out of all that is written, but for the recording.
+    pub fn rules(&self) -> capture::Rules {
+        capture::Rules::new(&self.redact, &self.redact, &[]).filtering(&self.filters)
+    }
+
+    /// What is taken out of the recording.
+    pub fn rules_of_recording(&self) -> capture::Rules {
+        self.rules().keeping_headers(&self.keep)
+    }
 }
 
 const MIB: u64 = 1 << 20;
+/// Of a recording: more than a day of most sites, and no disk that is full after a holiday.
+const RECORD_LIMIT: u64 = 8 << 30;
 
 /// Checks everything.
 ///
@@ -58,6 +92,7 @@ impl Reading<'_> {
         let listen = self.listen();
         let connect_timeout = self.duration("connect_timeout", None, Duration::from_secs(5));
         let answer_timeout = self.given("answer_timeout", None, parse_duration);
+        let proxy_protocol = self.given("send_proxy_protocol", None, proxy_version);
         let primaries: Vec<Primary> = self
             .layers
             .all("primary", None)
@@ -68,6 +103,7 @@ impl Reading<'_> {
                     upstream: self.upstream(asked, None)?,
                     connect_timeout,
                     answer_timeout,
+                    proxy_protocol,
                 })
             })
             .collect();
@@ -106,21 +142,31 @@ impl Reading<'_> {
                 .push(Problem::of(twin, "no such shadow", remedy));
         }
         let client = Client {
+            forwarded: self
+                .given("forwarded", None, forwarding)
+                .unwrap_or_default(),
             head_timeout: Duration::from_secs(30),
             idle_timeout: self.duration("idle_timeout", None, Duration::from_secs(75)),
-            head_bytes: 64 << 10,
-            head_fields: 128,
+            head_bytes: self.size("max_head", 64 << 10),
+            head_fields: self.whole("max_fields", None, 16, 4096, 128) as usize,
+            strictness: self
+                .given("strictness", None, strictness)
+                .unwrap_or_default(),
             connections: self.whole("connections", None, 1, 65_536, 4096) as usize,
-            drain: self.duration("drain", None, Duration::from_secs(30)),
+            drain: self.duration("drain", None, DRAIN),
         };
+        let lame_duck = self.given("lame_duck", None, |asked| match asked.text.trim() {
+            "0" | "0s" => Ok(Duration::ZERO),
+            _ => parse_duration(asked),
+        });
+        let lame_duck = lame_duck.unwrap_or_default();
         let limits = Limits {
             bytes: self.size("max_held", 64 * MIB),
             body_bytes: self.size("max_body", MIB),
             compared_bytes: self.size("max_compared", 256 << 10),
         };
         let files = self.files();
-        let status = self.layers.one("status", None).cloned();
-        let status = status.and_then(|asked| self.taken(address(&asked)));
+        let status = self.status();
         if shadows.is_empty() && self.layers.shadows.is_empty() && files.shadow_log.is_some() {
             self.problems.push(Problem::with(
                 "--shadow-log is given, and no shadow",
@@ -136,6 +182,7 @@ impl Reading<'_> {
                 limits,
             },
             files,
+            lame_duck,
             status,
         })
     }
@@ -183,11 +230,7 @@ impl Reading<'_> {
     }
 
     fn listen(&mut self) -> Option<Listen> {
-        let asked = self.layers.one("listen", None).cloned();
-        let address = match asked {
-            Some(asked) => self.taken(address(&asked)),
-            None => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 8080))),
-        };
+        let at = self.listen_at();
         let file = |key| {
             self.layers
                 .one(key, None)
@@ -209,10 +252,44 @@ impl Reading<'_> {
                 None
             }
         };
+        let proxy_protocol = self.given("accept_proxy_protocol", None, flag);
         Some(Listen {
-            address: address?,
+            at: at?,
             tls,
+            proxy_protocol: proxy_protocol.unwrap_or(false),
         })
+    }
+
+    fn listen_at(&mut self) -> Option<ListenAt> {
+        let mut at = match self.layers.one("listen", None).cloned() {
+            Some(asked) => self.taken(listen_at(&asked))?,
+            None => ListenAt::Tcp {
+                address: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+                reuse_port: false,
+            },
+        };
+        let wanted_mode = self.given("listen_mode", None, mode);
+        let shared = self.given("reuse_port", None, flag).unwrap_or(false);
+        let is_unix = matches!(at, ListenAt::Unix { .. });
+        let is_tcp = matches!(at, ListenAt::Tcp { .. });
+        if wanted_mode.is_some() && !is_unix {
+            self.problems.push(Problem::with(
+                "--listen-mode is given, and --listen names no Unix socket",
+                "give --listen unix:/PATH, or leave --listen-mode out",
+            ));
+        }
+        if shared && !is_tcp {
+            self.problems.push(Problem::with(
+                "--reuse-port is given, and --listen names no port",
+                "leave it out: several processes share a port or a socket that systemd passes to them",
+            ));
+        }
+        match &mut at {
+            ListenAt::Tcp { reuse_port, .. } => *reuse_port = shared,
+            ListenAt::Unix { mode, .. } => *mode = wanted_mode.unwrap_or(*mode),
+            ListenAt::Passed { .. } => {}
+        }
+        Some(at)
     }
 
     fn upstream(&mut self, asked: &Asked, shadow: Option<&ShadowLayer>) -> Option<Upstream> {
@@ -305,6 +382,24 @@ impl Reading<'_> {
         rewrites
     }
 
+    fn status(&mut self) -> Option<StatusPage> {
+        let named = self.layers.all("status_host", None).to_vec();
+        let hosts = named.iter().filter_map(|asked| self.taken(host(asked)));
+        let hosts: Vec<String> = hosts.collect();
+        match self.given("status", None, address) {
+            Some(address) => Some(StatusPage { address, hosts }),
+            None => {
+                if !named.is_empty() && self.layers.one("status", None).is_none() {
+                    self.problems.push(Problem::with(
+                        "--status-host is given, and no --status",
+                        "give the address of the status page with --status",
+                    ));
+                }
+                None
+            }
+        }
+    }
+
     fn files(&mut self) -> Files {
         let file = |key| {
             self.layers
@@ -326,11 +421,31 @@ impl Reading<'_> {
                 "name a file with --record",
             ));
         }
+        let record_limit = self.given("record_limit", None, record_limit);
+        let limited = self.layers.one("record_limit", None).is_some();
+        if record.is_none() && shadow_log.is_none() && limited {
+            self.problems.push(Problem::with(
+                "--record-limit is given, and nothing is recorded",
+                "name a file with --record or --shadow-log",
+            ));
+        }
+        let keep = self.kept(record.is_some());
+        let filters = self.layers.all("filter_parameters", None).to_vec();
+        let filters = filters.iter().filter_map(|asked| {
+            let names = filter_parameters(Path::new(&asked.text));
+            self.taken(
+                names.map_err(|why| Problem::of(asked, why, "name its fields with --redact")),
+            )
+        });
+        let filters = filters.flatten().collect();
         Files {
+            filters,
             record,
             shadow_log,
             rotate_size,
             rotate_every,
+            record_limit: record_limit.unwrap_or(RECORD_LIMIT),
+            keep,
             redact: self
                 .layers
                 .all("redact", None)
@@ -338,5 +453,43 @@ impl Reading<'_> {
                 .map(|asked| asked.text.clone())
                 .collect(),
         }
+    }
+
+    /// Headers that are recorded as they are.
+    fn kept(&mut self, recorded: bool) -> Vec<String> {
+        let asked = self.layers.all("keep", None).to_vec();
+        let redacted = self.layers.all("redact", None).to_vec();
+        for name in &asked {
+            let is_same = |other: &&Asked| other.text.eq_ignore_ascii_case(&name.text);
+            let (what, remedy) = if !recorded {
+                ("nothing is recorded", "name a file with --record")
+            } else if load::Header::parse(&format!("{}: x", name.text)).is_err() {
+                (
+                    "not a header that a recording holds",
+                    "give a name such as Cookie",
+                )
+            } else if redacted.iter().any(|other| is_same(&other)) {
+                (
+                    "it is to be redacted as well",
+                    "leave out --keep or --redact",
+                )
+            } else {
+                continue;
+            };
+            self.problems.push(Problem::of(name, what, remedy));
+        }
+        asked.into_iter().map(|name| name.text).collect()
+    }
+}
+
+fn record_limit(asked: &Asked) -> Result<u64, Problem> {
+    let size = parse_size(asked)?;
+    match size < MIB {
+        true => Err(Problem::of(
+            asked,
+            "too small for a recording",
+            "give at least 1MiB",
+        )),
+        false => Ok(size),
     }
 }

@@ -1,6 +1,7 @@
-//! Signals of a mirror: SIGHUP reads its configuration again; Ctrl-C and SIGTERM end it in order, the second one at once.
+//! Signals of a mirror: SIGHUP reads its configuration again; Ctrl-C and SIGTERM end it in order, the second one at once. SIGUSR1,
+//! with which log rotation asks other servers to open their files again, changes nothing: recordings rotate by themselves.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,6 +32,8 @@ impl Signals {
             signal_hook::flag::register(signal, end.clone())?;
         }
         signal_hook::flag::register(SIGHUP, reload.clone())?;
+        // Without a handler it would end the process.
+        signal_hook::flag::register(SIGUSR1, Arc::default())?;
         Ok(Signals { end, reload })
     }
 

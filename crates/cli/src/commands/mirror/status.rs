@@ -1,20 +1,38 @@
-//! Counts and comparison over HTTP: `/metrics` for Prometheus, `/status.json` for everybody else. A listener and a thread of
-//! its own, one question at a time, so that whoever asks too much is in nobody's way.
+//! Counts and comparison over HTTP: `/metrics` for Prometheus, `/status.json` for everybody else, `/livez` and `/readyz` for
+//! probes. It has a separate
+//! listener and separate threads, answers a bounded number of questions at once and limits the time of each, so that a slow
+//! client delays neither the mirror nor other clients.
+
+mod asker;
+mod hosts;
+mod metrics;
 
 use super::kept::Shelf;
+use super::resolve::StatusPage;
+use super::written::Written;
+use asker::Asker;
+use hosts::Hosts;
 use mirror::http1::{HeadLimits, RequestHead};
-use mirror::{Counts, Snapshot};
+use mirror::{Counts, OpenFiles, Snapshot};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Whoever asks has so long to ask, and to take the answer.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// After what could not be accepted.
+pub use hosts::name;
+
+/// Questions at once; further ones wait to be accepted.
+const ASKERS: usize = 8;
+/// A question is there within this time, from its first byte to its last.
+const TO_ASK: Duration = Duration::from_secs(2);
+/// And its answer is taken within this.
+const TO_TAKE: Duration = Duration::from_secs(5);
+/// After what could not be accepted, and between looks whether the mirror has ended.
 const BREATH: Duration = Duration::from_millis(50);
 /// Of a question.
 const LIMITS: HeadLimits = HeadLimits {
@@ -25,10 +43,35 @@ const LIMITS: HeadLimits = HeadLimits {
 /// What `/status.json` says.
 #[derive(Debug, Serialize)]
 struct Status<'a> {
+    version: &'static str,
     counts: Snapshot,
-    recorded: u64,
-    lost_records: u64,
+    descriptors: Descriptors,
+    /// The recording and the log of pairs, as far as there are any.
+    written: &'a BTreeMap<&'static str, Written>,
     comparison: Option<&'a run::duplex::Document>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Descriptors {
+    open: Option<u64>,
+    /// `None`: any number.
+    limit: Option<u64>,
+}
+
+/// Where what is shown comes from.
+pub struct Shown {
+    pub counts: Arc<Counts>,
+    pub shelf: Arc<Shelf>,
+    pub open_files: OpenFiles,
+}
+
+impl Shown {
+    fn descriptors(&self) -> Descriptors {
+        Descriptors {
+            open: mirror::open_now(),
+            limit: self.open_files.limit(),
+        }
+    }
 }
 
 /// Listens until it is dropped.
@@ -36,46 +79,79 @@ struct Status<'a> {
 pub struct Listener {
     address: SocketAddr,
     ended: Arc<AtomicBool>,
+    ready: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Listener {
-    /// Listens at `wanted`.
+/// A listener that answers nobody yet.
+#[derive(Debug)]
+pub struct Bound {
+    socket: TcpListener,
+    address: SocketAddr,
+    wanted: StatusPage,
+}
+
+impl Bound {
+    /// Listens where the page is wanted.
     ///
     /// # Errors
     /// The address cannot be had.
-    pub fn start(
-        wanted: SocketAddr,
-        counts: Arc<Counts>,
-        shelf: Arc<Shelf>,
-    ) -> Result<Listener, String> {
-        let wrong = |e: std::io::Error| {
-            format!(
-                "--status = {wanted}: cannot listen there: {e}; give an address of this machine and a port that is free"
-            )
+    pub fn new(wanted: StatusPage) -> Result<Bound, String> {
+        let open = || {
+            let socket = TcpListener::bind(wanted.address)?;
+            socket.set_nonblocking(true)?;
+            let address = socket.local_addr()?;
+            Ok((socket, address))
         };
-        let listener = TcpListener::bind(wanted).map_err(wrong)?;
-        let address = listener.local_addr().map_err(wrong)?;
+        let (socket, address) = open().map_err(|e| wrong(&wanted, &e))?;
+        Ok(Bound {
+            socket,
+            address,
+            wanted,
+        })
+    }
+
+    /// Answers from now on, and is ready.
+    ///
+    /// # Errors
+    /// There is no thread for it.
+    pub fn serve(self, shown: Shown) -> Result<Listener, String> {
+        let Bound {
+            socket,
+            address,
+            wanted,
+        } = self;
+        let page = Page {
+            hosts: Hosts::new(address, wanted.hosts.clone()),
+            shown,
+            ready: Arc::new(AtomicBool::new(true)),
+        };
+        let ready = page.ready.clone();
         let ended = Arc::new(AtomicBool::new(false));
         let end = ended.clone();
         let thread = std::thread::Builder::new()
             .name("status".to_owned())
-            .spawn(move || {
-                while !end.load(Ordering::Acquire) {
-                    match listener.accept() {
-                        Ok(_) if end.load(Ordering::Acquire) => return,
-                        // Whoever asks badly or leaves is no concern of ours.
-                        Ok((stream, _)) => drop(serve(stream, &counts, &shelf)),
-                        // Out of descriptors, perhaps, and not for ever.
-                        Err(_) => std::thread::sleep(BREATH),
-                    }
-                }
-            });
+            .spawn(move || page.serve(&socket, &end));
         Ok(Listener {
             address,
             ended,
-            thread: Some(thread.map_err(wrong)?),
+            ready,
+            thread: Some(thread.map_err(|e| wrong(&wanted, &e))?),
         })
+    }
+}
+
+fn wrong(wanted: &StatusPage, e: &std::io::Error) -> String {
+    format!(
+        "--status = {}: cannot listen there: {e}; give an address of this machine and a port that is free",
+        wanted.address
+    )
+}
+
+impl Listener {
+    /// From now on `/readyz` says that the mirror ends.
+    pub fn not_ready(&self) {
+        self.ready.store(false, Ordering::Release);
     }
 
     /// With the port that was chosen where none was asked for.
@@ -87,105 +163,153 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
-        // It waits for a connection, and gets one.
-        let woken = TcpStream::connect_timeout(&self.address, PATIENCE).is_ok();
-        if let Some(thread) = self.thread.take().filter(|_| woken) {
+        if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-fn serve(mut stream: TcpStream, counts: &Counts, shelf: &Shelf) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let (status, kind, body) = match question(&mut stream)? {
-        None => (
-            "400 Bad Request",
-            "text/plain",
-            "this is no HTTP/1.1 request\n".to_owned(),
-        ),
-        Some((method, path)) => answer(&method, &path, counts, shelf),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())?;
-    stream.flush()
+/// What is shown, and to whom.
+struct Page {
+    hosts: Hosts,
+    shown: Shown,
+    ready: Arc<AtomicBool>,
 }
 
-fn question(stream: &mut TcpStream) -> std::io::Result<Option<(String, String)>> {
-    let (mut bytes, mut head) = (Vec::new(), RequestHead::default());
+/// Status, content type, body.
+type Answer = (&'static str, &'static str, String);
+
+impl Page {
+    fn serve(&self, listener: &TcpListener, ended: &AtomicBool) {
+        let asking = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            while !ended.load(Ordering::Acquire) {
+                if asking.load(Ordering::Acquire) >= ASKERS {
+                    std::thread::sleep(BREATH);
+                    continue;
+                }
+                let stream = match accept(listener) {
+                    Ok(Some(stream)) => stream,
+                    Ok(None) => continue,
+                    // Out of descriptors, perhaps, and not for ever.
+                    Err(_) => {
+                        std::thread::sleep(BREATH);
+                        continue;
+                    }
+                };
+                let asking = &asking;
+                asking.fetch_add(1, Ordering::AcqRel);
+                let asker = std::thread::Builder::new().name("asker".to_owned());
+                let started = asker.spawn_scoped(scope, move || {
+                    // An error concerns this client alone, and it has left.
+                    let _ = self.attend(stream, ended);
+                    asking.fetch_sub(1, Ordering::AcqRel);
+                });
+                if started.is_err() {
+                    asking.fetch_sub(1, Ordering::AcqRel);
+                }
+            }
+        });
+    }
+
+    fn attend(&self, stream: TcpStream, ended: &AtomicBool) -> std::io::Result<()> {
+        let local = stream.local_addr()?.ip();
+        let mut asker = Asker::new(stream, ended);
+        asker.allow(TO_ASK);
+        let (mut bytes, mut head) = (Vec::new(), RequestHead::default());
+        let well_formed = question(&mut asker, &mut head, &mut bytes)?;
+        let (status, kind, body) = match well_formed {
+            true => self.answer(&head, &bytes, local),
+            false => plain("400 Bad Request", "this is no HTTP/1.1 request\n"),
+        };
+        let mut answer = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+             X-Content-Type-Options: nosniff\r\nAllow: GET, HEAD\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        if !well_formed || head.method(&bytes) != "HEAD" {
+            answer.push_str(&body);
+        }
+        asker.allow(TO_TAKE);
+        asker.write_all(answer.as_bytes())?;
+        asker.part()
+    }
+
+    fn answer(&self, head: &RequestHead, bytes: &[u8], local: IpAddr) -> Answer {
+        if !self.hosts.allow(head.fields().value(bytes, "host"), local) {
+            return plain(
+                "421 Misdirected Request",
+                "this page answers to its own address and to localhost; allow another name with --status-host\n",
+            );
+        }
+        if !matches!(head.method(bytes), "GET" | "HEAD") {
+            return plain("405 Method Not Allowed", "ask with GET\n");
+        }
+        let target = head.target(bytes);
+        match target.split('?').next().unwrap_or(target) {
+            "/metrics" => {
+                let counts = self.shown.counts.snapshot();
+                let kept = self.shown.shelf.ask();
+                let text = metrics::text(&counts, &kept, self.shown.descriptors());
+                ("200 OK", "text/plain; version=0.0.4", text)
+            }
+            "/status.json" | "/" => {
+                let kept = self.shown.shelf.ask();
+                let status = Status {
+                    version: env!("CARGO_PKG_VERSION"),
+                    counts: self.shown.counts.snapshot(),
+                    descriptors: self.shown.descriptors(),
+                    written: &kept.written,
+                    comparison: kept.comparison.as_ref(),
+                };
+                let text = serde_json::to_string_pretty(&status).unwrap_or_default();
+                ("200 OK", "application/json", text + "\n")
+            }
+            "/livez" => plain("200 OK", "ok\n"),
+            "/readyz" if self.ready.load(Ordering::Acquire) => plain("200 OK", "ok\n"),
+            "/readyz" => plain("503 Service Unavailable", "the mirror is ending\n"),
+            _ => plain(
+                "404 Not Found",
+                "there are /metrics, /status.json, /livez and /readyz\n",
+            ),
+        }
+    }
+}
+
+fn plain(status: &'static str, text: &str) -> Answer {
+    (status, "text/plain", text.to_owned())
+}
+
+/// `None`: nobody has come.
+fn accept(listener: &TcpListener) -> std::io::Result<Option<TcpStream>> {
+    let within = Timespec::try_from(BREATH).ok();
+    let mut ready = [PollFd::new(listener, PollFlags::IN)];
+    if poll(&mut ready, within.as_ref())? == 0 {
+        return Ok(None);
+    }
+    match listener.accept() {
+        Ok((stream, _)) => Ok(Some(stream)),
+        Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Reads a question; `false` where it is not HTTP.
+fn question(
+    asker: &mut Asker<'_>,
+    head: &mut RequestHead,
+    bytes: &mut Vec<u8>,
+) -> std::io::Result<bool> {
     let mut piece = [0; 2048];
     loop {
-        let read = stream.read(&mut piece)?;
+        let read = asker.read(&mut piece)?;
         if read == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         bytes.extend_from_slice(&piece[..read]);
-        match head.read(&bytes, LIMITS) {
+        match head.read(bytes, LIMITS) {
             Ok(None) => {}
-            Ok(Some(_)) => {
-                return Ok(Some((
-                    head.method(&bytes).to_owned(),
-                    head.target(&bytes).to_owned(),
-                )));
-            }
-            Err(_) => return Ok(None),
+            whole => return Ok(whole.is_ok()),
         }
     }
-}
-
-fn answer(
-    method: &str,
-    target: &str,
-    counts: &Counts,
-    shelf: &Shelf,
-) -> (&'static str, &'static str, String) {
-    let path = target.split('?').next().unwrap_or(target);
-    if !matches!(method, "GET" | "HEAD") {
-        return (
-            "405 Method Not Allowed",
-            "text/plain",
-            "ask with GET\n".to_owned(),
-        );
-    }
-    let (status, kind, body) = match path {
-        "/metrics" => {
-            let mut text = mirror::exposition(&counts.snapshot());
-            if let Some(comparison) = &shelf.ask().comparison {
-                text.push_str(&duplex::exposition(comparison));
-            }
-            ("200 OK", "text/plain; version=0.0.4", text)
-        }
-        "/status.json" | "/" => {
-            let kept = shelf.ask();
-            let status = Status {
-                counts: counts.snapshot(),
-                recorded: kept.recorded,
-                lost_records: kept.lost,
-                comparison: kept.comparison.as_ref(),
-            };
-            (
-                "200 OK",
-                "application/json",
-                serde_json::to_string_pretty(&status).unwrap_or_default() + "\n",
-            )
-        }
-        _ => (
-            "404 Not Found",
-            "text/plain",
-            "there is /metrics and /status.json\n".to_owned(),
-        ),
-    };
-    (
-        status,
-        kind,
-        if method == "HEAD" {
-            String::new()
-        } else {
-            body
-        },
-    )
 }

@@ -19,7 +19,8 @@ impl Tap for Both {
             .shadows
             .as_ref()
             .and_then(|shadows| shadows.wants(head));
-        match (&self.recording, admitted) {
+        let recording = self.recording.as_ref();
+        match (recording.filter(|inbox| inbox.wants_exchanges()), admitted) {
             (Some(_), None) => Some(Admission::nobody()),
             (_, admitted) => admitted,
         }

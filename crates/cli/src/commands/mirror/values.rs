@@ -1,10 +1,15 @@
 //! Values of a mirror's settings: text in, a checked value or a problem out.
 
 use experiment::config::{Asked, Problem};
-use mirror::{Rewrite, Sample, Upstream};
+use mirror::http1::{Forwarding, Strictness};
+use mirror::proxy_protocol::Version;
+use mirror::{Destination, ListenAt, Rewrite, Sample, Upstream};
 use regex::bytes::Regex;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+
+/// `sun_path` without the NUL at its end.
+const MOST_PATH: usize = 107;
 
 /// `127.0.0.1:8080`, `[::1]:8080`, or `:8080` on loopback.
 pub fn address(asked: &Asked) -> Result<SocketAddr, Problem> {
@@ -25,8 +30,68 @@ pub fn address(asked: &Asked) -> Result<SocketAddr, Problem> {
     })
 }
 
+/// A port, a Unix socket, or `systemd` and `systemd:NAME` for a socket that is passed on.
+pub fn listen_at(asked: &Asked) -> Result<ListenAt, Problem> {
+    let text = asked.text.trim();
+    if let Some(path) = unix_path(asked)? {
+        return Ok(ListenAt::Unix { path, mode: 0o600 });
+    }
+    match text.strip_prefix("systemd") {
+        Some("") => return Ok(ListenAt::Passed { name: None }),
+        Some(name) if name.len() > 1 && name.starts_with(':') => {
+            let name = Some(name[1..].to_owned());
+            return Ok(ListenAt::Passed { name });
+        }
+        _ => {}
+    }
+    let address = address(asked).map_err(|_| {
+        Problem::of(
+            asked,
+            "no address",
+            "give an IP address and a port, such as 127.0.0.1:8080, :8080 for loopback, unix:/run/powerband/mirror.sock, or \
+             systemd for a passed socket",
+        )
+    })?;
+    Ok(ListenAt::Tcp {
+        address,
+        reuse_port: false,
+    })
+}
+
+/// `unix:/run/app.sock`, or `unix:///run/app.sock` as in Puma's configuration; `None`: something else.
+fn unix_path(asked: &Asked) -> Result<Option<PathBuf>, Problem> {
+    let Some(path) = asked.text.trim().strip_prefix("unix:") else {
+        return Ok(None);
+    };
+    let path = path.strip_prefix("//").unwrap_or(path);
+    let remedy =
+        "write unix: and an absolute path of at most 107 bytes, such as unix:/run/puma.sock";
+    let wrong = |what| Err(Problem::of(asked, what, remedy));
+    match path {
+        _ if !path.starts_with('/') || path.ends_with('/') => wrong("no path of a socket"),
+        _ if path.len() > MOST_PATH => wrong("the path is too long for a socket"),
+        _ if path.contains('\0') => wrong("no path of a socket"),
+        path => Ok(Some(PathBuf::from(path))),
+    }
+}
+
+/// Permissions as `chmod` takes them.
+pub fn mode(asked: &Asked) -> Result<u32, Problem> {
+    let mode = u32::from_str_radix(asked.text.trim(), 8).ok();
+    let mode = mode.filter(|mode| *mode <= 0o777 && mode & 0o600 == 0o600);
+    let remedy = "give an octal number from 600 to 777 such as 660: whoever may write to the socket may connect";
+    mode.ok_or_else(|| Problem::of(asked, "no permissions of a socket", remedy))
+}
+
 pub fn upstream(asked: &Asked, ca: Option<PathBuf>) -> Result<Upstream, Problem> {
-    let remedy = "write http://HOST:PORT or https://HOST:PORT";
+    if let Some(path) = unix_path(asked)? {
+        return Ok(Upstream {
+            at: Destination::Unix(path),
+            tls: false,
+            ca: None,
+        });
+    }
+    let remedy = "write http://HOST:PORT, https://HOST:PORT or unix:/PATH";
     let wrong = |what: &str| Problem::of(asked, what, remedy);
     let uri: http::Uri = asked.text.trim().parse().map_err(|_| wrong("no URL"))?;
     let tls = match uri.scheme_str() {
@@ -64,8 +129,10 @@ pub fn upstream(asked: &Asked, ca: Option<PathBuf>) -> Result<Upstream, Problem>
         Some(_) => return Err(wrong("no port")),
     };
     Ok(Upstream {
-        host: host.to_owned(),
-        port,
+        at: Destination::Tcp {
+            host: host.to_owned(),
+            port,
+        },
         tls,
         ca: ca.filter(|_| tls),
     })
@@ -83,6 +150,30 @@ pub fn name(asked: &Asked) -> Result<String, Problem> {
     }
     let remedy = "give a name of 1 to 40 letters, digits, - and _, other than primary";
     Err(Problem::of(asked, "no name for a shadow", remedy))
+}
+
+/// Whether requests that everybody reads in the same way may be refused.
+pub fn strictness(asked: &Asked) -> Result<Strictness, Problem> {
+    match asked.text.trim() {
+        "enforce" => Ok(Strictness::Enforce),
+        "report" => Ok(Strictness::Report),
+        _ => Err(Problem::of(
+            asked,
+            "no strictness",
+            "give enforce, or report to pass and count what only strictness refuses",
+        )),
+    }
+}
+
+/// A name by which the status page is asked for.
+pub fn host(asked: &Asked) -> Result<String, Problem> {
+    super::status::name(asked.text.trim()).ok_or_else(|| {
+        Problem::of(
+            asked,
+            "no host's name",
+            "give a name or an address without scheme and port, such as mirror.internal",
+        )
+    })
 }
 
 pub fn share(asked: &Asked) -> Result<f64, Problem> {
@@ -130,6 +221,31 @@ pub fn flag(asked: &Asked) -> Result<bool, Problem> {
         .trim()
         .parse()
         .map_err(|_| Problem::of(asked, "neither true nor false", "give true or false"))
+}
+
+pub fn forwarding(asked: &Asked) -> Result<Forwarding, Problem> {
+    match asked.text.trim() {
+        "off" => Ok(Forwarding::Off),
+        "append" => Ok(Forwarding::Append),
+        "replace" => Ok(Forwarding::Replace),
+        _ => Err(Problem::of(
+            asked,
+            "not a way to forward addresses",
+            "give append behind another proxy, replace where clients connect, or off",
+        )),
+    }
+}
+
+pub fn proxy_version(asked: &Asked) -> Result<Version, Problem> {
+    match asked.text.trim() {
+        "v1" => Ok(Version::V1),
+        "v2" => Ok(Version::V2),
+        _ => Err(Problem::of(
+            asked,
+            "not a version of the PROXY protocol",
+            "give v1 or v2, as the primary reads it",
+        )),
+    }
 }
 
 pub fn method(asked: &Asked, name: &str) -> Result<String, Problem> {
@@ -183,7 +299,15 @@ pub fn header_name(asked: &Asked, name: &str) -> Result<String, Problem> {
             "give a header's name, such as X-Tenant",
         ));
     }
-    if OURS.contains(&name.to_ascii_lowercase().as_str()) {
+    let reads_as = |known| capture::reads_as(name.as_bytes(), known);
+    if reads_as(capture::SHADOW_MARK) {
+        return Err(Problem::of(
+            asked,
+            "the mirror alone sets this field, to the shadow's name",
+            "choose another name",
+        ));
+    }
+    if OURS.into_iter().any(reads_as) {
         return Err(Problem::of(
             asked,
             "it frames the message, which is the mirror's own business",
@@ -239,14 +363,40 @@ mod tests {
     }
 
     #[test]
+    fn clients_connect_to_a_port_a_file_or_a_passed_socket() {
+        for (text, shown) in [
+            (":80", "127.0.0.1:80"),
+            ("unix:/run/x.sock", "unix:/run/x.sock"),
+            ("systemd", "systemd"),
+            ("systemd:web", "systemd:web"),
+        ] {
+            let found = listen_at(&asked(text)).unwrap();
+            assert_eq!(found.to_string(), shown);
+        }
+        for wrong in ["unix:x.sock", "systemd:", "systemdx", "80"] {
+            assert!(listen_at(&asked(wrong)).is_err(), "{wrong}");
+        }
+        for (text, expected) in [("660", Some(0o660)), ("0600", Some(0o600))] {
+            assert_eq!(mode(&asked(text)).ok(), expected);
+        }
+        for wrong in ["400", "1777", "rw", "888", ""] {
+            assert!(mode(&asked(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_url_names_a_server_and_nothing_more() {
         let of = |text: &str| upstream(&asked(text), None);
-        let found = of("https://[::1]:8443").unwrap();
-        assert_eq!(
-            (found.host.as_str(), found.port, found.tls),
-            ("::1", 8443, true)
-        );
-        assert_eq!(of("http://app").unwrap().port, 80);
+        for (text, at, tls) in [
+            ("https://[::1]:8443", "[::1]:8443", true),
+            ("http://app", "app:80", false),
+            ("unix:/run/puma.sock", "unix:/run/puma.sock", false),
+            ("unix:///run/puma.sock", "unix:/run/puma.sock", false),
+        ] {
+            let found = of(text).unwrap();
+            assert_eq!((found.at.to_string().as_str(), found.tls), (at, tls));
+        }
+        let long = format!("unix:/{}", "a".repeat(MOST_PATH));
         for wrong in [
             "app:80",
             "ftp://app",
@@ -255,6 +405,11 @@ mod tests {
             "http://:80",
             "http://app:0",
             "http://",
+            "unix:run/puma.sock",
+            "unix://run/puma.sock",
+            "unix:/run/",
+            "unix:",
+            &long,
         ] {
             assert!(of(wrong).is_err(), "{wrong}");
         }
@@ -280,6 +435,8 @@ mod tests {
         for wrong in [
             "Authorization: secret\r\nX: y",
             "Content-Length: secret",
+            "content_length: secret",
+            "X_Powerband_Shadow: secret",
             "A B: secret",
         ] {
             let problem = set_header(&asked(wrong)).unwrap_err().to_string();

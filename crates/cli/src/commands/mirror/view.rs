@@ -1,11 +1,13 @@
 //! What a mirror says on stderr: a line that follows it on a terminal, a line every ten seconds elsewhere, counts at the end.
 
 use super::kept::Kept;
+use super::notices::stamped;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use mirror::proxy::Drained;
-use mirror::{Sample, Shadow, Snapshot, Upstream};
+use mirror::{Destination, Sample, Shadow, Snapshot, Upstream};
 use run::duplex::Document;
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,7 +73,8 @@ impl View {
         let mut text = format!("{} requests, {per_s:.0} a second", counts.received);
         text.extend((counts.failed > 0).then(|| format!(", {} failed", counts.failed)));
         let kept = kept();
-        text.extend((kept.recorded > 0).then(|| format!(", {} recorded", kept.recorded)));
+        let recorded = kept.recorded();
+        text.extend((recorded > 0).then(|| format!(", {recorded} recorded")));
         let dropped: u64 = counts
             .shadows
             .iter()
@@ -85,6 +88,14 @@ impl View {
             Some(bar) => bar.set_message(text),
             None => self.line(&format!("{:.0} s: {text}", elapsed.as_secs_f64())),
         }
+    }
+
+    /// Clients are served as before for so long.
+    pub fn lame_duck(&self, length: Duration) {
+        self.line(&format!(
+            "ending in {}: /readyz answers 503, clients are served; a second signal ends at once",
+            humantime::format_duration(length)
+        ));
     }
 
     /// It takes no connection any more.
@@ -107,17 +118,6 @@ impl View {
             counts.received, counts.answered, counts.failed, counts.aborted, counts.refused
         ));
         for shadow in &counts.shadows {
-            let causes = |counts: &std::collections::BTreeMap<&'static str, u64>| {
-                let causes: Vec<String> = counts
-                    .iter()
-                    .map(|(cause, count)| format!("{count} {cause}"))
-                    .collect();
-                if causes.is_empty() {
-                    "none".to_owned()
-                } else {
-                    causes.join(", ")
-                }
-            };
             self.line(&format!(
                 "{}: {} copies, {} answered; failed: {}; dropped: {}",
                 shadow.name,
@@ -130,11 +130,14 @@ impl View {
         kept.files
             .iter()
             .for_each(|file| self.line(&format!("written: {}", file.display())));
-        if kept.lost > 0 {
-            output::error(&format!(
-                "{} records were not written: the disk did not take them as fast as they came",
-                kept.lost
-            ));
+        for (what, written) in &kept.written {
+            let lost: u64 = written.lost.values().sum();
+            if lost > 0 {
+                output::error(&format!(
+                    "{what}: {lost} records were not written: {}",
+                    causes(&written.lost)
+                ));
+            }
         }
     }
 
@@ -148,12 +151,34 @@ impl View {
         }
     }
 
+    /// Something went wrong: said when quiet as well.
+    pub fn warn(&self, text: &str) {
+        let text = stamped(text);
+        match &self.bar {
+            Some(bar) if !bar.is_finished() => bar.println(format!("powerband: {text}")),
+            _ => output::error(&text),
+        }
+    }
+
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) if !bar.is_finished() => bar.println(text),
             _ if !self.quiet => output::say(text),
             _ => {}
         }
+    }
+}
+
+/// Those that happened.
+fn causes(counts: &BTreeMap<&'static str, u64>) -> String {
+    let happened = counts.iter().filter(|(_, count)| **count > 0);
+    let causes: Vec<String> = happened
+        .map(|(cause, count)| format!("{count} {cause}"))
+        .collect();
+    if causes.is_empty() {
+        "none".to_owned()
+    } else {
+        causes.join(", ")
     }
 }
 
@@ -164,13 +189,11 @@ fn first_sentence(document: &Document) -> Option<&str> {
 
 /// An upstream as a URL.
 pub fn url(upstream: &Upstream) -> String {
-    let scheme = if upstream.tls { "https" } else { "http" };
-    let host = if upstream.host.contains(':') {
-        format!("[{}]", upstream.host)
-    } else {
-        upstream.host.clone()
-    };
-    format!("{scheme}://{host}:{}", upstream.port)
+    match &upstream.at {
+        Destination::Tcp { .. } if upstream.tls => format!("https://{}", upstream.at),
+        Destination::Tcp { .. } => format!("http://{}", upstream.at),
+        Destination::Unix(_) => upstream.at.to_string(),
+    }
 }
 
 /// A shadow in a line.

@@ -11,26 +11,40 @@ use run::predict::{
 };
 use std::path::PathBuf;
 
+/// What was predicted, and what memory was fitted.
+pub struct Found {
+    pub points: Vec<Surveyed>,
+    /// The traced configuration without what is supposed.
+    pub today: Option<Surveyed>,
+    pub memory: Option<Fitted>,
+}
+
 pub fn document(
     sources: &[PathBuf],
     bench: &Bench,
     wanted: &Wanted,
     question: &Question,
-    surveyed: &[Surveyed],
-    memory: Option<Fitted>,
+    found: &Found,
 ) -> Document {
-    let points: Vec<Point> = surveyed
-        .iter()
-        .map(|found| point(found, memory.as_ref(), wanted.memory_bytes))
-        .collect();
+    let Found {
+        points: surveyed,
+        today,
+        memory,
+    } = found;
+    let described = |found: &Surveyed| point(found, memory.as_ref(), wanted.memory_bytes);
+    let points: Vec<Point> = surveyed.iter().map(described).collect();
     let fits = |size: ::predict::Point| {
         let of = points.iter().find(|p| p.size == self::size(size));
         of.is_none_or(|point| point.fits != Some(false))
     };
-    let begin = smallest_enough(surveyed, question.objective.is_some(), fits);
+    let check = bench.self_check();
+    let failed = check.failed();
+    let begin = match failed {
+        true => None,
+        false => smallest_enough(surveyed, question.objective.is_some(), fits),
+    };
     let none_fits = !points.is_empty() && points.iter().all(|point| point.fits == Some(false));
     let none_meets = question.objective.is_some() && begin.is_none();
-    let check = bench.self_check();
     let mut document = Document {
         schema: SCHEMA.to_owned(),
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -42,15 +56,19 @@ pub fn document(
             predicted: figures(&check.predicted),
             error: figures(&check.error()),
             model_error: figures(&bench.model_error().0),
+            most_apart: figures(&::predict::SelfCheck::most_apart()),
+            failed,
+            causes: bench.causes().iter().map(words::cause).collect(),
         },
         asked: asked(bench, wanted, question),
+        today: today.as_ref().map(described),
         begin_with: begin.map(|found| size(found.point)),
         points,
-        memory: memory.map(|fitted| Memory {
+        memory: memory.as_ref().map(|fitted| Memory {
             shared_bytes: fitted.model.shared_bytes as u64,
             per_process_bytes: fitted.model.per_worker_bytes as u64,
             per_thread_bytes: fitted.model.per_thread_bytes as u64,
-            from: fitted.from,
+            from: fitted.from.clone(),
         }),
         assumptions: bench
             .application()
@@ -59,9 +77,15 @@ pub fn document(
             .map(ToString::to_string)
             .collect(),
         warnings: Vec::new(),
-        exit_code: u8::from(none_fits || none_meets),
+        exit_code: match failed {
+            true => 3,
+            false => u8::from(none_fits || none_meets),
+        },
     };
-    document.assumptions.extend(words::assumptions(&document));
+    let connections_known =
+        bench.machine().keep_alive.is_some() || bench.application().costs().kept.is_some();
+    let around = words::assumptions(&document, connections_known);
+    document.assumptions.extend(around);
     document.warnings = words::warnings(&document);
     document.sentence = words::sentence(&document);
     document

@@ -44,8 +44,7 @@ pub fn measured(application: &Application, wanted: &Wanted) -> Result<Option<Fit
 fn running(application: &Application) -> Option<Observation> {
     let traced = application.traced();
     let processes = application.processes();
-    let alive = |of: &&predict::Origin| flight::alive(of.pid, of.start_ticks);
-    if processes.iter().filter(alive).count() != usize::from(traced.processes) {
+    if processes.iter().filter(|of| of.runs_here).count() != usize::from(traced.processes) {
         return None;
     }
     let mut pids: Vec<u32> = processes.iter().map(|of| of.pid).collect();

@@ -56,6 +56,7 @@ fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<
             of.puma_config.clone(),
             "POWERBAND_PUMA_CONFIG",
         ),
+        ("--header", of.header.first().cloned(), ""),
         ("--port", of.port.clone(), "POWERBAND_PORT"),
         (
             "--environment",
@@ -82,7 +83,8 @@ fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<
     });
     let switches = [
         ("--allow-unsafe", of.allow_unsafe),
-        ("--allow-remote", of.allow_remote),
+        ("--keep-flights", of.keep_flights),
+        ("--allow-remote", !of.allow_remote.is_empty()),
     ];
     let on = switches.into_iter().filter(|(_, on)| *on);
     given
@@ -111,8 +113,7 @@ mod tests {
     fn what_is_of_no_use_is_named_and_what_the_environment_says_is_not() {
         let useful = "powerband predict /tmp/flight --rate 50 --threads 1,2 --workers 2 --slo p99=1s --max-memory 1GiB --seed 4 --json -q";
         assert!(found(useful).is_empty());
-        let useless =
-            "powerband predict /tmp/flight --workload w.toml --blocks 3 --window 5s --allow-remote";
+        let useless = "powerband predict /tmp/flight --workload w.toml --blocks 3 --window 5s --allow-remote db:5432";
         assert_eq!(found(useless), ["--workload", "--blocks", "--allow-remote"]);
         assert_eq!(
             found("powerband predict --window 6s --env A=1"),

@@ -1,7 +1,7 @@
 //! `predict --validate`: predictions scored against what servers really do.
 
 use crate::args::ValidateArgs;
-use crate::commands::experiments::{explain, fallback_seed, id};
+use crate::commands::experiments::{explain, fallback_seed, id, note_image};
 use crate::commands::{cache_dir, guard_program, markdown};
 use crate::progress::Terminal;
 use crate::signals::Signals;
@@ -86,13 +86,14 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.markdown {
         markdown::try_to_write(path)?;
     }
-    asked::tell_left_out(experiment.left_out.as_deref());
+    asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
     let name = id(now, "validate", experiment.seed);
     let folder =
         Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
+    note_image(&experiment, &terminal);
     let installation = Installation {
         guard: guard_program(),
         gem: args.experiment.gem.clone(),

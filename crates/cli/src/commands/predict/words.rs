@@ -1,6 +1,7 @@
 //! What the predictions mean, in sentences.
 
-use run::predict::{Document, Point, Rate, Size};
+use ::predict::Cause;
+use run::predict::{Document, Point, Rate, Size, WhatIf};
 
 /// An error of the self-check from which on figures are doubtful: of means, and of the p99.
 const MUCH: (f64, f64) = (0.15, 0.25);
@@ -8,6 +9,104 @@ const MUCH: (f64, f64) = (0.15, 0.25);
 const BUSY: f64 = 0.85;
 
 pub fn sentence(document: &Document) -> String {
+    if document.self_check.failed {
+        return no_answer(document);
+    }
+    match (document.asked.what_if, supposed(document)) {
+        (Some(what_if), Some(traced)) => {
+            format!("{}, {traced} {}", said(what_if), begin(document))
+        }
+        _ => begin(document),
+    }
+}
+
+fn no_answer(document: &Document) -> String {
+    let (error, most) = (&document.self_check.error, &document.self_check.most_apart);
+    let figures = [
+        ("throughput", error.throughput_per_s, most.throughput_per_s),
+        ("mean", error.mean_ms, most.mean_ms),
+        ("p50", error.p50_ms, most.p50_ms),
+        ("p95", error.p95_ms, most.p95_ms),
+        ("p99", error.p99_ms, most.p99_ms),
+    ];
+    let off = figures.into_iter().filter_map(|(name, error, most)| {
+        let apart = (1.0 + error).ln().abs() > most.ln();
+        apart.then(|| {
+            format!(
+                "{name} {:+.0} % (from {:+.0} % to {:+.0} % is accepted)",
+                100.0 * error,
+                100.0 * (1.0 / most - 1.0),
+                100.0 * (most - 1.0)
+            )
+        })
+    });
+    format!(
+        "No answer: predicted under its own arrivals, the traced configuration is too far from what was recorded: {}.",
+        off.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The traced configuration first: as it is, and as it would be.
+fn supposed(document: &Document) -> Option<String> {
+    let today = document.today.as_ref()?;
+    let then = document.points.first()?;
+    let (was, would) = (today.rates.first()?, then.rates.first()?);
+    let at = |rate: &Rate| match &rate.answer {
+        Some(answer) => format!(
+            "mean {} ms, p99 {} ms",
+            round(answer.figures.mean_ms),
+            round(answer.figures.p99_ms)
+        ),
+        None => "more requests than it can do".to_owned(),
+    };
+    Some(format!(
+        "the traced {} would have at {} a second: {}, at most {} a second. Today it has at {} a second: {}, at most {} a second.",
+        words(then.size),
+        round(would.rate_per_s),
+        at(would),
+        round(then.most_per_s),
+        round(was.rate_per_s),
+        at(was),
+        round(today.most_per_s)
+    ))
+}
+
+fn said(what_if: WhatIf) -> String {
+    let factors = [
+        ("I/O takes", what_if.io, "as long"),
+        ("CPU work takes", what_if.cpu, "as long"),
+        ("there is", what_if.traffic, "the traffic"),
+    ];
+    let factors = factors.into_iter().filter(|(_, factor, _)| *factor != 1.0);
+    let mut said: Vec<String> = factors
+        .map(|(what, factor, of)| format!("{what} {} times {of}", round(factor)))
+        .collect();
+    if what_if.cores != 0.0 {
+        let more = if what_if.cores > 0.0 { "more" } else { "fewer" };
+        said.push(format!(
+            "{} cores {more} are there",
+            round(what_if.cores.abs())
+        ));
+    }
+    format!("If {}", said.join(" and "))
+}
+
+/// A likely cause of a failed self-check.
+pub fn cause(cause: &Cause) -> String {
+    match cause {
+        Cause::WarmUp { rest_wall_ns, .. } => {
+            // In whole seconds, as they are typed.
+            let since = i128::from(rest_wall_ns.div_ceil(1_000_000_000)) * 1_000_000_000;
+            match jiff::Timestamp::from_nanosecond(since) {
+                Ok(since) => format!("{cause} with --since {since}."),
+                Err(_) => format!("{cause} with --since."),
+            }
+        }
+        _ => cause.to_string(),
+    }
+}
+
+fn begin(document: &Document) -> String {
     let per_s = document.asked.rates_per_s.first().copied().unwrap_or(0.0);
     let objective = document
         .asked
@@ -71,14 +170,15 @@ fn within_memory(document: &Document) -> String {
 }
 
 /// What is not the application's to say.
-pub fn assumptions(document: &Document) -> Vec<String> {
+pub fn assumptions(document: &Document, connections_known: bool) -> Vec<String> {
     let mut said = Vec::new();
     let asked = &document.asked;
     said.push(format!(
         "arrivals are Poisson, as of independent users, and connections are {}",
         match asked.keep_alive {
             true => "kept",
-            false => "opened for each request",
+            false if connections_known => "opened for each request",
+            false => "opened for each request, as nothing in the trace says otherwise: give --keep-alive where clients or a proxy keep them",
         }
     ));
     let quota = asked.quota_cores.map_or(String::new(), |quota| {
@@ -103,7 +203,7 @@ pub fn warnings(document: &Document) -> Vec<String> {
     let mut said = Vec::new();
     let check = &document.self_check;
     let (mean, p99) = (check.error.mean_ms, check.error.p99_ms);
-    if mean.abs() > MUCH.0 || p99.abs() > MUCH.1 {
+    if !check.failed && (mean.abs() > MUCH.0 || p99.abs() > MUCH.1) {
         said.push(format!(
             "At the traced configuration, where the truth is known, the model is off by {:+.0} % at the mean and {:+.0} % at \
              the p99: believe the order of the configurations rather than the figures, whose intervals are as wide. A \
@@ -167,5 +267,75 @@ fn round(value: f64) -> String {
         v if v.fract() == 0.0 => format!("{value:.0}"),
         v if v >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Document {
+        let sample = include_str!("../../../../../contract/samples/predict/mixed.json");
+        serde_json::from_str(sample).unwrap()
+    }
+
+    #[test]
+    fn a_failed_self_check_is_no_answer_and_names_what_is_off() {
+        let mut document = sample();
+        let check = &mut document.self_check;
+        check.failed = true;
+        check.error.mean_ms = -0.985;
+        check.error.p99_ms = -0.994;
+        let said = sentence(&document);
+        assert!(said.starts_with("No answer: "), "{said}");
+        assert!(
+            said.contains("mean -98 % (from -50 % to +100 % is accepted)")
+                || said.contains("mean -99 % (from -50 % to +100 % is accepted)"),
+            "{said}"
+        );
+        assert!(
+            said.contains("p99 -99 % (from -67 % to +200 % is accepted)"),
+            "{said}"
+        );
+        assert!(
+            !said.contains("begin with") && !said.contains("p50"),
+            "{said}"
+        );
+        assert!(
+            warnings(&document)
+                .iter()
+                .all(|w| !w.contains("believe the order"))
+        );
+    }
+
+    #[test]
+    fn what_if_is_answered_for_the_traced_configuration_first() {
+        let mut document = sample();
+        document.today = Some(document.points[0].clone());
+        document.asked.what_if = Some(WhatIf {
+            io: 2.0,
+            cpu: 1.0,
+            traffic: 1.0,
+            cores: -0.5,
+        });
+        let said = sentence(&document);
+        let first = "If I/O takes 2 times as long and 0.50 cores fewer are there, the traced 1 process of 1 thread would have";
+        assert!(said.starts_with(first), "{said}");
+        assert!(said.contains("Today it has at"), "{said}");
+    }
+
+    #[test]
+    fn a_warm_up_is_left_out_from_its_end_on() {
+        let warm_up = Cause::WarmUp {
+            parts: 2,
+            recorded_ms: 400.0,
+            predicted_ms: 4.0,
+            rest_wall_ns: 1_700_000_000_500_000_000,
+        };
+        let said = cause(&warm_up);
+        assert!(
+            said.ends_with("with --since 2023-11-14T22:13:21Z."),
+            "{said}"
+        );
     }
 }

@@ -4,11 +4,11 @@ use super::{Wanted, unreadable};
 use crate::signals::Signals;
 use crate::{Failure, output};
 use flight::events::{Ask, Events, EventsState, Trace, is_traced_until, read_events};
-use flight::{FlightFile, Snapshot};
+use flight::{FlightFile, Life, Snapshot};
 use indicatif::{ProgressBar, ProgressStyle};
 use run::trace::Silent;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trace::Origin;
 
@@ -60,15 +60,15 @@ pub fn processes(wanted: &Wanted) -> Result<Recordings, Failure> {
     let mut traces = Vec::new();
     for (path, snapshot) in &living {
         match ask(path, snapshot, wanted, bytes) {
-            Ok(trace) => traces.push((trace, snapshot)),
+            Ok(trace) => traces.push((trace, path, snapshot)),
             Err(reason) => recordings.add(snapshot, Err(reason)),
         }
     }
     await_events(wanted, &signals, &traces);
     // What was begun before the deadline is in the file a moment later.
     std::thread::sleep(POLL);
-    for (trace, snapshot) in traces {
-        recordings.add(snapshot, read(&trace, snapshot));
+    for (trace, path, snapshot) in traces {
+        recordings.add(snapshot, read(path, &trace, snapshot));
         if let Err(e) = trace.withdraw(!wanted.keep) {
             output::error(&e.to_string());
         }
@@ -116,14 +116,14 @@ fn ask(path: &Path, snapshot: &Snapshot, wanted: &Wanted, bytes: u64) -> Result<
     Trace::ask(path, snapshot, ask).map_err(|e| e.to_string())
 }
 
-fn read(trace: &Trace, snapshot: &Snapshot) -> Result<(Events, Origin), String> {
+fn read(path: &Path, trace: &Trace, snapshot: &Snapshot) -> Result<(Events, Origin), String> {
     let events = read_events(trace.path()).map_err(|e| e.to_string())?;
     if events.events.is_empty() {
-        return Err(why_silent(&events, snapshot));
+        return Err(why_silent(path, &events, snapshot));
     }
     let mut origin = origin_of(snapshot);
     let now_ns = now_ns(rustix::time::ClockId::Monotonic);
-    origin.until_ns = alive(snapshot).then_some(events.header.deadline_mono_ns.min(now_ns));
+    origin.until_ns = runs(path, snapshot).then_some(events.header.deadline_mono_ns.min(now_ns));
     Ok((events, origin))
 }
 
@@ -133,7 +133,9 @@ fn living(wanted: &Wanted) -> Result<Vec<(std::path::PathBuf, Snapshot)>, Failur
     let all = read
         .into_iter()
         .filter_map(|(path, result)| Some((path, result.ok()?)));
-    let living: Vec<_> = all.filter(|(_, snapshot)| alive(snapshot)).collect();
+    let living: Vec<_> = all
+        .filter(|(path, snapshot)| runs(path, snapshot))
+        .collect();
     for pid in &wanted.pids {
         if !living
             .iter()
@@ -167,7 +169,7 @@ fn living(wanted: &Wanted) -> Result<Vec<(std::path::PathBuf, Snapshot)>, Failur
     Ok(hooked)
 }
 
-fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &Snapshot)]) {
+fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &PathBuf, &Snapshot)]) {
     let began = Instant::now();
     let bar = (!wanted.quiet && std::io::stderr().is_terminal()).then(|| {
         let bar = ProgressBar::new(wanted.duration.as_millis() as u64);
@@ -186,7 +188,7 @@ fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &Snapshot)
         std::thread::sleep(POLL.min(wanted.duration.saturating_sub(began.elapsed())));
         let headers: Vec<_> = traces
             .iter()
-            .filter_map(|(trace, _)| trace.header().ok())
+            .filter_map(|(trace, ..)| trace.header().ok())
             .collect();
         if let Some(bar) = &bar {
             let noticed = headers
@@ -209,9 +211,9 @@ fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &Snapshot)
     }
 }
 
-fn why_silent(events: &Events, snapshot: &Snapshot) -> String {
+fn why_silent(path: &Path, events: &Events, snapshot: &Snapshot) -> String {
     match events.header.state {
-        EventsState::Asked if !alive(snapshot) => "it ended before it served a request".to_owned(),
+        EventsState::Asked if !runs(path, snapshot) => "it ended before it served a request".to_owned(),
         EventsState::Asked => "it served no request in that time, and a process notices that it is asked when it serves one".to_owned(),
         _ => "no thread of it did anything".to_owned(),
     }
@@ -237,8 +239,8 @@ fn origin_of(snapshot: &Snapshot) -> Origin {
     }
 }
 
-fn alive(snapshot: &Snapshot) -> bool {
-    flight::alive(snapshot.header.pid, snapshot.header.start_ticks)
+fn runs(path: &Path, snapshot: &Snapshot) -> bool {
+    flight::life(path, &snapshot.header) == Life::Runs
 }
 
 fn now_ns(clock: rustix::time::ClockId) -> u64 {

@@ -6,10 +6,9 @@ use crate::request::SearchKnob;
 use knobs::{Allocator, Overlay};
 use search::Forbidden;
 
-/// Whether it is the allocator or the Ruby, or means nothing to the allocator of most systems.
+/// Whether it is the allocator, of which some are the options, or the Ruby, which may not take all of the others.
 pub fn gives_others_their_meaning(knob: &str) -> bool {
     ["allocator", knobs::RUBY].contains(&knob)
-        || knobs::of_allocator(knob).is_some_and(|whose| whose != Allocator::Glibc)
 }
 
 /// Single mode has nothing to preload, and some values mean nothing beside others, or are not taken by every Ruby.
@@ -23,14 +22,14 @@ pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[Apart]) -> Vec<
         for (other, second) in knobs.iter().enumerate().skip(one + 1) {
             for (i, a) in first.values.iter().enumerate() {
                 for (j, b) in second.values.iter().enumerate() {
-                    let mut both = Overlay::default();
-                    let set = both.set(&first.name, a).and(both.set(&second.name, b));
-                    if set.is_err() || !both.contradictions().is_empty() {
-                        forbidden.push(Forbidden(vec![
-                            (SETTINGS + one, i + 1),
-                            (SETTINGS + other, j + 1),
-                        ]));
+                    let both = Overlay::of(&[(&first.name, a), (&second.name, b)]);
+                    if both.is_ok_and(|both| both.contradictions().is_empty()) {
+                        continue;
                     }
+                    forbidden.push(Forbidden(vec![
+                        (SETTINGS + one, i + 1),
+                        (SETTINGS + other, j + 1),
+                    ]));
                 }
             }
         }
@@ -58,8 +57,7 @@ fn not_in_a_ruby(knobs: &[SearchKnob], apart: &Apart) -> Option<Forbidden> {
 fn without_their_allocator(knobs: &[SearchKnob]) -> Vec<Forbidden> {
     let allocator = knobs.iter().position(|knob| knob.name == "allocator");
     let needs = |name: &str, value: &str| {
-        let mut alone = Overlay::default();
-        alone.set(name, value).ok()?;
+        let alone = Overlay::of(&[(name, value)]).ok()?;
         alone
             .needs()
             .filter(|(_, whose)| *whose != Allocator::Glibc)

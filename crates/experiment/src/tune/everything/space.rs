@@ -8,9 +8,12 @@ use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::{Arm, SearchKnob};
 use knobs::Overlay;
-use run::{Document, KnobEffect, Metric, Ratio, SearchedKnob, Settings, StageTrials, Step};
+use run::{
+    Document, KnobEffect, Metric, Ratio, SearchedKnob, Settings, StageTrials, Step, counted,
+};
 use search::{
-    Effect, End, Estimate, Factor, Fate, Foreseen, Found, How, Outcome, Point, Proposals, Space,
+    Effect, End, Estimate, Factor, Fate, Foreseen, Found, How, LeftOut, Outcome, Point, Proposals,
+    Space,
 };
 
 /// The settings are the first factors, in this order.
@@ -115,10 +118,6 @@ impl Searched {
                 usize::from(baseline.preload),
             ),
         ];
-        let today_takes = |knob: &SearchKnob| {
-            let mut of_today = apart.iter().filter(|apart| apart.ruby.is_none());
-            of_today.all(|apart| apart.knob != knob.name)
-        };
         factors.extend(knobs.iter().map(|knob| {
             Factor {
                 name: knob.name.clone(),
@@ -126,30 +125,31 @@ impl Searched {
                     .chain(knob.values.iter().cloned())
                     .collect(),
                 baseline: 0,
-                // An allocator takes the meaning from knobs of the others, and gives it to its own; so does a Ruby. A screen runs
-                // today's Ruby, so what that does not take is raced.
-                how: match knob.values.len() {
-                    1 if !gives_others_their_meaning(&knob.name) && today_takes(knob) => {
-                        How::Screened
-                    }
-                    _ => How::Raced,
-                },
+                how: How::Raced,
             }
         }));
-        let mut searched = Searched {
-            space: Space {
-                factors,
-                forbidden: Vec::new(),
-            },
+        let mut space = Space {
+            factors,
+            forbidden: forbidden(&workers, &knobs, apart),
+        };
+        let today = space.baseline();
+        for (at, knob) in knobs.iter().enumerate() {
+            // A screen runs round what runs today, so what means nothing there is raced: an option of another allocator, a
+            // value that only another Ruby takes.
+            let alone = space.allows(&today.with(SETTINGS + at, 1));
+            if knob.values.len() == 1 && alone && !gives_others_their_meaning(&knob.name) {
+                space.factors[SETTINGS + at].how = How::Screened;
+            }
+        }
+        Ok(Searched {
+            space,
             workers,
             threads,
             knobs,
             candidates,
             baseline,
             named_concurrency,
-        };
-        searched.space.forbidden = forbidden(&searched.workers, &searched.knobs, apart);
-        Ok(searched)
+        })
     }
 
     /// The most requests that the model's configurations, and those of what was named, serve at once. Clients beyond what an arm
@@ -171,15 +171,20 @@ impl Searched {
             threads: self.threads[point.0[THREADS]],
             preload: workers > 0 && point.0[PRELOAD] == 1,
         };
-        let mut overlay = Overlay::default();
-        for (knob, level) in self.knobs.iter().zip(&point.0[SETTINGS..]) {
-            if let Some(value) = level.checked_sub(1).and_then(|at| knob.values.get(at)) {
-                overlay
-                    .set(&knob.name, value)
-                    .expect("checked when it was asked for");
-            }
+        let set = self.knobs.iter().zip(&point.0[SETTINGS..]);
+        let set = set.filter_map(|(knob, level)| {
+            let value = knob.values.get(level.checked_sub(1)?)?;
+            Some((knob.name.as_str(), value.as_str()))
+        });
+        let set: Vec<(&str, &str)> = set.collect();
+        let overlay = Overlay::of(&set).expect("checked when it was asked for");
+        let mut arm = Arm::with(settings, overlay);
+        if arm.overlay.has_free_value() {
+            let levels = point.0[SETTINGS..].iter().map(usize::to_string);
+            let levels: Vec<String> = levels.collect();
+            arm.name = format!("{}-{}", arm.name, levels.join("."));
         }
-        Arm::with(settings, overlay)
+        arm
     }
 
     fn point(&self, settings: Settings) -> Option<Point> {
@@ -237,7 +242,7 @@ impl Searched {
     }
 
     /// Into the document, once it is over.
-    pub fn found(&self, document: &mut Document, outcome: &Outcome) {
+    pub fn found(&self, document: &mut Document, outcome: &Outcome, trial_s: f64) {
         let Some(search) = &mut document.search else {
             return;
         };
@@ -252,7 +257,7 @@ impl Searched {
         search.left_out = outcome
             .left_out
             .iter()
-            .map(|stage| word(*stage).to_owned())
+            .map(|left_out| why_left_out(left_out, trial_s))
             .collect();
         search.effects = outcome
             .effects
@@ -276,8 +281,8 @@ impl Searched {
     fn made_of(&self, found: Found) -> String {
         match found {
             Found::Helps => "helps".to_owned(),
-            Found::MayHelp => "may help: raced".to_owned(),
-            Found::Nothing => "nothing to be seen".to_owned(),
+            Found::MayHelp => "may help: tried further".to_owned(),
+            Found::Nothing => "no effect was seen".to_owned(),
             Found::Harms => "harms".to_owned(),
             Found::Fails => "fails".to_owned(),
             Found::SeemsToFail => "seems to fail".to_owned(),
@@ -286,21 +291,24 @@ impl Searched {
             }
             Found::BreaksALimit => "breaks a limit".to_owned(),
             Found::NotPossible => "not possible there".to_owned(),
-            Found::Unknown => "cannot be told".to_owned(),
+            Found::Unknown => "not known".to_owned(),
             Found::NotTried => "not tried".to_owned(),
         }
     }
 
     pub fn fate(&self, fate: &Fate) -> String {
-        let stage = word(fate.stage);
+        let stage = match fate.stage {
+            search::Stage::Race => "elimination",
+            other => word(other),
+        };
         match &fate.end {
             End::Failed => format!("failed twice ({stage})"),
             End::BreaksALimit => format!("breaks a limit ({stage})"),
             End::Behind { block, leader } => format!(
-                "left after block {block} ({stage}): behind {}",
+                "eliminated after round {block} ({stage}): behind {}",
                 self.arm(leader)
             ),
-            End::RacedToTheEnd => format!("raced to the end ({stage})"),
+            End::RacedToTheEnd => format!("to the end of its rounds ({stage})"),
             End::Winner => "won".to_owned(),
         }
     }
@@ -333,6 +341,7 @@ impl Searched {
                 low,
                 high,
                 measured: true,
+                refuted: false,
             })
         };
         outcome.steps.iter().filter_map(step).collect()
@@ -358,6 +367,26 @@ fn word(stage: search::Stage) -> &'static str {
         search::Stage::Together => "together",
         search::Stage::Confirm => "confirm",
     }
+}
+
+/// In trials, and in the time that they take.
+fn why_left_out(left_out: &LeftOut, trial_s: f64) -> String {
+    let time = |trials: u32| {
+        format!(
+            "{}, {:.0} s",
+            counted(trials, "trial"),
+            f64::from(trials) * trial_s
+        )
+    };
+    let what = match left_out.stage {
+        search::Stage::Screen => "The knobs were not tried all at once",
+        _ => "A part of the search was left out",
+    };
+    format!(
+        "{what}: a search that does takes {} or more, and the budget holds {}.",
+        time(left_out.needed),
+        time(left_out.given)
+    )
 }
 
 /// A value as it may be shown.

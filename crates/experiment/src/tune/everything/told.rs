@@ -9,7 +9,12 @@ use search::{Observation, Standing};
 pub fn observation(document: &Document, block: &[Trial], arm: &Arm) -> Option<Observation> {
     let trial = block.iter().find(|t| t.arm == arm.name && t.counts())?;
     let throughput = trial.capacity_per_s().filter(|per_s| *per_s > 0.0)?;
-    let memory = trial.memory.as_ref().map(|memory| memory.pss_bytes as f64);
+    let mine = mine(document, arm);
+    let memory = judge::memory_bytes(
+        trial,
+        judge::growth(&mine).is_some(),
+        judge::equal_requests(&document.trials),
+    );
     let logarithm = |value: Option<f64>| value.filter(|v| *v > 0.0).map(f64::ln);
     Some(Observation {
         log_throughput: throughput.ln(),
@@ -17,23 +22,26 @@ pub fn observation(document: &Document, block: &[Trial], arm: &Arm) -> Option<Ob
         log_memory: logarithm(memory),
         processes: arm.settings.processes(),
         threads: u32::from(arm.settings.threads),
-        standing: standing(document, arm),
+        standing: standing(document, &mine),
     })
 }
 
-/// By all trials of the arm so far.
-fn standing(document: &Document, arm: &Arm) -> Standing {
-    let mine: Vec<&Trial> = document
-        .trials
-        .iter()
+/// All trials of the arm so far that count, but the pilot's.
+fn mine<'d>(document: &'d Document, arm: &Arm) -> Vec<&'d Trial> {
+    let trials = document.trials.iter();
+    trials
         .filter(|t| t.arm == arm.name && t.counts() && t.stage != Stage::Pilot)
-        .collect();
-    let objective = &document.plan.objective;
-    let found = judge::feasibility(&mine, objective, document.seed);
+        .collect()
+}
+
+fn standing(document: &Document, mine: &[&Trial]) -> Standing {
+    let found = judge::feasibility(mine, document);
     match found.standing {
         Feasibility::Meets => Standing::Meets,
         Feasibility::Breaks => Standing::Breaks,
-        Feasibility::Unclear if found.seems_to_meet(objective) => Standing::SeemsToMeet,
+        Feasibility::Unclear if found.seems_to_meet(&document.plan.objective) => {
+            Standing::SeemsToMeet
+        }
         Feasibility::Unclear => Standing::SeemsToBreak,
     }
 }

@@ -1,5 +1,6 @@
 //! The simulator on what the pilot's last trial recorded.
 
+use crate::flights;
 use crate::procedure::Procedure;
 use capacity::Config;
 use predict::{
@@ -31,7 +32,7 @@ impl Simulator {
         let pilot = procedure.pilot();
         let trial = pilot.last().ok_or("no trial of the pilot counts")?;
         let folder = procedure.store.folder().trial_dir(&trial.id);
-        let folder = folder.map_err(|e| e.to_string())?.join("flight");
+        let folder = folder.map_err(|e| e.to_string())?.join(flights::FOLDER);
         let application = traced(&folder, trial)?;
         let document = &procedure.store.document;
         let saturation = trial.saturation.as_ref();
@@ -44,7 +45,7 @@ impl Simulator {
             },
             quota: None,
             // As a trial's generator has it.
-            keep_alive: Some(false),
+            keep_alive: Some(procedure.bench.experiment.keep_alive),
         };
         let bench = Bench::new(application, machine).map_err(|e| e.to_string())?;
         let seed = document.seed;
@@ -77,6 +78,7 @@ impl Simulator {
                 },
             }),
             predictions: predictions.map_err(|e| e.to_string())?,
+            contradiction: None,
             score: None,
         })
     }
@@ -129,7 +131,10 @@ impl Simulator {
 fn traced(folder: &Path, trial: &Trial) -> Result<Application, String> {
     let files = flight::find(folder).map_err(|e| e.to_string())?;
     let (Some(saturation), Some(objective)) = (&trial.saturation, &trial.objective) else {
-        return Err("the pilot's trial has no window to trace".to_owned());
+        return Err(
+            "the first trial of today's settings did not measure both full load and latency"
+                .to_owned(),
+        );
     };
     let mut arrivals: Vec<u64> = flight::read_dir(folder)
         .map_err(|e| e.to_string())?

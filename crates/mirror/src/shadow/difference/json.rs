@@ -1,7 +1,7 @@
 //! Two JSON documents, compared by structure: order of names and white space
 //! do not count, indices stand as `*`.
 
-use capture::{REDACTED, is_id};
+use capture::{REDACTED, general};
 use serde_json::Value;
 
 use super::secrets::masked;
@@ -64,12 +64,9 @@ impl Walk<'_> {
         }
         let secret = usize::from((self.rules.is_secret)(name));
         self.secret += secret;
-        // A map by number has as many kinds as records otherwise.
-        let step = if is_id(name) {
-            "*".into()
-        } else {
-            name.replace('~', "~0").replace('/', "~1")
-        };
+        // A map by number or by address has as many kinds as records otherwise, and shows who its users are.
+        let step = general(name).replace(":id", "*");
+        let step = step.replace('~', "~0").replace('/', "~1");
         self.path.push(step);
         self.maybe(ours, theirs);
         self.path.pop();
@@ -86,8 +83,13 @@ impl Walk<'_> {
     fn differ(&mut self, ours: Option<&Value>, theirs: Option<&Value>) {
         let kind = format!("json /{}", self.path.join("/"));
         let secret = self.secret > 0;
-        self.found
-            .add(&kind, || (shown(ours, secret), shown(theirs, secret)));
+        let reveals = |value: Option<&Value>| {
+            let text = value.and_then(Value::as_str);
+            secret || text.is_some_and(|text| (self.rules.reveals)(text))
+        };
+        self.found.add(&kind, || {
+            (shown(ours, reveals(ours)), shown(theirs, reveals(theirs)))
+        });
     }
 }
 

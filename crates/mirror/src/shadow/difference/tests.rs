@@ -8,6 +8,7 @@ fn rules(tokens: &[String]) -> Rules<'_> {
     Rules {
         tokens,
         is_secret: &|name| ["api_key", "csrf-token", "password"].contains(&name),
+        reveals: &|text| text.contains("pin="),
         redact: &|target| target.replace("pin=1", "pin=REDACTED"),
     }
 }
@@ -77,11 +78,13 @@ fn json_is_compared_by_structure() {
 
 #[test]
 fn json_maps_by_number_and_secrets() {
-    let ours = r#"{"by_id":{"17":1,"18":2},"user":{"api_key":"one","authenticity_token":"x"},"t":"x7Gh2Kd9Qw3Er5Ty8Ui1op"}"#;
-    let theirs = r#"{"by_id":{"17":3,"18":4},"user":{"api_key":"two","authenticity_token":"y"},"t":"other"}"#;
+    let ours = r#"{"by_id":{"17":1,"18":2},"by/user":{"alice@example.com":1},"user":{"api_key":"one","authenticity_token":"x"},"t":"x7Gh2Kd9Qw3Er5Ty8Ui1op","url":"/a?pin=1"}"#;
+    let theirs = r#"{"by_id":{"17":3,"18":4},"by/user":{"alice@example.com":2},"user":{"api_key":"two","authenticity_token":"y"},"t":"other","url":"/a?pin=2"}"#;
     let expected = [
+        ("json /by~1user/*", "1", "2"),
         ("json /by_id/*", "1", "3"),
         ("json /t", "\"REDACTED\"", "\"other\""),
+        ("json /url", "REDACTED", "REDACTED"),
         ("json /user/api_key", "REDACTED", "REDACTED"),
     ];
     assert_eq!(told("application/json", ours, theirs), all(&expected));

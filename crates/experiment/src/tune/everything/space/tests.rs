@@ -70,7 +70,7 @@ fn what_a_ruby_does_not_take_is_not_tried_with_it() {
         ruby: ruby.map(str::to_owned),
         knob: knob.to_owned(),
         value: value.to_owned(),
-        told: String::new(),
+        what: String::new(),
     };
     let knobs = vec![
         knob("warmup", &["on"]),

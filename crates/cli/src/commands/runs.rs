@@ -1,0 +1,127 @@
+//! `runs`: the list of runs, and the end of old ones.
+
+use crate::args::RunsArgs;
+use crate::{Failure, output};
+use experiment::config::{Asked, parse_duration};
+use jiff::{SignedDuration, Timestamp};
+use run::runs::{Kept, Standing, kept};
+
+/// `powerband runs`.
+pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
+    let before = started_before(&args, Timestamp::now())?;
+    let found = kept(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
+    for why in found.iter().filter_map(|run| run.unreadable.as_ref()) {
+        output::error(why);
+    }
+    if !args.prune {
+        output::print(&report::listing(&found))?;
+        return Ok(0);
+    }
+    // Its owner keeps a run under another name.
+    let named = found.into_iter();
+    let named = named.filter(|run| run.standing != Standing::Renamed);
+    let old = old(named.collect(), args.keep.unwrap_or(0), before);
+    let (going, staying): (Vec<Kept>, Vec<Kept>) =
+        old.into_iter().partition(|run| run.may_go(args.unfinished));
+    for run in &staying {
+        output::say(&format!("{} stays: {}", run.id, why_it_stays(run)));
+    }
+    if going.is_empty() {
+        output::say("nothing to delete");
+        return Ok(0);
+    }
+    if !args.yes {
+        output::print(&report::listing(&going))?;
+        output::say("nothing was deleted; add --yes to delete these");
+        return Ok(0);
+    }
+    let mut failed = false;
+    let mut deleted = Vec::new();
+    for run in going {
+        match run.delete() {
+            Ok(()) => deleted.push(run),
+            Err(why) => {
+                failed = true;
+                output::error(&why.to_string());
+            }
+        }
+    }
+    output::print(&report::listing(&deleted))?;
+    output::say(&format!("deleted: {}", deleted.len()));
+    Ok(u8::from(failed))
+}
+
+/// The moment before which a run was started that may go; `None` where its age does not matter.
+fn started_before(args: &RunsArgs, now: Timestamp) -> Result<Option<Timestamp>, Failure> {
+    if args.prune && args.keep.is_none() && args.older_than.is_none() {
+        return Err(Failure::usage(
+            "--prune alone says of no run that it is old; add --keep N or --older-than 30d",
+        ));
+    }
+    let Some(text) = &args.older_than else {
+        return Ok(None);
+    };
+    let asked = Asked::new(text, "--older-than");
+    let age = parse_duration(&asked).map_err(|problem| Failure::usage(problem.to_string()))?;
+    let before = SignedDuration::try_from(age)
+        .ok()
+        .and_then(|age| now.checked_sub(age).ok());
+    // Longer ago than there are dates: nothing is as old.
+    Ok(Some(before.unwrap_or(Timestamp::MIN)))
+}
+
+/// All but the newest so many, and of those what was started before.
+fn old(mut found: Vec<Kept>, keep: usize, before: Option<Timestamp>) -> Vec<Kept> {
+    found.truncate(found.len().saturating_sub(keep));
+    let is_old = |run: &Kept| match (before, run.started_at.parse::<Timestamp>()) {
+        (None, _) => true,
+        (Some(before), Ok(started)) => started < before,
+        (Some(_), Err(_)) => false,
+    };
+    found.retain(is_old);
+    found
+}
+
+fn why_it_stays(run: &Kept) -> &'static str {
+    match run.standing {
+        Standing::Unknown => {
+            "it has no document, so it may be under way; delete the folder by hand if it is not"
+        }
+        Standing::Unreadable => "its document cannot be read; --unfinished deletes it, too",
+        _ => "--resume can go on with it; --unfinished deletes it, too",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::runs::kept;
+    use run::{Document, Folder, State};
+
+    const SAMPLE: &str = include_str!("../../../../contract/samples/run/tune.json");
+
+    #[test]
+    fn a_failed_run_has_its_reason_in_one_short_line() {
+        let runs = tempfile::tempdir().unwrap();
+        let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
+        document.id = "20261120-214512-tune-1f3a".to_owned();
+        let folder = Folder::create(runs.path(), &document.id).unwrap();
+        let listed = |document: &Document| {
+            folder.write(document).unwrap();
+            report::listing(&kept(runs.path()).unwrap())
+        };
+        (document.state, document.verdict) = (State::Failed, None);
+        document
+            .warnings
+            .push("puma does not start\n  its log".to_owned());
+        let said = listed(&document);
+        assert!(said.ends_with("  puma does not start\n"), "{said}");
+        document.warnings.push("long ".repeat(100));
+        let said = listed(&document);
+        assert!(
+            said.ends_with("…\n") && said.chars().count() < 200,
+            "{said}"
+        );
+        document.state = State::Interrupted;
+        assert!(listed(&document).ends_with("  no answer yet\n"));
+    }
+}

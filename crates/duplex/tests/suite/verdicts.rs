@@ -1,0 +1,284 @@
+//! What may be said of whom, and what may not.
+
+use crate::support::{answer, compared, dropped, error, late, of, spoil, traffic};
+use capture::Outcome as At;
+use run::Outcome;
+use run::duplex::Purpose::{Between, Claim, Primary, Setup};
+
+#[test]
+fn a_faster_shadow_is_better_and_a_slower_one_worse() {
+    for (factor, outcome) in [
+        (0.9, Outcome::Better),
+        (1.1, Outcome::Worse),
+        (1.0, Outcome::Equivalent),
+    ] {
+        let document = compared(&["a"], &traffic(4_000, &[factor], 1));
+        let found = of(&document, "a", Claim);
+        assert_eq!(
+            (found.outcome, found.why.as_ref()),
+            (outcome, None),
+            "{}",
+            document.sentence
+        );
+        let mean = found.all.mean;
+        assert!(
+            mean.low.unwrap() <= factor && factor <= mean.high.unwrap(),
+            "{mean:?}"
+        );
+        for figure in [mean, found.all.p50, found.all.p95, found.all.p99] {
+            assert!(
+                (figure.ratio.unwrap() / factor - 1.0).abs() < 0.03,
+                "{figure:?}"
+            );
+        }
+        assert_eq!((found.requests, document.exit_code), (4_000, 0));
+        assert!(
+            found
+                .endpoints
+                .iter()
+                .all(|one| one.outcome == Some(outcome)),
+            "{:?}",
+            found.endpoints
+        );
+        assert!(
+            document.warnings[0].contains("No A/A twin"),
+            "{:?}",
+            document.warnings
+        );
+    }
+}
+
+#[test]
+fn a_short_run_says_what_is_missing() {
+    let document = compared(&["a"], &traffic(50, &[0.5], 2));
+    let found = of(&document, "a", Claim);
+    assert_eq!((found.outcome, document.exit_code), (Outcome::Undecided, 3));
+    assert!(
+        document.sentence.contains("at least 70 more requests"),
+        "{}",
+        document.sentence
+    );
+    assert_eq!(found.all.mean.low, None);
+    let document = compared(&["a"], &[]);
+    assert_eq!((document.exit_code, document.requests), (3, 0));
+}
+
+#[test]
+fn near_the_margin_it_is_said_how_much_longer() {
+    let document = compared(&["a"], &traffic(150, &[0.98], 103));
+    let found = of(&document, "a", Claim);
+    assert_eq!(found.outcome, Outcome::Undecided, "{:?}", found.all.mean);
+    let more_s = found.decides_in_s.unwrap();
+    assert!(more_s > 1.0, "{more_s}");
+    assert!(
+        document
+            .sentence
+            .contains("more of such traffic would decide"),
+        "{}",
+        document.sentence
+    );
+}
+
+#[test]
+fn the_twin_is_the_fair_reference() {
+    let names = ["a", "twin"];
+    let document = compared(&names, &traffic(4_000, &[0.9, 1.0], 104));
+    let claim = of(&document, "a", Claim);
+    assert_eq!(
+        (claim.outcome, claim.reference.as_str()),
+        (Outcome::Better, "twin")
+    );
+    assert_eq!(claim.allowance, 0.0);
+    assert_eq!(of(&document, "twin", Setup).outcome, Outcome::Equivalent);
+    assert_eq!(of(&document, "a", Primary).outcome, Outcome::Better);
+    assert!(
+        document.sentence.contains("the A/A twin twin"),
+        "{}",
+        document.sentence
+    );
+    assert_eq!(document.warnings, Vec::<String>::new());
+
+    // What both shadows gain by being shadows is no merit of the candidate's.
+    let document = compared(&names, &traffic(4_000, &[0.9, 0.9], 5));
+    let claim = of(&document, "a", Claim);
+    assert_ne!(claim.outcome, Outcome::Better);
+    assert!(
+        (0.05..0.12).contains(&claim.allowance),
+        "{}",
+        claim.allowance
+    );
+    assert!(
+        document.warnings[0].contains("run the same and yet differ"),
+        "{:?}",
+        document.warnings
+    );
+
+    let document = compared(&names, &traffic(4_000, &[0.3, 0.6], 6));
+    assert_eq!(of(&document, "a", Claim).outcome, Outcome::Undecided);
+    assert!(
+        document.sentence.contains("make the two equal first"),
+        "{}",
+        document.sentence
+    );
+}
+
+#[test]
+fn candidates_are_compared_with_each_other() {
+    let document = compared(&["a", "b", "twin"], &traffic(4_000, &[0.9, 0.8, 1.0], 7));
+    let between = of(&document, "b", Between);
+    assert_eq!(
+        (between.reference.as_str(), between.outcome),
+        ("a", Outcome::Better)
+    );
+    let ratio = between.all.mean.ratio.unwrap();
+    assert!((ratio - 0.8 / 0.9).abs() < 0.01, "{ratio}");
+    let order: Vec<_> = document.comparisons.iter().map(|one| one.purpose).collect();
+    assert_eq!(order, [Claim, Claim, Between, Setup, Primary, Primary]);
+}
+
+#[test]
+fn who_loses_requests_is_never_faster() {
+    type Spoilt = fn() -> At;
+    for (with, counted) in [
+        (late as Spoilt, true),
+        (dropped as Spoilt, false),
+        (error as Spoilt, true),
+    ] {
+        let mut pairs = traffic(4_000, &[0.8], 8);
+        spoil(&mut pairs, 0, 50, with);
+        let document = compared(&["a"], &pairs);
+        let found = of(&document, "a", Claim);
+        assert_eq!(
+            (found.outcome, found.candidate_lost),
+            (Outcome::Undecided, 80),
+            "{}",
+            document.sentence
+        );
+        assert!(
+            document.sentence.contains("a lost 2 % of its requests"),
+            "{}",
+            document.sentence
+        );
+        // A failure is infinitely slow, and 2 % of them reach above p98.
+        assert_eq!(found.all.p99.candidate_ms.is_none(), counted);
+        assert_eq!(found.all.candidate_failed, if counted { 80 } else { 0 });
+        assert!(found.all.p95.candidate_ms.is_some());
+        assert!(
+            found
+                .endpoints
+                .iter()
+                .all(|one| one.outcome != Some(Outcome::Better))
+        );
+    }
+    // It may be called slower: it would be slower still.
+    let mut pairs = traffic(4_000, &[1.2], 9);
+    spoil(&mut pairs, 0, 50, dropped);
+    assert_eq!(
+        of(&compared(&["a"], &pairs), "a", Claim).outcome,
+        Outcome::Worse
+    );
+    // A handful decides nothing.
+    let mut pairs = traffic(4_000, &[0.8], 10);
+    spoil(&mut pairs, 0, 500, late);
+    assert_eq!(
+        of(&compared(&["a"], &pairs), "a", Claim).outcome,
+        Outcome::Better
+    );
+}
+
+#[test]
+fn a_reference_that_loses_requests_makes_nobody_slower() {
+    let mut pairs = traffic(4_000, &[1.2, 1.0], 11);
+    spoil(&mut pairs, 1, 50, late);
+    let document = compared(&["a", "twin"], &pairs);
+    let found = of(&document, "a", Claim);
+    assert_eq!(
+        (found.outcome, found.reference_lost),
+        (Outcome::Undecided, 80)
+    );
+    assert!(
+        document.sentence.contains("twin lost 2 %"),
+        "{}",
+        document.sentence
+    );
+    assert!(
+        document
+            .warnings
+            .iter()
+            .any(|one| one.contains("deadline 80")),
+        "{:?}",
+        document.warnings
+    );
+}
+
+#[test]
+fn other_statuses_are_other_work() {
+    let mut pairs = traffic(4_000, &[0.8], 12);
+    spoil(&mut pairs, 0, 20, || At::Answered(answer(0.4, 302)));
+    let document = compared(&["a"], &pairs);
+    let found = of(&document, "a", Claim);
+    assert_eq!(
+        (found.outcome, found.other_status, found.requests),
+        (Outcome::Undecided, 200, 3_800)
+    );
+    assert!(
+        document.sentence.contains("did not do the same work"),
+        "{}",
+        document.sentence
+    );
+}
+
+#[test]
+fn a_few_endless_requests_outweigh_many_quick_ones() {
+    let mut pairs = traffic(4_000, &[0.9], 13);
+    spoil(&mut pairs[1_000..1_010], 0, 1, || {
+        At::Answered(answer(9_000.0, 200))
+    });
+    let document = compared(&["a"], &pairs);
+    let found = of(&document, "a", Claim);
+    assert!(found.all.mean.high.unwrap() < 1.0, "{:?}", found.all.mean);
+    assert_eq!(found.outcome, Outcome::Undecided);
+    assert!(
+        document.sentence.contains("a few very slow requests"),
+        "{}",
+        document.sentence
+    );
+}
+
+#[test]
+fn one_endpoint_may_be_slower_where_the_others_are_faster() {
+    let mut pairs = traffic(6_000, &[0.9], 14);
+    for pair in pairs.iter_mut().filter(|pair| pair.endpoint == "GET /") {
+        let took_ms = pair.primary.as_ref().unwrap().took_ns as f64 / 1e6;
+        pair.shadows[0].outcome = At::Answered(answer(took_ms * 1.3, 200));
+    }
+    let document = compared(&["a"], &pairs);
+    let found = of(&document, "a", Claim);
+    assert_eq!(found.outcome, Outcome::Better);
+    let of_root = found
+        .endpoints
+        .iter()
+        .find(|one| one.endpoint == "GET /")
+        .unwrap();
+    assert_eq!(of_root.outcome, Some(Outcome::Worse));
+}
+
+#[test]
+fn amplified_copies_count_as_their_mean() {
+    let mut pairs = traffic(2_000, &[0.5], 15);
+    for pair in &mut pairs {
+        let mut second = pair.shadows[0].clone();
+        second.copy = 1;
+        let At::Answered(answer) = &mut second.outcome else {
+            unreachable!()
+        };
+        answer.took_ns *= 3;
+        pair.shadows.push(second);
+    }
+    let document = compared(&["a"], &pairs);
+    let found = of(&document, "a", Claim);
+    assert_eq!(
+        (found.outcome, found.requests, document.shadows[0].sampled),
+        (Outcome::Equivalent, 2_000, 4_000)
+    );
+}

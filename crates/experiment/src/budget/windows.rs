@@ -1,0 +1,134 @@
+//! How long the windows of a trial have to be, by what the pilot showed. Pure.
+
+use super::LEAST_WINDOW_S;
+
+/// What the pilot showed of the trials to come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen {
+    /// Length of its windows, seconds.
+    pub window_s: f64,
+    /// Logarithm of the ratio of the capacities of two equal trials, where there were two.
+    pub log_ratio: Option<f64>,
+    /// Capacity of the baseline, requests per second.
+    pub capacity_per_s: f64,
+    /// The common rate, requests per second.
+    pub rate_per_s: f64,
+}
+
+/// Windows that are long enough, seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Windows {
+    /// For throughput: noise, the number of answers and the time to settle allow no shorter ones.
+    pub short_s: f64,
+    /// For the latency objective, too; more arms or blocks are preferred over longer ones.
+    pub good_s: f64,
+}
+
+/// Standard deviation of the log ratio of two equal trials before anything is known, in windows of [`USUAL_WINDOW_S`]: the
+/// convention that a detectable effect is planned with. Windows are long enough where it is no greater.
+const USUAL_NOISE: f64 = 0.04;
+const USUAL_WINDOW_S: f64 = 5.0;
+/// Longest window that noise or few requests ask for: beyond it, more blocks say more.
+const LONGEST_S: f64 = 10.0;
+/// Blocks of the shortest confirmation.
+const BLOCKS: f64 = 6.0;
+/// Violations that a window should allow, or their number says little: 500 requests at p99.
+const ALLOWED_VIOLATIONS: f64 = 5.0;
+/// Utilisation at the common rate, as a share of the baseline's capacity.
+const UTILISATION: f64 = crate::trial::OBJECTIVE_LOAD;
+/// Times that a queue takes to settle, in a window.
+const SETTLED: f64 = 5.0;
+
+impl Windows {
+    /// Before anything was measured.
+    pub const ASSUMED: Windows = Windows {
+        short_s: USUAL_WINDOW_S,
+        good_s: USUAL_WINDOW_S,
+    };
+
+    /// After the pilot. `margin` is that of equivalence, `allowed` the share of requests that may violate the latency objective.
+    pub fn of(seen: &Seen, margin: f64, allowed: Option<f64>) -> Windows {
+        // One pair of equal trials says little, so the convention counts for as much as it does. The variance of a count goes
+        // with one over the window's length.
+        let usual = USUAL_NOISE * USUAL_NOISE;
+        let noise_s = match seen.log_ratio {
+            Some(x) => seen.window_s * (usual + x * x) / 2.0 / usual,
+            None => USUAL_WINDOW_S,
+        };
+        // A comparison sees nothing below 1/sqrt(answers).
+        let counted_s = 1.0 / (margin * margin * BLOCKS * seen.capacity_per_s);
+        let settled_s = SETTLED / seen.capacity_per_s / (1.0 - UTILISATION.sqrt()).powi(2);
+        let late_s = allowed.map_or(0.0, |share| ALLOWED_VIOLATIONS / share / seen.rate_per_s);
+        let within = |wanted_s: f64| wanted_s.clamp(LEAST_WINDOW_S, LONGEST_S);
+        let short_s = noise_s.max(counted_s).max(settled_s);
+        Windows {
+            short_s: within(short_s),
+            good_s: within(short_s.max(late_s)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each reason for a longer window by itself.
+    #[test]
+    fn what_is_short_of_something_gets_longer_windows() {
+        let quiet = Seen {
+            window_s: 4.0,
+            log_ratio: Some(0.0),
+            capacity_per_s: 1000.0,
+            rate_per_s: 700.0,
+        };
+        let windows = |seen: Seen, allowed| Windows::of(&seen, 0.03, allowed);
+        assert_eq!(
+            windows(quiet, None),
+            Windows {
+                short_s: 2.0,
+                good_s: 2.0
+            }
+        );
+        let noisy = Seen {
+            log_ratio: Some(0.06),
+            ..quiet
+        };
+        assert!((windows(noisy, None).short_s - 6.5).abs() < 1e-9);
+        let wild = Seen {
+            log_ratio: Some(0.5),
+            ..quiet
+        };
+        assert_eq!(windows(wild, None).short_s, LONGEST_S);
+        let unknown = Seen {
+            log_ratio: None,
+            ..quiet
+        };
+        assert_eq!(windows(unknown, None), Windows::ASSUMED);
+        // 185 answers of each arm in each of six blocks are 1/0.03 squared.
+        let slow = Seen {
+            capacity_per_s: 40.0,
+            rate_per_s: 28.0,
+            ..quiet
+        };
+        assert!(
+            (windows(slow, None).short_s - 4.68).abs() < 0.02,
+            "{:?}",
+            windows(slow, None)
+        );
+        // 500 requests at p99.
+        let late = windows(
+            Seen {
+                rate_per_s: 100.0,
+                ..quiet
+            },
+            Some(0.01),
+        );
+        assert_eq!(
+            late,
+            Windows {
+                short_s: 2.0,
+                good_s: 5.0
+            }
+        );
+    }
+}

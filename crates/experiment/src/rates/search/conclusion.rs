@@ -1,0 +1,185 @@
+//! What a search comes to: the bounds, how it ended, the curve, and what to know before believing it.
+
+use super::{ALPHA, LEAST, SETTLED, Saturated, Search, figure};
+use crate::procedure::GENERATOR_SHARE;
+use crate::rates::lengths::{self, Lengths};
+use crate::rates::points::points;
+use capacity::{Ending, RateBounds, RateGoal};
+use run::{RateEnding, RatePurpose, RateSearch};
+
+impl Search<'_> {
+    /// `ended` is what ended the search early; what failed after it is among the warnings of `self`.
+    pub(super) fn concluded(
+        self,
+        bounds: RateBounds,
+        ended: Option<(RateEnding, String)>,
+        saturated: Saturated,
+        lengths: Lengths,
+        goal: RateGoal,
+    ) -> RateSearch {
+        let ending = match (bounds.ending, &ended) {
+            // Enough was known before.
+            (Ending::Found, _) => RateEnding::Found,
+            (_, Some((ending, _))) => *ending,
+            (Ending::NotEven, _) => RateEnding::NotEven,
+            (Ending::AtLeast, _) => RateEnding::AtLeast,
+            (Ending::Generator, _) => RateEnding::GeneratorLate,
+            (Ending::OutOfTime, _) => RateEnding::OutOfTime,
+        };
+        let out_of_reach = match bounds.met_per_s {
+            None => self.pages.out_of_reach(self.question.objective),
+            Some(_) => None,
+        };
+        let mut warnings: Vec<String> = ended.into_iter().map(|(_, why)| why).collect();
+        // A longer search would find no more.
+        if out_of_reach.is_none() {
+            warnings.extend(self.warnings(&bounds, saturated, lengths, goal));
+        }
+        let redirects = self.station.generator.sender.take_redirects();
+        warnings.extend(redirects.warnings());
+        RateSearch {
+            objective: self.question.objective,
+            ending,
+            met_per_s: bounds.met_per_s,
+            decided: bounds.decided,
+            broke_per_s: bounds.broke_per_s,
+            low_per_s: bounds.low_per_s,
+            high_per_s: bounds.high_per_s,
+            confidence: 1.0 - ALPHA,
+            saturated_per_s: Some(saturated.per_s),
+            saturated_connections: u32::try_from(saturated.connections).ok(),
+            doubted_per_s: bounds.doubted_per_s.filter(|_| bounds.met_per_s.is_some()),
+            curve: points(&self.measured, goal.allowed, goal.full_s),
+            redirects: redirects.pages(),
+            took_s: self.began.elapsed().as_secs_f64(),
+            trials: self.measured.into_iter().map(|m| m.trial).collect(),
+            at_least: None,
+            out_of_reach,
+            warnings,
+        }
+    }
+
+    fn warnings(
+        &self,
+        bounds: &RateBounds,
+        saturated: Saturated,
+        lengths: Lengths,
+        goal: RateGoal,
+    ) -> Vec<String> {
+        let mut warnings = self.warnings.clone();
+        if bounds.ending == Ending::Generator {
+            warnings.push(format!(
+                "the generator could not keep even {} requests a second; free this machine's cores",
+                figure(goal.least_per_s)
+            ));
+        }
+        // Below the share that is searched at most, or below what a window can judge.
+        if bounds.ending == Ending::NotEven && goal.least_per_s > LEAST * goal.start_per_s * 1.001 {
+            warnings.push(format!(
+                "rates below {} a second were not tried: a window would hold too few requests; a longer --budget \
+                 lengthens it",
+                figure(goal.least_per_s)
+            ));
+        }
+        if self.at_first.is_none() {
+            warnings.push(
+                "single requests failed even before the load: whether the server recovered between two windows is not \
+                 known"
+                    .to_owned(),
+            );
+        }
+        warnings.extend(self.shares_a_core());
+        if let Some(capped) = saturated.capped_per_s {
+            warnings.push(format!(
+                "{} a second met the objective in windows of {:.0} s, but {} clients that always ask again were answered \
+                 only {} times a second: at a higher rate the queue grows, more slowly than such windows show. The \
+                 answer stays below that",
+                figure(capped),
+                lengths.full_s,
+                saturated.connections,
+                figure(saturated.per_s)
+            ));
+        }
+        if bounds.contradictory {
+            warnings.push(
+                "a rate met the objective above one that did not, both with 95 % confidence: the server or the machine \
+                 changed while it was measured"
+                    .to_owned(),
+            );
+        }
+        let trials = self.measured.iter().map(|m| &m.trial);
+        let refused: Vec<&str> = trials.filter_map(|t| t.refused.as_deref()).collect();
+        if let Some(why) = refused.last() {
+            let windows = run::counted(refused.len(), "window");
+            warnings.push(format!("not counted of the search: {windows}: {why}"));
+        }
+        if let (Some(met), Some(at_first)) = (bounds.met_per_s, self.at_first) {
+            let settling_s = lengths::settling_s(at_first.as_secs_f64(), met / saturated.per_s);
+            if lengths.full_s < SETTLED * settling_s {
+                let needs = if settling_s.is_finite() {
+                    format!("about {settling_s:.0} s")
+                } else {
+                    "longer than any window".to_owned()
+                };
+                warnings.push(format!(
+                    "at {} a second a queue takes {needs} to settle, and windows were {:.0} s: the true rate may be \
+                     lower; a longer --budget lengthens them",
+                    figure(met),
+                    lengths.full_s
+                ));
+            }
+            let allowed = self.question.objective.allowed_violation_rate();
+            if met * lengths.full_s * allowed < 1.0 {
+                warnings.push(format!(
+                    "a window holds about {:.0} requests, too few for p{}: a longer --budget lengthens it",
+                    met * lengths.full_s,
+                    self.question.objective.percentile
+                ));
+            }
+        }
+        warnings
+    }
+
+    /// The generator takes CPU from a server on the same cores.
+    fn shares_a_core(&self) -> Option<String> {
+        let generator = &self.station.generator;
+        if !generator.cores.is_empty() || !generator.target.is_local() {
+            return None;
+        }
+        let deciding = self
+            .measured
+            .iter()
+            .filter(|m| m.trial.purpose == RatePurpose::Decide);
+        let used = deciding.map(|m| m.trial.generator_cpu).fold(0.0, f64::max);
+        shared(used, generator.server.is_some())
+    }
+}
+
+fn shared(used: f64, started_here: bool) -> Option<String> {
+    let remedy = match started_here {
+        true => "--generator-core true gives it one",
+        false => "send the load from another machine, or keep a core free for it (taskset)",
+    };
+    (used > GENERATOR_SHARE).then(|| {
+        format!(
+            "the load generator used up to {:.0} % of a core that the server could have used: {remedy}",
+            100.0 * used
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generator_that_takes_the_servers_cpu_is_told_with_the_remedy() {
+        assert_eq!(shared(0.01, true), None);
+        let said = shared(0.31, true).unwrap();
+        assert!(
+            said.contains("31 % of a core") && said.contains("--generator-core true"),
+            "{said}"
+        );
+        assert!(shared(0.31, false).unwrap().contains("another machine"));
+    }
+}

@@ -1,0 +1,147 @@
+//! What a resumed run is asked again: the settings that it must share with its start.
+
+use crate::request::{Experiment, Goal};
+use crate::run_key::RunKey;
+use run::Settings;
+use std::collections::BTreeMap;
+
+/// The settings that a resumed run must share with its start. Values that may be secrets are digests under the run's key.
+pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, String> {
+    let hashed = |values: &dyn std::fmt::Debug| key.digest(&format!("{values:?}"));
+    let shown = |value: &dyn std::fmt::Debug| format!("{value:?}");
+    let arms = match &experiment.goal {
+        Goal::Tune => Vec::new(),
+        Goal::Arms { arms, .. } => arms.iter().map(|a| a.name.clone()).collect(),
+    };
+    let hooks = (
+        &experiment.prepare,
+        &experiment.before_trial,
+        &experiment.after_trial,
+    );
+    // The `Debug` of a searched knob leaves out its values.
+    let searched: Vec<_> = experiment
+        .knobs
+        .iter()
+        .map(|k| (&k.name, &k.values))
+        .collect();
+    // The `Debug` of a header leaves out its value.
+    let headers = experiment.headers.iter();
+    let headers: Vec<_> = headers.map(|h| (h.name(), h.value())).collect();
+    let mut asked = BTreeMap::from(
+        [
+            (
+                "the version of powerband",
+                env!("CARGO_PKG_VERSION").to_owned(),
+            ),
+            ("the command", experiment.goal.kind().verb().to_owned()),
+            ("the list of configurations", shown(&arms)),
+            ("the application", shown(&experiment.app_dir)),
+            ("the environment's name", experiment.environment.clone()),
+            ("the environment", hashed(&experiment.env)),
+            ("the server's command", shown(&experiment.command)),
+            (
+                "the server",
+                shown(&(
+                    experiment.kind,
+                    &experiment.front,
+                    &experiment.server_config,
+                )),
+            ),
+            ("the connections", shown(&experiment.connections)),
+            ("--generator-core", shown(&experiment.generator_core)),
+            ("--keep-alive", shown(&experiment.keep_alive)),
+            ("--header", hashed(&headers)),
+            ("--rehearse", shown(&experiment.rehearse)),
+            ("the list of services", hashed(&experiment.services)),
+            ("the hooks", hashed(&hooks)),
+            ("the workload", hashed(&experiment.workload)),
+            ("the objective", shown(&experiment.objective)),
+            ("the margin", shown(&experiment.margin)),
+            ("--calibrate", shown(&experiment.calibrate)),
+            ("--knobs", hashed(&searched)),
+            ("the timeout", shown(&experiment.timeout)),
+            (
+                "--threads or --workers",
+                shown(&(&experiment.threads, &experiment.workers)),
+            ),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    if let Some(command) = &experiment.workload_command {
+        asked.insert("--workload-command".to_owned(), hashed(&command.text));
+    }
+    // A label names a configuration, and may stand for other values by now.
+    asked.insert(
+        "what configurations set".to_owned(),
+        hashed(&(of_arms(experiment), templates(experiment))),
+    );
+    asked
+}
+
+/// Each arm with all that it sets.
+fn of_arms(experiment: &Experiment) -> Vec<(String, Settings, BTreeMap<String, String>)> {
+    let Goal::Arms { arms, .. } = &experiment.goal else {
+        return Vec::new();
+    };
+    arms.iter()
+        .map(|arm| {
+            let overlay = &arm.overlay;
+            let mut set = overlay.variables();
+            set.extend(overlay.chosen().into_iter().map(|c| (c.knob, c.value)));
+            set.extend(overlay.placeholders());
+            (arm.name.clone(), arm.settings, set)
+        })
+        .collect()
+}
+
+/// The texts of services' templates.
+fn templates(experiment: &Experiment) -> Vec<String> {
+    let named = experiment
+        .services
+        .iter()
+        .filter_map(|s| s.template.as_ref());
+    named
+        .map(|path| std::fs::read_to_string(path).unwrap_or_default())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Asked, Request, resolve};
+    use run::Folder;
+
+    /// An experiment with this secret in its environment and among its searched values.
+    fn experiment(secret: &str) -> Experiment {
+        let asked = |text: &str| Asked::new(text, "a test");
+        let request = Request {
+            env: BTreeMap::from([("TOKEN".to_owned(), asked(secret))]),
+            headers: vec![asked(&format!("Authorization: {secret}"))],
+            knobs: vec![asked(&format!("env.OTHER={secret},x"))],
+            base_dir: env!("CARGO_MANIFEST_DIR").into(),
+            ..Request::default()
+        };
+        resolve(request, Goal::Tune, 1).unwrap()
+    }
+
+    #[test]
+    fn a_secret_that_is_asked_for_is_a_digest_under_the_runs_key() {
+        let root = tempfile::tempdir().unwrap();
+        let key = |id| RunKey::create(&Folder::create(root.path(), id).unwrap()).unwrap();
+        let (one, other) = (key("one"), key("other"));
+        let differing = |a: &BTreeMap<String, String>, b: &BTreeMap<String, String>| {
+            let names = a.keys().filter(|name| a[*name] != b[*name]);
+            names.cloned().collect::<Vec<_>>()
+        };
+        let asked_first = asked(&experiment("hunter2"), &one);
+        assert!(!format!("{asked_first:?}").contains("hunter2"));
+        assert_eq!(asked(&experiment("hunter2"), &one), asked_first);
+        let secret = ["--header", "--knobs", "the environment"];
+        let changed = asked(&experiment("hunter3"), &one);
+        assert_eq!(differing(&asked_first, &changed), secret);
+        let of_another_run = asked(&experiment("hunter2"), &other);
+        for name in secret {
+            assert_ne!(asked_first[name], of_another_run[name]);
+        }
+    }
+}

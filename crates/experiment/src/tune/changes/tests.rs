@@ -1,0 +1,235 @@
+use super::*;
+use knobs::{CATALOGUE, Kind, Knob, Place};
+use run::Settings;
+
+/// Every value of a knob that is worth a look: its example, each word that it takes, and what is by default.
+fn values(knob: &Knob) -> Vec<&'static str> {
+    let mut values = match knob.kind {
+        Kind::OneOf(words) => words.to_vec(),
+        Kind::Switch => vec!["on", "off"],
+        _ => vec![knob.example],
+    };
+    if Overlay::of(&[(knob.name, "default")]).is_ok() {
+        values.push("default");
+    }
+    values
+}
+
+/// Whether a trial with this value runs what one without it does.
+fn as_today(knob: &Knob, value: &str) -> bool {
+    let variable = knob.place == Place::Environment
+        && !knob.variable.starts_with(SETUP)
+        && !["pool", "ruby"].contains(&knob.name);
+    (value == "default" && !variable) || (value == "off" && knob.variable.starts_with(SETUP))
+}
+
+fn all_settings(kind: ServerKind) -> Vec<Settings> {
+    let settings = |workers, threads, preload| Settings {
+        workers,
+        threads,
+        preload,
+    };
+    match kind {
+        ServerKind::Puma => vec![
+            settings(0, 7, false),
+            settings(2, 7, false),
+            settings(2, 7, true),
+        ],
+        ServerKind::Unicorn | ServerKind::Passenger => {
+            vec![settings(3, 1, false), settings(3, 1, true)]
+        }
+    }
+}
+
+fn file(path: &str, text: &str) -> Option<File> {
+    Some(File {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    })
+}
+
+/// An application with nothing but what its server needs, and one with every file that is known.
+fn applications() -> [Files; 2] {
+    let bare = Files {
+        puma: file("config/puma.rb", ""),
+        unicorn: file("config/unicorn.rb", ""),
+        apache: file("passenger.conf", ""),
+        environment: file(".env", ""),
+        ..Files::default()
+    };
+    let whole = Files {
+        dockerfile: file("Dockerfile", "FROM ruby:3.3\nCMD [\"puma\"]\n"),
+        systemd: file("powerband.conf", ""),
+        database_yml: file(
+            "config/database.yml",
+            "production:\n  adapter: sqlite3\n  pool: 1\n",
+        ),
+        nginx: file(
+            "nginx.conf",
+            "events {}\nhttp {\n  upstream a {\n    server b;\n  }\n}\n",
+        ),
+        ..bare.clone()
+    };
+    [bare, whole]
+}
+
+/// The variables as a bench has them: an allocator's library and a Ruby's folder depend on the machine.
+fn variables(overlay: &Overlay) -> BTreeMap<String, String> {
+    let mut variables = overlay.variables();
+    if overlay.allocator().is_some() {
+        variables.insert(PRELOAD.to_owned(), "/lib/of/this/machine.so".to_owned());
+    }
+    if overlay.pool().is_some() {
+        variables.insert(
+            DATABASE.to_owned(),
+            "sqlite3:/of/the/trials?pool=7".to_owned(),
+        );
+    }
+    variables
+}
+
+/// What is added to files, and what is to be set by hand, of this configuration.
+fn told(
+    kind: ServerKind,
+    settings: Settings,
+    overlay: &Overlay,
+    files: &Files,
+) -> (Vec<String>, Vec<String>) {
+    let arm = Arm::with(settings, overlay.clone());
+    let (changes, by_hand) = set_down(kind, &arm, &variables(overlay), files);
+    let added = changes.iter().flat_map(|change| change.diff.lines());
+    let added = added.filter(|line| line.starts_with('+') && !line.starts_with("+++"));
+    (added.map(str::to_owned).collect(), by_hand)
+}
+
+/// Whether it is in a file, or by hand with its reason.
+fn is_there(knob: &Knob, value: &str, (added, by_hand): &(Vec<String>, Vec<String>)) -> bool {
+    let directive = match knob.name {
+        "warmup" => "before_fork { Process.warmup }",
+        "compact" => "before_fork { GC.compact }",
+        "pool" => "pool: ",
+        _ => knob.variable,
+    };
+    let by_hand_as = format!("set by hand: {}={value}: ", knob.name);
+    added.iter().any(|line| line.contains(directive))
+        || by_hand
+            .iter()
+            .any(|line| line.starts_with(&by_hand_as) && line.len() > by_hand_as.len() + 20)
+}
+
+#[test]
+fn whatever_a_configuration_sets_is_in_a_diff_or_by_hand() {
+    let mut seen = 0;
+    for kind in [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Passenger] {
+        let elsewhere = |knob: &Knob| match knob.place {
+            Place::Configuration(Program::Puma) => kind != ServerKind::Puma,
+            Place::Configuration(Program::Passenger) => kind != ServerKind::Passenger,
+            _ => false,
+        };
+        for settings in all_settings(kind) {
+            for files in applications() {
+                for knob in CATALOGUE.iter().filter(|knob| !elsewhere(knob)) {
+                    for value in values(knob) {
+                        let overlay = Overlay::of(&[(knob.name, value)]).unwrap();
+                        let told = told(kind, settings, &overlay, &files);
+                        assert!(
+                            as_today(knob, value) || is_there(knob, value, &told),
+                            "{kind:?} {settings} {}={value}: {told:?}",
+                            knob.name
+                        );
+                        seen += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 700, "{seen}");
+}
+
+#[test]
+fn variables_and_placeholders_without_a_knob_are_there_and_secrets_are_not() {
+    let overlay = Overlay::of(&[
+        ("env.MY_CACHE", "on"),
+        ("env.API_KEY", "hunter2"),
+        ("value.shared_buffers", "64MB"),
+    ])
+    .unwrap();
+    for files in applications() {
+        let settings = all_settings(ServerKind::Puma)[2];
+        let (added, by_hand) = told(ServerKind::Puma, settings, &overlay, &files);
+        assert!(added.contains(&"+MY_CACHE=on".to_owned()), "{added:?}");
+        let all = by_hand.join("\n");
+        assert!(
+            all.contains("set by hand: value.shared_buffers=64MB: ")
+                && all.contains("API_KEY is a secret"),
+            "{all}"
+        );
+        assert!(!format!("{added:?}{all}").contains("hunter2"), "{all}");
+    }
+}
+
+#[test]
+fn processes_threads_and_preloading_are_in_the_server_s_own_file() {
+    let wanted = [
+        (
+            ServerKind::Puma,
+            ["threads 7, 7", "workers 2", "preload_app!"],
+        ),
+        (
+            ServerKind::Unicorn,
+            ["worker_processes 3", "preload_app true", ""],
+        ),
+        (
+            ServerKind::Passenger,
+            ["PassengerMaxPoolSize 3", "PassengerSpawnMethod smart", ""],
+        ),
+    ];
+    for (kind, lines) in wanted {
+        for files in applications() {
+            let settings = *all_settings(kind).last().unwrap();
+            let (added, _) = told(kind, settings, &Overlay::default(), &files);
+            for line in lines {
+                assert!(added.iter().any(|a| a.contains(line)), "{line}: {added:?}");
+            }
+        }
+    }
+}
+
+/// With `fork_worker` the agent makes the call in the first worker, and not where `before_fork` is.
+#[test]
+fn a_call_is_written_only_where_it_was_measured() {
+    let overlay = Overlay::of(&[("puma.fork_worker", "1000"), ("warmup", "on")]).unwrap();
+    let settings = all_settings(ServerKind::Puma)[2];
+    let [bare, _] = applications();
+    let (added, by_hand) = told(ServerKind::Puma, settings, &overlay, &bare);
+    assert!(!format!("{added:?}").contains("warmup"), "{added:?}");
+    assert!(
+        by_hand
+            .iter()
+            .any(|line| line.starts_with("set by hand: warmup=on: ")),
+        "{by_hand:?}"
+    );
+}
+
+/// The trials' database is no setting of the application's.
+#[test]
+fn a_pool_does_not_write_down_the_database_of_the_trials() {
+    let overlay = Overlay::of(&[("pool", "7")]).unwrap();
+    let [bare, whole] = applications();
+    let settings = all_settings(ServerKind::Puma)[0];
+    let (added, by_hand) = told(ServerKind::Puma, settings, &overlay, &bare);
+    assert!(!format!("{added:?}").contains(DATABASE), "{added:?}");
+    assert!(
+        by_hand.iter().any(|line| line.contains("pool=7")),
+        "{by_hand:?}"
+    );
+    let (added, by_hand) = told(ServerKind::Puma, settings, &overlay, &whole);
+    assert!(
+        added.iter().any(|line| line.contains("pool: 7")),
+        "{added:?}"
+    );
+    assert!(
+        !by_hand.iter().any(|line| line.starts_with("set by hand")),
+        "{by_hand:?}"
+    );
+}

@@ -1,0 +1,246 @@
+//! Whether the process that wrote a file still runs.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use crate::file::open_regular;
+use crate::header::Header;
+
+/// Where and until when a process number means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The inode of `/proc/self/ns/pid`: containers have one each.
+    pub pid_namespace: u64,
+    /// `/proc/sys/kernel/random/boot_id`, which changes when the machine restarts.
+    pub boot_id: [u8; 16],
+}
+
+/// What can be seen of a process from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    Runs,
+    Ended,
+    /// It is on another machine, was there before this one restarted, or is in another container and holds no lock.
+    Unknown,
+}
+
+impl Origin {
+    /// `None` where a part of it is zero: it was not recorded.
+    pub(crate) fn recorded(pid_namespace: u64, boot_id: [u8; 16]) -> Option<Self> {
+        (pid_namespace != 0 && boot_id != [0; 16]).then_some(Self {
+            pid_namespace,
+            boot_id,
+        })
+    }
+
+    /// Of this process.
+    fn here() -> Option<Self> {
+        static HERE: OnceLock<Option<Origin>> = OnceLock::new();
+        *HERE.get_or_init(|| {
+            let namespace = fs::metadata("/proc/self/ns/pid").ok()?.ino();
+            let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+            Self::recorded(namespace, boot_id(&text)?)
+        })
+    }
+}
+
+/// The bytes of a UUID.
+pub(crate) fn boot_id(text: &str) -> Option<[u8; 16]> {
+    let digits = text.trim().replace('-', "");
+    let number = u128::from_str_radix(&digits, 16).ok()?;
+    (digits.len() == 32).then_some(number.to_be_bytes())
+}
+
+/// Whether the process of a flight file runs: from the lock that it holds on the file where it has one, which processes in
+/// other containers see too, else from its number. A file of an agent that recorded neither is taken to be from here.
+#[must_use]
+pub fn life(path: &Path, header: &Header) -> Life {
+    let here = Origin::here();
+    let same_boot = |origin: &Origin| here.is_some_and(|here| here.boot_id == origin.boot_id);
+    if header.locked {
+        return match open_regular(path).map(|file| is_locked(&file)) {
+            Ok(true) => Life::Runs,
+            // The kernel releases the lock when the process ends.
+            Ok(false) if header.origin.is_some_and(|origin| same_boot(&origin)) => Life::Ended,
+            _ => Life::Unknown,
+        };
+    }
+    if header.origin.is_some() && (header.origin != here || !proc_is_of_this_namespace()) {
+        return Life::Unknown;
+    }
+    match runs(header.pid, header.start_ticks) {
+        true => Life::Runs,
+        false => Life::Ended,
+    }
+}
+
+/// Whether the process of a flight file runs and has in this process's `/proc` the number that the file says.
+#[must_use]
+pub fn runs_here(header: &Header) -> bool {
+    let elsewhere = header
+        .origin
+        .is_some_and(|origin| Some(origin) != Origin::here());
+    !elsewhere && proc_is_of_this_namespace() && runs(header.pid, header.start_ticks)
+}
+
+/// A shared lock disturbs nobody: the process takes its own once, before its file says so.
+fn is_locked(file: &File) -> bool {
+    rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+}
+
+/// A container may have the `/proc` of the machine.
+fn proc_is_of_this_namespace() -> bool {
+    let own = fs::read_link("/proc/self");
+    own.is_ok_and(|pid| pid.as_os_str() == std::process::id().to_string().as_str())
+}
+
+/// Whether the very process runs that had this pid and this start (field 22 of `/proc/<pid>/stat`): a pid is used again.
+/// A zombie serves nobody and does not run.
+fn runs(pid: u32, start_ticks: u64) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    running_since(&stat) == Some(start_ticks)
+}
+
+/// The command, field 2, may hold spaces and brackets.
+fn running_since(stat: &str) -> Option<u64> {
+    let (_, after) = stat.rsplit_once(')')?;
+    let mut fields = after.split_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_counters;
+
+    #[test]
+    fn the_start_is_found_behind_any_command() {
+        let rest = "1 7 7 0 -1 4194560 1 0 0 0 1 0 0 0 20 0 1 0 4711 9 0";
+        assert_eq!(running_since(&format!("7 (a) b) S {rest}")), Some(4711));
+        assert_eq!(running_since(&format!("7 (ruby) Z {rest}")), None);
+        assert_eq!(running_since("7 (ruby) S 1"), None);
+        assert_eq!(running_since(""), None);
+    }
+
+    #[test]
+    fn another_start_is_another_process() {
+        let pid = std::process::id();
+        let start = own_start();
+        assert!(runs(pid, start) && !runs(pid, start + 1));
+    }
+
+    #[test]
+    fn a_boot_id_is_a_uuid() {
+        let id = [
+            0x3a, 0x51, 0xe4, 0xe6, 0xa7, 0x35, 0x4a, 0x70, 0x8b, 0xfe, 0x92, 0xe0, 0xce, 0x45,
+            0x03, 0x00,
+        ];
+        assert_eq!(boot_id("3a51e4e6-a735-4a70-8bfe-92e0ce450300\n"), Some(id));
+        for text in ["", "3a51", "3a51e4e6-a735-4a70-8bfe-92e0ce45030x", "+1"] {
+            assert_eq!(boot_id(text), None, "{text}");
+        }
+    }
+
+    fn own_start() -> u64 {
+        running_since(&fs::read_to_string("/proc/self/stat").unwrap()).unwrap()
+    }
+
+    fn sample() -> Header {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight/wide.flight");
+        parse_counters(&fs::read(path).unwrap()).unwrap().header
+    }
+
+    /// What is said of a process with this process's number and start, and of one with another start.
+    fn said(header: &Header, path: &Path) -> (Life, Life) {
+        let own = Header {
+            pid: std::process::id(),
+            start_ticks: own_start(),
+            ..header.clone()
+        };
+        let other = Header {
+            start_ticks: own.start_ticks + 1,
+            ..own.clone()
+        };
+        (life(path, &own), life(path, &other))
+    }
+
+    #[test]
+    fn a_number_says_something_in_its_own_namespace_and_boot_alone() {
+        let here = Origin::here().unwrap();
+        let nowhere = Path::new("/nowhere");
+        let by = |origin| {
+            let header = Header { origin, ..sample() };
+            said(&header, nowhere)
+        };
+        assert_eq!(by(None), (Life::Runs, Life::Ended), "an older agent's");
+        assert_eq!(by(Some(here)), (Life::Runs, Life::Ended));
+        let container = Origin {
+            pid_namespace: here.pid_namespace + 1,
+            ..here
+        };
+        let before = Origin {
+            boot_id: [1; 16],
+            ..here
+        };
+        for elsewhere in [container, before] {
+            assert_eq!(by(Some(elsewhere)), (Life::Unknown, Life::Unknown));
+        }
+    }
+
+    #[test]
+    fn a_lock_says_it_everywhere_on_one_machine() {
+        let here = Origin::here().unwrap();
+        let container = Origin {
+            pid_namespace: here.pid_namespace + 1,
+            ..here
+        };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let by = |origin| {
+            let header = Header {
+                origin: Some(origin),
+                locked: true,
+                ..sample()
+            };
+            said(&header, file.path()).0
+        };
+        let before = Origin {
+            boot_id: [1; 16],
+            ..here
+        };
+        rustix::fs::flock(file.as_file(), FlockOperation::LockExclusive).unwrap();
+        assert_eq!([here, container, before].map(by), [Life::Runs; 3]);
+        rustix::fs::flock(file.as_file(), FlockOperation::Unlock).unwrap();
+        assert_eq!(
+            [here, container, before].map(by),
+            [Life::Ended, Life::Ended, Life::Unknown]
+        );
+    }
+
+    #[test]
+    fn a_process_elsewhere_has_no_number_here() {
+        let here = Origin::here().unwrap();
+        let of = |origin, start_ticks| Header {
+            pid: std::process::id(),
+            start_ticks,
+            origin,
+            ..sample()
+        };
+        let elsewhere = Origin {
+            pid_namespace: 1,
+            ..here
+        };
+        assert!(runs_here(&of(Some(here), own_start())));
+        assert!(runs_here(&of(None, own_start())));
+        assert!(!runs_here(&of(Some(elsewhere), own_start())));
+        assert!(!runs_here(&of(Some(here), own_start() + 1)));
+    }
+}

@@ -1,0 +1,187 @@
+//! What was counted between two readings, process by process.
+
+use crate::counters::restored;
+use crate::instant::{printable, rfc3339};
+use crate::reading::{Group, Reading};
+use crate::sums::Measured;
+use flight::{Header, Origin, ProcessId, Snapshot};
+use run::counters::Document;
+use run::inspect::{Interval, IntervalProcess, NotRead, Process, ProcessChange, ProcessState};
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// An earlier reading, whose counters are subtracted.
+#[derive(Debug, Default)]
+pub struct Baseline {
+    pub(crate) read_at_ns: u64,
+    earlier: HashMap<Key, Earlier>,
+    /// Names of files that it could not read: most were being made.
+    not_read: BTreeSet<OsString>,
+    gone: u64,
+}
+
+/// A pid is reused, also in another container, and stays after a restart by `exec`.
+pub(crate) type Key = (ProcessId, u64, Option<Origin>);
+
+#[derive(Debug)]
+struct Earlier {
+    file: String,
+    /// It may have served since.
+    ran: bool,
+    counters: Snapshot,
+}
+
+/// What became of a process since the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Change {
+    started: bool,
+}
+
+/// A process for itself.
+#[derive(Debug)]
+pub(crate) struct OfProcess {
+    pub process: Process,
+    pub change: Change,
+    pub group: Group,
+}
+
+pub(crate) fn key(header: &Header) -> Key {
+    (header.process(), header.created_wall_ns, header.origin)
+}
+
+impl Baseline {
+    /// The counters that a document holds.
+    #[must_use]
+    pub fn of(document: &Document) -> Self {
+        let name = |path: &str| Path::new(path).file_name().map(OsString::from);
+        let unread = document.not_read.iter().filter(|file| !file.partly);
+        let earlier = document.processes.iter().map(|process| {
+            let counters = restored(process);
+            let earlier = Earlier {
+                file: process.file.clone(),
+                ran: matches!(process.state, ProcessState::Live | ProcessState::Unknown),
+                counters,
+            };
+            (key(&earlier.counters.header), earlier)
+        });
+        Self {
+            read_at_ns: document.read_at_ns,
+            earlier: earlier.collect(),
+            not_read: unread.filter_map(|file| name(&file.file)).collect(),
+            gone: 0,
+        }
+    }
+
+    /// Leaves in `snapshot` what was counted since; fails for a process that does not belong into the interval, with the
+    /// reason where requests may be missing by it.
+    pub(crate) fn subtract(
+        &mut self,
+        path: &Path,
+        snapshot: &mut Snapshot,
+    ) -> Result<Change, Option<NotRead>> {
+        let made = snapshot.header.created_wall_ns;
+        // Percentiles of an interval are those of its histograms: the ring may hold less or more than the interval.
+        snapshot.records.clear();
+        let Some(earlier) = self.earlier.remove(&key(&snapshot.header)) else {
+            let unread = path.file_name().is_some_and(|n| self.not_read.contains(n));
+            if made >= self.read_at_ns || unread {
+                return Ok(Change { started: true });
+            }
+            return Err(Some(NotRead {
+                file: printable(&path.display().to_string()),
+                partly: false,
+                reason: format!(
+                    "its process began before {} and the saved counters do not have it, so that its share of the interval is not known",
+                    rfc3339(self.read_at_ns)
+                ),
+            }));
+        };
+        snapshot.subtract(&earlier.counters);
+        if !earlier.ran && snapshot.totals.requests == 0 {
+            return Err(None);
+        }
+        Ok(Change { started: false })
+    }
+
+    /// The processes that ran at the baseline and of which nothing was read now.
+    pub(crate) fn vanished(&mut self) -> Vec<NotRead> {
+        let mut gone: Vec<NotRead> = self
+            .earlier
+            .drain()
+            .filter(|(_, earlier)| earlier.ran)
+            .map(|(_, earlier)| NotRead {
+                file: earlier.file,
+                partly: false,
+                reason: "it is in the saved counters and no longer there: what its process served since is not counted"
+                    .to_owned(),
+            })
+            .collect();
+        gone.sort_by(|a, b| a.file.cmp(&b.file));
+        self.gone = gone.len() as u64;
+        gone
+    }
+}
+
+impl Group {
+    /// All requests and jobs of a process.
+    pub(crate) fn of_process(snapshot: &Snapshot, measured: &Measured) -> Self {
+        let mut group = Self {
+            records_lost: true,
+            ..Self::default()
+        };
+        let further = snapshot.header.counts_further();
+        group.sums.add(&snapshot.totals, measured, further);
+        for endpoint in &snapshot.endpoints {
+            group.wall = group.wall.plus(&endpoint.wall);
+            group.gvl_wait = group.gvl_wait.plus(&endpoint.gvl_wait);
+            group.queue = group.queue.plus(&endpoint.queue);
+        }
+        group
+    }
+}
+
+/// The interval of a reading with a baseline.
+pub(crate) fn interval(reading: &mut Reading, span_s: f64) -> Option<Interval> {
+    let baseline = reading.baseline.as_ref()?;
+    let mut all = std::mem::take(&mut reading.of_processes);
+    all.sort_by(|a, b| {
+        let order = |of: &OfProcess| (of.process.worker, of.process.started_at.clone());
+        order(a).cmp(&order(b))
+    });
+    let wall = all.iter().fold(0_u64, |sum, of| {
+        sum.saturating_add(of.group.sums.wall.total())
+    });
+    let count = |of: &dyn Fn(&OfProcess) -> bool| all.iter().filter(|p| of(p)).count() as u64;
+    let ended =
+        |of: &OfProcess| matches!(of.process.state, ProcessState::Closed | ProcessState::Died);
+    Some(Interval {
+        since: rfc3339(baseline.read_at_ns),
+        continued: count(&|of| !of.change.started && !ended(of)),
+        started: count(&|of| of.change.started),
+        ended: count(&ended),
+        gone: baseline.gone,
+        processes: all
+            .into_iter()
+            .map(|of| IntervalProcess {
+                pid: of.process.pid,
+                worker: of.process.worker,
+                change: match of.change.started {
+                    true => ProcessChange::Started,
+                    false => ProcessChange::Continued,
+                },
+                state: of.process.state,
+                traffic: of
+                    .group
+                    .into_traffic(&name(&of.process), wall, Some(span_s), false),
+            })
+            .collect(),
+    })
+}
+
+fn name(process: &Process) -> String {
+    match process.worker {
+        Some(worker) => format!("worker {worker} ({})", process.pid),
+        None => format!("process {}", process.pid),
+    }
+}

@@ -1,0 +1,4 @@
+//! The golden samples and saved counters, inspected.
+
+mod files;
+mod interval;

@@ -1,0 +1,145 @@
+//! Which of a workload's pages are broken: their figures are those of an error, and a mean over all pages hides them.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::hanging::HangingPage;
+use crate::outcome::{EndpointOutcome, Outcome};
+
+/// Requests from which on a page can be called broken.
+const LEAST_REQUESTS: u64 = 3;
+/// Share of them that failed from which on it is.
+const BROKEN: f64 = 0.9;
+
+/// The first failed request of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstFailure {
+    /// Method and path, such as `GET /weather`.
+    pub request: String,
+    /// What became of it, such as `answered 500`.
+    pub what: String,
+}
+
+/// A page of which all or nearly all requests failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenPage {
+    /// As the workload calls it.
+    pub name: String,
+    /// The first failure.
+    pub first: FirstFailure,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Requests that ended.
+    pub of: u64,
+}
+
+impl Display for BrokenPage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let BrokenPage {
+            name,
+            first,
+            failed,
+            of,
+        } = self;
+        write!(f, "{}", first.request)?;
+        if *name != first.request {
+            write!(f, " ({name})")?;
+        }
+        write!(
+            f,
+            ": {failed} of {of} requests failed; the first: {}",
+            first.what
+        )
+    }
+}
+
+impl EndpointOutcome {
+    fn broken(&self) -> Option<BrokenPage> {
+        let failed = self.errors.total();
+        let of = self.ok + failed;
+        let is_broken = of >= LEAST_REQUESTS && failed as f64 >= BROKEN * of as f64;
+        let first = self.first_failure.clone().filter(|_| is_broken)?;
+        Some(BrokenPage {
+            name: self.name.clone(),
+            first,
+            failed,
+            of,
+        })
+    }
+}
+
+impl Outcome {
+    /// The pages of which nine requests in ten failed, of three at least; in the workload's order. Behind a page that hangs
+    /// those that time out only wait, and are left out.
+    #[must_use]
+    pub fn broken_pages(&self, hanging: Option<&HangingPage>) -> Vec<BrokenPage> {
+        let behind = |page: &&EndpointOutcome| {
+            hanging.is_some() && 2 * page.errors.timeout > page.errors.total()
+        };
+        let pages = self.endpoints.iter().filter(|page| !behind(page));
+        pages.filter_map(EndpointOutcome::broken).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(name: &str, ok: u64, failed: u64) -> EndpointOutcome {
+        let mut page = EndpointOutcome::new(name);
+        page.ok = ok;
+        page.errors.status_5xx = failed;
+        page.first_failure = (failed > 0).then(|| FirstFailure {
+            request: "GET /weather".to_owned(),
+            what: "answered 500".to_owned(),
+        });
+        page
+    }
+
+    #[test]
+    fn a_page_is_broken_when_nearly_all_of_its_requests_fail() {
+        let mut outcome = Outcome::empty();
+        outcome.endpoints = vec![
+            page("GET /weather", 0, 94),
+            page("nearly", 10, 90),
+            page("many", 11, 89),
+            page("few", 0, 2),
+            page("good", 100, 0),
+            page("unasked", 0, 0),
+        ];
+        let said: Vec<String> = outcome
+            .broken_pages(None)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "GET /weather: 94 of 94 requests failed; the first: answered 500",
+                "GET /weather (nearly): 90 of 100 requests failed; the first: answered 500",
+            ]
+        );
+    }
+
+    #[test]
+    fn pages_that_time_out_behind_a_hanging_one_are_not_broken() {
+        let mut outcome = Outcome::empty();
+        let mut queued = page("GET /", 0, 0);
+        queued.errors.timeout = 40;
+        queued.first_failure = Some(FirstFailure {
+            request: "GET /".to_owned(),
+            what: crate::TIMED_OUT.to_owned(),
+        });
+        outcome.endpoints = vec![queued, page("GET /weather", 0, 94)];
+        assert_eq!(outcome.broken_pages(None).len(), 2);
+        let hanging = HangingPage {
+            name: "GET /report".to_owned(),
+            request: "GET /report".to_owned(),
+            hanging: 2,
+            answered: 0,
+            queued: 40,
+        };
+        let broken = outcome.broken_pages(Some(&hanging));
+        let names: Vec<&str> = broken.iter().map(|page| page.name.as_str()).collect();
+        assert_eq!(names, ["GET /weather"]);
+    }
+}

@@ -1,0 +1,211 @@
+//! Does the server want to be asked as if by https? An application behind a proxy that terminates TLS redirects
+//! everything else to https (Rails: `config.force_ssl`), and such redirects say nothing of its pages.
+
+use crate::header::Header;
+use crate::outcome::Outcome;
+use crate::plan::{Mode, Plan, Stop};
+use crate::workload::Workload;
+
+/// Statuses that send a client elsewhere with the same request.
+const MOVED: [u16; 4] = [301, 302, 307, 308];
+/// Pages that are asked: some may be left out of the redirect, as health checks often are.
+const PAGES: usize = 4;
+
+/// How a server answers requests that do not come by https.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Https {
+    /// It answers them.
+    NotAsked,
+    /// It redirects to the same URL with https, and no more where `X-Forwarded-Proto: https` says that the client asked so.
+    Forwarded,
+    /// It redirects to this, the same URL with https, whatever the header says, or was not asked with it.
+    Asked {
+        /// Without its query.
+        location: String,
+    },
+}
+
+/// Asks for the first pages of the plan's workload with a few requests of their own, and again with the header where they
+/// ask for https and the server is on this machine. `None`: nothing can be said, because nothing could be asked or
+/// nothing was answered.
+///
+/// # Errors
+/// Those of `run`.
+pub fn https<E>(
+    plan: &Plan,
+    mut run: impl FnMut(&Plan) -> Result<Outcome, E>,
+) -> Result<Option<Https>, E> {
+    if plan.target.is_tls() || plan.headers.iter().any(Header::tells_scheme) {
+        return Ok(Some(Https::NotAsked));
+    }
+    let Some(workload) = plan.workload.first_pages(PAGES) else {
+        return Ok(None);
+    };
+    let pages = workload.requests().len() as u64;
+    let mut first = Plan {
+        workload,
+        mode: Mode::closed(1),
+        stop: Stop::requests(pages),
+        keep_answers: false,
+        ..plan.clone()
+    };
+    let outcome = run(&first)?;
+    if outcome.counts.completed == 0 {
+        return Ok(None);
+    }
+    let Some(location) = asked_for_https(&first, &outcome) else {
+        return Ok(Some(Https::NotAsked));
+    };
+    // Of another machine, whose proxy says itself how it was asked.
+    if plan.target.is_local() {
+        first.headers.push(Header::forwarded_https());
+        let outcome = run(&first)?;
+        if outcome.counts.completed > 0 && asked_for_https(&first, &outcome).is_none() {
+            return Ok(Some(Https::Forwarded));
+        }
+    }
+    Ok(Some(Https::Asked { location }))
+}
+
+/// The first redirect of an outcome to the same URL with https, without its query; `None` where nothing asks for https.
+#[must_use]
+pub fn asked_for_https(plan: &Plan, outcome: &Outcome) -> Option<String> {
+    outcome.endpoints.iter().find_map(|endpoint| {
+        let mut redirects = endpoint.redirects.iter();
+        redirects.find_map(|redirect| {
+            let location = redirect.location.as_deref()?;
+            let mut requests = plan.workload.requests().iter();
+            let same = !redirect.expected
+                && MOVED.contains(&redirect.status)
+                && requests.any(|request| {
+                    let host = request.host.as_deref().unwrap_or(plan.target.host());
+                    request.name == endpoint.name
+                        && is_same_with_https(location, host, &request.path)
+                });
+            same.then(|| shown_location(location))
+        })
+    })
+}
+
+/// Ports differ: https has one of its own, and behind a proxy none is named.
+fn is_same_with_https(location: &str, host: &str, path: &str) -> bool {
+    let Ok(to) = location.parse::<http::Uri>() else {
+        return false;
+    };
+    let Ok(asked) = host.parse::<http::uri::Authority>() else {
+        return false;
+    };
+    let path_of = to.path_and_query().map_or("/", |path| path.as_str());
+    to.scheme_str() == Some("https")
+        && to
+            .host()
+            .is_some_and(|host| host.eq_ignore_ascii_case(asked.host()))
+        && path_of == path
+}
+
+/// A `Location` as it is shown: credentials and tokens often stand in user names and queries.
+#[must_use]
+pub fn shown_location(location: &str) -> String {
+    const MOST: usize = 200;
+    let cut = location.find(['?', '#']);
+    let (mut shown, rest) = location.split_at(cut.unwrap_or(location.len()));
+    let mut text = String::new();
+    // With a scheme or without one: `https://a.test/` or `//a.test/`.
+    if let Some((before, after)) = shown.split_once("//")
+        && (before.is_empty() || before.ends_with(':'))
+    {
+        let authority = after.split(['/', '\\']).next().unwrap_or_default();
+        if let Some(at) = authority.rfind('@') {
+            text = format!("{before}//");
+            shown = &after[at + 1..];
+        }
+    }
+    text.extend(shown.chars().filter(|c| !c.is_control()).take(MOST));
+    if !rest.is_empty() || shown.chars().count() > MOST {
+        text.push_str(if rest.starts_with('?') { "?…" } else { "…" });
+    }
+    text
+}
+
+/// The first requests of a workload that can be sent as they stand: each page once.
+impl Workload {
+    fn first_pages(&self, most: usize) -> Option<Self> {
+        let mut pages: Vec<crate::workload::Request> = Vec::new();
+        for (index, request) in self.requests().iter().enumerate() {
+            let plain = request.is_safe()
+                && request.path.starts_with('/')
+                && std::iter::once(&request.path)
+                    .chain(request.headers.iter().map(|(_, value)| value))
+                    .all(|text| crate::session::pattern::names(text).is_empty());
+            let moves = self
+                .recipe(index)
+                .is_some_and(|recipe| recipe.expected.iter().any(|status| *status >= 300));
+            let known = pages.iter().any(|page| page.path == request.path);
+            if plain && !moves && !known && pages.len() < most {
+                let name = request.path.clone();
+                pages.push(crate::workload::Request {
+                    name,
+                    ..request.clone()
+                });
+            }
+        }
+        let order: Vec<u32> = (0..).take(pages.len()).collect();
+        (!pages.is_empty()).then(|| Self::in_order(pages, order.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_url_with_https_is_told_from_others() {
+        let same = |location| is_same_with_https(location, "shop.test:3000", "/cart?a=b");
+        for location in [
+            "https://shop.test/cart?a=b",
+            "https://SHOP.test:3000/cart?a=b",
+        ] {
+            assert!(same(location), "{location}");
+        }
+        for location in [
+            "http://shop.test/cart?a=b",
+            "https://login.test/cart?a=b",
+            "https://shop.test/login",
+            "https://shop.test/cart",
+            "/cart?a=b",
+            "",
+        ] {
+            assert!(!same(location), "{location}");
+        }
+        assert!(is_same_with_https("https://127.0.0.1", "127.0.0.1:80", "/"));
+        assert!(is_same_with_https("https://[::1]/", "[::1]:80", "/"));
+    }
+
+    #[test]
+    fn a_location_is_shown_without_what_may_be_secret() {
+        for (location, shown) in [
+            ("/login", "/login"),
+            ("https://a.test/x?token=s3cret#y", "https://a.test/x?…"),
+            ("https://me:s3cret@a.test/x", "https://a.test/x"),
+            ("//me:s3cret@a.test/x", "//a.test/x"),
+            ("/a//b@c", "/a//b@c"),
+            ("/a\r\nb", "/ab"),
+        ] {
+            assert_eq!(shown_location(location), shown);
+        }
+        let long = "/".repeat(300);
+        assert_eq!(shown_location(&long).chars().count(), 201);
+    }
+
+    #[test]
+    fn pages_are_those_that_can_be_asked_as_they_stand() {
+        let text = "[[request]]\npath = '/a'\n[[request]]\npath = '/a'\nweight = 2\n[[request]]\nmethod = 'POST'\npath = '/b'\n\
+                    [[request]]\npath = '/moved'\nstatus = 301\n[[session]]\n[[session.request]]\npath = '/c'\n\
+                    capture = { id = { cookie = 'x' } }\n[[session.request]]\npath = '/d/{{id}}'\n";
+        let workload = Workload::from_toml(text).unwrap();
+        let pages = workload.first_pages(4).unwrap();
+        assert_eq!(pages.names(), ["/a", "/c"]);
+        let post = "[[request]]\nmethod = 'POST'\npath = '/b'\n";
+        assert_eq!(Workload::from_toml(post).unwrap().first_pages(4), None);
+    }
+}

@@ -1,0 +1,18 @@
+//! The tests of `load` that share one process; those that need a process for themselves are files of `tests/`.
+
+mod connections;
+mod failures;
+mod https;
+mod loops;
+mod measures;
+mod parser;
+mod recorded;
+mod recorded_statuses;
+mod schedules;
+mod sessions;
+mod stalls;
+#[path = "../support/mod.rs"]
+mod support;
+mod tls;
+mod unix;
+mod workload;

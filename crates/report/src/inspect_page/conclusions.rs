@@ -1,0 +1,174 @@
+//! What a request's user waits for, longest first, in plain words: queues before the application, then its parts.
+
+use super::{ms, percent};
+use crate::sheet::Sheet;
+use run::inspect::{Document, ProcessState, Split, Traffic};
+use std::collections::BTreeSet;
+
+/// A queue that is less than this part of the whole is not worth a sentence.
+const WORTH_A_SENTENCE: f64 = 0.1;
+/// From this share of busy threads on, a request that arrives seldom finds a free one.
+const MOST_BUSY: f64 = 0.8;
+
+/// What served it, as far as all of its processes have it in common.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Served {
+    /// Threads of each.
+    pub threads: Option<u32>,
+    /// Processes that run, or where none does, all of them.
+    pub processes: u32,
+    pub jobs: bool,
+}
+
+impl Served {
+    pub fn of(document: &Document, jobs: bool) -> Served {
+        let all = document.processes.iter();
+        let serving: Vec<_> = all
+            .filter(|process| match jobs {
+                true => process.jobs > 0,
+                false => process.requests > process.jobs,
+            })
+            .collect();
+        let live = serving.iter().filter(|p| p.state == ProcessState::Live);
+        let processes = match live.count() {
+            0 => serving.len(),
+            live => live,
+        };
+        let threads: BTreeSet<Option<u32>> = serving.iter().map(|p| p.threads).collect();
+        let threads = (threads.len() == 1).then(|| threads.first().copied().flatten());
+        Served {
+            threads: threads.flatten(),
+            processes: u32::try_from(processes).unwrap_or(u32::MAX),
+            jobs,
+        }
+    }
+}
+
+/// The sentences.
+pub fn write(sheet: &mut Sheet, traffic: &Traffic, served: Served) {
+    let wall = traffic.wall.mean_ms;
+    let queue = traffic.queue.map_or(0.0, |queue| queue.mean_ms);
+    let whole = wall + queue;
+    let part = if whole > 0.0 { queue / whole } else { 0.0 };
+    let largest_inside = traffic.split.map_or(wall, |split| {
+        let parts = parts(&split).map(|(share, _)| share * wall);
+        parts.into_iter().fold(0.0, f64::max)
+    });
+    let queue_first = queue > largest_inside;
+    let mut sentences = Vec::new();
+    if part >= WORTH_A_SENTENCE {
+        sentences.push(queue_words(traffic, queue, part, served));
+    }
+    if let Some(split) = &traffic.split {
+        let at = if queue_first { sentences.len() } else { 0 };
+        let place = match sentences.is_empty() {
+            true => "of its time",
+            false => "of its time in the application",
+        };
+        sentences.insert(at, largest(split, place));
+    }
+    sentences.iter().for_each(|sentence| sheet.prose(sentence));
+    if let Some(p) = traffic.split.and_then(|s| s.io_share_of_work) {
+        sheet.prose(&format!(
+            "Waits for the GVL and for locks left out, I/O is {} of a request's time: I/O / (I/O + GVL held).",
+            percent(p)
+        ));
+    }
+}
+
+/// Share of the time in the application, and what it means.
+fn parts(split: &Split) -> [(f64, &'static str); 4] {
+    [
+        (
+            split.held_share,
+            "runs Ruby: faster code shortens it, and more processes on free cores serve more. More threads do not.",
+        ),
+        (
+            split.gvl_wait_share,
+            "waits while other threads of its process run Ruby (the GVL lets one at a time): fewer threads a process, or more processes, shorten it.",
+        ),
+        (
+            split.lock_wait_share.unwrap_or(0.0),
+            "waits for locks, queues or connections: more threads make it longer. Look at the pools and at what holds the locks.",
+        ),
+        (
+            split.io_share,
+            "waits for databases, services and disks, while other threads can run: faster calls shorten it.",
+        ),
+    ]
+}
+
+/// The largest part in plain words, and what shortens it.
+fn largest(split: &Split, place: &str) -> String {
+    let (share, says) = parts(split)
+        .into_iter()
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .unwrap_or_default();
+    format!("{} {place}, {}, it {says}", most(share), percent(share))
+}
+
+fn most(share: f64) -> &'static str {
+    if share > 0.5 {
+        "Most"
+    } else {
+        "The largest part"
+    }
+}
+
+fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> String {
+    let (one, who) = match served.jobs {
+        true => ("job", "threads that run jobs"),
+        false => ("request", "threads or processes"),
+    };
+    let mut text = format!(
+        "A {one} waits {} ms before the application and {} ms in it: {} of the whole is queue time. ",
+        ms(queue),
+        ms(traffic.wall.mean_ms),
+        percent(part)
+    );
+    let more = match traffic.split {
+        Some(split) if split.io_share + split.lock_wait_share.unwrap_or(0.0) < 0.5 => {
+            "More processes on free cores shorten the queue; more threads of a process wait for its GVL."
+        }
+        Some(_) => "More threads or more processes shorten the queue.",
+        None => "More processes shorten the queue.",
+    };
+    let busy = traffic.busy_threads.zip(served.threads);
+    text.push_str(&match busy {
+        Some((busy, threads)) if busy >= MOST_BUSY * f64::from(threads) => format!(
+            "When one began, {busy:.1} of the {threads} threads of its process were busy: there are too few {who} for the rate \
+             at which {one}s arrive. {more}"
+        ),
+        Some((busy, threads)) if served.jobs => format!(
+            "When one began, {busy:.1} of the {threads} threads of its process were busy: the jobs waited for something else, such \
+             as queues that these processes do not serve first, or a start that was planned for later."
+        ),
+        Some((busy, threads)) => format!(
+            "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. \
+             Either {one}s arrive in bursts, which more {who} shorten, or they wait before the server: in a proxy's queue, behind \
+             kept connections that other processes accepted, in a deploy or restart, or the clock that sets X-Request-Start is \
+             another machine's."
+        ),
+        None => format!(
+            "Too few {who} for the rate at which {one}s arrive make such a queue, and so does a proxy that holds {one}s back. {more}"
+        ),
+    });
+    if let (false, Some(rate), Some(threads)) = (served.jobs, traffic.rate_per_s, served.threads) {
+        text.push_str(&format!(
+            " For other numbers: powerband calc queue --rate {} --service {}ms --servers {}.",
+            number(rate),
+            number(traffic.wall.mean_ms),
+            threads.saturating_mul(served.processes).max(1)
+        ));
+    }
+    text
+}
+
+/// As `calc` takes it: no grouping.
+fn number(number: f64) -> String {
+    match number {
+        n if n >= 100.0 => format!("{n:.0}"),
+        n if n >= 1.0 => format!("{n:.1}"),
+        n => format!("{n:.3}"),
+    }
+}

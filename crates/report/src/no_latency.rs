@@ -1,0 +1,97 @@
+//! Why a configuration has no latency, or an infinite one: a figure that is missing without a word reads as a defect.
+
+use crate::figures::{counted, grouped, share};
+use crate::reading::{called, latency_known};
+use crate::sheet::Sheet;
+use run::{ArmSummary, Document, Stage, Trial};
+
+const HEADING: &str = "Latency that is missing (–) or endless (∞)";
+
+/// Writes it; nothing where every percentile is a number.
+pub fn write(sheet: &mut Sheet, document: &Document) {
+    let reasons = reasons(document);
+    if !reasons.is_empty() {
+        sheet.listed(HEADING, &reasons);
+    }
+}
+
+/// The same in Markdown.
+pub fn markdown(document: &Document) -> Option<String> {
+    let reasons = reasons(document);
+    let items: String = reasons.iter().map(|s| format!("- {s}\n")).collect();
+    (!reasons.is_empty()).then(|| format!("{HEADING}:\n\n{items}"))
+}
+
+/// A sentence for each configuration concerned; of one of which no trial counts the trials' failures speak.
+fn reasons(document: &Document) -> Vec<String> {
+    let arms = document.arms.iter().filter(|arm| arm.trials > 0);
+    arms.filter_map(|arm| {
+        Some(format!(
+            "{}: {}",
+            called(document, arm),
+            why(document, arm)?
+        ))
+    })
+    .collect()
+}
+
+/// Why an arm of which trials count has no latency, or an infinite one.
+pub fn why(document: &Document, arm: &ArmSummary) -> Option<String> {
+    let mine = document.trials.iter();
+    let mine = mine.filter(|t| t.arm == arm.name && t.counts());
+    let mine: Vec<&Trial> = mine.collect();
+    if !latency_known(arm) {
+        return Some(match refused(&mine) {
+            Some(why) => format!("no trial has one that counts: {why}"),
+            None => "no trial has one: nothing was answered at full load, which sets the rate"
+                .to_owned(),
+        });
+    }
+    match (arm.p50_ms, arm.p99_ms) {
+        (None, _) => Some(format!("p50 and p99 are ∞{}", failed(&mine))),
+        (_, None) => Some(format!("p99 is ∞{}", failed(&mine))),
+        _ => partly(arm, &mine),
+    }
+}
+
+/// The last reason why the latency of a trial does not count.
+fn refused<'t>(trials: &[&'t Trial]) -> Option<&'t str> {
+    trials.iter().rev().find_map(|trial| trial.why_no_latency())
+}
+
+/// Requests at the common rate that failed.
+fn failed(trials: &[&Trial]) -> String {
+    let after_pilot = trials.iter().filter(|t| t.stage != Stage::Pilot);
+    let windows = after_pilot.filter_map(|t| t.objective.as_ref());
+    let [errors, timeouts, requests] = windows.fold([0; 3], |[errors, timeouts, requests], w| {
+        [
+            errors + w.errors,
+            timeouts + w.timeouts,
+            requests + w.requests,
+        ]
+    });
+    if requests == 0 {
+        return String::new();
+    }
+    let late = match timeouts {
+        0 => String::new(),
+        timeouts => format!(", {} of them without an answer in time", grouped(timeouts)),
+    };
+    let failed = errors + timeouts;
+    format!(
+        ": {} of {} failed ({}){late}",
+        grouped(failed),
+        counted(requests, "request"),
+        share(failed as f64 / requests as f64)
+    )
+}
+
+/// Some of its trials have none.
+fn partly(arm: &ArmSummary, mine: &[&Trial]) -> Option<String> {
+    let with = arm.latency_trials.filter(|with| *with < arm.trials)?;
+    let why = refused(mine)?;
+    Some(format!(
+        "its percentiles are those of {with} of its {}; of the others latency does not count: {why}",
+        counted(arm.trials, "trial")
+    ))
+}

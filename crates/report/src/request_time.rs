@@ -1,0 +1,102 @@
+//! Where a request spends its time with the baseline, and how many threads that keeps busy.
+
+use crate::figures::{change_with_interval, counted, milliseconds};
+use crate::reading::{advised, baseline_word, called, decides};
+use crate::sheet::Sheet;
+use crate::tables;
+use run::{Document, EndpointProfile, Profile};
+use std::fmt::Write;
+
+/// Lock wait is worth a sentence from this share of a request's time on.
+const MUCH_LOCK_WAIT: f64 = 0.05;
+
+/// The section.
+pub fn write(sheet: &mut Sheet, profile: &Profile, document: &Document) {
+    sheet.heading(&match baseline_word(document) {
+        "today" => "Where a request spends its time today, at full load".to_owned(),
+        other => format!("Where a request spends its time with the {other}, at full load"),
+    });
+    sheet.block(&tables::profile(profile, sheet.style()));
+    // As `inspect` says it.
+    let threads = run::whole_threads(profile.useful_threads);
+    let mut settings = document.arms.iter().map(|arm| arm.settings);
+    let one_request_each =
+        !document.arms.is_empty() && settings.all(|s| s.threads == 1 && s.workers > 0);
+    let unless_locks = match profile.lock_wait_ms {
+        Some(_) => "",
+        None => "; fewer if that waiting is for a lock",
+    };
+    let others = if threads > 2.0 {
+        "others can"
+    } else {
+        "other can"
+    };
+    sheet.prose(&if threads > 1.0 && one_request_each {
+        format!(
+            "While one process runs Ruby, about {:.0} {others} be waiting, so about {threads:.0} processes keep one core \
+             busy{unless_locks}.",
+            threads - 1.0,
+        )
+    } else if threads > 1.0 {
+        format!(
+            "While one thread runs Ruby, about {:.0} {others} be waiting, so about {threads:.0} threads keep one process \
+             busy{unless_locks}.",
+            threads - 1.0,
+        )
+    } else {
+        "A request hardly waits for anything but Ruby, so one thread keeps one process busy.".to_owned()
+    });
+    if let Some(said) = more_threads(document, profile, threads).filter(|_| !one_request_each) {
+        sheet.prose(&said);
+    }
+    if let Some(lock_wait_ms) = profile
+        .lock_wait_ms
+        .filter(|ms| *ms >= MUCH_LOCK_WAIT * profile.wall_ms)
+    {
+        sheet.prose(&format!(
+            "A request waits {} for a lock. That wait is not in this number: with more threads it becomes longer.",
+            milliseconds(Some(lock_wait_ms))
+        ));
+    }
+}
+
+/// Why the answer has more threads than so many keep a process busy.
+fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<String> {
+    let arm = advised(document)?;
+    let has = f64::from(arm.settings.threads);
+    if has <= threads {
+        return None;
+    }
+    let mut text = format!(
+        "{} has more threads than that: the number is a mean over all requests, at full load.",
+        called(document, arm)
+    );
+    let useful = |endpoint: &EndpointProfile| 1.0 + endpoint.io_ms / endpoint.held_ms;
+    let slow = profile.endpoints.iter().filter(|e| e.held_ms > 0.0);
+    if let Some(slow) = slow.max_by(|a, b| useful(a).total_cmp(&useful(b)))
+        && run::whole_threads(useful(slow)) > threads
+    {
+        let _ = write!(
+            text,
+            " {} alone would keep about {:.0} threads busy.",
+            slow.name,
+            run::whole_threads(useful(slow))
+        );
+    }
+    let mut comparisons = document.comparisons.iter();
+    let measured = comparisons.find(|c| decides(c) && c.candidate == arm.name);
+    let _ = match measured {
+        Some(c) => write!(
+            text,
+            " The measurement decides, not this number: {} {} in {}.",
+            c.metric.words(),
+            change_with_interval(c.ratio, c.low, c.high),
+            counted(c.blocks, "block")
+        ),
+        None => write!(
+            text,
+            " The measurement decides, not this number: nothing that was tried was better."
+        ),
+    };
+    Some(text)
+}

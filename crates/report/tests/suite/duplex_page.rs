@@ -1,0 +1,151 @@
+//! The page of `powerband compare --shadow-log` at the widths of terminals.
+
+use crate::support::{flat, within, without_noise};
+use report::{Style, duplex_page};
+use run::Outcome;
+use run::duplex::{Document, Inside, NotRead, Standing};
+
+fn sample() -> Document {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../contract/samples/duplex/three.json"
+    );
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn page(document: &Document, width: u16) -> String {
+    let style = Style {
+        width,
+        colour: false,
+    };
+    let page = duplex_page(document, 20, style);
+    within(width, &page);
+    without_noise(&page);
+    page
+}
+
+#[test]
+fn pages_keep_the_width_and_hold_what_the_document_says() {
+    let document = sample();
+    for width in [60, 80, 100, 120, 160, 200] {
+        let page = page(&document, width);
+        let page = flat(&page);
+        assert!(page.starts_with(&document.sentence), "{page}");
+        document
+            .warnings
+            .iter()
+            .for_each(|one| assert!(page.contains(one), "{one}\n{page}"));
+        for part in [
+            "6,000 requests in 5 min 00 s",
+            "Response times: new against the A/A twin twin",
+            "Response times: slow against new",
+            "GET /orders/:id",
+            "Against the primary",
+            "What new answers differently",
+            "status 200 to 500",
+            "json /lines/*/price",
+            "primary: 12.50",
+            "shadow: 12.5",
+            "kind of difference is noise",
+            "What became of the requests",
+            "queue full",
+        ] {
+            assert!(
+                page.contains(part),
+                "{part:?} is missing at {width}:\n{page}"
+            );
+        }
+        assert!(!page.contains("csrf-token"), "noise is not listed:\n{page}");
+        assert!(
+            !page.contains("What twin answers"),
+            "the twin is the noise:\n{page}"
+        );
+    }
+    // A narrow terminal breaks words inside of cells, and no line.
+    page(&document, 80);
+}
+
+#[test]
+fn failures_are_infinite_and_the_unknown_a_dash() {
+    let mut document = sample();
+    let claim = &mut document.comparisons[0];
+    claim.all.p99.candidate_ms = None;
+    (claim.all.p99.ratio, claim.all.p99.low, claim.all.p99.high) = (None, None, None);
+    claim.outcome = Outcome::Undecided;
+    claim.endpoints.clear();
+    let page = page(&document, 100);
+    let row = page.lines().find(|line| line.starts_with("p99")).unwrap();
+    assert!(row.contains('∞') && row.ends_with('–'), "{row}");
+}
+
+#[test]
+fn without_a_twin_the_page_says_that_pages_differ_by_themselves() {
+    let mut document = sample();
+    document.shadows[2].twin = false;
+    for answers in &mut document.answers {
+        answers.twin = None;
+        answers.differences.iter_mut().for_each(|one| {
+            one.standing = Standing::Unknown;
+            (one.twin_share, one.excess) = (None, None);
+        });
+    }
+    assert!(flat(&page(&document, 100)).contains("dynamic pages differ by themselves"));
+}
+
+#[test]
+fn what_the_agents_saw_stands_side_by_side() {
+    let mut document = sample();
+    assert!(!page(&document, 100).contains("From inside"));
+    document.shadows[0].inside = Some(Inside {
+        source: "/run/powerband/1000".to_owned(),
+        server: "puma 6.6.0".to_owned(),
+        ruby: "3.3.8".to_owned(),
+        processes: 2,
+        threads: Some(3),
+        requests: 6_000,
+        wall_ms: 22.5,
+        held_ms: Some(9.0),
+        gvl_wait_ms: Some(4.25),
+        io_ms: Some(9.25),
+        cpu_ms: None,
+        gc_stopped_ms: None,
+        gc_share: Some(0.031),
+        allocations: Some(41_222.4),
+        pss_bytes: Some(300 << 20),
+    });
+    let page = page(&document, 100);
+    for part in [
+        "From inside",
+        "GVL wait",
+        "4.25 ms",
+        "3.10 %",
+        "41,222",
+        "300 MiB",
+        "2 x 3",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    assert!(
+        !page.contains("stopped by the garbage collector"),
+        "not measured, no row:\n{page}"
+    );
+}
+
+#[test]
+fn what_could_not_be_read_is_said_and_text_of_answers_rules_no_terminal() {
+    let mut document = sample();
+    document.not_read.push(NotRead {
+        file: "monday.log.pbc".to_owned(),
+        reason: "4096 bytes at byte 900: its checksum is wrong".to_owned(),
+    });
+    document.answers[0].differences[0].example.shadow = "\u{1b}[31mred\nline".to_owned();
+    let page = page(&document, 100);
+    assert!(
+        page.contains("- monday.log.pbc: 4096 bytes at byte 900"),
+        "{page}"
+    );
+    assert!(
+        !page.contains('\u{1b}') && page.contains("[31mred line"),
+        "{page}"
+    );
+}

@@ -1,0 +1,277 @@
+//! The page of `powerband inspect` at the widths of terminals.
+
+use crate::support::{flat, within, without_noise};
+use report::{Style, inspect_page};
+use run::inspect::{Document, Memory, MemoryMeasure, NotRead, ProcessMemory, Times};
+
+fn sample() -> Document {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../contract/samples/inspect/wide.json"
+    );
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn page(document: &Document, width: u16) -> String {
+    let style = Style {
+        width,
+        colour: false,
+    };
+    let page = inspect_page(document, 20, style);
+    within(width, &page);
+    without_noise(&page);
+    page
+}
+
+#[test]
+fn every_part_is_there_at_every_width() {
+    for width in [60, 80, 100, 120, 160, 200] {
+        let page = flat(&page(&sample(), width));
+        let parts = [
+            "Where a request's time goes",
+            "GVL held",
+            "lock wait",
+            "stopped by the garbage collector",
+            "Requests by endpoint",
+            "products#index",
+            "GVL wait",
+            "SQL really",
+            "objects",
+            "Calls, corrected for GVL wait",
+            "Requests by how long they took",
+            "Database connection pools",
+            "Where a job's time goes",
+            "job HardWorker",
+            "≤",
+        ];
+        for part in parts {
+            assert!(
+                page.contains(part),
+                "{part:?} is missing at {width}:\n{page}"
+            );
+        }
+    }
+}
+
+/// Words of the tool's own that no reader of Ruby's or Puma's documentation knows.
+#[test]
+fn the_page_has_no_words_of_its_own() {
+    let style = Style {
+        width: 200,
+        colour: false,
+    };
+    let page = report::inspect_page_in_full(&sample(), 20, style);
+    for words in [
+        " no CPU",
+        "of the work",
+        " had ",
+        " dead  ",
+        "rings",
+        "one more adds (",
+        "told apart",
+    ] {
+        assert!(!page.contains(words), "{words:?}:\n{page}");
+    }
+}
+
+/// One count in plain words; the formulas beside each other are for experts.
+#[test]
+fn one_advice_stands_on_the_page_and_its_rivals_in_the_full_one() {
+    let mut document = sample();
+    let advice = document.threads.as_mut().unwrap();
+    advice.plain = vec!["About 3 threads keep it busy.".to_owned()];
+    let short = page(&document, 100);
+    assert!(short.contains("- About 3 threads keep it busy."), "{short}");
+    for formula in ["T* =", "Amdahl", "Rule of thumb"] {
+        assert!(!short.contains(formula), "{formula}:\n{short}");
+    }
+    let style = Style {
+        width: 100,
+        colour: false,
+    };
+    let full = report::inspect_page_in_full(&document, 20, style);
+    for part in ["About 3 threads", "T*", "Amdahl", "Rule of thumb"] {
+        assert!(full.contains(part), "{part}:\n{full}");
+    }
+}
+
+#[test]
+fn what_was_not_measured_has_no_line() {
+    let mut document = sample();
+    let requests = document.requests.as_mut().unwrap();
+    requests.gc = None;
+    requests.split.as_mut().unwrap().lock_wait_ms = None;
+    requests.calls.clear();
+    document.jobs = None;
+    document.job_classes.clear();
+    document.pools.clear();
+    let page = flat(&page(&document, 100));
+    for part in [
+        "mutexes, queues, connection pools",
+        "garbage collector ·",
+        "Calls,",
+        "pools",
+        "a job",
+    ] {
+        assert!(!page.contains(part), "{part:?}:\n{page}");
+    }
+    assert!(
+        page.contains("which were not measured separately"),
+        "{page}"
+    );
+}
+
+#[test]
+fn more_endpoints_than_asked_for_and_files_not_read_are_said() {
+    let mut document = sample();
+    document.not_read.push(NotRead {
+        file: "a.flight".to_owned(),
+        partly: true,
+        reason: "3 records that were never finished".to_owned(),
+    });
+    let style = Style {
+        width: 80,
+        colour: false,
+    };
+    let page = inspect_page(&document, 1, style);
+    assert!(page.contains("more: --limit N"), "{page}");
+    assert!(page.contains("- a.flight: in part: 3 records"), "{page}");
+}
+
+#[test]
+fn the_largest_part_is_said_in_plain_words() {
+    let cases = [
+        (
+            [0.6, 0.2, 0.1, 0.1],
+            "Most of its time, 60.0 %, it runs Ruby",
+        ),
+        (
+            [0.2, 0.4, 0.1, 0.3],
+            "The largest part of its time, 40.0 %, it waits while other threads",
+        ),
+        ([0.1, 0.1, 0.7, 0.1], "it waits for locks"),
+        ([0.1, 0.1, 0.1, 0.7], "it waits for databases"),
+    ];
+    for ([held, wait, lock, io], words) in cases {
+        let mut document = sample();
+        document.jobs = None;
+        let split = document.requests.as_mut().unwrap().split.as_mut().unwrap();
+        (split.held_share, split.gvl_wait_share) = (held, wait);
+        (split.lock_wait_share, split.io_share) = (Some(lock), io);
+        let page = flat(&page(&document, 80));
+        assert!(page.contains(words), "{words}:\n{page}");
+    }
+}
+
+/// The queue's mean is made this long, the time in the application is 51.6 ms.
+fn with_queue(mean_ms: f64, busy: f64) -> Document {
+    let mut document = sample();
+    document.jobs = None;
+    let requests = document.requests.as_mut().unwrap();
+    let queue: &mut Times = requests.queue.as_mut().unwrap();
+    queue.mean_ms = mean_ms;
+    requests.busy_threads = Some(busy);
+    requests.rate_per_s = Some(41.0);
+    document
+}
+
+#[test]
+fn conclusions_begin_where_the_users_time_goes() {
+    let inside = "of its time in the application, ";
+    let longest = flat(&page(&with_queue(1477.0, 2.9), 80));
+    let queue =
+        longest.find("A request waits 1,477 ms before the application and 51.6 ms in it: 96.6 %");
+    assert!(queue.unwrap() < longest.find(inside).unwrap(), "{longest}");
+    for words in [
+        "2.9 of the 3 threads of its process were busy: there are too few threads or processes",
+        "powerband calc queue --rate 41.0 --service 51.6ms --servers 6.",
+    ] {
+        assert!(longest.contains(words), "{words}:\n{longest}");
+    }
+    let idle = flat(&page(&with_queue(1477.0, 1.2), 80));
+    assert!(
+        idle.contains("a thread was free. Either requests arrive in bursts"),
+        "{idle}"
+    );
+    // A queue that is not the longest part stands behind that part, a short one has no sentence.
+    let second = flat(&page(&with_queue(10.0, 2.9), 80));
+    assert!(
+        second.find(inside).unwrap() < second.find("A request waits 10.0 ms").unwrap(),
+        "{second}"
+    );
+    let short = flat(&page(&with_queue(1.0, 2.9), 80));
+    assert!(!short.contains("A request waits"), "{short}");
+}
+
+#[test]
+fn what_a_query_really_took_is_there_at_every_width() {
+    let document = sample();
+    let sql = document.endpoints[0]
+        .calls
+        .iter()
+        .find(|c| c.kind == run::inspect::CallKind::Sql);
+    assert!(sql.is_some_and(|sql| sql.really_ms > 0.0));
+    for width in [60, 80, 100, 120, 160] {
+        let page = page(&document, width);
+        // Each table begins with the names, and none of the 17 columns is left out or broken.
+        let names = page
+            .lines()
+            .filter(|line| line.starts_with(&document.endpoints[0].name));
+        assert!(names.count() >= if width < 160 { 2 } else { 1 }, "{page}");
+        for column in [
+            "SQL seen",
+            "SQL really",
+            "failed",
+            "ms really per call",
+            "busy mean",
+            "I/O / (I/O + held)",
+        ] {
+            assert!(page.contains(column), "{column} at {width}:\n{page}");
+        }
+    }
+}
+
+#[test]
+fn a_long_name_wraps_and_takes_no_column_away() {
+    let mut document = sample();
+    document.endpoints[0].name =
+        "GET /api/v1/organizations/:id/projects/:id/issues/:id/comments".to_owned();
+    let page = page(&document, 60);
+    assert!(
+        page.contains("SQL really") && flat(&page).contains("GET"),
+        "{page}"
+    );
+}
+
+#[test]
+fn memory_is_listed_and_added_up_under_its_name() {
+    let process = |worker: Option<u32>, mib: u64| ProcessMemory {
+        pid: 70 + worker.unwrap_or(9),
+        worker,
+        is_master: worker.is_none(),
+        bytes: mib << 20,
+    };
+    let mut document = sample();
+    document.memory = Some(Memory {
+        measure: MemoryMeasure::Pss,
+        total_bytes: 300 << 20,
+        processes: vec![
+            process(None, 40),
+            process(Some(0), 120),
+            process(Some(1), 140),
+        ],
+    });
+    let listed = flat(&page(&document, 60));
+    let words = "Memory 300 MiB PSS now: master (pid 79) 40 MiB, worker 0 (pid 70) 120 MiB, worker 1 (pid 71) 140 MiB";
+    assert!(listed.contains(words), "{listed}");
+    let memory = document.memory.as_mut().unwrap();
+    memory.measure = MemoryMeasure::Rss;
+    memory.processes = (0..9)
+        .map(|n| process(Some(n), 100 + u64::from(n)))
+        .collect();
+    let many = flat(&page(&document, 60));
+    assert!(
+        many.contains("MiB RSS now: 9 processes of 100 MiB to 108 MiB (PSS may not be read"),
+        "{many}"
+    );
+}

@@ -1,0 +1,18 @@
+//! The tests of `report` that share one process; those that need a process for themselves are files of `tests/`.
+
+mod calc_page;
+mod command_page;
+mod doctor_page;
+mod duplex_page;
+mod finalists_page;
+mod growing_page;
+mod inspect_page;
+mod measured_page;
+mod no_latency_page;
+mod page;
+mod predict_page;
+#[path = "../support/run_page.rs"]
+mod run_page;
+#[path = "../support/mod.rs"]
+mod support;
+mod validation_page;

@@ -1,0 +1,79 @@
+//! What the page says where a latency is missing (–), and of arms that fail their requests.
+
+use crate::run_page::{holds, page, sample};
+use run::{Answer, Document, Outcome};
+
+const LATE: &str =
+    "the generator started requests late: p99 of its delay is 4.1 ms, at most 1 ms may be";
+
+/// A tuned application without a latency of the configuration that the answer is.
+fn without_latency(document: &mut Document) {
+    document.verdict.as_mut().unwrap().answer = Answer::Keep;
+    let arm = &mut document.arms[0];
+    (arm.latency_trials, arm.p50_ms, arm.p99_ms) = (Some(0), None, None);
+    let name = arm.name.clone();
+    for trial in document.trials.iter_mut().filter(|t| t.arm == name) {
+        trial.objective = None;
+        trial.reason = Some(format!("not flat; its latency does not count: {LATE}"));
+    }
+}
+
+#[test]
+fn a_latency_that_does_not_count_is_missing_with_its_reason() {
+    let mut document = sample("tune");
+    without_latency(&mut document);
+    let text = page(&document);
+    let why = format!("no trial has one that counts: {LATE}");
+    holds(
+        &text,
+        &[
+            &format!("Latency {why}"),
+            "Latency that is missing (–) or endless (∞)",
+            &format!("single × 1 thread: {why}"),
+        ],
+    );
+    let markdown = report::experiment_markdown(&document, "powerband tune");
+    assert!(markdown.contains(&why), "{markdown}");
+}
+
+#[test]
+fn an_infinite_percentile_is_explained_by_what_failed() {
+    let mut document = sample("compare");
+    let arm = &mut document.arms[0];
+    arm.p99_ms = None;
+    let name = arm.name.clone();
+    let mut windows = document
+        .trials
+        .iter_mut()
+        .filter(|t| t.arm == name)
+        .filter_map(|t| t.objective.as_mut());
+    windows
+        .by_ref()
+        .for_each(|w| (w.requests, w.errors, w.timeouts) = (0, 0, 0));
+    let mut trials = document.trials.iter_mut().rev();
+    let last = trials.find(|t| t.arm == name && t.objective.is_some());
+    let window = last.unwrap().objective.as_mut().unwrap();
+    (window.requests, window.errors, window.timeouts) = (2_000, 90, 10);
+    let told =
+        "p99 is ∞: 100 of 2,000 requests failed (5.00 %), 10 of them without an answer in time";
+    holds(&page(&document), &[told]);
+}
+
+#[test]
+fn nothing_is_said_where_every_latency_is_known() {
+    for name in ["tune", "compare", "sweep"] {
+        let text = page(&sample(name));
+        assert!(!text.contains("missing (–)"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_comparable_is_called_so() {
+    let mut document = sample("compare");
+    let comparison = document.comparisons.last_mut().unwrap();
+    comparison.outcome = Outcome::Undecided;
+    comparison.not_comparable = Some("12.0 % of the requests failed".to_owned());
+    holds(&page(&document), &["not comparable"]);
+    let markdown = report::experiment_markdown(&document, "powerband compare");
+    assert!(markdown.contains("not comparable (p "), "{markdown}");
+}

@@ -1,0 +1,9 @@
+//! The tests of `run` that share one process; those that need a process for themselves are files of `tests/`.
+
+mod calc_samples;
+mod contract;
+mod doctor_sample;
+mod duplex_sample;
+mod predict_sample;
+mod samples;
+mod validation_sample;

@@ -1,0 +1,15 @@
+# frozen_string_literal: true
+
+# Redirects what does not come by https to the same URL with https, as Rails does with config.force_ssl; wants a token; and
+# sends whoever asks for /account to its login.
+require_relative "../work"
+
+run(lambda do |env|
+  request = Rack::Request.new(env)
+  next [301, { "location" => "https://#{request.host}#{request.fullpath}" }, []] unless request.ssl?
+  next [401, {}, []] unless request.get_header("HTTP_AUTHORIZATION") == "Bearer s3cret"
+  next [302, { "location" => "/login?return=s3cret" }, []] if request.path == "/account"
+
+  Work.wait(5)
+  Work.answer
+end)

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require_relative "support/powerband"
+require_relative "support/servers"
+
+# An application behind a proxy that terminates TLS, asked without the proxy: `config.force_ssl` redirects all of it. What
+# `compare` makes of it is in arms_test.rb.
+class HttpsTest < PowerbandTest
+  include Servers
+
+  WORKLOAD = <<~TOML
+    [[request]]
+    path = "/"
+    weight = 3
+    [[request]]
+    path = "/account"
+    %s
+  TOML
+
+  def test_load_sends_what_the_proxy_would_and_says_so
+    site = puma(File.join(APPS, "https_only"))
+    document, err = loaded(site)
+    assert_match(/X-Forwarded-Proto: https is sent, .*config\.force_ssl.*the run starts again/, err)
+    assert_equal [100, 100], document["counts"].values_at("asked", "ok"), "what was redirected is not counted"
+    sending = { "keep_alive" => false, "headers" => ["Authorization"], "forwarded_https" => true }
+    assert_equal sending, document["asked"]["sending"]
+    assert_equal [[302, "/login?…", 25, false]], redirects(document)
+    assert_match(%r{100\.0 % of the good answers of GET /account are redirects \(302 to /login\?…\)}, document["warnings"].join)
+
+    expected, = loaded(site, "status = 302", "--header", "X-Forwarded-Proto: https")
+    assert_equal [[302, "/login?…", 25, true]], redirects(expected)
+    assert_empty expected["warnings"]
+    refute_includes [document, expected].join, "s3cret"
+    page = powerband("load", site.url, "--workload", workload, "-n", 100, "--quiet", "-H", "Authorization: Bearer s3cret").out
+    assert_match(/^Connections: one per request\. X-Forwarded-Proto: https is sent/, page)
+    assert_match(%r{^request, response in ms +scheduled +failed +redirects .*^GET /account +25 +0 +100\.00 %}m, page)
+    stop(site)
+  end
+
+  private
+
+  def workload = File.join(@dir, "workload.toml")
+
+  def loaded(site, status = "", *words)
+    File.write(workload, format(WORKLOAD, status))
+    ended = powerband("load", site.url, "--workload", workload, "-n", 100, "-H", "Authorization: Bearer s3cret", "--json",
+                      "--quiet", *words)
+    assert_includes [0, 3], ended.code, ended.to_s
+    assert_valid_document(ended.out, "load-v1")
+    [JSON.parse(ended.out), ended.err]
+  end
+
+  def redirects(document)
+    found = document["endpoints"].flat_map { |page| page["redirects"].to_a }
+    found.map { |redirect| redirect.values_at("status", "location", "answers", "expected") }
+  end
+end

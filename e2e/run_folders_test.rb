@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require_relative "support/powerband"
+
+# Run folders stay out of commits and images, old ones go, and a folder that cannot be written is named before anything starts.
+class RunFoldersTest < PowerbandTest
+  # No Ruby is found, so that each run ends right after its folder was made.
+  def test_git_ignores_them_and_the_line_for_an_image_is_named
+    app = application("Dockerfile" => "", ".dockerignore" => "/log/*\n")
+    in_app = ["tune", "--app", app, "--runs", File.join(app, "powerband-runs")]
+    first = powerband(*in_app, env: { "PATH" => @dir })
+    assert_match(%r{#{Regexp.escape(app)}/\.dockerignore keeps run folders out of the image; add: /powerband-runs$}, first.err)
+    assert_match(/^\*$/, File.read(File.join(app, "powerband-runs/.gitignore")))
+    File.write(File.join(app, ".dockerignore"), "/powerband-runs\n", mode: "a")
+    refute_match(/dockerignore/, powerband(*in_app, env: { "PATH" => @dir }).err)
+  end
+
+  def test_old_runs_go_once_that_is_said_and_others_stay
+    %w[done interrupted done].each_with_index { |state, nth| made_run("2026112#{nth}-214512-tune-1f3a", state) }
+    assert_refused powerband("runs", "--runs", runs, "--prune"), 2, /--keep N/, /--older-than/
+    listed = powerband("runs", "--runs", runs, "--prune", "--keep", 1)
+    assert_equal %w[20261120-214512-tune-1f3a], listed.out.scan(/^\S+-tune-\h+/)
+    assert_match(/20261121-214512-tune-1f3a stays: --resume/, listed.err)
+    assert_match(/nothing was deleted; add --yes/, listed.err)
+    assert_equal 3, run_folders.size
+    deleted = powerband("runs", "--runs", runs, "--prune", "--keep", 1, "--yes")
+    assert_equal 0, deleted.code, deleted.to_s
+    assert_equal %w[20261121-214512-tune-1f3a 20261122-214512-tune-1f3a], run_folders.map { |path| File.basename(path) }.sort
+    assert_match(/nothing to delete/, powerband("runs", "--runs", runs, "--prune", "--older-than", "99999d", "--yes").err)
+  end
+
+  def test_a_renamed_run_is_kept_and_one_that_cannot_be_read_goes_when_that_is_said
+    made_run("20261120-214512-tune-1f3a", "done")
+    File.rename(File.join(runs, "20261120-214512-tune-1f3a"), File.join(runs, "before-rails-8"))
+    made_run("20261121-214512-tune-1f3a", "done")
+    assert_equal "20261121-214512-tune-1f3a", JSON.parse(powerband("report", "--runs", runs, "--json").out)["id"]
+    File.write(File.join(made_run("20261119-214512-tune-1f3a", "done"), "run.json"), "{}")
+    listed = powerband("runs", "--runs", runs)
+    assert_equal [%w[20261119-214512-tune-1f3a unreadable], %w[before-rails-8 kept], %w[20261121-214512-tune-1f3a done]],
+                 listed.out.lines.first(3).map { |line| line.split.first(2) }
+    stays = powerband("runs", "--runs", runs, "--prune", "--older-than", "1s", "--keep", 1)
+    assert_match(/20261119-214512-tune-1f3a stays: its document cannot be read; --unfinished/, stays.err)
+    powerband("runs", "--runs", runs, "--prune", "--keep", 1, "--unfinished", "--yes")
+    assert_equal %w[20261121-214512-tune-1f3a before-rails-8], run_folders.map { |path| File.basename(path) }.sort
+  end
+
+  def test_a_folder_that_cannot_be_made_names_the_flag
+    file = File.join(@dir, "file")
+    File.write(file, "")
+    %w[tune capacity].each do |verb|
+      ended = powerband(verb, "--app", File.join(APPS, "hello"), "--slo", "p99=1s", "--runs", File.join(file, "runs"))
+      assert_refused ended, 2, /cannot create .*file/, /--runs DIR/
+    end
+    ended = powerband("run", "--", "ruby", "-e", "1", env: { "POWERBAND_GEM" => gem_without_extension, "XDG_CACHE_HOME" => file })
+    assert_refused ended, 2, /extension cannot be built in #{Regexp.escape(file)}/, /XDG_CACHE_HOME/
+  end
+
+  def test_a_disk_without_room_is_refused_before_anything_starts
+    small = File.join(@dir, "small")
+    Dir.mkdir(small)
+    mounted = "mount -t tmpfs -o size=4m tmpfs #{small} && exec \"$@\""
+    asked = [BINARY, "compare", "threads=1", "threads=2", "--app", File.join(APPS, "hello"), "--runs", File.join(small, "runs")]
+    probe = finish(start("unshare", "--map-root-user", "--mount", "sh", "-c", mounted, "sh", "true"))
+    skip "no mounts here: #{probe.err}" unless probe.code.zero?
+    ended = finish(start("unshare", "--map-root-user", "--mount", "sh", "-c", mounted, "sh", *asked))
+    assert_refused ended, 2, /\d MiB are free on its disk, and the run needs about \d+ MiB/, /--runs DIR/, /runs --prune/
+    refute_match(/block 1/, ended.err)
+  end
+
+  private
+
+  def application(files)
+    File.join(@dir, "app").tap do |app|
+      FileUtils.mkdir_p(app)
+      files.merge("config.ru" => "run ->(_env) { [200, {}, []] }\n").each { |name, text| File.write(File.join(app, name), text) }
+    end
+  end
+
+  def made_run(id, state)
+    sample = JSON.parse(File.read(File.join(ROOT, "contract/samples/run/tune.json")))
+    folder = File.join(runs, id)
+    FileUtils.mkdir_p(folder)
+    started_at = id.sub(/\A(....)(..)(..)-(..)(..)(..).*/, '\1-\2-\3T\4:\5:\6Z')
+    document = sample.merge("id" => id, "state" => state, "started_at" => started_at)
+    File.write(File.join(folder, "run.json"), JSON.generate(document))
+    folder
+  end
+
+  def gem_without_extension
+    File.join(@dir, "gem").tap do |gem|
+      FileUtils.mkdir_p(gem)
+      FileUtils.cp_r(%w[lib ext].map { |part| File.join(ROOT, "gem", part) }, gem)
+      FileUtils.rm_rf(File.join(gem, "lib/powerband/ext"))
+    end
+  end
+end

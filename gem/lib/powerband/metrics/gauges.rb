@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+module Powerband
+  class Metrics
+    # What is true at this moment of the processes that live.
+    module Gauges
+      class << self
+        # Of these files' processes.
+        def of(files, unreadable)
+          pools = files.flat_map { |file| file.pools.to_a }.group_by(&:first)
+          { processes: files.size, in_flight: files.sum(&:in_flight), unreadable: unreadable,
+            pools: pools.transform_values { |samples| samples.map(&:last).transpose.map(&:sum) },
+            resident: known(files) { |file| Living.resident(file) } }.merge(servers(files))
+        end
+
+        # How many processes the servers are set to run: of a cluster its number of workers, else the process itself. Workers
+        # of one cluster have the same parent, save those that Puma's first worker forks (`fork_worker`). The number may change
+        # while the cluster runs, so the youngest file has it.
+        def expected(files)
+          clustered, single = files.partition { |file| file.about.workers.to_i.positive? }
+          single.size + clusters(clustered).sum { |same| same.max_by(&:created_mono_ns).about.workers }
+        end
+
+        private
+
+        def clusters(files)
+          parents = files.to_h { |file| [[file.origin, file.pid], file.about.parent_pid] }
+          files.group_by do |file|
+            parent = file.about.parent_pid
+            [file.origin, parents.fetch([file.origin, parent], parent)]
+          end.values
+        end
+
+        def servers(files)
+          { expected: expected(files), threads: known(files) { |file| file.about.threads },
+            servers: files.map { |file| file.about.labels }.uniq.sort_by { |labels| labels.values.map(&:b) } }
+        end
+
+        # A sum; nil where nothing is known.
+        def known(files, &number)
+          numbers = files.filter_map(&number)
+          numbers.sum if numbers.any?
+        end
+      end
+
+      # Writes them.
+      class Lines
+        def initialize(gauges, text)
+          @gauges = gauges
+          @text = text
+        end
+
+        def write
+          pools
+          Families::LIVE.each { |name, help, key| @text.family(name, "gauge", help) { @text.sample("", @gauges[key]) } }
+          servers
+        end
+
+        private
+
+        def pools
+          Families::POOLS.each do |name, help, states|
+            @text.family(name, "gauge", help) do
+              @gauges.fetch(:pools).sort.each do |pool, sample|
+                states.each { |state, at| @text.sample(Text.labels("pool" => pool.to_s, "state" => state), sample[at]) }
+              end
+            end
+          end
+        end
+
+        def servers
+          @text.family("server_info", "gauge", "What live processes are, always 1.") do
+            @gauges.fetch(:servers).each { |labels| @text.sample(Text.labels(labels), 1) }
+          end
+        end
+      end
+    end
+  end
+end
