@@ -53,8 +53,8 @@ storefront:
 e2e: build
 	ruby e2e/run.rb
 
-# The known answers and other end-to-end tests that take longer than `make test` has time for. TESTS='--exclude /Redmine/': without
-# the mirror on Redmine and the tune on its recording, a quarter of all of it.
+# Applications with a known answer and other end-to-end tests that take too long for `make test`. TESTS: options of minitest, such as
+# TESTS='--name /leak/' for a part of them.
 known-answers: build
 	ruby e2e/run.rb long $(TESTS)
 
@@ -101,10 +101,11 @@ mirror-soak: build
 agent-soak: build
 	ruby bench/agent/soak.rb
 
-# Every ready experiment in its short form, each configuration once: seven minutes. `ruby experiments/run.rb full`: their tables, an hour.
+# Every ready experiment in its short form, each configuration once: seven minutes. EXPERIMENTS='json gc': these alone.
+# `ruby experiments/run.rb full`: their tables, an hour.
 experiments: build
 	@script/bootstrap experiments
-	ruby experiments/run.rb
+	ruby experiments/run.rb $(EXPERIMENTS)
 
 # What reads foreign bytes under libFuzzer: half a minute each, or for RUNS executions (fuzz/README.md).
 fuzz:

@@ -4,6 +4,8 @@ require_relative "support/powerband"
 
 # Experiments as files: configurations by name in powerband.toml, their services' templates, and a rehearsal of them.
 class ArmsTest < PowerbandTest
+  parallelize_me!
+
   UPSTREAM = <<~RUBY
     require "socket"
     greeting, port = File.read(ARGV.fetch(0)).split

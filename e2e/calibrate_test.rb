@@ -6,6 +6,8 @@ require_relative "support/powerband"
 # A configuration compared with itself: what the document holds of it, and that an interruption loses none of its blocks.
 # The comparison that may follow it is in long/.
 class CalibrateTest < PowerbandTest
+  parallelize_me!
+
   include Calibration
 
   def test_one_configuration_alone_is_calibrated_and_an_interruption_loses_nothing

@@ -5,6 +5,8 @@ require_relative "support/servers"
 
 # `powerband capacity` on the real binary: what is no answer; the curve of the storefront is in long/.
 class CapacityTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   def test_an_objective_that_nothing_meets

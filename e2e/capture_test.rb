@@ -7,6 +7,8 @@ require_relative "support/powerband"
 
 # `powerband capture` and the replay of what it wrote, by the real binary.
 class CaptureTest < PowerbandTest
+  parallelize_me!
+
   include Nginx
 
   SAMPLE = File.join(ROOT, "contract/samples/capture/traffic-v1.pbc")

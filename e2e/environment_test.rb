@@ -5,6 +5,8 @@ require_relative "support/powerband"
 # `compare` and `sweep` of what a server takes from its environment: what was asked arrives in the server and is read
 # back, settings without effect are reported, and secrets appear nowhere.
 class EnvironmentTest < PowerbandTest
+  parallelize_me!
+
   TOKEN = "hunter2-hunter2"
   BOTH = "threads=4,workers=1"
   OTHER = "#{BOTH},allocator=jemalloc,gc.malloc_limit=48MiB,env.API_TOKEN=#{TOKEN}".freeze

@@ -5,6 +5,8 @@ require_relative "support/servers"
 
 # `powerband run -- CMD`: the agent inside servers that do not know it, nothing of theirs changed.
 class InjectTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   def test_a_plain_rack_application

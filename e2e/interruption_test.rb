@@ -4,6 +4,8 @@ require_relative "support/powerband"
 
 # Whatever ends a run early, nothing is left running, nothing that was measured is lost, and --resume goes on.
 class InterruptionTest < PowerbandTest
+  parallelize_me!
+
   ARMS = %w[threads=1 threads=2].freeze
 
   # One run broken off three times, each in the middle of a later block, and taken to its end.

@@ -6,6 +6,8 @@ require_relative "support/servers"
 
 # Sessions against a Rails application that none of us wrote: Redmine's login, its token and its cookie.
 class LoadSessionsTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   WORKLOAD = File.join(ROOT, "e2e/redmine/logged_in.toml")

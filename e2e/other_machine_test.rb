@@ -6,6 +6,8 @@ require_relative "support/other_machine"
 # What the run's processes connect to, whatever variables and files say: a real PostgreSQL at an address that is not this
 # machine's, which the application names in its code alone.
 class OtherMachineTest < PowerbandTest
+  parallelize_me!
+
   def test_connections_to_another_machine_end_the_run_unless_allowed
     lacks = OtherMachine.lacks
     skip lacks if lacks

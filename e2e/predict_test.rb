@@ -7,6 +7,8 @@ require_relative "support/servers"
 # `powerband predict` on what a real Puma recorded, by the real binary. No test asserts a time: the machine may be busy, so
 # that the self-check only has to be sane, and orders are those that no noise turns.
 class PredictTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   REQUESTS = 600

@@ -5,6 +5,8 @@ require_relative "../experiments/support/passenger"
 
 # Unicorn, Passenger in Apache, and nginx with TLS in front, as a user measures them.
 class ServersTest < PowerbandTest
+  parallelize_me!
+
   def test_unicorn_behind_nginx_that_speaks_tls
     document = rehearsed("unicorn", <<~TOML)
       front = "nginx"

@@ -7,6 +7,8 @@ require_relative "support/powerband"
 
 # `powerband trace --gvl` on a real Puma, by the real binary.
 class TraceTest < PowerbandTest
+  parallelize_me!
+
   def test_threads_requests_and_the_collector_of_a_running_server
     serving do |port|
       ended = while_busy(port) { trace("--for", "1500ms", "--json", "--svg", svg) }
