@@ -7,13 +7,13 @@
 //! modelled, what is left out, and where each fact is from:
 //! `docs/simulator.md`.
 
-mod alone;
+mod arrivals;
 mod calendar;
-mod coming;
 mod cores;
-mod line;
+mod fifo;
 mod machine;
 mod outcome;
+mod process_per_request;
 mod puma;
 mod scenario;
 mod serving;
@@ -24,7 +24,7 @@ pub use scenario::{Arrivals, Discipline, Overheads, PumaVersion, Quota, Scenario
 pub use work::{LONGEST_STEP_NS, Station, Step, Work};
 
 use crate::CapacityError;
-use coming::Coming;
+use arrivals::ArrivalStream;
 use machine::Machine;
 
 /// Lets `work` come to the server of `scenario` as `arrivals` say.
@@ -41,16 +41,20 @@ pub fn simulate(
 ) -> Result<Outcome, CapacityError> {
     scenario.check()?;
     work.check(scenario.stations.len())?;
-    let coming = Coming::new(work, scenario, arrivals, seed)?;
-    check_span(work, scenario, &coming)?;
-    Machine::new(work, scenario, coming, seed).run()
+    let stream = ArrivalStream::new(work, scenario, arrivals, seed)?;
+    check_span(work, scenario, &stream)?;
+    Machine::new(work, scenario, stream, seed).run()
 }
 
 /// No sum of times may exceed what 64 bits hold: whatever happens one after the
 /// other, at the slowest, is to fit.
-fn check_span(work: &Work, scenario: &Scenario, coming: &Coming<'_>) -> Result<(), CapacityError> {
+fn check_span(
+    work: &Work,
+    scenario: &Scenario,
+    stream: &ArrivalStream<'_>,
+) -> Result<(), CapacityError> {
     const LONGEST_NS: f64 = (1_u64 << 59) as f64;
-    let requests = coming.requests() as f64;
+    let requests = stream.requests() as f64;
     let rounds = (requests / work.len() as f64).ceil();
     let (cpu_ns, io_ns) = work.totals_ns();
     let own = &scenario.overheads;
@@ -70,7 +74,7 @@ fn check_span(work: &Work, scenario: &Scenario, coming: &Coming<'_>) -> Result<(
     let kernel_ns = (own.wake_ns as f64 + own.hand_over_ns as f64) * switches;
     let waits_ns = kernel_ns + own.network_ns as f64 * requests;
     let io_ns = io_ns * rounds * (1.0 + scenario.io_growth * scenario.tasks() as f64);
-    let span_ns = coming.last_ns() + io_ns + waits_ns + cpu_ns / slowest;
+    let span_ns = stream.last_ns() + io_ns + waits_ns + cpu_ns / slowest;
     if cpu_ns < cores::MOST_CPU_NS as f64 && span_ns < LONGEST_NS {
         return Ok(());
     }

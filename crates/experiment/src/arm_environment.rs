@@ -4,7 +4,7 @@
 mod of_search;
 mod refusal;
 
-pub use of_search::Apart;
+pub use of_search::RejectedValue;
 use refusal::{Refusal, not_in_this_version, refused};
 
 use crate::arm_ruby::{PATH, Rubies};
@@ -33,7 +33,7 @@ pub struct ArmEnvironments {
     /// The Rubies that arms name.
     pub rubies: Rubies,
     /// What a search does not try together.
-    pub apart: Vec<Apart>,
+    pub apart: Vec<RejectedValue>,
 }
 
 /// What arms are checked against.

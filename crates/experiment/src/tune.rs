@@ -6,9 +6,9 @@ mod changes;
 mod choose;
 mod confirm;
 mod contradiction;
-mod everything;
 mod fleet;
 mod isolate;
+mod knob_search;
 mod model;
 mod path;
 mod race;
@@ -53,13 +53,13 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     procedure.expect(calibrating + raced(procedure, foreseen_arms));
     calibrate(procedure, &baseline)?;
 
-    let entrants = candidates::choose(procedure)?;
+    let candidates = candidates::choose(procedure)?;
     if searches(procedure.bench.experiment) {
-        let winner = everything::search(procedure, &baseline, &entrants)?;
+        let winner = knob_search::search(procedure, &baseline, &candidates)?;
         return concluded(procedure, &baseline, Some(&winner));
     }
     let first: Vec<Arm> = std::iter::once(baseline.clone())
-        .chain(entrants.iter().map(|e| e.arm.clone()))
+        .chain(candidates.iter().map(|e| e.arm.clone()))
         .collect();
     offer(procedure, &first);
     procedure.expect(raced(procedure, first.len() as u32));
@@ -78,11 +78,11 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let race::Raced {
         survivors,
         arms,
-        entrants,
-    } = race::race(procedure, first, entrants, &mut fates)?;
+        candidates,
+    } = race::race(procedure, first, candidates, &mut fates)?;
     let Some(finalists) = choose::finalists(&procedure.store.document, &survivors, &baseline)
     else {
-        verdict::without_challenger(procedure, &baseline, &arms, &entrants, fates);
+        verdict::without_challenger(procedure, &baseline, &arms, &candidates, fates);
         return concluded(procedure, &baseline, None);
     };
     fates.insert(
@@ -97,7 +97,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let confirmed = confirm::confirm(procedure, &baseline, &finalists)?;
     let raced = verdict::Raced {
         arms: &arms,
-        entrants: &entrants,
+        candidates: &candidates,
         fates,
     };
     let winner = verdict::confirmed(procedure, &baseline, raced, confirmed);
@@ -217,7 +217,7 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         plan.arms = shape.arms as u32;
     }
     if searches(experiment) {
-        everything::retime(procedure);
+        knob_search::retime(procedure);
     }
     let plan = &mut procedure.store.document.plan;
     // A calibration comes after the pilot, and says again what can be found.

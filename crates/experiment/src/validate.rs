@@ -25,7 +25,7 @@ use crate::trial::{Begun, Ended, Failure, Serving, WarmupLength, with_server};
 use crate::{discard, flights};
 use course::Course;
 use points::{Grid, Lengths};
-use predict::{Coming, Kinds, Point, PredictError};
+use predict::{Kinds, OfferedLoad, Point, PredictError};
 use run::Settings;
 use run::validation::{Document, SCHEMA, Trial};
 use scored::Predicted;
@@ -338,7 +338,7 @@ fn capacity(
     settings: Settings,
     connections: u32,
 ) -> Result<Predicted, PredictError> {
-    let coming = Coming::Closed {
+    let offered = OfferedLoad::Closed {
         connections,
         requests: CLOSED_REQUESTS,
     };
@@ -347,10 +347,10 @@ fn capacity(
     // The rate takes from the cores, and the cores from the rate: twice is enough where that is a few per cent.
     for _ in 0..2 {
         let bench = traced.application.on(traced.machine(rate_per_s));
-        rate_per_s = bench.predict(point, &coming, 0)?.figures.throughput_per_s;
+        rate_per_s = bench.predict(point, &offered, 0)?.figures.throughput_per_s;
     }
     let bench = traced.application.on(traced.machine(rate_per_s));
-    let (prediction, within) = bench.predict_within(point, &coming, 0, DRAWS)?;
+    let (prediction, within) = bench.predict_within(point, &offered, 0, DRAWS)?;
     Ok(Predicted { prediction, within })
 }
 

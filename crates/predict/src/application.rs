@@ -108,12 +108,15 @@ impl Application {
                 return Err(PredictError::Saturated { what, utilisation });
             }
         }
-        let (costs, around) = costs(&traced.server, &processes, &taken);
+        let (costs, overhead) = costs(&traced.server, &processes, &taken);
         let (locks, about_locks) = locks(&taken);
         let mut work = Work::new();
         let start_ns = taken.first().map_or(0, |request| request.arrival_ns);
         for request in &taken {
-            work.push(request.arrival_ns - start_ns, request.steps(&around, locks));
+            work.push(
+                request.arrival_ns - start_ns,
+                request.steps(&overhead, locks),
+            );
         }
         let recorded_ns: Vec<u64> = taken.iter().map(|request| request.response_ns).collect();
         let answered_ns = taken.iter().map(|r| r.arrival_ns + r.response_ns).max();

@@ -33,7 +33,7 @@ pub struct Point {
 /// How requests come. The application's come one after the other in the order of the trace, from its first again where they
 /// do not suffice, the same for every configuration.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Coming {
+pub enum OfferedLoad {
     Poisson {
         rate_per_s: f64,
         requests: usize,
@@ -49,7 +49,7 @@ pub enum Coming {
     },
 }
 
-impl Coming {
+impl OfferedLoad {
     fn arrivals(&self) -> Arrivals {
         match self {
             Self::Poisson {
@@ -281,10 +281,10 @@ impl Bench {
     pub fn predict(
         &self,
         point: Point,
-        coming: &Coming,
+        offered: &OfferedLoad,
         seed: u64,
     ) -> Result<Prediction, PredictError> {
-        self.simulate(&self.application.work, point, coming, seed)
+        self.simulate(&self.application.work, point, offered, seed)
     }
 
     /// The same as the mean of the trace and `draws` others that it might have been, with a 90 % interval. Draws are the same
@@ -295,26 +295,26 @@ impl Bench {
     pub fn predict_within(
         &self,
         point: Point,
-        coming: &Coming,
+        offered: &OfferedLoad,
         seed: u64,
         draws: u32,
     ) -> Result<(Prediction, Within), PredictError> {
         let drawn = (1..=u64::from(draws))
             .map(|nth| bootstrap::draw(&self.application.work, seed.wrapping_add(nth)));
-        self.within(point, coming, seed, &drawn.collect::<Vec<_>>())
+        self.within(point, offered, seed, &drawn.collect::<Vec<_>>())
     }
 
     pub(crate) fn within(
         &self,
         point: Point,
-        coming: &Coming,
+        offered: &OfferedLoad,
         seed: u64,
         draws: &[Work],
     ) -> Result<(Prediction, Within), PredictError> {
-        let mut prediction = self.predict(point, coming, seed)?;
+        let mut prediction = self.predict(point, offered, seed)?;
         let mut drawn = vec![prediction.figures];
         for (nth, work) in draws.iter().enumerate() {
-            drawn.push(self.simulate_draw(nth, work, point, coming, seed)?);
+            drawn.push(self.simulate_draw(nth, work, point, offered, seed)?);
         }
         let count = drawn.len() as f64;
         let sum = drawn[1..]
@@ -329,11 +329,11 @@ impl Bench {
         &self,
         work: &Work,
         point: Point,
-        coming: &Coming,
+        offered: &OfferedLoad,
         seed: u64,
     ) -> Result<Prediction, PredictError> {
         let cold = self.application.costs.cold.unwrap_or_default();
-        self.simulate_with(cold, work, point, coming, seed)
+        self.simulate_with(cold, work, point, offered, seed)
     }
 
     fn simulate_with(
@@ -341,11 +341,11 @@ impl Bench {
         cold: Cold,
         work: &Work,
         point: Point,
-        coming: &Coming,
+        offered: &OfferedLoad,
         seed: u64,
     ) -> Result<Prediction, PredictError> {
         let scenario = self.scenario_with(point, cold);
-        let outcome = simulate(work, &scenario, &coming.arrivals(), seed)?;
+        let outcome = simulate(work, &scenario, &offered.arrivals(), seed)?;
         Ok(Prediction::of(outcome).ok_or(CapacityError::NoRequests)?)
     }
 
@@ -355,15 +355,15 @@ impl Bench {
         nth: usize,
         work: &Work,
         point: Point,
-        coming: &Coming,
+        offered: &OfferedLoad,
         seed: u64,
     ) -> Result<Figures, PredictError> {
         if self.varied.is_empty() {
-            return Ok(self.simulate(work, point, coming, seed)?.figures);
+            return Ok(self.simulate(work, point, offered, seed)?.figures);
         }
         let (cold, scale) = self.varied[nth % self.varied.len()];
         let work = scaled(work, scale);
-        let prediction = self.simulate_with(cold, &work, point, coming, seed)?;
+        let prediction = self.simulate_with(cold, &work, point, offered, seed)?;
         Ok(prediction.figures)
     }
 

@@ -7,7 +7,7 @@
 
 use capacity::sim::{Arrivals, Step, Work, simulate};
 
-use crate::{Application, Assumption, Bench, Coming, Machine, Point, PredictError};
+use crate::{Application, Assumption, Bench, Machine, OfferedLoad, Point, PredictError};
 
 /// CPU time that a stretch under the GVL takes longer while a core stays idle, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,11 +83,11 @@ impl Application {
 impl Bench {
     /// Stretches of a request that began elsewhere in a closed loop of the traced configuration: handed over, and woken up.
     fn moved(&self, connections: u32) -> Result<[f64; 2], PredictError> {
-        let coming = Coming::Closed {
+        let offered = OfferedLoad::Closed {
             connections,
             requests: REQUESTS,
         };
-        let found = self.predict(self.traced_point(), &coming, 0)?;
+        let found = self.predict(self.traced_point(), &offered, 0)?;
         Ok([found.cold_hand_overs, found.cold_wakes])
     }
 

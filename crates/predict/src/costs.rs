@@ -1,7 +1,7 @@
 //! What the server and the kernel add to the requests' own steps.
 
-use crate::around::Around;
 use crate::recorded::Request;
+use crate::server_overhead::ServerOverhead;
 use crate::{Cold, ProcessTrace, Server, front, hand_over};
 
 /// Where nothing was measured: an accept, a turn of the reactor. Traces of Puma 6.6 have 50 to 80 µs.
@@ -42,7 +42,7 @@ pub(crate) fn costs(
     server: &Server,
     processes: &[ProcessTrace],
     taken: &[Request],
-) -> (Costs, Around) {
+) -> (Costs, ServerOverhead) {
     let events = processes.iter().flat_map(|p| [&p.trace, &p.bursts]);
     let found = events.flatten().flat_map(hand_over::hand_overs);
     let hand_over_ns = hand_over::typical_ns(found.collect());
@@ -56,10 +56,10 @@ pub(crate) fn costs(
     };
     let count = taken.len().max(1) as u64;
     let mean = |of: fn(&Request) -> u64| taken.iter().map(of).sum::<u64>() / count;
-    let learnt = Around::learnt(traces());
+    let learnt = ServerOverhead::learnt(traces());
     let around_learnt = learnt.is_some();
-    let around = learnt.unwrap_or_else(|| match server.has_threads() {
-        true => Around::puma(Around::address_ns(
+    let overhead = learnt.unwrap_or_else(|| match server.has_threads() {
+        true => ServerOverhead::puma(ServerOverhead::address_ns(
             mean(|request| request.parse_ns),
             mean(|request| request.server_ns),
             mean(|request| request.server_wait_ns),
@@ -67,7 +67,7 @@ pub(crate) fn costs(
         false => {
             let parse_ns = mean(|request| request.parse_ns.min(request.server_ns));
             let server_ns = mean(|request| request.server_ns);
-            Around::plain(parse_ns, server_ns - parse_ns)
+            ServerOverhead::plain(parse_ns, server_ns - parse_ns)
         }
     });
     let costs = Costs {
@@ -81,5 +81,5 @@ pub(crate) fn costs(
         around_learnt,
         kept: seen.map(|front| front.kept),
     };
-    (costs, around)
+    (costs, overhead)
 }

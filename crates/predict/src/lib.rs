@@ -2,13 +2,12 @@
 //!
 //! [`Application`] is what the files say of the application, freed of the configuration that it was traced under: each
 //! request's own steps without its stalls, what the server adds to each, and which server that is. A [`Bench`] is an
-//! application on a machine; it simulates ([`capacity::sim`]) a [`Point`] under the traffic of a [`Coming`], and says how
+//! application on a machine; it simulates ([`capacity::sim`]) a [`Point`] under the traffic of a [`OfferedLoad`], and says how
 //! far it can be believed: [`SelfCheck`] is the traced configuration under its own arrivals against what was recorded.
 //!
 //! Reading the files is the only I/O, in [`Application::read`]; everything else is pure, and chance comes from seeds.
 
 mod application;
-mod around;
 mod assumption;
 mod bench;
 mod bootstrap;
@@ -28,6 +27,7 @@ mod interval;
 mod reading;
 mod recorded;
 mod server;
+mod server_overhead;
 mod steps;
 mod survey;
 mod traced;
@@ -36,7 +36,7 @@ mod what_if;
 
 pub use application::{Application, Origin};
 pub use assumption::Assumption;
-pub use bench::{Bench, Coming, Machine, Point, Prediction};
+pub use bench::{Bench, Machine, OfferedLoad, Point, Prediction};
 pub use cause::Cause;
 pub use check::SelfCheck;
 pub use cold::{Cold, ColdMeasured};

@@ -7,7 +7,7 @@ use flight::events::{RequestBursts, bursts};
 use flight::{Header, Record};
 
 use crate::ProcessTrace;
-use crate::around::Around;
+use crate::server_overhead::ServerOverhead;
 use crate::steps::{Locks, Piece, Sums, course, steps, stretched, typical};
 
 /// How many requests have their steps from where.
@@ -46,8 +46,8 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub fn steps(&self, around: &Around, locks: Locks) -> Vec<Step> {
-        let (mut pieces, after) = around.scaled(self.server_ns);
+    pub fn steps(&self, overhead: &ServerOverhead, locks: Locks) -> Vec<Step> {
+        let (mut pieces, after) = overhead.scaled(self.server_ns);
         pieces.extend_from_slice(&self.pieces);
         pieces.extend(after);
         steps(&pieces, self.thread_ns, locks)

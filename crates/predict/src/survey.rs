@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use capacity::sim::Work;
 
-use crate::{Bench, Coming, Point, PredictError, Prediction, Within, bootstrap};
+use crate::{Bench, OfferedLoad, Point, PredictError, Prediction, Within, bootstrap};
 
 /// At most so much of what is slower is allowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,12 +115,12 @@ impl Bench {
         draws: &[Work],
     ) -> Result<Surveyed, PredictError> {
         let &Question { requests, seed, .. } = question;
-        let busy = Coming::Closed {
+        let busy = OfferedLoad::Closed {
             connections: 2 * u32::from(point.processes) * u32::from(point.threads),
             requests,
         };
         let most_per_s = self.predict(point, &busy, seed)?.figures.throughput_per_s;
-        let poisson = |rate_per_s: f64| Coming::Poisson {
+        let poisson = |rate_per_s: f64| OfferedLoad::Poisson {
             rate_per_s,
             requests,
         };

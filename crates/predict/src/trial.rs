@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::bench::{Bench, Point, Prediction};
-use crate::{Coming, PredictError, Within, bootstrap};
+use crate::{OfferedLoad, PredictError, Within, bootstrap};
 
 /// A trial to be scored against.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,16 +38,16 @@ impl Bench {
         seed: u64,
         draws: u32,
     ) -> Result<(Prediction, Within), PredictError> {
-        let coming = Coming::Given {
+        let offered = OfferedLoad::Given {
             arrivals_ns: trial.arrivals_ns.clone(),
         };
-        let predict = |work: &Work| self.simulate(work, point, &coming, seed);
+        let predict = |work: &Work| self.simulate(work, point, &offered, seed);
         let prediction = predict(&work(&self.application.work, trial, None))?;
         let drawn: Result<Vec<_>, _> = (1..=draws)
             .map(|nth| {
                 let other = Some(seed.wrapping_add(u64::from(nth)));
                 let work = work(&self.application.work, trial, other);
-                self.simulate_draw(nth as usize, &work, point, &coming, seed)
+                self.simulate_draw(nth as usize, &work, point, &offered, seed)
             })
             .collect();
         let within = Within::of(&prediction.figures, &drawn?, &self.error);

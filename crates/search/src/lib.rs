@@ -7,11 +7,11 @@
 //!
 //! What is left to others: running trials, drawing the order within a block, judging limits, wording the answer.
 
-mod around;
+mod ablation;
+mod candidates;
 mod choose;
 mod confirm;
 mod design;
-mod entrants;
 mod error;
 mod failures;
 mod known;

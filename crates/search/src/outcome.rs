@@ -17,7 +17,7 @@ pub enum Stage {
     /// The combinations that these two suggest, and factors of many levels.
     Race,
     /// The best and what lies one change away: without each of its changes, and with each that it has not.
-    Around,
+    Ablation,
     /// What that suggests, where it is more than one change.
     Together,
     /// The winner and the baseline, on fresh blocks.

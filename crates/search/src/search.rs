@@ -2,7 +2,7 @@
 
 mod stages;
 
-use crate::around::Around;
+use crate::ablation::Ablation;
 use crate::confirm::Confirm;
 use crate::known::Known;
 use crate::noise::Scatter;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 enum Now {
     Race(Race),
     Screen(Screen),
-    Around(Around),
+    Ablation(Ablation),
     /// The race of what a look round has suggested.
     Together(Race),
     Confirm(Confirm),
@@ -46,7 +46,7 @@ pub struct Search {
     /// How far the configuration that goes on may be behind the best already.
     behind: f64,
     steps: Vec<Step>,
-    around: Option<Around>,
+    ablation: Option<Ablation>,
     fates: Vec<Fate>,
     standings: BTreeMap<Point, Standing>,
     climbs: u32,
@@ -128,7 +128,7 @@ impl Search {
             effects: Vec::new(),
             behind: 0.0,
             steps: Vec::new(),
-            around: None,
+            ablation: None,
             fates: Vec::new(),
             standings: BTreeMap::new(),
             climbs: 0,
@@ -148,7 +148,7 @@ impl Search {
     pub fn ask(&self) -> Ask {
         let block = match &self.now {
             Now::Race(race) | Now::Together(race) => race.block(),
-            Now::Around(around) => around.race.block(),
+            Now::Ablation(ablation) => ablation.race.block(),
             Now::Confirm(confirm) => confirm.race.block(),
             Now::Screen(screen) => screen.block(),
             Now::Done(outcome) => return Ask::Done(outcome.clone()),
@@ -186,10 +186,10 @@ impl Search {
         self.count(&block, told);
         let spare = self.spare(&block);
         // What lies round the centre is compared with the centre.
-        let stays = matches!(block.stage, Stage::Around | Stage::Together).then_some(0);
+        let stays = matches!(block.stage, Stage::Ablation | Stage::Together).then_some(0);
         match &mut self.now {
             Now::Race(race) | Now::Together(race) => race.tell(told, &self.rules, stays),
-            Now::Around(around) => around.race.tell(told, &self.rules, stays),
+            Now::Ablation(ablation) => ablation.race.tell(told, &self.rules, stays),
             Now::Confirm(confirm) => confirm.tell(told, &self.rules, block.number),
             Now::Screen(screen) => screen.tell(told, spare, &self.space),
             Now::Done(_) => return Err(SearchError::Done),

@@ -4,10 +4,10 @@
 //! What a thread does once it runs is left to `serving` (requests) and `puma`
 //! (acceptor and reactor).
 
+use super::arrivals::ArrivalStream;
 use super::calendar::{Calendar, Ticket};
-use super::coming::Coming;
 use super::cores::{Cores, SPEED_BITS};
-use super::line::{Line, NOBODY};
+use super::fifo::{Fifo, NO_TASK};
 use super::puma::Front;
 use super::serving::{Service, StationState};
 use super::{Outcome, REFUSED_NS, Scenario, Work};
@@ -16,7 +16,7 @@ use crate::CapacityError;
 /// What a task waits for or does; a task is whatever may ask for a GVL: serving
 /// threads, then acceptors, then reactors, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum TaskState {
     /// Until another task or a connection wakes it.
     Asleep,
     /// In the line for the GVL, or handed it and not yet running.
@@ -31,7 +31,7 @@ pub(super) enum Doing {
 
 /// How a task came by its GVL, until it computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum Wake {
     /// It computed all along.
     Warm,
     /// It slept, and the GVL was free.
@@ -43,8 +43,8 @@ pub(super) enum Came {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task {
     pub process: u32,
-    pub doing: Doing,
-    pub came: Came,
+    pub state: TaskState,
+    pub wake: Wake,
     /// Since when it is ready, or computes.
     pub since_ns: u64,
     /// CPU time under the GVL that it is to spend next, or spends.
@@ -58,7 +58,7 @@ pub(super) struct Gvl {
     pub owner: u32,
     /// Who ran last: its time goes on counting when nobody else ran since.
     last: u32,
-    line: Line,
+    line: Fifo,
     since_ns: u64,
     /// Ticks that the owner ran through while others waited.
     ran_ns: u64,
@@ -85,7 +85,7 @@ pub(super) struct Sums {
 pub(super) struct Machine<'a> {
     pub work: &'a Work,
     pub scenario: &'a Scenario,
-    pub coming: Coming<'a>,
+    pub stream: ArrivalStream<'a>,
     pub now_ns: u64,
     pub calendar: Calendar,
     pub cores: Cores,
@@ -116,7 +116,7 @@ impl<'a> Machine<'a> {
     pub(super) fn new(
         work: &'a Work,
         scenario: &'a Scenario,
-        coming: Coming<'a>,
+        stream: ArrivalStream<'a>,
         seed: u64,
     ) -> Self {
         let processes = u32::from(scenario.processes);
@@ -127,25 +127,25 @@ impl<'a> Machine<'a> {
             Some(own) => own % processes,
         };
         let tasks = threads + 2 * processes;
-        let requests = coming.requests();
+        let requests = stream.requests();
         Self {
             work,
             scenario,
-            coming,
+            stream,
             now_ns: 0,
             calendar: Calendar::default(),
             cores: Cores::new(scenario.cores, scenario.quota, tasks as usize),
             tasks: (0..tasks)
                 .map(|task| Task {
                     process: process_of(task),
-                    doing: Doing::Asleep,
-                    came: Came::Warm,
+                    state: TaskState::Asleep,
+                    wake: Wake::Warm,
                     since_ns: 0,
                     held_ns: 0,
                     ticket: 0,
                 })
                 .collect(),
-            behind: vec![NOBODY; tasks as usize],
+            behind: vec![NO_TASK; tasks as usize],
             gvls: vec![Gvl::default(); processes as usize],
             granted: Vec::new(),
             services: vec![Service::default(); threads as usize],
@@ -167,11 +167,11 @@ impl<'a> Machine<'a> {
     /// arrivals.
     pub(super) fn run(mut self) -> Result<Outcome, CapacityError> {
         self.open_for_business();
-        let requests = self.coming.requests() as u64;
+        let requests = self.stream.requests() as u64;
         while self.answered + self.refused < requests {
             let computed = self.cores.next_ns();
             let due = self.calendar.next_ns();
-            let arrival = self.coming.next_ns();
+            let arrival = self.stream.next_ns();
             let next = computed.min(due).min(arrival);
             if next == u64::MAX {
                 let waiting = requests - self.answered - self.refused;
@@ -215,8 +215,8 @@ impl<'a> Machine<'a> {
                 return;
             }
             task.ticket = 0;
-            match task.doing {
-                Doing::Ready => self.granted.push(who),
+            match task.state {
+                TaskState::Ready => self.granted.push(who),
                 _ => self.ask(who),
             }
         } else if who < tasks + self.processes {
@@ -240,20 +240,20 @@ impl<'a> Machine<'a> {
     pub(super) fn ask(&mut self, task: u32) {
         let asking = &mut self.tasks[task as usize];
         asking.since_ns = self.now_ns;
-        asking.came = match asking.doing {
-            Doing::Native => Came::Warm,
-            _ => Came::Woken,
+        asking.wake = match asking.state {
+            TaskState::Native => Wake::Warm,
+            _ => Wake::Woken,
         };
-        asking.doing = Doing::Ready;
+        asking.state = TaskState::Ready;
         let process = asking.process;
         let gvl = &mut self.gvls[process as usize];
-        if gvl.owner == NOBODY {
+        if gvl.owner == NO_TASK {
             gvl.owner = task;
             gvl.since_ns = self.now_ns;
             self.granted.push(task);
             return;
         }
-        gvl.line.join(&mut self.behind, task);
+        gvl.line.push(&mut self.behind, task);
         if !gvl.ticking {
             gvl.ticking = true;
             self.set_tick(process);
@@ -265,23 +265,23 @@ impl<'a> Machine<'a> {
         let gvl = &mut self.gvls[process as usize];
         self.sums.gvl_held_ns += self.now_ns - gvl.since_ns;
         gvl.since_ns = self.now_ns;
-        gvl.owner = NOBODY;
-        let Some(next) = gvl.line.take(&self.behind) else {
+        gvl.owner = NO_TASK;
+        let Some(next) = gvl.line.pop(&self.behind) else {
             return;
         };
         gvl.owner = next;
-        self.tasks[next as usize].came = Came::HandedOver;
+        self.tasks[next as usize].wake = Wake::HandedOver;
         match self.scenario.overheads.hand_over_ns {
             0 => self.granted.push(next),
-            hand_over_ns => self.wait(next, hand_over_ns, Doing::Ready),
+            hand_over_ns => self.wait(next, hand_over_ns, TaskState::Ready),
         }
     }
 
     /// `task` does something that ends by itself.
-    pub(super) fn wait(&mut self, task: u32, for_ns: u64, doing: Doing) {
+    pub(super) fn wait(&mut self, task: u32, for_ns: u64, state: TaskState) {
         let ticket = self.calendar.set(self.now_ns + for_ns, task);
         let waiting = &mut self.tasks[task as usize];
-        waiting.doing = doing;
+        waiting.state = state;
         waiting.ticket = ticket;
     }
 
@@ -289,7 +289,7 @@ impl<'a> Machine<'a> {
     pub(super) fn spend(&mut self, task: u32) {
         let cold_ns = self.cold_ns(task);
         let spending = &mut self.tasks[task as usize];
-        spending.doing = Doing::Held;
+        spending.state = TaskState::Held;
         spending.since_ns = self.now_ns;
         spending.held_ns += cold_ns;
         self.cores.start(self.now_ns, task, spending.held_ns);
@@ -298,13 +298,13 @@ impl<'a> Machine<'a> {
     /// What `task`, which begins to compute, takes longer because its process
     /// was elsewhere. Acceptor and reactor touch too little to be slowed down.
     fn cold_ns(&mut self, task: u32) -> u64 {
-        let came = std::mem::replace(&mut self.tasks[task as usize].came, Came::Warm);
-        if came == Came::Warm || task >= self.threads {
+        let wake = std::mem::replace(&mut self.tasks[task as usize].wake, Wake::Warm);
+        if wake == Wake::Warm || task >= self.threads {
             return 0;
         }
         let idle = self.cores.idle_beside();
-        let (count, whole_ns) = match came {
-            Came::HandedOver => (
+        let (count, whole_ns) = match wake {
+            Wake::HandedOver => (
                 &mut self.sums.cold_hand_overs,
                 self.scenario.overheads.hand_over_cpu_ns,
             ),
@@ -326,8 +326,8 @@ impl<'a> Machine<'a> {
         if task < self.threads {
             self.sums.core_wait_ns += waited_ns;
         }
-        match ended.doing {
-            Doing::Native => self.ask(task),
+        match ended.state {
+            TaskState::Native => self.ask(task),
             _ => self.go_on(task),
         }
     }
@@ -335,7 +335,7 @@ impl<'a> Machine<'a> {
     /// `task` has got the GVL and runs.
     fn run_task(&mut self, task: u32) {
         let running = &mut self.tasks[task as usize];
-        running.doing = Doing::Held;
+        running.state = TaskState::Held;
         let gvl = &mut self.gvls[running.process as usize];
         if gvl.last != task {
             gvl.last = task;
@@ -383,7 +383,7 @@ impl<'a> Machine<'a> {
         }
         let owner = gvl.owner;
         // Who was handed the GVL and does not run yet is not looked at.
-        if self.tasks[owner as usize].doing == Doing::Held {
+        if self.tasks[owner as usize].state == TaskState::Held {
             gvl.ran_ns += self.scenario.tick_ns;
             if gvl.ran_ns >= self.scenario.quantum_ns {
                 self.preempt(owner, process);
@@ -401,15 +401,15 @@ impl<'a> Machine<'a> {
         }
         preempted.held_ns = left_ns;
         preempted.since_ns = self.now_ns;
-        preempted.doing = Doing::Ready;
+        preempted.state = TaskState::Ready;
         self.gvls[process as usize]
             .line
-            .join(&mut self.behind, owner);
+            .push(&mut self.behind, owner);
         self.let_go(process);
     }
 
     pub(super) fn gvl_is_free(&self, process: u32) -> bool {
-        self.gvls[process as usize].owner == NOBODY
+        self.gvls[process as usize].owner == NO_TASK
     }
 
     fn outcome(self) -> Outcome {
@@ -417,7 +417,7 @@ impl<'a> Machine<'a> {
         let open: u64 = self
             .gvls
             .iter()
-            .filter(|gvl| gvl.owner != NOBODY)
+            .filter(|gvl| gvl.owner != NO_TASK)
             .map(|gvl| self.now_ns - gvl.since_ns)
             .sum();
         let share = |part_ns: u64, of: f64| match span_ns {
@@ -460,9 +460,9 @@ impl<'a> Machine<'a> {
 impl Default for Gvl {
     fn default() -> Self {
         Self {
-            owner: NOBODY,
-            last: NOBODY,
-            line: Line::default(),
+            owner: NO_TASK,
+            last: NO_TASK,
+            line: Fifo::default(),
             since_ns: 0,
             ran_ns: 0,
             ticking: false,

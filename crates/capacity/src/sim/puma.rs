@@ -7,9 +7,9 @@
 
 use std::collections::VecDeque;
 
-use super::coming::Place;
-use super::line::Line;
-use super::machine::{Doing, Machine};
+use super::arrivals::Place;
+use super::fifo::Fifo;
+use super::machine::{Machine, TaskState};
 use super::serving::Stage;
 use super::{Discipline, PumaVersion, Scenario};
 
@@ -48,7 +48,7 @@ pub(super) struct Front {
     /// signalled and have not run yet included.
     waiting: Vec<u32>,
     /// By process: those that were not signalled.
-    pub idle: Vec<Line>,
+    pub idle: Vec<Fifo>,
     /// By process: the pool's queue.
     pub todo: Vec<VecDeque<u32>>,
     /// By process: requests that came over connections in the reactor.
@@ -65,7 +65,7 @@ impl Front {
             acceptors: vec![Accepting::Select; processes],
             selecting: u32::from(scenario.processes),
             waiting: vec![u32::from(scenario.serving_threads()); processes],
-            idle: vec![Line::default(); processes],
+            idle: vec![Fifo::default(); processes],
             todo: vec![VecDeque::new(); processes],
             reactors: vec![VecDeque::new(); processes],
             chance: seed,
@@ -90,10 +90,10 @@ impl Machine<'_> {
                 Discipline::OnePerProcess => 0,
                 _ => self.tasks[thread as usize].process as usize,
             };
-            self.front.idle[line].join(&mut self.behind, thread);
+            self.front.idle[line].push(&mut self.behind, thread);
         }
-        for connection in 0..self.coming.connections() {
-            if let Some(think_ns) = self.coming.think_ns() {
+        for connection in 0..self.stream.connections() {
+            if let Some(think_ns) = self.stream.think_ns() {
                 self.calendar.set(think_ns, self.connection_due(connection));
             }
         }
@@ -103,17 +103,17 @@ impl Machine<'_> {
     pub(super) fn arrive(&mut self, connection: Option<u32>) {
         let request = self.times_ns.len() as u32;
         self.times_ns.push(self.now_ns);
-        let place = self.coming.arrived(connection);
+        let place = self.stream.arrived(connection);
         if !matches!(self.scenario.discipline, Discipline::Puma { .. }) {
-            return self.arrive_alone(request);
+            return self.arrive_at_process(request);
         }
         match place {
             Place::Thread(thread) => {
                 let service = &mut self.services[thread as usize];
-                service.came = true;
+                service.has_next = true;
                 service.request = request;
                 let task = &mut self.tasks[thread as usize];
-                if task.doing == Doing::Waiting {
+                if task.state == TaskState::Waiting {
                     task.ticket = 0;
                     self.wake(thread);
                 }
@@ -121,7 +121,7 @@ impl Machine<'_> {
             Place::Reactor(process) => {
                 self.front.reactors[process as usize].push_back(request);
                 let reactor = self.threads + self.processes + process;
-                if self.tasks[reactor as usize].doing == Doing::Asleep {
+                if self.tasks[reactor as usize].state == TaskState::Asleep {
                     self.wake(reactor);
                 }
             }
@@ -146,7 +146,7 @@ impl Machine<'_> {
     pub(super) fn wake(&mut self, task: u32) {
         match self.scenario.overheads.wake_ns {
             0 => self.ask(task),
-            wake_ns => self.wait(task, wake_ns, Doing::Waiting),
+            wake_ns => self.wait(task, wake_ns, TaskState::Waiting),
         }
     }
 
@@ -160,7 +160,7 @@ impl Machine<'_> {
             let process = (first + nth) % self.processes;
             let acceptor = self.threads + process;
             let sleeps = self.front.acceptors[process as usize] == Accepting::Select
-                && self.tasks[acceptor as usize].doing == Doing::Asleep;
+                && self.tasks[acceptor as usize].state == TaskState::Asleep;
             if !sleeps || self.front.backlog.is_empty() {
                 continue;
             }
@@ -195,7 +195,7 @@ impl Machine<'_> {
             (_, Accepting::Delay | Accepting::Signalled | Accepting::Taking(_)) => 0,
             (PumaVersion::V6, _) if busy >= threads => {
                 self.front.acceptors[process as usize] = Accepting::Full;
-                self.tasks[(self.threads + process) as usize].doing = Doing::Asleep;
+                self.tasks[(self.threads + process) as usize].state = TaskState::Asleep;
                 return self.let_go(process);
             }
             (PumaVersion::V6, _) if self.scenario.cluster && busy > 0 => BUSY_WAIT_NS,
@@ -209,7 +209,7 @@ impl Machine<'_> {
             self.front.acceptors[process as usize] = Accepting::Delay;
             self.let_go(process);
             let sleeps_ns = delay_ns + self.scenario.overheads.wake_ns;
-            return self.wait(self.threads + process, sleeps_ns, Doing::Waiting);
+            return self.wait(self.threads + process, sleeps_ns, TaskState::Waiting);
         }
         match self.front.backlog.pop_front() {
             None => self.select(process),
@@ -244,7 +244,7 @@ impl Machine<'_> {
         self.front.acceptors[process as usize] = Accepting::Select;
         self.let_go(process);
         if self.front.backlog.is_empty() {
-            self.tasks[acceptor as usize].doing = Doing::Asleep;
+            self.tasks[acceptor as usize].state = TaskState::Asleep;
             self.front.selecting += 1;
         } else {
             self.ask(acceptor);
@@ -253,7 +253,7 @@ impl Machine<'_> {
 
     fn queue_up(&mut self, process: u32, request: u32) {
         self.front.todo[process as usize].push_back(request);
-        if let Some(thread) = self.front.idle[process as usize].take(&self.behind) {
+        if let Some(thread) = self.front.idle[process as usize].pop(&self.behind) {
             self.ask(thread);
         }
     }
@@ -269,7 +269,7 @@ impl Machine<'_> {
             }
             self.pass_on(process);
         }
-        self.tasks[reactor as usize].doing = Doing::Asleep;
+        self.tasks[reactor as usize].state = TaskState::Asleep;
         self.let_go(process);
     }
 
@@ -301,9 +301,9 @@ impl Machine<'_> {
             return true;
         }
         self.services[thread as usize].stage = Stage::Idle;
-        self.tasks[thread as usize].doing = Doing::Asleep;
+        self.tasks[thread as usize].state = TaskState::Asleep;
         self.front.waiting[process as usize] += 1;
-        self.front.idle[process as usize].join(&mut self.behind, thread);
+        self.front.idle[process as usize].push(&mut self.behind, thread);
         self.signal_not_full(process);
         self.let_go(process);
         false
@@ -321,9 +321,9 @@ impl Machine<'_> {
         };
         let acceptor = self.threads + process;
         let task = &mut self.tasks[acceptor as usize];
-        match (self.front.acceptors[process as usize], task.doing) {
-            (Accepting::Full, Doing::Asleep) => self.ask(acceptor),
-            (Accepting::Delay, Doing::Waiting) => {
+        match (self.front.acceptors[process as usize], task.state) {
+            (Accepting::Full, TaskState::Asleep) => self.ask(acceptor),
+            (Accepting::Delay, TaskState::Waiting) => {
                 task.ticket = 0;
                 self.front.acceptors[process as usize] = Accepting::Signalled;
                 self.wake(acceptor);
@@ -351,7 +351,7 @@ impl Machine<'_> {
         self.services[thread as usize].stage = Stage::Lingering;
         self.let_go(process);
         let lingers_ns = LINGER_NS + self.scenario.overheads.wake_ns;
-        self.wait(thread, lingers_ns, Doing::Waiting);
+        self.wait(thread, lingers_ns, TaskState::Waiting);
         self.user_goes_on(service.request, Place::Thread(thread));
         false
     }
@@ -359,12 +359,12 @@ impl Machine<'_> {
     /// A lingering thread has the GVL: whether it has a request.
     pub(super) fn lingered(&mut self, thread: u32) -> bool {
         let service = self.services[thread as usize];
-        if service.came {
+        if service.has_next {
             self.begin(thread, service.request, service.in_row + 1);
             return true;
         }
         let process = self.tasks[thread as usize].process;
-        self.coming.moved(service.request, Place::Reactor(process));
+        self.stream.moved(service.request, Place::Reactor(process));
         self.next_from_pool(thread)
     }
 }

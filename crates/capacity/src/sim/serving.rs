@@ -1,7 +1,7 @@
 //! A thread that serves: it takes a request through its steps.
 
-use super::line::{Line, NOBODY};
-use super::machine::{Doing, Machine};
+use super::fifo::{Fifo, NO_TASK};
+use super::machine::{Machine, TaskState};
 use super::{Discipline, REFUSED_NS, Station, Step};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub(super) struct Service {
     pub stage: Stage,
     /// The one it serves, or served last.
     pub request: u32,
-    /// Whether a lingering thread has its next one.
-    pub came: bool,
+    /// Whether a lingering thread has its next request.
+    pub has_next: bool,
     /// Requests of one connection in a row.
     pub in_row: u32,
     at: u32,
@@ -36,8 +36,8 @@ impl Default for Service {
     fn default() -> Self {
         Self {
             stage: Stage::Idle,
-            request: NOBODY,
-            came: false,
+            request: NO_TASK,
+            has_next: false,
             in_row: 0,
             at: 0,
             end: 0,
@@ -52,7 +52,7 @@ impl Default for Service {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StationState {
     free: u16,
-    line: Line,
+    line: Fifo,
 }
 
 impl StationState {
@@ -60,7 +60,7 @@ impl StationState {
     pub(super) fn of(places: &[u16], processes: u16) -> Vec<Self> {
         let own = places.iter().map(|&free| Self {
             free,
-            line: Line::default(),
+            line: Fifo::default(),
         });
         let own: Vec<Self> = own.collect();
         own.repeat(usize::from(processes))
@@ -95,7 +95,7 @@ impl Machine<'_> {
         self.services[thread as usize] = Service {
             stage: Stage::Serving,
             request,
-            came: false,
+            has_next: false,
             in_row,
             at: at as u32,
             end: end as u32,
@@ -176,7 +176,7 @@ impl Machine<'_> {
         self.times_ns[request as usize] = self.now_ns - arrived_ns;
         self.last_out_ns = self.now_ns;
         if !self.keeps_connections() {
-            self.user_goes_on(request, super::coming::Place::Nowhere);
+            self.user_goes_on(request, super::arrivals::Place::Nowhere);
         }
     }
 
@@ -195,13 +195,13 @@ impl Machine<'_> {
         self.sums.io_ns += io_ns;
         self.let_go(self.tasks[thread as usize].process);
         let wake_ns = self.scenario.overheads.wake_ns;
-        self.wait(thread, io_ns + wake_ns, Doing::Waiting);
+        self.wait(thread, io_ns + wake_ns, TaskState::Waiting);
     }
 
     fn do_native(&mut self, thread: u32, ns: u64) {
         let task = &mut self.tasks[thread as usize];
         let process = task.process;
-        task.doing = Doing::Native;
+        task.state = TaskState::Native;
         task.held_ns = ns;
         task.since_ns = self.now_ns;
         self.cores.start(self.now_ns, thread, ns);
@@ -220,10 +220,10 @@ impl Machine<'_> {
             let state = self.station(thread, station);
             if state.free == 0 {
                 let mut line = state.line;
-                line.join(&mut self.behind, thread);
+                line.push(&mut self.behind, thread);
                 self.station(thread, station).line = line;
                 let task = &mut self.tasks[thread as usize];
-                task.doing = Doing::Asleep;
+                task.state = TaskState::Asleep;
                 task.since_ns = self.now_ns;
                 let process = task.process;
                 self.let_go(process);
@@ -246,7 +246,7 @@ impl Machine<'_> {
         }
         service.holds &= !bit;
         let mut line = self.station(thread, station).line;
-        let next = line.take(&self.behind);
+        let next = line.pop(&self.behind);
         let state = self.station(thread, station);
         state.line = line;
         let Some(next) = next else {
@@ -272,7 +272,7 @@ impl Machine<'_> {
         self.serving -= 1;
         match self.scenario.discipline {
             Discipline::Puma { .. } => self.after_answer(thread),
-            _ => self.next_alone(thread),
+            _ => self.next_at_process(thread),
         }
     }
 
@@ -281,15 +281,15 @@ impl Machine<'_> {
         self.times_ns[request as usize] = REFUSED_NS;
         self.last_out_ns = self.now_ns;
         self.refused += 1;
-        self.user_goes_on(request, super::coming::Place::Nowhere);
+        self.user_goes_on(request, super::arrivals::Place::Nowhere);
     }
 
     /// Whoever sent `request` has the answer.
-    pub(super) fn user_goes_on(&mut self, request: u32, place: super::coming::Place) {
-        let Some(connection) = self.coming.leave(request, place) else {
+    pub(super) fn user_goes_on(&mut self, request: u32, place: super::arrivals::Place) {
+        let Some(connection) = self.stream.leave(request, place) else {
             return;
         };
-        if let Some(think_ns) = self.coming.think_ns() {
+        if let Some(think_ns) = self.stream.think_ns() {
             let at_ns = self.now_ns + self.scenario.overheads.network_ns + think_ns;
             self.calendar.set(at_ns, self.connection_due(connection));
         }

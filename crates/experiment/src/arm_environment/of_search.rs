@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// A value that one of the Rubies does not take, though another does.
-pub struct Apart {
+pub struct RejectedValue {
     /// As the knob `ruby` has it; `None` for the one that runs today.
     pub ruby: Option<String>,
     pub knob: String,
@@ -17,7 +17,7 @@ pub struct Apart {
     pub what: String,
 }
 
-impl Apart {
+impl RejectedValue {
     /// Whether a server with these knobs would have both.
     pub fn is_in(&self, overlay: &Overlay) -> bool {
         let value = Overlay::of(&[(&self.knob, &self.value)]);
@@ -38,7 +38,7 @@ impl Apart {
 }
 
 /// Without the value, which may be a secret.
-impl fmt::Debug for Apart {
+impl fmt::Debug for RejectedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
@@ -73,7 +73,7 @@ impl ArmEnvironments {
             let taken = by_ruby.iter().any(|(_, why)| why.is_empty());
             for (ruby, why) in by_ruby {
                 match by_this_ruby(&why) {
-                    Some(what) if taken => self.apart.push(Apart {
+                    Some(what) if taken => self.apart.push(RejectedValue {
                         ruby: ruby.map(|(_, named)| named.to_owned()),
                         knob: knob.to_owned(),
                         value: value.to_owned(),
@@ -88,8 +88,9 @@ impl ArmEnvironments {
 
     /// What the user is told of values that are not tried with each Ruby, every sentence once.
     pub fn left_out(&self) -> BTreeSet<String> {
-        let sentence =
-            |apart: &Apart| format!("not searched with {}: {}", apart.its_ruby(), apart.what);
+        let sentence = |apart: &RejectedValue| {
+            format!("not searched with {}: {}", apart.its_ruby(), apart.what)
+        };
         self.apart.iter().map(sentence).collect()
     }
 }

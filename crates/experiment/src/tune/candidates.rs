@@ -15,15 +15,15 @@ const USABLE_MEMORY: f64 = 0.85;
 
 /// A candidate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entrant {
+pub struct CandidateArm {
     /// The arm.
     pub arm: Arm,
     /// Why it is worth trying.
     pub because: &'static str,
 }
 
-/// The entrants, most promising first, without the baseline.
-pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
+/// The candidates, most promising first, without the baseline.
+pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stopped> {
     if procedure.store.document.profile.is_none() {
         return Err(Stopped::NoAnswer(
             "the agent could not split the baseline's request time (no request of it was recorded, fibers serve it, or another tool took the GVL's hooks), so nothing can be predicted; compare configurations by hand with powerband compare".to_owned(),
@@ -46,17 +46,17 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<Entrant>, Stopped> {
             "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory".to_owned(),
         ));
     }
-    let entrants: Vec<Entrant> = chosen
+    let candidates: Vec<CandidateArm> = chosen
         .into_iter()
-        .map(|candidate| Entrant {
+        .map(|candidate| CandidateArm {
             arm: Arm::of(settings(candidate.config, plan.baseline)),
             because: why(candidate.why),
         })
         .collect();
-    let arms: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
+    let arms: Vec<Settings> = candidates.iter().map(|e| e.arm.settings).collect();
     let arms = [arms, vec![plan.baseline]].concat();
     model::predict_latency(procedure, simulator, &arms)?;
-    Ok(entrants)
+    Ok(candidates)
 }
 
 /// What may be tried: what was asked for, else as much as the application can use.
@@ -194,11 +194,11 @@ fn settings(config: Config, baseline: Settings) -> Settings {
     }
 }
 
-/// Why an entrant was tried, and why with more processes than cores where it has more.
-pub fn reason(document: &Document, entrant: &Entrant) -> String {
-    match beyond_cores(document, entrant.arm.settings) {
-        Some(beyond) => format!("{} ({beyond})", entrant.because),
-        None => entrant.because.to_owned(),
+/// Why a candidate was tried, and why with more processes than cores where it has more.
+pub fn reason(document: &Document, candidate: &CandidateArm) -> String {
+    match beyond_cores(document, candidate.arm.settings) {
+        Some(beyond) => format!("{} ({beyond})", candidate.because),
+        None => candidate.because.to_owned(),
     }
 }
 
@@ -287,7 +287,7 @@ mod tests {
                 preload: true,
             });
             let because = "another number of processes";
-            reason(&document(), &Entrant { arm, because })
+            reason(&document(), &CandidateArm { arm, because })
         };
         assert_eq!(
             said(3, 3),

@@ -2,7 +2,7 @@
 //! left once there is an answer, and said where there is none. It explains and claims nothing.
 
 use super::{first_line, path};
-use crate::arm_environment::Apart;
+use crate::arm_environment::RejectedValue;
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless};
@@ -85,7 +85,7 @@ fn not_advised(document: &mut Document, baseline: &Arm, winner: &Arm) {
 
 /// The changes that can be taken out, and those without which the Ruby that is left refuses the rest of the winner, with the
 /// reason.
-fn split(singles: Vec<Single>, apart: &[Apart]) -> (Vec<Single>, Vec<(Single, String)>) {
+fn split(singles: Vec<Single>, apart: &[RejectedValue]) -> (Vec<Single>, Vec<(Single, String)>) {
     let mut open = Vec::new();
     let mut refused = Vec::new();
     for single in singles {

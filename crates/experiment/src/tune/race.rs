@@ -1,7 +1,7 @@
 //! The race: blocks of the baseline and the candidates, which drop arms and prove nothing. Once trials contradict the model, the
 //! arms of its blocks come from what was measured.
 
-use super::candidates::{self, Entrant};
+use super::candidates::{self, CandidateArm};
 use super::contradiction::{self, FEWEST_ARMS, contradiction, measured};
 use super::{Fates, confirming, first_line, offer, path};
 use crate::error::Stopped;
@@ -23,14 +23,14 @@ pub struct Raced {
     /// All that were in it.
     pub arms: Vec<Arm>,
     /// Why the others than the baseline were.
-    pub entrants: Vec<Entrant>,
+    pub candidates: Vec<CandidateArm>,
 }
 
 /// Races all arms; those that break a limit, lose clearly or fail twice leave. The baseline stays to the end.
 pub fn race(
     procedure: &mut Procedure<'_>,
     first: Vec<Arm>,
-    entrants: Vec<Entrant>,
+    candidates: Vec<CandidateArm>,
     fates: &mut Fates,
 ) -> Result<Raced, Stopped> {
     let points = candidates::points(procedure)?;
@@ -39,7 +39,7 @@ pub fn race(
     let mut raced = Raced {
         survivors: first.clone(),
         arms: first,
-        entrants,
+        candidates,
     };
     let mut contradicted: Option<Contradiction> = None;
     let mut block = 0;
@@ -85,7 +85,7 @@ impl Raced {
             if !self.arms.contains(arm) {
                 self.arms.push(arm.clone());
                 self.survivors.push(arm.clone());
-                self.entrants.push(Entrant {
+                self.candidates.push(CandidateArm {
                     arm: arm.clone(),
                     because: "next to the best that was measured",
                 });

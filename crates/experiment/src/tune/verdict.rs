@@ -1,7 +1,7 @@
 //! The answer: what the confirmation allows to be said, in one sentence, with what to change.
 
 use super::answer::{self, every_arm_breaks, limits, limits_and_why, none_meets, standing};
-use super::candidates::{Entrant, reason};
+use super::candidates::{CandidateArm, reason};
 use super::changes::changes;
 use super::choose::Finalists;
 use super::confirm::Confirmed;
@@ -24,11 +24,11 @@ pub fn without_challenger(
     procedure: &mut Procedure<'_>,
     baseline: &Arm,
     arms: &[Arm],
-    entrants: &[Entrant],
+    candidates: &[CandidateArm],
     fates: Fates,
 ) {
     let document = &mut procedure.store.document;
-    summarise(document, arms, entrants, &fates);
+    summarise(document, arms, candidates, &fates);
     race_comparisons(document, baseline, arms);
     let (answer, sentence, exit_code) = if every_arm_breaks(document) {
         (Answer::NoneMeets, none_meets(document), 1)
@@ -93,7 +93,7 @@ fn behind_for(document: &Document, baseline: &Arm) -> String {
 #[derive(Debug)]
 pub struct Raced<'a> {
     pub arms: &'a [Arm],
-    pub entrants: &'a [Entrant],
+    pub candidates: &'a [CandidateArm],
     pub fates: Fates,
 }
 
@@ -110,7 +110,7 @@ pub fn confirmed(
             .to_owned();
         raced.fates.insert(second.arm.name.clone(), fate);
     }
-    summarise(document, raced.arms, raced.entrants, &raced.fates);
+    summarise(document, raced.arms, raced.candidates, &raced.fates);
     race_comparisons(document, baseline, raced.arms);
     let confirmed = confirmed.withdrawn(&document.trials);
     let (challenger, comparisons) = picked(document, baseline, confirmed);
@@ -251,7 +251,7 @@ pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finali
     procedure.store.document.warnings.push(warning);
 }
 
-fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates: &Fates) {
+fn summarise(document: &mut Document, arms: &[Arm], candidates: &[CandidateArm], fates: &Fates) {
     let mut rows: Vec<ArmSummary> = Vec::new();
     let tried = document
         .trials
@@ -270,8 +270,8 @@ fn summarise(document: &mut Document, arms: &[Arm], entrants: &[Entrant], fates:
             // The model knows what the pilot ran with.
             false => None,
         };
-        let entrant = entrants.iter().find(|e| e.arm == *arm);
-        let because = entrant.map(|entrant| reason(document, entrant));
+        let candidate = candidates.iter().find(|e| e.arm == *arm);
+        let because = candidate.map(|candidate| reason(document, candidate));
         let fate = match (fates.get(&arm.name), because) {
             (Some(fate), Some(because)) => format!("{because}; {fate}"),
             (Some(fate), None) => fate.clone(),

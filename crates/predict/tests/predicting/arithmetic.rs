@@ -1,7 +1,7 @@
 //! Predictions of applications whose bursts are known, against what arithmetic and queueing theory say.
 
 use crate::support::{Did, MS, Request, application, process, steady};
-use predict::{Application, Bench, Coming, Machine, Point, Prediction};
+use predict::{Application, Bench, Machine, OfferedLoad, Point, Prediction};
 
 const MACHINE: Machine = Machine {
     cores: 8.0,
@@ -30,11 +30,11 @@ fn close(found: f64, expected: f64, tolerance: f64) {
 fn closed(bench: &Bench, point: Point) -> Prediction {
     let connections = 2 * u32::from(point.processes) * u32::from(point.threads);
     let requests = 4_000;
-    let coming = Coming::Closed {
+    let offered = OfferedLoad::Closed {
         connections,
         requests,
     };
-    bench.predict(point, &coming, 1).unwrap()
+    bench.predict(point, &offered, 1).unwrap()
 }
 
 /// 2 + 2 ms held, 3 + 3 ms of I/O: one thread is busy for 10 ms with each.
@@ -82,11 +82,11 @@ fn saturated_servers_do_what_the_bounds_say() {
 #[test]
 fn one_thread_waits_as_pollaczek_and_khinchine_say() {
     let bench = bench(&steady(1_000, 40 * MS, four_and_six));
-    let coming = Coming::Poisson {
+    let offered = OfferedLoad::Poisson {
         rate_per_s: 70.0,
         requests: 100_000,
     };
-    let found = bench.predict(point(1, 1), &coming, 3).unwrap();
+    let found = bench.predict(point(1, 1), &offered, 3).unwrap();
     close(found.queue_ms, 0.7 * 10.0 / 0.6, 0.04);
     close(found.figures.mean_ms, 10.0 + 0.7 * 10.0 / 0.6, 0.03);
     close(found.utilisation_threads, 0.7, 0.01);
@@ -102,8 +102,8 @@ fn arrivals_that_are_given_are_taken() {
     }));
     let at_ns = |n: u64| [n * 100 * MS, n * 100 * MS];
     let arrivals_ns: Vec<u64> = (0..50).flat_map(at_ns).collect();
-    let coming = Coming::Given { arrivals_ns };
-    let found = bench.predict(point(1, 2), &coming, 1).unwrap();
+    let offered = OfferedLoad::Given { arrivals_ns };
+    let found = bench.predict(point(1, 2), &offered, 1).unwrap();
     let pair = &found.response_ns[40..42];
     assert_eq!(pair, [10 * MS, 14 * MS]);
     assert_eq!(found.figures.mean_ms, 12.0);
@@ -138,11 +138,11 @@ fn stalls_of_the_traced_configuration_leave_no_trace() {
     }
     let (clean, stalled) = (bench(&clean), bench(&stalled));
     assert_eq!(clean.application().work(), stalled.application().work());
-    let coming = Coming::Poisson {
+    let offered = OfferedLoad::Poisson {
         rate_per_s: 12.0,
         requests: 3_000,
     };
-    let of = |bench: &Bench| bench.predict(point(2, 2), &coming, 1).unwrap();
+    let of = |bench: &Bench| bench.predict(point(2, 2), &offered, 1).unwrap();
     assert_eq!(of(&clean), of(&stalled));
     // And the clean one was recorded as it does alone, which its self-check finds.
     let error = clean.self_check().error();
@@ -222,11 +222,11 @@ fn the_interval_of_a_mean_is_as_wide_as_its_standard_error() {
     let times = |n: u64| (scattered(n) % 1_000 + 1) * MS / 100;
     let requests = steady(2_000, 40 * MS, |n| vec![Did::Held(times(n))]);
     let bench = bench(&requests);
-    let coming = Coming::Poisson {
+    let offered = OfferedLoad::Poisson {
         rate_per_s: 0.5,
         requests: 2_000,
     };
-    let (found, within) = bench.predict_within(point(8, 1), &coming, 5, 80).unwrap();
+    let (found, within) = bench.predict_within(point(8, 1), &offered, 5, 80).unwrap();
     close(found.figures.mean_ms, 5.0, 0.05);
     let mean = (0..2_000).map(|n| times(n) as f64).sum::<f64>() / 2_000.0;
     let squares = (0..2_000).map(|n| (times(n) as f64 - mean).powi(2));

@@ -1,7 +1,7 @@
 //! Surveys of configurations, questions of what if, and I/O that grows, against arithmetic.
 
 use predict::{
-    Application, Bench, Coming, Machine, Objective, Point, PredictError, Question, WhatIf,
+    Application, Bench, Machine, Objective, OfferedLoad, Point, PredictError, Question, WhatIf,
     smallest_enough,
 };
 
@@ -40,11 +40,11 @@ fn close(found: f64, expected: f64, tolerance: f64) {
 #[test]
 fn what_if_changes_what_it_says() {
     let most = |bench: &Bench, point| {
-        let coming = Coming::Closed {
+        let offered = OfferedLoad::Closed {
             connections: 64,
             requests: 3_000,
         };
-        let found = bench.predict(point, &coming, 1).unwrap();
+        let found = bench.predict(point, &offered, 1).unwrap();
         found.figures.throughput_per_s
     };
     let asked = |question: WhatIf, point| most(&bench().what_if(question), point);
@@ -154,11 +154,11 @@ fn io_that_grows_is_a_line_through_both() {
         close(alone_ns as f64 / 1e6, io, 1e-6);
         // One thread has one request in service: no growth. Three have two others.
         let saturated = |threads: u16| {
-            let coming = Coming::Closed {
+            let offered = OfferedLoad::Closed {
                 connections: 64,
                 requests: 3_000,
             };
-            let found = bench.predict(point(threads, 1), &coming, 1).unwrap();
+            let found = bench.predict(point(threads, 1), &offered, 1).unwrap();
             found.figures.throughput_per_s
         };
         close(saturated(1), 1e3 / (1.0 + io), 0.01);

@@ -1,7 +1,7 @@
 //! What it costs that the GVL moves between cores: found again from closed loops, and paid where a core is idle only.
 
 use crate::support::{Did, MS, Request, application, process, steady};
-use predict::{Application, Bench, Cold, ColdMeasured, Coming, Machine, Point, Prediction};
+use predict::{Application, Bench, Cold, ColdMeasured, Machine, OfferedLoad, Point, Prediction};
 
 const TRUE: Cold = Cold {
     hand_over_ns: 400_000,
@@ -39,8 +39,8 @@ fn point(processes: u16, threads: u16) -> Point {
     Point { processes, threads }
 }
 
-fn closed(connections: u32) -> Coming {
-    Coming::Closed {
+fn closed(connections: u32) -> OfferedLoad {
+    OfferedLoad::Closed {
         connections,
         requests: 4_000,
     }

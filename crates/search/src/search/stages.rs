@@ -1,10 +1,10 @@
 //! What follows from a stage: which one comes next, and what it starts with.
 
 use super::{Now, Search};
-use crate::around::{Around, Vicinity};
+use crate::ablation::{Ablation, AblationInput};
+use crate::candidates::{Material, candidates};
 use crate::choose::{best, fewest_changes_near_best, smallest_near_best};
 use crate::confirm::Confirm;
-use crate::entrants::{Material, entrants};
 use crate::known::joined;
 use crate::race::Race;
 use crate::screen::{Screen, Setting};
@@ -34,7 +34,7 @@ impl Search {
                 self.effects = screen.effects(self.scatter);
                 self.screen_again(screen)
             }
-            Now::Around(around) if around.race.block().is_none() => self.looked_around(around),
+            Now::Ablation(ablation) if ablation.race.block().is_none() => self.ablated(ablation),
             Now::Together(race) if race.block().is_none() => {
                 self.note(&race);
                 self.settle(&race)
@@ -153,7 +153,7 @@ impl Search {
             effects: &self.effects,
             log_memory_limit: self.rules.log_memory_limit,
         };
-        let arms = entrants(material, self.shape.arms);
+        let arms = candidates(material, self.shape.arms);
         if arms.len() < 2 {
             // Nothing to add to what the first race has shown.
             return match self.first.take() {
@@ -222,7 +222,7 @@ impl Search {
         let behind = |fate: &&Fate| matches!(fate.end, End::Behind { .. });
         let lost = self.fates.iter().filter(behind).map(|fate| &fate.point);
         let lost: Vec<&Point> = lost.collect();
-        let vicinity = Vicinity {
+        let input = AblationInput {
             space: &self.space,
             effects: &self.effects,
             lost: &lost,
@@ -233,18 +233,18 @@ impl Search {
             log_memory_limit: self.rules.log_memory_limit,
             objective: self.rules.objective,
         };
-        let most = self.arms_left(Stage::Around, 2 * self.rules.most_arms);
+        let most = self.arms_left(Stage::Ablation, 2 * self.rules.most_arms);
         // The suggestions that come of it want some, too.
-        let all = self.arms_left(Stage::Around, usize::MAX);
+        let all = self.arms_left(Stage::Ablation, usize::MAX);
         let most = most.min(match all.saturating_sub(TOGETHER) {
             // What each change brings comes first.
             0 | 1 => all,
             rest => rest,
         });
-        let blocks = self.race_blocks(Stage::Around, most);
-        match Around::new(vicinity, &centre, most, blocks) {
-            Some(around) => {
-                self.now = Now::Around(around);
+        let blocks = self.race_blocks(Stage::Ablation, most);
+        match Ablation::new(input, &centre, most, blocks) {
+            Some(ablation) => {
+                self.now = Now::Ablation(ablation);
                 Ok(())
             }
             None => self.confirm(centre),
@@ -279,17 +279,17 @@ impl Search {
         (self.rules.margin.ln_1p() - self.behind).max(0.0)
     }
 
-    fn looked_around(&mut self, around: Around) -> Result<(), SearchError> {
-        self.note(&around.race);
+    fn ablated(&mut self, ablation: Ablation) -> Result<(), SearchError> {
+        self.note(&ablation.race);
         let (variance, _) = self.scatter[0].variance();
-        let mut suggested = around.suggested(
+        let mut suggested = ablation.suggested(
             &self.effects,
             variance,
             self.tolerance(),
             self.rules.log_memory_limit,
             &self.space,
         );
-        self.around = Some(around);
+        self.ablation = Some(ablation);
         // The centre and what is suggested last, the whole of it, come before what lies between.
         let most = self.arms_left(Stage::Together, TOGETHER);
         while suggested.len() > most.max(1) {
@@ -309,8 +309,8 @@ impl Search {
     }
 
     fn confirm(&mut self, winner: Point) -> Result<(), SearchError> {
-        if let Some(around) = &self.around {
-            self.steps = around.steps(&winner, self.rules.margin, self.rules.alpha);
+        if let Some(ablation) = &self.ablation {
+            self.steps = ablation.steps(&winner, self.rules.margin, self.rules.alpha);
         }
         let baseline = self.space.baseline();
         if winner == baseline {

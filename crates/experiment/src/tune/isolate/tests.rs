@@ -179,7 +179,7 @@ fn a_change_that_does_not_start_without_it_is_given_up_with_the_reason() {
 fn a_ruby_without_which_the_rest_is_refused_is_not_taken_out() {
     let today = Arm::of(settings(0, 3, false));
     let winner = with(today.settings, &[("ruby", "3.4"), ("yjit", "on")]);
-    let apart = |ruby: Option<&str>| Apart {
+    let apart = |ruby: Option<&str>| RejectedValue {
         ruby: ruby.map(str::to_owned),
         knob: "yjit".to_owned(),
         value: "on".to_owned(),

@@ -4,7 +4,8 @@ use crate::flights;
 use crate::procedure::Procedure;
 use capacity::Config;
 use predict::{
-    Application, Bench, Coming, LEAST_REQUESTS, Machine, Point, PredictError, Prediction, Selection,
+    Application, Bench, LEAST_REQUESTS, Machine, OfferedLoad, Point, PredictError, Prediction,
+    Selection,
 };
 use run::{Foreseen, Model, ModelErrors, ModelKind, ModelTrace, Trial};
 use std::path::Path;
@@ -89,11 +90,11 @@ impl Simulator {
         let threads = usize::from(at.processes()) * usize::from(at.threads);
         let requests = (ROUNDS * threads).clamp(FEWEST, MOST);
         let span_s = |requests: usize| -> Result<f64, PredictError> {
-            let coming = Coming::Closed {
+            let offered = OfferedLoad::Closed {
                 connections: u32::try_from(2 * threads).unwrap_or(u32::MAX),
                 requests,
             };
-            let throughput = self.predict(at, &coming)?.figures.throughput_per_s;
+            let throughput = self.predict(at, &offered)?.figures.throughput_per_s;
             Ok(requests as f64 / throughput.max(f64::MIN_POSITIVE))
         };
         Ok(requests as f64 / (span_s(2 * requests)? - span_s(requests)?))
@@ -105,11 +106,11 @@ impl Simulator {
             workers: foreseen.workers,
             threads: foreseen.threads,
         };
-        let coming = Coming::Poisson {
+        let offered = OfferedLoad::Poisson {
             rate_per_s,
             requests: AT_RANDOM,
         };
-        let found = self.predict(at, &coming).ok();
+        let found = self.predict(at, &offered).ok();
         if let Some(prediction) = found.filter(|p| !p.is_saturated()) {
             foreseen.p50_ms = Some(prediction.figures.p50_ms);
             let enough = self.bench.application().traced().requests >= LEAST_REQUESTS;
@@ -117,12 +118,12 @@ impl Simulator {
         }
     }
 
-    fn predict(&self, at: Config, coming: &Coming) -> Result<Prediction, PredictError> {
+    fn predict(&self, at: Config, offered: &OfferedLoad) -> Result<Prediction, PredictError> {
         let point = Point {
             processes: at.processes(),
             threads: at.threads,
         };
-        self.bench.predict(point, coming, self.seed)
+        self.bench.predict(point, offered, self.seed)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::steps::Piece;
 
 /// The typical course before and after the application.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Around {
+pub(crate) struct ServerOverhead {
     before: Vec<Piece>,
     after: Vec<Piece>,
 }
@@ -20,7 +20,7 @@ const MOST_ADDRESS_NS: u64 = 3_000_000;
 /// Fewer say too little.
 const LEAST: usize = 50;
 
-impl Around {
+impl ServerOverhead {
     /// As traces of Puma 6.6 on Ruby 3.3 have it, in microseconds: it looks whether the request is there already, reads and
     /// parses it, asks for the peer's address, and calls the application; then writes, with the GVL, closes, and looks for work. Which
     /// waits there are counts; how long it holds the GVL is scaled to what each request's thread did. For the address Ruby
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_is_held_is_scaled_and_waits_are_not() {
-        let (before, after) = Around::puma(100_000).scaled(640_000);
+        let (before, after) = ServerOverhead::puma(100_000).scaled(640_000);
         let (held, away) = (Piece::Held, Piece::Away);
         assert_eq!(
             before,
@@ -242,8 +242,8 @@ mod tests {
             after,
             [held(320_000), Piece::Answer, away(20_000), held(20_000)]
         );
-        assert_eq!(Around::puma(100_000).scaled(0), (vec![], vec![]));
-        let plain = Around::plain(30, 10).scaled(80);
+        assert_eq!(ServerOverhead::puma(100_000).scaled(0), (vec![], vec![]));
+        let plain = ServerOverhead::plain(30, 10).scaled(80);
         assert_eq!(plain, (vec![held(60)], vec![held(20)]));
     }
 
@@ -252,8 +252,11 @@ mod tests {
     #[test]
     fn what_parsing_waited_for_is_what_is_left_of_it() {
         let us = 1_000;
-        assert_eq!(Around::address_ns(800 * us, 640 * us, 400 * us), 430 * us);
-        assert_eq!(Around::address_ns(0, 640 * us, 0), LEAST_ADDRESS_NS);
+        assert_eq!(
+            ServerOverhead::address_ns(800 * us, 640 * us, 400 * us),
+            430 * us
+        );
+        assert_eq!(ServerOverhead::address_ns(0, 640 * us, 0), LEAST_ADDRESS_NS);
     }
 
     #[test]

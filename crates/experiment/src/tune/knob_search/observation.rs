@@ -1,4 +1,4 @@
-//! What a trial tells the search.
+//! The observation that the search gets from a block's trial of an arm.
 
 use crate::judge;
 use crate::request::Arm;
@@ -6,7 +6,7 @@ use run::{Document, Feasibility, Stage, Trial};
 use search::{Observation, Standing};
 
 /// Of the block's trial of the arm; `None` where it failed, or answered nothing.
-pub fn observation(document: &Document, block: &[Trial], arm: &Arm) -> Option<Observation> {
+pub fn of_arm(document: &Document, block: &[Trial], arm: &Arm) -> Option<Observation> {
     let trial = block.iter().find(|t| t.arm == arm.name && t.counts())?;
     let throughput = trial.capacity_per_s().filter(|per_s| *per_s > 0.0)?;
     let mine = mine(document, arm);

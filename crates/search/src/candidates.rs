@@ -32,7 +32,7 @@ struct Sum {
 }
 
 /// At most so many arms, the centre first, then in the order of what they promise to tell.
-pub fn entrants(material: Material<'_>, most: usize) -> Vec<Point> {
+pub fn candidates(material: Material<'_>, most: usize) -> Vec<Point> {
     let Material {
         space,
         centre,
@@ -297,7 +297,7 @@ mod tests {
             effects,
             log_memory_limit: limit,
         };
-        let arms = entrants(material, most);
+        let arms = candidates(material, most);
         arms.into_iter().map(|point| point.0).collect()
     }
 

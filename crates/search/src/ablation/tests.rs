@@ -26,9 +26,9 @@ fn looked(
     centre: [usize; 4],
     truth: Truth,
     limit: Option<f64>,
-) -> (Around, Vec<Vec<usize>>) {
+) -> (Ablation, Vec<Vec<usize>>) {
     let centre = Point(centre.to_vec());
-    let vicinity = Vicinity {
+    let input = AblationInput {
         space,
         effects: &[],
         lost: &[],
@@ -39,9 +39,9 @@ fn looked(
         log_memory_limit: limit,
         objective: Objective::Throughput,
     };
-    let mut around = Around::new(vicinity, &centre, 16, 3).unwrap();
+    let mut ablation = Ablation::new(input, &centre, 16, 3).unwrap();
     let rules = Rules::default();
-    while let Some(block) = around.race.block() {
+    while let Some(block) = ablation.race.block() {
         let trial = |point: &Point| {
             let sum = |of: &dyn Fn(&(f64, f64)) -> f64| -> f64 {
                 let on = point.0.iter().zip(&truth).filter(|(on, _)| **on == 1);
@@ -62,11 +62,11 @@ fn looked(
             })
         };
         let told: Vec<Option<Observation>> = block.points.iter().map(trial).collect();
-        around.race.tell(&told, &rules, Some(0));
+        ablation.race.tell(&told, &rules, Some(0));
     }
-    let suggested = around.suggested(&[], 1e-6, 0.03, limit, space);
+    let suggested = ablation.suggested(&[], 1e-6, 0.03, limit, space);
     let suggested = suggested.into_iter().map(|point| point.0).collect();
-    (around, suggested)
+    (ablation, suggested)
 }
 
 /// The last two are an allocator and an option of its own.
@@ -82,10 +82,10 @@ fn with_an_option() -> Space {
 #[test]
 fn an_allocator_is_taken_out_with_its_option_and_explained() {
     let truth = [(0.1, 0.0), (0.0, 0.0), (0.0, 0.0), (-0.01, 0.0)];
-    let (around, suggested) = looked(&with_an_option(), [1, 0, 1, 1], truth, None);
+    let (ablation, suggested) = looked(&with_an_option(), [1, 0, 1, 1], truth, None);
     assert_eq!(suggested.last().unwrap(), &[1, 0, 0, 0]);
     let winner = Point(vec![1, 0, 0, 0]);
-    let steps = around.steps(&winner, 0.03, 0.05);
+    let steps = ablation.steps(&winner, 0.03, 0.05);
     let steps: Vec<(usize, bool)> = steps.iter().map(|s| (s.factor, s.kept)).collect();
     assert_eq!(steps, [(0, true), (2, false), (3, false)]);
 }
@@ -94,10 +94,10 @@ fn an_allocator_is_taken_out_with_its_option_and_explained() {
 #[test]
 fn what_goes_with_something_else_costs_once() {
     let truth = [(0.1, 0.0), (0.0, 0.0), (0.005, 0.0), (0.02, 0.0)];
-    let (around, suggested) = looked(&with_an_option(), [1, 0, 1, 1], truth, None);
+    let (ablation, suggested) = looked(&with_an_option(), [1, 0, 1, 1], truth, None);
     assert_eq!(suggested.last().unwrap(), &[1, 0, 0, 0]);
     // The step of the allocator is its own, not its option's too.
-    let steps = around.steps(&Point(vec![1, 0, 1, 1]), 0.03, 0.05);
+    let steps = ablation.steps(&Point(vec![1, 0, 1, 1]), 0.03, 0.05);
     let allocator = steps.iter().find(|step| step.factor == 2).unwrap();
     assert!(
         (allocator.ratio.unwrap() - 1.005).abs() < 0.001,

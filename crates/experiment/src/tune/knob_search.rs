@@ -1,11 +1,11 @@
 //! `tune --knobs` and `tune --least`: workers, threads and preloading, and the knobs that were named, searched together. Which
 //! trials are worth having is `search`'s to say; here they are carried out and told.
 
-mod meaning;
+mod constraints;
+mod observation;
 mod space;
-mod told;
 
-use super::candidates::Entrant;
+use super::candidates::CandidateArm;
 use super::confirm::Confirmed;
 use super::{Fates, unconfirmed, verdict};
 use crate::budget;
@@ -44,9 +44,9 @@ pub fn retime(procedure: &mut Procedure<'_>) {
 pub fn search(
     procedure: &mut Procedure<'_>,
     baseline: &Arm,
-    entrants: &[Entrant],
+    candidates: &[CandidateArm],
 ) -> Result<Arm, Stopped> {
-    let searched = Searched::over(procedure, baseline, entrants)?;
+    let searched = Searched::over(procedure, baseline, candidates)?;
     procedure.offer(searched.most_concurrency());
     let (planned, most_arms) = planned(procedure);
     let document = &procedure.store.document;
@@ -79,7 +79,7 @@ pub fn search(
     procedure.save()?;
     procedure.expect(planned);
     let outcome = conduct(procedure, &searched, &mut search)?;
-    conclude(procedure, baseline, entrants, &searched, &outcome)
+    conclude(procedure, baseline, candidates, &searched, &outcome)
 }
 
 /// Asks, measures and tells until the search is done.
@@ -110,7 +110,7 @@ fn conduct(
         let document = &procedure.store.document;
         let observed: Vec<_> = arms
             .iter()
-            .map(|arm| told::observation(document, &trials, arm))
+            .map(|arm| observation::of_arm(document, &trials, arm))
             .collect();
         search
             .tell(&observed)
@@ -126,7 +126,7 @@ fn measured_as(stage: search::Stage) -> Stage {
         search::Stage::Candidates
         | search::Stage::Neighbours
         | search::Stage::Race
-        | search::Stage::Around
+        | search::Stage::Ablation
         | search::Stage::Together => Stage::Race,
     }
 }
@@ -147,7 +147,7 @@ fn announcement(block: &Block, searched: &Searched) -> String {
             "elimination rounds of {} that this suggests",
             run::counted(arms, "configuration")
         ),
-        search::Stage::Around => "measuring the best without each of its changes".to_owned(),
+        search::Stage::Ablation => "measuring the best without each of its changes".to_owned(),
         search::Stage::Together => "elimination rounds of those changes together".to_owned(),
         search::Stage::Confirm => {
             "deciding comparison of the winner with what runs today, in new blocks".to_owned()
@@ -181,7 +181,7 @@ fn planned(procedure: &Procedure<'_>) -> (u32, usize) {
 fn conclude(
     procedure: &mut Procedure<'_>,
     baseline: &Arm,
-    entrants: &[Entrant],
+    candidates: &[CandidateArm],
     searched: &Searched,
     outcome: &Outcome,
 ) -> Result<Arm, Stopped> {
@@ -201,7 +201,7 @@ fn conclude(
     let trial_s = super::path::trial_s(procedure).unwrap_or(0.0);
     searched.found(&mut procedure.store.document, outcome, trial_s);
     if winner == *baseline || matches!(outcome.claim, Claim::BaselineBest | Claim::NoneMeets) {
-        verdict::without_challenger(procedure, baseline, &arms, entrants, fates);
+        verdict::without_challenger(procedure, baseline, &arms, candidates, fates);
         return Ok(winner);
     }
     let document = &procedure.store.document;
@@ -215,7 +215,7 @@ fn conclude(
     .ok_or_else(|| unconfirmed(&document.trials))?;
     let raced = verdict::Raced {
         arms: &arms,
-        entrants,
+        candidates,
         fates,
     };
     let confirmed = Confirmed {

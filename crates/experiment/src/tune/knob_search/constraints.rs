@@ -1,7 +1,7 @@
 //! Which values mean nothing beside which others, and which give others their meaning.
 
 use super::space::{PRELOAD, SETTINGS, WORKERS};
-use crate::arm_environment::Apart;
+use crate::arm_environment::RejectedValue;
 use crate::request::SearchKnob;
 use knobs::{Allocator, Overlay};
 use search::Forbidden;
@@ -12,7 +12,7 @@ pub fn gives_others_their_meaning(knob: &str) -> bool {
 }
 
 /// Single mode has nothing to preload, and some values mean nothing beside others, or are not taken by every Ruby.
-pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[Apart]) -> Vec<Forbidden> {
+pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[RejectedValue]) -> Vec<Forbidden> {
     let single = workers.iter().position(|workers| *workers == 0);
     let single = single.map(|single| Forbidden(vec![(WORKERS, single), (PRELOAD, 1)]));
     let mut forbidden: Vec<Forbidden> = single.into_iter().collect();
@@ -38,7 +38,7 @@ pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[Apart]) -> Vec<
 }
 
 /// The value with the Ruby that does not take it.
-fn not_in_a_ruby(knobs: &[SearchKnob], apart: &Apart) -> Option<Forbidden> {
+fn not_in_a_ruby(knobs: &[SearchKnob], apart: &RejectedValue) -> Option<Forbidden> {
     let factor = |name: &str| knobs.iter().position(|knob| knob.name == name);
     let level = |at: usize, value: &String| knobs[at].values.iter().position(|v| v == value);
     let (ruby, knob) = (factor(knobs::RUBY)?, factor(&apart.knob)?);

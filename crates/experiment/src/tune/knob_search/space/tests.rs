@@ -66,7 +66,7 @@ fn points_are_arms_and_what_means_nothing_is_forbidden() {
 
 #[test]
 fn what_a_ruby_does_not_take_is_not_tried_with_it() {
-    let apart = |ruby: Option<&str>, knob: &str, value: &str| Apart {
+    let apart = |ruby: Option<&str>, knob: &str, value: &str| RejectedValue {
         ruby: ruby.map(str::to_owned),
         knob: knob.to_owned(),
         value: value.to_owned(),

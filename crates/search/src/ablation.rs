@@ -39,7 +39,7 @@ impl Worth<'_> {
 }
 
 #[derive(Debug, Clone)]
-pub struct Around {
+pub struct Ablation {
     pub race: Race,
     pub centre: Point,
     baseline: Point,
@@ -48,7 +48,7 @@ pub struct Around {
 
 /// What decides which changes are worth an arm.
 #[derive(Debug, Clone, Copy)]
-pub struct Vicinity<'a> {
+pub struct AblationInput<'a> {
     pub space: &'a Space,
     pub effects: &'a [Effect],
     /// What has lost a race already.
@@ -79,24 +79,29 @@ const MOST_SUMMED: usize = 14;
 /// Moves of the model that are tried round the best.
 const MOVES: usize = 2;
 
-impl Around {
+impl Ablation {
     /// `None` where nothing is to be tried. At most so many arms, the centre included.
-    pub fn new(vicinity: Vicinity<'_>, centre: &Point, most: usize, blocks: u32) -> Option<Around> {
-        let space = vicinity.space;
+    pub fn new(
+        input: AblationInput<'_>,
+        centre: &Point,
+        most: usize,
+        blocks: u32,
+    ) -> Option<Ablation> {
+        let space = input.space;
         let baseline = space.baseline();
         // With a single change the confirmation is the same comparison.
         let several = centre.differing(&baseline).count() > 1;
         let back = centre.differing(&baseline).filter(|_| several);
         let back = back.filter_map(|factor| Change::to(space, centre, factor, baseline.0[factor]));
         let mut forth: Vec<(Change, f64)> = (0..space.factors.len())
-            .flat_map(|factor| vicinity.untried(factor, centre))
+            .flat_map(|factor| input.untried(factor, centre))
             .collect();
         forth.sort_by(|a, b| b.1.total_cmp(&a.1));
         let possible = |change: &Change| {
             let point = change.of(centre);
-            space.allows(&point) && !vicinity.lost.contains(&&point)
+            space.allows(&point) && !input.lost.contains(&&point)
         };
-        let put_in = vicinity.moves(centre).into_iter();
+        let put_in = input.moves(centre).into_iter();
         let put_in = put_in.chain(forth.into_iter().map(|(change, _)| change));
         let mut changes: Vec<Change> = Vec::new();
         for change in back.chain(put_in.filter(possible)) {
@@ -106,8 +111,8 @@ impl Around {
         }
         let others = changes.iter().map(|change| change.of(centre));
         let arms: Vec<Point> = std::iter::once(centre.clone()).chain(others).collect();
-        (arms.len() > 1).then(|| Around {
-            race: Race::new(Stage::Around, arms, blocks, vicinity.objective),
+        (arms.len() > 1).then(|| Ablation {
+            race: Race::new(Stage::Ablation, arms, blocks, input.objective),
             centre: centre.clone(),
             baseline,
             changes,
@@ -328,7 +333,7 @@ impl Around {
     }
 }
 
-impl Vicinity<'_> {
+impl AblationInput<'_> {
     /// The levels that the centre has not, each with what the screen promises of it.
     fn untried(&self, factor: usize, centre: &Point) -> Vec<(Change, f64)> {
         let at = centre.0[factor];

@@ -1,7 +1,7 @@
 //! Servers that serve one request per process: Unicorn, Passenger.
 
 use super::Discipline;
-use super::machine::{Doing, Machine};
+use super::machine::{Machine, TaskState};
 use super::serving::Stage;
 
 impl Machine<'_> {
@@ -10,14 +10,14 @@ impl Machine<'_> {
     }
 
     /// A request goes to an idle process, or into the line.
-    pub(super) fn arrive_alone(&mut self, request: u32) {
+    pub(super) fn arrive_at_process(&mut self, request: u32) {
         let own = request % self.processes;
         let idle = if self.shared() {
-            self.front.idle[0].take(&self.behind)
+            self.front.idle[0].pop(&self.behind)
         } else {
             Some(own).filter(|&thread| {
                 self.services[thread as usize].stage == Stage::Idle
-                    && self.tasks[thread as usize].doing == Doing::Asleep
+                    && self.tasks[thread as usize].state == TaskState::Asleep
             })
         };
         if let Some(thread) = idle {
@@ -35,7 +35,7 @@ impl Machine<'_> {
     }
 
     /// After an answer: whether there is a next request for `thread`.
-    pub(super) fn next_alone(&mut self, thread: u32) -> bool {
+    pub(super) fn next_at_process(&mut self, thread: u32) -> bool {
         let next = match self.shared() {
             true => self.front.backlog.pop_front(),
             false => self.front.todo[thread as usize].pop_front(),
@@ -45,9 +45,9 @@ impl Machine<'_> {
             return true;
         }
         self.services[thread as usize].stage = Stage::Idle;
-        self.tasks[thread as usize].doing = Doing::Asleep;
+        self.tasks[thread as usize].state = TaskState::Asleep;
         if self.shared() {
-            self.front.idle[0].join(&mut self.behind, thread);
+            self.front.idle[0].push(&mut self.behind, thread);
         }
         self.let_go(thread);
         false

@@ -1,9 +1,9 @@
 //! Between arms and the points of a search.
 
-use super::super::candidates::{Entrant, fits};
+use super::super::candidates::{CandidateArm, fits};
 use super::super::model;
-use super::meaning::{forbidden, gives_others_their_meaning};
-use crate::arm_environment::Apart;
+use super::constraints::{forbidden, gives_others_their_meaning};
+use crate::arm_environment::RejectedValue;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::{Arm, SearchKnob};
@@ -46,10 +46,10 @@ impl Searched {
     pub fn over(
         procedure: &Procedure<'_>,
         baseline: &Arm,
-        entrants: &[Entrant],
+        candidates: &[CandidateArm],
     ) -> Result<Searched, Stopped> {
         let experiment = procedure.bench.experiment;
-        let candidates: Vec<Settings> = entrants.iter().map(|e| e.arm.settings).collect();
+        let candidates: Vec<Settings> = candidates.iter().map(|e| e.arm.settings).collect();
         let today = baseline.settings;
         // What would make the machine swap is no candidate, and no neighbour of one.
         let fitting = |levels: &Option<Vec<u16>>, at: &dyn Fn(u16) -> Settings| -> Vec<u16> {
@@ -77,7 +77,7 @@ impl Searched {
         candidates: Vec<Settings>,
         named: Named<'_>,
         knobs: Vec<SearchKnob>,
-        apart: &[Apart],
+        apart: &[RejectedValue],
     ) -> Result<Searched, Stopped> {
         let all = || candidates.iter().chain([&baseline]);
         let sorted = |levels: &mut dyn Iterator<Item = u16>| {
@@ -363,7 +363,7 @@ fn word(stage: search::Stage) -> &'static str {
         search::Stage::Neighbours => "neighbours",
         search::Stage::Screen => "screen",
         search::Stage::Race => "race",
-        search::Stage::Around => "around",
+        search::Stage::Ablation => "around",
         search::Stage::Together => "together",
         search::Stage::Confirm => "confirm",
     }

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64;
 
 use super::calendar::WHO_BITS;
-use super::line::NOBODY;
+use super::fifo::NO_TASK;
 use super::{Arrivals, Scenario, Work};
 use crate::CapacityError;
 use crate::error::above_0;
@@ -33,7 +33,7 @@ enum Kind<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Coming<'a> {
+pub(super) struct ArrivalStream<'a> {
     kind: Kind<'a>,
     random: Pcg64,
     requests: usize,
@@ -50,7 +50,7 @@ pub(super) struct Coming<'a> {
     tracked: bool,
 }
 
-impl<'a> Coming<'a> {
+impl<'a> ArrivalStream<'a> {
     pub(super) fn new(
         work: &'a Work,
         scenario: &Scenario,
@@ -84,7 +84,7 @@ impl<'a> Coming<'a> {
             }
         };
         above_0("the number of requests", requests as f64)?;
-        if requests >= NOBODY as usize {
+        if requests >= NO_TASK as usize {
             return Err(CapacityError::OutOfRange {
                 name: "the number of requests",
                 value: requests as f64,
@@ -100,7 +100,7 @@ impl<'a> Coming<'a> {
             });
         }
         let tracked = connections > 0 || scenario.keep_alive;
-        let mut coming = Self {
+        let mut stream = Self {
             kind,
             random: Pcg64::seed_from_u64(seed),
             requests,
@@ -113,9 +113,9 @@ impl<'a> Coming<'a> {
             tracked,
         };
         if connections == 0 {
-            coming.draw_next();
+            stream.draw_next();
         }
-        Ok(coming)
+        Ok(stream)
     }
 
     /// The last arrival there may be, about, if every answer came at once.
