@@ -1,5 +1,6 @@
 # make demo      tune the storefront and leave a report          (about 8 minutes after the build)
 # make test      every test, check and lint                      (installs what is missing first)
+# make check     formatting, lints and unit tests of the Rust code  (a minute after a change)
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
 #
@@ -10,7 +11,7 @@
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak experiments lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak experiments lint rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -33,10 +34,15 @@ test: export CARGO_INCREMENTAL = 0
 test: export CARGO_PROFILE_DEV_DEBUG = line-tables-only
 test: bootstrap lint rust ruby storefront e2e
 
-lint:
+check: rust-lint
+	cargo test --workspace --locked --lib --bins --quiet
+
+rust-lint:
 	script/check-invariants
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+
+lint: rust-lint
 	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null # its lock follows our crates'
 	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
 
