@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host::Known;
-use servers::interpreter::Heard;
+use servers::interpreter::RubyProbe;
 use servers::pools::Pool;
 
 use crate::config_files::ConfigFile;
@@ -33,7 +33,7 @@ pub struct ApplicationFacts {
     /// The loader of the C library that Ruby is linked with.
     pub interpreter: Known<String>,
     /// What Ruby says of its variables and of itself.
-    pub heard: Known<Heard>,
+    pub ruby_probe: Known<RubyProbe>,
 }
 
 /// Variables, and the environment's name (`production`) as the server or a trial makes it.

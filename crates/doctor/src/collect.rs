@@ -85,8 +85,8 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Ho
         (None, None) => (None, None),
     };
     if let (None, Some(application)) = (asked.pid, &application) {
-        serving.process_takes_huge_pages = application.heard.clone().and_then(|heard| {
-            parse_takes_huge_pages(&heard.status)
+        serving.process_takes_huge_pages = application.ruby_probe.clone().and_then(|ruby_probe| {
+            parse_takes_huge_pages(&ruby_probe.status)
                 .ok_or_else(|| "this kernel does not say so (THP_enabled, Linux 5.0)".to_owned())
         });
     }
@@ -142,7 +142,7 @@ fn of_configured(configured: &Configured, host: &HostFacts) -> ApplicationFacts 
         alone: false,
         preloads: false,
     };
-    let heard = ruby.heard();
+    let ruby_probe = ruby.probe();
     let config_files = config_files::read(folder);
     ApplicationFacts {
         pid: None,
@@ -155,10 +155,10 @@ fn of_configured(configured: &Configured, host: &HostFacts) -> ApplicationFacts 
         workers: count(|settings| settings.workers),
         cores: host.cores,
         cpu_quota: host.cpu_quota,
-        interpreter: heard
+        interpreter: ruby_probe
             .clone()
-            .and_then(|heard| interpreter_of(&heard.program)),
-        heard,
+            .and_then(|ruby_probe| interpreter_of(&ruby_probe.program)),
+        ruby_probe,
         environment: Ok(Environment {
             variables,
             named: Named::by(&configured.environment, &configured.environment_from),
@@ -240,7 +240,7 @@ fn of_process(
         Err(_) => Ok("production"),
     };
     let pools = section.and_then(|section| pools_of(&folder, section));
-    let heard =
+    let ruby_probe =
         startable(process, rustix::process::getuid().as_raw()).and_then(|(program, variables)| {
             let ruby = Interpreter {
                 program: program.as_os_str(),
@@ -249,7 +249,7 @@ fn of_process(
                 alone: true,
                 preloads: false,
             };
-            ruby.heard()
+            ruby.probe()
         });
     let facts = ApplicationFacts {
         pid: Some(process.pid),
@@ -263,7 +263,7 @@ fn of_process(
         cores: host.cores,
         cpu_quota: host.cpu_quota,
         interpreter: process.interpreter.clone(),
-        heard,
+        ruby_probe,
         environment,
     };
     (facts, shown)

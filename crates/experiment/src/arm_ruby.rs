@@ -49,7 +49,7 @@ impl Rubies {
             alone: false,
             preloads: false,
         };
-        let runs = asked.heard().map_err(told)?.program;
+        let runs = asked.probe().map_err(told)?.program;
         let found = ArmRuby {
             program,
             runs,

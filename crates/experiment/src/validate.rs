@@ -5,9 +5,9 @@
 //! (its capacity) and an open loop at each load, these in random order, too.
 
 mod cold;
-mod course;
 mod pinned;
 mod points;
+mod progress;
 mod scored;
 mod scores;
 mod traced;
@@ -23,9 +23,9 @@ use crate::room;
 use crate::session;
 use crate::trial::{Begun, Ended, Failure, Serving, WarmupLength, with_server};
 use crate::{discard, flights};
-use course::Course;
 use points::{Grid, Lengths};
 use predict::{Kinds, OfferedLoad, Point, PredictError};
+use progress::ValidationProgress;
 use run::Settings;
 use run::validation::{Document, SCHEMA, Trial};
 use scored::Predicted;
@@ -109,13 +109,13 @@ fn validated(
     let points = points::held_out(settings, cores, grid).map_err(Stopped::Configuration)?;
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let held_out = points.len() as u32 * question.blocks;
-    let mut course = Course::new(watcher, question, held_out);
-    course.tell(&format!(
+    let mut progress = ValidationProgress::new(watcher, question, held_out);
+    progress.tell(&format!(
         "{}, each in {}",
         run::counted(points.len(), "configuration"),
         run::counted(question.blocks, "block")
     ));
-    course.step(&format!("tracing {settings}"));
+    progress.step(&format!("tracing {settings}"));
     let kept = Kept::of(settings, experiment, question, folder.join("trace"));
     make(&kept.folder)?;
     let tracing = Serving {
@@ -123,7 +123,7 @@ fn validated(
         ..kept.serving()
     };
     let traced = traced::trace(&mut bench, &tracing, question, watcher)?;
-    course.traced(traced.start_s);
+    progress.traced(traced.start_s);
     let mut trials = Vec::new();
     let measured = blocks(
         &bench,
@@ -131,7 +131,7 @@ fn validated(
         &points,
         &folder,
         &traced,
-        &mut course,
+        &mut progress,
         &mut trials,
     );
     let mut warnings = [traced.warnings.clone(), bench.sender.warnings()].concat();
@@ -181,7 +181,7 @@ fn blocks(
     points: &[Settings],
     folder: &Path,
     traced: &Traced,
-    course: &mut Course<'_>,
+    progress: &mut ValidationProgress<'_>,
     trials: &mut Vec<Trial>,
 ) -> Result<(), Stopped> {
     let orders = stats::block_orders(
@@ -191,11 +191,11 @@ fn blocks(
     );
     for (block, order) in (1..).zip(orders) {
         for nth in order {
-            if course.watcher.cancelled() {
+            if progress.watcher.cancelled() {
                 return Err(Stopped::Interrupted);
             }
             let settings = points[nth];
-            course.step(&format!("block {block}/{}: {settings}", question.blocks));
+            progress.step(&format!("block {block}/{}: {settings}", question.blocks));
             let place = Place {
                 block,
                 nth: nth as u32,
@@ -207,10 +207,10 @@ fn blocks(
                 place,
                 folder,
                 traced,
-                course.watcher,
+                progress.watcher,
                 trials,
             );
-            course.server_done();
+            progress.server_done();
             found?;
         }
     }

@@ -30,9 +30,9 @@ impl std::fmt::Debug for Interpreter<'_> {
     }
 }
 
-/// What it said.
+/// What a probe of the interpreter found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct RubyProbe {
     /// What `-w` makes it print about the variables that it takes, refuses or has given up.
     pub stderr: String,
     /// Whether YJIT runs; `None` where Ruby was built without it.
@@ -47,11 +47,11 @@ const STATE: &str = "puts defined?(RubyVM::YJIT) ? RubyVM::YJIT.enabled? : 'abse
                      File.readlink('/proc/self/exe'), File.read('/proc/self/status')";
 
 impl Interpreter<'_> {
-    /// Starts it once, and hears.
+    /// Starts the interpreter once and reads what it prints.
     ///
     /// # Errors
     /// A clause that says why it could not be asked.
-    pub fn heard(&self) -> Result<Heard, String> {
+    pub fn probe(&self) -> Result<RubyProbe, String> {
         let output = self.run(&["-w", "--disable-gems", "-e", STATE])?;
         let printed = String::from_utf8_lossy(&output.stdout);
         let mut parts = printed.splitn(3, '\n');
@@ -59,7 +59,7 @@ impl Interpreter<'_> {
         else {
             return Err("Ruby printed nothing".to_owned());
         };
-        Ok(Heard {
+        Ok(RubyProbe {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             yjit: match yjit {
                 "true" => Some(true),
@@ -126,7 +126,7 @@ mod tests {
             // It would end with an error if this were heeded.
             ("RUBYOPT", "-rno/such/file"),
         ];
-        let said = asked(&environment, |ruby| ruby.heard()).unwrap().stderr;
+        let said = asked(&environment, |ruby| ruby.probe()).unwrap().stderr;
         assert!(said.contains("RUBY_GC_MALLOC_LIMIT=64000000"), "{said}");
         assert!(
             said.contains("RUBY_GC_OLDMALLOC_LIMIT_GROWTH_FACTOR") && said.contains("ignored"),
@@ -137,17 +137,17 @@ mod tests {
 
     #[test]
     fn it_tells_how_it_starts() {
-        let heard = asked(&[("POWERBAND_TEST_VALUE", "x")], |ruby| ruby.heard()).unwrap();
-        assert!(heard.status.contains("Name:"), "{heard:?}");
-        assert!(heard.program.is_file(), "{heard:?}");
-        assert_eq!(heard.stderr, "");
+        let probe = asked(&[("POWERBAND_TEST_VALUE", "x")], |ruby| ruby.probe()).unwrap();
+        assert!(probe.status.contains("Name:"), "{probe:?}");
+        assert!(probe.program.is_file(), "{probe:?}");
+        assert_eq!(probe.stderr, "");
     }
 
     #[test]
     fn a_value_that_it_ignores_is_told() {
         let environment = [("RUBY_GC_HEAP_GROWTH_FACTOR", "0.5"), ("RUBYLIB", "x")];
-        let heard = asked(&environment, |ruby| ruby.heard()).unwrap();
-        assert!(heard.stderr.contains("is ignored"), "{heard:?}");
+        let probe = asked(&environment, |ruby| ruby.probe()).unwrap();
+        assert!(probe.stderr.contains("is ignored"), "{probe:?}");
         let nowhere = Interpreter {
             program: OsStr::new("no-such-ruby"),
             folder: Some(&std::env::temp_dir()),
@@ -155,7 +155,7 @@ mod tests {
             alone: false,
             preloads: true,
         };
-        assert!(nowhere.heard().is_err());
+        assert!(nowhere.probe().is_err());
     }
 
     #[test]
@@ -170,19 +170,19 @@ mod tests {
         };
         assert!(
             with("/no/such/ruby")
-                .heard()
+                .probe()
                 .unwrap_err()
                 .contains("cannot be started")
         );
         assert!(
             with("/bin/false")
-                .heard()
+                .probe()
                 .unwrap_err()
                 .contains("ended with")
         );
         assert!(
             with("/bin/true")
-                .heard()
+                .probe()
                 .unwrap_err()
                 .contains("printed nothing")
         );

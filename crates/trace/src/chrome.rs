@@ -1,8 +1,8 @@
 //! The JSON trace event format, which Perfetto and chrome://tracing open: a process track per worker, a thread track per
 //! Ruby thread, a track of the collector's pauses, a counter of threads that wait.
 
-use crate::course::{Course, ThreadCourse};
 use crate::stack::{Slice, What};
+use crate::timeline::{ProcessTimeline, ThreadTimeline};
 use flight::events::{CallKind, Doing, GcPhase};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -15,21 +15,25 @@ const PER_PROCESS: u64 = 100_000;
 ///
 /// # Errors
 /// When `to` cannot be written.
-pub fn write_chrome(to: &mut impl Write, courses: &[Course], about: &Value) -> io::Result<()> {
-    let origin_ns = courses.iter().map(|c| c.begin_ns).min().unwrap_or(0);
+pub fn write_chrome(
+    to: &mut impl Write,
+    processes: &[ProcessTimeline],
+    about: &Value,
+) -> io::Result<()> {
+    let origin_ns = processes.iter().map(|c| c.begin_ns).min().unwrap_or(0);
     let mut entries = Vec::new();
     write!(
         to,
         "{{\"displayTimeUnit\":\"ms\",\"otherData\":{about},\"traceEvents\":["
     )?;
     let mut separator = "\n";
-    for (ordinal, course) in (0..).zip(courses) {
+    for (ordinal, timeline) in (0..).zip(processes) {
         let made_up = MADE_UP + ordinal * PER_PROCESS;
-        for line in metadata(course, ordinal, made_up) {
+        for line in metadata(timeline, ordinal, made_up) {
             write!(to, "{separator}{line}")?;
             separator = ",\n";
         }
-        collect(&mut entries, course, made_up);
+        collect(&mut entries, timeline, made_up);
     }
     // Viewers take slices of the same begin as nested in the order in which they come.
     entries.sort_by_key(|entry| (entry.ts_ns, entry.rank));
@@ -46,7 +50,7 @@ pub fn write_chrome(to: &mut impl Write, courses: &[Course], about: &Value) -> i
         )?;
         separator = ",\n";
         match &entry.kind {
-            Kind::Slice { slice, course } => write_slice(to, slice, course)?,
+            Kind::Slice { slice, timeline } => write_slice(to, slice, timeline)?,
             Kind::Collection { ns, phase } => write!(
                 to,
                 "\"ph\":\"X\",\"cat\":\"gc\",\"dur\":{},\"name\":{}}}",
@@ -74,7 +78,7 @@ struct Entry<'a> {
 enum Kind<'a> {
     Slice {
         slice: &'a Slice,
-        course: &'a Course,
+        timeline: &'a ProcessTimeline,
     },
     Collection {
         ns: u64,
@@ -83,9 +87,9 @@ enum Kind<'a> {
     Waiting(u32),
 }
 
-fn collect<'a>(entries: &mut Vec<Entry<'a>>, course: &'a Course, made_up: u64) {
-    let pid = course.pid;
-    for thread in &course.threads {
+fn collect<'a>(entries: &mut Vec<Entry<'a>>, timeline: &'a ProcessTimeline, made_up: u64) {
+    let pid = timeline.pid;
+    for thread in &timeline.threads {
         let tid = track(thread, made_up);
         entries.extend(thread.slices.iter().map(|slice| {
             Entry {
@@ -95,11 +99,11 @@ fn collect<'a>(entries: &mut Vec<Entry<'a>>, course: &'a Course, made_up: u64) {
                     .saturating_add(u64::from(slice.what.depth())),
                 pid,
                 tid,
-                kind: Kind::Slice { slice, course },
+                kind: Kind::Slice { slice, timeline },
             }
         }));
     }
-    entries.extend(course.collections.iter().map(|&(from, to, phase)| Entry {
+    entries.extend(timeline.collections.iter().map(|&(from, to, phase)| Entry {
         ts_ns: from,
         rank: 0,
         pid,
@@ -109,7 +113,7 @@ fn collect<'a>(entries: &mut Vec<Entry<'a>>, course: &'a Course, made_up: u64) {
             phase,
         },
     }));
-    entries.extend(course.waiting.iter().map(|waiting| Entry {
+    entries.extend(timeline.waiting.iter().map(|waiting| Entry {
         ts_ns: waiting.from_ns,
         rank: 0,
         pid,
@@ -118,12 +122,16 @@ fn collect<'a>(entries: &mut Vec<Entry<'a>>, course: &'a Course, made_up: u64) {
     }));
 }
 
-fn metadata(course: &Course, ordinal: u64, made_up: u64) -> Vec<Value> {
-    let pid = course.pid;
+fn metadata(timeline: &ProcessTimeline, ordinal: u64, made_up: u64) -> Vec<Value> {
+    let pid = timeline.pid;
     let named = |what: &str, tid: u64, args: Value| json!({"ph": "M", "pid": pid, "tid": tid, "ts": 0, "name": what, "args": args});
-    let order = course.worker_index.map_or(ordinal, u64::from);
+    let order = timeline.worker_index.map_or(ordinal, u64::from);
     let mut lines = vec![
-        named("process_name", made_up, json!({"name": course.origin.name})),
+        named(
+            "process_name",
+            made_up,
+            json!({"name": timeline.origin.name}),
+        ),
         named("process_sort_index", made_up, json!({"sort_index": order})),
         named(
             "thread_name",
@@ -132,7 +140,7 @@ fn metadata(course: &Course, ordinal: u64, made_up: u64) -> Vec<Value> {
         ),
         named("thread_sort_index", made_up, json!({"sort_index": 0})),
     ];
-    for (index, thread) in (1..).zip(&course.threads) {
+    for (index, thread) in (1..).zip(&timeline.threads) {
         let tid = track(thread, made_up);
         lines.push(named("thread_name", tid, json!({"name": thread.name})));
         lines.push(named(
@@ -145,16 +153,20 @@ fn metadata(course: &Course, ordinal: u64, made_up: u64) -> Vec<Value> {
 }
 
 /// Kernel thread ids where they are known, so that what other tools say of the thread is found.
-fn track(thread: &ThreadCourse, made_up: u64) -> u64 {
+fn track(thread: &ThreadTimeline, made_up: u64) -> u64 {
     match thread.native_id {
         0 => made_up + 1 + u64::from(thread.number) % (PER_PROCESS - 1),
         id => u64::from(id),
     }
 }
 
-fn write_slice(to: &mut impl Write, slice: &Slice, course: &Course) -> io::Result<()> {
+fn write_slice(to: &mut impl Write, slice: &Slice, timeline: &ProcessTimeline) -> io::Result<()> {
     let (category, name, args) = match slice.what {
-        What::Request { .. } => ("request", request_name(slice, course), request_args(slice)),
+        What::Request { .. } => (
+            "request",
+            request_name(slice, timeline),
+            request_args(slice),
+        ),
         What::Call(kind) => ("call", call(kind).to_owned(), None),
         What::Doing(doing) => ("gvl", doing_name(doing).to_owned(), None),
         What::Collection(phase) => ("gc", collection(phase).to_owned(), None),
@@ -172,14 +184,14 @@ fn write_slice(to: &mut impl Write, slice: &Slice, course: &Course) -> io::Resul
     }
 }
 
-fn request_name(slice: &Slice, course: &Course) -> String {
+fn request_name(slice: &Slice, timeline: &ProcessTimeline) -> String {
     let What::Request { endpoint, job, .. } = slice.what else {
         return String::new();
     };
     let Some(endpoint) = endpoint else {
         return "request (cut off)".to_owned();
     };
-    match course.origin.endpoints.get(&endpoint) {
+    match timeline.origin.endpoints.get(&endpoint) {
         Some(name) => name.clone(),
         None if job => format!("job {endpoint}"),
         None => format!("endpoint {endpoint}"),

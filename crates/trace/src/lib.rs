@@ -1,14 +1,14 @@
 //! What the threads of several processes did, side by side: events in, a file for Perfetto or a picture out.
 //!
-//! [`course`] turns one process's events into slices that nest; [`write_chrome`] and [`picture`] show those of all.
+//! [`timeline`] turns one process's events into slices that nest; [`write_chrome`] and [`picture`] show those of all.
 //! Where events come from is `flight`'s business, where the bytes go `cli`'s.
 
 mod chrome;
-mod course;
 mod picture;
 mod stack;
+mod timeline;
 
 pub use chrome::write_chrome;
-pub use course::{Course, Origin, ThreadCourse, Waiting, course};
 pub use picture::picture;
 pub use stack::{Slice, What};
+pub use timeline::{Origin, ProcessTimeline, ThreadTimeline, Waiting, timeline};

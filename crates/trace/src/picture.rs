@@ -1,8 +1,8 @@
 //! The timeline as SVG, for a page: a lane per thread that served, a column per pixel, each in the colour of what the
 //! thread did for most of it.
 
-use crate::course::{Course, ThreadCourse};
 use crate::stack::{Slice, What};
+use crate::timeline::{ProcessTimeline, ThreadTimeline};
 use flight::events::Doing;
 use std::fmt::Write;
 
@@ -35,10 +35,10 @@ const GRID: &str = "#bbb";
 ///
 /// # Errors
 /// When nothing was recorded that could be drawn.
-pub fn picture(courses: &[Course]) -> Result<String, String> {
-    let begin_ns = courses.iter().map(|c| c.begin_ns).min().unwrap_or(0);
-    let end_ns = courses.iter().map(|c| c.end_ns).max().unwrap_or(0);
-    let groups: Vec<(&Course, Vec<&ThreadCourse>)> = courses
+pub fn picture(processes: &[ProcessTimeline]) -> Result<String, String> {
+    let begin_ns = processes.iter().map(|c| c.begin_ns).min().unwrap_or(0);
+    let end_ns = processes.iter().map(|c| c.end_ns).max().unwrap_or(0);
+    let groups: Vec<(&ProcessTimeline, Vec<&ThreadTimeline>)> = processes
         .iter()
         .map(|c| (c, c.threads.iter().filter(|t| t.requests() > 0).collect()))
         .collect();
@@ -51,8 +51,8 @@ pub fn picture(courses: &[Course]) -> Result<String, String> {
     svg.legend();
     svg.scale(begin_ns, end_ns, bottom);
     let mut y = TOP;
-    for (course, threads) in groups {
-        svg.text(6, y + 14, &course.origin.name);
+    for (timeline, threads) in groups {
+        svg.text(6, y + 14, &timeline.origin.name);
         y += HEAD;
         for thread in threads {
             svg.text(6, y + 12, &thread.name);
@@ -219,7 +219,7 @@ enum Place {
     Between,
 }
 
-fn columns(thread: &ThreadCourse, place: Place, begin_ns: u64, end_ns: u64) -> Vec<Run> {
+fn columns(thread: &ThreadTimeline, place: Place, begin_ns: u64, end_ns: u64) -> Vec<Run> {
     let width = (WIDTH - LEFT - RIGHT) as usize;
     let per_column = (end_ns - begin_ns) as f64 / width as f64;
     let requests: Vec<&Slice> = thread
@@ -277,7 +277,7 @@ fn columns(thread: &ThreadCourse, place: Place, begin_ns: u64, end_ns: u64) -> V
 }
 
 /// Marks where requests begin, as far as they can be told apart.
-fn request_begins(thread: &ThreadCourse, begin_ns: u64, end_ns: u64) -> Vec<u32> {
+fn request_begins(thread: &ThreadTimeline, begin_ns: u64, end_ns: u64) -> Vec<u32> {
     let begins = thread
         .slices
         .iter()

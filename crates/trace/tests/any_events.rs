@@ -2,7 +2,7 @@
 
 use flight::events::{Events, parse_events};
 use proptest::prelude::*;
-use trace::{Origin, course, picture, write_chrome};
+use trace::{Origin, picture, timeline, write_chrome};
 
 const MONO_NS: u64 = 5_000_000_000;
 
@@ -38,9 +38,9 @@ fn written(events: &[Events], until_ns: Option<u64>) -> serde_json::Value {
         until_ns,
         ..Origin::default()
     };
-    let courses: Vec<_> = events.iter().map(|e| course(e, origin.clone())).collect();
+    let processes: Vec<_> = events.iter().map(|e| timeline(e, origin.clone())).collect();
     let mut text = Vec::new();
-    write_chrome(&mut text, &courses, &serde_json::json!({"a": 1})).unwrap();
+    write_chrome(&mut text, &processes, &serde_json::json!({"a": 1})).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
 
@@ -61,7 +61,7 @@ proptest! {
         let document = written(std::slice::from_ref(&read), more_ns.map(|ns| MONO_NS + ns));
         let problems = testkit::trace_problems(&document);
         prop_assert!(problems.is_empty(), "{problems:#?}\n{document}");
-        let drawn = picture(&[course(&read, Origin::default())]);
+        let drawn = picture(&[timeline(&read, Origin::default())]);
         prop_assert!(drawn.is_err() || drawn.unwrap().starts_with("<svg"));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use host::{Outcome, Severity};
 use knobs::Allocator;
-use servers::interpreter::Heard;
+use servers::interpreter::RubyProbe;
 
 use crate::application::{ApplicationFacts, Environment};
 
@@ -83,8 +83,8 @@ pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
         if set.is_empty() {
             return Outcome::fine("no RUBY_GC_ variable is set");
         }
-        Outcome::of(&facts.heard, |heard| {
-            let wrong = knobs::refusals(&heard.stderr, &set);
+        Outcome::of(&facts.ruby_probe, |ruby_probe| {
+            let wrong = knobs::refusals(&ruby_probe.stderr, &set);
             let all: Vec<&str> = set.keys().map(String::as_str).collect();
             if wrong.is_empty() {
                 return Outcome::fine(format!("Ruby takes {}", all.join(", ")));
@@ -103,14 +103,16 @@ pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
 
 pub(super) fn yjit(facts: &ApplicationFacts) -> Outcome {
     Outcome::of(&facts.environment, |environment| {
-        Outcome::of(&facts.heard, |heard| yjit_of(environment, heard))
+        Outcome::of(&facts.ruby_probe, |ruby_probe| {
+            yjit_of(environment, ruby_probe)
+        })
     })
 }
 
-fn yjit_of(environment: &Environment, heard: &Heard) -> Outcome {
+fn yjit_of(environment: &Environment, ruby_probe: &RubyProbe) -> Outcome {
     let why = "YJIT compiles what runs often. Where requests are mostly Ruby they become shorter, for some tens of \
                    megabytes a process; it needs a longer warm-up before anything is measured.";
-    if heard.yjit.is_none() {
+    if ruby_probe.yjit.is_none() {
         return Outcome::found(
             Severity::Note,
             "this Ruby has no YJIT",
@@ -120,7 +122,7 @@ fn yjit_of(environment: &Environment, heard: &Heard) -> Outcome {
         );
     }
     // Ruby takes more than 1 for yes.
-    let variable = heard.yjit == Some(true)
+    let variable = ruby_probe.yjit == Some(true)
         || environment
             .get("RUBY_YJIT_ENABLE")
             .is_some_and(|value| value.trim() == "1");
@@ -193,7 +195,7 @@ mod tests {
 
     fn said(variable: &str) -> Outcome {
         let mut facts = with(variable, "1");
-        facts.heard.as_mut().unwrap().stderr = SAID.to_owned();
+        facts.ruby_probe.as_mut().unwrap().stderr = SAID.to_owned();
         gc_settings(&facts)
     }
 
@@ -234,10 +236,10 @@ mod tests {
             Severity::Note
         );
         let mut running = application();
-        running.heard.as_mut().unwrap().yjit = Some(true);
+        running.ruby_probe.as_mut().unwrap().yjit = Some(true);
         assert!(matches!(yjit(&running), Outcome::Fine(_)));
         let mut without = application();
-        without.heard.as_mut().unwrap().yjit = None;
+        without.ruby_probe.as_mut().unwrap().yjit = None;
         assert!(found(yjit(&without)).what.contains("no YJIT"));
     }
 }

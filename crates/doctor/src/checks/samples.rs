@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host::{Finding, Outcome};
-use servers::interpreter::Heard;
+use servers::interpreter::RubyProbe;
 use servers::pools::{Pool, PoolSize};
 
 use crate::application::{ApplicationFacts, Counted, Environment};
@@ -47,7 +47,7 @@ pub(super) fn application() -> ApplicationFacts {
         cores: 4,
         cpu_quota: None,
         interpreter: Ok("/lib64/ld-linux-x86-64.so.2".to_owned()),
-        heard: Ok(Heard {
+        ruby_probe: Ok(RubyProbe {
             stderr: String::new(),
             yjit: Some(false),
             program: "/usr/bin/ruby".into(),

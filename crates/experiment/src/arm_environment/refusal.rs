@@ -61,13 +61,13 @@ pub fn refused(
         alone: false,
         preloads: true,
     };
-    let heard = match ruby.heard() {
-        Ok(heard) => heard,
+    let probe = match ruby.probe() {
+        Ok(probe) => probe,
         // Whether the value is to blame, or a start that failed by chance, is not known.
         Err(error) => return vec![Refusal::ByAny(format!("{arm}: {error}"))],
     };
     let version = &found.version;
-    let mut refused: Vec<Refusal> = knobs::refusals(&heard.stderr, &variables)
+    let mut refused: Vec<Refusal> = knobs::refusals(&probe.stderr, &variables)
         .into_iter()
         .map(|line| Refusal::ByThisRuby {
             what: format!("{arm}: Ruby {version} does not take it: {line}"),
@@ -79,8 +79,8 @@ pub fn refused(
         .chosen()
         .iter()
         .any(|c| c.knob == "yjit" && c.value == "on");
-    if wants_yjit && heard.yjit != Some(true) {
-        let why = match heard.yjit {
+    if wants_yjit && probe.yjit != Some(true) {
+        let why = match probe.yjit {
             None => "was built without YJIT",
             Some(_) => "does not start YJIT",
         };

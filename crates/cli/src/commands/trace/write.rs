@@ -8,26 +8,28 @@ use run::trace::{Document, Process, SCHEMA};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use trace::{Course, What, course, picture, write_chrome};
+use trace::{ProcessTimeline, What, picture, timeline, write_chrome};
 
 /// Writes what was wanted; the document tells of it.
 pub fn trace(wanted: &Wanted, recordings: Recordings) -> Result<Document, Failure> {
     let mut processes = Vec::new();
-    let mut courses = Vec::new();
+    let mut timelines = Vec::new();
     for (events, origin) in recordings.found {
-        let course = course(&events, origin);
-        processes.push(process(&events, &course));
-        courses.push(course);
+        let timeline = timeline(&events, origin);
+        processes.push(process(&events, &timeline));
+        timelines.push(timeline);
     }
     let about =
         serde_json::json!({"written by": format!("powerband {}", env!("CARGO_PKG_VERSION"))});
-    whole(&wanted.output, |file| write_chrome(file, &courses, &about))?;
+    whole(&wanted.output, |file| {
+        write_chrome(file, &timelines, &about)
+    })?;
     if let Some(path) = &wanted.svg {
-        let drawn = picture(&courses).map_err(Failure::no_answer)?;
+        let drawn = picture(&timelines).map_err(Failure::no_answer)?;
         whole(path, |file| file.write_all(drawn.as_bytes()))?;
     }
-    let begin = courses.iter().map(|c| c.begin_ns).min().unwrap_or(0);
-    let end = courses.iter().map(|c| c.end_ns).max().unwrap_or(begin);
+    let begin = timelines.iter().map(|c| c.begin_ns).min().unwrap_or(0);
+    let end = timelines.iter().map(|c| c.end_ns).max().unwrap_or(begin);
     Ok(Document {
         schema: SCHEMA.to_owned(),
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -39,15 +41,15 @@ pub fn trace(wanted: &Wanted, recordings: Recordings) -> Result<Document, Failur
     })
 }
 
-fn process(events: &Events, course: &Course) -> Process {
-    let slices = course.threads.iter().flat_map(|t| &t.slices);
+fn process(events: &Events, timeline: &ProcessTimeline) -> Process {
+    let slices = timeline.threads.iter().flat_map(|t| &t.slices);
     let requests = slices.filter(|s| matches!(s.what, What::Request { .. }));
     Process {
-        pid: course.pid,
-        name: course.origin.name.clone(),
-        threads: course.threads.len() as u64,
+        pid: timeline.pid,
+        name: timeline.origin.name.clone(),
+        threads: timeline.threads.len() as u64,
         requests: requests.count() as u64,
-        collections: course.collections.len() as u64,
+        collections: timeline.collections.len() as u64,
         events: events.events.len() as u64,
         lost: events.header.lost(),
         torn: events.skipped.torn.len() as u64,

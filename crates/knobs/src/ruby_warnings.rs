@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn loaders_and_allocators_are_heard_too() {
+    fn warnings_of_loaders_and_allocators_count_too() {
         let said = "ERROR: ld.so: object '/x.so' from LD_PRELOAD cannot be preloaded: ignored.\n\
                     <jemalloc>: Invalid conf pair: turbo:1\n";
         assert_eq!(

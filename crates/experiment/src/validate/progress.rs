@@ -4,7 +4,7 @@ use super::{Lengths, Question};
 use crate::progress::{Event, Watcher};
 
 /// Where the time goes, for whoever waits.
-pub struct Course<'a> {
+pub struct ValidationProgress<'a> {
     pub watcher: &'a dyn Watcher,
     lengths: Lengths,
     trace_s: f64,
@@ -12,11 +12,15 @@ pub struct Course<'a> {
     ended: u32,
 }
 
-impl<'a> Course<'a> {
+impl<'a> ValidationProgress<'a> {
     /// Before the trace; so many servers come after it.
-    pub fn new(watcher: &'a dyn Watcher, question: &Question, held_out: u32) -> Course<'a> {
+    pub fn new(
+        watcher: &'a dyn Watcher,
+        question: &Question,
+        held_out: u32,
+    ) -> ValidationProgress<'a> {
         let lengths = Lengths::assumed(question);
-        Course {
+        ValidationProgress {
             watcher,
             lengths,
             trace_s: lengths.trace_s(question),

@@ -17,7 +17,7 @@ pub struct Origin {
 
 /// What the threads of one process did.
 #[derive(Debug, Clone)]
-pub struct Course {
+pub struct ProcessTimeline {
     pub pid: u32,
     pub worker_index: Option<u32>,
     pub origin: Origin,
@@ -25,7 +25,7 @@ pub struct Course {
     pub begin_ns: u64,
     pub end_ns: u64,
     /// By number; those of which nothing is known are left out.
-    pub threads: Vec<ThreadCourse>,
+    pub threads: Vec<ThreadTimeline>,
     /// The collector's pauses, in order.
     pub collections: Vec<(u64, u64, GcPhase)>,
     /// How many threads waited for the GVL, from each change on.
@@ -41,7 +41,7 @@ pub struct Waiting {
 
 /// What one thread did.
 #[derive(Debug, Clone)]
-pub struct ThreadCourse {
+pub struct ThreadTimeline {
     pub number: u32,
     /// Kernel thread id; 0 unknown.
     pub native_id: u32,
@@ -51,7 +51,7 @@ pub struct ThreadCourse {
     pub slices: Vec<Slice>,
 }
 
-impl ThreadCourse {
+impl ThreadTimeline {
     /// Requests that it served, wholly or in part.
     #[must_use]
     pub fn requests(&self) -> usize {
@@ -65,7 +65,7 @@ impl ThreadCourse {
 
 /// Makes slices of one process's events.
 #[must_use]
-pub fn course(events: &Events, origin: Origin) -> Course {
+pub fn timeline(events: &Events, origin: Origin) -> ProcessTimeline {
     let header = &events.header;
     let first = events.events.iter().map(|e| e.mono_ns).min();
     let last = events.events.iter().map(|e| e.mono_ns).max();
@@ -92,7 +92,7 @@ pub fn course(events: &Events, origin: Origin) -> Course {
             changes.push((event.mono_ns, if waits { 1 } else { -1 }));
         }
     }
-    Course {
+    ProcessTimeline {
         pid: header.pid,
         worker_index: header.worker_index,
         origin,
@@ -104,7 +104,7 @@ pub fn course(events: &Events, origin: Origin) -> Course {
     }
 }
 
-fn threads(events: &Events, stacks: BTreeMap<u32, Stack>, end_ns: u64) -> Vec<ThreadCourse> {
+fn threads(events: &Events, stacks: BTreeMap<u32, Stack>, end_ns: u64) -> Vec<ThreadTimeline> {
     let named: BTreeMap<u32, _> = events.threads.iter().map(|t| (t.number, t)).collect();
     let finished = stacks.into_iter().map(|(number, stack)| {
         let mut slices = stack.finish(end_ns);
@@ -113,7 +113,7 @@ fn threads(events: &Events, stacks: BTreeMap<u32, Stack>, end_ns: u64) -> Vec<Th
         let name = known
             .map(|t| t.name.clone())
             .filter(|name| !name.is_empty());
-        ThreadCourse {
+        ThreadTimeline {
             number,
             native_id: known.map_or(0, |t| t.native_id),
             name: name.unwrap_or_else(|| format!("thread {number}")),
