@@ -92,11 +92,20 @@ class PowerbandTest < Minitest::Test
     finish(start(BINARY, *words, **options), within: within)
   end
 
-  # A host that is too busy for the generator gets no honest answer; it is asked again, as a person would.
+  # Tests that repeated a command because the host was too busy; more of them than usual mean a host that is busy with other work.
+  RETRIED = Queue.new
+  Minitest.after_run do
+    names = Array.new(RETRIED.size) { RETRIED.pop }
+    puts "repeated on a busy host: #{names.size} commands", names.tally.map { |name, times| "  #{name}: #{times}" }
+  end
+
+  # On a busy host the generator is late and there is no honest answer: the command is repeated.
   def measured(*words, **options)
     3.times do
       ended = powerband(*words, **options)
       return ended unless ended.messages.join.match?(/the generator( started requests late|'s own delay is in)/)
+
+      RETRIED << name
     end
     flunk "this host is too busy to measure on"
   end
@@ -106,6 +115,8 @@ class PowerbandTest < Minitest::Test
     2.times do
       ended = powerband(*words, **options)
       return ended unless ended.code == 3
+
+      RETRIED << name
     end
     powerband(*words, **options)
   end
