@@ -4,7 +4,7 @@
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
 #
-# Longer suites, each a target of its own: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
+# Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
 # make bench-grid, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
 # (MINUTES=20 RATE=3000: the full form), make experiments (experiments/README.md: their full form)
 
@@ -68,12 +68,12 @@ known-answers: build
 aa: build
 	ruby e2e/aa.rb $(RUNS)
 
-# The load generator beside wrk, ab, h2load and oha: half an hour on a quiet machine.
+# The load generator against wrk, ab, h2load and oha: half an hour on a quiet machine.
 bench-load:
 	@script/bootstrap bench
 	ruby bench/load/run.rb
 
-# What the agent costs, beside none and beside the usual way: an hour on a quiet machine, as root.
+# What the agent costs, against no agent and against the usual way: an hour on a quiet machine, as root.
 bench-agent: bootstrap
 	ruby bench/agent/run.rb
 
@@ -81,20 +81,20 @@ bench-agent: bootstrap
 bench-simulate:
 	cargo run --quiet --release --locked --package powerband-capacity --example simulate
 
-# The search on made-up servers whose truth is known, beside what people do instead: half a minute after the build.
+# The search on simulated servers with a known best configuration, against the usual ways: half a minute after the build.
 bench-search:
 	cargo run --quiet --release --locked --package powerband-search --example simulated -- $(PROBLEMS)
 
-# Predictions beside what came, on the synthetic application and on the storefront: an hour on a quiet machine.
+# Predictions against measurements, on the synthetic application and on the storefront: an hour on a quiet machine.
 bench-predict: build
 	$(POWERBAND) predict --validate --config bench/predict/synthetic.toml --markdown target/predict-synthetic.md
 	$(POWERBAND) predict --validate --config bench/predict/storefront.toml --markdown target/predict-storefront.md
 
-# `tune --knobs` beside an exhaustive grid of the same space: an hour and a half on a quiet machine, as root for Redmine.
+# `tune --knobs` against an exhaustive grid of the same space: an hour and a half on a quiet machine, as root for Redmine.
 bench-grid: bootstrap
 	ruby bench/grid/run.rb
 
-# The mirror beside nginx and beside itself with shadows that are not well: a quarter of an hour on a quiet machine.
+# The mirror against nginx, and with failing shadows: a quarter of an hour on a quiet machine.
 bench-mirror:
 	@script/bootstrap bench
 	ruby bench/mirror/run.rb
