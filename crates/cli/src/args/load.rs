@@ -22,7 +22,9 @@ which a request was due: so the figures hold the waiting that users would feel. 
 clients waits for its answer before it asks again; a server that stalls then delays only them.
 
 Exit codes: 0 done; 1 an assertion failed; 2 wrong usage; 3 no honest answer (nothing was answered, every
-request failed, the generator was too slow); 130 interrupted by Ctrl-C, after the table of what was measured so far."
+request failed, the generator was too slow, an assertion is undecided); 130 interrupted by Ctrl-C, after the
+table of what was measured so far. Where several apply: 130; then 3 because nothing was answered or the
+generator was too slow; then 1; then 3 for the other reasons; then 2 for a file that cannot be written."
 )]
 pub struct LoadArgs {
     /// What the load is sent to.
