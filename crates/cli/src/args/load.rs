@@ -114,6 +114,10 @@ pub struct LoadArgs {
     /// Write the histograms of each second as an HdrHistogram log, for its tools and plotters
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub hdr_log: Option<PathBuf>,
+    /// Write the assertions as JUnit XML, which CI systems show as tests: one that failed is a failure, an
+    /// undecided one an error
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
     /// How to speak.
     #[command(flatten)]
     pub speech: SpeechArgs,

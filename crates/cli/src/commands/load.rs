@@ -5,6 +5,7 @@ mod csv_file;
 mod document;
 mod follow;
 mod hdr_log;
+mod junit;
 mod mode;
 mod order;
 mod recorded;
@@ -22,6 +23,7 @@ use experiment::sending;
 use follow::Follow;
 use hdr_log::{Entry, HdrLog};
 use jiff::Timestamp;
+use junit::JunitFile;
 use order::order;
 use reporter::{Extent, Reporter};
 use run::load::{Document, State};
@@ -38,11 +40,18 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
             "--json and --csv - both want stdout; name a file for --csv",
         ));
     }
+    if args.junit.is_some() && order.limits.is_empty() {
+        return Err(Failure::usage(
+            "--junit reports assertions, and there is none; add --assert, such as --assert p99=250ms",
+        ));
+    }
     asked::tell_notes(&order.notes);
     let csv = args.csv.as_deref().map(CsvFile::create).transpose();
     let csv = csv.map_err(Failure::usage)?;
     let log = args.hdr_log.as_deref().map(HdrLog::create).transpose();
     let (to_log, log) = log.map_err(Failure::usage)?.unzip();
+    let junit = args.junit.as_deref().map(JunitFile::create).transpose();
+    let junit = junit.map_err(Failure::usage)?;
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let quiet = args.speech.quiet;
@@ -82,8 +91,12 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     } else {
         show(&document, args.speech.json, rows_on_stdout)
     };
-    explain(&document, trouble.is_some());
-    let files = [shown.map_err(|failure| failure.message), written, logged];
+    let why = no_answer(&document, trouble.is_some());
+    explain(&document, why.as_deref());
+    let why = why.filter(|_| document.exit_code != 1);
+    let reported = junit.map_or(Ok(()), |file| file.write(&document, why.as_deref()));
+    let shown = shown.map_err(|failure| failure.message);
+    let files = [shown, written, logged, reported];
     Ok(with_files(document.exit_code, &files, output::error))
 }
 
@@ -174,9 +187,8 @@ fn show(document: &Document, json: bool, rows_on_stdout: bool) -> Result<(), Fai
     output::print(&page)
 }
 
-/// On stderr, what led to the exit code, and whether the answers were those of the pages. `to_https`: what to do about
-/// redirects to https is said already.
-fn explain(document: &Document, to_https: bool) {
+/// On stderr, what led to the exit code, and whether the answers were those of the pages.
+fn explain(document: &Document, no_answer: Option<&str>) {
     if let Some(warning) = document.recorded.as_ref().and_then(|r| r.warning.as_ref()) {
         output::error(warning);
     }
@@ -188,7 +200,14 @@ fn explain(document: &Document, to_https: bool) {
             output::error(&assertion.sentence);
         }
     }
-    let why = match (&document.generator.trouble, &document.first_error) {
+    if let Some(why) = no_answer {
+        output::error(why);
+    }
+}
+
+/// Why the figures are no honest answer. `to_https`: what to do about redirects to https is said already.
+fn no_answer(document: &Document, to_https: bool) -> Option<String> {
+    match (&document.generator.trouble, &document.first_error) {
         _ if document.state == State::Interrupted => {
             Some("interrupted: these are the figures until then".to_owned())
         }
@@ -206,9 +225,6 @@ fn explain(document: &Document, to_https: bool) {
         )),
         (Some(trouble), _) => Some(format!("do not quote these figures: {trouble}")),
         _ => None,
-    };
-    if let Some(why) = why {
-        output::error(&why);
     }
 }
 
