@@ -19,7 +19,7 @@ class HttpsTest < PowerbandTest
 
   def test_load_sends_what_the_proxy_would_and_says_so
     site = puma(File.join(APPS, "https_only"))
-    document, err = loaded(site)
+    document, err = loaded(site, "", "--assert", "errors=0%")
     assert_match(/X-Forwarded-Proto: https is sent, .*config\.force_ssl.*the run starts again/, err)
     assert_equal [100, 100], document["counts"].values_at("asked", "ok"), "what was redirected is not counted"
     sending = { "keep_alive" => false, "headers" => ["Authorization"], "forwarded_https" => true }
@@ -27,7 +27,12 @@ class HttpsTest < PowerbandTest
     assert_equal [[302, "/login?…", 25, false]], redirects(document)
     assert_match(%r{100\.0 % of the good answers of GET /account are redirects \(302 to /login\?…\)}, document["warnings"].join)
 
-    expected, = loaded(site, "status = 302", "--header", "X-Forwarded-Proto: https")
+    assert_equal [3, "unknown"], [document["exit_code"], document.dig("assertions", 0, "outcome")]
+    assert_match(%r{errors=0% unknown: .*answers of GET /account are redirects}, err)
+    assert_match(/expect it with status = 302 in the workload file/, err, "the remedy, with --quiet too")
+
+    expected, = loaded(site, "status = 302", "--header", "X-Forwarded-Proto: https", "--assert", "errors=0%")
+    assert_equal "holds", expected.dig("assertions", 0, "outcome")
     assert_equal [[302, "/login?…", 25, true]], redirects(expected)
     assert_empty expected["warnings"]
     refute_includes [document, expected].join, "s3cret"

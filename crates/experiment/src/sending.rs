@@ -142,7 +142,7 @@ pub fn sending(keep_alive: bool, headers: &[Header], forwarded: bool) -> Sending
 pub use crate::windows::redirects;
 
 /// Redirects of each page of an outcome.
-pub fn add(redirects: &mut Redirects, outcome: &Outcome) {
+fn add(redirects: &mut Redirects, outcome: &Outcome) {
     for endpoint in &outcome.endpoints {
         let of_page = crate::windows::redirects(endpoint);
         redirects.add(&endpoint.name, endpoint.ok, &of_page);

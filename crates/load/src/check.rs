@@ -27,13 +27,36 @@ pub const MAX_CPU_SHARE: f64 = 0.9;
 /// Requests from which on there is a p99 to be judged.
 const LEAST_FOR_P99: u64 = 100;
 
+/// What delayed the generator, and what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeldUp {
+    /// Its own work, or nothing that is known.
+    #[error(
+        "free a core for it (--generator-core true, where servers are started), or ask for a lower rate"
+    )]
+    ByItself,
+    /// Other work on this machine had the cores.
+    #[error(
+        "other processes had the CPU (the generator ran for {:.2} s and waited {:.2} s for a core): end the other work, or \
+         measure on a quiet machine; if it is the server, keep a core free for the generator (--generator-core true, where \
+         servers are started; taskset elsewhere)",
+        ran.as_secs_f64(), waited.as_secs_f64()
+    )]
+    ByOthers {
+        /// On a core, within the window.
+        ran: Duration,
+        /// For one.
+        waited: Duration,
+    },
+}
+
 /// Why the figures are the generator's rather than the server's.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum GeneratorTrouble {
     /// Requests started late.
     #[error(
         "the generator started requests late: p{} of its delay is {} ms, at most \
-         {} ms may be: free a core for it (--generator-core true, where servers are started), or ask for a lower rate",
+         {} ms may be: {why}",
         percent(*quantile), ms(*late_us), ms(*limit_us)
     )]
     Late {
@@ -43,11 +66,13 @@ pub enum GeneratorTrouble {
         late_us: u64,
         /// What it may be, given the response time there.
         limit_us: u64,
+        /// What held it up.
+        why: HeldUp,
     },
     /// The delays reached the response times.
     #[error(
         "the generator's own delay is in the response times: without it p{} is {} ms, \
-         with it {} ms: free a core for it (--generator-core true, where servers are started), or ask for a lower rate",
+         with it {} ms: {why}",
         percent(*quantile), ms(*without_us), ms(*with_us)
     )]
     Coloured {
@@ -57,15 +82,19 @@ pub enum GeneratorTrouble {
         with_us: u64,
         /// What it is when each request's own lateness is taken away.
         without_us: u64,
+        /// What held it up.
+        why: HeldUp,
     },
     /// Requests timed out before the generator came round to them.
     #[error(
         "the generator stood still: {requests} of the timeouts are its own, of requests that it \
-         did not begin in time: free a core for it (--generator-core true, where servers are started), or ask for a lower rate"
+         did not begin in time: {why}"
     )]
     Stalled {
         /// How many.
         requests: u64,
+        /// What held it up.
+        why: HeldUp,
     },
     /// The generator's thread was busy nearly all the time.
     #[error(
@@ -112,6 +141,19 @@ impl Outcome {
         (1.0 - self.generator_idle_in_window.as_secs_f64() / wall).max(0.0)
     }
 
+    /// A generator that waits longer for a core than it runs is held up by others, whatever the rate.
+    fn held_up(&self) -> HeldUp {
+        let (ran, waited) = (
+            self.generator_cpu_in_window,
+            self.generator_waited_in_window,
+        );
+        if waited > ran {
+            HeldUp::ByOthers { ran, waited }
+        } else {
+            HeldUp::ByItself
+        }
+    }
+
     /// The response times, each less its own lateness, but for lateness below
     /// [`LATE`]. `None` when that changes nothing.
     #[must_use]
@@ -138,6 +180,7 @@ impl Outcome {
                 quantile,
                 late_us,
                 limit_us,
+                why: self.held_up(),
             });
         }
         let without_us = self
@@ -148,6 +191,7 @@ impl Outcome {
                 quantile,
                 with_us,
                 without_us,
+                why: self.held_up(),
             });
         }
         Ok(())
@@ -163,6 +207,7 @@ impl Outcome {
         if self.stalled > 0 {
             return Err(GeneratorTrouble::Stalled {
                 requests: self.stalled,
+                why: self.held_up(),
             });
         }
         self.generator_ok_at(0.5)?;
@@ -248,6 +293,26 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_remedy_fits_what_held_the_generator_up() {
+        let mut late = outcome(20_000, 3_000, 20);
+        late.stalled = 1;
+        late.generator_cpu_in_window = Duration::from_millis(200);
+        let mut said = |waited| {
+            late.generator_waited_in_window = Duration::from_millis(waited);
+            let troubles = [late.generator_ok(), late.generator_ok_at(0.99)];
+            troubles.map(|trouble| trouble.unwrap_err().to_string())
+        };
+        for own in said(150) {
+            assert!(own.ends_with("or ask for a lower rate"), "{own}");
+        }
+        for others in said(1_500) {
+            assert!(others.contains("waited 1.50 s for a core"), "{others}");
+            assert!(others.contains("end the other work"), "{others}");
+            assert!(!others.contains("lower rate"), "{others}");
+        }
+    }
+
     /// Fewer starts are late than the p99 of lateness shows, and yet they are the p99 of the response.
     #[test]
     fn what_lateness_adds_to_a_quantile_is_known_exactly() {
@@ -271,6 +336,7 @@ mod tests {
             quantile,
             with_us,
             without_us,
+            ..
         } = trouble
         else {
             panic!("{trouble}");

@@ -46,9 +46,26 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     read_ns(ClockId::ThreadCPUTime)
 }
 
+/// How long the calling thread was ready to run and had no core, because others had them; `None` where the kernel does
+/// not count it.
+pub(crate) fn thread_waited_ns() -> Option<u64> {
+    waited_ns(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+/// The second number: the first is the time on a core, the third a count.
+fn waited_ns(schedstat: &str) -> Option<u64> {
+    schedstat.split_whitespace().nth(1)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_wait_for_a_core_is_the_second_number() {
+        assert_eq!(waited_ns("1200 340 7\n"), Some(340));
+        assert_eq!(waited_ns("1200\n"), None);
+    }
 
     #[test]
     fn a_stall_between_two_readings_moves_no_stamp() {

@@ -27,7 +27,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use crate::arrivals::Offsets;
-use crate::clock::{monotonic_ns, thread_cpu_ns, wall_offset_ns};
+use crate::clock::{monotonic_ns, thread_cpu_ns, thread_waited_ns, wall_offset_ns};
 use crate::connection::Connection;
 use crate::limits;
 use crate::observer::{Observer, Progress};
@@ -115,6 +115,8 @@ struct Engine<'a> {
     wall_started_ns: u64,
     cpu_started_ns: u64,
     cpu_in_window_ns: u64,
+    waited_before_ns: Option<u64>,
+    waited_in_window_ns: u64,
     idling: Idling,
     window_end_ns: u64,
     draining: bool,
@@ -159,6 +161,7 @@ impl<'a> Engine<'a> {
             first_ns.extend((0..n).map(|slot| thinking.first_ns(slot)));
         }
         let first_offset = offsets.as_mut().and_then(Iterator::next);
+        let waited_before_ns = thread_waited_ns();
         // After all that takes long with a large workload, or the first requests
         // would be late by it.
         let started_ns = monotonic_ns() + LEAD_NS;
@@ -194,6 +197,8 @@ impl<'a> Engine<'a> {
             wall_started_ns: to_wall(started_ns, wall_offset_ns),
             cpu_started_ns: thread_cpu_ns(),
             cpu_in_window_ns: 0,
+            waited_before_ns,
+            waited_in_window_ns: 0,
             idling: Idling::from(started_ns),
             window_end_ns,
             draining: false,
@@ -227,7 +232,7 @@ impl<'a> Engine<'a> {
                 next_poll_ns = now + CANCEL_POLL_NS;
                 self.lingering.expire(now);
             }
-            if observer.cancelled() {
+            if observer.cancelled() || (self.tally.to_https && observer.cancelled_at_https()) {
                 self.cancel(now);
                 return Ok(());
             }
@@ -341,7 +346,6 @@ impl<'a> Engine<'a> {
                 counts: &self.tally.counts,
                 errors: &self.tally.errors,
                 response: &self.tally.response,
-                to_https: self.tally.to_https,
                 in_flight: self.in_flight,
                 behind: Duration::from_nanos(now.saturating_sub(self.oldest_due_ns())),
                 draining: self.draining,

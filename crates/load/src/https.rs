@@ -38,16 +38,8 @@ pub fn https<E>(
     if plan.target.is_tls() || plan.headers.iter().any(Header::tells_scheme) {
         return Ok(Some(Https::NotAsked));
     }
-    let Some(workload) = plan.workload.first_pages(PAGES) else {
+    let Some(first) = first_pages(plan) else {
         return Ok(None);
-    };
-    let pages = workload.requests().len() as u64;
-    let mut first = Plan {
-        workload,
-        mode: Mode::closed(1),
-        stop: Stop::requests(pages),
-        keep_answers: false,
-        ..plan.clone()
     };
     let outcome = run(&first)?;
     if outcome.counts.completed == 0 {
@@ -56,34 +48,61 @@ pub fn https<E>(
     let Some(location) = asked_for_https(&first, &outcome) else {
         return Ok(Some(Https::NotAsked));
     };
-    // Of another machine, whose proxy says itself how it was asked.
-    if plan.target.is_local() {
-        first.headers.push(Header::forwarded_https());
-        let outcome = run(&first)?;
-        if outcome.counts.completed > 0 && asked_for_https(&first, &outcome).is_none() {
-            return Ok(Some(Https::Forwarded));
-        }
-    }
-    Ok(Some(Https::Asked { location }))
+    Ok(Some(match takes_forwarded(plan, run)? {
+        true => Https::Forwarded,
+        false => Https::Asked { location },
+    }))
 }
 
-/// The first redirect of an outcome to the same URL with https, without its query; `None` where nothing asks for https.
+/// Does the server, which redirects to https, answer the first pages of the plan's workload where
+/// `X-Forwarded-Proto: https` says that the client asked so? Each page is asked once.
+///
+/// # Errors
+/// Those of `run`.
+pub fn takes_forwarded<E>(
+    plan: &Plan,
+    run: impl FnOnce(&Plan) -> Result<Outcome, E>,
+) -> Result<bool, E> {
+    // Of another machine, whose proxy says itself how it was asked.
+    let told = first_pages(plan).filter(|_| plan.may_be_forwarded());
+    let Some(mut told) = told else {
+        return Ok(false);
+    };
+    told.headers.push(Header::forwarded_https());
+    let outcome = run(&told)?;
+    Ok(outcome.counts.completed > 0 && asked_for_https(&told, &outcome).is_none())
+}
+
+/// Each of the first pages once; `None` where none can be asked as it stands.
+fn first_pages(plan: &Plan) -> Option<Plan> {
+    let workload = plan.workload.first_pages(PAGES)?;
+    let pages = workload.requests().len() as u64;
+    Some(Plan {
+        workload,
+        mode: Mode::closed(1),
+        stop: Stop::requests(pages),
+        keep_answers: false,
+        ..plan.clone()
+    })
+}
+
+/// Where an answer sends a client with the same request, if that is an `https://` URL.
+pub(crate) fn to_https(status: u16, location: Option<&str>) -> Option<&str> {
+    location.filter(|to| MOVED.contains(&status) && to.starts_with("https://"))
+}
+
+/// Where the first answer of an outcome led that sent the client to the same URL with https, without its query; `None`
+/// where nothing asks for https.
 #[must_use]
 pub fn asked_for_https(plan: &Plan, outcome: &Outcome) -> Option<String> {
     outcome.endpoints.iter().find_map(|endpoint| {
-        let mut redirects = endpoint.redirects.iter();
-        redirects.find_map(|redirect| {
-            let location = redirect.location.as_deref()?;
-            let mut requests = plan.workload.requests().iter();
-            let same = !redirect.expected
-                && MOVED.contains(&redirect.status)
-                && requests.any(|request| {
-                    let host = request.host.as_deref().unwrap_or(plan.target.host());
-                    request.name == endpoint.name
-                        && is_same_with_https(location, host, &request.path)
-                });
-            same.then(|| shown_location(location))
-        })
+        let location = endpoint.to_https.as_deref()?;
+        let mut requests = plan.workload.requests().iter();
+        let same = requests.any(|request| {
+            let host = request.host.as_deref().unwrap_or(plan.target.host());
+            request.name == endpoint.name && is_same_with_https(location, host, &request.path)
+        });
+        same.then(|| shown_location(location))
     })
 }
 

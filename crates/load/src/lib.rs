@@ -41,13 +41,13 @@ mod workload_file;
 
 pub use arrivals::{Arrivals, Offsets, Part, Profile, ProfileProblem, Spacing};
 pub use broken::{BrokenPage, FirstFailure};
-pub use check::{GeneratorTrouble, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
+pub use check::{GeneratorTrouble, HeldUp, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
 pub use classes::{ByClass, StatusClass};
 pub use course::Interval;
 pub use engine::run;
 pub use hanging::HangingPage;
 pub use header::{Header, HeaderProblem};
-pub use https::{Https, asked_for_https, https, shown_location};
+pub use https::{Https, asked_for_https, https, shown_location, takes_forwarded};
 pub use observer::{Observer, Progress, Silent};
 pub use outcome::{
     Answered, Counts, EndpointOutcome, Errors, FIRST_ARRIVALS, HIGHEST_US, INFINITE_FROM_US,

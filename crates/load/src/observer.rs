@@ -24,8 +24,6 @@ pub struct Progress<'a> {
     pub errors: &'a Errors,
     /// So far; see [`crate::Outcome::response`].
     pub response: &'a Histogram<u64>,
-    /// Good answers so far that sent the client to an `https://` URL though the workload does not say so.
-    pub to_https: u64,
     /// Requests under way.
     pub in_flight: usize,
     /// Age of the oldest request that is due and has not been started.
@@ -47,6 +45,12 @@ pub trait Observer {
     /// Asked at least every 100 ms; true ends the run at once, without
     /// waiting for answers.
     fn cancelled(&mut self) -> bool {
+        false
+    }
+
+    /// Asked as `cancelled`, from the first answer on that sent the client to an `https://` URL though the workload does
+    /// not say so.
+    fn cancelled_at_https(&mut self) -> bool {
         false
     }
 }

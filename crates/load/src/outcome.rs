@@ -188,6 +188,9 @@ pub struct EndpointOutcome {
     pub classes: ByClass,
     /// Of the good answers those that sent the client elsewhere.
     pub redirects: Vec<Redirect>,
+    /// Where the first answer led that sent the client to an `https://` URL though the workload does not say so; an
+    /// answer that the workload rejects counts too.
+    pub to_https: Option<String>,
     /// Of a recording: how the statuses of its answers compare with the recorded ones.
     pub recorded_statuses: RecordedStatuses,
 }
@@ -207,6 +210,7 @@ impl EndpointOutcome {
             response: Histogram::new(1).expect("the digits are a valid constant"),
             classes: ByClass::default(),
             redirects: Vec::new(),
+            to_https: None,
             recorded_statuses: RecordedStatuses::default(),
         }
     }
@@ -335,6 +339,9 @@ pub struct Outcome {
     pub generator_cpu: Duration,
     /// The part of it until the window ended.
     pub generator_cpu_in_window: Duration,
+    /// The time within the window in which the generator's thread was ready to run and had no core, because others had
+    /// them; 0 where the kernel does not count it.
+    pub generator_waited_in_window: Duration,
     /// The time within the window in which the generator waited: it slept, or
     /// it polled, found nothing and had nothing to start.
     pub generator_idle_in_window: Duration,
@@ -408,10 +415,10 @@ impl Outcome {
     }
 }
 
-#[cfg(test)]
 impl Outcome {
     /// Of a run in which nothing happened.
-    pub(crate) fn empty() -> Self {
+    #[must_use]
+    pub fn empty() -> Self {
         Self {
             counts: Counts::default(),
             errors: Errors::default(),
@@ -437,6 +444,7 @@ impl Outcome {
             wall_started_ns: 0,
             generator_cpu: Duration::ZERO,
             generator_cpu_in_window: Duration::ZERO,
+            generator_waited_in_window: Duration::ZERO,
             generator_idle_in_window: Duration::ZERO,
             stalled: 0,
             oldest_cut: None,

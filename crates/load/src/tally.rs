@@ -11,6 +11,7 @@ use crate::check::LATE;
 use crate::classes::{ByClass, StatusClass};
 use crate::course::Course;
 use crate::hanging::Unanswered;
+use crate::https::to_https;
 use crate::outcome::{
     Answered, Counts, EndpointOutcome, Errors, LONGEST_US, LateAnswers, Redirect, Slice,
     new_histogram,
@@ -94,8 +95,8 @@ pub(crate) struct Tally {
     pub(crate) errors: Errors,
     pub(crate) first_error: Option<String>,
     pub(crate) violations: u64,
-    /// See [`crate::Progress`].
-    pub(crate) to_https: u64,
+    /// See [`crate::Observer::cancelled_at_https`].
+    pub(crate) to_https: bool,
     /// Complete at the end of each slice, as is `service`.
     pub(crate) response: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
@@ -141,7 +142,7 @@ impl Tally {
             errors: Errors::default(),
             first_error: None,
             violations: 0,
-            to_https: 0,
+            to_https: false,
             response: new_histogram(),
             service: new_histogram(),
             first_byte: new_histogram(),
@@ -271,10 +272,12 @@ impl Tally {
             );
             return;
         }
-        // Counted before the workload's expectations: a rejected redirect to https is one too.
-        if Redirect::is(status) && !judgement.expected {
-            let to_https = |location: &str| location.starts_with("https://");
-            self.to_https += u64::from(judgement.location.is_some_and(to_https));
+        // Before the workload's expectations: a rejected redirect to https is one too.
+        let location = judgement.location.filter(|_| !judgement.expected);
+        if let Some(location) = to_https(status, location) {
+            self.to_https = true;
+            let endpoint = &mut self.endpoints[self.endpoint_of[request]];
+            endpoint.to_https.get_or_insert_with(|| location.to_owned());
         }
         if let Some(rejected) = rejected {
             self.failed_with(

@@ -71,7 +71,7 @@ pub struct Document {
     pub generator: Generator,
     /// What a reader must know before believing it, most important first.
     pub warnings: Vec<String>,
-    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer, such as when every request failed; 128 + n ended by signal n.
+    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer, such as when every request failed or an assertion is undecided; 128 + n ended by signal n. Where several apply: 128 + n; 3 because nothing was answered or the generator was too slow; 1; 3 for the other reasons.
     pub exit_code: u8,
 }
 
@@ -234,7 +234,8 @@ pub enum AssertionOutcome {
     Holds,
     /// It was exceeded.
     Fails,
-    /// The requests were too few to tell, or the generator too late.
+    /// The requests were too few to tell, the generator was too late, or the answers are redirects or other work than was
+    /// recorded.
     Unknown,
 }
 

@@ -115,6 +115,12 @@ impl Redirects {
         self.0.iter().filter_map(PageRedirects::warning).collect()
     }
 
+    /// Names of those pages.
+    pub fn unserved(&self) -> impl Iterator<Item = &str> {
+        let pages = self.0.iter().filter(|page| page.leads_away());
+        pages.map(|page| page.name.as_str())
+    }
+
     /// The pages that had any.
     pub fn pages(self) -> Vec<PageRedirects> {
         let pages = self.0.into_iter();
@@ -123,24 +129,35 @@ impl Redirects {
 }
 
 impl PageRedirects {
+    fn unexpected(&self) -> impl Iterator<Item = &Redirect> {
+        self.redirects.iter().filter(|r| !r.expected)
+    }
+
+    /// Share of the good answers.
+    fn share(&self) -> f64 {
+        let answers: u64 = self.unexpected().map(|r| r.answers).sum();
+        answers as f64 / self.good.max(1) as f64
+    }
+
+    fn leads_away(&self) -> bool {
+        self.share() > WORTH_A_WARNING
+    }
+
     fn warning(&self) -> Option<String> {
-        let unexpected = || self.redirects.iter().filter(|r| !r.expected);
-        let answers: u64 = unexpected().map(|r| r.answers).sum();
-        let share = answers as f64 / self.good.max(1) as f64;
-        if share <= WORTH_A_WARNING {
+        if !self.leads_away() {
             return None;
         }
         let led = |r: &Redirect| match &r.location {
             Some(location) => format!("{} to {location}", r.status),
             None => format!("{} without a Location", r.status),
         };
-        let led: Vec<String> = unexpected().map(led).collect();
-        let most = unexpected().max_by_key(|r| r.answers)?;
+        let led: Vec<String> = self.unexpected().map(led).collect();
+        let most = self.unexpected().max_by_key(|r| r.answers)?;
         Some(format!(
             "{:.1} % of the good answers of {} are redirects ({}), which are not followed: the page itself was not served. Ask \
              for the page that is meant, send what it needs (--header, a session that logs in), or expect it with status = {} in \
              the workload file",
-            share * 100.0,
+            self.share() * 100.0,
             self.name,
             led.join(", "),
             most.status
@@ -174,6 +191,7 @@ mod tests {
         all.add("GET /cart", 100, &[redirect(302, 60, false)]);
         let said = all.warnings();
         assert_eq!(said.len(), 1, "{said:?}");
+        assert_eq!(all.unserved().collect::<Vec<_>>(), ["GET /cart"]);
         for part in ["40.0 %", "GET /cart", "302 to /login", "status = 302"] {
             assert!(said[0].contains(part), "{part}: {}", said[0]);
         }

@@ -17,12 +17,15 @@ use std::path::PathBuf;
   powerband load http://127.0.0.1:3000/ --rate 40 --assert p99=250ms,errors=0.1%
   powerband load http://127.0.0.1:3000 --replay access.log --speed 2x    recorded traffic, twice as fast
 
-With --rate requests start on schedule, whatever the server does, and latency counts from the instant at
-which a request was due: so the figures hold the waiting that users would feel. Without --rate each of -c
+With --rate requests start on schedule, whatever the server does, and latency counts from the instant at \
+which a request was due: so the figures hold the waiting that users would feel. Without --rate each of -c \
 clients waits for its answer before it asks again; a server that stalls then delays only them.
 
-Exit codes: 0 done; 1 an assertion failed; 2 wrong usage; 3 no honest answer (nothing was answered, every
-request failed, the generator was too slow); 130 interrupted by Ctrl-C, after the table of what was measured so far."
+Exit codes: 0 done; 1 an assertion failed; 2 wrong usage; 3 no honest answer (nothing was answered, \
+every request failed, the generator was too slow, an assertion is undecided); 130 interrupted by \
+Ctrl-C, after the table of what was measured so far. Where several apply: 130; then 3 because nothing \
+was answered or the generator was too slow; then 1; then 3 for the other reasons; then 2 for a file \
+that cannot be written."
 )]
 pub struct LoadArgs {
     /// What the load is sent to.
@@ -112,6 +115,10 @@ pub struct LoadArgs {
     /// Write the histograms of each second as an HdrHistogram log, for its tools and plotters
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub hdr_log: Option<PathBuf>,
+    /// Write the assertions as JUnit XML, which CI systems show as tests: one that failed is a failure, an
+    /// undecided one an error
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
     /// How to speak.
     #[command(flatten)]
     pub speech: SpeechArgs,

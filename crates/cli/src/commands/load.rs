@@ -5,6 +5,7 @@ mod csv_file;
 mod document;
 mod follow;
 mod hdr_log;
+mod junit;
 mod mode;
 mod order;
 mod recorded;
@@ -22,6 +23,7 @@ use experiment::sending;
 use follow::Follow;
 use hdr_log::{Entry, HdrLog};
 use jiff::Timestamp;
+use junit::JunitFile;
 use order::order;
 use reporter::{Extent, Reporter};
 use run::load::{Document, State};
@@ -38,11 +40,18 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
             "--json and --csv - both want stdout; name a file for --csv",
         ));
     }
+    if args.junit.is_some() && order.limits.is_empty() {
+        return Err(Failure::usage(
+            "--junit reports assertions, and there is none; add --assert, such as --assert p99=250ms",
+        ));
+    }
     asked::tell_notes(&order.notes);
     let csv = args.csv.as_deref().map(CsvFile::create).transpose();
     let csv = csv.map_err(Failure::usage)?;
     let log = args.hdr_log.as_deref().map(HdrLog::create).transpose();
     let (to_log, log) = log.map_err(Failure::usage)?.unzip();
+    let junit = args.junit.as_deref().map(JunitFile::create).transpose();
+    let junit = junit.map_err(Failure::usage)?;
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let quiet = args.speech.quiet;
@@ -82,20 +91,26 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     } else {
         show(&document, args.speech.json, rows_on_stdout)
     };
-    explain(&document);
-    let files = [shown.map_err(|failure| failure.message), written, logged];
+    let why = no_answer(&document, trouble.is_some());
+    explain(&document, why.as_deref());
+    let why = why.filter(|_| document.exit_code != 1);
+    let reported = junit.map_or(Ok(()), |file| file.write(&document, why.as_deref()));
+    let shown = shown.map_err(|failure| failure.message);
+    let files = [shown, written, logged, reported];
     Ok(with_files(document.exit_code, &files, output::error))
 }
 
 /// A window was redirected to https: sends a proxy's header from here on, where that helps.
-fn settle(plan: &mut Plan, signals: &Signals) -> Result<bool, Failure> {
-    let found = ::load::https(plan, |plan| ::load::run(plan, &mut Asking(signals)));
-    let forwarded = found.map_err(refused)? == Some(Https::Forwarded);
-    if forwarded {
+fn settle(plan: &mut Plan, redirected: &Outcome, signals: &Signals) -> Result<(), Failure> {
+    if ::load::asked_for_https(plan, redirected).is_none() {
+        return Ok(());
+    }
+    let run = |plan: &Plan| ::load::run(plan, &mut Asking(signals));
+    if ::load::takes_forwarded(plan, run).map_err(refused)? {
         plan.headers.push(Header::forwarded_https());
         output::error(&format!("{}: the run starts again", run::FORWARDED));
     }
-    Ok(forwarded)
+    Ok(())
 }
 
 /// Ends such requests when the user does.
@@ -136,8 +151,10 @@ fn window(
     let mut follow = Follow::new(signals, &to, log);
     follow.look_for_https(plan.may_be_forwarded());
     let mut outcome = ::load::run(plan, &mut follow);
-    if follow.redirected() {
-        settle(plan, signals)?;
+    if follow.redirected()
+        && let Ok(redirected) = &outcome
+    {
+        settle(plan, redirected, signals)?;
         follow.look_for_https(false);
         outcome = ::load::run(plan, &mut follow);
     }
@@ -170,17 +187,27 @@ fn show(document: &Document, json: bool, rows_on_stdout: bool) -> Result<(), Fai
     output::print(&page)
 }
 
-/// On stderr, what led to the exit code, and whether the answers were the recorded ones.
-fn explain(document: &Document) {
+/// On stderr, what led to the exit code, and whether the answers were those of the pages.
+fn explain(document: &Document, no_answer: Option<&str>) {
     if let Some(warning) = document.recorded.as_ref().and_then(|r| r.warning.as_ref()) {
         output::error(warning);
+    }
+    for said in document::redirects_in_doubt(document) {
+        output::error(&said);
     }
     for assertion in &document.assertions {
         if assertion.outcome != run::load::AssertionOutcome::Holds {
             output::error(&assertion.sentence);
         }
     }
-    let why = match (&document.generator.trouble, &document.first_error) {
+    if let Some(why) = no_answer {
+        output::error(why);
+    }
+}
+
+/// Why the figures are no honest answer. `to_https`: what to do about redirects to https is said already.
+fn no_answer(document: &Document, to_https: bool) -> Option<String> {
+    match (&document.generator.trouble, &document.first_error) {
         _ if document.state == State::Interrupted => {
             Some("interrupted: these are the figures until then".to_owned())
         }
@@ -191,16 +218,21 @@ fn explain(document: &Document) {
             ),
             None => "no request was answered; give it more time with --duration".to_owned(),
         }),
-        (_, first) if document.counts.ok == 0 => Some(format!(
-            "every request failed; {}; check the path of {}",
-            first.as_deref().unwrap_or("none was answered as expected"),
-            document.asked.url
+        (_, first) if document.counts.ok == 0 => Some(every_failed(
+            first.as_deref(),
+            &document.asked.url,
+            to_https,
         )),
         (Some(trouble), _) => Some(format!("do not quote these figures: {trouble}")),
         _ => None,
-    };
-    if let Some(why) = why {
-        output::error(&why);
+    }
+}
+
+fn every_failed(first: Option<&str>, url: &str, to_https: bool) -> String {
+    let first = first.unwrap_or("none was answered as expected");
+    match to_https {
+        true => format!("every request failed; {first}"),
+        false => format!("every request failed; {first}; check the path of {url}"),
     }
 }
 
@@ -208,6 +240,13 @@ fn explain(document: &Document) {
 mod tests {
     use super::*;
     use std::cell::RefCell;
+
+    #[test]
+    fn the_path_is_not_to_be_checked_where_the_server_redirects_to_https() {
+        let said = |to_https| every_failed(Some("GET /: answered 301"), "http://a.test/", to_https);
+        assert_eq!(said(true), "every request failed; GET /: answered 301");
+        assert!(said(false).ends_with("check the path of http://a.test/"));
+    }
 
     #[test]
     fn a_file_that_cannot_be_written_replaces_no_verdict() {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Engine, NEVER};
-use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::clock::{monotonic_ns, thread_cpu_ns, thread_waited_ns};
 use crate::observer::Observer;
 use crate::outcome::Outcome;
 use crate::plan::{LoadError, Mode};
@@ -15,6 +15,8 @@ impl Engine<'_> {
     pub(super) fn end_window(&mut self, at_ns: u64) {
         if !self.draining {
             self.cpu_in_window_ns = thread_cpu_ns().saturating_sub(self.cpu_started_ns);
+            let waited = (self.waited_before_ns).zip(thread_waited_ns());
+            self.waited_in_window_ns = waited.map_or(0, |(before, now)| now.saturating_sub(before));
             self.idling.window_ended();
         }
         self.window_end_ns = at_ns.min(self.window_end_ns);
@@ -119,6 +121,7 @@ impl Engine<'_> {
                 thread_cpu_ns().saturating_sub(self.cpu_started_ns),
             ),
             generator_cpu_in_window: Duration::from_nanos(self.cpu_in_window_ns),
+            generator_waited_in_window: Duration::from_nanos(self.waited_in_window_ns),
             generator_idle_in_window: Duration::from_nanos(self.idling.in_window_ns()),
             stalled: tally.stalled,
             oldest_cut: tally.oldest_cut,

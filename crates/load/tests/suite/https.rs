@@ -1,11 +1,10 @@
 //! A server behind a proxy that terminates TLS, asked without the proxy: what it redirects, what it takes with the
 //! proxy's header, and headers of a whole run.
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use crate::support::Server;
-use load::{Header, Https, Mode, Observer, Outcome, Plan, Progress, Silent, Stop, Workload, https};
+use load::{Header, Https, Mode, Observer, Outcome, Plan, Silent, Stop, Workload, https};
 
 /// Redirects to https what was not asked by https; of what was, `/old` leads elsewhere, and `/me` wants the cookie that
 /// `/in` set. Keeps the heads.
@@ -76,30 +75,36 @@ fn a_server_that_redirects_to_https_takes_the_proxys_header_or_is_known_not_to()
     assert_eq!(asked(&plan), None);
 }
 
-/// The redirects to https that a run counts as it goes.
-#[derive(Default)]
-struct ToHttps(u64);
+/// Ends a run at the first redirect to https.
+struct UntilHttps;
 
-impl Observer for ToHttps {
-    fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
-        self.0 = progress.to_https;
-        ControlFlow::Continue(())
+impl Observer for UntilHttps {
+    fn cancelled_at_https(&mut self) -> bool {
+        true
     }
 }
 
 #[test]
-fn redirects_to_https_are_counted_whatever_the_request_expects() {
-    let server = shop(Arc::default(), true);
-    let counted = |expects: &str| {
+fn a_run_can_end_at_the_first_redirect_to_https_whatever_the_request_expects() {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let server = shop(heads.clone(), true);
+    let asked = |expects: &str| {
+        heads.lock().unwrap().clear();
         let text = format!("[[session]]\n[[session.request]]\npath = '/cart'\n{expects}");
-        let mut seen = ToHttps::default();
-        load::run(&plan(&server, &text), &mut seen).unwrap();
-        seen.0
+        let plan = plan(&server, &text);
+        let outcome = load::run(&plan, &mut UntilHttps).unwrap();
+        let location = load::asked_for_https(&plan, &outcome);
+        (heads.lock().unwrap().len(), location)
     };
-    assert!(counted("") > 0);
-    assert!(counted("status = 200\n") > 0);
-    assert!(counted("capture = { token = { form = 'authenticity_token' } }\n") > 0);
-    assert_eq!(counted("status = 301\n"), 0);
+    let location = Some("https://127.0.0.1/cart".to_owned());
+    for expects in [
+        "",
+        "status = 200\n",
+        "capture = { token = { form = 'authenticity_token' } }\n",
+    ] {
+        assert_eq!(asked(expects), (1, location.clone()), "{expects}");
+    }
+    assert_eq!(asked("status = 301\n"), (20, None));
 }
 
 #[test]

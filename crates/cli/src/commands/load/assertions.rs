@@ -28,6 +28,9 @@ enum Measure {
     MinThroughput,
 }
 
+/// One side of the interval within which a share is surely.
+const TAIL: f64 = 0.025;
+
 const REMEDY: &str = "write limits such as p99=250ms, max=2s, errors=0.1% or min-throughput=90/s, with commas between, and those of one page \
                       as GET /cart:p99=250ms";
 
@@ -154,12 +157,23 @@ struct Seen<'a> {
 }
 
 impl Limit {
-    /// Holds the limit against what was measured.
-    pub fn judge(&self, outcome: &Outcome) -> Assertion {
-        let (verdict, measured, words) = match self.seen(outcome) {
+    /// Holds the limit against what was measured. `doubt` says of a page, or of all, why a limit that the answers keep
+    /// says nothing of it.
+    pub fn judge(
+        &self,
+        outcome: &Outcome,
+        doubt: &dyn Fn(Option<&str>) -> Option<String>,
+    ) -> Assertion {
+        let (mut verdict, measured, mut words) = match self.seen(outcome) {
             Ok(seen) => self.judged(&seen),
             Err(words) => (AssertionOutcome::Fails, None, words),
         };
+        if verdict == AssertionOutcome::Holds
+            && let Some(doubt) = doubt(self.endpoint.as_deref())
+        {
+            verdict = AssertionOutcome::Unknown;
+            words = format!("{words}, but {doubt}");
+        }
         let word = match verdict {
             AssertionOutcome::Holds => "holds",
             AssertionOutcome::Fails => "fails",
@@ -208,9 +222,7 @@ impl Limit {
             _ => 1,
         };
         if counted < needed {
-            let words =
-                format!("{counted} requests are too few to tell; {needed} or more are needed");
-            return (AssertionOutcome::Unknown, None, words);
+            return self.of_few(seen, needed);
         }
         let (measured, breaks, words) = match self.measure {
             Measure::Percentile(_) | Measure::Max => return self.latency(seen),
@@ -237,6 +249,38 @@ impl Limit {
             _ => format!("{words}, {:.3} % too many", (measured - self.limit) * 100.0),
         };
         (AssertionOutcome::Fails, Some(measured), words)
+    }
+
+    /// Of fewer requests than the percentile needs, so many may be over the limit that it is surely exceeded: the exact
+    /// 95 % interval of their share lies above what may be.
+    fn of_few(&self, seen: &Seen<'_>, needed: u64) -> (AssertionOutcome, Option<f64>, String) {
+        let counted = seen.counted;
+        let few = format!("{counted} requests are too few to tell; {needed} or more are needed");
+        let Measure::Percentile(percentile) = self.measure else {
+            return (AssertionOutcome::Unknown, None, few);
+        };
+        let may_be = 1.0 - percentile / 100.0;
+        let limit_us = (self.limit * 1e3) as u64;
+        let within = seen.response.count_between(0, limit_us);
+        let over = seen.response.len() - within;
+        let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        let by_chance = stats::binomial_at_least(number(over), number(counted), may_be);
+        if by_chance >= TAIL {
+            return (AssertionOutcome::Unknown, None, few);
+        }
+        let words = format!(
+            "{over} of {counted} requests took longer or failed, at most {} % may",
+            (may_be * 1e6).round() / 1e4
+        );
+        // The generator judges its p99 of enough requests only.
+        match seen.outcome.generator_ok_at(percentile / 100.0) {
+            Ok(()) => (AssertionOutcome::Fails, None, words),
+            Err(trouble) => (
+                AssertionOutcome::Unknown,
+                None,
+                format!("{words}, but {trouble}"),
+            ),
+        }
     }
 
     fn latency(&self, seen: &Seen<'_>) -> (AssertionOutcome, Option<f64>, String) {
@@ -338,6 +382,64 @@ mod tests {
         let said = read(wrong, None).unwrap_err();
         assert_eq!(said.lines().count(), 7, "{said}");
         assert!(said.contains("such as p99=250ms"), "{said}");
+    }
+
+    fn certain(_: Option<&str>) -> Option<String> {
+        None
+    }
+
+    /// So many requests over a second, of so many.
+    fn slow(over: u64, of: u64) -> Outcome {
+        let mut outcome = Outcome::empty();
+        outcome.counts.scheduled = of;
+        outcome.response.record_n(2_000_000, over).unwrap();
+        outcome.response.record_n(1_000, of - over).unwrap();
+        outcome
+    }
+
+    #[test]
+    fn of_few_requests_so_many_may_be_slow_that_the_limit_is_surely_exceeded() {
+        let judged = |over, of, limit| {
+            let limits = read(limit, None).unwrap();
+            limits[0].judge(&slow(over, of), &certain)
+        };
+        let fails = judged(30, 60, "p99=1s");
+        assert_eq!(fails.outcome, AssertionOutcome::Fails, "{fails:?}");
+        assert!(
+            fails.sentence.contains("30 of 60 requests") && fails.sentence.contains("at most 1 %"),
+            "{fails:?}"
+        );
+        // P(3 or more of 60 at 1 %) is 0.022, of 2 or more 0.12.
+        for (over, outcome) in [
+            (0, AssertionOutcome::Unknown),
+            (2, AssertionOutcome::Unknown),
+            (3, AssertionOutcome::Fails),
+        ] {
+            assert_eq!(judged(over, 60, "p99=1s").outcome, outcome, "{over}");
+        }
+        let unknown = judged(0, 0, "p99=1s");
+        assert_eq!(unknown.outcome, AssertionOutcome::Unknown);
+        assert!(unknown.sentence.contains("too few"), "{unknown:?}");
+    }
+
+    #[test]
+    fn few_requests_that_the_generator_delayed_decide_nothing() {
+        let mut late = slow(30, 60);
+        late.lateness.record_n(1_900_000, 30).unwrap();
+        let limits = read("p99=1s", None).unwrap();
+        let unknown = limits[0].judge(&late, &certain);
+        assert_eq!(unknown.outcome, AssertionOutcome::Unknown, "{unknown:?}");
+        assert!(unknown.sentence.contains("generator"), "{unknown:?}");
+    }
+
+    #[test]
+    fn a_doubt_turns_a_limit_that_holds_into_unknown_and_no_other() {
+        let doubt = |page: Option<&str>| page.is_none().then(|| "it redirects".to_owned());
+        let judged = |limit| read(limit, None).unwrap()[0].judge(&slow(30, 300), &doubt);
+        let unknown = judged("p50=1s");
+        assert_eq!(unknown.outcome, AssertionOutcome::Unknown);
+        assert_eq!(unknown.sentence, "p50=1s unknown: 1.0 ms, but it redirects");
+        assert_eq!(judged("p99=1s").outcome, AssertionOutcome::Fails);
     }
 
     #[test]

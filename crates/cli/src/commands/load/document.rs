@@ -24,7 +24,8 @@ pub fn document(
     reached: bool,
 ) -> Document {
     let trouble = outcome.generator_ok().err().map(|t| t.to_string());
-    let limits = order.limits.iter();
+    let endpoints: Vec<Endpoint> = outcome.endpoints.iter().map(endpoint).collect();
+    let redirects = redirects(&endpoints);
     let mut document = Document {
         schema: document::SCHEMA.to_owned(),
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -58,9 +59,8 @@ pub fn document(
             violations: outcome.violations,
             violation_rate: outcome.violation_rate(),
         }),
-        assertions: limits.map(|limit| limit.judge(outcome)).collect(),
+        assertions: Vec::new(),
         classes: classes(&outcome.classes),
-        endpoints: outcome.endpoints.iter().map(endpoint).collect(),
         recorded: order.plan.workload.order().map(|_| recorded(outcome)),
         intervals: outcome.slices.iter().map(interval).collect(),
         intervals_dropped: outcome.slices_dropped,
@@ -76,13 +76,15 @@ pub fn document(
         warnings: https
             .iter()
             .map(|said| format!("{said}."))
-            .chain(warnings(outcome))
+            .chain(warnings(outcome, &redirects))
             .collect(),
+        endpoints,
         exit_code: 0,
     };
-    if document.recorded.as_ref().is_some_and(|r| r.other_work) {
-        undecided(&mut document.assertions);
-    }
+    let other_work = document.recorded.as_ref().is_some_and(|r| r.other_work);
+    let doubt = |page: Option<&str>| doubt(other_work, &redirects, page);
+    let limits = order.limits.iter();
+    document.assertions = limits.map(|limit| limit.judge(outcome, &doubt)).collect();
     if order.plan.workload.lacks_statuses() {
         document
             .warnings
@@ -92,13 +94,40 @@ pub fn document(
     document
 }
 
-/// A limit that other work keeps says nothing of the recorded work.
-fn undecided(assertions: &mut [document::Assertion]) {
-    for assertion in assertions {
-        if assertion.outcome == AssertionOutcome::Holds {
-            assertion.outcome = AssertionOutcome::Unknown;
-            assertion.sentence += "; but the answers are of other work than was recorded";
-        }
+/// Why a limit that the answers keep says nothing of the page, or of all pages.
+fn doubt(other_work: bool, redirects: &Redirects, page: Option<&str>) -> Option<String> {
+    if other_work {
+        return Some("the answers are of other work than was recorded".to_owned());
+    }
+    let unserved = redirects.unserved();
+    let named: Vec<&str> = unserved
+        .filter(|name| page.is_none_or(|page| page == *name))
+        .collect();
+    let (first, more) = named.split_first()?;
+    Some(match more.len() {
+        0 => format!("answers of {first} are redirects"),
+        more => format!("answers of {first} and of {more} more are redirects"),
+    })
+}
+
+fn redirects(endpoints: &[Endpoint]) -> Redirects {
+    let mut all = Redirects::default();
+    for endpoint in endpoints {
+        all.add(&endpoint.name, endpoint.ok, &endpoint.redirects);
+    }
+    all
+}
+
+/// What a reader must know of the redirects for which an assertion is undecided.
+pub fn redirects_in_doubt(document: &Document) -> Vec<String> {
+    let redirects = redirects(&document.endpoints);
+    let of_redirects = |a: &document::Assertion| {
+        a.outcome == AssertionOutcome::Unknown
+            && doubt(false, &redirects, a.endpoint.as_deref()).is_some()
+    };
+    match document.assertions.iter().any(of_redirects) {
+        true => redirects.warnings(),
+        false => Vec::new(),
     }
 }
 
@@ -145,7 +174,7 @@ fn change(change: ::load::StatusChange) -> document::StatusChange {
     }
 }
 
-fn warnings(outcome: &Outcome) -> Vec<String> {
+fn warnings(outcome: &Outcome, redirects: &Redirects) -> Vec<String> {
     let mut warnings = Vec::new();
     // Of a single page the failures are those of the run.
     if outcome.endpoints.len() > 1 && outcome.counts.completed > 0 {
@@ -156,8 +185,6 @@ fn warnings(outcome: &Outcome) -> Vec<String> {
     if let Some(oldest) = outcome.oldest_cut {
         warnings.push(left_out(outcome.counts.cut, oldest));
     }
-    let mut redirects = Redirects::default();
-    experiment::sending::add(&mut redirects, outcome);
     warnings.extend(redirects.warnings().into_iter().map(|said| said + "."));
     let p99_9_shown = outcome.response.len() >= least_values(99.9);
     if p99_9_shown
@@ -292,6 +319,37 @@ mod tests {
         let enough = latency(&histogram);
         assert!(enough.p99_9_ms.is_some() && enough.p99_99_ms.is_none());
         assert_eq!(latency(&new_histogram()).p50_ms, None);
+    }
+
+    /// Of `/` all answers are redirects, of `/up` none.
+    fn shop(expected: bool) -> Vec<Endpoint> {
+        let page = |name: &str, redirects| Endpoint {
+            name: name.to_owned(),
+            asked: 100,
+            ok: 100,
+            failed: 0,
+            errors: BTreeMap::new(),
+            response: latency(&new_histogram()),
+            classes: Vec::new(),
+            redirects,
+        };
+        let to_login = run::Redirect {
+            status: 302,
+            location: Some("/login".to_owned()),
+            answers: 100,
+            expected,
+        };
+        vec![page("GET /up", Vec::new()), page("GET /", vec![to_login])]
+    }
+
+    #[test]
+    fn redirects_that_the_workload_does_not_expect_leave_assertions_in_doubt() {
+        let doubt = |expected, page| super::doubt(false, &redirects(&shop(expected)), page);
+        let said = doubt(false, None).unwrap();
+        assert_eq!(said, "answers of GET / are redirects");
+        assert_eq!(doubt(false, Some("GET /")), Some(said));
+        assert_eq!(doubt(false, Some("GET /up")), None);
+        assert_eq!(doubt(true, None), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct Follow<'a> {
     log: Option<&'a Sender<Entry>>,
     began: Option<SystemTime>,
     reached: bool,
-    /// Ends the run as soon as it is redirected to https.
+    /// Ends the run at the first answer that redirects to https; in the first interval only.
     looks: bool,
     redirected: bool,
 }
@@ -65,10 +65,10 @@ fn unreachable(counts: &Counts, errors: &Errors) -> bool {
 
 impl Observer for Follow<'_> {
     fn tick(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
-        if std::mem::take(&mut self.looks) && progress.to_https > 0 {
-            self.redirected = true;
+        if self.redirected {
             return ControlFlow::Break(());
         }
+        self.looks = false;
         let slice = progress.slice;
         let response = &progress.interval.response;
         // Nobody listens any more only when a thread failed, which is told at the end.
@@ -102,7 +102,12 @@ impl Observer for Follow<'_> {
     }
 
     fn cancelled(&mut self) -> bool {
-        !self.reached || self.redirected || self.signals.received().is_some()
+        !self.reached || self.signals.received().is_some()
+    }
+
+    fn cancelled_at_https(&mut self) -> bool {
+        self.redirected |= self.looks;
+        self.redirected
     }
 }
 
