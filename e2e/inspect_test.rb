@@ -115,6 +115,10 @@ class InspectTest < PowerbandTest
     assert_refused powerband("inspect", env: { "POWERBAND_DIR" => File.join(@dir, "no") }), 3, /no agent has written/
     assert_refused powerband("inspect", "--last", "10"), 2, /--last = "10"/, /e\.g\. 10m/
     assert_refused powerband("inspect", "--since", "noon"), 2, /--since = "noon": it is no file, and no instant/
+    instants = %w[2025-11-21T16:00:00Z 2025-11-22T16:00:00Z].flat_map { |instant| ["--since", instant] }
+    assert_refused powerband("inspect", *instants), 2, /an instant stands alone; give one instant, or files/
+    sample = File.join(ROOT, "contract/samples/flight/wide.flight")
+    assert_refused powerband("inspect", "--application", "/srv/none", sample), 3, %r{"/srv/none": none of the 1 processes}
     foreign = File.join(empty, "a.flight")
     File.write(foreign, "GIF89a")
     assert_refused powerband("inspect", foreign), 3, /a\.flight: not a flight file/

@@ -156,7 +156,7 @@ impl Comparison {
         };
         document.exit_code = judge::exit_code(&document);
         document.sentence = words::sentence(&document);
-        document.warnings = warnings::of(&document);
+        document.warnings = warnings::of(&document, asked.length_was_chosen);
         document
     }
 

@@ -8,7 +8,7 @@ use crate::judge::MOST_LOST;
 use crate::words::{questions, round};
 
 /// Most important first.
-pub fn of(document: &Document) -> Vec<String> {
+pub fn of(document: &Document, length_was_chosen: bool) -> Vec<String> {
     let mut all = Vec::new();
     all.extend(document.shadows.iter().filter_map(losses));
     all.extend(setup(document));
@@ -46,10 +46,10 @@ pub fn of(document: &Document) -> Vec<String> {
             "There are more endpoints than are told apart; those that came last are (other) together.".to_owned(),
         );
     }
-    if document.sources.is_empty() {
+    if !length_was_chosen {
         all.push(
-            "The mirror runs on: who looks again and again and stops when the verdict pleases is wrong more often than one \
-             time in twenty. Choose the length beforehand."
+            "The length was not chosen beforehand (--for): if you look again and again and stop when you like the verdict, \
+             you are wrong more often than one time in twenty."
                 .to_owned(),
         );
     }

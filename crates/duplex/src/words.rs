@@ -10,7 +10,9 @@ pub struct Asked {
     pub version: String,
     /// UTC, RFC 3339.
     pub made_at: String,
-    /// The files that were read; empty for a mirror that runs.
+    /// Whether the length was chosen before the traffic came: a log's, or that of a mirror with `--for`.
+    pub length_was_chosen: bool,
+    /// The files that were read; empty for a mirror.
     pub sources: Vec<String>,
     /// What of them could not be.
     pub not_read: Vec<NotRead>,

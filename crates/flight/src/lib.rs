@@ -8,6 +8,7 @@
 //! file: what happened to each thread, on demand. [`setups`] are what processes report of what was set up in them for an
 //! experiment.
 
+mod application;
 mod bytes;
 mod call;
 mod directory;
@@ -26,6 +27,7 @@ mod snapshot;
 mod totals;
 mod window;
 
+pub use application::application_of;
 pub use call::{Call, CallKind, CallTotals, PerCall};
 pub use directory::{FileResult, find, read_dir, read_dir_counters};
 pub use endpoint::Endpoint;

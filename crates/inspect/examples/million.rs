@@ -45,6 +45,7 @@ fn time(paths: &[PathBuf]) -> std::io::Result<Vec<(Duration, Duration, u64)>> {
         let asked = Asked {
             version: String::new(),
             sources: Vec::new(),
+            since: Vec::new(),
             now_ns: u64::MAX / 2,
         };
         let made = document(reading, &asked);

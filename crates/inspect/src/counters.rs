@@ -2,11 +2,11 @@
 
 use crate::instant::{printable, rfc3339};
 use crate::process::state;
-use crate::reading::{ended, refused};
+use crate::reading::{ended, refused, skipped};
 use crate::written::Asked;
 use flight::{
-    Collector, Endpoint, Field, FlightFile, Header, Histogram, Origin, Snapshot, State, Totals,
-    Unit,
+    Collector, Endpoint, Field, FlightFile, Header, Histogram, Origin, Skipped, Snapshot, State,
+    Totals, Unit,
 };
 use run::counters::{self, Document, Process, SCHEMA};
 use run::inspect::ProcessState;
@@ -44,7 +44,15 @@ pub fn saved(files: &[PathBuf], asked: &Asked) -> Document {
     };
     for path in files {
         match FlightFile::open(path).and_then(|file| file.snapshot()) {
-            Ok(snapshot) => document.processes.push(process(path, &snapshot)),
+            Ok(snapshot) => {
+                // Of the ring nothing is saved, whole or not.
+                let of_counters = Skipped {
+                    endpoints_missing: snapshot.skipped.endpoints_missing,
+                    ..Skipped::default()
+                };
+                document.not_read.extend(skipped(path, &of_counters));
+                document.processes.push(process(path, &snapshot));
+            }
             Err(error) => document.not_read.push(refused(path, &error)),
         }
     }
@@ -101,6 +109,8 @@ fn process(path: &Path, snapshot: &Snapshot) -> Process {
         fibers: header.fiber_scheduler,
         measured: measured.map(|field| field.name.clone()).collect(),
         counts_further: header.counts_further(),
+        counts_statuses: header.counts_statuses,
+        arm: printable(&header.about.arm),
         ring: header.ring_capacity(),
         in_flight: header.in_flight,
         written: header.written,
@@ -163,6 +173,8 @@ pub fn restored(process: &Process) -> Snapshot {
     header.agent_version.clone_from(&process.agent);
     header.app_root.clone_from(&process.app_root);
     header.fiber_scheduler = process.fibers;
+    header.counts_statuses = process.counts_statuses;
+    header.about.arm.clone_from(&process.arm);
     header.fields = process.measured.iter().map(|name| field(name)).collect();
     header.in_flight = process.in_flight;
     header.written = process.written;

@@ -1,5 +1,6 @@
 //! What was counted between two readings, process by process.
 
+use crate::arms::{Place, arms};
 use crate::counters::restored;
 use crate::instant::{printable, rfc3339};
 use crate::reading::{Group, Reading};
@@ -44,6 +45,7 @@ pub(crate) struct OfProcess {
     pub process: Process,
     pub change: Change,
     pub group: Group,
+    pub place: Place,
 }
 
 pub(crate) fn key(header: &Header) -> Key {
@@ -51,12 +53,16 @@ pub(crate) fn key(header: &Header) -> Key {
 }
 
 impl Baseline {
-    /// The counters that a document holds.
+    /// The counters that documents hold: several where each is of another pod. The interval begins with the first.
     #[must_use]
-    pub fn of(document: &Document) -> Self {
-        let name = |path: &str| Path::new(path).file_name().map(OsString::from);
-        let unread = document.not_read.iter().filter(|file| !file.partly);
-        let earlier = document.processes.iter().map(|process| {
+    pub fn of(documents: &[Document]) -> Self {
+        let mut documents: Vec<&Document> = documents.iter().collect();
+        // A process that several have counts from the first on.
+        documents.sort_by_key(|document| std::cmp::Reverse(document.read_at_ns));
+        let unread = documents.iter().flat_map(|document| &document.not_read);
+        let unread = unread.filter(|file| !file.partly);
+        let processes = documents.iter().flat_map(|document| &document.processes);
+        let earlier = processes.map(|process| {
             let counters = restored(process);
             let earlier = Earlier {
                 file: process.file.clone(),
@@ -66,9 +72,9 @@ impl Baseline {
             (key(&earlier.counters.header), earlier)
         });
         Self {
-            read_at_ns: document.read_at_ns,
+            read_at_ns: documents.last().map_or(0, |document| document.read_at_ns),
             earlier: earlier.collect(),
-            not_read: unread.filter_map(|file| name(&file.file)).collect(),
+            not_read: unread.filter_map(|file| name_of(&file.file)).collect(),
             gone: 0,
         }
     }
@@ -104,12 +110,16 @@ impl Baseline {
         Ok(Change { started: false })
     }
 
-    /// The processes that ran at the baseline and of which nothing was read now.
-    pub(crate) fn vanished(&mut self) -> Vec<NotRead> {
+    /// The processes that ran at the baseline and of which nothing was read now, save those whose files are there and
+    /// stand in `not_read` already.
+    pub(crate) fn vanished(&mut self, not_read: &[NotRead]) -> Vec<NotRead> {
+        let unread = not_read.iter().filter(|file| !file.partly);
+        let unread: BTreeSet<OsString> = unread.filter_map(|file| name_of(&file.file)).collect();
         let mut gone: Vec<NotRead> = self
             .earlier
             .drain()
             .filter(|(_, earlier)| earlier.ran)
+            .filter(|(_, earlier)| name_of(&earlier.file).is_none_or(|n| !unread.contains(&n)))
             .map(|(_, earlier)| NotRead {
                 file: earlier.file,
                 partly: false,
@@ -121,6 +131,11 @@ impl Baseline {
         self.gone = gone.len() as u64;
         gone
     }
+}
+
+/// Of its path, which differs where a folder is read from elsewhere.
+fn name_of(path: &str) -> Option<OsString> {
+    Path::new(path).file_name().map(OsString::from)
 }
 
 impl Group {
@@ -161,6 +176,7 @@ pub(crate) fn interval(reading: &mut Reading, span_s: f64) -> Option<Interval> {
         started: count(&|of| of.change.started),
         ended: count(&ended),
         gone: baseline.gone,
+        arms: arms(&all),
         processes: all
             .into_iter()
             .map(|of| IntervalProcess {

@@ -7,6 +7,7 @@
 //!
 //! Clock and version are the caller's. Words are `report`'s, save the sentences of the advice and the warnings.
 
+mod arms;
 mod band;
 mod counters;
 mod instant;

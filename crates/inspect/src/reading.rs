@@ -1,5 +1,6 @@
 //! Takes flight files one after the other and adds up what they hold.
 
+use crate::arms::Place;
 use crate::band::Sample;
 use crate::counters::restored;
 use crate::instant::{printable, rfc3339};
@@ -7,19 +8,23 @@ use crate::interval::{Baseline, Key, OfProcess, key};
 use crate::pools::Pools;
 use crate::process::{Counted, process, state, wall_of};
 use crate::sums::{Measured, Sums};
-use flight::{Endpoint, FlightError, FlightFile, Histogram, Record, Skipped, Snapshot, Totals};
+use flight::{
+    Endpoint, FlightError, FlightFile, Header, Histogram, Record, Skipped, Snapshot, Totals,
+};
 use run::inspect::{NotRead, Process, ProcessState};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Which of it counts.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Requests that arrived since (nanoseconds since 1970). Everything then comes from the rings.
     pub since_ns: Option<u64>,
     /// Processes with this many threads.
     pub threads: Option<u32>,
+    /// Processes of the application with this root folder.
+    pub application: Option<String>,
 }
 
 /// What the files hold, added up.
@@ -33,7 +38,7 @@ pub struct Reading {
     pub(crate) not_read: Vec<NotRead>,
     pub(crate) pools: Pools,
     pub(crate) collector: Option<CollectorSums>,
-    /// Processes of other thread counts that were left out.
+    /// Processes of other thread counts or applications that were left out.
     pub(crate) left_out: usize,
     pub(crate) first_ns: Option<u64>,
     pub(crate) last_ns: u64,
@@ -105,6 +110,24 @@ pub fn counters(files: &[PathBuf]) -> (Vec<Snapshot>, Vec<NotRead>) {
     (snapshots, not_read)
 }
 
+impl Selection {
+    fn takes(&self, header: &Header) -> bool {
+        let root = flight::application_of(&header.app_root);
+        let is_asked_for = |asked: &String| flight::application_of(asked) == root;
+        (self.threads.is_none() || self.threads == header.server.max_threads)
+            && self.application.as_ref().is_none_or(is_asked_for)
+    }
+
+    /// How it was asked for; `None` where every process counts.
+    fn flags(&self) -> Option<String> {
+        let threads = self.threads.map(|n| format!("--threads = {n}"));
+        let application = self.application.as_ref();
+        let application = application.map(|root| format!("--application = {root:?}"));
+        let all: Vec<String> = threads.into_iter().chain(application).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+}
+
 impl Reading {
     /// Nothing read yet.
     #[must_use]
@@ -155,7 +178,8 @@ impl Reading {
         self.processes
             .sort_by(|a, b| (&a.started_at, a.pid).cmp(&(&b.started_at, b.pid)));
         if let Some(baseline) = &mut self.baseline {
-            self.not_read.extend(baseline.vanished());
+            let gone = baseline.vanished(&self.not_read);
+            self.not_read.extend(gone);
         }
         self
     }
@@ -176,9 +200,9 @@ impl Reading {
             };
             return format!("{}: {}{more}", first.file, first.reason);
         }
-        if let (true, Some(threads)) = (self.processes.is_empty(), self.selection.threads) {
+        if let (true, Some(flag)) = (self.processes.is_empty(), self.selection.flags()) {
             return format!(
-                "--threads = {threads}: none of the {} processes has that many; leave it out to see them",
+                "{flag}: none of the {} processes matches; leave it out to count all",
                 self.left_out
             );
         }
@@ -227,12 +251,11 @@ impl Reading {
             },
             None => None,
         };
-        let threads = snapshot.header.server.max_threads;
-        if self.selection.threads.is_some() && self.selection.threads != threads {
+        if !self.selection.takes(&snapshot.header) {
             self.left_out += 1;
             return;
         }
-        self.note_skipped(path, &snapshot.skipped);
+        self.not_read.extend(skipped(path, &snapshot.skipped));
         let measured = Measured::by(&snapshot.header);
         self.fibers |= snapshot.header.fiber_scheduler;
         let capacity = u64::from(snapshot.header.ring_capacity());
@@ -275,11 +298,11 @@ impl Reading {
             self.here.insert(process.pid);
         }
         if let Some(change) = change {
-            let group = Group::of_process(&snapshot, &measured);
             self.of_processes.push(OfProcess {
                 process: process.clone(),
                 change,
-                group,
+                group: Group::of_process(&snapshot, &measured),
+                place: Place::of(&snapshot),
             });
         }
         self.processes.push(process);
@@ -371,40 +394,39 @@ impl Reading {
             }
         }
     }
+}
 
-    fn note_skipped(&mut self, path: &Path, skipped: &Skipped) {
-        let parts = [
-            (
-                skipped.missing,
-                "records beyond the end of the file, which was cut off",
-            ),
-            (
-                skipped.torn,
-                "records that were being overwritten as they were read",
-            ),
-            (skipped.unwritten, "records that were never finished"),
-            (
-                skipped.endpoints_missing,
-                "entries of the endpoint table beyond the end of the file, which was cut off",
-            ),
-            (
-                skipped.pool_samples,
-                "samples of connection pools that were not whole",
-            ),
-        ];
-        let missing: Vec<String> = parts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        if !missing.is_empty() {
-            self.not_read.push(NotRead {
-                file: printable(&path.display().to_string()),
-                partly: true,
-                reason: missing.join("; "),
-            });
-        }
-    }
+/// What of a file is not whole.
+pub(crate) fn skipped(path: &Path, skipped: &Skipped) -> Option<NotRead> {
+    let parts = [
+        (
+            skipped.missing,
+            "records beyond the end of the file, which was cut off",
+        ),
+        (
+            skipped.torn,
+            "records that were being overwritten as they were read",
+        ),
+        (skipped.unwritten, "records that were never finished"),
+        (
+            skipped.endpoints_missing,
+            "entries of the endpoint table beyond the end of the file, which was cut off",
+        ),
+        (
+            skipped.pool_samples,
+            "samples of connection pools that were not whole",
+        ),
+    ];
+    let missing: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    (!missing.is_empty()).then(|| NotRead {
+        file: printable(&path.display().to_string()),
+        partly: true,
+        reason: missing.join("; "),
+    })
 }
 
 pub(crate) fn refused(path: &Path, error: &FlightError) -> NotRead {
@@ -447,7 +469,7 @@ fn by_endpoint(records: &[Record]) -> Vec<Vec<Sample>> {
     samples
 }
 
-fn is_job(name: &str) -> bool {
+pub(crate) fn is_job(name: &str) -> bool {
     name.starts_with("job ")
 }
 

@@ -15,6 +15,8 @@ pub struct Asked {
     pub version: String,
     /// The folders and files named, or the folder that stood in for them.
     pub sources: Vec<String>,
+    /// The values of `--since`, as they were given.
+    pub since: Vec<String>,
     /// Nanoseconds since 1970.
     pub now_ns: u64,
 }
@@ -77,7 +79,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         not_read: reading.not_read,
         warnings: Vec::new(),
     };
-    document.warnings = warnings(&document, reading.fibers, rings_reach);
+    document.warnings = warnings(&document, asked, reading.fibers, rings_reach);
     if applications(&document).len() > 1 {
         // A number of threads for several applications together is right for none of them.
         document.threads = None;
@@ -87,7 +89,8 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
 
 /// Where the applications lie whose processes served something.
 fn applications(document: &Document) -> BTreeSet<&str> {
-    served(document).map(|p| p.app_root.as_str()).collect()
+    let roots = served(document).map(|p| p.app_root.as_str());
+    roots.map(flight::application_of).collect()
 }
 
 /// All requests (or jobs) together, and each endpoint.
@@ -119,7 +122,28 @@ fn traffic(
     (Some(all.into_traffic(name, wall, span_s, from_rings)), each)
 }
 
-fn warnings(document: &Document, fibers: bool, rings_reach: bool) -> Vec<String> {
+/// The command that shows one application alone, to be pasted.
+fn of_one(document: &Document, asked: &Asked, root: &str) -> String {
+    let mut words = vec!["powerband inspect --application".to_owned(), quoted(root)];
+    if let Some(threads) = document.scope.threads {
+        words.push(format!("--threads {threads}"));
+    }
+    let since = asked.since.iter();
+    words.extend(since.map(|since| format!("--since {}", quoted(since))));
+    words.extend(asked.sources.iter().map(|source| quoted(source)));
+    words.join(" ")
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:+@%=,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool) -> Vec<String> {
     let mut said = Vec::new();
     if fibers {
         said.push("Fibers serve requests in some of these processes: several share a thread, and what is known by thread (held, GVL wait, I/O, CPU, allocations) is not theirs. It is left out.".to_owned());
@@ -134,10 +158,11 @@ fn warnings(document: &Document, fibers: bool, rings_reach: bool) -> Vec<String>
     if roots.len() > 1 {
         let roots: Vec<&str> = roots.into_iter().collect();
         said.push(format!(
-            "The files are of {} applications ({}), and all are counted together, so that no number of threads is advised: name \
-             the files of one.",
+            "The files are of {} applications ({}), and all are counted together, so that no number of threads is advised. \
+             One alone: {}",
             roots.len(),
-            roots.join(", ")
+            roots.join(", "),
+            of_one(document, asked, roots[0])
         ));
     }
     // Web servers and job runners differ as a matter of course.

@@ -45,18 +45,6 @@ pub struct Reading {
     pub gauges: Gauges,
 }
 
-/// The application that a root folder is of, whichever its release: deployments put each into a folder of its own.
-#[must_use]
-pub fn application_of(root: &str) -> &str {
-    match root.rsplit_once('/') {
-        Some((before, release)) if !release.is_empty() => {
-            let application = before.strip_suffix("/releases");
-            application.filter(|a| !a.is_empty()).unwrap_or(root)
-        }
-        _ => root,
-    }
-}
-
 /// Adds up the flight files in a user's folder: those of one application, or all. `lives` says of a file whether its
 /// process does.
 ///
@@ -117,7 +105,7 @@ fn add_up(
         let Some(snapshot) = counters(&path, &mut reading.gauges)? else {
             continue;
         };
-        if !chosen(application_of(&snapshot.header.app_root)) {
+        if !chosen(flight::application_of(&snapshot.header.app_root)) {
             continue;
         }
         reading.sums.add(&snapshot);

@@ -12,7 +12,7 @@ mod sums;
 mod text;
 
 pub use carried::{Carried, Damaged};
-pub use folder::{MetricsError, Reading, application_of, read};
+pub use folder::{MetricsError, Reading, read};
 pub use sums::{Gauges, Kind, Pool, ServerInfo, Sums};
 pub use text::text;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flight::{FlightFile, Header};
-use metrics::{Carried, MetricsError, application_of, read, text};
+use metrics::{Carried, MetricsError, read, text};
 use serde_json::Value;
 
 fn samples() -> PathBuf {
@@ -186,7 +186,7 @@ fn releases_of_an_application_are_one() {
         ("/releases/1", "/releases/1"),
         ("", ""),
     ] {
-        assert_eq!(application_of(root), application);
+        assert_eq!(flight::application_of(root), application);
     }
 }
 

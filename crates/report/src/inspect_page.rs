@@ -1,5 +1,6 @@
 //! The page of `powerband inspect`: who was read, where a request's time goes, and what follows for the threads.
 
+mod arms;
 mod conclusions;
 mod endpoints;
 mod memory;
@@ -47,6 +48,7 @@ fn written(document: &Document, endpoints: usize, mut sheet: Sheet) -> String {
         parts::bands(&mut sheet, requests);
     }
     if let Some(interval) = &document.interval {
+        arms::table_of(&mut sheet, &interval.arms);
         let each: Vec<Traffic> = interval.processes.iter().map(of_process).collect();
         endpoints::table(
             &mut sheet,

@@ -73,6 +73,12 @@ pub struct Process {
     pub measured: Vec<String>,
     /// Whether its file has the counters since agent 0.2.
     pub counts_further: bool,
+    /// Whether responses are counted by the class of their status; false in files of powerband before this field.
+    #[serde(default)]
+    pub counts_statuses: bool,
+    /// `POWERBAND_ARM`: the group of servers that it belongs to in a comparison; empty without one.
+    #[serde(default)]
+    pub arm: String,
     /// Records that its ring holds.
     pub ring: u32,
     /// Requests and jobs being served.

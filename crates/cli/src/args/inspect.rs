@@ -16,21 +16,24 @@ pub struct InspectArgs {
     /// Only requests of the last so long, e.g. 10m; from the rings, which hold the latest requests
     #[arg(long, value_name = "DURATION", conflicts_with = "since")]
     pub last: Option<String>,
-    /// Only requests since then: a file that --save wrote, whose counters are subtracted, so that every request counts;
-    /// or an instant, e.g. 2025-11-21T16:00:00Z, from the rings, which hold the latest requests
+    /// Only requests since then: a file that --save wrote (several, for several pods), whose counters are subtracted, so
+    /// that every request counts; or an instant, e.g. 2025-11-21T16:00:00Z, from the rings, which hold the latest requests
     #[arg(long, value_name = "FILE|TIME")]
-    pub since: Option<String>,
+    pub since: Vec<String>,
     /// Save the counters to FILE instead of printing the page, for a later --since FILE; - is standard output
     #[arg(
         long,
         value_name = "FILE",
         help_heading = "Output",
-        conflicts_with_all = ["last", "since", "threads", "full", "json", "csv", "prometheus", "limit"]
+        conflicts_with_all = ["last", "since", "threads", "application", "full", "json", "csv", "prometheus", "limit"]
     )]
     pub save: Option<PathBuf>,
     /// Only processes with this many threads
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
+    /// Only the application with this root folder
+    #[arg(long, value_name = "FOLDER")]
+    pub application: Option<String>,
     /// Print the parts for experts too: Amdahl's law, T* and the rule of thumb for threads
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "prometheus"])]
     pub full: bool,
@@ -44,12 +47,4 @@ pub struct InspectArgs {
     /// [default: 50]
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "last", "since", "threads"])]
     pub prometheus: bool,
-    /// With --prometheus: only the application with this root folder
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        help_heading = "Output",
-        requires = "prometheus"
-    )]
-    pub application: Option<String>,
 }

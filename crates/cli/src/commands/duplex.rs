@@ -37,6 +37,7 @@ pub fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     let mut document = comparison.document(&::duplex::Asked {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         made_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        length_was_chosen: true,
         sources: args
             .log
             .shadow_log

@@ -20,18 +20,19 @@ pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
     }
     if let Some(file) = &args.save {
         let files = found(&args.sources, &root)?;
-        return saved::save(file, &files, &asked(&args.sources, &root, now_ns));
+        return saved::save(file, &files, &asked(&args.sources, &[], &root, now_ns));
     }
     let (since_ns, baseline) = since(&args, now_ns)?;
     let selection = Selection {
         since_ns,
         threads: args.threads,
+        application: args.application.clone(),
     };
     let reading = match baseline {
         Some(baseline) => Reading::since(selection, baseline),
         None => Reading::of(selection),
     };
-    let document = read(reading, &args.sources, &root, now_ns)?;
+    let document = read(reading, &args.sources, &args.since, &root, now_ns)?;
     if args.json {
         output::json(&document)?;
     } else if args.csv {
@@ -54,12 +55,13 @@ pub(super) fn looked_into(
     selection: Selection,
     now_ns: u64,
 ) -> Result<run::inspect::Document, Failure> {
-    read(Reading::of(selection), sources, root, now_ns)
+    read(Reading::of(selection), sources, &[], root, now_ns)
 }
 
 fn read(
     mut reading: Reading,
     sources: &[PathBuf],
+    since: &[String],
     root: &Path,
     now_ns: u64,
 ) -> Result<run::inspect::Document, Failure> {
@@ -78,7 +80,10 @@ fn read(
     if reading.is_empty() {
         return Err(Failure::no_answer(reading.why_empty()));
     }
-    Ok(::inspect::document(reading, &asked(sources, root, now_ns)))
+    Ok(::inspect::document(
+        reading,
+        &asked(sources, since, root, now_ns),
+    ))
 }
 
 fn found(sources: &[PathBuf], root: &Path) -> Result<Vec<PathBuf>, Failure> {
@@ -89,7 +94,7 @@ fn found(sources: &[PathBuf], root: &Path) -> Result<Vec<PathBuf>, Failure> {
     })
 }
 
-fn asked(sources: &[PathBuf], root: &Path, now_ns: u64) -> Asked {
+fn asked(sources: &[PathBuf], since: &[String], root: &Path, now_ns: u64) -> Asked {
     let uid = rustix::process::getuid().as_raw();
     let shown = |path: &PathBuf| path.display().to_string();
     Asked {
@@ -98,6 +103,7 @@ fn asked(sources: &[PathBuf], root: &Path, now_ns: u64) -> Asked {
             [] => vec![shown(&::inspect::folder_of_user(root, uid))],
             sources => sources.iter().map(shown).collect(),
         },
+        since: since.to_vec(),
         now_ns,
     }
 }
@@ -113,20 +119,26 @@ fn since(args: &InspectArgs, now_ns: u64) -> Result<(Option<u64>, Option<Baselin
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         return Ok((Some(now_ns.saturating_sub(length_ns)), None));
     }
-    let Some(since) = &args.since else {
-        return Ok((None, None));
-    };
-    if let Ok(at) = since.parse::<jiff::Timestamp>() {
-        let at = u64::try_from(at.as_nanosecond()).unwrap_or(0);
-        return Ok((Some(at), None));
+    let mut saved = Vec::new();
+    for since in &args.since {
+        if let Ok(at) = since.parse::<jiff::Timestamp>() {
+            if args.since.len() > 1 {
+                return Err(Failure::usage(format!(
+                    "--since = {since:?}: an instant stands alone; give one instant, or files that powerband inspect --save wrote"
+                )));
+            }
+            let at = u64::try_from(at.as_nanosecond()).unwrap_or(0);
+            return Ok((Some(at), None));
+        }
+        let path = Path::new(since);
+        if !path.exists() {
+            return Err(Failure::usage(format!(
+                "--since = {since:?}: it is no file, and no instant; name a file that powerband inspect --save wrote, or give an instant with its zone, e.g. 2025-11-21T16:00:00Z"
+            )));
+        }
+        saved.push(saved::document(path)?);
     }
-    let path = Path::new(since);
-    if !path.exists() {
-        return Err(Failure::usage(format!(
-            "--since = {since:?}: it is no file, and no instant; name a file that powerband inspect --save wrote, or give an instant with its zone, e.g. 2025-11-21T16:00:00Z"
-        )));
-    }
-    Ok((None, Some(Baseline::of(&saved::document(path)?))))
+    Ok((None, (!saved.is_empty()).then(|| Baseline::of(&saved))))
 }
 
 /// Unix time.

@@ -43,7 +43,7 @@ pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {
     // Before anything serves, so that no signal finds the mirror without its files ended.
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
-    let mut running = Running::start(resolved)?;
+    let mut running = Running::start(resolved, length.is_some())?;
     let (mut view, mut notices) = (View::new(args.output.quiet), Notices::default());
     view.begun(&running.told());
     notify::notify("READY=1");
@@ -127,7 +127,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(resolved: Resolved) -> Result<Running, Failure> {
+    fn start(resolved: Resolved, length_was_chosen: bool) -> Result<Running, Failure> {
         let Resolved {
             settings,
             files,
@@ -141,6 +141,7 @@ impl Running {
         let clock = Clock {
             began: Instant::now(),
             began_unix_ns: u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX),
+            length_was_chosen,
         };
         let counts = Arc::new(Counts::default());
         let generation = Generation::of(0, &settings.shadows);

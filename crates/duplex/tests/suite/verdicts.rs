@@ -1,7 +1,8 @@
 //! What may be said of whom, and what may not.
 
-use crate::support::{answer, compared, dropped, error, late, of, spoil, traffic};
+use crate::support::{answer, asked, compared, dropped, error, late, of, shadows, spoil, traffic};
 use capture::Outcome as At;
+use duplex::Comparison;
 use run::Outcome;
 use run::duplex::Purpose::{Between, Claim, Primary, Setup};
 
@@ -281,4 +282,21 @@ fn amplified_copies_count_as_their_mean() {
         (found.outcome, found.requests, document.shadows[0].sampled),
         (Outcome::Equivalent, 2_000, 4_000)
     );
+}
+
+#[test]
+fn a_mirror_without_a_chosen_length_warns_of_stopping_at_will() {
+    let pairs = traffic(200, &[1.0], 3);
+    let warned = |length_was_chosen| {
+        let mut comparison = Comparison::new(shadows(&["a"]), duplex::MARGIN).unwrap();
+        pairs.iter().for_each(|pair| comparison.push(pair));
+        let document = comparison.document(&duplex::Asked {
+            length_was_chosen,
+            sources: Vec::new(),
+            ..asked()
+        });
+        let warnings = document.warnings.iter();
+        warnings.filter(|one| one.contains("--for")).count()
+    };
+    assert_eq!([false, true].map(warned), [1, 0]);
 }

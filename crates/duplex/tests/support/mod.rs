@@ -27,6 +27,7 @@ pub fn asked() -> Asked {
     Asked {
         version: "0.1.0".to_owned(),
         made_at: "2026-11-22T08:00:00Z".to_owned(),
+        length_was_chosen: true,
         sources: vec!["monday.log.pbc".to_owned()],
         not_read: Vec::new(),
     }

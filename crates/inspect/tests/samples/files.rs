@@ -22,6 +22,7 @@ fn inspected(paths: &[PathBuf], selection: Selection) -> Document {
     let asked = Asked {
         version: "0.0.0".to_owned(),
         sources: paths.iter().map(|p| p.display().to_string()).collect(),
+        since: Vec::new(),
         now_ns: NOW,
     };
     let made = document(read(paths, selection, NOW), &asked);
@@ -170,7 +171,7 @@ fn since_takes_the_records_alone() {
     let since = records[30]["arrival_wall_ns"].as_u64().unwrap();
     let selection = Selection {
         since_ns: Some(since),
-        threads: None,
+        ..Selection::default()
     };
     let made = inspected(&[sample("wide.flight")], selection);
     let counted = made.requests.unwrap().requests + made.jobs.unwrap().requests;
@@ -213,7 +214,7 @@ fn a_young_process_does_not_shorten_the_reach_of_the_rings() {
     let young = changed(folder.path(), "wide.flight", &[(88, &made.to_le_bytes())]);
     let selection = Selection {
         since_ns: Some(lost + 1_000_000),
-        threads: None,
+        ..Selection::default()
     };
     let found = inspected(&[sample("wide_wrapped.flight"), young], selection);
     assert!(found.scope.records_are_all, "{:?}", found.warnings);
@@ -248,8 +249,8 @@ fn starvation_is_said_beside_the_advice() {
 #[test]
 fn only_the_threads_asked_for_count() {
     let with = |threads| Selection {
-        since_ns: None,
         threads: Some(threads),
+        ..Selection::default()
     };
     let path = [sample("wide.flight")];
     assert!(read(&path, with(4), NOW).is_empty());
@@ -322,11 +323,11 @@ proptest::proptest! {
         let path = folder.path().join("a.flight");
         std::fs::write(&path, bytes).unwrap();
         for since_ns in [None, Some(1)] {
-            let reading = read(std::slice::from_ref(&path), Selection { since_ns, threads: None }, NOW);
+            let reading = read(std::slice::from_ref(&path), Selection { since_ns, ..Selection::default() }, NOW);
             if reading.is_empty() {
                 assert!(!reading.why_empty().is_empty());
             } else {
-                let asked = Asked { version: String::new(), sources: Vec::new(), now_ns: NOW };
+                let asked = Asked { version: String::new(), sources: Vec::new(), since: Vec::new(), now_ns: NOW };
                 let text = serde_json::to_string(&document(reading, &asked)).unwrap();
                 assert!(!text.contains("NaN"));
             }
@@ -364,6 +365,7 @@ fn saved_counters_are_those_of_the_files() {
     let asked = Asked {
         version: "0.0.0".to_owned(),
         sources: Vec::new(),
+        since: Vec::new(),
         now_ns: NOW,
     };
     let saved = inspect::saved(&paths, &asked);
@@ -394,4 +396,35 @@ fn saved_counters_are_those_of_the_files() {
     std::fs::write(&file, r#"{"schema":"powerband/counters/2"}"#).unwrap();
     let refused = inspect::read_saved(&file).unwrap_err().to_string();
     assert!(refused.contains("powerband/counters/2"), "{refused}");
+}
+
+#[test]
+fn saved_counters_keep_the_arm_and_say_what_was_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let armed = sample("armed.flight");
+    let cut = folder.path().join("cut.flight");
+    let bytes = std::fs::read(sample("wide.flight")).unwrap();
+    // Within the endpoint table.
+    std::fs::write(&cut, &bytes[..8_192 + 2_048 + 100]).unwrap();
+    let asked = Asked {
+        version: "0.0.0".to_owned(),
+        sources: Vec::new(),
+        since: Vec::new(),
+        now_ns: NOW,
+    };
+    let saved = inspect::saved(&[armed.clone(), cut], &asked);
+    let header = flight::FlightFile::open(&armed)
+        .unwrap()
+        .snapshot()
+        .unwrap()
+        .header;
+    assert!(header.counts_statuses && !header.about.arm.is_empty());
+    let first = &saved.processes[0];
+    assert_eq!(
+        (first.counts_statuses, &first.arm),
+        (true, &header.about.arm)
+    );
+    let partly: Vec<bool> = saved.not_read.iter().map(|file| file.partly).collect();
+    assert_eq!(partly, [true], "{:?}", saved.not_read);
+    assert!(saved.not_read[0].reason.contains("endpoint table"));
 }

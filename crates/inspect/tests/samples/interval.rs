@@ -3,7 +3,7 @@
 use flight::Histogram;
 use inspect::{Asked, Baseline, Reading, Selection, document};
 use run::counters::{self, Document};
-use run::inspect::{Document as Inspected, NotRead, ProcessChange, ProcessState};
+use run::inspect::{Arm, Document as Inspected, NotRead, ProcessChange, ProcessState};
 use std::collections::BTreeMap;
 
 const SAVED: u64 = 1_700_000_000_000_000_000;
@@ -51,6 +51,8 @@ fn process(pid: u32, made_ns: u64, state: ProcessState, counted: (u64, u64)) -> 
         fibers: false,
         measured: measured.map(str::to_owned).into(),
         counts_further: false,
+        counts_statuses: false,
+        arm: String::new(),
         ring: 64,
         in_flight: 0,
         written: counted.0,
@@ -82,14 +84,21 @@ fn counters_at(read_at_ns: u64, processes: Vec<counters::Process>) -> Document {
 }
 
 fn between(before: &Document, after: &Document) -> Inspected {
-    let mut reading = Reading::since(Selection::default(), Baseline::of(before));
+    let mut reading = Reading::since(
+        Selection::default(),
+        Baseline::of(std::slice::from_ref(before)),
+    );
     reading.add_saved(after);
-    let asked = Asked {
+    document(reading.finished(), &asked(after.read_at_ns))
+}
+
+fn asked(now_ns: u64) -> Asked {
+    Asked {
         version: "0.0.0".to_owned(),
         sources: Vec::new(),
-        now_ns: after.read_at_ns,
-    };
-    document(reading.finished(), &asked)
+        since: Vec::new(),
+        now_ns,
+    }
 }
 
 /// Worker 1 goes on, worker 2 is restarted, as pid 12, and its last requests count; 30 had ended before.
@@ -172,7 +181,7 @@ fn the_percentiles_are_those_of_the_interval() {
 #[test]
 fn counters_are_never_negative() {
     let (before, after) = restarted();
-    let mut reading = Reading::since(Selection::default(), Baseline::of(&after));
+    let mut reading = Reading::since(Selection::default(), Baseline::of(&[after]));
     reading.add_saved(&before);
     let reading = reading.finished();
     assert!(reading.is_empty() && reading.why_empty().contains("since 2023-11-14T22:13:30Z"));
@@ -218,16 +227,177 @@ fn a_process_that_is_given_twice_counts_once_by_its_later_reading() {
         let process = process(11, made, ProcessState::Live, (requests, 10));
         counters_at(SAVED + seconds * SECOND, vec![process])
     };
-    let mut reading = Reading::since(Selection::default(), Baseline::of(&at(0, 100)));
+    let mut reading = Reading::since(Selection::default(), Baseline::of(&[at(0, 100)]));
     reading.add_saved(&at(10, 160));
     reading.add_saved(&at(5, 130));
-    let asked = Asked {
-        version: "0.0.0".to_owned(),
-        sources: Vec::new(),
-        now_ns: SAVED + 10 * SECOND,
-    };
-    let found = document(reading.finished(), &asked);
+    let found = document(reading.finished(), &asked(SAVED + 10 * SECOND));
     assert_eq!(found.requests.unwrap().requests, 60);
     assert_eq!(found.not_read.len(), 1);
     assert!(found.not_read[0].reason.contains("more than once"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_any_more_is_named_once() {
+    let made = SAVED - SECOND;
+    let live = |pid| process(pid, made, ProcessState::Live, (10, 10));
+    let before = counters_at(SAVED, vec![live(11), live(12)]);
+    let mut later = live(11);
+    later.totals.insert("requests".to_owned(), 15);
+    let mut after = counters_at(SAVED + SECOND, vec![later]);
+    after.not_read.push(NotRead {
+        file: format!("/elsewhere/{}", live(12).file),
+        partly: false,
+        reason: "Permission denied".to_owned(),
+    });
+    let mut reading = Reading::since(Selection::default(), Baseline::of(&[before]));
+    reading.add_saved(&after);
+    let found = document(reading.finished(), &asked(after.read_at_ns));
+    let named: Vec<&str> = found.not_read.iter().map(|f| f.reason.as_str()).collect();
+    assert_eq!(named, ["Permission denied"]);
+    assert_eq!(found.interval.unwrap().gone, 0);
+}
+
+/// A process of a pod, by its arm.
+fn armed(pid: u32, arm: &str, namespace: u64, counted: (u64, u64)) -> counters::Process {
+    let process = process(pid, SAVED - SECOND, ProcessState::Live, counted);
+    counters::Process {
+        arm: arm.to_owned(),
+        pid_namespace: Some(namespace),
+        boot_id: Some("0123456789abcdef0123456789abcdef".to_owned()),
+        ..process
+    }
+}
+
+fn arms_of(processes: &[counters::Process]) -> Vec<Arm> {
+    // Each pod was saved by itself, the last one first.
+    let before: Vec<Document> = (0..)
+        .zip(processes)
+        .map(|(index, process)| {
+            let mut process = process.clone();
+            (process.totals, process.endpoints[0].wall) = served(0, 1);
+            process.endpoints[0].counters = process.totals.clone();
+            counters_at(SAVED - index, vec![process])
+        })
+        .collect();
+    let after = counters_at(SAVED + SECOND, processes.to_vec());
+    let mut reading = Reading::since(Selection::default(), Baseline::of(&before));
+    reading.add_saved(&after);
+    let found = document(reading.finished(), &asked(after.read_at_ns));
+    let interval = found.interval.unwrap();
+    assert_eq!(
+        (interval.continued, interval.gone),
+        (processes.len() as u64, 0)
+    );
+    interval.arms
+}
+
+#[test]
+fn arms_are_compared_pod_by_pod() {
+    let arms = arms_of(&[
+        // Two workers of one pod, of which one serves nearly everything.
+        armed(11, "stable", 1, (990, 10)),
+        armed(12, "stable", 1, (10, 10)),
+        armed(13, "stable", 2, (10, 20)),
+        armed(14, "stable", 3, (10, 40)),
+        armed(15, "canary", 4, (500, 5)),
+        armed(16, "canary", 5, (5, 10)),
+    ]);
+    let names: Vec<(&str, usize, u64)> = arms
+        .iter()
+        .map(|arm| (arm.arm.as_str(), arm.pods.len(), arm.requests))
+        .collect();
+    assert_eq!(names, [("stable", 3, 1_020), ("canary", 2, 505)]);
+    assert_eq!(arms[0].pods[0].pids, [11, 12]);
+    // Pods count the same: (10 x 20 x 40)^(1/3), within t of two degrees of freedom, 4.303.
+    let stable = arms[0].wall_ms;
+    let half = 4.302_653 * 2_f64.ln() / 3_f64.sqrt();
+    assert!((stable.estimate - 20.0).abs() < 1e-9, "{stable:?}");
+    assert!(
+        (stable.high.unwrap() / 20.0 / half.exp() - 1.0).abs() < 1e-5,
+        "{stable:?}"
+    );
+    let against = arms[1].against.as_ref().unwrap();
+    assert_eq!((against.arm.as_str(), &against.why_not), ("stable", &None));
+    // ln 2 between neighbours: variances ln2^2 / 3 and ln2^2 / 4, Welch's degrees of freedom 2.9, taken for 2.
+    let ratio = against.ratio;
+    let half = 4.302_653 * 2_f64.ln() * (1_f64 / 3.0 + 1.0 / 4.0).sqrt();
+    assert!(
+        (ratio.estimate / (50_f64.sqrt() / 20.0) - 1.0).abs() < 1e-9,
+        "{ratio:?}"
+    );
+    assert!(
+        (ratio.low.unwrap() * half.exp() / ratio.estimate - 1.0).abs() < 1e-5,
+        "{ratio:?}"
+    );
+    assert!(arms[0].against.is_none());
+}
+
+#[test]
+fn an_arm_of_one_pod_cannot_be_judged() {
+    let arms = arms_of(&[
+        armed(11, "", 1, (10, 10)),
+        armed(13, "", 2, (10, 20)),
+        armed(15, "canary", 4, (1_000_000, 1)),
+        armed(16, "canary", 4, (1_000_000, 1)),
+    ]);
+    let canary = arms.iter().find(|arm| arm.arm == "canary").unwrap();
+    assert_eq!((canary.wall_ms.low, canary.pods.len()), (None, 1));
+    let against = canary.against.as_ref().unwrap();
+    assert_eq!((against.ratio.low, against.ratio.high), (None, None));
+    let why = against.why_not.as_ref().unwrap();
+    assert!(why.contains("canary has one pod"), "{why}");
+    let without = arms_of(&[armed(11, "", 1, (10, 10)), armed(13, "", 2, (10, 20))]);
+    assert!(without.is_empty());
+}
+
+#[test]
+fn several_applications_come_with_the_command_for_one() {
+    let of = |pid, root: &str| counters::Process {
+        app_root: root.to_owned(),
+        ..process(pid, SAVED, ProcessState::Live, (10, 10))
+    };
+    let all = counters_at(
+        SAVED + SECOND,
+        vec![
+            of(11, "/srv/my shop/releases/1"),
+            of(12, "/srv/my shop/releases/2"),
+            of(13, "/srv/wiki"),
+        ],
+    );
+    let found = |application: Option<&str>| {
+        let mut reading = Reading::of(Selection {
+            application: application.map(str::to_owned),
+            ..Selection::default()
+        });
+        reading.add_saved(&all);
+        let asked = Asked {
+            sources: vec!["after.json".to_owned()],
+            since: vec!["before.json".to_owned()],
+            ..asked(SAVED + SECOND)
+        };
+        document(reading.finished(), &asked)
+    };
+    let warning = &found(None).warnings[0];
+    let command = "powerband inspect --application '/srv/my shop' --since before.json after.json";
+    assert!(
+        warning.contains("2 applications") && warning.ends_with(command),
+        "{warning}"
+    );
+    let shop = found(Some("/srv/my shop"));
+    assert_eq!(
+        (shop.processes.len(), shop.warnings.len()),
+        (2, 0),
+        "{:?}",
+        shop.warnings
+    );
+    let mut none = Reading::of(Selection {
+        application: Some("/srv".to_owned()),
+        ..Selection::default()
+    });
+    none.add_saved(&all);
+    let why = none.finished().why_empty();
+    assert!(
+        why.contains("--application = \"/srv\": none of the 3 processes"),
+        "{why}"
+    );
 }

@@ -1,9 +1,10 @@
 //! A Unix socket to listen on, and its file.
 
-use std::fs::{self, Permissions};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use rustix::net::{bind, connect, listen, socket_with};
 
 use super::{BACKLOG, ListenError};
 
-/// The file of a socket: removed when this is dropped, unless another one has taken its place.
+/// The file of a socket or of its lock: removed when this is dropped, unless another one has taken its place.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
@@ -37,6 +38,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 pub(super) fn open(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile), ListenError> {
     let failed = |source: io::Error| error(path, source);
     let address = SocketAddrUnix::new(path).map_err(|errno| failed(errno.into()))?;
+    let _alone = alone(path)?;
     remove_dead(path, &address)?;
     // A socket that is bound and does not listen yet looks dead to another mirror that starts: it gets its name last.
     let random = RandomState::new().hash_one(path) >> 32;
@@ -61,6 +63,47 @@ pub(super) fn open(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile),
         ErrorKind::AlreadyExists => living(path),
         _ => failed(source),
     })
+}
+
+/// A lock beside the socket while it is made. Without it two mirrors that find the same dead socket both remove it, and the
+/// slower one removes the socket of the faster one.
+fn alone(path: &Path) -> Result<Lock, ListenError> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".lock");
+    let lock = path.with_file_name(name);
+    loop {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&lock)
+            .map_err(|source| error(path, source))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(living(path)),
+            Err(TryLockError::Error(source)) => return Err(error(path, source)),
+        }
+        // Who held it removes the file: a lock on one that has no name any more keeps nobody out.
+        let held = file.metadata().map_err(|source| error(path, source))?;
+        if identity(&lock).is_ok_and(|there| there == (held.dev(), held.ino())) {
+            let name = SocketFile {
+                path: lock,
+                identity: (held.dev(), held.ino()),
+            };
+            return Ok(Lock {
+                _name: name,
+                _file: file,
+            });
+        }
+    }
+}
+
+/// Its name goes first: see [`alone`].
+struct Lock {
+    _name: SocketFile,
+    _file: File,
 }
 
 /// Removes the file where it is a socket that nobody listens on.
@@ -157,9 +200,12 @@ mod tests {
     #[test]
     fn of_several_that_start_at_once_one_listens() {
         const STARTING: usize = 4;
-        for _ in 0..50 {
+        for dead in [false, true].repeat(50) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("s");
+            if dead {
+                drop(UnixListener::bind(&path).unwrap());
+            }
             let barrier = std::sync::Barrier::new(STARTING);
             let start = || {
                 barrier.wait();

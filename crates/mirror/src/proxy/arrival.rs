@@ -37,12 +37,12 @@ pub(super) fn plain(socket: Socket) -> Option<(Socket, Option<Ends>)> {
     Some((socket, ends))
 }
 
-/// Waits until a drain closes a connection without a request. Not within [`GRACE`] of its being accepted: its client connected
-/// before the drain began, and cannot know that its first request comes too late.
-pub(super) async fn over(shared: Arc<Shared>, accepted: Instant) {
+/// Waits until a drain closes a connection without a request. Not within [`GRACE`] of `since`, when it became the client's
+/// turn: the client connected before the drain began, and cannot know that what it sends first comes too late.
+pub(super) async fn over(shared: Arc<Shared>, since: Instant) {
     let mut drain = shared.drain.subscribe();
     let _ = drain.wait_for(|drain| *drain).await;
-    tokio::time::sleep_until((accepted + GRACE).into()).await;
+    tokio::time::sleep_until((since + GRACE).into()).await;
 }
 
 /// A connection that begins with a header. `None`: it has ended, the header did not come in time, or it is refused.
@@ -51,14 +51,14 @@ pub(super) async fn announced(
     shared: &Arc<Shared>,
     socket: Socket,
     patience: Duration,
-    (accepted, tls): (Instant, bool),
+    tls: bool,
 ) -> Option<(Socket, Option<Ends>)> {
     let own = socket.ends().ok()?;
     let read = |mut socket| async move {
         let header = header(&mut socket).await;
         (socket, header)
     };
-    let (socket, header) = before_requests(shared, (accepted, patience), socket, read).await?;
+    let (socket, header) = before_requests(shared, patience, socket, read).await?;
     match header {
         Ok(header) => Some((socket, header.ends.or(own))),
         Err(Failure::Over) => None,
@@ -75,32 +75,33 @@ pub(super) async fn announced(
 }
 
 /// Does `step`, which comes before any request and begins with bytes of the client. `None`: it was not done in time, or the
-/// connection is to close because of a drain or to make room for a new client.
+/// connection is to close to make room for a new client, or because of a drain before the first byte. A step that has begun
+/// has its usual time in a drain as well: its client sent that byte before it could see the drain.
 pub(super) async fn before_requests<T, F: Future<Output = T>>(
     shared: &Arc<Shared>,
-    (accepted, patience): (Instant, Duration),
+    patience: Duration,
     socket: Socket,
     step: impl FnOnce(Socket) -> F,
 ) -> Option<T> {
     let whole = async {
         let mut first = [0];
         let first = socket.peek(&mut first);
-        let silence = closable(shared, accepted, Duration::ZERO, first);
+        let over = over(shared.clone(), Instant::now());
+        let silence = closable(shared, over, Duration::ZERO, first);
         silence.await?.ok()?;
-        closable(shared, accepted, GRACE, step(socket)).await
+        closable(shared, std::future::pending(), GRACE, step(socket)).await
     };
     tokio::time::timeout(patience, whole).await.ok().flatten()
 }
 
-/// Waits for `work`. `None`: a drain closes the connection first, or the connection, which is idle after `grace`, is to make
-/// room.
+/// Waits for `work`. `None`: the connection is `over` first, or the connection, which is idle after `grace`, is to make room.
 async fn closable<T>(
     shared: &Arc<Shared>,
-    accepted: Instant,
+    over: impl Future<Output = ()>,
     grace: Duration,
     work: impl Future<Output = T>,
 ) -> Option<T> {
-    let mut over = pin!(over(shared.clone(), accepted));
+    let mut over = pin!(over);
     let (mut work, mut grace_over) = (pin!(work), pin!(tokio::time::sleep(grace)));
     let mut entered = None;
     poll_fn(|context| {

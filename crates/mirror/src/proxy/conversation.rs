@@ -72,7 +72,6 @@ enum End {
 
 /// Serves it to its end.
 pub(super) async fn serve(shared: Arc<Shared>, socket: Socket, number: u64) {
-    let accepted = Instant::now();
     let counts = shared.counts.clone();
     let _presence = Presence::new(&counts);
     // Answers go out in one piece where they can; they need not wait for another one.
@@ -88,7 +87,7 @@ pub(super) async fn serve(shared: Arc<Shared>, socket: Socket, number: u64) {
             &shared,
             socket,
             client.head_timeout,
-            (accepted, acceptor.is_some()),
+            acceptor.is_some(),
         ))
         .await
     } else {
@@ -101,8 +100,7 @@ pub(super) async fn serve(shared: Arc<Shared>, socket: Socket, number: u64) {
         None => Stream::Plain(socket),
         Some(acceptor) => {
             let accept = |socket| acceptor.accept(socket);
-            let within = (accepted, client.head_timeout);
-            let handshake = arrival::before_requests(&shared, within, socket, accept);
+            let handshake = arrival::before_requests(&shared, client.head_timeout, socket, accept);
             match Box::pin(handshake).await {
                 Some(Ok(stream)) => Stream::Tls(Box::new(TlsStream::Server(stream))),
                 // Not a connection that merely ends: balancers probe so.
@@ -113,7 +111,8 @@ pub(super) async fn serve(shared: Arc<Shared>, socket: Socket, number: u64) {
             }
         }
     };
-    let over = arrival::over(shared.clone(), accepted);
+    // The client could not send its first request before the handshake was done.
+    let over = arrival::over(shared.clone(), Instant::now());
     let conversation = Conversation {
         shared,
         number,

@@ -97,13 +97,17 @@ impl Listener {
     }
 
     /// With three places, and a time for heads that is longer than any client of these tests waits.
-    fn served(&self, primary: &Scripted) -> Served {
+    fn settings(&self, primary: &Scripted) -> mirror::Settings {
         let mut settings = settings(&[primary.address]);
         settings.client.connections = 3;
         settings.client.head_timeout = 3 * PATIENCE;
         settings.listen.proxy_protocol = self.proxy_protocol;
         settings.listen.tls = self.tls.then(|| self.authority.files("localhost"));
-        Served::new(&settings, Arc::new(Nobody))
+        settings
+    }
+
+    fn served(&self, primary: &Scripted) -> Served {
+        Served::new(&self.settings(primary), Arc::new(Nobody))
     }
 
     /// Asks once and reads to the end.
@@ -169,11 +173,14 @@ fn clients_that_never_send_a_whole_head_make_room_for_a_new_client() {
 }
 
 #[test]
-fn a_drain_does_not_wait_for_a_handshake() {
+fn a_drain_does_not_wait_for_a_handshake_that_has_not_begun() {
     let primary = Scripted::echo();
     for kind in [(true, false), (true, true)] {
         let listener = Listener::new(kind);
-        for part in listener.parts() {
+        for part in [&b""[..], HEADER] {
+            if !part.is_empty() && !listener.proxy_protocol {
+                continue;
+            }
             let served = listener.served(&primary);
             let mut stuck = served.client();
             stuck.send(part);
@@ -182,4 +189,60 @@ fn a_drain_does_not_wait_for_a_handshake() {
             stuck.assert_closed();
         }
     }
+}
+
+#[test]
+fn a_handshake_that_has_begun_before_a_drain_has_its_usual_time() {
+    let primary = Scripted::echo();
+    for kind in [(true, false), (false, true), (true, true)] {
+        let listener = Listener::new(kind);
+        let served = listener.served(&primary);
+        let mut socket = served.client().stream;
+        let mut client = listener.tls.then(|| listener.authority.client("localhost"));
+        let mut bytes = match listener.proxy_protocol {
+            true => HEADER.to_vec(),
+            false => Vec::new(),
+        };
+        if let Some(client) = &mut client {
+            client.write_tls(&mut bytes).unwrap();
+        }
+        let (first, rest) = bytes.split_at(3);
+        served.until(|s| (s.open, s.idle) == (1, 1));
+        socket.write_all(first).unwrap();
+        served.until(|s| s.idle == 0);
+        // It counts as idle a second after its first byte: the grace period of a drain is over as well.
+        served.until(|s| s.idle == 1);
+        served.control.drain();
+        while std::net::TcpStream::connect(served.address).is_ok() {}
+        socket.write_all(rest).unwrap();
+        let mut answer = String::new();
+        match client {
+            None => {
+                socket.write_all(GET.as_bytes()).unwrap();
+                socket.read_to_string(&mut answer).unwrap();
+            }
+            Some(client) => {
+                let mut stream = StreamOwned::new(client, socket);
+                stream.write_all(GET.as_bytes()).unwrap();
+                stream.read_to_string(&mut answer).unwrap();
+            }
+        }
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{kind:?}: {answer}");
+        assert_eq!(served.drained().connections, 0, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_drain_cuts_a_handshake_at_its_own_limit() {
+    let primary = Scripted::echo();
+    let listener = Listener::new((true, false));
+    let mut settings = listener.settings(&primary);
+    settings.client.drain = std::time::Duration::from_millis(50);
+    let served = Served::new(&settings, Arc::new(Nobody));
+    let mut stuck = served.client();
+    served.until(|s| (s.open, s.idle) == (1, 1));
+    stuck.send(b"\x16\x03\x01");
+    served.until(|s| s.idle == 0);
+    assert_eq!(served.drained().connections, 1);
+    stuck.assert_closed();
 }

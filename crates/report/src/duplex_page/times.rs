@@ -33,6 +33,9 @@ pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endp
     if one.endpoints.len() > 1 || (one.endpoints.len() == 1 && endpoints > 0) {
         by_endpoint(sheet, one, endpoints);
     }
+    if let Some(why) = opposite_signs(one, endpoints) {
+        sheet.prose(&why);
+    }
 }
 
 fn by_endpoint(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
@@ -78,6 +81,39 @@ fn judged(endpoint: &EndpointTimes) -> String {
         failed if word.is_empty() => format!("{} failed", grouped(failed)),
         failed => format!("{word}, {} failed", grouped(failed)),
     }
+}
+
+/// Why a row's difference has another sign than its columns, where one of those shown does.
+fn opposite_signs(one: &Comparison, endpoints: usize) -> Option<String> {
+    let figures = one.all.figures().into_iter();
+    let rows = figures.filter(|(_, figure)| is_opposite(figure));
+    let mut named: Vec<String> = rows.map(|(name, _)| name.to_owned()).collect();
+    let shown = one.endpoints.iter().take(endpoints);
+    let endpoints = shown.filter(|endpoint| is_opposite(&endpoint.times.mean));
+    named.extend(endpoints.map(|endpoint| format!("the mean of {}", endpoint.endpoint)));
+    (!named.is_empty()).then(|| {
+        format!(
+            "The columns are over all requests that both answered; the difference is the typical one of batches, stretches of \
+             time that each count the same. The two point in different directions in {}, because a few batches \
+             outweigh the others in the columns.",
+            named.join(", ")
+        )
+    })
+}
+
+/// As a reader sees it: figures that round to the same have no sign.
+fn is_opposite(figure: &Figure) -> bool {
+    let (Some(candidate), Some(reference), Some(ratio), Some(_)) = (
+        figure.candidate_ms,
+        figure.reference_ms,
+        figure.ratio,
+        figure.low,
+    ) else {
+        return false;
+    };
+    let columns = number_of_ms(Some(candidate)) != number_of_ms(Some(reference));
+    let difference = (ratio - 1.0).abs() >= 0.0005;
+    columns && difference && (candidate > reference) != (ratio > 1.0)
 }
 
 /// What the answers rest on, a row each: the twin against the primary, and candidates against it where the twin is fairer.

@@ -79,6 +79,30 @@ fn failures_are_infinite_and_the_unknown_a_dash() {
 }
 
 #[test]
+fn a_difference_against_its_columns_is_explained() {
+    const WHY: &str = "point in different directions";
+    let mut document = sample();
+    assert!(!flat(&page(&document, 100)).contains(WHY));
+    let p50 = &mut document.comparisons[0].all.p50;
+    (p50.candidate_ms, p50.reference_ms) = (Some(12.0), Some(11.5));
+    (p50.ratio, p50.low, p50.high) = (Some(0.96), Some(0.94), Some(0.98));
+    let mean = &mut document.comparisons[0].endpoints[0].times.mean;
+    (mean.candidate_ms, mean.reference_ms) = (Some(8.0), Some(9.0));
+    (mean.ratio, mean.low, mean.high) = (Some(1.05), Some(0.99), Some(1.1));
+    let endpoint = document.comparisons[0].endpoints[0].endpoint.clone();
+    let text = flat(&page(&document, 100));
+    let named = format!("{WHY} in p50, the mean of {endpoint}, because");
+    assert!(text.contains(&named), "{text}");
+    // Columns that look the same have no sign.
+    document.comparisons[0].all.p50.reference_ms = Some(12.01);
+    let text = flat(&page(&document, 100));
+    assert!(
+        text.contains(&format!("{WHY} in the mean of {endpoint}, because")),
+        "{text}"
+    );
+}
+
+#[test]
 fn without_a_twin_the_page_says_that_pages_differ_by_themselves() {
     let mut document = sample();
     document.shadows[2].twin = false;

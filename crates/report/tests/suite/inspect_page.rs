@@ -2,7 +2,10 @@
 
 use crate::support::{flat, within, without_noise};
 use report::{Style, inspect_page};
-use run::inspect::{Document, Memory, MemoryMeasure, NotRead, ProcessMemory, Times};
+use run::inspect::{
+    Against, Arm, ArmPod, Document, Interval, Memory, MemoryMeasure, NotRead, OverPods,
+    ProcessMemory, Times,
+};
 
 fn sample() -> Document {
     let path = concat!(
@@ -274,4 +277,79 @@ fn memory_is_listed_and_added_up_under_its_name() {
         many.contains("MiB RSS now: 9 processes of 100 MiB to 108 MiB (PSS may not be read"),
         "{many}"
     );
+}
+
+#[test]
+fn arms_have_their_pods_and_an_arm_of_one_pod_is_not_judged() {
+    let over_pods = |estimate, spread: Option<f64>| OverPods {
+        estimate,
+        low: spread.map(|spread| estimate / spread),
+        high: spread.map(|spread| estimate * spread),
+    };
+    let pod = |namespace, wall_ms| ArmPod {
+        pid_namespace: Some(namespace),
+        pids: vec![7, 8],
+        requests: 1_000,
+        errors: 2,
+        wall_ms,
+    };
+    let arm = |name: &str, pods: Vec<ArmPod>, wall_ms, against| Arm {
+        arm: name.to_owned(),
+        requests: 1_000 * pods.len() as u64,
+        errors: 2,
+        wall_ms,
+        pods,
+        against,
+    };
+    let against = |ratio, why_not: Option<&str>| {
+        Some(Against {
+            arm: "stable".to_owned(),
+            ratio,
+            why_not: why_not.map(str::to_owned),
+        })
+    };
+    let two = vec![pod(4_026_532_501, 20.0), pod(4_026_532_502, 22.0)];
+    let mut document = sample();
+    document.interval = Some(Interval {
+        since: "2026-11-24T00:00:00Z".to_owned(),
+        continued: 5,
+        started: 0,
+        ended: 0,
+        gone: 0,
+        arms: vec![
+            arm("stable", two.clone(), over_pods(21.0, Some(1.1)), None),
+            arm(
+                "canary",
+                two,
+                over_pods(19.0, Some(1.1)),
+                against(over_pods(0.9, Some(1.2)), None),
+            ),
+            arm(
+                "",
+                vec![pod(4_026_532_503, 18.5)],
+                over_pods(18.5, None),
+                against(over_pods(0.88, None), Some("(no arm) has one pod")),
+            ),
+        ],
+        processes: Vec::new(),
+    });
+    for width in [60, 80, 100, 160] {
+        let page = flat(&page(&document, width));
+        for part in [
+            "Requests by arm (POWERBAND_ARM; each pod counts the same)",
+            "21.0 (19.1 to 23.1)",
+            "-10.0 % (-25.0 to +8.0)",
+            "(no arm) cannot be judged: (no arm) has one pod.",
+            "namespace 4026532503",
+        ] {
+            assert!(
+                page.contains(part),
+                "{part:?} is missing at {width}:\n{page}"
+            );
+        }
+        assert!(
+            !page.contains("-12.0 %"),
+            "without an interval nothing is claimed:\n{page}"
+        );
+    }
 }

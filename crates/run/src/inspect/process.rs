@@ -81,8 +81,70 @@ pub struct Interval {
     pub ended: u64,
     /// Processes that ran then and of which nothing is left to be read.
     pub gone: u64,
+    /// The requests by arm (`POWERBAND_ARM`), the arm with the most pods first; empty where no process has an arm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<Arm>,
     /// Each process with what it served since, by its worker index and its start.
     pub processes: Vec<IntervalProcess>,
+}
+
+/// The servers of one arm since the saved counters. Each pod counts the same, however many requests it served.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arm {
+    /// `POWERBAND_ARM`; empty for processes without one.
+    pub arm: String,
+    /// Requests, without jobs.
+    pub requests: u64,
+    /// Of those: status 500 to 599, or the application raised.
+    pub errors: u64,
+    /// Mean time in the application: the geometric mean over pods of each pod's mean, ms.
+    pub wall_ms: OverPods,
+    /// The pods.
+    pub pods: Vec<ArmPod>,
+    /// Compared with the first arm; absent for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
+}
+
+/// The processes of an arm that share a PID namespace: a pod's container, or all servers of a machine without containers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArmPod {
+    /// Inode of the PID namespace; absent when not recorded, where a process stands for itself.
+    pub pid_namespace: Option<u64>,
+    /// Its processes that served requests, those that have ended included.
+    pub pids: Vec<u32>,
+    /// Requests, without jobs.
+    pub requests: u64,
+    /// Of those: status 500 to 599, or the application raised.
+    pub errors: u64,
+    /// Mean time in the application, ms.
+    pub wall_ms: f64,
+}
+
+/// One arm against another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Against {
+    /// The arm that it is compared with.
+    pub arm: String,
+    /// Ratio of the mean times in the application; below 1 this arm is faster.
+    pub ratio: OverPods,
+    /// Why it cannot be judged; absent where it can.
+    pub why_not: Option<String>,
+}
+
+/// An estimate over pods, with its 95 % interval; without one where there are fewer than two pods.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverPods {
+    /// The estimate.
+    pub estimate: f64,
+    /// The lower end.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
 }
 
 /// A process between saved counters and a later reading.

@@ -38,10 +38,7 @@ pub fn fill(document: &mut Document, folders: &[(String, PathBuf)]) -> Result<()
 }
 
 fn inside(folder: &Path) -> Result<Inside, Failure> {
-    let everything = ::inspect::Selection {
-        since_ns: None,
-        threads: None,
-    };
+    let everything = ::inspect::Selection::default();
     let now_ns = super::super::inspect::now_ns();
     let found =
         super::super::inspect::looked_into(&[folder.to_owned()], folder, everything, now_ns)

@@ -23,7 +23,7 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
             )));
         }
     };
-    let application = args.application.as_deref().map(::metrics::application_of);
+    let application = args.application.as_deref().map(flight::application_of);
     let here = RefCell::new(BTreeSet::new());
     let mut reading = ::metrics::read(folder, application, |path, header| {
         let runs = flight::life(path, header) == Life::Runs;

@@ -86,6 +86,7 @@ mod tests {
         let asked = Asked {
             version: String::new(),
             sources: Vec::new(),
+            since: Vec::new(),
             now_ns: 0,
         };
         write(&link, &::inspect::saved(&[], &asked)).unwrap();

@@ -180,6 +180,8 @@ impl Keeper {
 pub struct Clock {
     pub began: Instant,
     pub began_unix_ns: u64,
+    /// `--for` says when the mirror ends.
+    pub length_was_chosen: bool,
 }
 
 struct Desk {
@@ -375,6 +377,7 @@ impl Desk {
             made_at: jiff::Timestamp::now()
                 .strftime("%Y-%m-%dT%H:%M:%SZ")
                 .to_string(),
+            length_was_chosen: self.clock.length_was_chosen,
             ..duplex::Asked::default()
         };
         Kept {
@@ -437,6 +440,7 @@ mod tests {
         let clock = Clock {
             began: Instant::now(),
             began_unix_ns: 0,
+            length_was_chosen: false,
         };
         let generation = Generation::of(0, &[]);
         let mut desk = Desk::new(&files, "primary", &generation, clock).unwrap();

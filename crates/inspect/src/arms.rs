@@ -1,0 +1,151 @@
+//! Arms of an interval side by side. The unit of evidence is the pod: requests of one pod share its node, its neighbours and
+//! its start, so that many requests of two pods are two observations.
+
+use crate::interval::OfProcess;
+use crate::reading::is_job;
+use flight::{Origin, Snapshot};
+use run::inspect::{Against, Arm, ArmPod, OverPods};
+use std::collections::BTreeMap;
+
+/// Level of an interval.
+const ALPHA: f64 = 0.05;
+
+/// Where a process ran, and what it served there.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    arm: String,
+    origin: Option<Origin>,
+    requests: u64,
+    errors: u64,
+    wall_ns: u64,
+}
+
+impl Place {
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        let mut place = Self {
+            arm: snapshot.header.about.arm.clone(),
+            origin: snapshot.header.origin,
+            ..Self::default()
+        };
+        for endpoint in snapshot.endpoints.iter().filter(|e| !is_job(&e.name)) {
+            place.requests += endpoint.totals.requests;
+            place.errors += endpoint.totals.server_errors;
+            place.wall_ns += endpoint.totals.wall_ns;
+        }
+        place
+    }
+}
+
+/// Each arm, the one with the most pods first; empty where no process has an arm or none served a request.
+pub(crate) fn arms(all: &[OfProcess]) -> Vec<Arm> {
+    if all.iter().all(|of| of.place.arm.is_empty()) {
+        return Vec::new();
+    }
+    let mut by_arm: BTreeMap<&str, BTreeMap<String, Vec<&OfProcess>>> = BTreeMap::new();
+    for of in all.iter().filter(|of| of.place.requests > 0) {
+        let pods = by_arm.entry(&of.place.arm).or_default();
+        pods.entry(pod_of(of)).or_default().push(of);
+    }
+    let mut arms: Vec<Arm> = by_arm
+        .into_iter()
+        .map(|(name, pods)| arm(name, pods.into_values().map(|of| pod(&of)).collect()))
+        .collect();
+    arms.sort_by_key(|arm| std::cmp::Reverse((arm.pods.len(), arm.requests)));
+    if let Some((reference, others)) = arms.split_first_mut() {
+        for other in others {
+            other.against = Some(against(other, reference));
+        }
+    }
+    arms
+}
+
+/// Processes of one pod share a PID namespace; where it is not recorded each process stands for itself.
+fn pod_of(of: &OfProcess) -> String {
+    match of.place.origin {
+        Some(origin) => format!("{} {}", origin.boot(), origin.pid_namespace),
+        None => format!("{} {}", of.process.started_at, of.process.pid),
+    }
+}
+
+fn pod(all: &[&OfProcess]) -> ArmPod {
+    let sum = |of: fn(&Place) -> u64| all.iter().map(|one| of(&one.place)).sum::<u64>();
+    let requests = sum(|place| place.requests);
+    ArmPod {
+        pid_namespace: all[0].place.origin.map(|origin| origin.pid_namespace),
+        pids: all.iter().map(|one| one.process.pid).collect(),
+        requests,
+        errors: sum(|place| place.errors),
+        wall_ms: sum(|place| place.wall_ns) as f64 / 1e6 / requests as f64,
+    }
+}
+
+fn arm(name: &str, pods: Vec<ArmPod>) -> Arm {
+    let spread = Spread::of(&pods);
+    let half = spread.sd.map(|sd| {
+        let n = pods.len() as f64;
+        stats::student_two_sided(ALPHA, pods.len() as u32 - 1) * sd / n.sqrt()
+    });
+    Arm {
+        arm: name.to_owned(),
+        requests: pods.iter().map(|pod| pod.requests).sum(),
+        errors: pods.iter().map(|pod| pod.errors).sum(),
+        wall_ms: over_pods(spread.mean, half),
+        pods,
+        against: None,
+    }
+}
+
+/// Welch's interval of the difference of two means of logarithms: neither the spreads nor the numbers of pods have to be equal.
+fn against(other: &Arm, reference: &Arm) -> Against {
+    let (mine, theirs) = (Spread::of(&other.pods), Spread::of(&reference.pods));
+    let (n, m) = (other.pods.len() as f64, reference.pods.len() as f64);
+    let half = mine.sd.zip(theirs.sd).map(|(mine, theirs)| {
+        let (a, b) = (mine.powi(2) / n, theirs.powi(2) / m);
+        let squares = a.powi(2) / (n - 1.0) + b.powi(2) / (m - 1.0);
+        // Rounded down, which makes the interval wider; without any spread the smaller arm's.
+        let df = if squares > 0.0 {
+            (a + b).powi(2) / squares
+        } else {
+            n.min(m) - 1.0
+        };
+        stats::student_two_sided(ALPHA, (df as u32).max(1)) * (a + b).sqrt()
+    });
+    let short = [other, reference]
+        .into_iter()
+        .find(|arm| arm.pods.len() < 2);
+    Against {
+        arm: reference.arm.clone(),
+        ratio: over_pods(mine.mean - theirs.mean, half),
+        why_not: short.map(|arm| {
+            let name = if arm.arm.is_empty() { "(no arm)" } else { &arm.arm };
+            format!("{name} has one pod, and how much pods differ by themselves is seen from two of each arm on")
+        }),
+    }
+}
+
+/// Of the logarithms of pods' means.
+struct Spread {
+    mean: f64,
+    sd: Option<f64>,
+}
+
+impl Spread {
+    fn of(pods: &[ArmPod]) -> Self {
+        // A mean of zero has no logarithm; below a nanosecond nothing is measured.
+        let logs: Vec<f64> = pods.iter().map(|pod| pod.wall_ms.max(1e-6).ln()).collect();
+        Self {
+            mean: stats::summary::mean(&logs).unwrap_or_default(),
+            sd: (logs.len() > 1)
+                .then(|| stats::summary::sd(&logs))
+                .flatten(),
+        }
+    }
+}
+
+fn over_pods(log: f64, half: Option<f64>) -> OverPods {
+    OverPods {
+        estimate: log.exp(),
+        low: half.map(|half| (log - half).exp()),
+        high: half.map(|half| (log + half).exp()),
+    }
+}
