@@ -25,7 +25,7 @@ class InterruptionTest < PowerbandTest
       assert_equal "running", document["state"]
       shown = powerband("report", run_folders.fetch(0))
       assert_equal 0, shown.code, shown.to_s
-      assert_match(/\AThis run is not finished and has no answer yet\./, shown.out)
+      assert_match(/\AThis run is not finished and has no answer yet: its process was killed\./, shown.out)
     end
     unknown = powerband("compare", "--resume", "none", "--runs", runs)
     assert_refused unknown, 2, %r{no .*/none/run\.json}, /powerband runs/

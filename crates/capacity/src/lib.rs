@@ -39,6 +39,8 @@ pub use mva::{Network, Station, solve};
 pub use neighbours::neighbours;
 pub use pool::{Busy, Connecting, Connections, Fleet, busy_connections, connections, pool_size};
 pub use predict::{Prediction, predict};
-pub use rate_search::{Ending, Purpose, RateBounds, RateGoal, RateSearch, RateStep, RateTrial};
+pub use rate_search::{
+    Ending, Purpose, RateBounds, RateGoal, RateSearch, RateStep, RateTrial, requests_to_be_sure,
+};
 pub use smallest::{Small, smallest_for};
 pub use usl::{Interval, LEAST_POINTS, Measured, Usl, UslFit, UslIntervals, fit_usl};

@@ -132,6 +132,12 @@ const SURE_VIOLATIONS: f64 = 30.0;
 /// Longest short window, in full-length ones: it must remain short.
 const LONGEST_SHORT: f64 = 0.9;
 
+/// Requests without which no rate surely meets an objective that allows this share of violations.
+pub fn requests_to_be_sure(allowed: f64) -> u64 {
+    // 1 less 0.99 is a little more than 0.01.
+    (SURE_VIOLATIONS / allowed).round() as u64
+}
+
 /// A search under way. `judge` gives the interval of the violation rate behind `(violations, requests)` of trials.
 #[derive(Debug)]
 pub struct RateSearch<J> {
@@ -345,7 +351,7 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
     /// Violations come in bursts, so that a few windows may miss them all and look sure.
     fn holds_enough(&self, trials: &[(u64, u64)]) -> bool {
         let requests: u64 = trials.iter().map(|(_, requests)| requests).sum();
-        requests as f64 * self.goal.allowed >= SURE_VIOLATIONS
+        requests >= requests_to_be_sure(self.goal.allowed)
     }
 
     fn sure_high(&self) -> Option<f64> {

@@ -142,7 +142,7 @@ impl Watcher for Terminal {
                 stage,
                 block,
                 blocks,
-                arm,
+                called,
                 finished,
                 expected,
                 left_s,
@@ -154,7 +154,7 @@ impl Watcher for Terminal {
                     left_s,
                     self.began.elapsed(),
                 ));
-                self.doing(format!("{} {block}/{blocks}: {arm}", stage.word()));
+                self.doing(format!("{} {block}/{blocks}: {called}", stage.word()));
             }
             Event::Phase(phase) => {
                 self.tick();
@@ -162,8 +162,12 @@ impl Watcher for Terminal {
                     bar.set_message(format!("{doing}, {phase}"));
                 }
             }
-            Event::Ended { trial, reused } => {
-                let said = described(trial, reused, self.began.elapsed());
+            Event::Ended {
+                trial,
+                called,
+                reused,
+            } => {
+                let said = described(trial, called, reused, self.began.elapsed());
                 match reused {
                     true => self.line(&said),
                     false => self.result(&said),
@@ -296,7 +300,7 @@ fn scored(trial: &validation::Trial, elapsed: Duration) -> String {
     format!("{head}{figures}{marks}")
 }
 
-fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
+fn described(trial: &Trial, called: &str, reused: bool, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let head = format!(
         "{:>3}:{:02}  {:<11} block {:<2} {:<12}",
@@ -304,7 +308,7 @@ fn described(trial: &Trial, reused: bool, elapsed: Duration) -> String {
         seconds % 60,
         trial.stage.shown(),
         trial.block,
-        run::called(trial.settings, &trial.environment)
+        called
     );
     let capacity = trial.capacity_per_s().map(|c| format!("{c:>8.1}/s"));
     let p99 = trial.objective.as_ref().map(|w| match w.response.p99_ms {
@@ -372,10 +376,11 @@ mod tests {
             "{}the generator started requests late: p99 is 9 ms",
             Trial::NO_LATENCY
         ));
-        let said = described(&trial, false, Duration::ZERO);
+        let said = described(&trial, "arenas-2", false, Duration::ZERO);
         assert!(
             said.contains("(no latency: the generator started requests late)"),
             "{said}"
         );
+        assert!(said.contains(" arenas-2 "), "as the user calls it: {said}");
     }
 }

@@ -5,7 +5,7 @@ use crate::calibrate::{calibrate, sentence};
 use crate::deciding::{self, Measured};
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
-use crate::procedure::{Procedure, drop_hopeless, hopeless, last_reason};
+use crate::procedure::{Procedure, all_failed, drop_hopeless, hopeless, last_reason};
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
@@ -116,23 +116,13 @@ fn judge_open(procedure: &mut Procedure<'_>, arms: &[Arm], look: Look) {
 /// Each arm once: whether it works, and nothing else.
 fn conclude_rehearsal(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
-    let failed: Vec<&str> = arms
-        .iter()
-        .map(|arm| arm.name.as_str())
-        .filter(|name| {
-            let mut trials = document.trials.iter();
-            !trials.any(|t| t.stage == Stage::Compare && t.arm == *name && t.counts())
-        })
-        .collect();
+    let failed = unmeasured(&document.trials, arms);
     let (sentence, exit_code) = match failed.as_slice() {
         [] => (
             "A rehearsal: every configuration started, served and ended.".to_owned(),
             0,
         ),
-        failed => (
-            format!("A rehearsal: {} could not be measured.", failed.join(", ")),
-            3,
-        ),
+        failed => (format!("A rehearsal: {}.", failed.join("; ")), 3),
     };
     document.arms = rows(document, arms);
     let sentence = format!("{sentence} One short trial each compares nothing.");
@@ -187,6 +177,17 @@ pub fn called(arms: &[Arm], arm: &Arm) -> String {
     format!("{shown} ({})", arm.name)
 }
 
+/// The arms of which every trial failed, each with the reason.
+fn unmeasured(trials: &[run::Trial], arms: &[Arm]) -> Vec<String> {
+    let failed = arms.iter().filter_map(|arm| {
+        let (_, reason) = all_failed(trials, Stage::Compare, &arm.name)?;
+        let reason = tune::first_line(&reason);
+        let called = called(arms, arm);
+        Some(format!("{called} could not be measured: {reason}"))
+    });
+    failed.collect()
+}
+
 /// What the model says of an arm; nothing of one that sets other variables than the first, from which the model comes.
 fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
     if arm.overlay == first.overlay {
@@ -200,9 +201,9 @@ fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
 fn rows(document: &Document, arms: &[Arm]) -> Vec<ArmSummary> {
     arms.iter()
         .map(|arm| {
-            let given_up = hopeless(&document.trials, Stage::Compare, &arm.name);
-            let fate = match given_up {
-                Some(reason) => format!("failed: {}", tune::first_line(&reason)),
+            let failed = all_failed(&document.trials, Stage::Compare, &arm.name);
+            let fate = match failed {
+                Some((_, reason)) => format!("failed: {}", tune::first_line(&reason)),
                 None if *arm == arms[0] => "compared with".to_owned(),
                 None => "compared".to_owned(),
             };
@@ -244,15 +245,7 @@ fn without_comparison(
     if document.arms.iter().all(|arm| arm.trials == 0) {
         return Err(Stopped::NoAnswer(why));
     }
-    let broken = arms.iter().filter_map(|arm| {
-        let reason = hopeless(&document.trials, Stage::Compare, &arm.name)?;
-        Some(format!(
-            "{} could not be measured: {}",
-            called(arms, arm),
-            tune::first_line(&reason)
-        ))
-    });
-    let broken: Vec<String> = broken.collect();
+    let broken = unmeasured(&document.trials, arms);
     let why = match broken.is_empty() {
         true => tune::first_line(&why).to_owned(),
         false => broken.join("; "),
@@ -322,4 +315,35 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     }
     tune::warn(procedure);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use run::TrialStatus;
+
+    #[test]
+    fn an_arm_that_failed_once_is_named_as_the_user_calls_it_with_the_reason() {
+        let mut document = sample::document("compare");
+        let mut arms: Vec<Arm> = document.arms.iter().map(|a| Arm::of(a.settings)).collect();
+        arms[1].label = Some("arenas-2".to_owned());
+        let broken = arms[1].name.clone();
+        let mut seen = false;
+        document.trials.retain_mut(|trial| {
+            if trial.stage != Stage::Compare || trial.arm != broken {
+                return true;
+            }
+            trial.status = TrialStatus::Failed;
+            trial.reason = Some("the server died\n  its log".to_owned());
+            !std::mem::replace(&mut seen, true)
+        });
+        assert_eq!(
+            unmeasured(&document.trials, &arms),
+            ["arenas-2 could not be measured: the server died"]
+        );
+        let rows = rows(&document, &arms);
+        assert_eq!(rows[1].fate, "failed: the server died");
+        assert!(!rows[0].fate.contains("failed"));
+    }
 }

@@ -1,5 +1,6 @@
 //! Runs blocks: each holds one trial of every arm in random order, and is the unit of evidence.
 
+use crate::arms::called;
 use crate::bench::Bench;
 use crate::error::Stopped;
 use crate::layout;
@@ -129,8 +130,10 @@ impl<'a> Procedure<'a> {
         if let Some(trials) = self.store.earlier_block(stage, block, &names)? {
             self.finished += trials.len() as u32;
             for trial in &trials {
+                let arm = arms.iter().find(|arm| arm.name == trial.arm);
                 self.watcher.on(Event::Ended {
                     trial,
+                    called: &arm.map_or_else(|| trial.arm.clone(), |arm| called(arms, arm)),
                     reused: true,
                 });
             }
@@ -144,12 +147,13 @@ impl<'a> Procedure<'a> {
                 return Err(Stopped::Interrupted);
             }
             let arm = &arms[index];
+            let called = called(arms, arm);
             let (finished, expected) = (self.finished, self.expected.max(self.finished + 1));
             self.watcher.on(Event::Trial {
                 stage,
                 block,
                 blocks,
-                arm: &arm.name,
+                called: &called,
                 finished,
                 expected,
                 left_s: self.left_s(expected - finished),
@@ -158,6 +162,7 @@ impl<'a> Procedure<'a> {
             self.finished += 1;
             self.watcher.on(Event::Ended {
                 trial: &trial,
+                called: &called,
                 reused: false,
             });
             self.store
@@ -337,6 +342,12 @@ pub fn drop_hopeless(
 
 /// Why an arm has nothing more to say in a stage: two trials of it failed there, and none succeeded.
 pub fn hopeless(trials: &[Trial], stage: Stage, arm: &str) -> Option<String> {
+    let (failed, reason) = all_failed(trials, stage, arm)?;
+    (failed >= 2).then_some(reason)
+}
+
+/// How many trials of an arm failed in a stage, and the reason of the last; `None` where one succeeded.
+pub fn all_failed(trials: &[Trial], stage: Stage, arm: &str) -> Option<(usize, String)> {
     let mine: Vec<&Trial> = trials
         .iter()
         .filter(|t| t.stage == stage && t.arm == arm && t.status != TrialStatus::Abandoned)
@@ -350,7 +361,7 @@ pub fn hopeless(trials: &[Trial], stage: Stage, arm: &str) -> Option<String> {
         .rev()
         .find_map(|t| t.reason.clone())
         .unwrap_or_default();
-    (failed >= 2 && failed == mine.len()).then_some(reason)
+    (failed >= 1 && failed == mine.len()).then_some((failed, reason))
 }
 
 /// The last reason that a trial gave for not counting, or what to know about it.

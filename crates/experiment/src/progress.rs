@@ -23,8 +23,8 @@ pub enum Event<'a> {
         block: u32,
         /// Blocks of this stage.
         blocks: u32,
-        /// Arm.
-        arm: &'a str,
+        /// What its arm is called.
+        called: &'a str,
         /// Trials finished in this run.
         finished: u32,
         /// Trials that the run will have at most, as far as is known.
@@ -38,6 +38,8 @@ pub enum Event<'a> {
     Ended {
         /// The trial.
         trial: &'a Trial,
+        /// What its arm is called.
+        called: &'a str,
         /// Measured by an earlier sitting.
         reused: bool,
     },

@@ -9,6 +9,7 @@ mod search;
 #[cfg(test)]
 mod simulated;
 mod station;
+mod undecided;
 
 pub use answer::{answer, document};
 pub(crate) use answer::{doubt, figure};

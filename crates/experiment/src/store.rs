@@ -73,6 +73,12 @@ impl Store {
         !self.earlier.is_empty()
     }
 
+    /// Notes the load before this sitting. The highest of all sittings stays: whether the host was busy is the question.
+    pub fn note_load(&mut self, load_average: f64) {
+        let host = &mut self.document.host;
+        host.load_average = host.load_average.max(load_average);
+    }
+
     /// Whether neither this sitting nor an earlier one has measured anything.
     pub fn is_empty(&self) -> bool {
         let runs = self.document.command.as_ref().map_or(0, |c| c.runs.len());
@@ -225,8 +231,14 @@ mod tests {
         document.memory = document.comparisons.clone();
         assert!(!document.memory.is_empty());
         drop(Store::create(folder.clone(), document).unwrap());
-        let resumed = Store::resume(folder).unwrap().document;
-        assert!(resumed.memory.is_empty() && resumed.comparisons.is_empty());
+        let mut resumed = Store::resume(folder).unwrap();
+        let document = &resumed.document;
+        assert!(document.memory.is_empty() && document.comparisons.is_empty());
+        let before = document.host.load_average;
+        resumed.note_load(before / 2.0);
+        assert_eq!(resumed.document.host.load_average, before);
+        resumed.note_load(before + 3.0);
+        assert_eq!(resumed.document.host.load_average, before + 3.0);
     }
 
     #[test]

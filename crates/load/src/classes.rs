@@ -14,7 +14,9 @@ pub enum StatusClass {
     Success,
     /// 300 to 399.
     Redirection,
-    /// 400 to 499.
+    /// 400 to 499, which a recording has for this request too.
+    AsRecorded,
+    /// Other answers of 400 to 499.
     ClientError,
     /// 500 and above.
     ServerError,
@@ -26,9 +28,10 @@ pub enum StatusClass {
 
 impl StatusClass {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Success,
         Self::Redirection,
+        Self::AsRecorded,
         Self::ClientError,
         Self::ServerError,
         Self::Rejected,
@@ -52,6 +55,7 @@ impl StatusClass {
         match self {
             Self::Success => "2xx",
             Self::Redirection => "3xx",
+            Self::AsRecorded => "4xx as recorded",
             Self::ClientError => "4xx",
             Self::ServerError => "5xx",
             Self::Rejected => "rejected",
@@ -62,7 +66,7 @@ impl StatusClass {
     /// Do requests of this class stand in [`crate::Outcome::response`] as infinite?
     #[must_use]
     pub fn failed(self) -> bool {
-        self > Self::Redirection
+        self > Self::AsRecorded
     }
 }
 

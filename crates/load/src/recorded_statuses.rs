@@ -38,6 +38,12 @@ impl Recorded {
     pub(crate) fn is(self, status: u16) -> bool {
         self.status == status
     }
+
+    /// The application rejected the recorded request in the same way, such as one for a page that does not exist: its work, and no
+    /// failure. A server that fails or is asked for too much is not excused by having been so before.
+    pub(crate) fn was_rejected(self, status: u16) -> bool {
+        self.is(status) && (400..500).contains(&status) && status != TOO_MANY_REQUESTS
+    }
 }
 
 /// Answers with another status than was recorded.

@@ -255,7 +255,11 @@ impl Tally {
         self.first_byte
             .saturating_record(since_sent(timing.first_byte_ns));
         let response_ns = timing.done_ns.saturating_sub(timing.scheduled_ns);
-        let class = StatusClass::of(status);
+        let recorded = self.recorded[request];
+        let class = match recorded.is_some_and(|recorded| recorded.was_rejected(status)) {
+            true => StatusClass::AsRecorded,
+            false => StatusClass::of(status),
+        };
         if class.failed() {
             self.failed_with(
                 request,

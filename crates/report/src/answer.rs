@@ -8,8 +8,8 @@ use crate::reading::{
 use crate::sheet::{Sheet, first_line};
 use run::{ArmSummary, Document, Fitness, Metric, State};
 
-/// Writes it.
-pub fn write(sheet: &mut Sheet, document: &Document) {
+/// Writes it. `worker` is the process that still works on the run.
+pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<u32>) {
     if let Some(verdict) = &document.verdict {
         sheet.bold(first_line(&verdict.sentence));
         if let Some(arm) = advised(document) {
@@ -32,6 +32,12 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
                 sheet.labelled("Memory      ", &memory);
             }
         }
+        return;
+    }
+    if let Some(pid) = worker {
+        sheet.bold(&format!(
+            "This run is running (PID {pid}) and has no answer yet."
+        ));
         return;
     }
     let refused = document
@@ -57,12 +63,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         }
         State::Interrupted => sheet.bold("This run was interrupted and has no answer yet."),
         State::Running | State::Done => {
-            sheet.bold("This run is not finished and has no answer yet.");
-            if document.command.is_none() {
-                sheet.prose(
-                    "While its process runs, wait for the answer. Where the process was killed:",
-                );
-            }
+            sheet.bold("This run is not finished and has no answer yet: its process was killed.");
         }
     }
     sheet.prose(&next);

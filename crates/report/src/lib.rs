@@ -40,7 +40,7 @@ pub use experiment_markdown::experiment_markdown;
 pub use inspect_page::{USUAL_ENDPOINTS, inspect_page, inspect_page_in_full};
 pub use listing::listing;
 pub use load_page::load_page;
-pub use page::{page, page_in_full};
+pub use page::{page, page_in_full, page_while_running};
 pub use predict_page::predict_page;
 pub use validation::{validation_markdown, validation_page};
 

@@ -20,6 +20,7 @@ pub fn listing(runs: &[Kept]) -> String {
 
 fn line(run: &Kept) -> String {
     let (state, length) = match run.standing {
+        _ if run.worker.is_some() => ("running", duration(run.elapsed_s)),
         Standing::Unfinished => ("unfinished", duration(run.elapsed_s)),
         Standing::Interrupted => ("interrupted", duration(run.elapsed_s)),
         Standing::Done => ("done", duration(run.elapsed_s)),
@@ -39,6 +40,9 @@ fn line(run: &Kept) -> String {
 /// The answer, or why there is none.
 fn short(run: &Kept) -> String {
     let said = first_line(&run.sentence);
+    if let Some(pid) = run.worker {
+        return format!("is running (PID {pid})");
+    }
     match run.standing {
         Standing::Failed if said.chars().count() > REASON => {
             said.chars().take(REASON - 1).chain(['…']).collect()

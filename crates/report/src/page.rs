@@ -15,18 +15,23 @@ const ORDER_MATTERS: f64 = 0.05;
 
 /// The page, without the parts that only experts want.
 pub fn page(document: &Document, style: Style) -> String {
-    written(document, Sheet::new(style))
+    written(document, Sheet::new(style), None)
+}
+
+/// The page of a run that a process works on: no advice to resume it.
+pub fn page_while_running(document: &Document, pid: u32, style: Style) -> String {
+    written(document, Sheet::new(style), Some(pid))
 }
 
 /// The whole page.
 pub fn page_in_full(document: &Document, style: Style) -> String {
-    written(document, Sheet::in_full(style))
+    written(document, Sheet::in_full(style), None)
 }
 
-fn written(document: &Document, mut sheet: Sheet) -> String {
+fn written(document: &Document, mut sheet: Sheet, worker: Option<u32>) -> String {
     let style = sheet.style();
     growth::write(&mut sheet, document);
-    answer::write(&mut sheet, document);
+    answer::write(&mut sheet, document, worker);
     if let Some(command) = &document.command {
         command_page::write(&mut sheet, document, command);
         warnings(&mut sheet, document);

@@ -213,7 +213,7 @@ pub fn profile(profile: &Profile, style: Style) -> String {
     let head = [
         &[
             "request",
-            "seen",
+            "requests",
             "total",
             "running\nRuby",
             "waiting to run\nRuby (GVL)",

@@ -93,6 +93,9 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
     let left = fate.split_once("; ").map_or(fate, |(_, left)| left);
     let breaks = arm.feasible == Feasibility::Breaks || left.starts_with("breaks a limit");
     let both_break = breaks && reference.feasible == Feasibility::Breaks;
+    if let Some(why) = left.strip_prefix("failed: ") {
+        return format!("it fails: {why}");
+    }
     if breaks && !both_break {
         return "it breaks a limit".to_owned();
     }

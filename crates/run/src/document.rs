@@ -173,7 +173,7 @@ pub struct Host {
     pub memory_bytes: u64,
     /// Kernel release.
     pub kernel: String,
-    /// One-minute load average before the first trial.
+    /// One-minute load average before the first trial; of a resumed run, the highest of its sittings.
     pub load_average: f64,
 }
 

@@ -10,7 +10,7 @@
 //!   validation.json     instead of run.json, where `powerband predict --validate` made the folder
 //!   key                 the run's secret key: 32 random bytes, behind the digests in run.json's `asked`
 //!   typed.json          the command line, but for secrets: what --resume need not be given again
-//!   lock                held while a process works on the folder
+//!   lock                held while a process works on the folder, with its id
 //! ```
 //!
 //! Every file is written beside its place and renamed, so that a reader sees the old or the new, never a half.
@@ -187,12 +187,30 @@ impl Folder {
     /// Takes the folder for this process.
     pub fn lock(&self) -> Result<Lock, FolderError> {
         let path = self.path.join("lock");
-        let file = File::create(&path).map_err(io("create", &path))?;
+        let mut options = File::options();
+        // What another process has written there stays.
+        options.write(true).create(true).truncate(false);
+        let mut file = options.open(&path).map_err(io("create", &path))?;
         match file.try_lock() {
-            Ok(()) => Ok(Lock { _file: file }),
+            Ok(()) => {
+                let pid = format!("{}\n", std::process::id());
+                file.set_len(0)
+                    .and_then(|()| file.write_all(pid.as_bytes()))
+                    .map_err(io("write", &path))?;
+                Ok(Lock { _file: file })
+            }
             Err(fs::TryLockError::WouldBlock) => Err(FolderError::Busy(self.path.clone())),
             Err(fs::TryLockError::Error(e)) => Err(io("lock", &path)(e)),
         }
+    }
+
+    /// The id of the process that works on the folder; `None` where none does.
+    pub fn worker(&self) -> Option<u32> {
+        let path = self.path.join("lock");
+        let is_held = File::open(&path)
+            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)));
+        let pid = fs::read_to_string(&path).ok().filter(|_| is_held)?;
+        pid.trim().parse().ok()
     }
 
     /// Writes the document, its raw histograms left to the trials' own files.

@@ -146,7 +146,7 @@ pub struct Counts {
     pub sent: u64,
     /// Got a whole answer, whatever its status.
     pub answered: u64,
-    /// Got a whole answer with a status below 400.
+    /// Got a whole answer with a status below 400, or from 400 to 499 as it was recorded.
     pub ok: u64,
     /// Got none, or one with a status of 400 or more.
     pub failed: u64,
@@ -247,7 +247,7 @@ pub struct Endpoint {
     pub name: String,
     /// Requests that fell due.
     pub asked: u64,
-    /// Answered with a status below 400.
+    /// Answered with a status below 400, or from 400 to 499 as it was recorded.
     pub ok: u64,
     /// Failed.
     pub failed: u64,
@@ -298,7 +298,8 @@ pub struct StatusChange {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// `2xx` to `5xx`, or `none` for requests without a whole answer.
+    /// `2xx` to `5xx`, `4xx as recorded` where a recording has the same status, `rejected` where the workload expects another
+    /// answer below 400, or `none` for requests without a whole answer.
     pub class: String,
     /// From the instant at which a request was due to its last byte, or until it was given up.
     pub response: Latency,
@@ -316,7 +317,7 @@ pub struct Interval {
     pub asked: u64,
     /// Requests that were sent.
     pub sent: u64,
-    /// Requests answered with a status below 400.
+    /// Requests answered with a status below 400, or from 400 to 499 as it was recorded.
     pub ok: u64,
     /// Requests that failed.
     pub failed: u64,

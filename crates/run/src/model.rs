@@ -105,6 +105,9 @@ pub struct Contradiction {
     pub block: u32,
     /// Whether neighbours of the best measured configuration were tried from then on; not where no time, or none of them, was left.
     pub followed: bool,
+    /// Where they were not: true when all of them had been tried before, false when no time was left; absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_tried: Option<bool>,
 }
 
 impl std::fmt::Display for Contradiction {
@@ -115,11 +118,14 @@ impl std::fmt::Display for Contradiction {
             per_s(self.predicted_per_s),
             self.settings,
             per_s(self.measured_per_s),
-            match self.followed {
-                true =>
+            match (self.followed, self.all_tried) {
+                (true, _) =>
                     "From then on candidates were chosen by measurements instead of predictions.",
-                false =>
-                    "No neighbour of the best measured configuration was tried: the time was too short, or all had been tried.",
+                (false, Some(true)) =>
+                    "No neighbour of the best measured configuration was tried from then on: all had been tried before.",
+                (false, Some(false)) =>
+                    "No neighbour of the best measured configuration was tried: the time was too short.",
+                (false, None) => "No neighbour of the best measured configuration was tried.",
             }
         )
     }

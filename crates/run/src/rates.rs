@@ -33,8 +33,9 @@ pub struct RateSearch {
     /// Connections of that loop; absent in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_connections: Option<u32>,
-    /// A lower rate than `met_per_s` with a full-length window that did not meet the objective, for whose repetition no
-    /// time was left; absent where there is none.
+    /// A lower rate than `met_per_s` with a full-length window that did not meet the objective and too few windows to decide by
+    /// majority: the time left, the limit on the number of windows or a failure ended the search first; absent where there is
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted_per_s: Option<f64>,
     /// Offered against answered, ascending: one row a rate, its trials of the longest length together.

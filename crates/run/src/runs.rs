@@ -23,7 +23,7 @@ pub enum Standing {
     Failed,
     /// Stopped by a signal; can be resumed.
     Interrupted,
-    /// Under way, or its process was killed; can be resumed.
+    /// Under way where a process works on it; otherwise that was killed, and it can be resumed.
     Unfinished,
     /// Its folder has another name than the run: its owner keeps it.
     Renamed,
@@ -50,6 +50,8 @@ pub struct Kept {
     pub bytes: u64,
     /// Why its document cannot be read, where it has one.
     pub unreadable: Option<String>,
+    /// The process that worked on it when it was listed.
+    pub worker: Option<u32>,
     path: PathBuf,
 }
 
@@ -92,6 +94,9 @@ pub fn kept(root: &Path) -> Result<Vec<Kept>, FolderError> {
             found.extend(Kept::at(entry.path(), id));
         }
     }
+    for run in &mut found {
+        run.worker = Folder::open(&run.path).ok().and_then(|f| f.worker());
+    }
     found.sort_by_cached_key(|kept| (second(&kept.started_at), kept.id.clone()));
     Ok(found)
 }
@@ -121,6 +126,7 @@ impl Kept {
             sentence: String::new(),
             bytes: 0,
             unreadable: None,
+            worker: None,
             path,
         };
         let is_named = is_name_of_run(id);
@@ -181,6 +187,7 @@ impl Kept {
     /// Whether it may be deleted; what can be resumed or cannot be read only where that is wanted.
     pub fn may_go(&self, unfinished_too: bool) -> bool {
         match self.standing {
+            _ if self.worker.is_some() => false,
             Standing::Done | Standing::Failed => true,
             Standing::Interrupted | Standing::Unfinished | Standing::Unreadable => unfinished_too,
             Standing::Renamed | Standing::Unknown => false,
@@ -371,7 +378,11 @@ mod tests {
         let listed = kept(dir.path()).unwrap().remove(0);
         let held = Folder::open(&path).unwrap().lock().unwrap();
         assert!(matches!(listed.delete(), Err(FolderError::Busy(_))));
+        let busy = kept(dir.path()).unwrap().remove(0);
+        assert_eq!(busy.worker, Some(std::process::id()));
+        assert!(!busy.may_go(true));
         drop(held);
+        assert_eq!(kept(dir.path()).unwrap()[0].worker, None);
         run_again(&path);
         assert!(matches!(listed.delete(), Err(FolderError::Changed(_))));
         assert!(path.exists());

@@ -82,14 +82,18 @@ fn old(mut found: Vec<Kept>, keep: usize, before: Option<Timestamp>) -> Vec<Kept
     found
 }
 
-fn why_it_stays(run: &Kept) -> &'static str {
-    match run.standing {
+fn why_it_stays(run: &Kept) -> String {
+    if let Some(pid) = run.worker {
+        return format!("it is running (PID {pid})");
+    }
+    let why = match run.standing {
         Standing::Unknown => {
             "it has no document, so it may be under way; delete the folder by hand if it is not"
         }
         Standing::Unreadable => "its document cannot be read; --unfinished deletes it, too",
         _ => "--resume can go on with it; --unfinished deletes it, too",
-    }
+    };
+    why.to_owned()
 }
 
 #[cfg(test)]
@@ -123,5 +127,10 @@ mod tests {
         );
         document.state = State::Interrupted;
         assert!(listed(&document).ends_with("  no answer yet\n"));
+        let _held = folder.lock().unwrap();
+        let said = listed(&document);
+        assert!(said.contains("  running  "), "{said}");
+        let running = format!("  is running (PID {})\n", std::process::id());
+        assert!(said.ends_with(&running), "{said}");
     }
 }

@@ -18,10 +18,13 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
             })?)
         }
     };
-    let document = folder
-        .and_then(|folder| folder.read())
+    let (document, worker) = folder
+        .and_then(|folder| Ok((folder.read()?, folder.worker())))
         .map_err(|e| Failure::usage(e.to_string()))?;
-    output::document(&document, args.json, args.full)?;
+    match worker.filter(|_| !args.json && document.verdict.is_none()) {
+        Some(pid) => output::print(&report::page_while_running(&document, pid, output::style()))?,
+        None => output::document(&document, args.json, args.full)?,
+    }
     Ok(0)
 }
 

@@ -90,7 +90,7 @@ fn run_block(
             stage: Stage::Compare,
             block,
             blocks,
-            arm: &called,
+            called: &called,
             finished,
             expected,
             left_s: stats::summary::mean(&walls)

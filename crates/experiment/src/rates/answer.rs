@@ -1,6 +1,7 @@
 //! What a search comes to: its sentence, its exit code, its document.
 
 use super::Found;
+use super::undecided::undecided;
 use crate::request::Experiment;
 use crate::session::{host_of_run, workload};
 use run::capacity::{Document, SCHEMA, Target};
@@ -32,13 +33,7 @@ pub fn answer(search: &RateSearch) -> (String, u8) {
             format!("It does not serve {asked} ({confidence:.0} % confidence)."),
             1,
         ),
-        None => (
-            format!(
-                "Whether it serves {asked} is not decided at {confidence:.0} % confidence; give a longer --budget or a \
-                 quieter machine."
-            ),
-            3,
-        ),
+        None => (undecided(search, at_least.per_s, &asked), 3),
     };
     (format!("{said} {found}"), code)
 }
@@ -202,7 +197,7 @@ mod tests {
         for (met, code, words) in [
             (Some(true), 0, "It serves 90 requests a second"),
             (Some(false), 1, "It does not serve 90 requests"),
-            (None, 3, "Whether it serves 90 requests a second"),
+            (None, 3, "It met 90 requests a second"),
         ] {
             search.at_least = Some(run::AtLeast { per_s: 90.0, met });
             let (said, found) = answer(&search);

@@ -80,16 +80,24 @@ pub fn settling_s(service_s: f64, share: f64) -> f64 {
     service_s / (1.0 - share.max(0.0).sqrt()).powi(2)
 }
 
-/// The next step within the seconds left, less those that the curve takes. The answer comes before a curve whose rates nobody asked
-/// for: a search that would end undecided, or in doubt, takes the curve's time.
+/// Seconds of the curve that nothing else may take. The answer comes before a curve whose rates nobody asked for.
+pub fn reserved_s(curve_s: f64, curve: &Curve) -> f64 {
+    match curve {
+        Curve::At(_) => curve_s,
+        Curve::None | Curve::Wide => 0.0,
+    }
+}
+
+/// The next step within the seconds left, less those that the curve takes: a search that would end undecided, or in doubt, takes
+/// what is not reserved of them.
 pub fn step(left_s: f64, curve_s: f64, curve: &Curve, next: impl Fn(f64) -> RateStep) -> RateStep {
     match next(left_s - curve_s) {
         RateStep::Done(RateBounds {
             ending,
             doubted_per_s,
             ..
-        }) if *curve == Curve::Wide && (ending == Ending::OutOfTime || doubted_per_s.is_some()) => {
-            next(left_s)
+        }) if ending == Ending::OutOfTime || doubted_per_s.is_some() => {
+            next(left_s - reserved_s(curve_s, curve))
         }
         step => step,
     }

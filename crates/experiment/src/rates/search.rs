@@ -354,6 +354,11 @@ impl Search<'_> {
         (self.question.budget.as_secs_f64() - self.began.elapsed().as_secs_f64()).max(0.0)
     }
 
+    /// Without the time that the rates of `--at` keep.
+    fn left_for_the_answer_s(&self, lengths: Lengths) -> f64 {
+        self.left_s() - lengths::reserved_s(lengths.curve_s, &self.question.curve)
+    }
+
     /// What a trial takes beside its window, as measured so far.
     fn aside_s(&self) -> f64 {
         let aside: Vec<f64> = self.measured.iter().map(|m| m.trial.recovery_s).collect();

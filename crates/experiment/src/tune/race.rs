@@ -61,10 +61,12 @@ pub fn race(
                 blocks += u32::from(has_room(procedure, block + 1, next.len()));
             }
             if !next.is_empty() && block < blocks {
-                found.followed = true;
+                (found.followed, found.all_tried) = (true, None);
                 raced.enter(&next);
                 offer(procedure, &raced.arms);
                 running = next;
+            } else if !found.followed {
+                found.all_tried = Some(next.is_empty());
             }
         }
         if contradicted != before {
@@ -102,6 +104,7 @@ fn drop_arms(
     arms: &mut Vec<Arm>,
     fates: &mut Fates,
 ) -> Result<Vec<Arm>, Stopped> {
+    let entered = arms.clone();
     let baseline = arms[0].clone();
     let document = &procedure.store.document;
     let trials = &document.trials;
@@ -158,7 +161,11 @@ fn drop_arms(
         }
     }
     for (name, fate) in leaving {
-        procedure.watcher.on(Event::Note(format!("{name}: {fate}")));
+        if let Some(arm) = entered.iter().find(|arm| arm.name == name) {
+            let called = crate::arms::called(&entered, arm);
+            let note = format!("{called}: {fate}");
+            procedure.watcher.on(Event::Note(note));
+        }
         arms.retain(|a| a.name != name);
         fates.insert(name, fate);
     }

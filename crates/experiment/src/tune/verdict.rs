@@ -5,7 +5,7 @@ use super::candidates::{CandidateArm, reason};
 use super::changes::changes;
 use super::choose::Finalists;
 use super::confirm::Confirmed;
-use super::warnings::{warn, warn_of_limits};
+use super::warnings::{warn, warn_of_ends, warn_of_limits};
 use super::{Fates, model, path};
 use crate::budget;
 use crate::judge::{self, Judging};
@@ -174,6 +174,7 @@ pub fn confirmed(
     document.comparisons.extend(comparisons);
     document.verdict = Some(verdict);
     warn_of_limits(document, chosen);
+    warn_of_ends(document, procedure.bench.experiment, chosen);
     warn(procedure);
     challenger
 }

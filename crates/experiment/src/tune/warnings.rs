@@ -1,7 +1,7 @@
 //! What a reader must know before believing a verdict.
 
 use crate::procedure::Procedure;
-use crate::request::{Arm, ServerKind};
+use crate::request::{Arm, Experiment, ServerKind};
 use run::{Document, Feasibility, Redirects, Trial, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
@@ -54,6 +54,32 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
             limit.percentile, limit.limit_ms
         ));
     }
+}
+
+/// Says so when the chosen configuration is at an end of what the user allowed: what lies beyond was not tried.
+pub fn warn_of_ends(document: &mut Document, experiment: &Experiment, chosen: &Arm) {
+    let of = chosen.settings;
+    let ends = [
+        end("thread", experiment.threads.as_deref(), of.threads, 1),
+        end("worker", experiment.workers.as_deref(), of.workers, 0),
+    ];
+    document.warnings.extend(ends.into_iter().flatten());
+}
+
+/// `least` is the smallest value that there is.
+fn end(what: &str, allowed: Option<&[u16]>, value: u16, least: u16) -> Option<String> {
+    let allowed = allowed.filter(|values| values.len() > 1)?;
+    let (which, beyond) = if allowed.iter().max() == Some(&value) {
+        ("largest", "more")
+    } else if allowed.iter().min() == Some(&value) && value > least {
+        ("smallest", "fewer")
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{} is the {which} allowed (--{what}s): {beyond} may be better, and were not tried",
+        run::counted(value, what)
+    ))
 }
 
 /// What a reader must know before believing it.
@@ -174,6 +200,19 @@ pub fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::sample;
+
+    #[test]
+    fn an_answer_at_an_end_of_what_was_allowed_says_so() {
+        let said = |allowed: &[u16], value| end("thread", Some(allowed), value, 1);
+        let largest =
+            "6 threads is the largest allowed (--threads): more may be better, and were not tried";
+        assert_eq!(said(&[1, 3, 6], 6).as_deref(), Some(largest));
+        assert!(said(&[3, 6], 3).unwrap().contains("smallest allowed"));
+        assert_eq!(said(&[1, 3, 6], 3), None);
+        assert_eq!(said(&[1, 3, 6], 1), None, "there are no fewer");
+        assert_eq!(said(&[6], 6), None, "nothing was to be chosen");
+        assert_eq!(end("thread", None, 6, 1), None);
+    }
 
     #[test]
     fn a_queue_beside_idle_threads_is_explained_where_connections_are_kept() {

@@ -91,3 +91,33 @@ fn nothing_is_compared_where_nothing_was_recorded() {
     );
     assert_eq!(outcome.redirects(), 5);
 }
+
+/// A page that did not exist when it was recorded is no broken page, and a server that failed then fails now.
+#[test]
+fn a_rejection_that_was_recorded_is_no_failure() {
+    let server = server();
+    let requests = [
+        recorded("/404", &[], Some(404)),
+        recorded("/422", &[], Some(200)),
+        recorded("/429", &[], Some(429)),
+        recorded("/500", &[], Some(500)),
+    ];
+    let placed = requests.into_iter().map(|request| ("record", request));
+    let workload = Workload::from_recorded(placed, |_, path| path.to_owned()).unwrap();
+    let plan = Plan::new(
+        server.address,
+        workload,
+        Mode::closed(1),
+        Stop::requests(12),
+    );
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    assert_eq!((outcome.counts.completed, outcome.counts.ok), (12, 3));
+    let errors = outcome.errors;
+    assert_eq!((errors.status_4xx, errors.status_5xx), (6, 3));
+    let pages = outcome.broken_pages(None);
+    let broken: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    assert_eq!(broken, ["/422", "/429", "/500"]);
+    let good = outcome.classes.get(load::StatusClass::AsRecorded);
+    assert_eq!(good.map(|answers| answers.len()), Some(3));
+}

@@ -101,6 +101,15 @@ fn every_reason_has_its_words() {
     );
     let broken = with(&|document| document.arms[2].feasible = Feasibility::Breaks);
     assert!(broken.ends_with("(142/s): it breaks a limit"), "{broken}");
+    let failing = with(&|document| {
+        let why = "more threads; failed: 12.0 % of its requests failed at full load";
+        document.arms[2].fate = why.to_owned();
+        document.arms[2].feasible = Feasibility::Breaks;
+    });
+    assert!(
+        failing.ends_with("(142/s): it fails: 12.0 % of its requests failed at full load"),
+        "{failing}"
+    );
     let both = with(&|document| {
         for arm in &mut document.arms {
             arm.feasible = Feasibility::Breaks;

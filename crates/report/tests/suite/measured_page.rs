@@ -105,6 +105,7 @@ fn a_contradicted_model_is_named_with_both_figures() {
             accepted: 0.25,
             block: 1,
             followed: true,
+            all_tried: None,
         }),
         score: None,
     };
@@ -130,13 +131,17 @@ fn a_contradicted_model_is_named_with_both_figures() {
         .lines()
         .find(|line| line.contains("269") && line.contains("131"));
     assert!(row.is_some_and(|row| row.ends_with("wrong")), "{text}");
-    model.contradiction.as_mut().unwrap().followed = false;
-    document.model = Some(model.clone());
-    let text = read(&document);
-    assert!(
-        text.contains("until then. No neighbour of the best measured configuration was tried"),
-        "{text}"
-    );
+    for (all_tried, why) in [
+        (true, " from then on: all had been tried before."),
+        (false, ": the time was too short."),
+    ] {
+        let contradiction = model.contradiction.as_mut().unwrap();
+        (contradiction.followed, contradiction.all_tried) = (false, Some(all_tried));
+        document.model = Some(model.clone());
+        let text = read(&document);
+        let said = "until then. No neighbour of the best measured configuration was tried";
+        assert!(text.contains(&format!("{said}{why}")), "{text}");
+    }
     model.contradiction = None;
     document.model = Some(model);
     assert!(!read(&document).contains("measurements from here on"));

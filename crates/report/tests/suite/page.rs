@@ -1,6 +1,6 @@
 //! The page of a run that was really measured, and of the same run told otherwise.
 
-use crate::run_page::{holds, page, sample};
+use crate::run_page::{PLAIN, holds, page, sample};
 use run::{
     Answer, Document, Feasibility, Fleet, FleetBasis, Least, Metric, Model, ModelErrors, ModelKind,
     ModelScore, ModelTrace, Objective, Sending, ServersNeeded, SetVariable, State,
@@ -314,6 +314,14 @@ fn a_run_without_an_answer_says_how_to_go_on() {
     document.state = State::Interrupted;
     let goes_on = format!("To go on: powerband tune --resume {}", document.id);
     holds(&page(&document), &["was interrupted", &goes_on]);
+    document.state = State::Running;
+    holds(&page(&document), &["its process was killed", &goes_on]);
+    let running = report::page_while_running(&document, 4711, PLAIN);
+    assert!(
+        running.starts_with("This run is running (PID 4711) and has no answer yet."),
+        "{running}"
+    );
+    assert!(!running.contains("--resume"), "{running}");
     document.state = State::Failed;
     document.arms.clear();
     document.comparisons.clear();

@@ -4,7 +4,7 @@ use super::support::{flat, within, without_noise};
 use report::Style;
 use run::Document;
 
-const PLAIN: Style = Style {
+pub const PLAIN: Style = Style {
     width: 100,
     colour: false,
 };

@@ -254,6 +254,25 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_from_a_pool_that_is_too_large_is_said() {
+        let mut args = asked("150");
+        (args.web_threads, args.job_processes) = (Some("3".to_owned()), None);
+        (args.job_threads, args.async_executor) = (None, None);
+        args.pool = Some("5".to_owned());
+        let said = calculated(&args).warnings.join("\n");
+        assert!(
+            said.contains("pool: 5 is 2 more than a web process with 3 threads"),
+            "{said}"
+        );
+        assert!(
+            said.contains("nothing waits") && said.contains("count 3."),
+            "{said}"
+        );
+        args.pool = Some("3".to_owned());
+        assert!(calculated(&args).warnings.is_empty());
+    }
+
+    #[test]
     fn everything_wrong_is_told_at_once() {
         let args = PoolArgs {
             web_processes: None,

@@ -52,7 +52,19 @@ pub fn warnings(pool: &Pool) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(present) = pool.present_pool {
         for (name, fleet) in [("web", pool.web), ("job", pool.jobs)] {
-            if fleet.processes > 0 && u64::from(present) < fleet.pool {
+            if fleet.processes == 0 {
+                continue;
+            }
+            if u64::from(present) > fleet.pool {
+                warnings.push(format!(
+                    "pool: {present} is {} more than a {name} process with {} can use: nothing waits, and as a process opens no more \
+                     connections than its threads ask for, the figures above count {}. It may stay, or follow the threads as in the \
+                     line for config/database.yml.",
+                    u64::from(present) - fleet.pool,
+                    run::counted(fleet.threads, "thread"),
+                    fleet.pool
+                ));
+            } else if u64::from(present) < fleet.pool {
                 warnings.push(format!(
                     "pool: {present} is {} short for a {name} process: its threads can wait for a connection, which looks like I/O and \
                      ends in ActiveRecord::ConnectionTimeoutError after 5 s (checkout_timeout). powerband inspect shows such waits.",

@@ -11,7 +11,7 @@ use run::RatePurpose;
 const MOST_WINDOWS: u32 = 20;
 
 impl Search<'_> {
-    /// Takes the time of the curve, where the search itself did not show it. Returns the number of looks that were
+    /// Takes the time of a curve whose rates nobody asked for, where the search itself did not show it. Returns the number of looks that were
     /// planned: the error that is allowed is divided by it (Bonferroni), since the first look that is sure ends it.
     pub(super) fn at_least(
         &mut self,
@@ -22,7 +22,7 @@ impl Search<'_> {
             return Ok(1);
         };
         let needs_s = lengths.full_s + self.aside_s();
-        let windows = ((self.left_s() / needs_s) as u32).min(MOST_WINDOWS);
+        let windows = ((self.left_for_the_answer_s(lengths) / needs_s) as u32).min(MOST_WINDOWS);
         let looks = 1 + windows;
         let allowed = self.question.objective.allowed_violation_rate();
         let strict = judge(allowed, self.question.seed, ALPHA / f64::from(looks));
@@ -30,7 +30,7 @@ impl Search<'_> {
         while self.ended.is_none()
             && counting < windows
             && rates.surely(per_s, &strict).is_none()
-            && self.left_s() >= lengths.full_s + self.aside_s()
+            && self.left_for_the_answer_s(lengths) >= lengths.full_s + self.aside_s()
         {
             let Some(trial) = self.offer(per_s, lengths.full_s, RatePurpose::Assure)? else {
                 break;

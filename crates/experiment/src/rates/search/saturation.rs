@@ -67,7 +67,8 @@ impl Search<'_> {
         let Some(met) = bounds.met_per_s.filter(|met| *met >= saturated.per_s) else {
             return Ok(false);
         };
-        if self.ended.is_some() || self.left_s() < lengths.full_s + self.aside_s() {
+        let needs_s = lengths.full_s + self.aside_s();
+        if self.ended.is_some() || self.left_for_the_answer_s(lengths) < needs_s {
             return Ok(false);
         }
         self.station
@@ -162,9 +163,9 @@ mod tests {
         resolve(request, Goal::Tune, 1).unwrap()
     }
 
-    /// The port was free a moment ago, and nobody listens there: every request of the closed loop fails.
-    #[test]
-    fn a_check_that_fails_takes_nothing_from_the_answer() {
+    /// What the check of an answer above saturation comes to. The port was free a moment ago, and nobody listens there:
+    /// every request of the closed loop fails.
+    fn checked(budget: Duration, curve: Curve, curve_s: f64) -> run::RateSearch {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let target = load::Target::from(free.local_addr().unwrap());
         drop(free);
@@ -190,11 +191,11 @@ mod tests {
                 limit_ms: 50.0,
             },
             seed: 1,
-            budget: Duration::from_secs(600),
+            budget,
             saturated_per_s: Some(90.0),
             connections: 2,
             hung: None,
-            curve: Curve::None,
+            curve,
             at_least: None,
         };
         let mut search = Search {
@@ -211,7 +212,7 @@ mod tests {
             saturation_s: 0.2,
             short_s: 0.1,
             full_s: 0.2,
-            curve_s: 0.0,
+            curve_s,
         };
         let goal = RateGoal {
             allowed: 0.01,
@@ -244,12 +245,30 @@ mod tests {
             .ok();
         assert_eq!(capped, Some(false));
         assert_eq!((saturated.per_s, saturated.capped_per_s), (90.0, None));
-        let found = search.concluded(bounds, None, saturated, lengths, goal);
+        search.concluded(bounds, None, saturated, lengths, goal)
+    }
+
+    #[test]
+    fn a_check_that_fails_takes_nothing_from_the_answer() {
+        let found = checked(Duration::from_secs(600), Curve::None, 0.0);
         assert_eq!(
             (found.ending, found.met_per_s),
             (RateEnding::AtLeast, Some(100.0))
         );
         let said = found.warnings.join(" ");
         assert!(said.contains("could not be checked"), "{said}");
+    }
+
+    #[test]
+    fn the_check_leaves_the_rates_that_the_user_named_their_time() {
+        let budget = Duration::from_secs(600);
+        let was_made = |curve, curve_s| {
+            let found = checked(budget, curve, curve_s);
+            found.warnings.join(" ").contains("could not be checked")
+        };
+        let named = || Curve::At(vec![10.0, 20.0]);
+        assert!(was_made(named(), 180.0));
+        assert!(!was_made(named(), 599.5));
+        assert!(was_made(Curve::Wide, 599.5), "nobody asked for this curve");
     }
 }

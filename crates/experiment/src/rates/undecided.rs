@@ -1,0 +1,125 @@
+//! `--at-least`, not decided: what was seen at that rate, why that is not enough, and what would be.
+
+use super::answer::figure;
+use run::{RatePurpose, RateSearch};
+
+/// `asked` names the rate and the objective.
+pub(super) fn undecided(search: &RateSearch, per_s: f64, asked: &str) -> String {
+    let confidence = 100.0 * search.confidence;
+    // The answer says that this rate is met: only the confidence is missing.
+    let met = search.met_per_s.filter(|_| search.decided);
+    let seen = match met.is_some_and(|met| per_s <= met) {
+        true => format!(
+            "It met {asked} in the windows measured, but not yet with {confidence:.0} % confidence"
+        ),
+        false => {
+            format!("Whether it serves {asked} is not decided at {confidence:.0} % confidence")
+        }
+    };
+    format!("{seen}: {}.", why(search, per_s))
+}
+
+fn why(search: &RateSearch, per_s: f64) -> String {
+    let allowed = search.objective.allowed_violation_rate();
+    let wanted = capacity::requests_to_be_sure(allowed);
+    // Windows at higher rates speak for this one, below the first that did not meet the objective.
+    let broke = search.broke_per_s.filter(|broke| per_s < *broke);
+    let speaks = |rate: f64| rate >= per_s && broke.is_none_or(|broke| rate < broke);
+    let windows = search.trials.iter().filter(|t| {
+        let full = matches!(t.purpose, RatePurpose::Decide | RatePurpose::Assure);
+        full && t.refused.is_none() && speaks(t.asked_per_s)
+    });
+    let requests: u64 = windows.map(|t| t.requests).sum();
+    let rate = figure(per_s);
+    if let Some(doubted) = search.doubted_per_s.filter(|doubted| *doubted <= per_s) {
+        return format!(
+            "a window at {} a second did not meet the objective, and too few were measured there; give a longer --budget",
+            figure(doubted)
+        );
+    }
+    if let Some(saturated) = search.saturated_per_s.filter(|most| *most <= per_s) {
+        return format!(
+            "a closed loop was answered only {} times a second, and too few windows failed to say no; give a longer --budget",
+            figure(saturated)
+        );
+    }
+    if requests < wanted {
+        return format!(
+            "that takes about {wanted} requests at {rate} a second or more, and {requests} were measured; at {rate} a second the \
+             others take {}, so give a --budget that is longer by that much",
+            time((wanted - requests) as f64 / per_s)
+        );
+    }
+    format!(
+        "of {requests} requests at {rate} a second or more, the late and failed ones are too near what the objective allows; give a \
+         longer --budget or a quieter machine"
+    )
+}
+
+/// Rounded up: less would not be enough.
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{:.0} s", s.ceil()),
+        s => format!("{:.0} min", (s / 60.0).ceil()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::sample_rates;
+    use run::{RateEnding, RateTrial};
+
+    fn window(asked_per_s: f64, requests: u64) -> RateTrial {
+        RateTrial {
+            purpose: RatePurpose::Assure,
+            asked_per_s,
+            seconds: 10.0,
+            requests,
+            in_time: requests,
+            late: 0,
+            failed: 0,
+            p50_ms: None,
+            p99_ms: None,
+            utilisation: None,
+            generator_cpu: 0.0,
+            lateness_p99_ms: None,
+            recovery_s: 0.0,
+            recovered: true,
+            refused: None,
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said_in_requests_and_in_time() {
+        let mut search = sample_rates(5, RateEnding::Found, 21.7, None).search;
+        search.trials = vec![window(3.0, 60), window(21.7, 540), window(25.0, 9000)];
+        let said = undecided(&search, 3.0, "3 requests a second");
+        assert_eq!(
+            said,
+            "It met 3 requests a second in the windows measured, but not yet with 95 % confidence: that takes about 3000 \
+             requests at 3.00 a second or more, and 600 were measured; at 3.00 a second the others take 14 min, so give a \
+             --budget that is longer by that much."
+        );
+        // Above the answer nothing was seen that the answer says.
+        let said = undecided(&search, 24.0, "24 requests a second");
+        assert!(said.starts_with("Whether it serves 24"), "{said}");
+        search.trials = vec![window(21.7, 4000)];
+        let said = undecided(&search, 3.0, "3 requests a second");
+        assert!(
+            said.contains("of 4000 requests") && said.contains("too near"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_doubt_or_a_slower_closed_loop_is_the_reason() {
+        let mut search = sample_rates(5, RateEnding::Found, 21.7, None).search;
+        search.saturated_per_s = Some(20.5);
+        let said = undecided(&search, 21.0, "21");
+        assert!(said.contains("answered only 20.5 times"), "{said}");
+        search.doubted_per_s = Some(18.0);
+        let said = undecided(&search, 21.0, "21");
+        assert!(said.contains("a window at 18 a second"), "{said}");
+    }
+}
