@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use rustix::net::sockopt;
 
 use crate::clock::monotonic_ns;
+use crate::failure::Failure;
 use crate::parser::{Answer, Fed, Kept, ParseError, ResponseParser};
-use crate::tally::Failure;
 use crate::target::Target;
 use crate::transport;
 use crate::transport::tls::{self, Session};

@@ -1,5 +1,5 @@
 //! Counts and histograms while a run is under way. Knows nothing of
-//! connections or schedules: it is told what happened to which request.
+//! connections or schedules; its callers report what happened to which request.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use crate::broken::FirstFailure;
 use crate::check::LATE;
 use crate::classes::{ByClass, StatusClass};
 use crate::course::Course;
+use crate::failure::{Failure, Judgement, Rejected};
 use crate::hanging::Unanswered;
 use crate::https::to_https;
 use crate::outcome::{
@@ -20,60 +21,6 @@ use crate::parser::ParseError;
 use crate::plan::Plan;
 use crate::recorded_statuses::Recorded;
 use crate::workload::Workload;
-
-/// What a failure by timeout is called in [`crate::FirstFailure::what`].
-pub const TIMED_OUT: &str = "no answer within the timeout";
-
-/// Why a request has no whole answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error("connection refused")]
-    Refused,
-    #[error("cannot connect: {0}")]
-    Connect(rustix::io::Errno),
-    #[error("cannot connect: the socket's listen queue is full, the server accepts too slowly")]
-    Backlog,
-    #[error("{0}")]
-    Tls(Box<str>),
-    #[error("connection reset")]
-    Reset,
-    #[error("{}", TIMED_OUT)]
-    Timeout,
-    #[error("no answer by the end of the drain")]
-    Drained,
-    #[error(transparent)]
-    Answer(#[from] ParseError),
-}
-
-/// Why a whole answer with a status below 400 counts as a failure.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Rejected {
-    #[error("answered {status}{}, which the workload does not expect", led_to(location.as_deref()))]
-    Status {
-        status: u16,
-        /// Of a redirect, as it is shown.
-        location: Option<String>,
-    },
-    /// With the names of session and capture.
-    #[error("{0}")]
-    Capture(String),
-}
-
-fn led_to(location: Option<&str>) -> String {
-    location.map_or_else(String::new, |location| format!(" (Location: {location})"))
-}
-
-/// What is known of a whole answer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Judgement<'a> {
-    pub(crate) status: u16,
-    /// The workload names this status, or it is the recorded one.
-    pub(crate) expected: bool,
-    /// Of a redirect, as it came.
-    pub(crate) location: Option<&'a str>,
-    /// Why it is rejected counts below 400 only.
-    pub(crate) rejected: Option<&'a Rejected>,
-}
 
 /// The instants of one request, `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy)]

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::{Engine, NEVER};
 use crate::clock::{monotonic_ns, thread_cpu_ns, thread_waited_ns};
+use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::outcome::Outcome;
 use crate::plan::{LoadError, Mode};
-use crate::tally::{Failure, nanos};
+use crate::tally::nanos;
 
 impl Engine<'_> {
     /// Not later than planned, however late it is noticed.

@@ -6,8 +6,9 @@ use rustix::io::Errno;
 use super::{Engine, FAILURE_PAUSE_NS, system, to_wall};
 use crate::clock::monotonic_ns;
 use crate::connection::{Event, Job, Phase};
+use crate::failure::Failure;
 use crate::plan::LoadError;
-use crate::tally::{Failure, Timing};
+use crate::tally::Timing;
 use crate::transport;
 
 impl Engine<'_> {

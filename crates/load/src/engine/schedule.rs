@@ -5,9 +5,9 @@ use super::{BATCH, Engine, NEVER};
 use crate::arrivals::Offsets;
 use crate::clock::monotonic_ns;
 use crate::connection::{Connection, Phase};
+use crate::failure::Failure;
 use crate::outcome::FIRST_ARRIVALS;
 use crate::plan::LoadError;
-use crate::tally::Failure;
 
 /// A second look at the schedule, past the requests that wait in it.
 pub(super) struct Ahead {

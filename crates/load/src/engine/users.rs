@@ -8,13 +8,14 @@ use super::lanes::{Lanes, lanes};
 use super::{BATCH, Engine, NEVER, to_wall};
 use crate::clock::monotonic_ns;
 use crate::connection::{Event, Job};
+use crate::failure::{Failure, Judgement, Rejected};
 use crate::https::shown_location;
 use crate::plan::{LoadError, Mode, Plan};
 use crate::session::Recipe;
 use crate::session::capture::{Capture, headers};
 use crate::session::pattern::Values;
 use crate::session::users::Users;
-use crate::tally::{Failure, Judgement, Rejected, Timing};
+use crate::tally::Timing;
 use crate::template::Filling;
 
 /// [`Job::who`] of a request that belongs to nobody and takes no row.
