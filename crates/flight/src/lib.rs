@@ -24,6 +24,7 @@ mod saved;
 mod setup;
 mod snapshot;
 mod totals;
+mod unrecorded;
 mod window;
 
 pub use call::{Call, CallKind, CallTotals, PerCall};
@@ -39,4 +40,5 @@ pub use record::{Method, Record};
 pub use setup::{Failure, Role, Setup, SetupResult, read_setups, setups};
 pub use snapshot::{Skipped, Snapshot, parse, parse_counters};
 pub use totals::{COUNTERS, Totals};
+pub use unrecorded::{Unrecorded, unrecorded};
 pub use window::{EndpointWindow, Window};
