@@ -67,6 +67,7 @@ end
 
 require_relative "metrics/pace"
 require_relative "metrics/measured"
+require_relative "metrics/unknown"
 require_relative "metrics/tally"
 require_relative "metrics/sums"
 require_relative "metrics/carried"
