@@ -10,6 +10,7 @@ unless defined?(Powerband::Recorder)
   require_relative "powerband/config"
   require_relative "powerband/extension"
   require_relative "powerband/retention"
+  require_relative "powerband/unrecorded"
   require_relative "powerband/wrapping"
   require_relative "powerband/calls"
   require_relative "powerband/recorder"

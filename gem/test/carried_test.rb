@@ -117,6 +117,47 @@ class CarriedTest < Minitest::Test
     end
   end
 
+  # The gem is rolled back, or two releases share a folder.
+  NEWER = <<~TEXT
+    powerband-carried 1
+    generation 3
+    application /srv/storefront
+    process faults=2 later_ns=7
+    totals requests=40 later=18446744073709551615
+    request requests=14 later=5 spread=1:2,130:4 shape=a wall=20:14 name=x#y
+    request requests=2 later=6 spread=2:1,130:1 shape=b wall=20:2 name=x#z
+    job requests=3 name=HardWorker
+    window of=60 requests=9 name=a b
+    application /srv/other
+    process
+    totals requests=1 spread=
+    newest
+  TEXT
+
+  def test_a_writer_keeps_what_it_does_not_know
+    in_folder(%w[a]) do |folder, paths|
+      File.write(File.join(folder, "carried"), NEWER)
+      Carried.retire(folder, paths)
+      text = File.read(File.join(folder, "carried"))
+
+      assert_match(/^process faults=\d+ .*later_ns=7$/, text)
+      assert_match(/^totals requests=#{40 + REQUESTS} .*later=18446744073709551615$/, text)
+      assert_match(/^request requests=14 later=5 spread=1:2,130:4 shape=a wall=20:14 name=x#y$/, text)
+      assert_includes text, "\nwindow of=60 requests=9 name=a b\n"
+      assert text.end_with?("application /srv/other\nprocess\ntotals requests=1 spread=\nnewest\n"), text
+    end
+  end
+
+  # What falls out of the names becomes one row, the unknown too.
+  def test_rows_that_become_one_add_up_what_is_not_known
+    carried = Powerband::Metrics::CarriedText.parse(NEWER)
+    sums = carried.applications.fetch("/srv/storefront").tap { |all| all.fold(0) }
+    other = sums.endpoint(:request, "(other)")
+
+    assert_equal 16, other[0]
+    assert_equal({ "later" => "11", "spread" => "1:2,2:1,130:5", "shape" => "a" }, other.unknown)
+  end
+
   def test_names_of_any_kind_come_back
     names = ["a b", "a\\nb", "a\nb", "name=x", "é", " "]
     sums = Powerband::Metrics::Sums.new

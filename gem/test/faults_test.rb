@@ -49,6 +49,7 @@ class FaultsTest < Minitest::Test
       flights = PumaServer.run("-w", "2", "-t", "1:1", env: { "POWERBAND_DIR" => disk }) do |server|
         8.times { assert_equal "hello", server.get("/") }
         log = server.await("both workers' word") { server.log if server.log.scan("powerband:").size == 2 }
+        assert_equal({ "ENOSPC" => 2 }, Powerband::Unrecorded.by_reason(File.join(disk, Process.uid.to_s)))
       end
 
       assert_equal 2, log.scan(/nothing is recorded in process \d+: RuntimeError: cannot map \d+ bytes in #{disk}: No space/).size

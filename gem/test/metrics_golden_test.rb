@@ -23,12 +23,12 @@ class MetricsGoldenTest < Minitest::Test
 
   CASES.each do |name, wanted|
     define_method("test_#{name}_is_written_as_the_contract_says") do
-      in_folder(wanted["samples"]) { |folder| assert_equal golden(name), text(folder, wanted) }
+      in_folder(wanted) { |folder| assert_equal golden(name), text(folder, wanted) }
     end
 
     # However the counts are divided between files and what removed files had counted.
     define_method("test_#{name}_stays_when_files_are_removed") do
-      in_folder(wanted["samples"]) do |folder|
+      in_folder(wanted) do |folder|
         (wanted["samples"] - wanted["live"]).each do |sample|
           path = File.join(folder, "#{sample}.flight")
           assert_equal [path], Powerband::Metrics::Carried.retire(folder, [path])
@@ -55,11 +55,20 @@ class MetricsGoldenTest < Minitest::Test
     end
   end
 
-  def in_folder(samples)
+  def in_folder(wanted)
     Dir.mktmpdir do |folder|
-      FileUtils.cp(samples.map { |name| File.join(CONTRACT, "flight/#{name}.flight") }, folder)
+      FileUtils.cp(wanted["samples"].map { |name| File.join(CONTRACT, "flight/#{name}.flight") }, folder)
+      held = wanted.fetch("unrecorded", []).each_with_index.map { |reason, n| marker(folder, n, reason) }
+      held.each { |file| file.flock(File::LOCK_EX) }
+      marker(folder, 9, "EIO").close # left by a process that was killed
       yield folder
+    ensure
+      held&.each(&:close)
     end
+  end
+
+  def marker(folder, number, reason)
+    File.new(File.join(folder, "1-#{number}-00000001.unrecorded-#{reason}"), "w")
   end
 
   def text(folder, wanted)

@@ -220,6 +220,29 @@ class MetricsTest < Minitest::Test
     end
   end
 
+  # docs/metrics.md says how many series an endpoint has, and how to get at the rest.
+  def test_series_are_bounded_and_nothing_is_lost
+    in_root do |folder|
+      record_in(folder) do
+        60.times { |n| (n + 1).times { request("PATH_INFO" => "/#{('a'.ord + (n / 26)).chr}#{('a'.ord + (n % 26)).chr}") } }
+      end
+      body = get.body
+      shown = body.scan(/^powerband_endpoint_requests_total\{\S.*\} (\d+)$/).flatten.map(&:to_i)
+
+      assert_equal [50, (11..60).sum], [shown.size, shown.sum]
+      assert_equal (1..10).sum, value(body, "powerband_requests_total").to_i - shown.sum
+      assert_equal 72 * 50, body.scan(/^powerband_endpoint_.*\{.*endpoint=/).size
+    end
+  end
+
+  def test_a_number_of_endpoints_that_is_none
+    [-1, "many", nil, 2.5].each do |endpoints|
+      error = assert_raises(ArgumentError, endpoints.inspect) { metrics(endpoints:) }
+      assert_equal "endpoints: #{endpoints.inspect} is not a number of endpoints; give 0 or more, e.g. 50", error.message
+    end
+    assert_equal 100, metrics(endpoints: "100").instance_variable_get(:@limit)
+  end
+
   def counters(text)
     gauges = text.scan(/^# TYPE (\S+) gauge/).flatten
     all = text.scan(/^(powerband_.+) (\S+)$/).reject { |series, _| gauges.include?(series[/\A\w+/]) }.to_h

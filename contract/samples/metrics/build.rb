@@ -103,9 +103,10 @@ end
 
 # Sums over stories, and their text.
 class Text
-  def initialize(stories, live, endpoints)
+  def initialize(stories, live, unrecorded, endpoints)
     @stories = stories
     @live = live
+    @unrecorded = unrecorded
     @most = endpoints
     @out = []
   end
@@ -246,6 +247,8 @@ class Text
     family("threads", "gauge", "Threads that serve in live processes at most.",
            [["", {}, @live.sum { |story| story.header["server_max_threads"] }]].select { @live.any? })
     family("unreadable_files", "gauge", "Flight files that are damaged or none, and left out.", [["", {}, 0]])
+    family("processes_unrecorded", "gauge", "Live processes that cannot make their flight file, by the error.",
+           @unrecorded.tally.sort.map { |reason, number| ["", { "reason" => reason }, number] })
     family("server_info", "gauge", "What live processes are, always 1.",
            @live.map(&:about).uniq.sort_by(&:values).map { |about| ["", about, 1] })
   end
@@ -261,7 +264,7 @@ if $PROGRAM_NAME == __FILE__
   folder = ARGV.fetch(0, __dir__)
   JSON.parse(File.read(File.join(__dir__, "cases.json"))).each do |name, wanted|
     stories = wanted["samples"].to_h { |sample| [sample, Story.new(sample)] }
-    text = Text.new(stories.values, stories.values_at(*wanted["live"]), wanted["endpoints"])
+    text = Text.new(stories.values, stories.values_at(*wanted["live"]), wanted.fetch("unrecorded", []), wanted["endpoints"])
     File.write(File.join(folder, "#{name}.prom"), text.to_s)
   end
 end

@@ -25,6 +25,7 @@ mod saved;
 mod setup;
 mod snapshot;
 mod totals;
+mod unrecorded;
 mod window;
 
 pub use application::application_of;
@@ -41,4 +42,5 @@ pub use record::{Method, Record};
 pub use setup::{Failure, Role, Setup, SetupResult, read_setups, setups};
 pub use snapshot::{Skipped, Snapshot, parse, parse_counters};
 pub use totals::{COUNTERS, Totals};
+pub use unrecorded::{Unrecorded, unrecorded};
 pub use window::{EndpointWindow, Window};

@@ -89,7 +89,7 @@ pub fn runs_here(header: &Header) -> bool {
 }
 
 /// A shared lock disturbs nobody: the process takes its own once, before its file says so.
-fn is_locked(file: &File) -> bool {
+pub(crate) fn is_locked(file: &File) -> bool {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }
 

@@ -21,10 +21,12 @@ mod sources;
 mod sums;
 mod threads;
 mod traffic;
+mod unrecorded;
 mod written;
 
 pub use counters::{SavedError, read_saved, saved};
 pub use interval::Baseline;
 pub use reading::{Reading, Selection, counters, read};
 pub use sources::{InspectError, files, folder_of_user};
+pub use unrecorded::unrecorded;
 pub use written::{Asked, document};

@@ -10,6 +10,7 @@ use crate::process::{Counted, process, state, wall_of};
 use crate::sums::{Measured, Sums};
 use flight::{
     Endpoint, FlightError, FlightFile, Header, Histogram, Record, Skipped, Snapshot, Totals,
+    Unrecorded,
 };
 use run::inspect::{NotRead, Process, ProcessState};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -36,6 +37,8 @@ pub struct Reading {
     /// Processes that run and have here the number that their file says.
     pub(crate) here: BTreeSet<u32>,
     pub(crate) not_read: Vec<NotRead>,
+    /// Running processes without a flight file.
+    pub(crate) unrecorded: Vec<Unrecorded>,
     pub(crate) pools: Pools,
     pub(crate) collector: Option<CollectorSums>,
     /// Processes of other thread counts or applications that were left out.
@@ -158,6 +161,11 @@ impl Reading {
         }
     }
 
+    /// Adds running processes that have no flight file.
+    pub fn add_unrecorded(&mut self, processes: Vec<Unrecorded>) {
+        self.unrecorded.extend(processes);
+    }
+
     /// Adds what a document has kept of flight files.
     pub fn add_saved(&mut self, document: &run::counters::Document) {
         for process in &document.processes {
@@ -216,9 +224,10 @@ impl Reading {
             (None, None) => " yet".to_owned(),
         };
         format!(
-            "no request was recorded{since}: {} processes, {} of them alive",
+            "no request was recorded{since}: {} processes, {} of them alive{}",
             self.processes.len(),
-            live.count()
+            live.count(),
+            crate::unrecorded::appended(&self.unrecorded)
         )
     }
 

@@ -1,5 +1,6 @@
 //! What was asked for, as paths of flight files.
 
+use crate::unrecorded::appended;
 use flight::FlightError;
 use std::collections::BTreeSet;
 use std::io;
@@ -24,6 +25,10 @@ pub enum InspectError {
         "there is no flight file in {folder}{elsewhere}; is the server running with the agent, as this user?"
     )]
     NoFiles { folder: PathBuf, elsewhere: String },
+
+    /// Nor can there be one.
+    #[error("there is no flight file in {folder}{why}")]
+    Unrecorded { folder: PathBuf, why: String },
 }
 
 impl InspectError {
@@ -128,8 +133,10 @@ fn refused(path: &Path, reason: io::Error) -> InspectError {
 }
 
 fn none_in(folder: &Path, elsewhere: String) -> InspectError {
-    InspectError::NoFiles {
-        folder: folder.to_owned(),
-        elsewhere,
+    let why = appended(&flight::unrecorded(folder).unwrap_or_default());
+    let folder = folder.to_owned();
+    match why.is_empty() {
+        true => InspectError::NoFiles { folder, elsewhere },
+        false => InspectError::Unrecorded { folder, why },
     }
 }

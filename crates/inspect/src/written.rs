@@ -80,6 +80,8 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         warnings: Vec::new(),
     };
     document.warnings = warnings(&document, asked, reading.fibers, rings_reach);
+    let without_file = crate::unrecorded::sentences(&reading.unrecorded);
+    document.warnings.splice(0..0, without_file);
     if applications(&document).len() > 1 {
         // A number of threads for several applications together is right for none of them.
         document.threads = None;

@@ -125,6 +125,9 @@ fn add_up(
         }
     }
     reading.gauges.processes_expected = expected(&open);
+    for process in flight::unrecorded(folder)? {
+        *reading.gauges.unrecorded.entry(process.reason).or_default() += 1;
+    }
     for file in open.into_values() {
         let gauges = &mut reading.gauges;
         gauges.add(file.in_flight, file.threads, &file.pools);

@@ -51,6 +51,8 @@ pub struct Gauges {
     pub in_flight: u64,
     /// Files that could not be read.
     pub unreadable: u64,
+    /// Live processes without a flight file, by the name of the error.
+    pub unrecorded: BTreeMap<String, u64>,
     /// By the pool's number.
     pub pools: BTreeMap<u16, Pool>,
 }

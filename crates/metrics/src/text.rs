@@ -258,6 +258,11 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
         "Flight files that are damaged or none, and left out.",
     );
     text.sample("", gauges.unreadable);
+    let help = "Live processes that cannot make their flight file, by the error.";
+    text.family("processes_unrecorded", "gauge", help);
+    for (reason, number) in &gauges.unrecorded {
+        text.sample(&label("reason", reason), number);
+    }
     let help = "What live processes are, always 1.";
     text.family("server_info", "gauge", help);
     for server in &gauges.servers {

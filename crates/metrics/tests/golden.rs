@@ -1,7 +1,7 @@
 //! The texts that the gem is tested against too, made by a script that shares nothing with either.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use flight::{FlightFile, Header};
@@ -39,13 +39,25 @@ fn folder_of(wanted: &Value) -> tempfile::TempDir {
         bytes[68..72].copy_from_slice(&1_u32.to_le_bytes());
         fs::write(folder.path().join(format!("{name}.flight")), bytes).unwrap();
     }
+    // Left by a process that was killed.
+    marker(folder.path(), 9, "EIO");
     folder
+}
+
+fn marker(folder: &Path, number: usize, reason: &str) -> File {
+    File::create(folder.join(format!("1-{number}-00000001.unrecorded-{reason}"))).unwrap()
 }
 
 fn written(folder: &Path, wanted: &Value) -> String {
     let samples = names(&wanted["samples"]);
     let live = names(&wanted["live"]);
     let lives = |_: &Path, header: &Header| live.contains(&samples[header.pid as usize - 1]);
+    let unrecorded = wanted.get("unrecorded").map(names).unwrap_or_default();
+    let held: Vec<File> = (0..)
+        .zip(unrecorded)
+        .map(|(number, reason)| marker(folder, number, reason))
+        .collect();
+    held.iter().for_each(|file| file.lock().unwrap());
     let reading = read(folder, None, lives).unwrap();
     text(
         &reading.sums,

@@ -12,6 +12,7 @@
 #include "folder.h"
 #include "histogram.h"
 #include "mapping.h"
+#include "unrecorded.h"
 
 #define ENDPOINT_OFFSET 8192
 #define POOL_OFFSET (ENDPOINT_OFFSET + PB_ENDPOINTS * sizeof(struct pb_endpoint))
@@ -212,11 +213,12 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
 {
     const size_t size = RING_OFFSET + (size_t)settings->ring_capacity * sizeof(struct pb_record);
     const uint64_t ticks = start_ticks();
-    char name[80];
+    char name[80], path[sizeof pb_flight.path];
     char *base;
     bool locked;
     int error, fd, folder;
 
+    pb_unrecorded_remove();
     if (!pb_folder_make(settings->root, settings->default_root, reason, reason_size)) return false;
     folder = pb_folder_open(settings->root, settings->default_root, reason, reason_size);
     if (folder < 0) return false;
@@ -227,14 +229,15 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
         return false;
     }
 
+    snprintf(path, sizeof path, "%s/%u/%s", settings->root, (unsigned)geteuid(), name);
     base = pb_mapping_make(fd, size);
     error = errno;
     /* The mapping keeps the lock after the descriptor is closed; the kernel releases it when the process ends or calls exec,
      * and a forked child, which does not have the mapping, does not have the lock. So every process of the machine can see
      * whether this one still runs, in whichever container it is. */
     locked = base && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (!base) pb_unrecorded_mark(folder, fd, path, name, error);
     close(fd);
-    if (!base) unlinkat(folder, name, 0);
     close(folder);
     if (!base) {
         snprintf(reason, reason_size, "cannot map %zu bytes in %s: %s", size, settings->root, strerror(error));
@@ -245,7 +248,7 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
     fill_about((struct pb_header *)base, settings);
     fill_field_table((struct pb_header *)base, settings->gvl_hook, settings->thread_cpu);
     mark_kinds((struct pb_header *)base, settings->gvl_hook);
-    snprintf(pb_flight.path, sizeof pb_flight.path, "%s/%u/%s", settings->root, (unsigned)geteuid(), name);
+    memcpy(pb_flight.path, path, sizeof path);
     pb_flight.default_root = settings->default_root;
     pb_flight.queue_limit_ns = settings->queue_limit_ns;
     pb_flight.thread_cpu = settings->thread_cpu;
@@ -273,11 +276,13 @@ pb_flight_forget(void)
     pb_flight.path[0] = '\0';
     early_faults = 0;
     pb_generation++;
+    pb_unrecorded_forget();
 }
 
 void
 pb_flight_close(void)
 {
+    pb_unrecorded_remove();
     if (pb_flight.header) __atomic_store_n(&pb_flight.header->state, PB_STATE_CLOSED, __ATOMIC_RELEASE);
 }
 

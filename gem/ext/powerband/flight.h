@@ -48,13 +48,14 @@ extern struct pb_flight pb_flight;
 /* Changes whenever the file of this process does, so that a request that began before is told apart. */
 extern unsigned pb_generation;
 
-/* Makes and maps the file; on failure returns false and says why in `reason`. */
+/* Makes and maps the file; on failure returns false, says why in `reason` and leaves a marker if it can (unrecorded.h). */
 bool pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_size);
 
 /* For the child of a fork: the mapping is not there (MADV_DONTFORK), so only the pointers go. */
 void pb_flight_forget(void);
 
-/* The file stays mapped, because other threads may still be serving; it only says that the end was in order. */
+/* The file stays mapped, because other threads may still be serving; it only says that the end was in order. The marker of a
+ * process without a file is removed. */
 void pb_flight_close(void);
 
 void pb_flight_fault(void);

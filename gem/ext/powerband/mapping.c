@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 void *
 pb_mapping_open(int fd, size_t size)
@@ -20,12 +22,25 @@ pb_mapping_open(int fd, size_t size)
     return base;
 }
 
+/* An allocation beyond the limit (ulimit -f) would raise SIGXFSZ, which ends the process. */
+static bool
+within_limit(size_t size)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
+}
+
 /* Every signal to the thread interrupts the allocation, and Ruby's own timer sends some: tried again, but not for ever. */
 void *
 pb_mapping_make(int fd, size_t size)
 {
     int error = EINTR;
 
+    if (!within_limit(size)) {
+        errno = EFBIG;
+        return NULL;
+    }
     for (int attempt = 0; error == EINTR && attempt < 64; attempt++) {
         error = posix_fallocate(fd, 0, (off_t)size);
     }

@@ -23,7 +23,7 @@ module Powerband
     def initialize(app = nil, path: "/metrics", endpoints: ENDPOINTS, application: nil)
       @app = app
       @path = path
-      @limit = Integer(endpoints)
+      @limit = number_of(endpoints)
       @application = application
     end
 
@@ -41,6 +41,13 @@ module Powerband
     end
 
     private
+
+    def number_of(endpoints)
+      number = Integer(endpoints.to_s, 10, exception: false)
+      return number if number && !number.negative?
+
+      raise ArgumentError, "endpoints: #{endpoints.inspect} is not a number of endpoints; give 0 or more, e.g. #{ENDPOINTS}"
+    end
 
     def respond(method)
       return answer(405, "metrics are read with GET\n", "text/plain", "allow" => "GET, HEAD") unless %w[GET HEAD].include?(method)
@@ -67,6 +74,7 @@ end
 
 require_relative "metrics/pace"
 require_relative "metrics/measured"
+require_relative "metrics/unknown"
 require_relative "metrics/tally"
 require_relative "metrics/sums"
 require_relative "metrics/carried"

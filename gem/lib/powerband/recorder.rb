@@ -22,9 +22,7 @@ module Powerband
         Calls.install
         true
       rescue StandardError => e
-        @given_up_in = Process.pid
-        Powerband.fault("nothing is recorded in process #{Process.pid}", e)
-        false
+        give_up(e)
       end
 
       # For servers that we have no hook in: what is known is the name. An exception that another thread sends is the
@@ -77,6 +75,18 @@ module Powerband
         ""
       end
 
+      # The extension has left a marker where it could, which is removed at the end.
+      def give_up(error)
+        @given_up_in = Process.pid
+        Powerband.fault("nothing is recorded in process #{Process.pid}", error)
+        close_at_exit
+        folder = Powerband.config.user_folder.checked
+        Unrecorded.sweep(folder) if folder
+        false
+      rescue StandardError
+        false
+      end
+
       # What is recorded is recorded, whatever happens here.
       def opened
         close_at_exit
@@ -88,6 +98,7 @@ module Powerband
       end
 
       def clean_up
+        Unrecorded.sweep(File.dirname(Native.path))
         Retention.new(Native.path, keep_s: Powerband.config.keep_s, keep_bytes: Powerband.config.keep_bytes).sweep
       end
 

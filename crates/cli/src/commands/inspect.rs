@@ -71,6 +71,8 @@ fn read(
     let mut saved = saved?;
     if saved.is_empty() || !others.is_empty() {
         reading.add_files(&found(&others, root)?, now_ns);
+        let uid = rustix::process::getuid().as_raw();
+        reading.add_unrecorded(::inspect::unrecorded(&others, root, uid));
     }
     saved.sort_by_key(|document| std::cmp::Reverse(document.read_at_ns));
     for document in &saved {

@@ -1,8 +1,9 @@
 //! The golden samples, inspected: against sums made here from what their descriptions say, and the schema.
 
-use inspect::{Asked, Selection, document, files, read};
+use inspect::{Asked, Reading, Selection, document, files, read, unrecorded};
 use run::inspect::{CallKind, Document, ProcessState};
 use serde_json::Value;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Long after the samples were made.
@@ -292,6 +293,54 @@ fn what_is_not_there_is_named() {
     let others = files(&[], root, 7).unwrap_err().to_string();
     assert!(others.contains("33"), "{others}");
     assert_eq!(files(&[], root, 33).unwrap().len(), 1);
+}
+
+#[test]
+fn processes_without_a_flight_file_are_named_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let user = root.join("33");
+    std::fs::create_dir(&user).unwrap();
+    let marker = File::create(user.join("4711-9-00000001.unrecorded-ENOSPC")).unwrap();
+    marker.lock().unwrap();
+    let empty = files(&[], root, 33).unwrap_err();
+    let said = empty.to_string();
+    assert!(!empty.is_usage());
+    for part in [
+        "no flight file",
+        "Process 4711 records nothing",
+        "ENOSPC",
+        "POWERBAND_DIR",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+
+    let path = changed(&user, "wide.flight", &[]);
+    let asked = Asked {
+        version: String::new(),
+        sources: Vec::new(),
+        now_ns: NOW,
+    };
+    let warned = |named: &[PathBuf]| {
+        let mut reading = Reading::of(Selection::default());
+        reading.add_files(std::slice::from_ref(&path), NOW);
+        reading.add_unrecorded(unrecorded(named, root, 33));
+        let document = document(reading.finished(), &asked);
+        document
+            .warnings
+            .iter()
+            .filter(|w| w.contains("4711"))
+            .count()
+    };
+    assert_eq!(warned(&[]), 1);
+    assert_eq!(warned(&[user.clone(), root.to_owned()]), 1);
+    assert_eq!(
+        warned(std::slice::from_ref(&path)),
+        0,
+        "only one file was asked for"
+    );
+    drop(marker);
+    assert_eq!(warned(&[]), 0);
 }
 
 #[test]

@@ -40,9 +40,9 @@ module Powerband
         end
 
         def application(sums)
-          lines = ["process#{pairs(PROCESS, sums.process.to_a)}", "totals#{pairs(COUNTERS, sums.totals.to_a)}"]
-          sums.endpoints.each { |kind, names| names.each { |name, tally| lines << endpoint(kind, name, tally.to_a) } }
-          lines
+          lines = ["process#{pairs(PROCESS, sums.process)}", "totals#{pairs(COUNTERS, sums.totals)}"]
+          sums.endpoints.each { |kind, names| names.each { |name, tally| lines << endpoint(kind, name, tally) } }
+          lines + sums.unknown
         end
 
         def applications(lines)
@@ -58,31 +58,33 @@ module Powerband
           end
         end
 
-        def endpoint(kind, name, row)
+        def endpoint(kind, name, tally)
+          row = tally.to_a
           histograms = HISTOGRAMS.filter_map do |word, places|
             next unless row[places.begin]
 
             counts = row[places].each_with_index.filter_map { |n, bucket| "#{bucket}:#{n}" if n.positive? }
             " #{word}=#{counts.join(',')}"
           end
-          "#{kind}#{pairs(COUNTERS, row)}#{histograms.join} name=#{escape(name)}"
+          "#{kind}#{pairs(COUNTERS, tally)}#{histograms.join} name=#{escape(name)}"
         end
 
-        def pairs(names, values)
-          names.zip(values).filter_map { |name, value| " #{name}=#{value}" if value }.join
+        def pairs(names, tally)
+          (names.zip(tally.to_a) + tally.unknown.to_a).filter_map { |name, value| " #{name}=#{value}" if value }.join
         end
 
         def add(sums, word, rest)
           case word
-          when "process" then tally(sums.process, known(rest), PROCESS)
-          when "totals" then tally(sums.totals, known(rest), COUNTERS)
+          when "process" then tally(sums.process, pairs_of(rest), PROCESS)
+          when "totals" then tally(sums.totals, pairs_of(rest), COUNTERS)
           when "request", "job"
             numbers, name = rest.split("name=", 2)
-            tally(sums.endpoint(word.to_sym, unescape(name || damaged(rest))), known(numbers), COUNTERS, HISTOGRAMS)
+            tally(sums.endpoint(word.to_sym, unescape(name || damaged(rest))), pairs_of(numbers), COUNTERS, HISTOGRAMS)
+          else sums.unknown << (rest.empty? ? word : "#{word} #{rest}")
           end
         end
 
-        def known(text)
+        def pairs_of(text)
           text.split.to_h { |pair| pair.split("=", 2).then { |key, value| [key, value || damaged(pair)] } }
         end
 
@@ -90,6 +92,7 @@ module Powerband
           row = names.map { |name| number(pairs[name]) if pairs.key?(name) }
           histograms.each_key { |word| row.concat(buckets(pairs[word])) }
           tally.add(row.map(&:to_i), row.map { |value| !value.nil? })
+          tally.keep(pairs.except(*names, *histograms.keys))
         end
 
         def buckets(text)

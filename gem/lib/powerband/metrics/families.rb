@@ -88,6 +88,7 @@ module Powerband
         ["resident_memory_bytes", "Resident memory of live processes (RSS); a page that they share counts in each.", :resident],
         ["unreadable_files", "Flight files that are damaged or none, and left out.", :unreadable]
       ].freeze
+      UNRECORDED_HELP = "Live processes that cannot make their flight file, by the error."
     end
   end
 end

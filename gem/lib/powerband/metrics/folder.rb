@@ -42,7 +42,7 @@ module Powerband
           sums.add(file)
           files << file.forget_rows
         end
-        Reading.new(sums, Gauges.of(live.among(files), unreadable))
+        Reading.new(sums, Gauges.of(live.among(files), unreadable, Unrecorded.by_reason(@path)))
       end
 
       # Yields what can be read, and returns how many cannot.

@@ -6,9 +6,9 @@ module Powerband
     module Gauges
       class << self
         # Of these files' processes.
-        def of(files, unreadable)
+        def of(files, unreadable, unrecorded)
           pools = files.flat_map { |file| file.pools.to_a }.group_by(&:first)
-          { processes: files.size, in_flight: files.sum(&:in_flight), unreadable: unreadable,
+          { processes: files.size, in_flight: files.sum(&:in_flight), unreadable: unreadable, unrecorded: unrecorded,
             pools: pools.transform_values { |samples| samples.map(&:last).transpose.map(&:sum) },
             resident: known(files) { |file| Living.resident(file) } }.merge(servers(files))
         end
@@ -53,6 +53,7 @@ module Powerband
         def write
           pools
           Families::LIVE.each { |name, help, key| @text.family(name, "gauge", help) { @text.sample("", @gauges[key]) } }
+          unrecorded
           servers
         end
 
@@ -65,6 +66,12 @@ module Powerband
                 states.each { |state, at| @text.sample(Text.labels("pool" => pool.to_s, "state" => state), sample[at]) }
               end
             end
+          end
+        end
+
+        def unrecorded
+          @text.family("processes_unrecorded", "gauge", Families::UNRECORDED_HELP) do
+            @gauges.fetch(:unrecorded).each { |reason, number| @text.sample(Text.labels("reason" => reason), number) }
           end
         end
 

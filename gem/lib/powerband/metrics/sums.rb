@@ -9,13 +9,14 @@ module Powerband
       JOB = "job "
       ZERO = Array.new(FlightFile::ROW, 0).freeze
 
-      # By kind (:request or :job) and name; over all; and outside requests.
-      attr_reader :endpoints, :totals, :process
+      # By kind (:request or :job) and name; over all; outside requests; and lines of the file `carried` that are none of these.
+      attr_reader :endpoints, :totals, :process, :unknown
 
       def initialize
         @endpoints = { request: {}, job: {} }
         @totals = Tally.new
         @process = Tally.new
+        @unknown = []
       end
 
       def add(file)
@@ -33,6 +34,7 @@ module Powerband
       def merge(other)
         @totals.merge(other.totals)
         @process.merge(other.process)
+        @unknown.concat(other.unknown)
         other.endpoints.each do |kind, names|
           names.each do |name, tally|
             Pace.give_way

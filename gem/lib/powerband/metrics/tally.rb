@@ -7,8 +7,16 @@ module Powerband
     class Tally
       AT_ONCE = 8
 
+      # Pairs of the file `carried` that are no place of the row.
+      attr_reader :unknown
+
       def initialize
         @rows = {}
+        @unknown = {}
+      end
+
+      def keep(unknown)
+        @unknown = Unknown.add(@unknown, unknown)
       end
 
       # `mask` says which places of the row count.
@@ -19,6 +27,7 @@ module Powerband
       end
 
       def merge(other)
+        keep(other.unknown)
         row = other.to_a
         add(row.map(&:to_i), row.map { |value| !value.nil? }) unless row.empty?
       end

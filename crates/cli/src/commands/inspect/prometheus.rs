@@ -37,7 +37,7 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
         _ => Failure::no_answer(e.to_string()),
     })?;
     // A page of zeroes would take the place of the figures that somebody scraped before.
-    if reading.sums == metrics::Sums::default() {
+    if reading.sums == metrics::Sums::default() && reading.gauges.unrecorded.is_empty() {
         let whose = args
             .application
             .as_deref()
