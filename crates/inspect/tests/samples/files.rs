@@ -319,6 +319,7 @@ fn processes_without_a_flight_file_are_named_with_the_remedy() {
     let asked = Asked {
         version: String::new(),
         sources: Vec::new(),
+        since: Vec::new(),
         now_ns: NOW,
     };
     let warned = |named: &[PathBuf]| {
