@@ -90,7 +90,7 @@ fn first_document(
 /// Opens a run that was interrupted; refuses when what is asked differs from what was measured.
 pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopped> {
     let mut store = Store::resume(Folder::open(folder)?)?;
-    if store.resuming() {
+    if !store.is_empty() {
         store.note_load(host_of_run().load_average);
     }
     let document = &store.document;

@@ -1,7 +1,7 @@
 //! `--at-least`, not decided: what was seen at that rate, why that is not enough, and what would be.
 
 use super::answer::figure;
-use run::{RatePurpose, RateSearch};
+use run::{RateEnding, RatePurpose, RateSearch};
 
 /// `asked` names the rate and the objective.
 pub(super) fn undecided(search: &RateSearch, per_s: f64, asked: &str) -> String {
@@ -20,6 +20,11 @@ pub(super) fn undecided(search: &RateSearch, per_s: f64, asked: &str) -> String 
 }
 
 fn why(search: &RateSearch, per_s: f64) -> String {
+    // The answer that follows names the cause.
+    if let RateEnding::Broken | RateEnding::GeneratorLate | RateEnding::Interrupted = search.ending
+    {
+        return "the search ended early".to_owned();
+    }
     let allowed = search.objective.allowed_violation_rate();
     let wanted = capacity::requests_to_be_sure(allowed);
     // Windows at higher rates speak for this one, below the first that did not meet the objective.
@@ -29,7 +34,9 @@ fn why(search: &RateSearch, per_s: f64) -> String {
         let full = matches!(t.purpose, RatePurpose::Decide | RatePurpose::Assure);
         full && t.refused.is_none() && speaks(t.asked_per_s)
     });
-    let requests: u64 = windows.map(|t| t.requests).sum();
+    let (requests, violating) = windows.fold((0, 0), |(requests, violating), t| {
+        (requests + t.requests, violating + t.late + t.failed)
+    });
     let rate = figure(per_s);
     if let Some(doubted) = search.doubted_per_s.filter(|doubted| *doubted <= per_s) {
         return format!(
@@ -43,16 +50,17 @@ fn why(search: &RateSearch, per_s: f64) -> String {
             figure(saturated)
         );
     }
-    if requests < wanted {
+    if requests < wanted && violating as f64 <= allowed * requests as f64 {
         return format!(
             "that takes about {wanted} requests at {rate} a second or more, and {requests} were measured; at {rate} a second the \
-             others take {}, so give a --budget that is longer by that much",
+             others take {}, so give a --budget that is longer by more than that",
             time((wanted - requests) as f64 / per_s)
         );
     }
     format!(
-        "of {requests} requests at {rate} a second or more, the late and failed ones are too near what the objective allows; give a \
-         longer --budget or a quieter machine"
+        "of {requests} requests at {rate} a second or more, {violating} were late or failed, and the objective allows {:.0}: too near to \
+         decide; give a longer --budget or a quieter machine",
+        (allowed * requests as f64).floor()
     )
 }
 
@@ -99,7 +107,7 @@ mod tests {
             said,
             "It met 3 requests a second in the windows measured, but not yet with 95 % confidence: that takes about 3000 \
              requests at 3.00 a second or more, and 600 were measured; at 3.00 a second the others take 14 min, so give a \
-             --budget that is longer by that much."
+             --budget that is longer by more than that."
         );
         // Above the answer nothing was seen that the answer says.
         let said = undecided(&search, 24.0, "24 requests a second");
@@ -110,6 +118,31 @@ mod tests {
             said.contains("of 4000 requests") && said.contains("too near"),
             "{said}"
         );
+        search.trials = vec![RateTrial {
+            late: 2,
+            ..window(3.0, 60)
+        }];
+        let said = undecided(&search, 3.0, "3 requests a second");
+        assert!(
+            said.contains("of 60 requests") && said.contains("2 were late or failed"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn an_early_end_is_no_lack_of_requests() {
+        for ending in [
+            RateEnding::Broken,
+            RateEnding::GeneratorLate,
+            RateEnding::Interrupted,
+        ] {
+            let search = sample_rates(5, ending, 21.7, None).search;
+            let said = undecided(&search, 3.0, "3 requests a second");
+            assert!(
+                said.ends_with("confidence: the search ended early."),
+                "{said}"
+            );
+        }
     }
 
     #[test]
