@@ -8,10 +8,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::net::{bind, connect, listen, socket_with};
 
 use super::{BACKLOG, ListenError};
+
+/// Mirrors that start one after the other at the same path, each removing the lock of the one before.
+const MOST_HOLDERS: u32 = 100;
 
 /// The file of a socket or of its lock: removed when this is dropped, unless another one has taken its place.
 #[derive(Debug)]
@@ -38,7 +42,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 pub(super) fn open(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile), ListenError> {
     let failed = |source: io::Error| error(path, source);
     let address = SocketAddrUnix::new(path).map_err(|errno| failed(errno.into()))?;
-    let _alone = alone(path)?;
+    let _lock = lock(path)?;
     remove_dead(path, &address)?;
     // A socket that is bound and does not listen yet looks dead to another mirror that starts: it gets its name last.
     let random = RandomState::new().hash_one(path) >> 32;
@@ -65,28 +69,42 @@ pub(super) fn open(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile),
     })
 }
 
-/// A lock beside the socket while it is made. Without it two mirrors that find the same dead socket both remove it, and the
+/// A lock next to the socket while it is made. Without it two mirrors that find the same dead socket both remove it, and the
 /// slower one removes the socket of the faster one.
-fn alone(path: &Path) -> Result<Lock, ListenError> {
+fn lock(path: &Path) -> Result<Lock, ListenError> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".lock");
     let lock = path.with_file_name(name);
-    loop {
+    let failed = |source| match fs::symlink_metadata(&lock) {
+        Ok(_) => ListenError::Unix {
+            path: lock.clone(),
+            source,
+            remedy: "remove this lock file, or give another path for the socket",
+        },
+        Err(_) => error(path, source),
+    };
+    // In a folder that others may write to, the name may be a link or a pipe: neither followed nor waited for.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    for _ in 0..MOST_HOLDERS {
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
             .mode(0o600)
+            .custom_flags(flags.bits() as i32)
             .open(&lock)
-            .map_err(|source| error(path, source))?;
+            .map_err(failed)?;
+        let held = file.metadata().map_err(failed)?;
+        if !held.is_file() {
+            return Err(failed(io::Error::other("it is no regular file")));
+        }
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(living(path)),
-            Err(TryLockError::Error(source)) => return Err(error(path, source)),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        // Who held it removes the file: a lock on one that has no name any more keeps nobody out.
-        let held = file.metadata().map_err(|source| error(path, source))?;
+        // The last holder removed the file: a lock on a file without a name excludes no other mirror.
         if identity(&lock).is_ok_and(|there| there == (held.dev(), held.ino())) {
             let name = SocketFile {
                 path: lock,
@@ -98,9 +116,10 @@ fn alone(path: &Path) -> Result<Lock, ListenError> {
             });
         }
     }
+    Err(living(path))
 }
 
-/// Its name goes first: see [`alone`].
+/// Its name is removed first: see [`lock`].
 struct Lock {
     _name: SocketFile,
     _file: File,
@@ -221,6 +240,32 @@ mod tests {
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
             UnixStream::connect(&path).unwrap();
         }
+    }
+
+    #[test]
+    fn a_lock_that_is_no_regular_file_is_refused_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, lock) = (folder.path().join("s"), folder.path().join(".s.lock"));
+        let target = folder.path().join("target");
+        std::os::unix::fs::symlink(&target, &lock).unwrap();
+        assert!(refusal(&path).contains(".s.lock"), "{}", refusal(&path));
+        assert!(!target.exists(), "a link is not followed");
+        fs::remove_file(&lock).unwrap();
+        let fifo = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &lock, fifo.0, fifo.1, 0).unwrap();
+        let said = refusal(&path);
+        assert!(
+            said.contains(".s.lock") && said.contains("remove this lock file"),
+            "{said}"
+        );
+        // With a reader it opens, and is no regular file.
+        let mut reader = OpenOptions::new();
+        reader
+            .read(true)
+            .custom_flags(OFlags::NONBLOCK.bits() as i32);
+        let _reader = reader.open(&lock).unwrap();
+        assert!(refusal(&path).contains("no regular file"));
+        assert!(!path.exists());
     }
 
     #[test]

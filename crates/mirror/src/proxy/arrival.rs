@@ -76,7 +76,7 @@ pub(super) async fn announced(
 
 /// Does `step`, which comes before any request and begins with bytes of the client. `None`: it was not done in time, or the
 /// connection is to close to make room for a new client, or because of a drain before the first byte. A step that has begun
-/// has its usual time in a drain as well: its client sent that byte before it could see the drain.
+/// has its usual time in a drain as well, at most the drain's limit: its client may not know of the drain.
 pub(super) async fn before_requests<T, F: Future<Output = T>>(
     shared: &Arc<Shared>,
     patience: Duration,

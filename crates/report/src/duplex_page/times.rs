@@ -94,8 +94,8 @@ fn opposite_signs(one: &Comparison, endpoints: usize) -> Option<String> {
     (!named.is_empty()).then(|| {
         format!(
             "The columns are over all requests that both answered; the difference is the typical one of batches, stretches of \
-             time that each count the same. The two point in different directions in {}, because a few batches \
-             outweigh the others in the columns.",
+             time that each count the same. The two point in different directions in {}: this happens \
+             where a few batches outweigh the others in the columns.",
             named.join(", ")
         )
     })
