@@ -6,10 +6,10 @@ use crate::reading::{
     advised, baseline, called, decides, latency_kept, latency_known, limit_word, memory_kept,
 };
 use crate::sheet::{Sheet, first_line};
-use run::{ArmSummary, Document, Fitness, Metric, State};
+use run::{ArmSummary, Document, Fitness, Metric, State, Worker};
 
 /// Writes it. `worker` is the process that still works on the run.
-pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<u32>) {
+pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
     if let Some(verdict) = &document.verdict {
         sheet.bold(first_line(&verdict.sentence));
         if let Some(arm) = advised(document) {
@@ -34,10 +34,8 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<u32>) {
         }
         return;
     }
-    if let Some(pid) = worker {
-        sheet.bold(&format!(
-            "This run is running (PID {pid}) and has no answer yet."
-        ));
+    if let Some(worker) = worker {
+        sheet.bold(&format!("This run is {worker} and has no answer yet."));
         return;
     }
     let refused = document
@@ -62,9 +60,10 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<u32>) {
             sheet.bold(&format!("This run ended without an answer: {reason}"));
         }
         State::Interrupted => sheet.bold("This run was interrupted and has no answer yet."),
-        State::Running | State::Done => {
+        State::Running => {
             sheet.bold("This run is not finished and has no answer yet: its process was killed.");
         }
+        State::Done => sheet.bold("This run has no answer."),
     }
     sheet.prose(&next);
 }

@@ -40,8 +40,8 @@ fn line(run: &Kept) -> String {
 /// The answer, or why there is none.
 fn short(run: &Kept) -> String {
     let said = first_line(&run.sentence);
-    if let Some(pid) = run.worker {
-        return format!("is running (PID {pid})");
+    if let Some(worker) = run.worker {
+        return format!("is {worker}");
     }
     match run.standing {
         Standing::Failed if said.chars().count() > REASON => {

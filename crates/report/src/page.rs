@@ -7,7 +7,7 @@ use crate::{
     Style, answer, command_page, fleet, growth, no_latency, predicted, rates, request_time, steps,
     tables, tried, why_not,
 };
-use run::{Calibration, Document, Fitness, Kind, Least, Outcome, TrialStatus};
+use run::{Calibration, Document, Fitness, Kind, Least, Outcome, TrialStatus, Worker};
 use std::fmt::Write;
 
 /// An effect of the order inside blocks is worth a sentence from this p on.
@@ -19,8 +19,8 @@ pub fn page(document: &Document, style: Style) -> String {
 }
 
 /// The page of a run that a process works on: no advice to resume it.
-pub fn page_while_running(document: &Document, pid: u32, style: Style) -> String {
-    written(document, Sheet::new(style), Some(pid))
+pub fn page_while_running(document: &Document, worker: Worker, style: Style) -> String {
+    written(document, Sheet::new(style), Some(worker))
 }
 
 /// The whole page.
@@ -28,7 +28,7 @@ pub fn page_in_full(document: &Document, style: Style) -> String {
     written(document, Sheet::in_full(style), None)
 }
 
-fn written(document: &Document, mut sheet: Sheet, worker: Option<u32>) -> String {
+fn written(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> String {
     let style = sheet.style();
     growth::write(&mut sheet, document);
     answer::write(&mut sheet, document, worker);

@@ -13,16 +13,18 @@
 //!   lock                held while a process works on the folder, with its id
 //! ```
 //!
-//! Every file is written beside its place and renamed, so that a reader sees the old or the new, never a half.
+//! Every file is written next to its place and renamed, so that a reader sees the old or the new, never a half.
 
 use crate::document::{Document, SCHEMA};
 use crate::trial::Trial;
 use crate::typed::Typed;
 use crate::{capacity, runs, validation};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Length of a run's key.
 const KEY_BYTES: usize = 32;
@@ -105,6 +107,26 @@ pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Erro
         action,
         path,
         source,
+    }
+}
+
+/// A look whether a process works on a folder holds the lock for a moment: it is tried again before the folder is busy.
+const TRIES: u32 = 10;
+pub(crate) const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
+/// A process that works on a run folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Worker {
+    /// `None` where the lock's file does not have it: an older version holds it, or the process has only just begun.
+    pub pid: Option<u32>,
+}
+
+impl fmt::Display for Worker {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pid {
+            Some(pid) => write!(to, "running (PID {pid})"),
+            None => write!(to, "running"),
+        }
     }
 }
 
@@ -191,7 +213,15 @@ impl Folder {
         // What another process has written there stays.
         options.write(true).create(true).truncate(false);
         let mut file = options.open(&path).map_err(io("create", &path))?;
-        match file.try_lock() {
+        let mut taken = file.try_lock();
+        for _ in 0..TRIES {
+            if !matches!(taken, Err(fs::TryLockError::WouldBlock)) {
+                break;
+            }
+            std::thread::sleep(BETWEEN_TRIES);
+            taken = file.try_lock();
+        }
+        match taken {
             Ok(()) => {
                 let pid = format!("{}\n", std::process::id());
                 file.set_len(0)
@@ -204,13 +234,13 @@ impl Folder {
         }
     }
 
-    /// The id of the process that works on the folder; `None` where none does.
-    pub fn worker(&self) -> Option<u32> {
+    /// The process that works on the folder; `None` where none does.
+    pub fn worker(&self) -> Option<Worker> {
         let path = self.path.join("lock");
         let is_held = File::open(&path)
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)));
-        let pid = fs::read_to_string(&path).ok().filter(|_| is_held)?;
-        pid.trim().parse().ok()
+        let pid = || fs::read_to_string(&path).ok()?.trim().parse().ok();
+        is_held.then(|| Worker { pid: pid() })
     }
 
     /// Writes the document, its raw histograms left to the trials' own files.

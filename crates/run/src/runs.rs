@@ -4,7 +4,7 @@
 //! no process works on.
 
 use crate::document::State;
-use crate::folder::{Folder, FolderError, io, read_json};
+use crate::folder::{Folder, FolderError, Worker, io, read_json};
 use crate::{capacity, validation};
 use std::fs::{self, Metadata};
 use std::io::Write;
@@ -51,7 +51,7 @@ pub struct Kept {
     /// Why its document cannot be read, where it has one.
     pub unreadable: Option<String>,
     /// The process that worked on it when it was listed.
-    pub worker: Option<u32>,
+    pub worker: Option<Worker>,
     path: PathBuf,
 }
 
@@ -260,6 +260,8 @@ fn occupied(path: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::BETWEEN_TRIES;
+    use std::fs::File;
     use std::os::unix::fs::symlink;
 
     const SAMPLE: &str = include_str!("../../../contract/samples/run/tune.json");
@@ -379,10 +381,27 @@ mod tests {
         let held = Folder::open(&path).unwrap().lock().unwrap();
         assert!(matches!(listed.delete(), Err(FolderError::Busy(_))));
         let busy = kept(dir.path()).unwrap().remove(0);
-        assert_eq!(busy.worker, Some(std::process::id()));
+        assert_eq!(busy.worker.unwrap().pid, Some(std::process::id()));
         assert!(!busy.may_go(true));
         drop(held);
         assert_eq!(kept(dir.path()).unwrap()[0].worker, None);
+        // An older version holds the lock without its id.
+        let lock = File::options().write(true).open(path.join("lock")).unwrap();
+        lock.set_len(0).unwrap();
+        lock.lock().unwrap();
+        let older = kept(dir.path()).unwrap().remove(0);
+        assert_eq!(older.worker, Some(Worker { pid: None }));
+        assert!(!older.may_go(true));
+        drop(lock);
+        // A look at the lock, as `runs` takes it, makes no folder busy.
+        let looks = File::open(path.join("lock")).unwrap();
+        looks.lock_shared().unwrap();
+        let releases = std::thread::spawn(move || {
+            std::thread::sleep(BETWEEN_TRIES);
+            drop(looks);
+        });
+        drop(Folder::open(&path).unwrap().lock().unwrap());
+        releases.join().unwrap();
         run_again(&path);
         assert!(matches!(listed.delete(), Err(FolderError::Changed(_))));
         assert!(path.exists());

@@ -83,8 +83,8 @@ fn old(mut found: Vec<Kept>, keep: usize, before: Option<Timestamp>) -> Vec<Kept
 }
 
 fn why_it_stays(run: &Kept) -> String {
-    if let Some(pid) = run.worker {
-        return format!("it is running (PID {pid})");
+    if let Some(worker) = run.worker {
+        return format!("it is {worker}");
     }
     let why = match run.standing {
         Standing::Unknown => {

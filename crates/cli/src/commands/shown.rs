@@ -22,7 +22,11 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
         .and_then(|folder| Ok((folder.read()?, folder.worker())))
         .map_err(|e| Failure::usage(e.to_string()))?;
     match worker.filter(|_| !args.json && document.verdict.is_none()) {
-        Some(pid) => output::print(&report::page_while_running(&document, pid, output::style()))?,
+        Some(worker) => output::print(&report::page_while_running(
+            &document,
+            worker,
+            output::style(),
+        ))?,
         None => output::document(&document, args.json, args.full)?,
     }
     Ok(0)

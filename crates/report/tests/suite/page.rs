@@ -316,12 +316,20 @@ fn a_run_without_an_answer_says_how_to_go_on() {
     holds(&page(&document), &["was interrupted", &goes_on]);
     document.state = State::Running;
     holds(&page(&document), &["its process was killed", &goes_on]);
-    let running = report::page_while_running(&document, 4711, PLAIN);
+    let running = report::page_while_running(&document, run::Worker { pid: Some(4711) }, PLAIN);
     assert!(
         running.starts_with("This run is running (PID 4711) and has no answer yet."),
         "{running}"
     );
     assert!(!running.contains("--resume"), "{running}");
+    let unknown = report::page_while_running(&document, run::Worker { pid: None }, PLAIN);
+    assert!(
+        unknown.starts_with("This run is running and has no answer yet."),
+        "{unknown}"
+    );
+    // Done, without a verdict: nobody killed it.
+    document.state = State::Done;
+    assert!(!page(&document).contains("killed"), "{}", page(&document));
     document.state = State::Failed;
     document.arms.clear();
     document.comparisons.clear();
