@@ -18,6 +18,7 @@ class GrowthTest < PowerbandTest
     said = ended.out[/\A.*?\n\n/m]
     assert_match(/^- .*\(baseline\): [\d.]+ MiB a thousand requests/, said)
     assert_equal 1, said.scan("a thousand requests").size, said
-    refute_match(/longer windows/, ended.out)
+    # Longer windows are no remedy for trials that are not steady because memory grows; a noisy host may want them.
+    refute_match(/not steady after their warm-up; [^;]*longer windows/, ended.out.gsub(/\s+/, " "))
   end
 end

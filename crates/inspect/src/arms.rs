@@ -5,9 +5,9 @@ use crate::interval::OfProcess;
 use crate::reading::is_job;
 use flight::{Origin, Snapshot};
 use run::inspect::{Against, Arm, ArmPod, OverPods};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Level of an interval.
+/// Level of all intervals of a reading together.
 const ALPHA: f64 = 0.05;
 
 /// Where a process ran, and what it served there.
@@ -36,9 +36,14 @@ impl Place {
     }
 }
 
-/// Each arm, the one with the most pods first; empty where no process has an arm or none served a request.
+/// Each arm, the one with the most pods first; empty where no process has an arm, none served a request, or the processes are of
+/// several applications, whose requests are not comparable.
 pub(crate) fn arms(all: &[OfProcess]) -> Vec<Arm> {
-    if all.iter().all(|of| of.place.arm.is_empty()) {
+    let applications: BTreeSet<&str> = all
+        .iter()
+        .map(|of| flight::application_of(&of.process.app_root))
+        .collect();
+    if applications.len() > 1 || all.iter().all(|of| of.place.arm.is_empty()) {
         return Vec::new();
     }
     let mut by_arm: BTreeMap<&str, BTreeMap<String, Vec<&OfProcess>>> = BTreeMap::new();
@@ -50,10 +55,13 @@ pub(crate) fn arms(all: &[OfProcess]) -> Vec<Arm> {
         .into_iter()
         .map(|(name, pods)| arm(name, pods.into_values().map(|of| pod(&of)).collect()))
         .collect();
-    arms.sort_by_key(|arm| std::cmp::Reverse((arm.pods.len(), arm.requests)));
+    // Of as many pods the first by name, so that the reference stays the same between two readings.
+    arms.sort_by_key(|arm| std::cmp::Reverse(arm.pods.len()));
     if let Some((reference, others)) = arms.split_first_mut() {
+        // Bonferroni: all differences hold together with 95 %.
+        let alpha = ALPHA / others.len().max(1) as f64;
         for other in others {
-            other.against = Some(against(other, reference));
+            other.against = Some(against(other, reference, alpha));
         }
     }
     arms
@@ -96,7 +104,7 @@ fn arm(name: &str, pods: Vec<ArmPod>) -> Arm {
 }
 
 /// Welch's interval of the difference of two means of logarithms: neither the spreads nor the numbers of pods have to be equal.
-fn against(other: &Arm, reference: &Arm) -> Against {
+fn against(other: &Arm, reference: &Arm, alpha: f64) -> Against {
     let (mine, theirs) = (Spread::of(&other.pods), Spread::of(&reference.pods));
     let (n, m) = (other.pods.len() as f64, reference.pods.len() as f64);
     let half = mine.sd.zip(theirs.sd).map(|(mine, theirs)| {
@@ -108,7 +116,7 @@ fn against(other: &Arm, reference: &Arm) -> Against {
         } else {
             n.min(m) - 1.0
         };
-        stats::student_two_sided(ALPHA, (df as u32).max(1)) * (a + b).sqrt()
+        stats::student_two_sided(alpha, (df as u32).max(1)) * (a + b).sqrt()
     });
     let short = [other, reference]
         .into_iter()
@@ -117,8 +125,12 @@ fn against(other: &Arm, reference: &Arm) -> Against {
         arm: reference.arm.clone(),
         ratio: over_pods(mine.mean - theirs.mean, half),
         why_not: short.map(|arm| {
-            let name = if arm.arm.is_empty() { "(no arm)" } else { &arm.arm };
-            format!("{name} has one pod, and how much pods differ by themselves is seen from two of each arm on")
+            let name = if arm.arm.is_empty() {
+                "(no arm)"
+            } else {
+                &arm.arm
+            };
+            format!("{name} has one pod; an interval needs two pods of each arm")
         }),
     }
 }

@@ -17,6 +17,8 @@ use std::path::Path;
 pub struct Baseline {
     pub(crate) read_at_ns: u64,
     earlier: HashMap<Key, Earlier>,
+    /// Between the first document and the last.
+    apart_ns: u64,
     /// Names of files that it could not read: most were being made.
     not_read: BTreeSet<OsString>,
     gone: u64,
@@ -59,6 +61,8 @@ impl Baseline {
         let mut documents: Vec<&Document> = documents.iter().collect();
         // A process that several have counts from the first on.
         documents.sort_by_key(|document| std::cmp::Reverse(document.read_at_ns));
+        let newest = documents.first().map_or(0, |document| document.read_at_ns);
+        let oldest = documents.last().map_or(0, |document| document.read_at_ns);
         let unread = documents.iter().flat_map(|document| &document.not_read);
         let unread = unread.filter(|file| !file.partly);
         let processes = documents.iter().flat_map(|document| &document.processes);
@@ -72,7 +76,8 @@ impl Baseline {
             (key(&earlier.counters.header), earlier)
         });
         Self {
-            read_at_ns: documents.last().map_or(0, |document| document.read_at_ns),
+            read_at_ns: oldest,
+            apart_ns: newest - oldest,
             earlier: earlier.collect(),
             not_read: unread.filter_map(|file| name_of(&file.file)).collect(),
             gone: 0,
@@ -131,6 +136,21 @@ impl Baseline {
         self.gone = gone.len() as u64;
         gone
     }
+}
+
+/// Of a longer part of the interval the processes of the last saved file are not counted, and rates are too low by it.
+const SHARE_APART: f64 = 0.01;
+
+/// Why the rates are too low, where they are by more than a per cent.
+pub(crate) fn saved_apart(baseline: Option<&Baseline>, span_s: f64) -> Option<String> {
+    let apart_s = baseline?.apart_ns as f64 / 1e9;
+    (apart_s > SHARE_APART * span_s).then(|| {
+        format!(
+            "the files of --since were saved {apart_s:.0} s apart, and rates are over the {span_s:.0} s since the first: those of \
+             processes saved later are up to {:.0} % too low",
+            100.0 * (apart_s / span_s).min(1.0)
+        )
+    })
 }
 
 /// Of its path, which differs where a folder is read from elsewhere.

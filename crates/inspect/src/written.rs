@@ -1,7 +1,7 @@
 //! The document of a reading.
 
 use crate::instant::rfc3339;
-use crate::interval::interval;
+use crate::interval::{interval, saved_apart};
 use crate::memory::memory;
 use crate::reading::{Group, Reading};
 use crate::threads::{serves, threads};
@@ -38,6 +38,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
     // Records that are gone would make every rate too low.
     let rate_span = (!from_rings || rings_reach).then_some(span_s);
     let interval = interval(&mut reading, span_s);
+    let saved_apart = saved_apart(reading.baseline.as_ref(), span_s);
     let (requests, endpoints) = traffic(&mut reading, false, rate_span, from_rings);
     let (jobs, job_classes) = traffic(&mut reading, true, rate_span, from_rings);
     let advice = match (&requests, &jobs) {
@@ -82,6 +83,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
     document.warnings = warnings(&document, asked, reading.fibers, rings_reach);
     let without_file = crate::unrecorded::sentences(&reading.unrecorded);
     document.warnings.splice(0..0, without_file);
+    document.warnings.extend(saved_apart);
     if applications(&document).len() > 1 {
         // A number of threads for several applications together is right for none of them.
         document.threads = None;

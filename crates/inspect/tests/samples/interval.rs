@@ -333,6 +333,29 @@ fn arms_are_compared_pod_by_pod() {
 }
 
 #[test]
+fn files_that_were_saved_far_apart_make_rates_too_low() {
+    let warned = |apart_ns: u64| {
+        let pods = [armed(11, "a", 1, (10, 10)), armed(12, "b", 2, (10, 10))];
+        let before = [
+            counters_at(SAVED, vec![pods[0].clone()]),
+            counters_at(SAVED + apart_ns, vec![pods[1].clone()]),
+        ];
+        let after = counters_at(SAVED + 100 * SECOND, pods.to_vec());
+        let mut reading = Reading::since(Selection::default(), Baseline::of(&before));
+        reading.add_saved(&after);
+        let found = document(reading.finished(), &asked(after.read_at_ns));
+        let apart = found.warnings.iter().find(|w| w.contains("apart"));
+        apart.cloned()
+    };
+    assert_eq!(warned(SECOND / 2), None);
+    let said = warned(50 * SECOND).unwrap();
+    assert!(
+        said.contains("saved 50 s apart") && said.contains("50 % too low"),
+        "{said}"
+    );
+}
+
+#[test]
 fn an_arm_of_one_pod_cannot_be_judged() {
     let arms = arms_of(&[
         armed(11, "", 1, (10, 10)),
@@ -346,6 +369,10 @@ fn an_arm_of_one_pod_cannot_be_judged() {
     assert_eq!((against.ratio.low, against.ratio.high), (None, None));
     let why = against.why_not.as_ref().unwrap();
     assert!(why.contains("canary has one pod"), "{why}");
+    // Requests of two applications are not compared.
+    let mut admin = armed(21, "admin", 6, (10, 10));
+    admin.app_root = "/srv/admin".to_owned();
+    assert!(arms_of(&[armed(11, "", 1, (10, 10)), admin]).is_empty());
     let without = arms_of(&[armed(11, "", 1, (10, 10)), armed(13, "", 2, (10, 20))]);
     assert!(without.is_empty());
 }
