@@ -117,6 +117,9 @@ fn percent(quantile: f64) -> f64 {
     (quantile * 1e6).round() / 1e4
 }
 
+/// Share of the window that the generator waits for a core before other processes are named as the cause.
+const WORTH_NAMING: f64 = 0.01;
+
 impl Outcome {
     /// Share of one core that the generator's thread used within the window, 0
     /// to 1. Waiting for late answers after its end would only dilute it.
@@ -147,7 +150,8 @@ impl Outcome {
             self.generator_cpu_in_window,
             self.generator_waited_in_window,
         );
-        if waited > ran {
+        // A generator that hardly runs hardly waits either.
+        if waited > ran && waited > self.window().mul_f64(WORTH_NAMING) {
             HeldUp::ByOthers { ran, waited }
         } else {
             HeldUp::ByItself

@@ -64,7 +64,7 @@ pub struct Counts {
     pub sent: u64,
     /// Got a whole answer, whatever its status.
     pub completed: u64,
-    /// Got a whole answer with a status below 400, or from 400 to 499 as it was recorded.
+    /// Got a whole answer with a status below 400, or 400 to 499 as recorded (401, 403, 407, 408 and 429 excepted).
     pub ok: u64,
     /// Of those, answered before the window ended: throughput counts these.
     pub ok_in_window: u64,
@@ -172,7 +172,7 @@ pub struct EndpointOutcome {
     pub name: String,
     /// Fell due.
     pub scheduled: u64,
-    /// Answered with a status below 400, or from 400 to 499 as it was recorded.
+    /// Answered with a status below 400, or 400 to 499 as recorded (401, 403, 407, 408 and 429 excepted).
     pub ok: u64,
     /// As [`Counts::cut`].
     pub cut: u64,
@@ -244,7 +244,7 @@ pub struct Slice {
     pub due: u64,
     /// Requests that were written to a connection in it.
     pub sent: u64,
-    /// Requests that were answered with a status below 400, or from 400 to 499 as it was recorded.
+    /// Requests that were answered with a status below 400, or 400 to 499 as recorded (401, 403, 407, 408 and 429 excepted).
     pub ok: u64,
     /// Requests that failed.
     pub errors: u64,

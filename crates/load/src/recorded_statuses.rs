@@ -15,6 +15,8 @@ const MOST_NAMED: usize = 5;
 const OK: u16 = 200;
 const NOT_MODIFIED: u16 = 304;
 const TOO_MANY_REQUESTS: u16 = 429;
+/// Rejections that are no page's own: a session or credentials are missing, or the server is asked for too much.
+const NO_PAGE: [u16; 5] = [401, 403, 407, 408, TOO_MANY_REQUESTS];
 /// With these a server may answer 304 in place of 200.
 const CONDITIONAL: [&str; 2] = ["if-none-match", "if-modified-since"];
 
@@ -40,9 +42,10 @@ impl Recorded {
     }
 
     /// The application rejected the recorded request in the same way, such as one for a page that does not exist: its work, and no
-    /// failure. A server that fails or is asked for too much is not excused by having been so before.
+    /// failure. Without a session every page is rejected quickly, and a server that fails or is asked for too much does so when
+    /// recorded, too: these stay errors.
     pub(crate) fn was_rejected(self, status: u16) -> bool {
-        self.is(status) && (400..500).contains(&status) && status != TOO_MANY_REQUESTS
+        self.is(status) && (400..500).contains(&status) && !NO_PAGE.contains(&status)
     }
 }
 

@@ -146,9 +146,9 @@ pub struct Counts {
     pub sent: u64,
     /// Got a whole answer, whatever its status.
     pub answered: u64,
-    /// Got a whole answer with a status below 400, or from 400 to 499 as it was recorded.
+    /// Got a whole answer with a status below 400, or 400 to 499 as recorded (401, 403, 407, 408 and 429 excepted).
     pub ok: u64,
-    /// Got none, or one with a status of 400 or more.
+    /// Got no answer, or one that counts as an error: another status of 400 or more, or one that the workload rejects.
     pub failed: u64,
     /// Were due and had no answer when a signal ended the run; in no figure.
     pub cut: u64,
@@ -234,8 +234,7 @@ pub enum AssertionOutcome {
     Holds,
     /// It was exceeded.
     Fails,
-    /// The requests were too few to tell, the generator was too late, or the answers are redirects or other work than was
-    /// recorded.
+    /// Too few requests, a generator that was too late, or answers that are redirects or not the recorded ones.
     Unknown,
 }
 
@@ -247,7 +246,7 @@ pub struct Endpoint {
     pub name: String,
     /// Requests that fell due.
     pub asked: u64,
-    /// Answered with a status below 400, or from 400 to 499 as it was recorded.
+    /// Answered with a status below 400, or 400 to 499 as recorded (401, 403, 407, 408 and 429 excepted).
     pub ok: u64,
     /// Failed.
     pub failed: u64,
@@ -317,7 +316,7 @@ pub struct Interval {
     pub asked: u64,
     /// Requests that were sent.
     pub sent: u64,
-    /// Requests answered with a status below 400, or from 400 to 499 as it was recorded.
+    /// Requests answered with a status below 400, or 400 to 499 as recorded (401, 403, 407, 408 and 429 excepted).
     pub ok: u64,
     /// Requests that failed.
     pub failed: u64,

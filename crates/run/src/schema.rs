@@ -141,17 +141,19 @@ fn field_page(schema: &Value, name: &str, opening: &str) -> String {
     page
 }
 
+/// The description in one cell of a table.
+fn cell(described: &Value) -> String {
+    let text = described["description"].as_str().unwrap_or_default();
+    text.replace('\n', " ").replace('|', "\\|")
+}
+
 fn section(page: &mut String, name: &str, schema: &Value) {
     let about = schema["description"].as_str().unwrap_or_default();
     let _ = write!(page, "\n## {name}\n\n{about}\n");
     if let Some(properties) = schema["properties"].as_object() {
         page.push_str("\n| field | type | meaning |\n|---|---|---|\n");
         for (field, property) in properties {
-            let meaning = property["description"]
-                .as_str()
-                .unwrap_or_default()
-                .replace('\n', " ")
-                .replace('|', "\\|");
+            let meaning = cell(property);
             let _ = writeln!(page, "| `{field}` | {} | {meaning} |", type_of(property));
         }
     } else if let Some(variants) = schema["oneOf"].as_array() {
@@ -161,7 +163,7 @@ fn section(page: &mut String, name: &str, schema: &Value) {
                 page,
                 "| `{}` | {} |",
                 variant["const"].as_str().unwrap_or_default(),
-                variant["description"].as_str().unwrap_or_default()
+                cell(variant)
             );
         }
     }

@@ -100,6 +100,7 @@ fn a_rejection_that_was_recorded_is_no_failure() {
         recorded("/404", &[], Some(404)),
         recorded("/422", &[], Some(200)),
         recorded("/429", &[], Some(429)),
+        recorded("/401", &[], Some(401)),
         recorded("/500", &[], Some(500)),
     ];
     let placed = requests.into_iter().map(|request| ("record", request));
@@ -108,16 +109,16 @@ fn a_rejection_that_was_recorded_is_no_failure() {
         server.address,
         workload,
         Mode::closed(1),
-        Stop::requests(12),
+        Stop::requests(15),
     );
     let outcome = load::run(&plan, &mut Silent).unwrap();
     assert_balanced(&outcome);
-    assert_eq!((outcome.counts.completed, outcome.counts.ok), (12, 3));
+    assert_eq!((outcome.counts.completed, outcome.counts.ok), (15, 3));
     let errors = outcome.errors;
-    assert_eq!((errors.status_4xx, errors.status_5xx), (6, 3));
+    assert_eq!((errors.status_4xx, errors.status_5xx), (9, 3));
     let pages = outcome.broken_pages(None);
     let broken: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
-    assert_eq!(broken, ["/422", "/429", "/500"]);
+    assert_eq!(broken, ["/422", "/429", "/401", "/500"]);
     let good = outcome.classes.get(load::StatusClass::AsRecorded);
     assert_eq!(good.map(|answers| answers.len()), Some(3));
 }

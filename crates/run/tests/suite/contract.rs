@@ -52,3 +52,12 @@ fn every_field_is_described() {
         }
     }
 }
+
+#[test]
+fn a_row_of_a_page_is_one_line() {
+    for contract in run::contracts() {
+        for line in contract.page.lines().filter(|line| line.starts_with("| ")) {
+            assert!(line.ends_with('|'), "{}: {line}", contract.name);
+        }
+    }
+}
