@@ -91,13 +91,13 @@ fn a_difference_against_its_columns_is_explained() {
     (mean.ratio, mean.low, mean.high) = (Some(1.05), Some(0.99), Some(1.1));
     let endpoint = document.comparisons[0].endpoints[0].endpoint.clone();
     let text = flat(&page(&document, 100));
-    let named = format!("{WHY} in p50, the mean of {endpoint}, because");
+    let named = format!("{WHY} in p50, the mean of {endpoint}: this happens");
     assert!(text.contains(&named), "{text}");
     // Columns that look the same have no sign.
     document.comparisons[0].all.p50.reference_ms = Some(12.01);
     let text = flat(&page(&document, 100));
     assert!(
-        text.contains(&format!("{WHY} in the mean of {endpoint}, because")),
+        text.contains(&format!("{WHY} in the mean of {endpoint}: this happens")),
         "{text}"
     );
 }
