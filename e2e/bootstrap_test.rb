@@ -9,7 +9,7 @@ require "tmpdir"
 # `apt-get` and all that writes are stand-ins that log their arguments.
 class BootstrapTest < Minitest::Test
   SCRIPT = File.expand_path("../script/bootstrap", __dir__)
-  READS = %w[bash cat dirname env grep head mktemp readlink sed sort tail tr].freeze
+  READS = %w[awk bash cat dirname env grep head mktemp readlink sed sort tail tr].freeze
   LOGGED = %w[apt-get apt-cache dpkg dpkg-query install rm tee update-rc.d].freeze
 
   def setup
@@ -44,7 +44,27 @@ class BootstrapTest < Minitest::Test
     assert_equal %w[puma ruby ruby-dev ruby-minitest ruby-rails ruby-sqlite3], installed("demo").sort
   end
 
+  def test_an_apache_of_another_release_is_not_replaced_for_passenger
+    apache("2.4.71-1~deb12u1")
+    packages = installed
+    refute_includes packages, "libapache2-mod-passenger"
+    assert_includes packages, "unicorn"
+    assert_empty(File.readlines(log).grep(/apt-get install.*(apache2|downgrade)/))
+  end
+
+  def test_passenger_is_installed_with_debian_13s_apache
+    apache("2.4.71-1~deb13u1")
+    assert_includes installed, "libapache2-mod-passenger"
+  end
+
   private
+
+  # Apache is installed in this version, and Debian 13 offers another or the same.
+  def apache(version)
+    script("apache2", "exit 0")
+    script("dpkg-query", %([[ ${@: -1} == apache2-bin ]] || exit 1; [[ $* == *Status* ]] && echo installed || echo "#{version}"))
+    script("apt-cache", "echo 'apache2-bin | 2.4.71-1~deb13u1 | mirror trixie/main amd64 Packages'")
+  end
 
   def find(name)
     ENV.fetch("PATH").split(":").map { |folder| File.join(folder, name) }.find { |path| File.executable?(path) }
