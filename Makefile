@@ -60,7 +60,7 @@ e2e: build
 	ruby e2e/run.rb
 
 # Applications with a known answer and other end-to-end tests that take too long for `make test`. TESTS: options of minitest, such as
-# TESTS='--name /leak/' for a part of them.
+# TESTS="--name '/leak/'" for a part of them.
 known-answers: build
 	ruby e2e/run.rb long $(TESTS)
 
