@@ -53,13 +53,13 @@ fn windows(snapshot: &Snapshot) {
 /// A document in which every request and job is counted once, and no figure is none.
 fn inspected(snapshot: &Snapshot) {
     for since_ns in [None, Some(snapshot.header.created_wall_ns)] {
-        let mut reading = Reading::of(Selection { since_ns, threads: None });
+        let mut reading = Reading::of(Selection { since_ns, ..Selection::default() });
         reading.add(Path::new("a.flight"), snapshot.clone(), NOW_NS);
         if reading.is_empty() {
             assert!(!reading.why_empty().is_empty());
             continue;
         }
-        let asked = Asked { version: String::new(), sources: Vec::new(), now_ns: NOW_NS };
+        let asked = Asked { version: String::new(), sources: Vec::new(), since: Vec::new(), now_ns: NOW_NS };
         let made = document(reading, &asked);
         let counted = |all: &[run::inspect::Traffic]| all.iter().fold(0_u64, |sum, t| sum.saturating_add(t.requests));
         let both = counted(&made.endpoints).saturating_add(counted(&made.job_classes));
