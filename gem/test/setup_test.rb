@@ -60,7 +60,7 @@ class SetupTest < Minitest::Test
         there.call(File.join(root, Process.euid.to_s))
         error = assert_raises(Powerband::Folder::Distrusted) { Powerband::Setup::Report.write(Powerband::Folder.new(root), {}) }
 
-        assert_match(/is not a folder, private/, error.message)
+        assert_match(/is not a private folder \(0700\).*; remove it or set POWERBAND_DIR/, error.message)
       end
     end
   end

@@ -29,7 +29,7 @@ module Powerband
       own = File.lstat(@path)
       return @path if own.directory? && own.owned? && (own.mode & 0o077).zero?
 
-      raise Distrusted, "#{@path} is not a folder, private (0700) and this user's own"
+      raise Distrusted, "#{@path} is not a private folder (0700) of this user; remove it or set POWERBAND_DIR"
     rescue Errno::ENOENT
       nil
     end
@@ -38,7 +38,7 @@ module Powerband
 
     # Who may rename what is in the root could put another folder in the place of ours.
     def check_root(stat)
-      raise Distrusted, "#{@root} is not a folder" unless stat.directory?
+      raise Distrusted, "#{@root} is not a folder; remove it or set POWERBAND_DIR" unless stat.directory?
       return if stat.sticky?
 
       unless stat.uid.zero? || stat.owned?
