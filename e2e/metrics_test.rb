@@ -14,7 +14,7 @@ class MetricsTest < PowerbandTest
     require "powerband"
     reading = Powerband::Metrics::Folder.new(ARGV[0]).read(nil)
     Powerband::Metrics::Carried.retire(ARGV[0], ARGV.drop(1))
-    print Powerband::Metrics::Exposition.new(reading.sums, reading.gauges, 50)
+    print Powerband::Metrics::Exposition.new(reading.sums, reading.gauges, 20)
   RUBY
 
   # Before and after the gem has removed some of the files.

@@ -226,19 +226,26 @@ class MetricsTest < Minitest::Test
       record_in(folder) do
         60.times { |n| (n + 1).times { request("PATH_INFO" => "/#{('a'.ord + (n / 26)).chr}#{('a'.ord + (n % 26)).chr}") } }
       end
-      body = get.body
-      shown = body.scan(/^powerband_endpoint_requests_total\{\S.*\} (\d+)$/).flatten.map(&:to_i)
+      { metrics => 20, metrics(endpoints: 50) => 50, metrics(endpoints: 0) => 0 }.each do |app, most|
+        body = get(app).body
+        left_out = (1..(60 - most)).sum
+        %w[requests_total duration_seconds_count].each do |name|
+          shown = body.scan(/^powerband_endpoint_#{name}\{\S.*\} (\d+)$/).flatten.map(&:to_i)
 
-      assert_equal [50, (11..60).sum], [shown.size, shown.sum]
-      assert_equal (1..10).sum, value(body, "powerband_requests_total").to_i - shown.sum
-      assert_equal 72 * 50, body.scan(/^powerband_endpoint_.*\{.*endpoint=/).size
+          assert_equal [most, ((61 - most)..60).sum], [shown.size, shown.sum]
+          all = value(body, "powerband_#{name == 'requests_total' ? name : "request_#{name}"}")
+          assert_equal left_out, all.to_i - shown.sum
+        end
+        assert_equal 72 * most, body.scan(/^powerband_endpoint_.*\{.*endpoint=/).size
+        assert_operator body.scan(/^powerband_(?!endpoint_).* \d/).size, :<=, 200
+      end
     end
   end
 
   def test_a_number_of_endpoints_that_is_none
     [-1, "many", nil, 2.5].each do |endpoints|
       error = assert_raises(ArgumentError, endpoints.inspect) { metrics(endpoints:) }
-      assert_equal "endpoints: #{endpoints.inspect} is not a number of endpoints; give 0 or more, e.g. 50", error.message
+      assert_equal "endpoints: #{endpoints.inspect} is not a number of endpoints; give 0 or more, e.g. 20", error.message
     end
     assert_equal 100, metrics(endpoints: "100").instance_variable_get(:@limit)
   end

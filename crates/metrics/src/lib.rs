@@ -17,4 +17,4 @@ pub use sums::{Gauges, Kind, Pool, ServerInfo, Sums};
 pub use text::text;
 
 /// How many endpoints are told apart, unless asked for otherwise.
-pub const ENDPOINTS: usize = 50;
+pub const ENDPOINTS: usize = 20;

@@ -11,7 +11,7 @@ module Powerband
   #   use Powerband::Metrics, path: "/metrics"             # in front of an application
   class Metrics
     TYPE = "text/plain; version=0.0.4; charset=utf-8"
-    ENDPOINTS = 50
+    ENDPOINTS = 20
 
     # Where a bundle has no Rack, Puma builds the application with a builder of its own, which hands keywords over as a Hash.
     def self.new(app = nil, given = {}, **options)

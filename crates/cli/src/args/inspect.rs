@@ -44,7 +44,7 @@ pub struct InspectArgs {
     #[arg(long, help_heading = "Output")]
     pub csv: bool,
     /// Print counters and histograms over all processes as Prometheus' text; --limit is then of endpoints told apart
-    /// [default: 50]
+    /// [default: 20]
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "last", "since", "threads"])]
     pub prometheus: bool,
 }
