@@ -14,7 +14,7 @@ class MetricsTest < PowerbandTest
     require "powerband"
     reading = Powerband::Metrics::Folder.new(ARGV[0]).read(nil)
     Powerband::Metrics::Carried.retire(ARGV[0], ARGV.drop(1))
-    print Powerband::Metrics::Exposition.new(reading.sums, reading.gauges, 20)
+    print Powerband::Metrics::Exposition.new(reading.sums, reading.gauges, 20, opentelemetry: true)
   RUBY
 
   # Before and after the gem has removed some of the files.
@@ -22,11 +22,13 @@ class MetricsTest < PowerbandTest
     folder = File.join(@dir, "flight")
     FileUtils.mkdir_p(folder)
     FileUtils.cp(SAMPLES, folder)
-    removed = SAMPLES.first(2).map { |path| File.join(folder, File.basename(path)) }
-    texts = [gem_text(folder), tool_text(folder), gem_text(folder, *removed), tool_text(folder), gem_text(folder)]
+    removed = %w[basic edged].map { |name| File.join(folder, "#{name}.flight") }
+    tool = -> { tool_text(folder, "--opentelemetry") }
+    texts = [gem_text(folder), tool.call, gem_text(folder, *removed), tool.call, gem_text(folder)]
 
     assert_equal [texts.first] * 5, texts
     assert_includes texts.first, "powerband_endpoint_duration_seconds_bucket"
+    assert_match(/^http_server_request_duration_seconds_bucket\{http_request_method="GET",\S+,le="0.075"\} \d+$/, texts.first)
     refute removed.any? { |path| File.exist?(path) }
     assert_promtool texts.first
   end
@@ -41,6 +43,7 @@ class MetricsTest < PowerbandTest
     none = powerband("inspect", "--prometheus", folder, "--application", "/srv/none")
     assert_equal [3, ""], [none.code, none.out], "a page of zeroes would replace what was scraped before"
     assert_equal 2, powerband("inspect", "--prometheus", *SAMPLES.first(2)).code
+    assert_refused powerband("inspect", "--opentelemetry", folder), 2, /--prometheus/
     assert_equal 3, powerband("inspect", "--prometheus", env: { "POWERBAND_DIR" => File.join(@dir, "none") }).code
   end
 

@@ -52,6 +52,7 @@ fn process(pid: u32, made_ns: u64, state: ProcessState, counted: (u64, u64)) -> 
         measured: measured.map(str::to_owned).into(),
         counts_further: false,
         counts_statuses: false,
+        counts_edges: false,
         arm: String::new(),
         ring: 64,
         in_flight: 0,
