@@ -77,11 +77,21 @@ class MetricsTest < Minitest::Test
       body = get.body
 
       labels = %(server="puma",version="7.1.0",ruby="#{RUBY_VERSION}",jit="yjit",allocator="jemalloc",agent="0.1.0",arm="canary")
-      assert_equal "1", value(body, "powerband_server_info{#{labels}}")
+      assert_equal "1", value(body, "powerband_server_info{#{labels},threads=\"3\",workers=\"2\"}")
       assert_equal "3", value(body, "powerband_threads")
       assert_equal "2", value(body, "powerband_processes_expected")
       assert_operator value(body, "powerband_resident_memory_bytes").to_i, :>, 1 << 20
     end
+  end
+
+  def test_numbers_that_live_processes_do_not_agree_on_or_do_not_know
+    about = Struct.new(:threads, :workers)
+    sizes = ->(*rows) { Powerband::Metrics::Gauges.send(:sizes, rows.map { |row| about.new(*row) }).values }
+
+    assert_equal %w[5 2], sizes[[5, 2], [5, 2]]
+    assert_equal ["", "2"], sizes[[5, 2], [3, 2]]
+    assert_equal ["5", ""], sizes[[5, 2], [5, nil]]
+    assert_equal ["", "0"], sizes[[nil, 0]]
   end
 
   # Puma's first worker forks the others under `fork_worker`.

@@ -474,6 +474,7 @@ if $PROGRAM_NAME == __FILE__
                                          header: { "worker_index" => 0, "server_name" => "puma 7.1.0" }),
         "like wide, with classes of status, an arm, an allocator and a JIT")
   edged = ["products#index", "GET /health/:id", "job HardWorker", "GET (not found)"]
-  write(folder, "edged", EdgedSample.new(names: edged, requests: 40, samples: 5),
+  write(folder, "edged", EdgedSample.new(names: edged, requests: 40, samples: 5,
+                                         header: { "server_name" => "puma 7.1.0", "server_max_threads" => 5 }),
         "like armed, with requests of at most 75 and 250 ms counted, and some of exactly so long")
 end

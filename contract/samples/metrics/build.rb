@@ -287,7 +287,15 @@ class Text
     family("processes_unrecorded", "gauge", "Live processes that cannot make their flight file, by the error.",
            @unrecorded.tally.sort.map { |reason, number| ["", { "reason" => reason }, number] })
     family("server_info", "gauge", "What live processes are, always 1.",
-           @live.map(&:about).uniq.sort_by(&:values).map { |about| ["", about, 1] })
+           @live.group_by(&:about).sort_by { |about, _| about.values }.map { |about, same| ["", about.merge(sizes(same)), 1] })
+  end
+
+  # Empty where they differ.
+  def sizes(stories)
+    { "threads" => "server_max_threads", "workers" => "server_workers" }.transform_values do |field|
+      numbers = stories.map { |story| story.header[field] }.uniq
+      numbers.size == 1 ? numbers.first.to_s : ""
+    end
   end
 
   # The samples all name the same parent.

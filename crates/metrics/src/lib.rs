@@ -14,7 +14,7 @@ mod text;
 
 pub use carried::{Carried, Damaged};
 pub use folder::{MetricsError, Reading, read};
-pub use sums::{Gauges, Kind, Pool, ServerInfo, Sums};
+pub use sums::{Gauges, Kind, Pool, ServerInfo, Sizes, Sums};
 pub use text::{Shown, text};
 
 /// How many endpoints are told apart, unless asked for otherwise.

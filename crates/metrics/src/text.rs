@@ -282,8 +282,11 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
     }
     let help = "What live processes are, always 1.";
     text.family("server_info", "gauge", help);
-    for server in &gauges.servers {
-        let all = server.labels().map(|(name, value)| label(name, value));
+    for (server, sizes) in &gauges.servers {
+        let sizes = sizes.labels();
+        let sizes = sizes.iter().map(|(name, value)| (*name, value.as_str()));
+        let all = server.labels().into_iter().chain(sizes);
+        let all: Vec<String> = all.map(|(name, value)| label(name, value)).collect();
         text.sample(&all.join(","), 1);
     }
 }
