@@ -69,7 +69,8 @@ class FaultsTest < Minitest::Test
         assert_equal [{}, []], [Powerband::Unrecorded.by_reason(folder), Dir.children(folder)]
       end
 
-      assert_equal 2, log.scan(/nothing is recorded in process \d+: RuntimeError: cannot create \S+ in #{disk}: No space/).size, log
+      said = /nothing is recorded in process \d+: RuntimeError: cannot create \S+ in #{disk}: No space/
+      assert_equal 2, log.scan(said).size, log
     end
   end
 
