@@ -428,7 +428,7 @@ fn saved_counters_are_those_of_the_files() {
     let file = folder.path().join("saved.json");
     std::fs::write(&file, value.to_string()).unwrap();
     let mut reading = inspect::Reading::of(Selection::default());
-    reading.add_saved(&inspect::read_saved(&file).unwrap());
+    reading.add_saved(&file, &inspect::read_saved(&file).unwrap());
     let (again, files) = (
         document(reading.finished(), &asked),
         inspected(&paths, Selection::default()),
