@@ -46,6 +46,7 @@ class PodsTest < PowerbandTest
     assert_equal %w[live live live], [[], *inside].map { |words| state(recorded, words) }
     assert_equal %w[live unknown], inside.map { |words| state(older, words) }
     assert_equal PidNamespace.first? ? "live" : "unknown", state(older)
+    assert_memory_is_of_this_namespace flight("stable-1"), inside.first
     stop(one, :KILL)
     one = nil
     assert_equal %w[died died], [[], inside.last].map { |words| state(recorded, words) }
@@ -100,6 +101,15 @@ class PodsTest < PowerbandTest
     assert_operator ratio["estimate"], :>, 1
     assert_operator ratio["low"], :<, ratio["estimate"]
     assert_operator ratio["high"], :>, ratio["estimate"]
+  end
+
+  # Elsewhere the process has no number, or another process's.
+  def assert_memory_is_of_this_namespace(folder, inside)
+    folder = File.join(folder, Process.uid.to_s)
+    here, elsewhere = [inside, []].map { |words| finish(start(*words, BINARY, "inspect", "--prometheus", folder)).out }
+    [here, elsewhere].each { |text| assert_includes text, "\npowerband_processes 1\n" }
+    assert_operator here[/^powerband_resident_memory_bytes (\d+)$/, 1].to_i, :>, 1 << 20
+    refute_includes elsewhere, "powerband_resident_memory_bytes"
   end
 
   def state(file, inside = [])
