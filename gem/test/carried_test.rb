@@ -96,7 +96,8 @@ class CarriedTest < Minitest::Test
   def test_a_damaged_text_is_named_and_the_next_writer_begins_anew
     sound = "powerband-carried 1\ngeneration 3\n"
     lines = ["totals requests=-1", "totals requests", "request requests=1", "request wall=128:1 name=x", "request wall=1 name=x",
-             "request requests=1 name=\xFF"]
+             "request requests=1 name=\xFF", "request wall_ns=2 wall=1:1 edged_ns=3 edged=1:1 name=x",
+             "request wall_ns=2 wall=1:1 edged_ns=2 edged=2:1 name=x"]
     damages = ["", "x", sound.chomp, "powerband-carried 1\n", "#{sound}totals requests=1\n"] +
               lines.map { |line| "#{sound}application a\n#{line}\n" }
     in_folder(%w[a]) do |folder, paths|
@@ -156,6 +157,25 @@ class CarriedTest < Minitest::Test
 
     assert_equal 16, other[0]
     assert_equal({ "later" => "11", "spread" => "1:2,2:1,130:5", "shape" => "a" }, other.unknown)
+  end
+
+  # Times of processes that count 75 and 250 ms are carried apart from those of others, so that an older agent, which knows
+  # neither pair and adds both up, leaves each as it was.
+  def test_times_of_those_that_count_the_edges_stay_apart
+    older = "request requests=3 wall_ns=40 wall=60:3 name=x"
+    newer = "request requests=2 wall_ns=30 wall_up_to_75ms=1 wall_up_to_250ms=2 wall=60:1,62:1 " \
+            "edged_ns=30 edged=60:1,62:1 name=x"
+    both = "request requests=5 wall_ns=70 wall_up_to_75ms=1 wall_up_to_250ms=2 wall=60:4,62:1 " \
+           "edged_ns=30 edged=60:1,62:1 name=x"
+    [[older, newer], [newer, older], [both]].each do |lines|
+      text = "powerband-carried 1\ngeneration 3\napplication a\n#{lines.join("\n")}\n"
+      carried = Powerband::Metrics::CarriedText.parse(text)
+      assert_includes Powerband::Metrics::CarriedText.format(carried), "\n#{both}\n"
+      edged = carried.sums(nil).endpoint(:request, "x").measuring(Powerband::Metrics::Edged::PLACE)
+      places = %i[wall_ns wall_up_to_75ms wall_up_to_250ms].map { |name| Powerband::FlightFile::NAMED.index(name) }
+      assert_equal [30, 1, 2], edged.values_at(*places)
+      assert_equal [1, 0, 1], edged[Powerband::FlightFile::WALL][60..62]
+    end
   end
 
   def test_names_of_any_kind_come_back

@@ -44,7 +44,7 @@ class FaultsTest < Minitest::Test
   end
 
   def test_a_full_disk
-    on_a_small_disk do |disk|
+    on_a_small_disk("size=1m") do |disk|
       log = nil
       flights = PumaServer.run("-w", "2", "-t", "1:1", env: { "POWERBAND_DIR" => disk }) do |server|
         8.times { assert_equal "hello", server.get("/") }
@@ -55,6 +55,22 @@ class FaultsTest < Minitest::Test
       assert_equal 2, log.scan(/nothing is recorded in process \d+: RuntimeError: cannot map \d+ bytes in #{disk}: No space/).size
       assert_empty flights
       assert_empty Dir[File.join(disk, "**/*.flight")], "nothing half made is left"
+    end
+  end
+
+  # The root and the user's folder take two; a flight file or a marker would be the third.
+  def test_a_disk_without_inodes
+    on_a_small_disk("nr_inodes=2") do |disk|
+      folder = File.join(disk, Process.uid.to_s)
+      log = nil
+      PumaServer.run("-w", "2", "-t", "1:1", env: { "POWERBAND_DIR" => disk }) do |server|
+        8.times { assert_equal "hello", server.get("/") }
+        log = server.await("both workers' word") { server.log if server.log.scan("powerband:").size == 2 }
+        assert_equal [{}, []], [Powerband::Unrecorded.by_reason(folder), Dir.children(folder)]
+      end
+
+      said = /nothing is recorded in process \d+: RuntimeError: cannot create \S+ in #{disk}: No space/
+      assert_equal 2, log.scan(said).size, log
     end
   end
 
@@ -76,11 +92,11 @@ class FaultsTest < Minitest::Test
     { "BROKEN" => points, "RUBYOPT" => "-r#{File.join(__dir__, 'support/broken.rb')}" }
   end
 
-  def on_a_small_disk
+  def on_a_small_disk(limit)
     skip "only root mounts a small disk to fill" unless Process.uid.zero?
 
     Dir.mktmpdir do |folder|
-      skip "this machine mounts nothing" unless system("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder, err: File::NULL)
+      skip "this machine mounts nothing" unless system("mount", "-t", "tmpfs", "-o", limit, "tmpfs", folder, err: File::NULL)
       begin
         yield folder
       ensure

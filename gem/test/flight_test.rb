@@ -11,7 +11,7 @@ class FlightTest < Minitest::Test
     flight = record(app_root: "/srv/#{'ü' * 80}") { nil }
 
     assert_equal({ version: 1, state: 1, pid: Process.pid, parent_pid: Process.ppid, worker_index: 1, server_workers: 2,
-                   server_min_threads: 1, server_max_threads: 3, server_preload: 0, flags: 13, written: 0,
+                   server_min_threads: 1, server_max_threads: 3, server_preload: 0, flags: 29, written: 0,
                    ring_capacity: 64, endpoint_capacity: 256, ruby_version: RUBY_VERSION, server_name: "test 1" },
                  flight.header.slice(:version, :state, :pid, :parent_pid, :worker_index, :server_workers,
                                      :server_min_threads, :server_max_threads, :server_preload, :flags, :written,

@@ -10,7 +10,7 @@ class GoldenTest < Minitest::Test
 
   SAMPLES = File.expand_path("../contract/samples/flight", GEM_ROOT)
   # The first four are files as agent 0.1 wrote them.
-  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed].freeze
+  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed edged].freeze
 
   def sample(name)
     FlightReader.new(File.binread(File.join(SAMPLES, "#{name}.flight")))
@@ -38,7 +38,8 @@ class GoldenTest < Minitest::Test
       assert_equal expected[:records_readable], flight.records.size
       assert_equal expected[:endpoints].map { |e| e[:name] }, flight.endpoints.map(&:name)
       expected[:endpoints].zip(flight.endpoints).each do |description, endpoint|
-        assert_equal description.slice(*FlightReader::COUNTERS, *FlightReader::MORE, *FlightReader::STATUSES), endpoint.counters
+        counters = FlightReader::COUNTERS + FlightReader::MORE + FlightReader::STATUSES + FlightReader::EDGES
+        assert_equal description.slice(*counters), endpoint.counters
         assert_equal histogram(description[:wall_histogram]), endpoint.wall_histogram
         assert_equal histogram(description[:gvl_wait_histogram]), endpoint.gvl_wait_histogram
         assert_equal histogram(description.fetch(:queue_histogram, [])), endpoint.queue_histogram
@@ -75,6 +76,26 @@ class GoldenTest < Minitest::Test
       assert_equal records.map { |r| Powerband::Native.bucket(r[:wall_ns]) }.tally, endpoint.wall_histogram
       assert_equal records.map { |r| Powerband::Native.bucket(r[:gvl_wait_ns]) }.tally, endpoint.gvl_wait_histogram
     end
+  end
+
+  # Where no bucket ends: a request of 80 ms is in the same bucket as one of 70.
+  def test_the_writer_counts_75_and_250_ms_exactly
+    flight = record do
+      3.times { request }
+      request("PATH_INFO" => "/slow") { |_| sleep(0.08).then { [200, {}, []] } }
+      request("PATH_INFO" => "/slower") { |_| sleep(0.26).then { [200, {}, []] } }
+    end
+    assert_equal 16, flight[:flags] & 16
+    by_endpoint = flight.records.group_by { |r| r[:endpoint] }
+    counted = flight.endpoints.drop(1).map { |endpoint| [endpoint.counters, by_endpoint.fetch(endpoint.index)] }
+
+    [[flight.totals, flight.records], *counted].each do |counters, records|
+      { wall_up_to_75ms: 75_000_000, wall_up_to_250ms: 250_000_000 }.each do |name, edge|
+        assert_equal records.count { |r| r[:wall_ns] <= edge }, counters[name], name
+      end
+    end
+    assert_operator flight.totals[:wall_up_to_75ms], :<=, 3
+    assert_operator flight.totals[:wall_up_to_250ms], :<=, 4
   end
 
   private

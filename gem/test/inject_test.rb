@@ -141,7 +141,7 @@ class InjectTest < Minitest::Test
       assert_equal ["", 0], [err, status.exitstatus]
       flight = FlightReader.all(folder).first
 
-      assert_equal [12, 1, 2], flight.header.values_at(:flags, :written, :state)
+      assert_equal [28, 1, 2], flight.header.values_at(:flags, :written, :state)
       assert_equal [0, 0, 0], flight.records.first.values_at(:held_ns, :gvl_wait_ns, :io_ns)
       measured = flight.fields.select { |f| f.flags == 1 }.map(&:name)
       assert_includes measured, "wall_ns"

@@ -73,6 +73,7 @@ class MetricsGoldenTest < Minitest::Test
 
   def text(folder, wanted)
     reading = Powerband::Metrics::Folder.new(folder).read(nil, live: Chosen.new(wanted["live"]))
-    Powerband::Metrics::Exposition.new(reading.sums, reading.gauges, wanted["endpoints"]).to_s
+    Powerband::Metrics::Exposition.new(reading.sums, reading.gauges, wanted["endpoints"],
+                                       opentelemetry: wanted.fetch("opentelemetry", false)).to_s
   end
 end

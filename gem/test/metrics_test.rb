@@ -77,11 +77,21 @@ class MetricsTest < Minitest::Test
       body = get.body
 
       labels = %(server="puma",version="7.1.0",ruby="#{RUBY_VERSION}",jit="yjit",allocator="jemalloc",agent="0.1.0",arm="canary")
-      assert_equal "1", value(body, "powerband_server_info{#{labels}}")
+      assert_equal "1", value(body, "powerband_server_info{#{labels},threads=\"3\",workers=\"2\"}")
       assert_equal "3", value(body, "powerband_threads")
       assert_equal "2", value(body, "powerband_processes_expected")
       assert_operator value(body, "powerband_resident_memory_bytes").to_i, :>, 1 << 20
     end
+  end
+
+  def test_numbers_that_live_processes_do_not_agree_on_or_do_not_know
+    about = Struct.new(:threads, :workers)
+    sizes = ->(*rows) { Powerband::Metrics::Gauges.send(:sizes, rows.map { |row| about.new(*row) }).values }
+
+    assert_equal %w[5 2], sizes[[5, 2], [5, 2]]
+    assert_equal ["", "2"], sizes[[5, 2], [3, 2]]
+    assert_equal ["5", ""], sizes[[5, 2], [5, nil]]
+    assert_equal ["", "0"], sizes[[nil, 0]]
   end
 
   # Puma's first worker forks the others under `fork_worker`.
@@ -226,19 +236,86 @@ class MetricsTest < Minitest::Test
       record_in(folder) do
         60.times { |n| (n + 1).times { request("PATH_INFO" => "/#{('a'.ord + (n / 26)).chr}#{('a'.ord + (n % 26)).chr}") } }
       end
-      body = get.body
-      shown = body.scan(/^powerband_endpoint_requests_total\{\S.*\} (\d+)$/).flatten.map(&:to_i)
+      { metrics => 20, metrics(endpoints: 50) => 50, metrics(endpoints: 0) => 0 }.each do |app, most|
+        body = get(app).body
+        left_out = (1..(60 - most)).sum
+        %w[requests_total duration_seconds_count].each do |name|
+          shown = body.scan(/^powerband_endpoint_#{name}\{\S.*\} (\d+)$/).flatten.map(&:to_i)
 
-      assert_equal [50, (11..60).sum], [shown.size, shown.sum]
-      assert_equal (1..10).sum, value(body, "powerband_requests_total").to_i - shown.sum
-      assert_equal 72 * 50, body.scan(/^powerband_endpoint_.*\{.*endpoint=/).size
+          assert_equal [most, ((61 - most)..60).sum], [shown.size, shown.sum]
+          all = value(body, "powerband_#{name == 'requests_total' ? name : "request_#{name}"}")
+          assert_equal left_out, all.to_i - shown.sum
+        end
+        assert_equal 72 * most, body.scan(/^powerband_endpoint_.*\{.*endpoint=/).size
+        assert_operator body.scan(/^powerband_(?!endpoint_).* \d/).size, :<=, 200
+      end
     end
+  end
+
+  # docs/metrics.md says how many series a route has.
+  def test_opentelemetry_is_an_option
+    in_root do |folder|
+      record_in(folder) do
+        request("PATH_INFO" => "/orders/1") { |_| sleep(0.08).then { [200, {}, []] } }
+        request("PATH_INFO" => "/orders/2")
+        request("action_dispatch.request.path_parameters" => { controller: "orders", action: "show" })
+        Powerband::Native.job_start(nil)
+        Powerband::Native.job_finish(true, "HardWorker", false)
+      end
+      body = get(metrics(opentelemetry: true)).body
+      family = body.lines.grep(/^http_server_request_duration_seconds/)
+      route = 'http_request_method="GET",http_route="/orders/:id"'
+
+      refute_includes get.body, "http_server"
+      assert_equal "2", value(body, "http_server_request_duration_seconds_count{#{route}}")
+      assert_includes %w[0 1], value(body, %(http_server_request_duration_seconds_bucket{#{route},le="0.075"}))
+      assert_equal 23, family.grep(/\{#{route}[,}]/).size
+      assert_equal 23, family.grep(/\{http_route="orders#show"[,}]/).size
+      assert_equal 46, family.size, "a job is no request to a server"
+      assert_equal "1", value(body, "powerband_jobs_total")
+      assert_empty get(metrics(opentelemetry: true, endpoints: 0)).body.lines.grep(/^http_server/)
+      assert_equal "", Processes.promtool(body) || skip("promtool is not installed (Debian's package promtool)")
+    end
+  end
+
+  def test_a_name_has_a_method_or_is_a_route
+    labels = ->(name) { Powerband::Metrics::OpenTelemetry.labels(name) }
+
+    assert_equal 'http_route="products#index"', labels["products#index"]
+    assert_equal 'http_request_method="GET",http_route="(not found)"', labels["GET (not found)"]
+    assert_equal 'http_request_method="_OTHER",http_route="/"', labels["OTHER /"]
+    assert_equal 'http_route="LINK /orders"', labels["LINK /orders"]
+    assert_equal 'http_route="GET"', labels["GET"]
+    assert_equal 'http_request_method="GET",http_route=" /"', labels["GET  /"]
+  end
+
+  # The agent writes one counter after the other, and a reader comes between.
+  def test_no_bound_has_fewer_than_the_one_below_it
+    bounds = lambda do |*up_to|
+      row = Array.new(Powerband::FlightFile::ROW, 0)
+      [[70, 2], [300, 1]].each { |ms, n| row[Powerband::FlightFile::WALL.begin + Powerband::Native.bucket(ms * 1_000_000)] = n }
+      Powerband::FlightLayout::EDGES_NS.keys.zip(up_to) { |name, n| row[Powerband::FlightFile::NAMED.index(name)] = n }
+      sums = Powerband::Metrics::Sums.new
+      sums.endpoint(:request, "x").add(row, [true] * row.size)
+      text = Powerband::Metrics::Text.new
+      Powerband::Metrics::OpenTelemetry.write(text, sums, ["x"])
+      buckets = text.to_s.scan(/le="([\d.]+)"\} (\d+)/).to_h.transform_values(&:to_i)
+      assert_equal buckets.values.sort, buckets.values
+      buckets.values_at("0.075", "0.25")
+    end
+
+    assert_equal [[1, 2], [2, 2], [0, 2]], [bounds[1, 2], bounds[9, 0], bounds[0, 9]]
+  end
+
+  def test_a_switch_that_is_neither
+    error = assert_raises(ArgumentError) { metrics(opentelemetry: "false") }
+    assert_equal 'opentelemetry: "false" is neither true nor false; give one of them', error.message
   end
 
   def test_a_number_of_endpoints_that_is_none
     [-1, "many", nil, 2.5].each do |endpoints|
       error = assert_raises(ArgumentError, endpoints.inspect) { metrics(endpoints:) }
-      assert_equal "endpoints: #{endpoints.inspect} is not a number of endpoints; give 0 or more, e.g. 50", error.message
+      assert_equal "endpoints: #{endpoints.inspect} is not a number of endpoints; give 0 or more, e.g. 20", error.message
     end
     assert_equal 100, metrics(endpoints: "100").instance_variable_get(:@limit)
   end

@@ -43,6 +43,6 @@ class PackageTest < Minitest::Test
 
     assert_equal "", err
     out.split.each { |path| assert path.start_with?(home), path }
-    assert_equal [[1, 13]], FlightReader.all(folder).map { |f| f.header.values_at(:written, :flags) }
+    assert_equal [[1, 29]], FlightReader.all(folder).map { |f| f.header.values_at(:written, :flags) }
   end
 end

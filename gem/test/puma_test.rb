@@ -59,7 +59,7 @@ class PumaTest < Minitest::Test
 
     assert_equal [0, 1], flights.map { |f| f[:worker_index] }.sort
     assert_equal 41, flights.sum { |f| f[:written] }
-    assert_equal [13], flights.map { |f| f[:flags] }.uniq
+    assert_equal [29], flights.map { |f| f[:flags] }.uniq
   end
 
   def test_a_refork_makes_files_of_their_own

@@ -118,6 +118,9 @@ ARMED_HEADER = WIDE_HEADER.merge(
   "flags" => 9, "about_offset" => 2048, "about_size" => 128, "arm" => "canary", "allocator" => "jemalloc", "jit" => "yjit"
 ).freeze
 
+EDGES = { "wall_up_to_75ms" => 75_000_000, "wall_up_to_250ms" => 250_000_000 }.freeze
+EDGED_HEADER = ARMED_HEADER.merge("flags" => 25).freeze
+
 def bucket(nanoseconds)
   microseconds = nanoseconds / 1000
   return microseconds if microseconds < 4
@@ -405,6 +408,43 @@ class ArmedSample < WideSample
   end
 end
 
+# One that also counts the requests of at most 75 and 250 ms, with some that take exactly so long.
+class EdgedSample < ArmedSample
+  WALLS = { 3 => 75_000_000, 6 => 75_000_001, 10 => 70_000_000, 13 => 250_000_000, 18 => 250_000_001, 21 => 255_000_000,
+            27 => 400_000_000 }.freeze
+
+  private
+
+  def base_header = EDGED_HEADER
+  def counters = super + EDGES.keys
+
+  def roll_record(index)
+    super.then do |record|
+      wall = WALLS.fetch(index, record["wall_ns"])
+      record.merge("wall_ns" => wall, "io_ns" => record["io_ns"] + wall - record["wall_ns"])
+    end
+  end
+
+  def count(counters, record)
+    super
+    EDGES.each { |name, edge| counters[name] += 1 if record["wall_ns"] <= edge }
+  end
+
+  def put_totals(file)
+    super
+    file[TOTALS_OFFSET + 360, 16] = edge_bytes(@counters.last)
+  end
+
+  def put_endpoint(file, name, index)
+    super
+    file[endpoint_offset(index) + 1512, 16] = edge_bytes(@counters[index])
+  end
+
+  def edge_bytes(counters)
+    EDGES.keys.map { |name| counters.fetch(name) }.pack("Q<*")
+  end
+end
+
 def write(folder, name, sample, story, cut_at = nil)
   File.binwrite(File.join(folder, "#{name}.flight"), sample.bytes(cut_at))
   document = { "sample" => name, "story" => story }.merge(sample.description(cut_at))
@@ -433,4 +473,8 @@ if $PROGRAM_NAME == __FILE__
   write(folder, "armed", ArmedSample.new(names: mixed, requests: 40, samples: 5,
                                          header: { "worker_index" => 0, "server_name" => "puma 7.1.0" }),
         "like wide, with classes of status, an arm, an allocator and a JIT")
+  edged = ["products#index", "GET /health/:id", "job HardWorker", "GET (not found)"]
+  write(folder, "edged", EdgedSample.new(names: edged, requests: 40, samples: 5,
+                                         header: { "server_name" => "puma 7.1.0", "server_max_threads" => 5 }),
+        "like armed, with requests of at most 75 and 250 ms counted, and some of exactly so long")
 end

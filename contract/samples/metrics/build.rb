@@ -17,6 +17,8 @@ GROUPS = [[:request, nil, "requests", "server_errors", "request", "requests", ""
 
 CALLS = %w[sql http cache redis].freeze
 LE = (8..25).map { |exponent| 2**exponent }.freeze
+EXACT = { 75_000 => "wall_up_to_75ms", 250_000 => "wall_up_to_250ms" }.freeze
+METHOD = /\A(CONNECT|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT|TRACE) (.+)\z/
 
 # The first microsecond of a bucket, as the page on flight files has it, turned around.
 def first_microsecond(bucket)
@@ -69,7 +71,7 @@ class Story
     entries.map do |entry|
       name = entry["name"]
       job = name.start_with?("job ") || (name == "(other)" && jobs)
-      [job ? :job : :request, name.sub(/\Ajob /, ""), known(entry).merge(histograms(entry))]
+      [job ? :job : :request, name.sub(/\Ajob /, ""), known(entry).merge(histograms(entry), edged(entry))]
     end
   end
 
@@ -92,6 +94,14 @@ class Story
     end
   end
 
+  # In a histogram of its own, because other files may not count the edges.
+  def edged(entry)
+    return {} if header["flags"].nobits?(16)
+
+    counts = entry.slice("wall_ns", *EXACT.values)
+    { "edged" => counts.merge("wall" => histograms(entry)["wall"]) }
+  end
+
   def histograms(entry)
     known = [%w[wall wall_ns], %w[gvl_wait gvl_wait_ns]]
     known << %w[queue queue_ns] if wide?
@@ -103,17 +113,19 @@ end
 
 # Sums over stories, and their text.
 class Text
-  def initialize(stories, live, unrecorded, endpoints)
+  def initialize(stories, live, unrecorded, endpoints, opentelemetry)
     @stories = stories
     @live = live
     @unrecorded = unrecorded
     @most = endpoints
+    @opentelemetry = opentelemetry
     @out = []
   end
 
   def to_s
     GROUPS.each { |group| group(*group) }
     responses
+    opentelemetry if @opentelemetry
     overall
     @out << "" unless @out.empty?
     @out.join("\n")
@@ -126,12 +138,16 @@ class Text
   end
 
   def family(name, type, help, samples)
+    write("powerband_#{name}", type, help, samples)
+  end
+
+  def write(name, type, help, samples)
     return if samples.empty?
 
-    @out << "# HELP powerband_#{name} #{help}" << "# TYPE powerband_#{name} #{type}"
+    @out << "# HELP #{name} #{help}" << "# TYPE #{name} #{type}"
     samples.each do |suffix, labels, value|
       inside = labels.reject { |label, _| label.nil? }.map { |label, text| "#{label}=#{text.to_s.dump}" }.join(",")
-      @out << "powerband_#{name}#{suffix}#{"{#{inside}}" unless inside.empty?} #{value}"
+      @out << "#{name}#{suffix}#{"{#{inside}}" unless inside.empty?} #{value}"
     end
   end
 
@@ -186,6 +202,27 @@ class Text
     (_, row), = rows(:request, nil)
     samples = (1..5).filter_map { |n| ["", { "class" => "#{n}xx" }, row["status_#{n}xx"]] if row&.key?("status_#{n}xx") }
     family("responses_total", "counter", "Responses by class of status; what raised is a 5xx.", samples)
+  end
+
+  def opentelemetry
+    samples = rows(:request, "endpoint").flat_map do |labels, row|
+      next [] unless row["edged"]
+
+      method, route = labels["endpoint"].match(METHOD)&.captures || [nil, labels["endpoint"]]
+      bounds({ "http_request_method" => method, "http_route" => route }.compact, row["edged"])
+    end
+    write("http_server_request_duration_seconds", "histogram",
+          "Time of requests in the application by route, of processes that count 75 and 250 ms.", samples)
+  end
+
+  def bounds(labels, edged)
+    below = ->(edge) { edged["wall"].sum { |bucket, count| first_microsecond(bucket) < edge ? count : 0 } }
+    buckets = (LE + EXACT.keys).sort.map do |edge|
+      ["_bucket", labels.merge("le" => seconds(edge * 1000)), EXACT[edge] ? edged[EXACT[edge]] : below[edge]]
+    end
+    all = edged["wall"].values.sum
+    buckets + [["_bucket", labels.merge("le" => "+Inf"), all], ["_sum", labels, seconds(edged["wall_ns"])],
+               ["_count", labels, all]]
   end
 
   def overall
@@ -250,7 +287,15 @@ class Text
     family("processes_unrecorded", "gauge", "Live processes that cannot make their flight file, by the error.",
            @unrecorded.tally.sort.map { |reason, number| ["", { "reason" => reason }, number] })
     family("server_info", "gauge", "What live processes are, always 1.",
-           @live.map(&:about).uniq.sort_by(&:values).map { |about| ["", about, 1] })
+           @live.group_by(&:about).sort_by { |about, _| about.values }.map { |about, same| ["", about.merge(sizes(same)), 1] })
+  end
+
+  # Empty where they differ.
+  def sizes(stories)
+    { "threads" => "server_max_threads", "workers" => "server_workers" }.transform_values do |field|
+      numbers = stories.map { |story| story.header[field] }.uniq
+      numbers.size == 1 ? numbers.first.to_s : ""
+    end
   end
 
   # The samples all name the same parent.
@@ -264,7 +309,8 @@ if $PROGRAM_NAME == __FILE__
   folder = ARGV.fetch(0, __dir__)
   JSON.parse(File.read(File.join(__dir__, "cases.json"))).each do |name, wanted|
     stories = wanted["samples"].to_h { |sample| [sample, Story.new(sample)] }
-    text = Text.new(stories.values, stories.values_at(*wanted["live"]), wanted.fetch("unrecorded", []), wanted["endpoints"])
+    text = Text.new(stories.values, stories.values_at(*wanted["live"]), wanted.fetch("unrecorded", []), wanted["endpoints"],
+                    wanted.fetch("opentelemetry", false))
     File.write(File.join(folder, "#{name}.prom"), text.to_s)
   end
 end

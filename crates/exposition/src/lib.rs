@@ -32,8 +32,12 @@ impl Text {
 
     /// The family that the samples from here on belong to; without any, nothing of it is written.
     pub fn family(&mut self, name: &str, kind: &str, help: &str) {
-        self.name = format!("{}{name}", self.prefix);
-        let name = &self.name;
+        self.family_of_others(&format!("{}{name}", self.prefix), kind, help);
+    }
+
+    /// The same of a family whose whole name others have given, without the prefix.
+    pub fn family_of_others(&mut self, name: &str, kind: &str, help: &str) {
+        self.name = name.to_owned();
         self.head = Some(format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
@@ -58,9 +62,21 @@ impl Text {
 
     /// A histogram of durations. `up_to`: how many there are up to 2 to that power of a microsecond.
     pub fn histogram(&mut self, labels: &str, up_to: impl Fn(u32) -> u64, count: u64, sum_ns: u64) {
-        for exponent in EXPONENTS {
-            let le = label("le", &seconds((1_u64 << exponent) * 1_000));
-            self.sample_of("_bucket", &join(labels, &le), up_to(exponent));
+        let bounds = EXPONENTS.map(|exponent| (bound_ns(exponent), up_to(exponent)));
+        self.histogram_at(labels, bounds, count, sum_ns);
+    }
+
+    /// A histogram of durations with other bounds: each in nanoseconds, and how many there are up to it.
+    pub fn histogram_at(
+        &mut self,
+        labels: &str,
+        bounds: impl IntoIterator<Item = (u64, u64)>,
+        count: u64,
+        sum_ns: u64,
+    ) {
+        for (bound_ns, up_to) in bounds {
+            let le = label("le", &seconds(bound_ns));
+            self.sample_of("_bucket", &join(labels, &le), up_to);
         }
         self.sample_of("_bucket", &join(labels, &label("le", "+Inf")), count);
         self.sample_of("_sum", labels, seconds(sum_ns));
@@ -72,6 +88,12 @@ impl Text {
     pub fn finish(self) -> String {
         self.out
     }
+}
+
+/// 2 to this power of a microsecond, in nanoseconds.
+#[must_use]
+pub const fn bound_ns(exponent: u32) -> u64 {
+    (1 << exponent) * 1_000
 }
 
 /// A label with its value escaped; without a name, none.

@@ -136,6 +136,8 @@ pub struct Header {
     pub origin: Option<Origin>,
     /// Totals and endpoints count requests by the class of their status.
     pub counts_statuses: bool,
+    /// They count those whose wall time is at most 75 and at most 250 ms.
+    pub counts_edges: bool,
     /// What the process runs with.
     pub about: About,
     /// The flags as written, for bits that this version does not know.
@@ -297,6 +299,7 @@ impl Header {
             locked: flags & 4 != 0,
             origin: origin(bytes, 480),
             counts_statuses: flags & 8 != 0,
+            counts_edges: flags & 16 != 0,
             about: about(bytes),
             flags,
             written: u64_of(384),

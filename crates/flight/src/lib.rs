@@ -41,6 +41,6 @@ pub use pool::PoolSample;
 pub use record::{Method, Record};
 pub use setup::{Failure, Role, Setup, SetupResult, read_setups, setups};
 pub use snapshot::{Skipped, Snapshot, parse, parse_counters};
-pub use totals::{COUNTERS, Totals};
+pub use totals::{COUNTERS, EDGES_NS, Totals};
 pub use unrecorded::{Unrecorded, unrecorded};
 pub use window::{EndpointWindow, Window};

@@ -25,7 +25,7 @@ pub struct Origin {
 pub enum Life {
     Runs,
     Ended,
-    /// It is on another machine, was there before this one restarted, or is in another container and holds no lock.
+    /// It is on another machine, was there before this one restarted, or is or may be in another container and holds no lock.
     Unknown,
 }
 
@@ -49,6 +49,10 @@ impl Origin {
     }
 }
 
+/// The inode of the machine's first PID namespace, which the kernel fixes (`PROC_PID_INIT_INO`): in it every process of
+/// every container has a number.
+const FIRST_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+
 /// The bytes of a UUID.
 pub(crate) fn boot_id(text: &str) -> Option<[u8; 16]> {
     let digits = text.trim().replace('-', "");
@@ -57,7 +61,8 @@ pub(crate) fn boot_id(text: &str) -> Option<[u8; 16]> {
 }
 
 /// Whether the process of a flight file runs: from the lock that it holds on the file where it has one, which processes in
-/// other containers see too, else from its number. A file of an agent that recorded neither is taken to be from here.
+/// other containers see too, else from its number. Where an agent recorded neither, a process that is not found has ended
+/// only if every process can be seen from here: it may be in another container.
 #[must_use]
 pub fn life(path: &Path, header: &Header) -> Life {
     let here = Origin::here();
@@ -73,10 +78,35 @@ pub fn life(path: &Path, header: &Header) -> Life {
     if header.origin.is_some() && (header.origin != here || !proc_is_of_this_namespace()) {
         return Life::Unknown;
     }
-    match runs(header.pid, header.start_ticks) {
-        true => Life::Runs,
-        false => Life::Ended,
+    let runs_here = runs(header.pid, header.start_ticks);
+    if header.origin.is_some() || runs_here {
+        return if runs_here { Life::Runs } else { Life::Ended };
     }
+    let all_seen = here.is_some_and(|here| here.pid_namespace == FIRST_PID_NAMESPACE)
+        && proc_is_of_this_namespace();
+    match all_seen {
+        true if runs_in_a_container(header.pid, header.start_ticks) => Life::Runs,
+        true => Life::Ended,
+        false => Life::Unknown,
+    }
+}
+
+/// Whether a process with this start has this number in a container that can be seen from here.
+fn runs_in_a_container(pid: u32, start_ticks: u64) -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    numbers.into_iter().any(|number| {
+        let status = fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
+        number_in_container(&status) == Some(pid) && runs(number, start_ticks)
+    })
+}
+
+/// The last of its numbers, of which it has one in each namespace.
+fn number_in_container(status: &str) -> Option<u32> {
+    let numbers = status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers.split_whitespace().skip(1).last()?.parse().ok()
 }
 
 /// Whether the process of a flight file runs and has in this process's `/proc` the number that the file says.
@@ -131,6 +161,14 @@ mod tests {
     }
 
     #[test]
+    fn a_process_has_a_number_in_each_namespace() {
+        let status = |line: &str| format!("Name:\truby\n{line}\nThreads:\t1\n");
+        assert_eq!(number_in_container(&status("NSpid:\t4711\t12\t7")), Some(7));
+        assert_eq!(number_in_container(&status("NSpid:\t4711")), None);
+        assert_eq!(number_in_container(""), None);
+    }
+
+    #[test]
     fn another_start_is_another_process() {
         let pid = std::process::id();
         let start = own_start();
@@ -181,7 +219,11 @@ mod tests {
             let header = Header { origin, ..sample() };
             said(&header, nowhere)
         };
-        assert_eq!(by(None), (Life::Runs, Life::Ended), "an older agent's");
+        let not_found = match here.pid_namespace {
+            FIRST_PID_NAMESPACE => Life::Ended,
+            _ => Life::Unknown,
+        };
+        assert_eq!(by(None), (Life::Runs, not_found), "an older agent's");
         assert_eq!(by(Some(here)), (Life::Runs, Life::Ended));
         let container = Origin {
             pid_namespace: here.pid_namespace + 1,

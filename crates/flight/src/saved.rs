@@ -43,6 +43,7 @@ impl Header {
             locked: false,
             origin: None,
             counts_statuses: false,
+            counts_edges: false,
             about: About::default(),
             flags: 0,
             written: 0,

@@ -5,7 +5,10 @@ use crate::call::{CallKind, CallTotals, PerCall};
 use crate::record::Record;
 
 /// How many counters there are.
-pub const COUNTERS: usize = 42;
+pub const COUNTERS: usize = 44;
+
+/// Times of [`Totals::wall_up_to`], at which no bucket of the histogram ends.
+pub const EDGES_NS: [u64; 2] = [75_000_000, 250_000_000];
 
 /// Counters since the file was made. Times are nanoseconds, summed over requests.
 ///
@@ -57,6 +60,8 @@ pub struct Totals {
     pub spans_known: u64,
     /// By the class of the status, 1xx to 5xx; what raised is a 5xx. See [`crate::Header::counts_statuses`].
     pub statuses: [u64; 5],
+    /// Whose wall time is at most each of [`EDGES_NS`]. See [`crate::Header::counts_edges`].
+    pub wall_up_to: [u64; 2],
 }
 
 impl Totals {
@@ -64,7 +69,7 @@ impl Totals {
     pub(crate) const SIZE: usize = 104;
 
     /// Bytes of the further ones, which stand apart.
-    pub(crate) const FURTHER_SIZE: usize = 232;
+    pub(crate) const FURTHER_SIZE: usize = 248;
 
     /// Reads the counters from the head of `bytes` and the further ones from that of `further`; those that
     /// are not there are zero.
@@ -103,6 +108,7 @@ impl Totals {
             busy_sum: then(176),
             spans_known: then(184),
             statuses: std::array::from_fn(|class| then(192 + 8 * class)),
+            wall_up_to: std::array::from_fn(|edge| then(232 + 8 * edge)),
         }
     }
 
@@ -117,6 +123,7 @@ impl Totals {
     pub fn named_mut(&mut self) -> [(&'static str, &mut u64); COUNTERS] {
         let [sql, http, cache, redis, pool] = self.calls.each_mut();
         let [s1, s2, s3, s4, s5] = self.statuses.each_mut();
+        let [up_to_75ms, up_to_250ms] = self.wall_up_to.each_mut();
         [
             ("requests", &mut self.requests),
             ("server_errors", &mut self.server_errors),
@@ -160,6 +167,8 @@ impl Totals {
             ("status_3xx", s3),
             ("status_4xx", s4),
             ("status_5xx", s5),
+            ("wall_up_to_75ms", up_to_75ms),
+            ("wall_up_to_250ms", up_to_250ms),
         ]
     }
 
@@ -214,6 +223,9 @@ impl Totals {
         if let Some(count) = self.statuses.get_mut(class.wrapping_sub(1)) {
             add(count, 1);
         }
+        for (count, edge_ns) in self.wall_up_to.iter_mut().zip(EDGES_NS) {
+            add(count, (record.wall_ns <= edge_ns).into());
+        }
     }
 
     /// Mean queue time of the requests whose queue time is known; `None` when there are none.
@@ -256,6 +268,9 @@ impl Totals {
             spans_known: combine(self.spans_known, other.spans_known),
             statuses: std::array::from_fn(|class| {
                 combine(self.statuses[class], other.statuses[class])
+            }),
+            wall_up_to: std::array::from_fn(|edge| {
+                combine(self.wall_up_to[edge], other.wall_up_to[edge])
             }),
         }
     }

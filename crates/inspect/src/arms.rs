@@ -14,6 +14,8 @@ const ALPHA: f64 = 0.05;
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     arm: String,
+    /// The file that the process was saved in.
+    saved_in: Option<String>,
     origin: Option<Origin>,
     requests: u64,
     errors: u64,
@@ -21,8 +23,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+    pub(crate) fn of(snapshot: &Snapshot, saved_in: Option<String>) -> Self {
         let mut place = Self {
+            saved_in,
             arm: snapshot.header.about.arm.clone(),
             origin: snapshot.header.origin,
             ..Self::default()
@@ -37,8 +40,8 @@ impl Place {
 }
 
 /// Each arm, the one with the most pods first; empty where no process has an arm, none served a request, or the processes are of
-/// several applications, whose requests are not comparable.
-pub(crate) fn arms(all: &[OfProcess]) -> Vec<Arm> {
+/// several applications, whose requests are not comparable. `by_file`: each saved file is of one pod.
+pub(crate) fn arms(all: &[OfProcess], by_file: bool) -> Vec<Arm> {
     let applications: BTreeSet<&str> = all
         .iter()
         .map(|of| flight::application_of(&of.process.app_root))
@@ -49,11 +52,14 @@ pub(crate) fn arms(all: &[OfProcess]) -> Vec<Arm> {
     let mut by_arm: BTreeMap<&str, BTreeMap<String, Vec<&OfProcess>>> = BTreeMap::new();
     for of in all.iter().filter(|of| of.place.requests > 0) {
         let pods = by_arm.entry(&of.place.arm).or_default();
-        pods.entry(pod_of(of)).or_default().push(of);
+        pods.entry(pod_of(of, by_file)).or_default().push(of);
     }
     let mut arms: Vec<Arm> = by_arm
         .into_iter()
-        .map(|(name, pods)| arm(name, pods.into_values().map(|of| pod(&of)).collect()))
+        .map(|(name, pods)| {
+            let pods = pods.into_values().map(|of| pod(&of, by_file));
+            arm(name, pods.collect())
+        })
         .collect();
     // Of as many pods the first by name, so that the reference stays the same between two readings.
     arms.sort_by_key(|arm| std::cmp::Reverse(arm.pods.len()));
@@ -67,19 +73,27 @@ pub(crate) fn arms(all: &[OfProcess]) -> Vec<Arm> {
     arms
 }
 
-/// Processes of one pod share a PID namespace; where it is not recorded each process stands for itself.
-fn pod_of(of: &OfProcess) -> String {
-    match of.place.origin {
-        Some(origin) => format!("{} {}", origin.boot(), origin.pid_namespace),
-        None => format!("{} {}", of.process.started_at, of.process.pid),
+/// Containers of one pod have a PID namespace each, so that a file that was saved in the pod says more. Without one, processes
+/// of a pod share a PID namespace; where it is not recorded each process stands for itself.
+fn pod_of(of: &OfProcess, by_file: bool) -> String {
+    match (
+        of.place.saved_in.as_ref().filter(|_| by_file),
+        of.place.origin,
+    ) {
+        (Some(file), _) => format!("file {file}"),
+        (None, Some(origin)) => format!("{} {}", origin.boot(), origin.pid_namespace),
+        (None, None) => format!("{} {}", of.process.started_at, of.process.pid),
     }
 }
 
-fn pod(all: &[&OfProcess]) -> ArmPod {
+fn pod(all: &[&OfProcess], by_file: bool) -> ArmPod {
+    let origin = all[0].place.origin;
+    let shared = origin.filter(|_| all.iter().all(|one| one.place.origin == origin));
     let sum = |of: fn(&Place) -> u64| all.iter().map(|one| of(&one.place)).sum::<u64>();
     let requests = sum(|place| place.requests);
     ArmPod {
-        pid_namespace: all[0].place.origin.map(|origin| origin.pid_namespace),
+        file: all[0].place.saved_in.clone().filter(|_| by_file),
+        pid_namespace: shared.map(|origin| origin.pid_namespace),
         pids: all.iter().map(|one| one.process.pid).collect(),
         requests,
         errors: sum(|place| place.errors),

@@ -110,6 +110,7 @@ fn process(path: &Path, snapshot: &Snapshot) -> Process {
         measured: measured.map(|field| field.name.clone()).collect(),
         counts_further: header.counts_further(),
         counts_statuses: header.counts_statuses,
+        counts_edges: header.counts_edges,
         arm: printable(&header.about.arm),
         ring: header.ring_capacity(),
         in_flight: header.in_flight,
@@ -174,6 +175,7 @@ pub fn restored(process: &Process) -> Snapshot {
     header.app_root.clone_from(&process.app_root);
     header.fiber_scheduler = process.fibers;
     header.counts_statuses = process.counts_statuses;
+    header.counts_edges = process.counts_edges;
     header.about.arm.clone_from(&process.arm);
     header.fields = process.measured.iter().map(|name| field(name)).collect();
     header.in_flight = process.in_flight;

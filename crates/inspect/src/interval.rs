@@ -196,7 +196,7 @@ pub(crate) fn interval(reading: &mut Reading, span_s: f64) -> Option<Interval> {
         started: count(&|of| of.change.started),
         ended: count(&ended),
         gone: baseline.gone,
-        arms: arms(&all),
+        arms: arms(&all, reading.saved_in.len() > 1),
         processes: all
             .into_iter()
             .map(|of| IntervalProcess {

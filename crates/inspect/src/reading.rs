@@ -53,6 +53,8 @@ pub struct Reading {
     pub(crate) baseline: Option<Baseline>,
     /// The processes that were added, with the names of their files.
     added: HashSet<(Key, Option<OsString>)>,
+    /// The documents that were added.
+    pub(crate) saved_in: BTreeSet<String>,
     /// With a baseline: each process for itself.
     pub(crate) of_processes: Vec<OfProcess>,
 }
@@ -76,6 +78,8 @@ struct Seen {
     /// It runs and has here the number that its file says.
     here: bool,
     last_ended_ns: Option<u64>,
+    /// The document that it comes from.
+    saved_in: Option<String>,
 }
 
 /// The collector of whole processes.
@@ -166,13 +170,16 @@ impl Reading {
         self.unrecorded.extend(processes);
     }
 
-    /// Adds what a document has kept of flight files.
-    pub fn add_saved(&mut self, document: &run::counters::Document) {
+    /// Adds what a document has kept of flight files. With a baseline, each of several documents is of one pod.
+    pub fn add_saved(&mut self, path: &Path, document: &run::counters::Document) {
+        let name = printable(&path.display().to_string());
+        self.saved_in.insert(name.clone());
         for process in &document.processes {
             let seen = Seen {
                 state: process.state,
                 here: false,
                 last_ended_ns: process.last_ended_ns,
+                saved_in: Some(name.clone()),
             };
             let path = Path::new(&process.file);
             self.add_seen(path, restored(process), &seen, document.read_at_ns);
@@ -238,6 +245,7 @@ impl Reading {
             state,
             here: state == ProcessState::Live && flight::runs_here(&snapshot.header),
             last_ended_ns: snapshot.records.iter().map(ended).max(),
+            saved_in: None,
         };
         self.add_seen(path, snapshot, &seen, now_ns);
     }
@@ -311,7 +319,7 @@ impl Reading {
                 process: process.clone(),
                 change,
                 group: Group::of_process(&snapshot, &measured),
-                place: Place::of(&snapshot),
+                place: Place::of(&snapshot, seen.saved_in.clone()),
             });
         }
         self.processes.push(process);

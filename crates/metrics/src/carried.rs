@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flight::BUCKETS;
 
-use crate::row::{Buckets, COUNTERS, Row};
+use crate::row::{Buckets, COUNTERS, Edged, Row};
 use crate::sums::{Kind, PROCESS, Sums};
 
 const FIRST: &str = "powerband-carried 1";
@@ -89,6 +89,7 @@ fn add(sums: &mut Sums, word: &str, rest: &str) -> Result<(), Damaged> {
             row.wall = buckets(pairs.get("wall"))?;
             row.gvl_wait = buckets(pairs.get("gvl_wait"))?;
             row.queue = buckets(pairs.get("queue"))?;
+            row.edged = edged(&pairs, &row)?;
             sums.row(kind, &unescape(name)).add(&row);
         }
         _ => {}
@@ -109,6 +110,22 @@ fn row(pairs: &BTreeMap<&str, &str>) -> Result<Row, Damaged> {
         *value = pairs.get(name).copied().map(number).transpose()?;
     }
     Ok(row)
+}
+
+/// A part of the row's wall times.
+fn edged(pairs: &BTreeMap<&str, &str>, row: &Row) -> Result<Option<Edged>, Damaged> {
+    let (Some(counts), Some(sum)) = (pairs.get("edged"), pairs.get("edged_ns")) else {
+        return Ok(None);
+    };
+    let wall = buckets(Some(counts))?.unwrap_or([0; BUCKETS]);
+    let wall_ns = number(sum)?;
+    let all = row.wall.unwrap_or([0; BUCKETS]);
+    let is_part = wall.iter().zip(all).all(|(part, all)| *part <= all)
+        && wall_ns <= row.counter("wall_ns").unwrap_or(0);
+    match is_part {
+        true => Ok(Some(Edged { wall, wall_ns })),
+        false => Err(damaged(&format!("edged={counts}"))),
+    }
 }
 
 fn buckets(text: Option<&&str>) -> Result<Option<Buckets>, Damaged> {

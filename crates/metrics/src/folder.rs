@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use flight::{FlightError, FlightFile, Header, PoolSample, Snapshot, State};
 
 use crate::carried::{Carried, Damaged};
-use crate::sums::{Gauges, ServerInfo, Sums};
+use crate::sums::{Gauges, ServerInfo, Sizes, Sums};
 
 const CARRIED: &str = "carried";
 /// How often a reading that files were removed under begins anew.
@@ -84,8 +84,7 @@ struct Open {
     in_flight: u64,
     pools: BTreeMap<u16, PoolSample>,
     parent_pid: u32,
-    workers: u64,
-    threads: Option<u64>,
+    sizes: Sizes,
     server: ServerInfo,
 }
 
@@ -130,8 +129,8 @@ fn add_up(
     }
     for file in open.into_values() {
         let gauges = &mut reading.gauges;
-        gauges.add(file.in_flight, file.threads, &file.pools);
-        gauges.servers.insert(file.server);
+        gauges.add(file.in_flight, file.sizes.threads, &file.pools);
+        gauges.add_server(file.server, file.sizes);
     }
     Ok(reading)
 }
@@ -143,7 +142,8 @@ fn expected(open: &BTreeMap<Process, Open>) -> u64 {
     let mut clusters: BTreeMap<_, (u64, u64)> = BTreeMap::new();
     let mut single = 0_u64;
     for (process, file) in open {
-        if file.workers == 0 {
+        let workers = file.sizes.workers.unwrap_or(0);
+        if workers == 0 {
             single += 1;
             continue;
         }
@@ -152,7 +152,7 @@ fn expected(open: &BTreeMap<Process, Open>) -> u64 {
             .find(|(other, _)| other.pid == file.parent_pid && other.origin == process.origin);
         let master = forked_by.map_or(file.parent_pid, |(_, worker)| worker.parent_pid);
         let youngest = clusters.entry((process.origin, master)).or_default();
-        *youngest = (*youngest).max((file.created_mono_ns, file.workers));
+        *youngest = (*youngest).max((file.created_mono_ns, workers));
     }
     clusters
         .values()
@@ -170,8 +170,10 @@ impl Open {
             created_mono_ns: snapshot.header.created_mono_ns,
             in_flight: snapshot.header.in_flight,
             parent_pid: snapshot.header.parent_pid,
-            workers: snapshot.header.server.workers.unwrap_or(0).into(),
-            threads: snapshot.header.server.max_threads.map(u64::from),
+            sizes: Sizes {
+                threads: snapshot.header.server.max_threads.map(u64::from),
+                workers: snapshot.header.server.workers.map(u64::from),
+            },
             server: ServerInfo::of(&snapshot.header),
             pools: latest.map(|sample| (sample.pool, *sample)).collect(),
         }
@@ -232,13 +234,37 @@ mod tests {
                 in_flight: 0,
                 pools: BTreeMap::new(),
                 parent_pid: 10,
-                workers: *workers,
-                threads: None,
+                sizes: Sizes {
+                    threads: None,
+                    workers: Some(*workers),
+                },
                 server: ServerInfo::default(),
             };
             (process, file)
         };
         expected(&rows.iter().map(file).collect())
+    }
+
+    #[test]
+    fn numbers_that_processes_do_not_agree_on_are_not_known() {
+        let agreed = |all: &[(Option<u64>, Option<u64>)]| {
+            let mut gauges = Gauges::default();
+            for (threads, workers) in all.iter().copied() {
+                gauges.add_server(ServerInfo::default(), Sizes { threads, workers });
+            }
+            let [threads, workers] = gauges.servers[&ServerInfo::default()].labels();
+            (threads.1, workers.1)
+        };
+        let words = |threads: &str, workers: &str| (threads.to_owned(), workers.to_owned());
+        let (five, two) = (Some(5), Some(2));
+        assert_eq!(agreed(&[(five, two), (five, two)]), words("5", "2"));
+        assert_eq!(agreed(&[(five, two), (Some(3), two)]), words("", "2"));
+        assert_eq!(
+            agreed(&[(five, two), (Some(3), two), (five, two)]),
+            words("", "2")
+        );
+        assert_eq!(agreed(&[(five, two), (five, None)]), words("5", ""));
+        assert_eq!(agreed(&[(None, Some(0))]), words("", "0"));
     }
 
     #[test]

@@ -7,14 +7,15 @@
 mod carried;
 mod families;
 mod folder;
+mod open_telemetry;
 mod row;
 mod sums;
 mod text;
 
 pub use carried::{Carried, Damaged};
 pub use folder::{MetricsError, Reading, read};
-pub use sums::{Gauges, Kind, Pool, ServerInfo, Sums};
-pub use text::text;
+pub use sums::{Gauges, Kind, Pool, ServerInfo, Sizes, Sums};
+pub use text::{Shown, text};
 
 /// How many endpoints are told apart, unless asked for otherwise.
-pub const ENDPOINTS: usize = 50;
+pub const ENDPOINTS: usize = 20;

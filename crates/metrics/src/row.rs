@@ -46,6 +46,8 @@ pub(crate) const COUNTERS: [(&str, &str); flight::COUNTERS] = [
     ("status_3xx", "status"),
     ("status_4xx", "status"),
     ("status_5xx", "status"),
+    ("wall_up_to_75ms", "wall_ns"),
+    ("wall_up_to_250ms", "wall_ns"),
 ];
 
 /// The counters that agent 0.1 has.
@@ -60,7 +62,19 @@ pub(crate) struct Row {
     pub wall: Option<Buckets>,
     pub gvl_wait: Option<Buckets>,
     pub queue: Option<Buckets>,
+    pub edged: Option<Edged>,
 }
+
+/// Wall times of processes that also count those of at most 75 and 250 ms. Older agents do not, and in a histogram with
+/// these bounds their requests would be in some buckets and not in others: it is of the others' requests throughout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Edged {
+    pub wall: Buckets,
+    pub wall_ns: u64,
+}
+
+/// The counters of times up to [`flight::EDGES_NS`].
+pub(crate) const UP_TO: [&str; 2] = ["wall_up_to_75ms", "wall_up_to_250ms"];
 
 impl Default for Row {
     fn default() -> Self {
@@ -69,6 +83,7 @@ impl Default for Row {
             wall: None,
             gvl_wait: None,
             queue: None,
+            edged: None,
         }
     }
 }
@@ -88,6 +103,10 @@ impl Row {
             wall: buckets(measured.of("wall_ns"), &endpoint.wall),
             gvl_wait: buckets(measured.of("gvl_wait_ns"), &endpoint.gvl_wait),
             queue: buckets(measured.of("queue_ns"), &endpoint.queue),
+            edged: measured.of(UP_TO[0]).then(|| Edged {
+                wall: *endpoint.wall.counts(),
+                wall_ns: endpoint.totals.wall_ns,
+            }),
             ..Self::of_totals(&endpoint.totals, measured)
         }
     }
@@ -109,6 +128,20 @@ impl Row {
         add_buckets(&mut self.wall, other.wall.as_ref());
         add_buckets(&mut self.gvl_wait, other.gvl_wait.as_ref());
         add_buckets(&mut self.queue, other.queue.as_ref());
+        match (&mut self.edged, &other.edged) {
+            (Some(mine), Some(theirs)) => mine.add(theirs),
+            (None, Some(theirs)) => self.edged = Some(theirs.clone()),
+            (_, None) => {}
+        }
+    }
+}
+
+impl Edged {
+    fn add(&mut self, other: &Self) {
+        self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
+        for (count, more) in self.wall.iter_mut().zip(other.wall) {
+            *count = count.saturating_add(more);
+        }
     }
 }
 
@@ -139,7 +172,8 @@ impl Measured {
         let there = |at: usize, name: &str| further || (at < FIRST && !name.starts_with("queue"));
         let mut at = 0;
         let counters = COUNTERS.map(|(name, field)| {
-            let known = there(at, name) && measures(header, field);
+            let edges = !UP_TO.contains(&name) || header.counts_edges;
+            let known = there(at, name) && measures(header, field) && edges;
             at += 1;
             known
         });

@@ -1,6 +1,6 @@
 //! What the processes of an application have counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use flight::{Endpoint, Header, PoolSample, Snapshot, Totals};
 
@@ -45,8 +45,8 @@ pub struct Gauges {
     pub threads: Option<u64>,
     /// Resident memory of live processes; the caller's to find out.
     pub resident_bytes: Option<u64>,
-    /// What live processes are, each kind once.
-    pub servers: BTreeSet<ServerInfo>,
+    /// What live processes are, each kind once, and what those of a kind agree on.
+    pub servers: BTreeMap<ServerInfo, Sizes>,
     /// Requests that they serve.
     pub in_flight: u64,
     /// Files that could not be read.
@@ -94,6 +94,31 @@ impl ServerInfo {
             ("agent", &self.agent),
             ("arm", &self.arm),
         ]
+    }
+}
+
+/// The last labels of the family `server_info`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// `None` where it is not known, or processes do not agree.
+    pub threads: Option<u64>,
+    pub workers: Option<u64>,
+}
+
+impl Sizes {
+    pub(crate) fn labels(&self) -> [(&'static str, String); 2] {
+        let text = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
+        [
+            ("threads", text(self.threads)),
+            ("workers", text(self.workers)),
+        ]
+    }
+
+    fn agreed(self, other: Self) -> Self {
+        Self {
+            threads: self.threads.filter(|_| self.threads == other.threads),
+            workers: self.workers.filter(|_| self.workers == other.workers),
+        }
     }
 }
 
@@ -170,6 +195,11 @@ impl Sums {
 }
 
 impl Gauges {
+    pub(crate) fn add_server(&mut self, server: ServerInfo, sizes: Sizes) {
+        let known = self.servers.entry(server).or_insert(sizes);
+        *known = known.agreed(sizes);
+    }
+
     /// Adds a live process and its pools, each in its newest state.
     pub(crate) fn add(
         &mut self,

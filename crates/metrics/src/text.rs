@@ -3,17 +3,30 @@
 use exposition::{Text, join, label, seconds};
 
 use crate::families::{GROUPS, Group, OF_PROCESS, OVERALL, STATES};
+use crate::open_telemetry;
 use crate::row::{Buckets, Row};
 use crate::sums::{Gauges, Kind, OTHER, PROCESS, Sums};
 
-/// The text of a scrape, in which so many endpoints and job classes are told apart.
+/// What a scrape shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown {
+    /// So many endpoints and job classes are told apart.
+    pub endpoints: usize,
+    /// Whether the family is there that OpenTelemetry names for servers.
+    pub opentelemetry: bool,
+}
+
+/// The text of a scrape.
 #[must_use]
-pub fn text(sums: &Sums, gauges: &Gauges, endpoints: usize) -> String {
+pub fn text(sums: &Sums, gauges: &Gauges, shown: Shown) -> String {
     let mut text = Text::new("powerband_");
     for group in &GROUPS {
-        write_group(&mut text, group, &rows(sums, group, endpoints));
+        write_group(&mut text, group, &rows(sums, group, shown.endpoints));
     }
     write_responses(&mut text, sums);
+    if shown.opentelemetry {
+        open_telemetry::write(&mut text, &by_name(sums, Kind::Request, shown.endpoints));
+    }
     for family in &OVERALL {
         text.family(family.name, "counter", family.help);
         for (value, counter) in family.counters {
@@ -84,20 +97,24 @@ fn rows(sums: &Sums, group: &Group, endpoints: usize) -> Vec<(String, Row)> {
         }
         return all.map(|row| (String::new(), row)).into_iter().collect();
     };
-    // Those with the most requests, and what processes had no entry of its own for. Whoever falls out of them is absent
-    // and loses nothing; what is left out is in the sums over all.
+    by_name(sums, group.kind, endpoints)
+        .into_iter()
+        .map(|(name, row)| (label(name_of_label, name), row.clone()))
+        .collect()
+}
+
+/// Those with the most requests, and what processes had no entry of its own for. Whoever falls out of them is absent
+/// and loses nothing; what is left out is in the sums over all.
+fn by_name(sums: &Sums, kind: Kind, endpoints: usize) -> Vec<(&str, &Row)> {
     let mut shown: Vec<_> = sums
-        .of_kind(group.kind)
+        .of_kind(kind)
         .filter(|(_, row)| row.requests() > 0)
         .collect();
     shown.sort_by_key(|(name, row)| (*name != OTHER, std::cmp::Reverse(row.requests()), *name));
     let other = usize::from(shown.first().is_some_and(|(name, _)| *name == OTHER));
     shown.truncate(endpoints.saturating_add(other));
     shown.sort_by_key(|(name, _)| *name);
-    let labelled = shown.into_iter();
-    labelled
-        .map(|(name, row)| (label(name_of_label, name), row.clone()))
-        .collect()
+    shown
 }
 
 fn write_group(text: &mut Text, group: &Group, rows: &[(String, Row)]) {
@@ -265,8 +282,11 @@ fn write_gauges(text: &mut Text, gauges: &Gauges) {
     }
     let help = "What live processes are, always 1.";
     text.family("server_info", "gauge", help);
-    for server in &gauges.servers {
-        let all = server.labels().map(|(name, value)| label(name, value));
+    for (server, sizes) in &gauges.servers {
+        let sizes = sizes.labels();
+        let sizes = sizes.iter().map(|(name, value)| (*name, value.as_str()));
+        let all = server.labels().into_iter().chain(sizes);
+        let all: Vec<String> = all.map(|(name, value)| label(name, value)).collect();
         text.sample(&all.join(","), 1);
     }
 }

@@ -5,8 +5,13 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use flight::{FlightFile, Header};
-use metrics::{Carried, MetricsError, read, text};
+use metrics::{Carried, MetricsError, Shown, read, text};
 use serde_json::Value;
+
+const ALL: Shown = Shown {
+    endpoints: 50,
+    opentelemetry: false,
+};
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples")
@@ -62,7 +67,10 @@ fn written(folder: &Path, wanted: &Value) -> String {
     text(
         &reading.sums,
         &reading.gauges,
-        wanted["endpoints"].as_u64().unwrap() as usize,
+        Shown {
+            endpoints: wanted["endpoints"].as_u64().unwrap() as usize,
+            opentelemetry: wanted["opentelemetry"] == true,
+        },
     )
 }
 
@@ -93,7 +101,7 @@ fn under_fibers_only_what_is_true_of_requests_is_there() {
     bytes[124..128].copy_from_slice(&3_u32.to_le_bytes());
     fs::write(folder.path().join("a.flight"), bytes).unwrap();
     let reading = read(folder.path(), None, |_, _| true).unwrap();
-    let text = text(&reading.sums, &reading.gauges, 50);
+    let text = text(&reading.sums, &reading.gauges, ALL);
     for name in [
         "client=",
         "pool_wait_seconds",
@@ -130,7 +138,7 @@ fn what_removed_files_had_counted_is_added_and_not_counted_twice() {
     let folder = folder_of(wanted);
     let requests = |application: Option<&str>| {
         let reading = read(folder.path(), application, |_, _| false).unwrap();
-        let text = text(&reading.sums, &reading.gauges, 50);
+        let text = text(&reading.sums, &reading.gauges, ALL);
         let line = text
             .lines()
             .find(|line| line.starts_with("powerband_requests_total "));
@@ -157,6 +165,35 @@ fn what_removed_files_had_counted_is_added_and_not_counted_twice() {
     assert_eq!(requests(Some("/srv/none")).0, "");
 }
 
+/// Of an agent that counts 75 and 250 ms, of an older one, and both as a still older one adds them up.
+#[test]
+fn carried_times_of_those_that_count_the_edges_stay_apart() {
+    let older = "request requests=3 wall_ns=40 wall=60:3 gvl_wait= name=GET /x";
+    let newer = "request requests=2 wall_ns=30 wall_up_to_75ms=1 wall_up_to_250ms=2 wall=60:1,62:1 edged_ns=30 edged=60:1,62:1 name=GET /x";
+    let both = "request requests=5 wall_ns=70 wall_up_to_75ms=1 wall_up_to_250ms=2 wall=60:4,62:1 edged_ns=30 edged=60:1,62:1 name=GET /x";
+    let shown = Shown {
+        opentelemetry: true,
+        ..ALL
+    };
+    for lines in [vec![older, newer], vec![newer, older], vec![both]] {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = lines.join("\n");
+        let carried = format!("powerband-carried 1\ngeneration 3\napplication a\n{lines}\n");
+        fs::write(folder.path().join("carried"), carried).unwrap();
+        let reading = read(folder.path(), None, |_, _| false).unwrap();
+        let text = text(&reading.sums, &reading.gauges, shown);
+        let route = "http_request_method=\"GET\",http_route=\"/x\"";
+        for sample in [
+            format!("http_server_request_duration_seconds_count{{{route}}} 2\n"),
+            format!("http_server_request_duration_seconds_sum{{{route}}} 0.00000003\n"),
+            format!("http_server_request_duration_seconds_bucket{{{route},le=\"0.075\"}} 1\n"),
+            "powerband_endpoint_duration_seconds_count{endpoint=\"GET /x\"} 5\n".to_owned(),
+        ] {
+            assert!(text.contains(&sample), "{sample}{text}");
+        }
+    }
+}
+
 #[test]
 fn a_damaged_carried_text_is_named() {
     let head = "powerband-carried 1\ngeneration 3\n";
@@ -167,6 +204,8 @@ fn a_damaged_carried_text_is_named() {
         "request requests=1",
         "request wall=128:1 name=x",
         "request wall=1 name=x",
+        "request wall_ns=2 wall=1:1 edged_ns=3 edged=1:1 name=x",
+        "request wall_ns=2 wall=1:1 edged_ns=2 edged=2:1 name=x",
     ];
     for line in lines {
         let text = format!("{head}application a\n{line}\n");

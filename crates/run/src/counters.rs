@@ -76,6 +76,9 @@ pub struct Process {
     /// Whether responses are counted by the class of their status; false in files of powerband before this field.
     #[serde(default)]
     pub counts_statuses: bool,
+    /// Whether requests of at most 75 and at most 250 ms are counted; false in files of powerband before this field.
+    #[serde(default)]
+    pub counts_edges: bool,
     /// `POWERBAND_ARM`: the group of servers that it belongs to in a comparison; empty without one.
     #[serde(default)]
     pub arm: String,

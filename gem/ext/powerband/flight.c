@@ -155,7 +155,7 @@ fill_header(struct pb_header *header, const struct pb_settings *settings, uint64
     header->server_min_threads = settings->server_min_threads;
     header->server_max_threads = settings->server_max_threads;
     header->server_preload = settings->server_preload;
-    header->flags = (settings->gvl_hook ? PB_FLAG_GVL_HOOK : 0) | (locked ? PB_FLAG_LOCKED : 0) | PB_FLAG_STATUSES;
+    header->flags = (settings->gvl_hook ? PB_FLAG_GVL_HOOK : 0) | (locked ? PB_FLAG_LOCKED : 0) | PB_FLAG_STATUSES | PB_FLAG_EDGES;
     header->origin = pb_origin_of_this_process();
     header->faults = early_faults;
     copy_text(header->ruby_version, sizeof header->ruby_version, settings->ruby_version);
@@ -388,6 +388,14 @@ count_status(struct pb_more_counters *counters, const struct pb_record *record)
     if (class < PB_STATUS_CLASSES) counters->statuses[class]++;
 }
 
+/* Times at which no bucket of the histogram ends. */
+static void
+count_edges(struct pb_more_counters *counters, const struct pb_record *record)
+{
+    counters->edges[0] += record->wall_ns <= 75000000u;
+    counters->edges[1] += record->wall_ns <= 250000000u;
+}
+
 void
 pb_flight_write(struct pb_record *record, const struct pb_more_counters *more, bool eventful)
 {
@@ -404,6 +412,8 @@ pb_flight_write(struct pb_record *record, const struct pb_more_counters *more, b
     count_more(&endpoint->more, more, eventful);
     count_status(&pb_flight.totals->more, record);
     count_status(&endpoint->more, record);
+    count_edges(&pb_flight.totals->more, record);
+    count_edges(&endpoint->more, record);
     endpoint->wall_histogram[pb_bucket(record->wall_ns)]++;
     endpoint->gvl_wait_histogram[pb_bucket(record->gvl_wait_ns)]++;
     if (record->flags & PB_REQUEST_QUEUE_KNOWN) endpoint->queue_histogram[pb_bucket(record->queue_ns)]++;

@@ -25,6 +25,7 @@
 #define PB_FLAG_FIBERS 2u
 #define PB_FLAG_LOCKED 4u
 #define PB_FLAG_STATUSES 8u
+#define PB_FLAG_EDGES 16u
 
 #define PB_REQUEST_QUEUE_KNOWN 1u
 #define PB_REQUEST_RAISED 2u
@@ -36,6 +37,7 @@
 
 #define PB_ABOUT_OFFSET 2048
 #define PB_STATUS_CLASSES 5 /* 1xx to 5xx */
+#define PB_EDGES 2 /* 75 and 250 ms */
 
 enum pb_state { PB_STATE_MAKING = 0, PB_STATE_LIVE = 1, PB_STATE_CLOSED = 2 };
 
@@ -171,7 +173,8 @@ struct pb_more_counters {
     uint64_t busy_sum;
     uint64_t spans_known;
     uint64_t statuses[PB_STATUS_CLASSES];
-    char zero[24];
+    uint64_t edges[PB_EDGES];
+    char zero[8];
 };
 
 struct pb_totals {
@@ -226,6 +229,7 @@ _Static_assert(sizeof(struct pb_more_counters) == 256, "counters");
 _Static_assert(offsetof(struct pb_more_counters, call_counts) == 96, "counters");
 _Static_assert(offsetof(struct pb_more_counters, busy_sum) == 176, "counters");
 _Static_assert(offsetof(struct pb_more_counters, statuses) == 192, "counters");
+_Static_assert(offsetof(struct pb_more_counters, edges) == 232, "counters");
 _Static_assert(sizeof(struct pb_totals) == 512, "totals");
 _Static_assert(sizeof(struct pb_endpoint) == 2048, "endpoint entry");
 _Static_assert(offsetof(struct pb_endpoint, named) == 248, "endpoint entry");

@@ -13,7 +13,7 @@ module Powerband
     MORE = %i[gc_own_ns gc_cpu_ns sql_ns sql_gvl_ns http_ns http_gvl_ns cache_ns cache_gvl_ns redis_ns redis_gvl_ns
               pool_ns pool_gvl_ns sql_count http_count cache_count redis_count pool_count gc_count parse_ns write_ns
               server_held_ns server_gvl_wait_ns busy_sum spans_known].freeze
-    NAMED = (COUNTERS + MORE + FlightLayout::STATUSES).freeze
+    NAMED = (COUNTERS + MORE + FlightLayout::STATUSES + FlightLayout::EDGES_NS.keys).freeze
     BUCKETS = 128
     # A row holds the named counters, then the histograms of wall, GVL wait and queue time.
     WALL, GVL_WAIT, QUEUE = Array.new(3) { |i| (NAMED.size + (i * BUCKETS))...(NAMED.size + ((i + 1) * BUCKETS)) }
@@ -123,7 +123,7 @@ module Powerband
 
     # The named counters of a section, whose newer part lies `apart` bytes after its beginning.
     def counters(bytes, apart)
-      bytes.unpack("Q<13") + (wide? ? bytes.unpack("@#{apart}Q<29") : Array.new(MORE.size + FlightLayout::STATUSES.size, 0))
+      bytes.unpack("Q<13") + (wide? ? bytes.unpack("@#{apart}Q<31") : [0] * (NAMED.size - COUNTERS.size))
     end
 
     def read_entries

@@ -14,6 +14,9 @@ module Powerband
     # The counters by class of status, and the header's flag that they are there.
     STATUSES = %i[status_1xx status_2xx status_3xx status_4xx status_5xx].freeze
     COUNTS_STATUSES = 8
+    # Likewise the counters of requests that take at most so long, where no bucket of the histogram ends.
+    EDGES_NS = { wall_up_to_75ms: 75_000_000, wall_up_to_250ms: 250_000_000 }.freeze
+    COUNTS_EDGES = 16
     MOST_BYTES = 1 << 26
     MAKING = 0
     LIVE = 1

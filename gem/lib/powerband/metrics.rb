@@ -11,7 +11,7 @@ module Powerband
   #   use Powerband::Metrics, path: "/metrics"             # in front of an application
   class Metrics
     TYPE = "text/plain; version=0.0.4; charset=utf-8"
-    ENDPOINTS = 50
+    ENDPOINTS = 20
 
     # Where a bundle has no Rack, Puma builds the application with a builder of its own, which hands keywords over as a Hash.
     def self.new(app = nil, given = {}, **options)
@@ -19,12 +19,13 @@ module Powerband
     end
 
     # `endpoints`: how many are told apart. `application`: the root folder of another application than this process's
-    # own, or :all.
-    def initialize(app = nil, path: "/metrics", endpoints: ENDPOINTS, application: nil)
+    # own, or :all. `opentelemetry`: whether the family that OpenTelemetry names for servers is there too.
+    def initialize(app = nil, path: "/metrics", endpoints: ENDPOINTS, application: nil, opentelemetry: false)
       @app = app
       @path = path
       @limit = number_of(endpoints)
       @application = application
+      @opentelemetry = switch(opentelemetry)
     end
 
     def call(env)
@@ -37,7 +38,7 @@ module Powerband
     def text
       user_folder = Powerband.config.user_folder
       reading = Folder.new(user_folder.checked || user_folder.path).read(application)
-      Exposition.new(reading.sums, reading.gauges, @limit).to_s
+      Exposition.new(reading.sums, reading.gauges, @limit, opentelemetry: @opentelemetry).to_s
     end
 
     private
@@ -47,6 +48,13 @@ module Powerband
       return number if number && !number.negative?
 
       raise ArgumentError, "endpoints: #{endpoints.inspect} is not a number of endpoints; give 0 or more, e.g. #{ENDPOINTS}"
+    end
+
+    # Text such as "false" would be true.
+    def switch(opentelemetry)
+      return opentelemetry if [true, false].include?(opentelemetry)
+
+      raise ArgumentError, "opentelemetry: #{opentelemetry.inspect} is neither true nor false; give one of them"
     end
 
     def respond(method)
@@ -76,11 +84,14 @@ require_relative "metrics/pace"
 require_relative "metrics/measured"
 require_relative "metrics/unknown"
 require_relative "metrics/tally"
+require_relative "metrics/edged"
 require_relative "metrics/sums"
 require_relative "metrics/carried"
+require_relative "metrics/carried_row"
 require_relative "metrics/carried_text"
 require_relative "metrics/folder"
 require_relative "metrics/gauges"
 require_relative "metrics/families"
 require_relative "metrics/text"
+require_relative "metrics/open_telemetry"
 require_relative "metrics/exposition"

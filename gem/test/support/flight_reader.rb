@@ -9,6 +9,7 @@ class FlightReader
             pool_ns pool_gvl_ns sql_count http_count cache_count redis_count pool_count gc_count parse_ns write_ns
             server_held_ns server_gvl_wait_ns busy_sum spans_known].freeze
   STATUSES = %i[status_1xx status_2xx status_3xx status_4xx status_5xx].freeze
+  EDGES = %i[wall_up_to_75ms wall_up_to_250ms].freeze
   SAMPLE = %i[sequence mono_ns size connections busy dead idle waiting pool].freeze
   HEADER = {
     version: [8, "L<"], header_size: [12, "L<"], record_size: [16, "L<"], ring_capacity: [20, "L<"],
@@ -105,7 +106,9 @@ class FlightReader
   end
 
   def more(offset)
-    names = header[:flags].anybits?(8) ? MORE + STATUSES : MORE
+    names = MORE
+    names += STATUSES if header[:flags].anybits?(8)
+    names += EDGES if header[:flags].anybits?(16)
     names.each_with_index.to_h { |name, i| [name, at(offset + (i * 8), "Q<")] }
   end
 

@@ -25,7 +25,7 @@ pub struct InspectArgs {
         long,
         value_name = "FILE",
         help_heading = "Output",
-        conflicts_with_all = ["last", "since", "threads", "application", "full", "json", "csv", "prometheus", "limit"]
+        conflicts_with_all = ["last", "since", "threads", "application", "full", "json", "csv", "prometheus", "opentelemetry", "limit"]
     )]
     pub save: Option<PathBuf>,
     /// Only processes with this many threads
@@ -44,7 +44,10 @@ pub struct InspectArgs {
     #[arg(long, help_heading = "Output")]
     pub csv: bool,
     /// Print counters and histograms over all processes as Prometheus' text; --limit is then of endpoints told apart
-    /// [default: 50]
+    /// [default: 20]
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "last", "since", "threads"])]
     pub prometheus: bool,
+    /// With --prometheus: also http_server_request_duration_seconds, by OpenTelemetry's labels http_route and http_request_method
+    #[arg(long, help_heading = "Output", requires = "prometheus")]
+    pub opentelemetry: bool,
 }

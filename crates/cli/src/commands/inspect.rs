@@ -67,16 +67,16 @@ fn read(
 ) -> Result<run::inspect::Document, Failure> {
     let (saved, others): (Vec<_>, Vec<_>) =
         sources.iter().cloned().partition(|path| saved::is(path));
-    let saved: Result<Vec<_>, _> = saved.iter().map(|path| saved::document(path)).collect();
-    let mut saved = saved?;
+    let saved = saved.iter().map(|path| Ok((path, saved::document(path)?)));
+    let mut saved = saved.collect::<Result<Vec<_>, Failure>>()?;
     if saved.is_empty() || !others.is_empty() {
         reading.add_files(&found(&others, root)?, now_ns);
         let uid = rustix::process::getuid().as_raw();
         reading.add_unrecorded(::inspect::unrecorded(&others, root, uid));
     }
-    saved.sort_by_key(|document| std::cmp::Reverse(document.read_at_ns));
-    for document in &saved {
-        reading.add_saved(document);
+    saved.sort_by_key(|(_, document)| std::cmp::Reverse(document.read_at_ns));
+    for (path, document) in &saved {
+        reading.add_saved(path, document);
     }
     let reading = reading.finished();
     if reading.is_empty() {

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use flight::{
-    CallKind, FlightFile, Histogram, Method, PoolSample, Record, Snapshot, State, Totals, Unit,
-    parse,
+    CallKind, EDGES_NS, FlightFile, Header, Histogram, Method, PoolSample, Record, Snapshot, State,
+    Totals, Unit, parse,
 };
 use serde_json::{Value, json};
 
@@ -33,6 +33,7 @@ fn samples() -> BTreeMap<String, (Vec<u8>, Value)> {
         "wide",
         "wide_wrapped",
         "armed",
+        "edged",
     ];
     for name in names {
         assert!(found.contains_key(name), "sample {name} is missing");
@@ -62,7 +63,10 @@ fn header(snapshot: &Snapshot) -> Value {
         "server_min_threads": or_unknown(header.server.min_threads),
         "server_max_threads": or_unknown(header.server.max_threads),
         "server_preload": or_unknown(header.server.preload.map(u32::from)),
-        "flags": u32::from(header.gvl_hook) | u32::from(header.fiber_scheduler) << 1 | u32::from(header.counts_statuses) << 3,
+        "flags": u32::from(header.gvl_hook)
+            | u32::from(header.fiber_scheduler) << 1
+            | u32::from(header.counts_statuses) << 3
+            | u32::from(header.counts_edges) << 4,
         "ruby_version": header.ruby_version,
         "server_name": header.server.name,
         "framework": header.framework,
@@ -139,7 +143,8 @@ fn fields(snapshot: &Snapshot) -> Value {
     fields.collect()
 }
 
-fn totals(totals: &Totals, wide: bool, statuses: bool) -> Value {
+fn totals(totals: &Totals, header: &Header) -> Value {
+    let wide = header.counts_further();
     let mut value = json!({
         "requests": totals.requests,
         "server_errors": totals.server_errors,
@@ -177,7 +182,10 @@ fn totals(totals: &Totals, wide: bool, statuses: bool) -> Value {
     enter(&mut value, further, calls, wide);
     let classes = (1..).zip(totals.statuses);
     let classes = classes.map(|(class, count)| (format!("status_{class}xx"), count));
-    enter(&mut value, [], classes, statuses);
+    enter(&mut value, [], classes, header.counts_statuses);
+    let edges = EDGES_NS.map(|ns| format!("wall_up_to_{}ms", ns / 1_000_000));
+    let edges = edges.into_iter().zip(totals.wall_up_to);
+    enter(&mut value, [], edges, header.counts_edges);
     value
 }
 
@@ -209,7 +217,7 @@ fn histogram(histogram: &Histogram) -> Value {
 fn endpoints(snapshot: &Snapshot) -> Value {
     let wide = snapshot.header.counts_further();
     let endpoints = snapshot.endpoints.iter().map(|endpoint| {
-        let mut value = totals(&endpoint.totals, wide, snapshot.header.counts_statuses);
+        let mut value = totals(&endpoint.totals, &snapshot.header);
         value["index"] = endpoint.index.into();
         value["name"] = endpoint.name.clone().into();
         value["wall_histogram"] = histogram(&endpoint.wall);
@@ -303,11 +311,11 @@ fn every_field_of_every_sample_is_read() {
         }
         assert_eq!(header(&snapshot), expected, "{name}");
         assert_eq!(fields(&snapshot), story["fields"], "{name}");
-        let wide = name.starts_with("wide") || name == "armed";
+        let wide = name.starts_with("wide") || ["armed", "edged"].contains(&name.as_str());
         assert_eq!(snapshot.header.counts_further(), wide, "{name}");
         assert_eq!(snapshot.header.collector.is_some(), wide, "{name}");
         assert_eq!(
-            totals(&snapshot.totals, wide, snapshot.header.counts_statuses),
+            totals(&snapshot.totals, &snapshot.header),
             story["totals"],
             "{name}"
         );
@@ -390,7 +398,7 @@ fn a_window_of_records_begins_at_its_first_instant_and_ends_before_its_last() {
 /// The samples' counters were added up by the script that built them.
 #[test]
 fn records_booked_one_by_one_give_the_counters() {
-    for name in ["basic", "wide", "armed"] {
+    for name in ["basic", "wide", "armed", "edged"] {
         let snapshot = parse(&samples()[name].0).unwrap();
         let mut booked = Totals::default();
         snapshot.records.iter().for_each(|r| booked.book(r));
@@ -400,6 +408,9 @@ fn records_booked_one_by_one_give_the_counters() {
         }
         if !snapshot.header.counts_statuses {
             booked.statuses = Default::default();
+        }
+        if !snapshot.header.counts_edges {
+            booked.wall_up_to = Default::default();
         }
         assert_eq!(booked, snapshot.totals, "{name}");
     }

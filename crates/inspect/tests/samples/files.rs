@@ -186,7 +186,7 @@ fn files_of_both_agents_are_counted_together() {
     let paths = files(&[folder], Path::new("/nowhere"), 0).unwrap();
     let made = inspected(&paths, Selection::default());
     let requests = made.requests.unwrap();
-    assert_eq!(made.processes.len(), 7);
+    assert_eq!(made.processes.len(), 8);
     // Lock wait is known of some, so that it is known of no sum.
     assert!(requests.split.unwrap().lock_wait_ms.is_none());
     let partly: Vec<&str> = made.not_read.iter().map(|n| n.reason.as_str()).collect();
@@ -428,7 +428,7 @@ fn saved_counters_are_those_of_the_files() {
     let file = folder.path().join("saved.json");
     std::fs::write(&file, value.to_string()).unwrap();
     let mut reading = inspect::Reading::of(Selection::default());
-    reading.add_saved(&inspect::read_saved(&file).unwrap());
+    reading.add_saved(&file, &inspect::read_saved(&file).unwrap());
     let (again, files) = (
         document(reading.finished(), &asked),
         inspected(&paths, Selection::default()),

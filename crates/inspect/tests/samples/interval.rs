@@ -5,6 +5,7 @@ use inspect::{Asked, Baseline, Reading, Selection, document};
 use run::counters::{self, Document};
 use run::inspect::{Arm, Document as Inspected, NotRead, ProcessChange, ProcessState};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const SAVED: u64 = 1_700_000_000_000_000_000;
 const SECOND: u64 = 1_000_000_000;
@@ -52,6 +53,7 @@ fn process(pid: u32, made_ns: u64, state: ProcessState, counted: (u64, u64)) -> 
         measured: measured.map(str::to_owned).into(),
         counts_further: false,
         counts_statuses: false,
+        counts_edges: false,
         arm: String::new(),
         ring: 64,
         in_flight: 0,
@@ -88,7 +90,7 @@ fn between(before: &Document, after: &Document) -> Inspected {
         Selection::default(),
         Baseline::of(std::slice::from_ref(before)),
     );
-    reading.add_saved(after);
+    reading.add_saved(Path::new("after.json"), after);
     document(reading.finished(), &asked(after.read_at_ns))
 }
 
@@ -182,7 +184,7 @@ fn the_percentiles_are_those_of_the_interval() {
 fn counters_are_never_negative() {
     let (before, after) = restarted();
     let mut reading = Reading::since(Selection::default(), Baseline::of(&[after]));
-    reading.add_saved(&before);
+    reading.add_saved(Path::new("after.json"), &before);
     let reading = reading.finished();
     assert!(reading.is_empty() && reading.why_empty().contains("since 2023-11-14T22:13:30Z"));
 }
@@ -228,8 +230,8 @@ fn a_process_that_is_given_twice_counts_once_by_its_later_reading() {
         counters_at(SAVED + seconds * SECOND, vec![process])
     };
     let mut reading = Reading::since(Selection::default(), Baseline::of(&[at(0, 100)]));
-    reading.add_saved(&at(10, 160));
-    reading.add_saved(&at(5, 130));
+    reading.add_saved(Path::new("after.json"), &at(10, 160));
+    reading.add_saved(Path::new("after.json"), &at(5, 130));
     let found = document(reading.finished(), &asked(SAVED + 10 * SECOND));
     assert_eq!(found.requests.unwrap().requests, 60);
     assert_eq!(found.not_read.len(), 1);
@@ -250,7 +252,7 @@ fn a_file_that_cannot_be_read_any_more_is_named_once() {
         reason: "Permission denied".to_owned(),
     });
     let mut reading = Reading::since(Selection::default(), Baseline::of(&[before]));
-    reading.add_saved(&after);
+    reading.add_saved(Path::new("after.json"), &after);
     let found = document(reading.finished(), &asked(after.read_at_ns));
     let named: Vec<&str> = found.not_read.iter().map(|f| f.reason.as_str()).collect();
     assert_eq!(named, ["Permission denied"]);
@@ -281,7 +283,7 @@ fn arms_of(processes: &[counters::Process]) -> Vec<Arm> {
         .collect();
     let after = counters_at(SAVED + SECOND, processes.to_vec());
     let mut reading = Reading::since(Selection::default(), Baseline::of(&before));
-    reading.add_saved(&after);
+    reading.add_saved(Path::new("after.json"), &after);
     let found = document(reading.finished(), &asked(after.read_at_ns));
     let interval = found.interval.unwrap();
     assert_eq!(
@@ -332,6 +334,46 @@ fn arms_are_compared_pod_by_pod() {
     assert!(arms[0].against.is_none());
 }
 
+/// Containers of one pod have a PID namespace each, also after a restart.
+#[test]
+fn each_of_several_saved_files_is_of_one_pod() {
+    let files = |names: [&str; 4]| {
+        let pods = [
+            armed(11, "stable", 1, (990, 10)),
+            armed(12, "stable", 2, (10, 10)),
+            armed(13, "stable", 3, (10, 20)),
+            armed(15, "canary", 4, (500, 5)),
+        ];
+        let mut reading = Reading::since(
+            Selection::default(),
+            Baseline::of(&[counters_at(SAVED - 2 * SECOND, Vec::new())]),
+        );
+        for (name, process) in names.into_iter().zip(pods) {
+            let after = counters_at(SAVED + SECOND, vec![process]);
+            reading.add_saved(Path::new(name), &after);
+        }
+        let found = document(reading.finished(), &asked(SAVED + SECOND));
+        let arms = found.interval.unwrap().arms;
+        let pods = arms.into_iter().flat_map(|arm| arm.pods);
+        pods.map(|pod| (pod.file, pod.pid_namespace, pod.pids))
+            .collect::<Vec<_>>()
+    };
+    let file = |name: &str| Some(name.to_owned());
+    assert_eq!(
+        files(["a.json", "a.json", "b.json", "c.json"]),
+        [
+            (file("a.json"), None, vec![11, 12]),
+            (file("b.json"), Some(3), vec![13]),
+            (file("c.json"), Some(4), vec![15]),
+        ]
+    );
+    // One file may be of many pods.
+    let of_one = files(["all.json"; 4]);
+    let namespaces: Vec<_> = of_one.iter().map(|pod| pod.1).collect();
+    assert_eq!(namespaces, [Some(1), Some(2), Some(3), Some(4)]);
+    assert!(of_one.iter().all(|pod| pod.0.is_none()), "{of_one:?}");
+}
+
 #[test]
 fn files_that_were_saved_far_apart_make_rates_too_low() {
     let warned = |apart_ns: u64| {
@@ -342,7 +384,7 @@ fn files_that_were_saved_far_apart_make_rates_too_low() {
         ];
         let after = counters_at(SAVED + 100 * SECOND, pods.to_vec());
         let mut reading = Reading::since(Selection::default(), Baseline::of(&before));
-        reading.add_saved(&after);
+        reading.add_saved(Path::new("after.json"), &after);
         let found = document(reading.finished(), &asked(after.read_at_ns));
         let apart = found.warnings.iter().find(|w| w.contains("apart"));
         apart.cloned()
@@ -396,7 +438,7 @@ fn several_applications_come_with_the_command_for_one() {
             application: application.map(str::to_owned),
             ..Selection::default()
         });
-        reading.add_saved(&all);
+        reading.add_saved(Path::new("after.json"), &all);
         let asked = Asked {
             sources: vec!["after.json".to_owned()],
             since: vec!["before.json".to_owned()],
@@ -421,7 +463,7 @@ fn several_applications_come_with_the_command_for_one() {
         application: Some("/srv".to_owned()),
         ..Selection::default()
     });
-    none.add_saved(&all);
+    none.add_saved(Path::new("after.json"), &all);
     let why = none.finished().why_empty();
     assert!(
         why.contains("--application = \"/srv\": none of the 3 processes"),

@@ -62,9 +62,10 @@ pub fn table_of(sheet: &mut Sheet, arms: &[Arm]) {
             grouped(pod.requests),
             grouped(pod.errors),
             ms(pod.wall_ms),
-            match pod.pid_namespace {
-                Some(namespace) => format!("{processes} of namespace {namespace}"),
-                None => processes,
+            match (&pod.file, pod.pid_namespace) {
+                (Some(file), _) => format!("{processes} of {file}"),
+                (None, Some(namespace)) => format!("{processes} of namespace {namespace}"),
+                (None, None) => processes,
             },
         ]);
     }

@@ -287,6 +287,7 @@ fn arms_have_their_pods_and_an_arm_of_one_pod_is_not_judged() {
         high: spread.map(|spread| estimate * spread),
     };
     let pod = |namespace, wall_ms| ArmPod {
+        file: None,
         pid_namespace: Some(namespace),
         pids: vec![7, 8],
         requests: 1_000,
@@ -308,7 +309,8 @@ fn arms_have_their_pods_and_an_arm_of_one_pod_is_not_judged() {
             why_not: why_not.map(str::to_owned),
         })
     };
-    let two = vec![pod(4_026_532_501, 20.0), pod(4_026_532_502, 22.0)];
+    let mut two = vec![pod(4_026_532_501, 20.0), pod(4_026_532_502, 22.0)];
+    two[1].file = Some("after-web-1.json".to_owned());
     let mut document = sample();
     document.interval = Some(Interval {
         since: "2026-11-24T00:00:00Z".to_owned(),
@@ -341,6 +343,7 @@ fn arms_have_their_pods_and_an_arm_of_one_pod_is_not_judged() {
             "-10.0 % (-25.0 to +8.0)",
             "(no arm) cannot be judged: (no arm) has one pod.",
             "namespace 4026532503",
+            "2 processes of after-web-1.json",
         ] {
             assert!(
                 page.contains(part),

@@ -107,11 +107,15 @@ pub struct Arm {
     pub against: Option<Against>,
 }
 
-/// The processes of an arm that share a PID namespace: a pod's container, or all servers of a machine without containers.
+/// The processes of an arm in one saved file, where several were read; else those that share a PID namespace: a container, or
+/// all servers of a machine without containers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArmPod {
-    /// Inode of the PID namespace; absent when not recorded, where a process stands for itself.
+    /// The saved file, where several were read; each is of one pod then.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Inode of the PID namespace; absent when not recorded, where a process stands for itself, and where a file has several.
     pub pid_namespace: Option<u64>,
     /// Its processes that served requests, those that have ended included.
     pub pids: Vec<u32>,

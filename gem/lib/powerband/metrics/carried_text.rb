@@ -9,7 +9,6 @@ module Powerband
                      "queue" => FlightFile::QUEUE }.freeze
       PROCESS = FlightFile::Process.members.map(&:to_s).freeze
       ESCAPES = { "\\" => "\\\\", "\n" => "\\n" }.freeze
-      NUMBER = /\A\d{1,20}\z/
 
       class << self
         def format(carried)
@@ -28,7 +27,7 @@ module Powerband
         end
 
         def generation(line)
-          number(line.to_s.chomp[/\Ageneration (.*)\z/, 1])
+          CarriedRow.number(line.to_s.chomp[/\Ageneration (.*)\z/, 1])
         end
 
         private
@@ -61,12 +60,17 @@ module Powerband
         def endpoint(kind, name, tally)
           row = tally.to_a
           histograms = HISTOGRAMS.filter_map do |word, places|
-            next unless row[places.begin]
-
-            counts = row[places].each_with_index.filter_map { |n, bucket| "#{bucket}:#{n}" if n.positive? }
-            " #{word}=#{counts.join(',')}"
+            " #{word}=#{CarriedRow.buckets_text(row[places])}" if row[places.begin]
           end
-          "#{kind}#{pairs(COUNTERS, tally)}#{histograms.join} name=#{escape(name)}"
+          "#{kind}#{pairs(COUNTERS, tally)}#{histograms.join}#{edged(tally)} name=#{escape(name)}"
+        end
+
+        # Of those that count the edges, apart.
+        def edged(tally)
+          row = tally.measuring(Edged::PLACE)
+          return if row.empty?
+
+          " #{Edged::SUM}=#{row[Edged::WALL_NS]} #{Edged::WALL}=#{CarriedRow.buckets_text(row[FlightFile::WALL])}"
         end
 
         def pairs(names, tally)
@@ -75,45 +79,17 @@ module Powerband
 
         def add(sums, word, rest)
           case word
-          when "process" then tally(sums.process, pairs_of(rest), PROCESS)
-          when "totals" then tally(sums.totals, pairs_of(rest), COUNTERS)
+          when "process" then CarriedRow.add(sums.process, rest, PROCESS)
+          when "totals" then CarriedRow.add(sums.totals, rest, COUNTERS)
           when "request", "job"
             numbers, name = rest.split("name=", 2)
-            tally(sums.endpoint(word.to_sym, unescape(name || damaged(rest))), pairs_of(numbers), COUNTERS, HISTOGRAMS)
+            CarriedRow.add(sums.endpoint(word.to_sym, unescape(name || damaged(rest))), numbers, COUNTERS, HISTOGRAMS)
           else sums.unknown << (rest.empty? ? word : "#{word} #{rest}")
           end
         end
 
-        def pairs_of(text)
-          text.split.to_h { |pair| pair.split("=", 2).then { |key, value| [key, value || damaged(pair)] } }
-        end
-
-        def tally(tally, pairs, names, histograms = {})
-          row = names.map { |name| number(pairs[name]) if pairs.key?(name) }
-          histograms.each_key { |word| row.concat(buckets(pairs[word])) }
-          tally.add(row.map(&:to_i), row.map { |value| !value.nil? })
-          tally.keep(pairs.except(*names, *histograms.keys))
-        end
-
-        def buckets(text)
-          return [nil] * FlightFile::BUCKETS unless text
-
-          row = [0] * FlightFile::BUCKETS
-          text.split(",").each do |pair|
-            bucket, count = pair.split(":", 2).map { |n| number(n) }
-            damaged(pair) unless count && bucket < FlightFile::BUCKETS
-            row[bucket] += count
-          end
-          row
-        end
-
-        def number(text)
-          text&.match?(NUMBER) ? Integer(text, 10) : damaged(text)
-        end
-
         def damaged(line)
-          raise Carried::Damaged, "the file of carried sums is damaged at #{line.to_s[0, 80].inspect}; remove it, and counters " \
-                                  "begin anew"
+          CarriedRow.damaged(line)
         end
 
         def escape(text)

@@ -4,23 +4,26 @@ module Powerband
   class Metrics
     # Sums and gauges as text: the same bytes as those of `powerband inspect --prometheus`.
     class Exposition
-      # Powers of two of a microsecond, 256 µs to 33.6 s, at which buckets of the file end: which buckets each adds to the
-      # one before it, and its label.
-      EDGES = (8..25).map { |e| [e == 8 ? 0...28 : (4 * (e - 2))...(4 * (e - 1)), Text.seconds((2**e) * 1000)] }
-                     .push([96...FlightFile::BUCKETS, "+Inf"]).map { |range, le| [range, Text.labels("le" => le)] }.freeze
+      # Which buckets each bound adds to the one before it, and its label.
+      EDGES = Families::EXPONENTS
+              .map { |e| [e == 8 ? 0...28 : (4 * (e - 2))...(4 * (e - 1)), Text.seconds((2**e) * 1000)] }
+              .push([96...FlightFile::BUCKETS, "+Inf"]).map { |range, le| [range, Text.labels("le" => le)] }.freeze
       STATES = Families::STATES.map { |state, key| [Text.labels("state" => state), key] }.freeze
       PLACE = FlightFile::NAMED.each_with_index.to_h.freeze
 
-      def initialize(sums, gauges, limit)
+      def initialize(sums, gauges, limit, opentelemetry: false)
         @sums = sums
         @gauges = gauges
         @limit = limit
+        @opentelemetry = opentelemetry
+        @shown = {}
         @text = Text.new
       end
 
       def to_s
         Families::GROUPS.each { |group| group(group) }
         responses
+        OpenTelemetry.write(@text, @sums, shown(:request).keys) if @opentelemetry
         overall
         process
         Gauges::Lines.new(@gauges, @text).write
@@ -30,7 +33,7 @@ module Powerband
       private
 
       def group(group)
-        rows = group.label ? by_name(group) : all(group)
+        rows = group.label ? labelled(group) : all(group)
         Families::PLAIN.each do |name, help, key|
           family(group, name, "counter", help) { rows.each { |labels, row| @text.sample(labels, value(row, key)) } }
         end
@@ -50,15 +53,23 @@ module Powerband
         sum.empty? ? {} : { "" => sum }
       end
 
+      def labelled(group)
+        shown(group.kind).transform_keys { |name| Text.labels(group.label => name) }
+      end
+
+      def shown(kind)
+        @shown[kind] ||= by_name(kind)
+      end
+
       # Those with the most requests, and what processes had no entry of its own for. Whoever falls out of them is
       # absent and loses nothing; what is left out is in the sums over all.
-      def by_name(group)
-        rows = @sums.by_name(group.kind)
+      def by_name(kind)
+        rows = @sums.by_name(kind)
         rows.select! { |_, row| requests(row).positive? }
         other = rows.delete(Sums::OTHER)
         shown = rows.min_by(@limit) { |name, row| [-requests(row), name.b] }
         shown << [Sums::OTHER, other] if other
-        shown.sort_by { |name, _| name.b }.to_h.transform_keys { |name| Text.labels(group.label => name) }
+        shown.sort_by { |name, _| name.b }.to_h
       end
 
       def requests(row)

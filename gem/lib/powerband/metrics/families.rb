@@ -37,6 +37,8 @@ module Powerband
       ].freeze
       STATES_HELP = "Time of %s by what their thread did"
       STATES = { "held" => :held_ns, "gvl_wait" => :gvl_wait_ns, "lock_wait" => :lock_wait_ns, "io" => :io_ns }.freeze
+      # Bounds of histograms: 2 to these powers of a microsecond, 256 µs to 33.6 s, at which buckets of the file end.
+      EXPONENTS = (8..25)
       HISTOGRAMS = [
         [:duration, "Time of %s, without what went before", FlightFile::WALL, :wall_ns],
         [:gvl_wait, "Time for which %s were ready to run and waited for the GVL", FlightFile::GVL_WAIT, :gvl_wait_ns],

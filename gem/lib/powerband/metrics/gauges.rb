@@ -32,8 +32,16 @@ module Powerband
         end
 
         def servers(files)
+          kinds = files.group_by { |file| file.about.labels }.sort_by { |labels, _| labels.values.map(&:b) }
           { expected: expected(files), threads: known(files) { |file| file.about.threads },
-            servers: files.map { |file| file.about.labels }.uniq.sort_by { |labels| labels.values.map(&:b) } }
+            servers: kinds.map { |labels, same| labels.merge(sizes(same.map(&:about))) } }
+        end
+
+        # What they agree on; during a restart with other settings nothing.
+        def sizes(abouts)
+          { "threads" => abouts.map(&:threads), "workers" => abouts.map(&:workers) }.transform_values do |numbers|
+            numbers.uniq.size == 1 ? numbers.first.to_s : ""
+          end
         end
 
         # A sum; nil where nothing is known.

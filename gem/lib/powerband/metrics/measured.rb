@@ -11,7 +11,7 @@ module Powerband
       class << self
         # True or false for each place.
         def mask(file)
-          FlightFile::NAMED.map { |name| status?(name) ? statuses?(file) : measured?(file, name) } +
+          FlightFile::NAMED.map { |name| counts?(file, name) } +
             %i[wall_ns gvl_wait_ns queue_ns].flat_map { |name| [measured?(file, name)] * FlightFile::BUCKETS }
         end
 
@@ -23,12 +23,16 @@ module Powerband
 
         private
 
-        def status?(name)
-          FlightLayout::STATUSES.include?(name)
+        def counts?(file, name)
+          if FlightLayout::STATUSES.include?(name) then flagged?(file, FlightLayout::COUNTS_STATUSES, "status")
+          elsif FlightLayout::EDGES_NS.key?(name) then flagged?(file, FlightLayout::COUNTS_EDGES, "wall_ns")
+          else
+            measured?(file, name)
+          end
         end
 
-        def statuses?(file)
-          file.flags.anybits?(FlightLayout::COUNTS_STATUSES) && file.measures?("status")
+        def flagged?(file, flag, field)
+          file.wide? && file.flags.anybits?(flag) && file.measures?(field)
         end
 
         # A sum of queue times without the histogram that agent 0.1 lacks would be beside its count.

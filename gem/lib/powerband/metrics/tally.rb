@@ -28,25 +28,38 @@ module Powerband
 
       def merge(other)
         keep(other.unknown)
-        row = other.to_a
-        add(row.map(&:to_i), row.map { |value| !value.nil? }) unless row.empty?
+        other.rows.each { |mask, rows| add(sum(rows), mask) }
       end
 
       # The sums; nil in the places that no row measures.
       def to_a
-        @rows.reduce([]) do |result, (mask, rows)|
-          part = sum(rows)
-          next part.zip(mask).map { |value, counts| value if counts } if result.empty?
+        sums(@rows)
+      end
 
-          result.zip(part, mask).map { |before, value, counts| counts ? before.to_i + value : before }
-        end
+      # The same of those rows alone that measure this place.
+      def measuring(place)
+        sums(@rows.select { |mask, _| mask[place] })
       end
 
       def [](place)
         to_a[place]
       end
 
+      protected
+
+      # By mask.
+      attr_reader :rows
+
       private
+
+      def sums(chosen)
+        chosen.reduce([]) do |result, (mask, rows)|
+          part = sum(rows)
+          next part.zip(mask).map { |value, counts| value if counts } if result.empty?
+
+          result.zip(part, mask).map { |before, value, counts| counts ? before.to_i + value : before }
+        end
+      end
 
       def sum(rows)
         rows.size == 1 ? rows.first : rows.transpose.map(&:sum)

@@ -23,8 +23,8 @@ module Powerband
       end
 
       # A family with the samples that the block adds; without any there is none.
-      def family(name, type, help)
-        @name = "powerband_#{name}"
+      def family(name, type, help, prefix: "powerband_")
+        @name = "#{prefix}#{name}"
         @head = "# HELP #{@name} #{help}\n# TYPE #{@name} #{type}\n"
         yield
       end

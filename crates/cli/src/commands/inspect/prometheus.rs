@@ -49,7 +49,10 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
     }
     let resident = here.into_inner().into_iter().filter_map(host::memory::rss);
     reading.gauges.resident_bytes = resident.reduce(|a, b| a + b);
-    let endpoints = args.limit.unwrap_or(::metrics::ENDPOINTS);
-    output::print(&::metrics::text(&reading.sums, &reading.gauges, endpoints))?;
+    let shown = metrics::Shown {
+        endpoints: args.limit.unwrap_or(::metrics::ENDPOINTS),
+        opentelemetry: args.opentelemetry,
+    };
+    output::print(&::metrics::text(&reading.sums, &reading.gauges, shown))?;
     Ok(0)
 }
