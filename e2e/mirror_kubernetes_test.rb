@@ -10,8 +10,6 @@ class MirrorKubernetesTest < PowerbandTest
   include Mirrors
 
   PAGE = File.join(ROOT, "docs/kubernetes.md")
-  # The shadows' deadline, which the manifests leave as it is, and a second.
-  SHADOWS = 11
 
   def test_the_manifests_agree_with_the_mirrors_arguments
     assert_equal 2, mirrors.size
@@ -21,8 +19,10 @@ class MirrorKubernetesTest < PowerbandTest
       assert_equal [flags["listen"], flags["status"]].map { |at| at[/\d+\z/] }, names.values_at("http", "status")
       probes = container.values_at("readinessProbe", "livenessProbe").map { |probe| probe["httpGet"].values_at("path", "port") }
       assert_equal [%w[/readyz status], %w[/livez status]], probes
-      needed = [flags["lame-duck"], flags["drain"]].sum(&:to_i) + SHADOWS
+      # The manifests leave the shadows' deadline as it is.
+      needed = flags.values_at("lame-duck", "drain").sum(&:to_i) + ENDING.values_at("DEADLINE", "GRACE").sum
       assert_operator pod["terminationGracePeriodSeconds"], :>, needed
+      assert_includes File.read(PAGE), "The sum, #{needed} s,"
     end
   end
 

@@ -23,8 +23,9 @@ class MirrorSystemdTest < PowerbandTest
   def test_systemd_waits_longer_than_the_mirror_takes_to_end
     service = File.read(UNITS.grep(/service\z/).first)
     assert_match(/--listen systemd:#{File.read(UNITS.grep(/socket\z/).first)[/FileDescriptorName=(.+)/, 1]} /, service)
-    # The drain, the shadows' deadline and a second, as they are without flags.
-    assert_operator service[/TimeoutStopSec=(\d+)/, 1].to_i, :>, 15 + 10 + 1
+    assert_operator service[/TimeoutStopSec=(\d+)/, 1].to_i, :>, ENDING.values.sum
+    lame_duck, drain, deadline = ENDING.values_at("LAME_DUCK", "DRAIN", "DEADLINE")
+    assert_includes service, "lame_duck (#{lame_duck} s), drain (#{drain} s), the shadows' deadline (#{deadline} s)"
   end
 
   def test_systemd_restarts_a_mirror_whose_proxy_ended_by_itself
