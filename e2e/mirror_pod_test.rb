@@ -29,6 +29,7 @@ class MirrorPodTest < PowerbandTest
   # The processes of a failed test end in the parent's teardown.
   def teardown
     super
+  ensure
     @groups&.each(&:remove)
     @pod&.remove
   end

@@ -1,17 +1,18 @@
 # frozen_string_literal: true
 
 require "open3"
-require "shellwords"
 require "tmpdir"
+require_relative "mounts"
+require_relative "powerband"
 
 # A container as the manifests of docs/kubernetes.md describe it: mount and PID namespaces, a root that nobody can write to,
 # volumes, and a user without capabilities. It has the programs and libraries of this machine, the mirror and the gem.
 class Container
-  ROOT = File.expand_path("../..", __dir__)
   # Laid out as `make install` does.
   BINARY = "/powerband/bin/powerband"
   APPS = "/apps"
-  PROGRAMS = %w[/bin /etc /lib /lib64 /sbin /usr].freeze
+  READABLE = { "/etc" => "/etc", BINARY => PowerbandTest::BINARY, APPS => PowerbandTest::APPS,
+               "/powerband/share/powerband/gem" => File.join(PowerbandTest::ROOT, "gem") }.freeze
   ID = 10_001
 
   # Why there can be none here; nil where there can.
@@ -51,13 +52,10 @@ class Container
 
   def script(chdir)
     [
-      "mount -t tmpfs -o mode=755 tmpfs #{@root}",
-      *PROGRAMS.map { |path| programs(path) },
-      mounted(PowerbandTest::BINARY, BINARY, "ro"),
-      mounted("#{ROOT}/gem", "/powerband/share/powerband/gem", "ro"),
-      mounted(PowerbandTest::APPS, APPS, "ro"),
+      *Mounts.root(@root),
+      *READABLE.flat_map { |there, here| Mounts.bind(here, "#{@root}#{there}", "ro") },
       *named_hosts,
-      *@volumes.map { |path, folder| mounted(folder, path, "rw") },
+      *@volumes.flat_map { |there, here| Mounts.bind(here, "#{@root}#{there}", "rw") },
       "mkdir #{@root}/proc #{@root}/dev",
       "mount -t proc proc #{@root}/proc",
       "mount --rbind /dev #{@root}/dev",
@@ -68,18 +66,6 @@ class Container
 
   def user
     "setpriv --reuid #{ID} --regid #{ID} --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all --pdeathsig keep"
-  end
-
-  def programs(path)
-    return unless File.exist?(path)
-
-    File.symlink?(path) ? "ln -s #{File.readlink(path)} #{@root}#{path}" : mounted(path, path, "ro")
-  end
-
-  def mounted(here, there, mode)
-    here, there = [here, "#{@root}#{there}"].map(&:shellescape)
-    make = File.directory?(here) ? "mkdir -p #{there}" : "mkdir -p $(dirname #{there})\ntouch #{there}"
-    "#{make}\nmount --bind #{here} #{there}\nmount -o remount,bind,#{mode} #{there}"
   end
 
   def named_hosts
