@@ -6,12 +6,12 @@
 #
 # Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
 # make bench-grid, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
-# (MINUTES=20 RATE=3000: the full form), make experiments (experiments/README.md: their full form)
+# (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak experiments lint rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak mirror-identical experiments lint rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -102,6 +102,11 @@ bench-mirror:
 # A mirror whose primary and shadows are killed, restarted, stopped and cut off under load: a minute and a half.
 mirror-soak: build
 	ruby bench/mirror/soak.rb
+
+# How often a mirror claims a difference between identical shadows, in both orders, with and without a twin: a quarter of an hour on a
+# quiet machine; RUNS=200 SECONDS=20 for more evidence.
+mirror-identical: build
+	ruby bench/mirror/identical.rb $(RUNS)
 
 # A cluster under load whose workers are killed, restarted and re-forked, and what became of their files: two minutes.
 agent-soak: build

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "support/mirrors"
+require_relative "support/pod"
 require_relative "support/powerband"
 
 # One mirror takes over from another one: at a socket that a service manager passes to both, at a shared port, at a Unix socket.
@@ -10,6 +11,14 @@ class MirrorHandoverTest < PowerbandTest
   # As systemd starts a service with a socket unit.
   ACTIVATED = ["sh", "-c", 'LISTEN_PID=$$ exec "$0" "$@"'].freeze
   CLIENTS = 3
+  # Mirrors after the first one.
+  SUCCESSORS = 3
+
+  def teardown
+    super
+  ensure
+    @pod&.remove
+  end
 
   def test_no_request_fails_while_a_second_mirror_takes_over_a_passed_socket
     primary = puma(app("hello"))
@@ -38,6 +47,30 @@ class MirrorHandoverTest < PowerbandTest
     assert_equal 0, stop(first).code
     5.times { assert_equal "hello\n", Net::HTTP.get(URI(second.url)) }
     assert_operator second.counts["answered"], :>=, 5
+  end
+
+  # Linux gives what waits at a listener that is closed to another one of its port where tcp_migrate_req says so.
+  def test_no_request_fails_while_mirrors_take_over_a_shared_port
+    lacks = Pod.lacks
+    skip lacks if lacks
+    @pod = Pod.new
+    lacks = @pod.connect || migrating
+    skip lacks if lacks
+    start(*@pod.inside, "puma", "-b", "tcp://127.0.0.1:3000", "-t", "3:3", chdir: app("hello"))
+    mirror = sharing(9400)
+    await("Puma to answer") { answered(8080) == "200" }
+    clients = asking(8080, @pod.address)
+    SUCCESSORS.times do |number|
+      await_answers(clients)
+      successor = sharing(9401 + number)
+      mirror.signal(:TERM)
+      assert_equal 0, finish(mirror).code
+      mirror = successor
+    end
+    await_answers(clients)
+    assert_equal [], finished(clients)
+  ensure
+    clients&.each(&:kill)
   end
 
   def test_unix_sockets_on_both_sides
@@ -97,8 +130,31 @@ class MirrorHandoverTest < PowerbandTest
     mirror(primary, before: ACTIVATED, listen: "systemd:web", port: socket.addr[1], env: passed, 3 => socket)
   end
 
+  # Why connections do not migrate in the pod; nil where they do.
+  def migrating
+    setting = "/proc/sys/net/ipv4/tcp_migrate_req"
+    return "#{setting} is not there: it came with Linux 5.14" unless File.exist?(setting)
+
+    ended = finish(start(*@pod.inside, "sh", "-c", "echo 1 > #{setting}"))
+    ended.code.zero? ? nil : "#{setting} cannot be written: #{ended.err}"
+  end
+
+  # A mirror in the pod that serves, at the port of the others.
+  def sharing(status)
+    words = ["--listen", "0.0.0.0:8080", "--reuse-port", "--status", "0.0.0.0:#{status}", "--primary", "http://127.0.0.1:3000"]
+    mirror = start(*@pod.inside, BINARY, "mirror", *words, "--forwarded", "replace")
+    await("the mirror to be ready", of: mirror) { answered(status, "/readyz") == "200" }
+    mirror
+  end
+
+  def answered(port, path = "/")
+    Net::HTTP.get_response(@pod.address, path, port).code
+  rescue SystemCallError
+    nil
+  end
+
   # Clients that connect anew for each request; each keeps what was no good answer.
-  def asking(port)
+  def asking(port, host = "127.0.0.1")
     Array.new(CLIENTS) do
       Thread.new do
         Thread.current[:failed] = []
@@ -106,7 +162,7 @@ class MirrorHandoverTest < PowerbandTest
         until Thread.current[:enough]
           begin
             # Net::HTTP would ask again by itself.
-            answer = Net::HTTP.start("127.0.0.1", port, max_retries: 0) { |http| http.get("/") }
+            answer = Net::HTTP.start(host, port, max_retries: 0) { |http| http.get("/") }
             Thread.current[:failed] << answer.code unless answer.code == "200"
           rescue StandardError => e
             Thread.current[:failed] << e.message

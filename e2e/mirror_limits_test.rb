@@ -56,6 +56,24 @@ class MirrorLimitsTest < PowerbandTest
     assert_equal "hello\n", Net::HTTP.get(URI(mirror.url))
   end
 
+  # Puma takes all of these heads.
+  def test_limits_on_a_head_are_enforced_adjusted_or_reported
+    primary = puma(app("hello"))
+    heads = [fields(128), fields(129), bytes(64 << 10), bytes((64 << 10) + 1)]
+    { [] => %w[200 431 200 431], %w[--max-fields 200] => %w[200 200 200 431], %w[--max-head 65KiB] => %w[200 431 200 200],
+      %w[--strictness report] => %w[200 200 200 200] }.each do |flags, expected|
+      mirror = mirror(primary, *flags)
+      answers = heads.map { |head| TCPSocket.open("127.0.0.1", mirror.port) { |socket| ask(socket, head) } }
+      assert_equal expected, answers, flags.inspect
+      refused = expected.count("431")
+      assert_equal [refused, 4 - refused], mirror.counts.values_at("refused", "answered")
+      passed = flags.include?("report") ? %w[head_bytes head_fields] : []
+      assert_equal passed, mirror.counts["tolerated"].select { |_, count| count == 1 }.keys.sort
+      await_lines(mirror, passed, refused)
+      assert_equal 0, stop(mirror).code
+    end
+  end
+
   def test_clients_do_not_see_what_the_system_says
     mirror = mirror(Serving.new(nil, free_port))
     answer = Net::HTTP.get_response(URI(mirror.url))
@@ -71,9 +89,23 @@ class MirrorLimitsTest < PowerbandTest
     TCPSocket.new("127.0.0.1", port).tap { |socket| yield socket if block_given? }
   end
 
+  # A request with so many fields.
+  def fields(count) = GET.sub("\r\n\r\n", "\r\n#{"X: 1\r\n" * (count - 1)}\r\n")
+
+  # A request whose head has so many bytes.
+  def bytes(count) = GET.sub("Host: a", "Host: a\r\nX: #{'x' * (count - GET.bytesize - 5)}")
+
+  # The log has a line for each kind of head that passed, and one where some were refused.
+  def await_lines(mirror, passed, refused)
+    lines = passed.map { |cause| "passed (#{cause}): --strictness enforce would refuse it: 1 so far" }
+    lines << "refused (too_large): " if refused.positive?
+    lines.each { |line| await("a line with #{line}", of: mirror.started) { mirror.started.err.include?(line) } }
+    assert_equal passed.size, mirror.started.err.scan("--strictness enforce").size
+  end
+
   # The status of an answer, which is read whole.
-  def ask(socket)
-    socket.write(GET)
+  def ask(socket, request = GET)
+    socket.write(request)
     io = Net::BufferedIO.new(socket, read_timeout: 60)
     answer = Net::HTTPResponse.read_new(io)
     answer.reading_body(io, true) { answer.body }

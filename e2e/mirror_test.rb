@@ -48,6 +48,23 @@ class MirrorTest < PowerbandTest
     silent&.close
   end
 
+  def test_a_shadow_that_hangs_holds_up_the_end_for_its_deadline_alone
+    hung = TCPServer.new("127.0.0.1", 0)
+    mirror = mirror(puma(app("hello")), "--shadow", "hung=http://127.0.0.1:#{hung.addr[1]}")
+    assert_equal "hello\n", Net::HTTP.get(URI(mirror.url))
+    await("the copy", of: mirror.started) { hung.wait_readable(0) }
+    copy = hung.accept
+    mirror.started.signal(:TERM)
+    # It gives the copy up and ends by itself.
+    ended = finish(mirror.started, within: 3 * ENDING.values.sum)
+    assert_match(%r{\AGET / HTTP/1.1\r\n}, copy.read)
+    assert_equal 0, ended.code, ended.to_s
+    assert_match(/hung: 1 copies, 0 answered; failed: 1 deadline/, ended.err)
+    assert_match(/\bhung\b/, ended.out, "the comparison is printed")
+  ensure
+    [copy, hung].compact.each(&:close)
+  end
+
   def test_a_recording_holds_the_traffic_without_its_secrets_and_can_be_sent_again
     primary = puma(app("hello"))
     file = File.join(@dir, "traffic.pbc")

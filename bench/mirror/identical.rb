@@ -1,56 +1,57 @@
 # frozen_string_literal: true
 
-# How often a mirror sees a difference between identical shadows: `ruby bench/mirror/identical.rb [RUNS]` (40), a quarter of an
-# hour. Three identical Pumas share a core; a mirror and the generator have the other. Shadows are named in both orders, with and
-# without a twin, each a quarter of the runs. It exits with 1 when so many false claims, or a first-named shadow that is faster so
-# often, would come by chance in less than 1 % of the cases.
+# How often a mirror claims a difference between identical shadows: `ruby bench/mirror/identical.rb [RUNS]` (40; SECONDS=20 each),
+# a quarter of an hour. Three identical Pumas share a core; a mirror and the generator have the other. Shadows are named in both
+# orders, with and without a twin, each a quarter of the runs. README.md has the rule by which it exits with 1.
 
 ROOT = File.expand_path("../..", __dir__)
 require "json"
 require "open3"
 require "tmpdir"
-require_relative "../../e2e/support/binomial"
 require_relative "../support/build"
 require_relative "../support/figures"
 require_relative "../load/machine"
+require_relative "claims"
 require_relative "servers"
 
 # The runs and their table.
 class Identical
   SETUPS = [%w[one other], %w[other one]].product([nil, "one"]).freeze
-  NOMINAL = 0.05
 
   def initialize(runs)
+    divides = runs.positive? && (runs % SETUPS.size).zero?
+    abort "bench/mirror: RUNS = #{runs}: not a multiple of #{SETUPS.size} set-ups; give #{SETUPS.size}, 40 or 200" unless divides
+
     @runs = runs
     @seconds = Integer(ENV.fetch("SECONDS", 20))
     @rate = Integer(ENV.fetch("RATE", 60))
-    @binary = "#{ENV.fetch('CARGO_TARGET_DIR', "#{ROOT}/target")}/release/powerband"
-    Build.release("bench/mirror", "powerband-cli")
+    @binary = ENV.fetch("POWERBAND_BINARY") { built }
     @machine = Machine.new
-    @rows = []
   end
 
+  # Whether the rule holds.
   def run
+    puts "#{@runs} runs of #{@seconds} s at #{@rate} requests/s.", ""
     puts "| run | named first | twin | ratio, second to first | interval | verdict |", "|---|---|---|---|---|---|"
-    @runs.times do |number|
-      names, twin = SETUPS[number % SETUPS.size]
-      @rows << measured(names, twin)
-      puts "| #{number + 1} | #{names.first} | #{twin || 'none'} | #{@rows.last.join(' | ')} |"
-      $stdout.flush
-    end
-    puts "", "#{Time.now.utc.strftime('%Y-%m-%d')}, #{Figures.machine}: #{claims} of #{@rows.size} runs claim a difference; " \
-             "the shadow named first was faster in #{first_faster}."
-    fair?
+    claims = Claims.new(Array.new(@runs) { |number| shown(number) })
+    puts "", claims.table, "", "#{Time.now.utc.strftime('%Y-%m-%d')}, #{Figures.machine}. #{claims.summary}"
+    claims.allowed? && claims.orders_alike?
   end
 
   private
 
-  def claims = @rows.count { |row| %w[better worse].include?(row.last) }
-  def first_faster = @rows.count { |row| Float(row.first) > 1 }
+  def built
+    Build.release("bench/mirror", "powerband-cli")
+    "#{ENV.fetch('CARGO_TARGET_DIR', "#{ROOT}/target")}/release/powerband"
+  end
 
-  def fair?
-    Binomial.plausible?(claims, of: @rows.size, at: NOMINAL) &&
-      [first_faster, @rows.size - first_faster].all? { |side| Binomial.plausible?(side, of: @rows.size, at: 0.5) }
+  def shown(number)
+    names, twin = SETUPS[number % SETUPS.size]
+    ratio, low, high, outcome = measured(names, twin)
+    figures = [ratio, low, high].map { |figure| format("%.3f", figure) }
+    puts "| #{number + 1} | #{names.first} | #{twin || 'none'} | #{figures[0]} | #{figures[1]} to #{figures[2]} | #{outcome} |"
+    $stdout.flush
+    Claims::Run.new(names.first, twin || "none", ratio, outcome)
   end
 
   # Each run starts new servers, so that what a process has by chance, such as its memory layout, does not recur.
@@ -60,7 +61,7 @@ class Identical
       servers = [primary, *shadows].each(&:await)
       copies = names.zip(shadows).flat_map { |name, server| ["--shadow", "#{name}=http://127.0.0.1:#{server.port}"] }
       found = mirrored(folder, primary, copies + (twin ? ["--twin", twin] : []))
-      row_of(found, names)
+      ratio_of(found, names)
     ensure
       servers&.each(&:stop)
     end
@@ -85,16 +86,16 @@ class Identical
     mirror&.stop
   end
 
-  # As a ratio of the shadow that was named second to the first.
-  def row_of(document, names)
+  # The ratio of the shadow that was named second to the first, its bounds, and the verdict.
+  def ratio_of(document, names)
     found = document.fetch("comparisons").find { |one| one.values_at("candidate", "reference").sort == names.sort }
     raise "no comparison of #{names.join(' and ')}" unless found
 
-    mean = found.dig("all", "mean")
-    ratio, low, high = mean.values_at("ratio", "low", "high")
+    ratio, low, high = found.dig("all", "mean").values_at("ratio", "low", "high")
+    abort "bench/mirror: SECONDS = #{@seconds}: too few for an interval; give at least 20" unless low && high
+
     ratio, low, high = [ratio, high, low].map { |bound| 1 / bound } if found["candidate"] == names.first
-    shown = ->(value) { format("%.3f", value) }
-    [shown.call(ratio), "#{shown.call(low)} to #{shown.call(high)}", found.fetch("outcome")]
+    [ratio, low, high, found.fetch("outcome")]
   end
 end
 

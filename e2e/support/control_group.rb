@@ -46,6 +46,18 @@ class ControlGroup
     [stat["nr_throttled"] / [stat["nr_periods"], 1].max, stat["nr_periods"]]
   end
 
+  # Memory that is not the page cache's.
+  def anonymous_bytes
+    stat = File.readlines("#{folders.last}/memory.stat").to_h(&:split)
+    (stat["total_rss"] || stat.fetch("anon")).to_i
+  end
+
+  # Processes that the kernel killed because the limit was reached.
+  def killed_for_memory
+    events = self.class.v1? ? "memory.oom_control" : "memory.events"
+    File.read("#{folders.last}/#{events}")[/^oom_kill (\d+)$/, 1].to_i
+  end
+
   # Its processes must have ended.
   def remove
     folders.each { |folder| Dir.rmdir(folder) if Dir.exist?(folder) }

@@ -6,6 +6,10 @@ require_relative "servers"
 module Mirrors
   include Servers
 
+  # How long the phases of its end take without flags, in seconds.
+  ENDING = File.read(File.expand_path("../../crates/cli/src/commands/mirror/ending.rs", __dir__))
+               .scan(/^pub const (\w+): Duration = Duration::from_secs\((\d+)\);/).to_h.transform_values(&:to_i).freeze
+
   # A mirror that serves; its status tells its counts.
   Mirror = Struct.new(:started, :port, :status_port) do
     def url(path = "/") = "http://127.0.0.1:#{port}#{path}"

@@ -1,6 +1,7 @@
 //! `mirror`: live traffic to the primary, copies of it to shadows, and what came of both.
 
 mod batch;
+mod ending;
 mod keeper;
 mod kept;
 mod layers;
@@ -20,6 +21,7 @@ use ::mirror::http1::Forwarding;
 use ::mirror::proxy::{Control, Drained, Proxy};
 use ::mirror::shadow::{Shadows, Telling};
 use ::mirror::{Address, Counts, ListenAt, OpenFiles, Settings};
+use ending::GRACE;
 use experiment::config::{Asked, Problem, parse_duration};
 use keeper::{Clock, Generation, Keeper};
 use notices::Notices;
@@ -32,8 +34,6 @@ use view::View;
 
 /// How often signals are looked for.
 const TICK: Duration = Duration::from_millis(50);
-/// What shadows may still take after the last client has left, beyond their deadline.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// `powerband mirror`.
 pub fn mirror(args: MirrorArgs) -> Result<u8, Failure> {

@@ -5,6 +5,7 @@ mod any;
 mod causes;
 mod drains;
 mod ends;
+mod late;
 mod raw_bytes;
 mod refused;
 mod relays;

@@ -2,6 +2,7 @@
 
 use crate::commands::filter_parameters;
 
+use super::ending::{DEADLINE, DRAIN, LAME_DUCK};
 use super::layers::{Layers, ShadowLayer};
 use super::values::{
     address, flag, forwarding, header_name, host, listen_at, method, mode, name, pattern,
@@ -25,9 +26,6 @@ pub struct Resolved {
     /// From SIGTERM until the drain: clients are served as before, and `/readyz` says that it ends.
     pub lame_duck: Duration,
 }
-
-/// Kubernetes kills a pod 30 s after SIGTERM: this leaves shadows time to answer, and the comparison to be made.
-const DRAIN: Duration = Duration::from_secs(15);
 
 /// Where counts are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,7 +157,7 @@ impl Reading<'_> {
             "0" | "0s" => Ok(Duration::ZERO),
             _ => parse_duration(asked),
         });
-        let lame_duck = lame_duck.unwrap_or_default();
+        let lame_duck = lame_duck.unwrap_or(LAME_DUCK);
         let limits = Limits {
             bytes: self.size("max_held", 64 * MIB),
             body_bytes: self.size("max_body", MIB),
@@ -326,7 +324,7 @@ impl Reading<'_> {
             sample,
             filter,
             copies: self.whole("amplify", own, 1, 100, 1) as u16,
-            deadline: self.duration("deadline", own, Duration::from_secs(10)),
+            deadline: self.duration("deadline", own, DEADLINE),
             queue: self.whole("queue", own, 1, 65_536, 256) as usize,
             connections: self.whole("shadow_connections", own, 1, 4096, 64) as usize,
             rewrite,
