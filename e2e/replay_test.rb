@@ -22,9 +22,7 @@ class ReplayTest < PowerbandTest
     assert_match(/of other work than was recorded/, page.messages.grep(/errors/).join)
 
     stop(site)
-    ended = powerband(*experiment("compare", "threads=1", "threads=2", "--workload", file, "--quiet", app: "members").drop(1),
-                      within: 120)
-    assert_refused ended, 3, %r{GET /account 200 -> 302}, /other work than was recorded/, /--keep Cookie/
+    assert_refused compared(file), 3, %r{GET /account 200 -> 302}, /other work than was recorded/, /--keep Cookie/
   end
 
   def test_kept_cookies_are_replayed_and_named_wherever_the_file_is_read
@@ -66,6 +64,12 @@ class ReplayTest < PowerbandTest
     assert_equal 0, powerband("capture", "convert", file, "--to", "gor", "-o", gor).code
     loaded, = replayed(site, gor, "--replay-host")
     assert_equal({ "200" => 3 }, loaded["statuses"])
+
+    stop(site)
+    assert_refused compared(file), 3, /200 -> 403/, /--replay-host/
+    rehearsed = compared(file, "--replay-host", "--rehearse", "--json")
+    trials = JSON.parse(rehearsed.out).fetch("trials")
+    assert_equal [0], trials.map { |trial| trial.dig("saturation", "errors") }.uniq, rehearsed.to_s
   end
 
   private
@@ -90,6 +94,11 @@ class ReplayTest < PowerbandTest
         ["/", "/account", "/products"].each { |path| assert_equal "200", client.get(path, "Cookie" => "session=eva").code }
       end
     end
+  end
+
+  def compared(file, *flags)
+    words = experiment("compare", "threads=1", "threads=2", "--workload", file, "--quiet", *flags, app: "members")
+    powerband(*words.drop(1), within: 120)
   end
 
   def replayed(site, file, *flags)

@@ -144,6 +144,17 @@ class WrongUsageTest < PowerbandTest
     assert_path_exists File.join(@dir, "b"), "what it prints is known once it has run"
   end
 
+  def test_the_prepare_command_does_not_run_where_an_address_is_not_understood
+    FileUtils.cp(File.join(APPS, "hello/config.ru"), @dir)
+    FileUtils.mkdir(File.join(@dir, "config"))
+    file("config/database.yml", "production:\n  host: <%= Zone.host %>\n")
+    file("powerband.toml", "[app]\nprepare = 'touch a'\n")
+    ended = powerband("compare", "threads=1", "threads=2", "--rehearse", "--app", @dir, "--runs", runs,
+                      "--allow-remote", "cache.example.com:6379")
+    assert_refused ended, 2, /database\.yml.*not known where app\.prepare would lead; .*leave app\.prepare out/
+    refute_path_exists File.join(@dir, "a")
+  end
+
   def test_services_elsewhere_are_allowed_by_name_alone
     [["--allow-remote"], ["--allow-remote", "--rehearse"]].each do |words|
       ended = powerband(*experiment("compare", "threads=1", "threads=2", *words).drop(1))

@@ -95,6 +95,9 @@ pub struct ExperimentArgs {
     /// File of weighted requests
     #[arg(long, value_name = "FILE", env = "POWERBAND_WORKLOAD")]
     pub workload: Option<String>,
+    /// Send each request of recorded traffic with the Host that it was recorded with
+    #[arg(long, conflicts_with = "path")]
+    pub replay_host: bool,
     /// One path to GET instead of a workload file
     #[arg(long, value_name = "PATH", conflicts_with = "workload")]
     pub path: Option<String>,
@@ -293,6 +296,10 @@ pub struct SweepArgs {
 /// `capacity`. What it refuses is not listed.
 #[derive(Debug, Args)]
 #[command(mut_arg("resume", |arg| arg.hide(true)))]
+#[command(mut_arg("blocks", |arg| arg.hide(true)))]
+#[command(mut_arg("calibrate", |arg| arg.hide(true)))]
+#[command(mut_arg("rate", |arg| arg.hide(true)))]
+#[command(mut_arg("max_memory", |arg| arg.hide(true)))]
 pub struct CapacityArgs {
     /// A server that runs already, e.g. http://127.0.0.1:3000/ [default: the application is started]
     #[arg(value_name = "URL")]
@@ -388,7 +395,10 @@ mod tests {
     #[test]
     fn a_flag_that_is_refused_is_not_listed() {
         let refused: [(&str, &[&str]); 2] = [
-            ("capacity", &["resume"]),
+            (
+                "capacity",
+                &["resume", "blocks", "calibrate", "rate", "max-memory"],
+            ),
             (
                 "predict",
                 &["resume", "budget", "calibrate", "generator-core"],

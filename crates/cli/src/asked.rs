@@ -110,6 +110,7 @@ fn flags(
             .map(|header| Asked::new(header.clone(), "--header"))
             .collect(),
         allow_unsafe: switch(args.allow_unsafe, "--allow-unsafe"),
+        replay_host: switch(args.replay_host, "--replay-host"),
         keep_flights: switch(args.keep_flights, "--keep-flights"),
         allow_remote: args
             .allow_remote

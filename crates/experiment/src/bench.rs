@@ -11,6 +11,7 @@ use crate::room;
 use crate::sending::Sender;
 use servers::guard::GuardProgram;
 use servers::ruby::RubyInfo;
+use servers::safety::What;
 use servers::{PassengerSpec, ServerCommand, agent, hooks, ruby, safety};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,7 @@ impl<'a> Bench<'a> {
         let (agent_lib, agent_ext) = agent.unwrap_or_default();
         refuse_remote(experiment, &env)?;
         if let Some(command) = &experiment.prepare {
+            refuse_unclear(experiment, &env)?;
             watcher.on(Event::Preparing("preparing the application"));
             let printed = hooks::capture(
                 &installation.guard,
@@ -168,9 +170,9 @@ impl<'a> Bench<'a> {
         self.arm_environments.told(&arm.overlay, &self.env)
     }
 
-    /// The server's command as it is shown, without settings.
-    pub fn words(&self) -> Vec<String> {
-        self.command.words()
+    /// The server's command as it is shown, without settings and secrets.
+    pub fn shown_words(&self) -> Vec<String> {
+        knobs::shown_words(&self.command.words())
     }
 }
 
@@ -200,6 +202,26 @@ fn refuse_remote(experiment: &Experiment, env: &BTreeMap<String, String>) -> Res
     match dangers.is_empty() {
         true => Ok(()),
         false => Err(Stopped::Configuration(dangers.join("\n"))),
+    }
+}
+
+/// Of a server, connections decide where `--allow-remote` leaves an address open. The prepare command may have dropped a database
+/// before its connection is seen.
+fn refuse_unclear(experiment: &Experiment, env: &BTreeMap<String, String>) -> Result<(), Stopped> {
+    let open = safety::check(env, &experiment.app_dir, &[]).into_iter();
+    let open: Vec<String> = open
+        .filter_map(|danger| match danger.what {
+            What::Unclear(why) => Some(format!(
+                "{} {why}, so that it is not known where app.prepare would lead; write the address in its place, or leave \
+                 app.prepare out and prepare the application before the run",
+                danger.place
+            )),
+            What::Elsewhere { .. } => None,
+        })
+        .collect();
+    match open.is_empty() {
+        true => Ok(()),
+        false => Err(Stopped::Configuration(open.join("\n"))),
     }
 }
 

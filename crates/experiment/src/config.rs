@@ -174,6 +174,8 @@ pub struct Request {
     pub after_trial: Option<Asked>,
     /// Workload file.
     pub workload_file: Option<Asked>,
+    /// Each request of a recording is sent with the `Host` that it was recorded with.
+    pub replay_host: Option<Asked>,
     /// Workload written in the configuration itself, as TOML.
     pub workload_inline: Option<String>,
     /// One path to GET instead of a workload.
@@ -296,6 +298,7 @@ impl Request {
             window: self.window.or(there.window),
             timeout: self.timeout.or(there.timeout),
             allow_unsafe: self.allow_unsafe.or(there.allow_unsafe),
+            replay_host: self.replay_host.or(there.replay_host),
             keep_alive: self.keep_alive.or(there.keep_alive),
             headers: if self.headers.is_empty() {
                 there.headers

@@ -194,3 +194,38 @@ fn called(pid: u32) -> String {
         name => format!("process {pid} ({name})"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::refusal;
+    use host::Connection;
+    use host::sockets::{Protocol, Socket};
+
+    #[test]
+    fn a_refusal_names_the_process_the_protocol_the_peer_and_the_remedy() {
+        let said = |protocol, is_connecting| {
+            let socket = Socket {
+                protocol,
+                local: "10.0.0.1:40000".parse().unwrap(),
+                peer: "10.0.0.9:5432".parse().unwrap(),
+                is_connecting,
+                is_accepted: false,
+                inode: 1,
+            };
+            let pid = std::process::id();
+            refusal(&Connection { pid, socket }, Some("of db.test"))
+        };
+        for (protocol, is_connecting, does) in [
+            (Protocol::Tcp, false, "has a connection to"),
+            (Protocol::Tcp, true, "is connecting to"),
+            (Protocol::Udp, false, "talks over UDP to"),
+        ] {
+            let text = said(protocol, is_connecting);
+            let begin = format!("process {} (", std::process::id());
+            assert!(text.starts_with(&begin), "{text}");
+            let middle = format!(") {does} 10.0.0.9:5432, which is not this machine (of db.test)");
+            assert!(text.contains(&middle), "{text}");
+            assert!(text.ends_with("--allow-remote 10.0.0.9:5432"), "{text}");
+        }
+    }
+}

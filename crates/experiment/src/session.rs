@@ -15,7 +15,7 @@ use crate::run_key::RunKey;
 use crate::sending::Sender;
 use crate::store::Store;
 use crate::{arms, command_runs, spoiled, tune};
-use asked::asked;
+use asked::{asked, changed};
 use run::{Document, Folder, Host, Plan, SCHEMA, SdSource, State, Timing, WorkloadEntry};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -98,12 +98,8 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
     if !store.is_empty() {
         experiment.baseline = Some(document.plan.baseline);
     }
-    let now = asked(experiment, &RunKey::read(store.folder())?);
-    let names = now.keys().chain(document.asked.keys());
-    if let Some(differs) = names
-        .into_iter()
-        .find(|name| now.get(*name) != document.asked.get(*name))
-    {
+    let key = RunKey::read(store.folder())?;
+    if let Some(differs) = changed(&document.asked, experiment, &key) {
         return Err(Stopped::Configuration(format!(
             "{} cannot go on: {differs} has changed since, and its trials would not be comparable; ask as you did then, \
              or start a new run",
@@ -189,7 +185,7 @@ fn measure(
         )));
     }
     if store.document.command.is_none() {
-        store.document.plan.server_command = bench.words();
+        store.document.plan.server_command = bench.shown_words();
     }
     if let Goal::Arms { arms, .. } = &experiment.goal {
         store.document.plan.baseline_environment = bench.told(&arms[0]);

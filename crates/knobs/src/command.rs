@@ -1,10 +1,46 @@
 //! A command as it may be shown: what is given to a secret variable in it, or stands in a URL as password, is not.
 
+use crate::arm_text::masked;
 use crate::secret::{REDACTED, is_secret};
 
 /// The command without its secrets.
 pub fn shown_command(command: &str) -> String {
-    words(command).map(shown_word).collect()
+    let mut after_secret_option = false;
+    words(command)
+        .map(|piece| {
+            let text = piece.trim_end();
+            if text.is_empty() {
+                return piece.to_owned();
+            }
+            let is_value = after_secret_option && !text.starts_with('-');
+            after_secret_option = is_secret_option(text);
+            match is_value {
+                true => format!("{REDACTED}{}", &piece[text.len()..]),
+                false => shown_word(piece),
+            }
+        })
+        .collect()
+}
+
+/// The words of a command that is already split, without its secrets.
+pub fn shown_words(words: &[String]) -> Vec<String> {
+    let mut after_secret_option = false;
+    words
+        .iter()
+        .map(|word| {
+            let is_value = after_secret_option && !word.starts_with('-');
+            after_secret_option = is_secret_option(word);
+            match is_value {
+                true => REDACTED.to_owned(),
+                false => shown_command(&masked(word)),
+            }
+        })
+        .collect()
+}
+
+/// Whether the next word is the value of an option that names a secret: `--control-token`.
+fn is_secret_option(word: &str) -> bool {
+    word.starts_with("--") && !word.contains('=') && is_secret(word.trim_start_matches('-'), "")
 }
 
 /// A word with the space after it. Options (`--api-key=…`) and assignments are looked at alike, and within one another:
@@ -56,7 +92,7 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::shown_command;
+    use super::{shown_command, shown_words};
 
     #[test]
     fn secrets_are_not_shown_and_all_else_is() {
@@ -65,6 +101,8 @@ mod tests {
             ("API_TOKEN=hunter2 rake", "API_TOKEN=REDACTED rake"),
             ("A=1 API_TOKEN=hunter2 rake", "A=1 API_TOKEN=REDACTED rake"),
             ("rake --api-key=hunter2 x", "rake --api-key=REDACTED x"),
+            ("rake --api-key  hunter2 x", "rake --api-key  REDACTED x"),
+            ("rake --api-key -v x", "rake --api-key -v x"),
             ("--env=API_TOKEN=hunter2", "--env=API_TOKEN=REDACTED"),
             (
                 "--baseline=env.API_KEY=hunter2",
@@ -87,5 +125,26 @@ mod tests {
         ] {
             assert_eq!(shown_command(command), expected);
         }
+    }
+    #[test]
+    fn secrets_are_not_shown_in_words_either() {
+        let shown = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            shown_words(&words).join(" | ")
+        };
+        assert_eq!(
+            shown(&["puma", "--control-token", "hun ter2", "-p", "{port}"]),
+            "puma | --control-token | REDACTED | -p | {port}"
+        );
+        assert_eq!(
+            shown(&[
+                "env",
+                "API_KEY=hunter2,x",
+                "sh",
+                "-c",
+                "A=1 TOKEN=hunter2 puma"
+            ]),
+            "env | API_KEY=REDACTED | sh | -c | A=1 TOKEN=REDACTED puma"
+        );
     }
 }

@@ -22,7 +22,7 @@ mod value;
 pub use allocator::{Allocator, PRELOAD, preload};
 pub use arm_text::{Part, masked, parts, quoted, values};
 pub use catalogue::{CATALOGUE, SETUP, find};
-pub use command::shown_command;
+pub use command::{shown_command, shown_words};
 pub use knob::{Kind, Knob, Place, Program, Version, Versions};
 pub use nearest::{SETTINGS, unknown};
 pub use overlay::{Chosen, ENV, Overlay, POOL, RUBY, VALUE, of_allocator};

@@ -54,8 +54,9 @@ pub fn https<E>(
     }))
 }
 
-/// Does the server, which redirects to https, answer the first pages of the plan's workload where
-/// `X-Forwarded-Proto: https` says that the client asked so? Each page is asked once.
+/// Does the server, which redirects to https, redirect the first pages of the plan's workload no more where
+/// `X-Forwarded-Proto: https` says that the client asked so? Each page is asked once. A page without an answer is not redirected
+/// either: the measurement that follows finds out why.
 ///
 /// # Errors
 /// Those of `run`.
@@ -70,7 +71,7 @@ pub fn takes_forwarded<E>(
     };
     told.headers.push(Header::forwarded_https());
     let outcome = run(&told)?;
-    Ok(outcome.counts.completed > 0 && asked_for_https(&told, &outcome).is_none())
+    Ok(asked_for_https(&told, &outcome).is_none())
 }
 
 /// Each of the first pages once; `None` where none can be asked as it stands.

@@ -1,7 +1,7 @@
 //! Below the table of what was tried: why a configuration that shows a better figure than the answer's is not the answer.
 
 use crate::figures::{bytes, change_with_interval, counted, rate, rounded_change};
-use crate::reading::{advised, baseline, called, decides};
+use crate::reading::{advised, baseline, called, decides, latency_kept, memory_kept};
 use crate::sheet::{Sheet, first_line};
 use run::{ArmSummary, Comparison, Document, Feasibility, Kind, Metric, Outcome, Stage};
 
@@ -97,7 +97,7 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
         return format!("it fails: {why}");
     }
     if breaks && !both_break {
-        return "it breaks a limit".to_owned();
+        return broken(document, arm, left);
     }
     if arm.failed > 0 {
         return format!(
@@ -114,8 +114,10 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
         return compared(document, met, arm);
     }
     if both_break {
-        return "it breaks a limit, as the answer's configuration does, and was not confirmed"
-            .to_owned();
+        let broken = broken(document, arm, left);
+        return format!(
+            "{broken}; the answer's configuration breaks one too, and this one was not confirmed"
+        );
     }
     if left == "a step of the path" {
         return "it was measured to show the way from today's settings, and nothing is claimed of it; `powerband compare` would \
@@ -123,6 +125,32 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
             .to_owned();
     }
     raced(document, arm, reference, left)
+}
+
+/// The limits that an arm breaks: as its fate has them, or those that its row breaks.
+fn broken(document: &Document, arm: &ArmSummary, left: &str) -> String {
+    if let Some(why) = left.strip_prefix("breaks a limit: ") {
+        return format!("it breaks a limit: {why}");
+    }
+    let objective = &document.plan.objective;
+    let breaks = |kept| kept == Feasibility::Breaks;
+    let latency = objective
+        .latency
+        .filter(|limit| breaks(latency_kept(arm, *limit)));
+    let latency = latency.map(|limit| format!("p{} = {} ms", limit.percentile, limit.limit_ms));
+    let memory = objective
+        .max_memory_bytes
+        .filter(|limit| breaks(memory_kept(document, arm, *limit)));
+    let memory = memory.map(|limit| format!("{} of memory", bytes(limit)));
+    let carried = objective
+        .must_carry_per_s
+        .filter(|least| arm.capacity_per_s.is_some_and(|most| most < *least));
+    let carried = carried.map(|least| format!("{}/s", rate(least)));
+    let all: Vec<String> = latency.into_iter().chain(memory).chain(carried).collect();
+    match all.is_empty() {
+        true => "it breaks a limit".to_owned(),
+        false => format!("it breaks a limit: {}", all.join(", ")),
+    }
 }
 
 /// It met the answer's configuration in the same blocks.

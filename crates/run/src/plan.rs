@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Plan {
     /// Folder of the application.
     pub app_dir: String,
-    /// How its server is started, without settings.
+    /// How its server is started, without settings; secrets as `REDACTED`.
     pub server_command: Vec<String>,
     /// `RAILS_ENV` and `RACK_ENV` of the server.
     pub environment: String,

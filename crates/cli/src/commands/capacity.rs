@@ -18,6 +18,40 @@ use std::time::Duration;
 /// Time that a search takes unless told otherwise.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
 
+/// Flags that would change nothing. Keys of a file and variables are there for other verbs, too.
+fn useless(args: &CapacityArgs) -> Vec<Problem> {
+    let of = &args.experiment;
+    let compares = "capacity searches the highest rate of one configuration and compares none";
+    let chooses =
+        "capacity chooses its rates; --at-least RATE checks one, and --at adds some to the curve";
+    let runs = "the server at the URL runs already, with its own settings";
+    let baseline = args.baseline.clone().filter(|_| args.url.is_some());
+    let flags = [
+        ("--blocks", of.blocks.clone(), "POWERBAND_BLOCKS", compares),
+        (
+            "--calibrate",
+            of.calibrate.clone(),
+            "POWERBAND_CALIBRATE",
+            compares,
+        ),
+        ("--rate", of.rate.clone(), "POWERBAND_RATE", chooses),
+        (
+            "--max-memory",
+            of.max_memory.clone(),
+            "POWERBAND_MAX_MEMORY",
+            "capacity checks no memory; tune does",
+        ),
+        ("--baseline", baseline, "POWERBAND_BASELINE", runs),
+    ];
+    flags
+        .into_iter()
+        .filter(|(_, text, variable, _)| *text != std::env::var(variable).ok())
+        .filter_map(|(flag, text, _, why)| {
+            Some(Problem::of(&Asked::new(text?, flag), why, "leave it out"))
+        })
+        .collect()
+}
+
 /// `powerband capacity`.
 pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
     let (mut request, mut problems) =
@@ -43,6 +77,7 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
             "say what must be kept, such as --slo p99=250ms: at most 1 % of the requests may take longer or fail",
         ));
     }
+    problems.extend(useless(&args));
     if args.experiment.resume.is_some() {
         problems.push(Problem::with(
             "--resume: a search is not resumed",

@@ -135,6 +135,7 @@ fn not_for_commands(request: &Request) -> Vec<Problem> {
         &request.window,
         &request.timeout,
         &request.connections,
+        &request.replay_host,
         &request.generator_core,
     ] {
         refuse(asked, false);

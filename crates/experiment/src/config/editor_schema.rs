@@ -218,6 +218,11 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
                 "File of weighted requests, or of recorded traffic.",
             ),
             (
+                "replay_host",
+                Like::Switch,
+                "Whether requests of recorded traffic have the Host that they were recorded with.",
+            ),
+            (
                 "headers",
                 Like::Numbers,
                 "Headers of every request, each such as Accept-Language: en.",

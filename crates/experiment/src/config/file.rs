@@ -182,6 +182,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     }
     if let Some(mut workload) = reader.section(&mut table, "workload") {
         request.workload_file = reader.text(&mut workload, "workload", "file");
+        request.replay_host = reader.text(&mut workload, "workload", "replay_host");
         request.path = reader.text(&mut workload, "workload", "path");
         request.headers = reader.texts(&mut workload, "workload", "headers");
         request.workload_command = reader.text(&mut workload, "workload", "command");
@@ -202,6 +203,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
             "workload",
             &[
                 "file",
+                "replay_host",
                 "path",
                 "headers",
                 "request",

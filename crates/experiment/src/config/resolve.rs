@@ -356,6 +356,25 @@ impl Collected {
             .collect()
     }
 
+    /// The `Host` of a recording's requests.
+    fn hosts(&mut self, request: &Request) -> Hosts {
+        let asked = request.replay_host.as_ref();
+        if !self.take(asked, parse_bool).unwrap_or(false) {
+            return Hosts::Target;
+        }
+        let file = request.workload_file.as_ref();
+        if request.path.is_some() || !file.is_some_and(|file| is_recording(&file.text)) {
+            self.0.extend(asked.map(|asked| {
+                Problem::of(
+                    asked,
+                    "only requests of a recording have a recorded Host",
+                    "name a recording with --workload, or leave it out",
+                )
+            }));
+        }
+        Hosts::Recorded
+    }
+
     /// `notes`: what is to be known of a recording.
     fn workload(
         &mut self,
@@ -363,12 +382,13 @@ impl Collected {
         base: &Path,
         notes: &mut Vec<String>,
     ) -> Option<Workload> {
+        let hosts = self.hosts(request);
         let (parsed, origin) = if let Some(path) = &request.path {
             (Workload::get(&path.text), path.origin.clone())
         } else if let Some(file) = &request.workload_file {
             let path = base.join(&file.text);
-            if path.extension().is_none_or(|e| e != "toml") {
-                let recording = read_recording(&path, file, Hosts::Target)
+            if is_recording(&file.text) {
+                let recording = read_recording(&path, file, hosts)
                     .map_err(|problems| self.0.extend(problems))
                     .ok()?;
                 *notes = recording.notes;
@@ -409,6 +429,11 @@ impl Collected {
             }
         }
     }
+}
+
+/// Whether a workload file is recorded traffic.
+fn is_recording(file: &str) -> bool {
+    Path::new(file).extension().is_none_or(|e| e != "toml")
 }
 
 fn existing(all: &mut Collected, asked: &Asked, app_dir: &Path) -> PathBuf {

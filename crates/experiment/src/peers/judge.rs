@@ -140,6 +140,10 @@ mod tests {
             ("[2001:db8::1]:40000", "[2001:db8::2]:5432", true),
             ("[2001:db8::1]:40000", "[2001:db8::3]:5432", false),
         ] {
+            // The protocol makes no difference.
+            let mut over_udp = socket(local, peer);
+            over_udp.protocol = Protocol::Udp;
+            assert_eq!(judge.takes(&over_udp), taken, "{local} -> {peer}, UDP");
             assert_eq!(
                 judge.takes(&socket(local, peer)),
                 taken,

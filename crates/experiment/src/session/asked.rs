@@ -5,6 +5,25 @@ use crate::run_key::RunKey;
 use run::Settings;
 use std::collections::BTreeMap;
 
+const SERVER_COMMAND: &str = "the server's command";
+
+/// The first setting that differs from what the run was asked at its start.
+pub(super) fn changed(
+    before: &BTreeMap<String, String>,
+    experiment: &Experiment,
+    key: &RunKey,
+) -> Option<String> {
+    let mut now = asked(experiment, key);
+    // Runs that earlier builds started have this one in clear.
+    let in_clear = format!("{:?}", experiment.command);
+    if before.get(SERVER_COMMAND) == Some(&in_clear) {
+        now.insert(SERVER_COMMAND.to_owned(), in_clear);
+    }
+    let mut names = now.keys().chain(before.keys());
+    let differs = names.find(|name| now.get(*name) != before.get(*name));
+    differs.cloned()
+}
+
 /// The settings that a resumed run must share with its start. Values that may be secrets are digests under the run's key.
 pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, String> {
     let hashed = |values: &dyn std::fmt::Debug| key.digest(&format!("{values:?}"));
@@ -38,7 +57,7 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
             ("the application", shown(&experiment.app_dir)),
             ("the environment's name", experiment.environment.clone()),
             ("the environment", hashed(&experiment.env)),
-            ("the server's command", shown(&experiment.command)),
+            (SERVER_COMMAND, hashed(&experiment.command)),
             (
                 "the server",
                 shown(&(
@@ -111,11 +130,14 @@ mod tests {
     use crate::config::{Asked, Request, resolve};
     use run::Folder;
 
-    /// An experiment with this secret in its environment and among its searched values.
+    /// An experiment with this secret in its environment, its server's command and its searched values.
     fn experiment(secret: &str) -> Experiment {
         let asked = |text: &str| Asked::new(text, "a test");
         let request = Request {
             env: BTreeMap::from([("TOKEN".to_owned(), asked(secret))]),
+            command: Some(asked(&format!(
+                "puma -C {{config}} --control-token {secret}"
+            ))),
             headers: vec![asked(&format!("Authorization: {secret}"))],
             knobs: vec![asked(&format!("env.OTHER={secret},x"))],
             base_dir: env!("CARGO_MANIFEST_DIR").into(),
@@ -136,12 +158,33 @@ mod tests {
         let asked_first = asked(&experiment("hunter2"), &one);
         assert!(!format!("{asked_first:?}").contains("hunter2"));
         assert_eq!(asked(&experiment("hunter2"), &one), asked_first);
-        let secret = ["--header", "--knobs", "the environment"];
+        let secret = [
+            "--header",
+            "--knobs",
+            "the environment",
+            "the server's command",
+        ];
         let changed = asked(&experiment("hunter3"), &one);
         assert_eq!(differing(&asked_first, &changed), secret);
         let of_another_run = asked(&experiment("hunter2"), &other);
         for name in secret {
             assert_ne!(asked_first[name], of_another_run[name]);
         }
+    }
+
+    #[test]
+    fn a_run_that_keeps_the_servers_command_in_clear_can_be_resumed() {
+        let root = tempfile::tempdir().unwrap();
+        let key = RunKey::create(&Folder::create(root.path(), "one").unwrap()).unwrap();
+        let experiment = experiment("hunter2");
+        let mut before = asked(&experiment, &key);
+        assert_eq!(changed(&before, &experiment, &key), None);
+        let in_clear =
+            |token: &str| format!("Some(\"puma -C {{config}} --control-token {token}\")");
+        before.insert(SERVER_COMMAND.to_owned(), in_clear("hunter2"));
+        assert_eq!(changed(&before, &experiment, &key), None);
+        before.insert(SERVER_COMMAND.to_owned(), in_clear("hunter3"));
+        let differs = changed(&before, &experiment, &key);
+        assert_eq!(differs.as_deref(), Some(SERVER_COMMAND));
     }
 }

@@ -2,7 +2,7 @@
 //! measured with one.
 
 use super::Failure;
-use load::{BrokenPage, HangingPage, Outcome, RecordedStatuses};
+use load::{BrokenPage, HangingPage, Outcome, RecordedStatuses, Redirect};
 use servers::Running;
 use std::fmt::Display;
 
@@ -102,25 +102,45 @@ fn mostly_redirects(outcome: &Outcome) -> Option<String> {
         let mut redirects = page.redirects.iter();
         Some((page, redirects.find(|redirect| !redirect.expected)?))
     })?;
+    (share > MOST_REDIRECTS).then(|| leads_away(share, &page.name, first))
+}
+
+fn leads_away(share: f64, page: &str, first: &Redirect) -> String {
     let location = first.location.as_deref().map(load::shown_location);
-    (share > MOST_REDIRECTS).then(|| {
-        format!(
-            "{:.0} % of the answers are redirects ({}: {} to {}), which do not reach the pages: ask for the paths that they \
-             lead to, send what the pages need (--header, a session that logs in), or expect them with status = {} in the \
-             workload file",
-            share * 100.0,
-            page.name,
-            first.status,
-            location.as_deref().unwrap_or("no Location"),
-            first.status
-        )
-    })
+    format!(
+        "{:.0} % of the answers are redirects ({page}: {} to {}), which do not reach the pages: ask for the paths that they \
+         lead to, send what the pages need (--header, a session that logs in), or expect them with status = {} in the \
+         workload file",
+        share * 100.0,
+        first.status,
+        location.as_deref().unwrap_or("no Location"),
+        first.status
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use load::FirstFailure;
+
+    #[test]
+    fn redirects_are_shown_with_their_status_place_and_remedies() {
+        let redirect = |location: Option<&str>| Redirect {
+            status: 302,
+            expected: false,
+            answers: 40,
+            location: location.map(str::to_owned),
+        };
+        let said = leads_away(0.98, "GET /account", &redirect(Some("/login?next=secret")));
+        let begin = "98 % of the answers are redirects (GET /account: 302 to /login";
+        assert!(said.starts_with(begin), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+        for remedy in ["--header", "a session that logs in", "status = 302"] {
+            assert!(said.contains(remedy), "{remedy}: {said}");
+        }
+        let nowhere = leads_away(0.5, "GET /", &redirect(None));
+        assert!(nowhere.contains("302 to no Location"), "{nowhere}");
+    }
 
     #[test]
     fn a_recording_that_is_answered_otherwise_is_refused_beyond_one_per_cent() {

@@ -256,9 +256,14 @@ fn undecided(
         );
     }
     if comparison.outcome != Outcome::Undecided {
+        let row = document.arms.iter().find(|row| row.name == ours.name);
+        // In a longer window, memory that grows with the requests is larger.
+        let remedy = match row.is_some_and(|row| row.growth.is_some()) {
+            true => "more blocks would tell",
+            false => "more blocks or longer windows would tell",
+        };
         return format!(
-            "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven; more blocks or \
-             longer windows would tell.",
+            "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven; {remedy}.",
             called(comparison.metric)
         );
     }

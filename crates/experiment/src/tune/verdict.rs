@@ -378,6 +378,27 @@ mod tests {
     }
 
     #[test]
+    fn no_memory_for_two_deploys_follows_from_memory_that_grows() {
+        let mut document = crate::sample::document("tune");
+        let arm = Arm::of(document.arms[0].settings);
+        let row = document.arms.iter_mut().find(|row| row.name == arm.name);
+        let row = row.unwrap();
+        (row.growth, row.pss_bytes) = (None, Some(100 << 20));
+        let found = headroom(&document, &arm).unwrap();
+        assert_eq!(found.deploy_overlap_bytes, Some(200 << 20));
+        let row = document.arms.iter_mut().find(|row| row.name == arm.name);
+        row.unwrap().growth = Some(run::Growth {
+            bytes_per_thousand: 1e6,
+            interval: (0.9e6, 1.1e6),
+            trials: 6,
+            resident_bytes: (90 << 20, 110 << 20),
+            requests: 10_000,
+        });
+        let found = headroom(&document, &arm).unwrap();
+        assert_eq!(found.deploy_overlap_bytes, None);
+    }
+
+    #[test]
     fn the_winner_of_the_race_is_left_only_for_what_may_be_claimed() {
         let meets = Feasibility::Meets;
         let cases = [

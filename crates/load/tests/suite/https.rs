@@ -15,6 +15,7 @@ fn shop(heads: Arc<Mutex<Vec<String>>>, takes_header: bool) -> Server {
             let secure = takes_header && head.contains("X-Forwarded-Proto: https\r\n");
             let answer = match path.as_str() {
                 "/up" => "200 OK\r\n".to_owned(),
+                "/gone" if secure => return,
                 _ if !secure => {
                     format!("301 Moved\r\nLocation: https://127.0.0.1{path}\r\n")
                 }
@@ -82,6 +83,13 @@ impl Observer for UntilHttps {
     fn cancelled_at_https(&mut self) -> bool {
         true
     }
+}
+
+#[test]
+fn a_page_without_an_answer_to_the_header_is_not_redirected() {
+    let server = shop(Arc::default(), true);
+    let plan = plan(&server, "[[request]]\npath = '/gone'\n");
+    assert_eq!(asked(&plan), Some(Https::Forwarded));
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use crate::run_page::{holds, page, sample};
 use crate::support::flat;
-use run::{Answer, ArmSummary, Comparison, Document, Feasibility, Outcome, Settings, Stage};
+use run::{
+    Answer, ArmSummary, Comparison, Document, Feasibility, LatencyObjective, Outcome, Settings,
+    Stage,
+};
 
 /// `tune` with its baseline, the winner of its race, which fell from +86 to +38 % in the confirmation, and another that the race
 /// showed at +58 %.
@@ -99,8 +102,22 @@ fn every_reason_has_its_words() {
         left.ends_with("; it was eliminated after round 2: behind single × 4 threads"),
         "{left}"
     );
-    let broken = with(&|document| document.arms[2].feasible = Feasibility::Breaks);
-    assert!(broken.ends_with("(142/s): it breaks a limit"), "{broken}");
+    let broken = with(&|document| {
+        document.arms[2].feasible = Feasibility::Breaks;
+        document.arms[2].violation_interval = Some((0.02, 0.04));
+        document.plan.objective.latency = Some(LatencyObjective {
+            percentile: 99.0,
+            limit_ms: 250.0,
+        });
+    });
+    let limit = "(142/s): it breaks a limit: p99 = 250 ms";
+    assert!(broken.ends_with(limit), "{broken}");
+    let eliminated = with(&|document| {
+        let why = "more threads; breaks a limit: 1,100 MiB of memory, 1,024 MiB are allowed";
+        document.arms[2].fate = why.to_owned();
+    });
+    let limit = "it breaks a limit: 1,100 MiB of memory, 1,024 MiB are allowed";
+    assert!(eliminated.ends_with(limit), "{eliminated}");
     let failing = with(&|document| {
         let why = "more threads; failed: 12.0 % of its requests failed at full load";
         document.arms[2].fate = why.to_owned();
@@ -116,7 +133,9 @@ fn every_reason_has_its_words() {
         }
     });
     assert!(
-        both.ends_with("breaks a limit, as the answer's configuration does, and was not confirmed"),
+        both.ends_with(
+            "; the answer's configuration breaks one too, and this one was not confirmed"
+        ),
         "{both}"
     );
     let failed = with(&|document| (document.arms[2].trials, document.arms[2].failed) = (1, 1));

@@ -11,6 +11,7 @@ mod measured_page;
 mod no_latency_page;
 mod page;
 mod predict_page;
+mod reasons_page;
 #[path = "../support/run_page.rs"]
 mod run_page;
 #[path = "../support/mod.rs"]

@@ -17,6 +17,7 @@ pub use danger::{Danger, What};
 pub use remote::Remote;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 use dotenv::Written;
@@ -94,11 +95,18 @@ const TOOLS: &[&str] = &[
 /// All addresses on other machines that are not allowed, and values that cannot be judged: in the server's environment (`env`
 /// and this process's own), in the files that dotenv reads, and in `config/*.yml`.
 pub fn check(env: &BTreeMap<String, String>, app_dir: &Path, allowed: &[Remote]) -> Vec<Danger> {
-    let inherited = std::env::vars_os()
-        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+    check_with(env, &inherited(std::env::vars_os(), env), app_dir, allowed)
+}
+
+/// The variables that a server has of this process. A value that is no UTF-8 is judged by what can be read of it.
+fn inherited(
+    all: impl Iterator<Item = (OsString, OsString)>,
+    env: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let text = |it: OsString| it.to_string_lossy().into_owned();
+    all.map(|(key, value)| (text(key), text(value)))
         .filter(|(key, _)| !env.contains_key(key))
-        .collect();
-    check_with(env, &inherited, app_dir, allowed)
+        .collect()
 }
 
 fn check_with(

@@ -359,6 +359,14 @@ fn files_that_are_no_utf_8_are_read() {
 }
 
 #[test]
+fn variables_that_are_no_utf_8_are_judged() {
+    use std::os::unix::ffi::OsStringExt;
+    let url = std::ffi::OsString::from_vec(b"postgres://db.example.org/caf\xe9".to_vec());
+    let found = inherited([("DATABASE_URL".into(), url)].into_iter(), &BTreeMap::new());
+    assert!(found["DATABASE_URL"].starts_with("postgres://db.example.org/caf"));
+}
+
+#[test]
 fn the_process_s_own_variables_count_before_written_ones() {
     let app = App::new(&[(".env", "DATABASE_URL=postgres://db.example.org/shop")]);
     assert_eq!(

@@ -83,6 +83,7 @@ fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<
     });
     let switches = [
         ("--allow-unsafe", of.allow_unsafe),
+        ("--replay-host", of.replay_host),
         ("--keep-flights", of.keep_flights),
         ("--allow-remote", !of.allow_remote.is_empty()),
     ];
