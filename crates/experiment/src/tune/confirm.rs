@@ -113,10 +113,8 @@ fn arms(procedure: &mut Procedure<'_>, baseline: &Arm, finalists: &Finalists) ->
     let begun = !earlier.is_empty();
     let measured = |arm: &Arm| earlier.contains(&arm.name.as_str());
     let planned = procedure.store.document.plan.finalists;
-    let mut arms = vec![baseline.clone(), finalists.challenger.clone()];
     let second = finalists.second.as_ref();
-    let takes_part = |arm: &&Arm| planned.is_some_and(|n| n > 1) || measured(arm);
-    arms.extend(second.filter(takes_part).cloned());
+    let mut arms = to_confirm(baseline, finalists, planned, measured);
     if begun {
         // What an earlier sitting decided stands, and its blocks are to be used.
         let between = between(&arms);
@@ -137,6 +135,20 @@ fn arms(procedure: &mut Procedure<'_>, baseline: &Arm, finalists: &Finalists) ->
         let finalists = 1 + u32::from(arms.contains(second));
         procedure.store.document.plan.finalists = Some(finalists);
     }
+    arms
+}
+
+/// The baseline and the finalists: the second one where the plan has two, or where an earlier sitting has measured it.
+fn to_confirm(
+    baseline: &Arm,
+    finalists: &Finalists,
+    planned: Option<u32>,
+    measured: impl Fn(&Arm) -> bool,
+) -> Vec<Arm> {
+    let second = finalists.second.iter();
+    let takes_part = |arm: &&Arm| planned.is_some_and(|n| n > 1) || measured(arm);
+    let mut arms = vec![baseline.clone(), finalists.challenger.clone()];
+    arms.extend(second.filter(takes_part).cloned());
     arms
 }
 
@@ -307,6 +319,32 @@ fn holds(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use run::Settings;
+
+    #[test]
+    fn the_second_finalist_is_confirmed_where_it_is_planned_or_was_measured() {
+        let [baseline, first, second] = [1, 4, 6].map(|threads| {
+            Arm::of(Settings {
+                workers: 0,
+                threads,
+                preload: false,
+            })
+        });
+        let finalists = |second: Option<&Arm>| Finalists {
+            challenger: first.clone(),
+            second: second.cloned(),
+        };
+        let both = finalists(Some(&second));
+        let three = [baseline.clone(), first.clone(), second.clone()];
+        let nothing = |_: &Arm| false;
+        assert_eq!(to_confirm(&baseline, &both, Some(2), nothing), three);
+        assert_eq!(to_confirm(&baseline, &both, Some(1), nothing), three[..2]);
+        assert_eq!(to_confirm(&baseline, &both, None, nothing), three[..2]);
+        let earlier = |arm: &Arm| *arm == second;
+        assert_eq!(to_confirm(&baseline, &both, Some(1), earlier), three);
+        let one = finalists(None);
+        assert_eq!(to_confirm(&baseline, &one, Some(2), nothing), three[..2]);
+    }
 
     #[test]
     fn fewer_blocks_would_give_no_answer_only_at_the_least() {
