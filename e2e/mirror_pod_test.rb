@@ -9,7 +9,7 @@ require_relative "support/pod"
 require_relative "support/powerband"
 
 # The manifests of docs/kubernetes.md in namespaces and control groups of the test's own: their arguments, their user, their
-# volumes, their memory limits, and a root that nobody can write to.
+# volumes, their memory limits, and a read-only root.
 class MirrorPodTest < PowerbandTest
   include Manifests
   include Mirrors

@@ -140,7 +140,7 @@ class MirrorSystemdTest < PowerbandTest
     assert_succeeds(*inside, "systemctl", "show", "--value", "-p", property, "powerband-mirror.service").out.chomp
   end
 
-  # A user of its own without capabilities, system calls that are filtered, and files that it cannot write to.
+  # A separate user without capabilities, a filter of system calls, and read-only files.
   def assert_sandboxed(inside)
     pid = shown(inside, "MainPID")
     status = assert_succeeds(*inside, "cat", "/proc/#{pid}/status").out

@@ -4,7 +4,7 @@ require_relative "support/powerband"
 require_relative "support/pid_namespace"
 require_relative "support/servers"
 
-# Servers in PID namespaces of their own, as in pods: arms saved pod by pod and compared, and who is said to run, from where.
+# Servers in separate PID namespaces, as in pods: arms are saved pod by pod and compared, and each pod says which processes run.
 class PodsTest < PowerbandTest
   include Servers
 

@@ -5,7 +5,7 @@ require "tmpdir"
 require_relative "mounts"
 require_relative "powerband"
 
-# A container as the manifests of docs/kubernetes.md describe it: mount and PID namespaces, a root that nobody can write to,
+# A container as the manifests of docs/kubernetes.md describe it: mount and PID namespaces, a read-only root,
 # volumes, and a user without capabilities. It has the programs and libraries of this machine, the mirror and the gem.
 class Container
   # Laid out as `make install` does.

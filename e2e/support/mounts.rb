@@ -2,7 +2,7 @@
 
 require "shellwords"
 
-# Lines of a shell script that make the file system of a container in a mount namespace of its own.
+# Lines of a shell script that make the file system of a container in a separate mount namespace.
 module Mounts
   PROGRAMS = %w[/bin /lib /lib64 /sbin /usr].freeze
 

@@ -94,7 +94,7 @@ class Story
     end
   end
 
-  # In a histogram of its own, because other files may not count the edges.
+  # A separate histogram, because other files may not count the edges.
   def edged(entry)
     return {} if header["flags"].nobits?(16)
 

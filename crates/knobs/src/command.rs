@@ -5,37 +5,35 @@ use crate::secret::{REDACTED, is_secret};
 
 /// The command without its secrets.
 pub fn shown_command(command: &str) -> String {
-    let mut after_secret_option = false;
-    words(command)
-        .map(|piece| {
-            let text = piece.trim_end();
-            if text.is_empty() {
-                return piece.to_owned();
-            }
-            let is_value = after_secret_option && !text.starts_with('-');
-            after_secret_option = is_secret_option(text);
-            match is_value {
-                true => format!("{REDACTED}{}", &piece[text.len()..]),
-                false => shown_word(piece),
-            }
-        })
-        .collect()
+    shown_each(words(command), shown_word).concat()
 }
 
 /// The words of a command that is already split, without its secrets.
 pub fn shown_words(words: &[String]) -> Vec<String> {
+    let show = |word: &str| shown_command(&masked(word));
+    shown_each(words.iter().map(String::as_str), show)
+}
+
+/// Each word as `show` has it, but for the value of an option that names a secret.
+fn shown_each<'a>(
+    words: impl Iterator<Item = &'a str>,
+    show: impl Fn(&str) -> String,
+) -> Vec<String> {
     let mut after_secret_option = false;
-    words
-        .iter()
-        .map(|word| {
-            let is_value = after_secret_option && !word.starts_with('-');
-            after_secret_option = is_secret_option(word);
-            match is_value {
-                true => REDACTED.to_owned(),
-                false => shown_command(&masked(word)),
-            }
-        })
-        .collect()
+    let one = |word: &str| {
+        let text = word.trim_end();
+        // Space before the first word.
+        if text.is_empty() {
+            return word.to_owned();
+        }
+        let is_value = after_secret_option && !text.starts_with('-');
+        after_secret_option = is_secret_option(text);
+        match is_value {
+            true => format!("{REDACTED}{}", &word[text.len()..]),
+            false => show(word),
+        }
+    };
+    words.map(one).collect()
 }
 
 /// Whether the next word is the value of an option that names a secret: `--control-token`.
@@ -126,6 +124,7 @@ mod tests {
             assert_eq!(shown_command(command), expected);
         }
     }
+
     #[test]
     fn secrets_are_not_shown_in_words_either() {
         let shown = |words: &[&str]| {

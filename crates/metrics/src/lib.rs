@@ -17,5 +17,5 @@ pub use folder::{MetricsError, Reading, read};
 pub use sums::{Gauges, Kind, Pool, ServerInfo, Sizes, Sums};
 pub use text::{Shown, text};
 
-/// How many endpoints are told apart, unless asked for otherwise.
+/// The most endpoints that have series, unless asked for otherwise.
 pub const ENDPOINTS: usize = 20;

@@ -10,7 +10,7 @@ use crate::sums::{Gauges, Kind, OTHER, PROCESS, Sums};
 /// What a scrape shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown {
-    /// So many endpoints and job classes are told apart.
+    /// The most endpoints, and the most job classes, that have series.
     pub endpoints: usize,
     /// Whether the family is there that OpenTelemetry names for servers.
     pub opentelemetry: bool,
@@ -103,8 +103,8 @@ fn rows(sums: &Sums, group: &Group, endpoints: usize) -> Vec<(String, Row)> {
         .collect()
 }
 
-/// Those with the most requests, and what processes had no entry of its own for. Whoever falls out of them is absent
-/// and loses nothing; what is left out is in the sums over all.
+/// The endpoints with the most requests, and the requests for which processes had no entry left. An endpoint that is no longer
+/// among them has no series; the sums over all requests include it.
 fn by_name(sums: &Sums, kind: Kind, endpoints: usize) -> Vec<(&str, &Row)> {
     let mut shown: Vec<_> = sums
         .of_kind(kind)

@@ -43,7 +43,7 @@ pub struct InspectArgs {
     /// Print a row an endpoint or job class as CSV instead of the page
     #[arg(long, help_heading = "Output")]
     pub csv: bool,
-    /// Print counters and histograms over all processes as Prometheus' text; --limit is then of endpoints told apart
+    /// Print counters and histograms over all processes as Prometheus' text; --limit is then the most endpoints that have series
     /// [default: 20]
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "last", "since", "threads"])]
     pub prometheus: bool,

@@ -1,5 +1,5 @@
 //! A primary that is there and completes no connection within `connect_timeout`: the next one answers, or the client learns why
-//! nobody did.
+//! none did.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use mirror::{Cause, Nobody};
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const SOON: Duration = Duration::from_millis(50);
 
-/// A server whose listen queue is full: the kernel ignores whoever connects.
+/// A server whose listen queue is full: the kernel ignores new connections.
 struct Full {
     listener: TcpListener,
     queued: Vec<TcpStream>,

@@ -98,7 +98,7 @@ pub fn check(env: &BTreeMap<String, String>, app_dir: &Path, allowed: &[Remote])
     check_with(env, &inherited(std::env::vars_os(), env), app_dir, allowed)
 }
 
-/// The variables that a server has of this process. A value that is no UTF-8 is judged by what can be read of it.
+/// The variables that a server inherits. A value that is not UTF-8 is judged by the part that is readable.
 fn inherited(
     all: impl Iterator<Item = (OsString, OsString)>,
     env: &BTreeMap<String, String>,

@@ -61,8 +61,8 @@ module Powerband
         @shown[kind] ||= by_name(kind)
       end
 
-      # Those with the most requests, and what processes had no entry of its own for. Whoever falls out of them is
-      # absent and loses nothing; what is left out is in the sums over all.
+      # The endpoints with the most requests, and the requests for which processes had no entry left. An endpoint that is
+      # no longer among them has no series; the sums over all requests include it.
       def by_name(kind)
         rows = @sums.by_name(kind)
         rows.select! { |_, row| requests(row).positive? }
