@@ -84,6 +84,24 @@ class MirrorTest < PowerbandTest
     assert_equal [21, 21], JSON.parse(again.out)["counts"].values_at("sent", "answered")
   end
 
+  def test_a_recording_leaves_out_what_the_application_filters
+    file, filter, gor = %w[traffic.pbc filter.rb traffic.gor].map { |name| File.join(@dir, name) }
+    File.write(filter, "Rails.application.config.filter_parameters += [/nick/]\n")
+    ended = powerband("mirror", "--listen", "127.0.0.1:0", "--primary", "http://127.0.0.1:1", "--record", file,
+                      "--filter-parameters", filter)
+    assert_refused ended, 2, /--filter-parameters = "#{filter}": line 1: only literal symbols and strings are read.*--redact/
+
+    File.write(filter, "Rails.application.config.filter_parameters += [:passw, :nickname]\n")
+    mirror = mirror(puma(app("hello")), "--record", file, "--filter-parameters", filter)
+    Net::HTTP.get(URI(mirror.url("/page?nickname=opensesame&quantity=2")))
+    Net::HTTP.post(URI(mirror.url("/form")), "user[nickname]=opensesame&quantity=3")
+    assert_equal 0, stop(mirror).code
+    assert_equal 0, powerband("capture", "convert", file, "--to", "gor", "-o", gor).code
+    recorded = File.binread(gor)
+    refute_includes recorded, "opensesame"
+    ["nickname=REDACTED", "quantity=2", "quantity=3"].each { |kept| assert_includes recorded, kept }
+  end
+
   def test_a_mirror_that_is_killed_loses_its_last_block_at_most
     primary = puma(app("hello"))
     file = File.join(@dir, "traffic.pbc")
