@@ -13,7 +13,9 @@ class EnvironmentTest < PowerbandTest
 
   def test_two_environments_head_to_head
     record = File.join(@dir, "record")
-    words = experiment("compare", BOTH, OTHER, "--env", "RECORD=#{record}", "--json", app: "environment").drop(1)
+    server = "puma -C {config} -b tcp://127.0.0.1:{port} -t {threads}:{threads} -w {workers} --control-token #{TOKEN}"
+    words = experiment("compare", BOTH, OTHER, "--env", "RECORD=#{record}", "--server", server, "--json",
+                       app: "environment").drop(1)
     ended = measured(*words, within: 240)
     assert_includes [0, 3], ended.code, ended.to_s
     assert_valid_run_document ended.out
@@ -106,6 +108,7 @@ class EnvironmentTest < PowerbandTest
     plain, other = document.fetch("arms")
     refute plain.key?("environment")
     refute document.fetch("plan").key?("baseline_environment")
+    assert_equal %w[--control-token REDACTED], document.fetch("plan").fetch("server_command").last(2)
     held = other.fetch("environment").to_h { |set| [set["knob"], set["holds"]] }
     assert_match(%r{\A/.*/libjemalloc\.so}, held.delete("allocator"))
     assert_equal({ "gc.malloc_limit" => "50331648", "env.API_TOKEN" => "REDACTED" }, held)
