@@ -53,21 +53,38 @@ class MirrorPodTest < PowerbandTest
   end
 
   def test_another_container_reads_what_the_agent_records
-    app = agent["containers"].first
-    env = app["env"].to_h { |one| one.values_at("name", "value") }
-    words = [Container::BINARY, "run", "--", *app["command"]]
-    server = start(*@pod.inside, *container(app).inside(chdir: "#{Container::APPS}/hello"), *words, env:)
-    await("an answer of Puma", of: server) { code("/", 9292) == "200" }
-    workers = app["command"].each_cons(2).to_h.fetch("-w").to_i
-    await("a file of each worker", of: server) { flight_files.size == workers }
+    serve_recorded(*agent_command, stopped_by: :KILL, state: "died")
     files = flight_files.map { |path| File.stat(path) }
     assert_equal [[Container::ID, 0o600]], files.map { |file| [file.uid, file.mode & 0o777] }.uniq
-    assert_equal %w[live] * workers, states(app, env)
-    stop_contained(server)
-    assert_equal %w[closed] * workers, states(app, env)
+  end
+
+  # Without a cluster: where the second SIGTERM that a master of Puma sends to a worker reaches it in `IO#close`, the worker hangs
+  # until its master kills it.
+  def test_another_container_reads_that_a_server_ended
+    command, workers = agent_command
+    serve_recorded(command - ["-w", workers.to_s], 1, stopped_by: :TERM, state: "closed")
   end
 
   private
+
+  # The manifest's, and the number of processes that it starts to serve.
+  def agent_command
+    command = agent["containers"].first["command"]
+    [command, command.each_cons(2).to_h.fetch("-w").to_i]
+  end
+
+  # A server in the manifest's container with the agent, and its processes as another container of the pod sees them.
+  def serve_recorded(command, processes, stopped_by:, state:)
+    app = agent["containers"].first
+    env = app["env"].to_h { |one| one.values_at("name", "value") }
+    inside = container(app).inside(chdir: "#{Container::APPS}/hello")
+    server = start(*@pod.inside, *inside, Container::BINARY, "run", "--", *command, env:)
+    await("an answer of Puma", of: server) { code("/", 9292) == "200" }
+    await("a file of each process", of: server) { flight_files.size == processes }
+    assert_equal %w[live] * processes, states(app, env)
+    stop_contained(server, stopped_by)
+    assert_equal [state] * processes, states(app, env)
+  end
 
   # The mirror with exactly the manifest's arguments, as the kubelet and a client outside of the pod see it.
   def serve_and_end(manifest, container)
