@@ -91,15 +91,20 @@ impl ByClass {
             .filter_map(|class| Some((class, self.get(class)?)))
     }
 
+    /// Adds response times of a class; the histogram is one of [`new_histogram`].
+    pub fn add_to(&mut self, class: StatusClass, response: &Histogram<u64>) {
+        self.histogram(class)
+            .add(response)
+            .expect("all histograms have the same bounds");
+    }
+
     pub(crate) fn record(&mut self, class: StatusClass, response_us: u64) {
         self.histogram(class).saturating_record(response_us);
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
         for (class, histogram) in other.iter() {
-            self.histogram(class)
-                .add(histogram)
-                .expect("all histograms have the same bounds");
+            self.add_to(class, histogram);
         }
     }
 

@@ -30,6 +30,7 @@ mod recorded_statuses;
 mod sendable;
 mod sequence;
 mod session;
+mod sum;
 mod tally;
 mod target;
 mod template;

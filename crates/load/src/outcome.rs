@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::broken::FirstFailure;
 use crate::classes::ByClass;
@@ -92,7 +92,8 @@ pub struct Counts {
 }
 
 /// Requests that failed, by kind. Each failed request is in exactly one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Errors {
     /// Nobody listened.
     pub connect_refused: u64,
@@ -197,7 +198,8 @@ pub struct EndpointOutcome {
 
 impl EndpointOutcome {
     /// Of a name of which nothing was asked yet.
-    pub(crate) fn new(name: &str) -> Self {
+    #[must_use]
+    pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             scheduled: 0,

@@ -11,6 +11,7 @@ mod recorded_statuses;
 mod schedules;
 mod sessions;
 mod stalls;
+mod sum;
 #[path = "../support/mod.rs"]
 mod support;
 mod tls;
