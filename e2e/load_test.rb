@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "csv"
+require "rexml/document"
 require_relative "support/nginx"
 require_relative "support/powerband"
 
@@ -101,6 +102,20 @@ class LoadTest < PowerbandTest
     assert_match(/#{FEW} of #{FEW} requests failed .* too many/, bad.messages.join)
     outcomes = JSON.parse(bad.out)["assertions"].to_h { |assertion| assertion.values_at("assertion", "outcome") }
     assert_equal({ "errors=0.1%" => "fails", "p90=1m" => "fails" }, outcomes, "a failed request is infinitely slow")
+  end
+
+  def test_assertions_as_junit
+    site = nginx
+    report = File.join(@dir, "report.xml")
+    fails = powerband("load", site.url, "-n", FEW, "--assert", "p90=1us,errors=0%", "--assert", "GET /:p99=1m", "--junit", report)
+    assert_equal 1, fails.code, fails.to_s
+    suite = REXML::Document.new(File.read(report)).root.elements["testsuite"]
+    assert_equal %w[3 1 1], %w[tests failures errors].map { |count| suite.attributes[count] }
+    cases = suite.get_elements("testcase").to_h { |one| [one.attributes["name"], one.elements.map(&:name)] }
+    assert_equal({ "p90=1us" => ["failure"], "errors=0%" => [], "GET /:p99=1m" => ["error"] }, cases, "a p99 needs 100 requests")
+    refused = powerband("load", site.url, "-n", FEW, "--junit", report)
+    assert_equal 2, refused.code, refused.to_s
+    assert_match(/--junit reports assertions, and there is none; add --assert/, refused.err)
   end
 
   def test_assertions_by_page

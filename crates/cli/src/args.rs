@@ -18,7 +18,7 @@ pub use capture::{
 pub use compare::{ShadowLogArgs, SideBySideArgs};
 pub use doctor::DoctorArgs;
 pub use inspect::InspectArgs;
-pub use load::{LoadArgs, RequestArgs, TargetArgs};
+pub use load::{AssertedArgs, LoadArgs, LoadMergeArgs, LoadVerb, RequestArgs, TargetArgs};
 pub use mirror::MirrorArgs;
 pub use predict::{PredictArgs, ValidateArgs};
 pub use trace::TraceArgs;

@@ -5,7 +5,7 @@ use crate::figures::{counted, grouped, rate, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table, trimmed};
 use run::load::{
-    AssertionOutcome, Document, Endpoint, Latency, Mode, Recorded, State, least_values,
+    Assertion, AssertionOutcome, Document, Endpoint, Latency, Mode, Recorded, State, least_values,
 };
 use std::fmt::Write;
 
@@ -18,6 +18,15 @@ const MOST_NAMED: usize = 5;
 /// The whole page.
 pub fn load_page(document: &Document, style: Style) -> String {
     let mut sheet = Sheet::new(style);
+    let files: Vec<&str> = document
+        .merged
+        .iter()
+        .map(|part| part.file.as_str())
+        .collect();
+    if !files.is_empty() {
+        sheet.bold(&merged(&files, "run"));
+        sheet.line("");
+    }
     if let Some(trouble) = &document.generator.trouble {
         sheet.bold(&format!("Do not quote these figures: {trouble}."));
         sheet.line("");
@@ -82,6 +91,20 @@ fn failed_entirely(document: &Document) -> Option<String> {
         more => format!(" and {more} more"),
     };
     (!names.is_empty()).then(|| format!("Every request failed of: {}{more}.", shown.join(", ")))
+}
+
+/// The first line of what was merged.
+pub(crate) fn merged(files: &[&str], what: &str) -> String {
+    let (shown, more) = files.split_at(files.len().min(MOST_NAMED));
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{} merged: {}{more}.",
+        counted(files.len() as u64, what),
+        shown.join(", ")
+    )
 }
 
 /// `GET /products at http://…: 100 a second (Poisson) for 10.0 s`.
@@ -180,45 +203,55 @@ fn failures(document: &Document) -> String {
 }
 
 fn latencies(document: &Document, style: Style) -> String {
-    let head = ["ms", "p50", "p90", "p99", "p99.9", "max", "mean", ""];
-    let mut table = table(style, &head, 1);
-    align_left(&mut table, head.len() - 1);
     let due = match document.asked.mode {
         Mode::Open => "request due",
         Mode::Closed => "request begun",
     };
-    let rows = [
-        (
-            "response",
-            &document.response,
-            format!("{due} to last byte: what users wait"),
-        ),
-        (
-            "service",
-            &document.service,
-            "request sent to last byte".to_owned(),
-        ),
-        (
-            "first byte",
-            &document.first_byte,
-            "request sent to first byte".to_owned(),
-        ),
-        (
-            "connect",
-            &document.connect,
-            "opening a connection".to_owned(),
-        ),
-        (
-            "wait",
-            &document.connection_wait,
-            "for a free connection, where all were busy".to_owned(),
-        ),
-        (
-            "lateness",
-            &document.lateness,
-            "how late Powerband itself sent: not the server's".to_owned(),
-        ),
-    ];
+    latency_table(
+        style,
+        [
+            (
+                "response",
+                &document.response,
+                format!("{due} to last byte: what users wait"),
+            ),
+            (
+                "service",
+                &document.service,
+                "request sent to last byte".to_owned(),
+            ),
+            (
+                "first byte",
+                &document.first_byte,
+                "request sent to first byte".to_owned(),
+            ),
+            (
+                "connect",
+                &document.connect,
+                "opening a connection".to_owned(),
+            ),
+            (
+                "wait",
+                &document.connection_wait,
+                "for a free connection, where all were busy".to_owned(),
+            ),
+            (
+                "lateness",
+                &document.lateness,
+                "how late Powerband itself sent: not the server's".to_owned(),
+            ),
+        ],
+    )
+}
+
+/// A row for each kind of which there were any.
+pub(crate) fn latency_table<'a>(
+    style: Style,
+    rows: impl IntoIterator<Item = (&'a str, &'a Latency, String)>,
+) -> String {
+    let head = ["ms", "p50", "p90", "p99", "p99.9", "max", "mean", ""];
+    let mut table = table(style, &head, 1);
+    align_left(&mut table, head.len() - 1);
     for (name, latency, about) in rows {
         if latency.count > 0 {
             let mut row = vec![name.to_owned()];
@@ -316,7 +349,12 @@ fn judged(sheet: &mut Sheet, document: &Document) {
             ),
         );
     }
-    for assertion in &document.assertions {
+    asserted(sheet, &document.assertions);
+}
+
+/// A line each.
+pub(crate) fn asserted(sheet: &mut Sheet, assertions: &[Assertion]) {
+    for assertion in assertions {
         sheet.labelled(label(assertion.outcome), &assertion.sentence);
     }
 }
@@ -340,10 +378,22 @@ fn generator(document: &Document) -> String {
         "the figures are not the server's alone"
     };
     format!(
-        "Generator: {cpu}{:.1} % of a core; {verdict}. Seed {}.",
+        "Generator: {cpu}{:.1} % of a core; {verdict}. {}.",
         generator.cpu_share * 100.0,
-        document.asked.seed
+        seeds(document)
     )
+}
+
+fn seeds(document: &Document) -> String {
+    let seeds: Vec<String> = document
+        .merged
+        .iter()
+        .map(|part| part.seed.to_string())
+        .collect();
+    match seeds.is_empty() {
+        true => format!("Seed {}", document.asked.seed),
+        false => format!("Seeds {}", seeds.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! As in the run document, the comment on each field is its public description:
 //! `contract/load-v1.schema.json` and `contract/load-v1.md` are generated from them.
 
+use crate::histogram::Hdr;
 use crate::sending::{Redirect, Sending};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,12 @@ pub struct Document {
     pub powerband_version: String,
     /// UTC time at the start of the window, RFC 3339.
     pub started_at: String,
-    /// What was asked.
+    /// The runs that `load merge` made this document of, the earliest first; absent in the document of one run. With them,
+    /// counts and histograms are sums, `window_s` and `elapsed_s` leave out the time in which no run was under way, and rates
+    /// are over that `window_s`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<Part>,
+    /// What was asked. Of merged runs: the first URL and seed, the sum of connections, requests and rates.
     pub asked: Asked,
     /// How it ended.
     pub state: State,
@@ -63,7 +69,7 @@ pub struct Document {
     /// The statuses of the answers beside the recorded ones; absent where the workload is no recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
-    /// The course of the run: the latest 10,000 intervals.
+    /// The course of the run: the latest 10,000 intervals. Empty where runs were merged.
     pub intervals: Vec<Interval>,
     /// Earlier intervals that made way.
     pub intervals_dropped: u64,
@@ -191,6 +197,10 @@ pub struct Latency {
     pub p99_99_ms: Option<f64>,
     /// Largest; `null` when one is infinite.
     pub max_ms: Option<f64>,
+    /// The whole histogram, for `load merge`: HdrHistogram V2 compressed encoding, base64, microseconds; an infinite
+    /// value stands at 3600000000. Absent without values, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hdr: Option<Hdr>,
 }
 
 /// Response times against an objective.
@@ -336,10 +346,41 @@ pub struct Generator {
     pub trouble: Option<String>,
     /// CPU time of its thread, seconds.
     pub cpu_s: f64,
-    /// Share of one core that it used, 0 to 1.
+    /// Share of one core that it used, 0 to 1; of merged runs the largest.
     pub cpu_share: f64,
     /// CPU time per request, µs.
     pub cpu_us_per_request: Option<f64>,
+    /// Requests that were begun 1 ms late or later; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_answers: Option<LateAnswers>,
+}
+
+/// Response times of the answers to requests that were begun late, encoded as `hdr`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LateAnswers {
+    /// As they are part of `response`.
+    pub counted: Hdr,
+    /// The same, each without the generator's delay.
+    pub without: Hdr,
+}
+
+/// One run of a merged document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Name of the file, as given to `load merge`.
+    pub file: String,
+    /// The URL that it asked.
+    pub url: String,
+    /// As in the document.
+    pub started_at: String,
+    /// As in the document.
+    pub window_s: f64,
+    /// As in the document.
+    pub elapsed_s: f64,
+    /// As in `asked`.
+    pub seed: u64,
 }
 
 /// Values that a percentile needs, so that one at least lies beyond it.

@@ -1,13 +1,15 @@
 //! `load`: what may be typed. `target` and `requests` are for every verb that drives a URL.
 
 use super::{KeptArgs, SpeechArgs};
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// `load`.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "powerband load [OPTIONS] URL",
+    override_usage = "powerband load [OPTIONS] URL\n       powerband load merge [OPTIONS] FILE…",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     after_help = "Examples:
   powerband load http://127.0.0.1:3000/                       one client, ten seconds
   powerband load http://127.0.0.1:3000/ -n 1000 -c 10         as ab: 1000 requests by 10 clients
@@ -16,6 +18,7 @@ use std::path::PathBuf;
   powerband load http://127.0.0.1:3000 --rate 40 --duration 1m --workload workload.toml
   powerband load http://127.0.0.1:3000/ --rate 40 --assert p99=250ms,errors=0.1%
   powerband load http://127.0.0.1:3000 --replay access.log --speed 2x    recorded traffic, twice as fast
+  powerband load merge machine-*.json --assert p99=250ms      the runs of several machines as one
 
 With --rate requests start on schedule, whatever the server does, and latency counts from the instant at \
 which a request was due: so the figures hold the waiting that users would feel. Without --rate each of -c \
@@ -28,6 +31,9 @@ was answered or the generator was too slow; then 1; then 3 for the other reasons
 that cannot be written."
 )]
 pub struct LoadArgs {
+    /// What is done in place of sending load.
+    #[command(subcommand)]
+    pub instead: Option<LoadVerb>,
     /// What the load is sent to.
     #[command(flatten)]
     pub target: TargetArgs,
@@ -99,6 +105,24 @@ pub struct LoadArgs {
         help_heading = "Judging"
     )]
     pub slo: Option<String>,
+    /// Limits.
+    #[command(flatten)]
+    pub asserted: AssertedArgs,
+
+    /// Write a row for each second as CSV; - is stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub csv: Option<PathBuf>,
+    /// Write the histograms of each second as an HdrHistogram log, for its tools and plotters
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub hdr_log: Option<PathBuf>,
+    /// How to speak.
+    #[command(flatten)]
+    pub speech: SpeechArgs,
+}
+
+/// Limits, and their report.
+#[derive(Debug, Args)]
+pub struct AssertedArgs {
     /// Limits not to be exceeded, else exit 1: p50, p99, p99.9, …, max, errors; and min-throughput.
     /// E.g. p99=250ms,errors=0.1%,min-throughput=90/s; of one page: "GET /cart:p99=250ms". May be repeated
     #[arg(
@@ -108,28 +132,51 @@ pub struct LoadArgs {
         help_heading = "Judging"
     )]
     pub assert: Vec<String>,
-
-    /// Write a row for each second as CSV; - is stdout
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub csv: Option<PathBuf>,
-    /// Write the histograms of each second as an HdrHistogram log, for its tools and plotters
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub hdr_log: Option<PathBuf>,
     /// Write the assertions as JUnit XML, which CI systems show as tests: one that failed is a failure, an
     /// undecided one an error
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
-    /// How to speak.
+}
+
+/// What `load` does in place of sending load.
+#[derive(Debug, Subcommand)]
+pub enum LoadVerb {
+    /// Add up what several machines measured of one server, exactly: documents of --json, or logs of --hdr-log
+    Merge(LoadMergeArgs),
+}
+
+/// `load merge`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  powerband load merge machine-*.json --assert p99=250ms,errors=0.1% --junit report.xml
+  powerband load merge machine-*.json --json > all.json
+  powerband load merge machine-*.hlog --hdr-log all.hlog
+
+Counts and histograms are added, and percentiles are those of the sum. The runs must have been asked the same, \
+but for their rate, connections and seed.
+
+Exit codes: as of powerband load; 2 files that cannot be merged.")]
+pub struct LoadMergeArgs {
+    /// Documents of powerband load --json, or logs of powerband load --hdr-log
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Limits.
     #[command(flatten)]
-    pub speech: SpeechArgs,
+    pub asserted: AssertedArgs,
+    /// Write the merged histograms as an HdrHistogram log: of logs one of each second, of documents one of the whole run
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub hdr_log: Option<PathBuf>,
+    /// Print one JSON document instead of the page
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
 }
 
 /// What the load is sent to.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
     /// What to ask, e.g. http://127.0.0.1:3000/products?page=2
-    #[arg(value_name = "URL")]
-    pub url: String,
+    #[arg(value_name = "URL", required = true)]
+    url: Option<String>,
     /// Host header, if it is not the URL's
     #[arg(long, value_name = "NAME", help_heading = "Connection")]
     pub host: Option<String>,
@@ -161,6 +208,13 @@ pub struct TargetArgs {
     /// Allow a target that is not on this machine
     #[arg(long, help_heading = "Connection")]
     pub allow_remote: bool,
+}
+
+impl TargetArgs {
+    /// Only `merge` is without one.
+    pub fn url(&self) -> &str {
+        self.url.as_deref().unwrap_or_default()
+    }
 }
 
 /// What is requested.

@@ -6,6 +6,7 @@ mod document;
 mod follow;
 mod hdr_log;
 mod junit;
+mod merge;
 mod mode;
 mod order;
 mod recorded;
@@ -14,24 +15,28 @@ mod requests;
 mod target;
 
 use super::experiments::fallback_seed;
-use crate::args::LoadArgs;
+use crate::args::{AssertedArgs, LoadArgs, LoadVerb};
 use crate::signals::Signals;
 use crate::{Failure, asked, output};
 use ::load::{Header, Https, LoadError, Observer, Outcome, Plan};
+use assertions::Limit;
 use csv_file::CsvFile;
 use experiment::sending;
 use follow::Follow;
 use hdr_log::{Entry, HdrLog};
 use jiff::Timestamp;
-use junit::JunitFile;
+use junit::{JunitFile, Suite};
 use order::order;
 use reporter::{Extent, Reporter};
-use run::load::{Document, State};
+use run::load::{Assertion, AssertionOutcome, Document, State};
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
 /// `powerband load`.
 pub fn load(args: LoadArgs) -> Result<u8, Failure> {
+    if let Some(LoadVerb::Merge(args)) = &args.instead {
+        return merge::merge(args);
+    }
     let mut order = order(&args, fallback_seed(Timestamp::now()))
         .map_err(|problems| asked::failure(&problems))?;
     let rows_on_stdout = args.csv.as_deref() == Some(Path::new("-"));
@@ -40,18 +45,13 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
             "--json and --csv - both want stdout; name a file for --csv",
         ));
     }
-    if args.junit.is_some() && order.limits.is_empty() {
-        return Err(Failure::usage(
-            "--junit reports assertions, and there is none; add --assert, such as --assert p99=250ms",
-        ));
-    }
+    junit_has_assertions(&args.asserted, &order.limits)?;
     asked::tell_notes(&order.notes);
     let csv = args.csv.as_deref().map(CsvFile::create).transpose();
     let csv = csv.map_err(Failure::usage)?;
     let log = args.hdr_log.as_deref().map(HdrLog::create).transpose();
     let (to_log, log) = log.map_err(Failure::usage)?.unzip();
-    let junit = args.junit.as_deref().map(JunitFile::create).transpose();
-    let junit = junit.map_err(Failure::usage)?;
+    let junit = JunitFile::asked(args.asserted.junit.as_deref())?;
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let quiet = args.speech.quiet;
@@ -92,12 +92,39 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
         show(&document, args.speech.json, rows_on_stdout)
     };
     let why = no_answer(&document, trouble.is_some());
-    explain(&document, why.as_deref());
+    Ok(ended(&document, shown, why, junit, vec![written, logged]))
+}
+
+fn junit_has_assertions(asserted: &AssertedArgs, limits: &[Limit]) -> Result<(), Failure> {
+    if asserted.junit.is_some() && limits.is_empty() {
+        return Err(Failure::usage(
+            "--junit reports assertions, and there is none; add --assert, such as --assert p99=250ms",
+        ));
+    }
+    Ok(())
+}
+
+/// What is said and written once the document is shown, and the exit code. `why`: why the figures are no honest answer;
+/// `files`: whether those beside it could be written.
+fn ended(
+    document: &Document,
+    shown: Result<(), Failure>,
+    why: Option<String>,
+    junit: Option<JunitFile>,
+    mut files: Vec<Result<(), String>>,
+) -> u8 {
+    explain(document, why.as_deref());
     let why = why.filter(|_| document.exit_code != 1);
-    let reported = junit.map_or(Ok(()), |file| file.write(&document, why.as_deref()));
-    let shown = shown.map_err(|failure| failure.message);
-    let files = [shown, written, logged, reported];
-    Ok(with_files(document.exit_code, &files, output::error))
+    let suite = Suite {
+        name: &format!("load {}", document.asked.url),
+        started_at: &document.started_at,
+        elapsed_s: document.elapsed_s,
+        assertions: &document.assertions,
+    };
+    let reported = junit.map_or(Ok(()), |file| file.write(&suite, why.as_deref()));
+    files.insert(0, shown.map_err(|failure| failure.message));
+    files.push(reported);
+    with_files(document.exit_code, &files, output::error)
 }
 
 /// A window was redirected to https: sends a proxy's header from here on, where that helps.
@@ -195,14 +222,18 @@ fn explain(document: &Document, no_answer: Option<&str>) {
     for said in document::redirects_in_doubt(document) {
         output::error(&said);
     }
-    for assertion in &document.assertions {
-        if assertion.outcome != run::load::AssertionOutcome::Holds {
-            output::error(&assertion.sentence);
-        }
-    }
+    tell_assertions(&document.assertions);
     if let Some(why) = no_answer {
         output::error(why);
     }
+}
+
+/// Those that do not hold.
+fn tell_assertions(assertions: &[Assertion]) {
+    let broken = assertions.iter();
+    broken
+        .filter(|a| a.outcome != AssertionOutcome::Holds)
+        .for_each(|assertion| output::error(&assertion.sentence));
 }
 
 /// Why the figures are no honest answer. `to_https`: what to do about redirects to https is said already.

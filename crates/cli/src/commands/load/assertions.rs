@@ -157,6 +157,19 @@ struct Seen<'a> {
 }
 
 impl Limit {
+    /// Why the histograms of all requests do not decide it.
+    pub fn beyond_histograms(&self) -> Option<String> {
+        let lacking = match self.measure {
+            _ if self.endpoint.is_some() => "the pages of its requests",
+            Measure::MinThroughput => "how many answers came within the window",
+            _ => return None,
+        };
+        Some(format!(
+            "--assert {}: a log does not hold {lacking}; merge documents of load --json",
+            self.text
+        ))
+    }
+
     /// Holds the limit against what was measured. `doubt` says of a page, or of all, why a limit that the answers keep
     /// says nothing of it.
     pub fn judge(

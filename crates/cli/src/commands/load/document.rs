@@ -1,18 +1,32 @@
 //! The load document made of what the generator measured.
 
+use super::assertions::Limit;
 use super::order::Order;
 use hdrhistogram::Histogram;
 use load::{
     ByClass, Counts, EndpointOutcome, Errors, HIGHEST_US, INFINITE_FROM_US, Outcome, Slice,
     StatusClass, finite_mean_us, quantile_us,
 };
-use run::Redirects;
 use run::load::{
     self as document, AssertionOutcome, Class, Document, Endpoint, Generator, Interval, Latency,
     State, least_values,
 };
+use run::{Hdr, LatencyObjective, Redirects};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// What an outcome is held against.
+#[derive(Debug)]
+pub struct Judged<'a> {
+    /// What was asked.
+    pub asked: &'a document::Asked,
+    /// `--slo`.
+    pub objective: Option<LatencyObjective>,
+    /// `--assert`.
+    pub limits: &'a [Limit],
+    /// The workload is a recording.
+    pub recording: bool,
+}
 
 /// What was measured, and what it comes to. `signal` ended the run.
 /// `https` is what came of asking whether the server redirects to it.
@@ -23,19 +37,41 @@ pub fn document(
     signal: Option<u8>,
     reached: bool,
 ) -> Document {
-    let trouble = outcome.generator_ok().err().map(|t| t.to_string());
+    let state = match signal {
+        Some(_) => State::Interrupted,
+        None if reached => State::Done,
+        None => State::Unreachable,
+    };
+    let judged = Judged {
+        asked: &order.asked,
+        objective: order.objective,
+        limits: &order.limits,
+        recording: order.plan.workload.order().is_some(),
+    };
+    let mut document = figures(&judged, outcome, state);
+    if let Some(said) = https {
+        document.warnings.insert(0, format!("{said}."));
+    }
+    if order.plan.workload.lacks_statuses() {
+        document
+            .warnings
+            .push(format!("Statuses: {}.", ::load::NO_STATUSES));
+    }
+    document.exit_code = signal.map_or_else(|| exit_code(&document), |signal| 128 + signal);
+    document
+}
+
+/// All but the exit code.
+pub fn figures(judged: &Judged<'_>, outcome: &Outcome, state: State) -> Document {
     let endpoints: Vec<Endpoint> = outcome.endpoints.iter().map(endpoint).collect();
     let redirects = redirects(&endpoints);
     let mut document = Document {
         schema: document::SCHEMA.to_owned(),
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: instant(outcome.wall_started_ns),
-        asked: order.asked.clone(),
-        state: match signal {
-            Some(_) => State::Interrupted,
-            None if reached => State::Done,
-            None => State::Unreachable,
-        },
+        merged: Vec::new(),
+        asked: judged.asked.clone(),
+        state,
         window_s: outcome.window().as_secs_f64(),
         elapsed_s: (outcome.finished_ns - outcome.started_ns) as f64 / 1e9,
         counts: counts(&outcome.counts, &outcome.errors),
@@ -53,7 +89,7 @@ pub fn document(
         connect: latency(&outcome.connect),
         connection_wait: latency(&outcome.connection_wait),
         lateness: latency(&outcome.lateness),
-        objective: order.objective.map(|objective| document::Objective {
+        objective: judged.objective.map(|objective| document::Objective {
             percentile: objective.percentile,
             limit_ms: objective.limit_ms,
             violations: outcome.violations,
@@ -61,37 +97,39 @@ pub fn document(
         }),
         assertions: Vec::new(),
         classes: classes(&outcome.classes),
-        recorded: order.plan.workload.order().map(|_| recorded(outcome)),
+        recorded: judged.recording.then(|| recorded(outcome)),
         intervals: outcome.slices.iter().map(interval).collect(),
         intervals_dropped: outcome.slices_dropped,
-        generator: Generator {
-            ok: trouble.is_none(),
-            trouble,
-            cpu_s: outcome.generator_cpu.as_secs_f64(),
-            cpu_share: outcome.generator_cpu_share(),
-            cpu_us_per_request: outcome
-                .generator_cpu_per_request()
-                .map(|time| time.as_secs_f64() * 1e6),
-        },
-        warnings: https
-            .iter()
-            .map(|said| format!("{said}."))
-            .chain(warnings(outcome, &redirects))
-            .collect(),
+        generator: generator(outcome),
+        warnings: warnings(outcome, &redirects),
         endpoints,
         exit_code: 0,
     };
     let other_work = document.recorded.as_ref().is_some_and(|r| r.other_work);
     let doubt = |page: Option<&str>| doubt(other_work, &redirects, page);
-    let limits = order.limits.iter();
+    let limits = judged.limits.iter();
     document.assertions = limits.map(|limit| limit.judge(outcome, &doubt)).collect();
-    if order.plan.workload.lacks_statuses() {
-        document
-            .warnings
-            .push(format!("Statuses: {}.", ::load::NO_STATUSES));
-    }
-    document.exit_code = signal.map_or_else(|| exit_code(&document), |signal| 128 + signal);
     document
+}
+
+fn generator(outcome: &Outcome) -> Generator {
+    let trouble = outcome.generator_ok().err().map(|t| t.to_string());
+    Generator {
+        ok: trouble.is_none(),
+        trouble,
+        cpu_s: outcome.generator_cpu.as_secs_f64(),
+        cpu_share: outcome.generator_cpu_share(),
+        cpu_us_per_request: outcome
+            .generator_cpu_per_request()
+            .map(|time| time.as_secs_f64() * 1e6),
+        late_answers: outcome
+            .late_answers
+            .as_deref()
+            .map(|late| document::LateAnswers {
+                counted: Hdr::compressed(&late.counted),
+                without: Hdr::compressed(&late.without),
+            }),
+    }
 }
 
 /// Why a limit that the answers keep says nothing of the page, or of all pages.
@@ -110,7 +148,8 @@ fn doubt(other_work: bool, redirects: &Redirects, page: Option<&str>) -> Option<
     })
 }
 
-fn redirects(endpoints: &[Endpoint]) -> Redirects {
+/// The redirects of all pages.
+pub fn redirects(endpoints: &[Endpoint]) -> Redirects {
     let mut all = Redirects::default();
     for endpoint in endpoints {
         all.add(&endpoint.name, endpoint.ok, &endpoint.redirects);
@@ -131,14 +170,22 @@ pub fn redirects_in_doubt(document: &Document) -> Vec<String> {
     }
 }
 
-fn exit_code(document: &Document) -> u8 {
-    let any = |wanted| document.assertions.iter().any(|a| a.outcome == wanted);
+/// See `exit_code` in the document.
+pub fn exit_code(document: &Document) -> u8 {
+    let honest = document.generator.ok && document.state == State::Done;
     // Where not one request succeeded, the figures are those of an error; an assertion may say no to them all the same.
-    if !document.generator.ok || document.counts.answered == 0 {
-        3
-    } else if any(AssertionOutcome::Fails) {
+    if !honest || document.counts.answered == 0 {
+        return 3;
+    }
+    of_assertions(&document.assertions, document.counts.ok)
+}
+
+/// Of figures that are an honest answer.
+pub fn of_assertions(assertions: &[document::Assertion], ok: u64) -> u8 {
+    let any = |wanted| assertions.iter().any(|a| a.outcome == wanted);
+    if any(AssertionOutcome::Fails) {
         1
-    } else if any(AssertionOutcome::Unknown) || document.counts.ok == 0 {
+    } else if any(AssertionOutcome::Unknown) || ok == 0 {
         3
     } else {
         0
@@ -174,6 +221,9 @@ fn change(change: ::load::StatusChange) -> document::StatusChange {
     }
 }
 
+/// How the warning of a generator begins that was punctual up to the p99 alone.
+pub const TOO_LATE_BEYOND: &str = "Do not quote the p99.9 and what is beyond";
+
 fn warnings(outcome: &Outcome, redirects: &Redirects) -> Vec<String> {
     let mut warnings = Vec::new();
     // Of a single page the failures are those of the run.
@@ -191,9 +241,7 @@ fn warnings(outcome: &Outcome, redirects: &Redirects) -> Vec<String> {
         && outcome.generator_ok().is_ok()
         && let Err(trouble) = outcome.generator_ok_at(0.999)
     {
-        warnings.push(format!(
-            "Do not quote the p99.9 and what is beyond: {trouble}."
-        ));
+        warnings.push(format!("{TOO_LATE_BEYOND}: {trouble}."));
     }
     warnings
 }
@@ -299,6 +347,7 @@ pub fn latency(histogram: &Histogram<u64>) -> Latency {
         p99_9_ms: at(99.9),
         p99_99_ms: at(99.99),
         max_ms: (some && infinite == 0).then(|| histogram.max() as f64 / 1e3),
+        hdr: (count > 0).then(|| Hdr::compressed(histogram)),
     }
 }
 

@@ -15,6 +15,12 @@ use std::time::{Duration, SystemTime};
 /// Values are µs; the log's column for people is in ms.
 const US_PER_MS: f64 = 1000.0;
 
+/// How the comment begins that says what the values are.
+pub const WRITTEN_BY: &str = "powerband ";
+
+/// The tag of service times.
+pub const SERVICE: &str = "service";
+
 /// One interval.
 #[derive(Debug)]
 pub struct Entry {
@@ -62,17 +68,28 @@ fn follow(file: File, from: &Receiver<Entry>) -> Result<(), String> {
     write(LineWriter::new(file), first, from)
 }
 
+/// Writes a log of intervals that are there already.
+pub fn written(path: &Path, entries: impl IntoIterator<Item = Entry>) -> Result<(), String> {
+    let mut entries = entries.into_iter();
+    let Some(first) = entries.next() else {
+        return Ok(());
+    };
+    let file = open(path).and_then(|file| emptied(&file).map(|()| file));
+    let file = file.map_err(|e| told(path, &e))?;
+    write(LineWriter::new(file), first, entries).map_err(|e| told(path, &e))
+}
+
 fn write(
     mut file: impl std::io::Write,
     first: Entry,
-    from: &Receiver<Entry>,
+    rest: impl IntoIterator<Item = Entry>,
 ) -> Result<(), String> {
     let began = first.began;
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
         .add_comment("[Histogram log format version 1.3]")
         .add_comment(&format!(
-            "powerband {}: µs; untagged: response time, failed requests at 3600000000; Tag=service: service time",
+            "{WRITTEN_BY}{}: µs; untagged: response time, failed requests at 3600000000; Tag={SERVICE}: service time",
             env!("CARGO_PKG_VERSION")
         ))
         .with_start_time(began)
@@ -80,11 +97,8 @@ fn write(
         .with_max_value_divisor(US_PER_MS)
         .begin_log_with(&mut file, &mut serializer)
         .map_err(|e| e.to_string())?;
-    for entry in std::iter::once(first).chain(from) {
-        let tagged = [
-            (&entry.response, None),
-            (&entry.service, Tag::new("service")),
-        ];
+    for entry in std::iter::once(first).chain(rest) {
+        let tagged = [(&entry.response, None), (&entry.service, Tag::new(SERVICE))];
         for (histogram, tag) in tagged {
             log.write_histogram(histogram, entry.start, entry.length, tag)
                 .map_err(|e| e.to_string())?;

@@ -1,9 +1,10 @@
 //! `--junit`: the assertions as JUnit XML, which CI systems show as tests.
 
 use super::csv_file::{emptied, open};
+use crate::Failure;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, Event};
-use run::load::{Assertion, AssertionOutcome, Document};
+use run::load::{Assertion, AssertionOutcome};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,32 +18,34 @@ pub struct JunitFile {
 
 impl JunitFile {
     /// Before the run, so that a wrong name costs none.
-    pub fn create(path: &Path) -> Result<JunitFile, String> {
-        let file = open(path).map_err(|e| told(path, &e))?;
-        let path = path.to_owned();
-        Ok(JunitFile { path, file })
+    pub fn asked(path: Option<&Path>) -> Result<Option<JunitFile>, Failure> {
+        let create = |path: &Path| -> Result<JunitFile, Failure> {
+            let file = open(path).map_err(|e| Failure::usage(told(path, &e)))?;
+            let path = path.to_owned();
+            Ok(JunitFile { path, file })
+        };
+        path.map(create).transpose()
     }
 
     /// `no_answer`: why the figures decide nothing, whatever the assertions say of them.
-    pub fn write(mut self, document: &Document, no_answer: Option<&str>) -> Result<(), String> {
-        let run = Run {
-            url: &document.asked.url,
-            started_at: &document.started_at,
-            elapsed_s: document.elapsed_s,
-            assertions: &document.assertions,
-        };
-        let written = xml(&run, no_answer)
+    pub fn write(mut self, suite: &Suite<'_>, no_answer: Option<&str>) -> Result<(), String> {
+        let written = xml(suite, no_answer)
             .and_then(|xml| emptied(&self.file).and_then(|()| self.file.write_all(&xml)));
         written.map_err(|e| told(&self.path, &e))
     }
 }
 
 /// What the report is about.
-struct Run<'a> {
-    url: &'a str,
-    started_at: &'a str,
-    elapsed_s: f64,
-    assertions: &'a [Assertion],
+#[derive(Debug)]
+pub struct Suite<'a> {
+    /// Such as `load http://127.0.0.1/`.
+    pub name: &'a str,
+    /// UTC, RFC 3339.
+    pub started_at: &'a str,
+    /// How long it lasted.
+    pub elapsed_s: f64,
+    /// Its test cases.
+    pub assertions: &'a [Assertion],
 }
 
 fn told(path: &Path, error: &io::Error) -> String {
@@ -67,8 +70,8 @@ fn fault<'a>(
     }
 }
 
-fn xml(run: &Run<'_>, no_answer: Option<&str>) -> io::Result<Vec<u8>> {
-    let assertions = run.assertions;
+fn xml(suite: &Suite<'_>, no_answer: Option<&str>) -> io::Result<Vec<u8>> {
+    let assertions = suite.assertions;
     let count = |element| {
         let faults = assertions.iter().filter_map(|a| fault(a, no_answer));
         faults
@@ -81,7 +84,7 @@ fn xml(run: &Run<'_>, no_answer: Option<&str>) -> io::Result<Vec<u8>> {
         count("failure"),
         count("error"),
     );
-    let time = format!("{:.3}", run.elapsed_s);
+    let time = format!("{:.3}", suite.elapsed_s);
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let suites = writer.create_element("testsuites").with_attributes([
@@ -91,19 +94,16 @@ fn xml(run: &Run<'_>, no_answer: Option<&str>) -> io::Result<Vec<u8>> {
         ("time", &time),
     ]);
     suites.write_inner_content(|writer| {
-        let suite = writer.create_element("testsuite").with_attributes([
-            (
-                "name",
-                clean(&format!("powerband load {}", run.url)).as_str(),
-            ),
-            ("timestamp", run.started_at),
+        let element = writer.create_element("testsuite").with_attributes([
+            ("name", clean(&format!("powerband {}", suite.name)).as_str()),
+            ("timestamp", suite.started_at),
             ("tests", &tests),
             ("failures", &failures),
             ("errors", &errors),
             ("skipped", "0"),
             ("time", &time),
         ]);
-        suite.write_inner_content(|writer| {
+        element.write_inner_content(|writer| {
             assertions
                 .iter()
                 .try_for_each(|assertion| case(writer, assertion, no_answer))
@@ -167,13 +167,13 @@ mod tests {
             assertion("GET /a<b:p99=1s", AssertionOutcome::Fails),
             assertion("max=1s", AssertionOutcome::Unknown),
         ];
-        let run = Run {
-            url: "http://127.0.0.1/?a=\"b\"&c",
+        let suite = Suite {
+            name: "load http://127.0.0.1/?a=\"b\"&c",
             started_at: "2026-01-01T00:00:00Z",
             elapsed_s: 1.5,
             assertions: &assertions,
         };
-        let xml = String::from_utf8(xml(&run, no_answer).unwrap()).unwrap();
+        let xml = String::from_utf8(xml(&suite, no_answer).unwrap()).unwrap();
         let xml = roxmltree::Document::parse(&xml).unwrap();
         let suite = xml.root_element().first_element_child().unwrap();
         let name = suite.attribute("name").unwrap();

@@ -66,7 +66,7 @@ pub fn order(args: &LoadArgs, fallback_seed: u64) -> Result<Order, Vec<Problem>>
     let instants_ns = requested.as_mut().and_then(|r| r.instants_ns.take());
     let mode = mode(args, instants_ns, seed, &mut found);
     let requests = mode.as_ref().and_then(|(_, stop)| stop.requests);
-    let limits = assertions::limits(&args.assert, requests, &mut found.problems);
+    let limits = assertions::limits(&args.asserted.assert, requests, &mut found.problems);
     let (Some((target, _)), Some(requested), Some((mode, stop)), Some(headers), true) =
         (target, requested, mode, headers, found.problems.is_empty())
     else {
@@ -142,7 +142,7 @@ fn asked(
         _ => None,
     };
     document::Asked {
-        url: args.target.url.clone(),
+        url: args.target.url().to_owned(),
         workload,
         mode: match open {
             Some(_) => document::Mode::Open,

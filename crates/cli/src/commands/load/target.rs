@@ -23,8 +23,8 @@ pub fn target(args: &TargetArgs) -> Result<(Target, String), Problem> {
         ..TlsOptions::default()
     };
     let found = match &args.unix_socket {
-        Some(socket) => Target::over_unix_socket(socket, &args.url, &tls),
-        None => Target::from_url(&args.url, &tls),
+        Some(socket) => Target::over_unix_socket(socket, args.url(), &tls),
+        None => Target::from_url(args.url(), &tls),
     };
     let (target, path) = found.map_err(|e| {
         let said = e.to_string();

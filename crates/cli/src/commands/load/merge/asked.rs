@@ -1,0 +1,96 @@
+//! What merged runs were asked: the same but for what each machine may have of its own, which is added up.
+
+use run::Sending;
+use run::load::{Asked, Document, Mode};
+
+/// A field that must be the same, and its value for people.
+type Field = (&'static str, fn(&Document) -> String);
+
+const SAME: [Field; 9] = [
+    ("workload", |d| d.asked.workload.clone()),
+    ("mode", |d| match d.asked.mode {
+        Mode::Open => "open loop (--rate)".to_owned(),
+        Mode::Closed => "closed loop (-c)".to_owned(),
+    }),
+    ("arrivals", |d| or_none(d.asked.arrivals.as_ref())),
+    ("speed", |d| {
+        or_none(d.asked.speed.map(|speed| format!("{speed}x")).as_ref())
+    }),
+    ("think", |d| {
+        or_none(d.asked.think_ms.map(|ms| format!("{ms} ms")).as_ref())
+    }),
+    ("timeout", |d| format!("{} ms", d.asked.timeout_ms)),
+    ("replay_host", |d| d.asked.replay_host.to_string()),
+    ("sending", |d| sending(&d.asked.sending)),
+    ("objective", |d| {
+        let objective = d.objective.as_ref();
+        let said = objective.map(|o| format!("p{}={} ms", o.percentile, o.limit_ms));
+        or_none(said.as_ref())
+    }),
+];
+
+fn or_none(value: Option<&String>) -> String {
+    value.map_or_else(|| "none".to_owned(), Clone::clone)
+}
+
+fn sending(sending: &Sending) -> String {
+    let connections = match sending.keep_alive {
+        true => "kept connections",
+        false => "a connection a request",
+    };
+    let additions = sending.additions();
+    additions.map_or(connections.to_owned(), |more| {
+        format!("{connections} ({more})")
+    })
+}
+
+/// Why two runs are not of the same thing, a line for each field.
+pub fn different(first: (&str, &Document), other: (&str, &Document)) -> Option<String> {
+    let differs = |(field, value): &Field| {
+        let (of_first, of_other) = (value(first.1), value(other.1));
+        (of_first != of_other).then(|| {
+            format!(
+                "{field} differs: {of_first} in {}, {of_other} in {}; merge runs that were asked the same",
+                first.0, other.0
+            )
+        })
+    };
+    let lines: Vec<String> = SAME.iter().filter_map(differs).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// What all together were asked, over so long a window.
+pub fn together(documents: &[&Document], window_s: f64) -> Asked {
+    let all: Vec<&Asked> = documents.iter().map(|d| &d.asked).collect();
+    let longest = |of: fn(&Asked) -> Option<f64>| all.iter().filter_map(|a| of(a)).reduce(f64::max);
+    let rates = documents
+        .iter()
+        .map(|d| Some(d.asked.mean_rate_per_s? * d.window_s));
+    let due: Option<f64> = rates.sum();
+    Asked {
+        rate: rate(&all),
+        mean_rate_per_s: due.filter(|_| window_s > 0.0).map(|due| due / window_s),
+        connections: all.iter().map(|a| a.connections).sum(),
+        requests: all.iter().map(|a| a.requests).sum(),
+        duration_s: longest(|a| a.duration_s),
+        warmup_s: longest(|a| a.warmup_s),
+        ..all[0].clone()
+    }
+}
+
+/// `2 x 100 + 50`.
+fn rate(all: &[&Asked]) -> Option<String> {
+    let mut counted: Vec<(&str, usize)> = Vec::new();
+    for asked in all {
+        let rate = asked.rate.as_deref()?;
+        match counted.iter_mut().find(|(known, _)| *known == rate) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((rate, 1)),
+        }
+    }
+    let words = counted.iter().map(|(rate, count)| match count {
+        1 => (*rate).to_owned(),
+        count => format!("{count} x {rate}"),
+    });
+    Some(words.collect::<Vec<String>>().join(" + "))
+}

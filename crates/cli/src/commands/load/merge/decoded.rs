@@ -1,0 +1,203 @@
+//! A document of `load --json` as the outcome that it was made of, as far as it holds that.
+
+use hdrhistogram::Histogram;
+use load::{
+    Counts, EndpointOutcome, Errors, LateAnswers, Outcome, Redirect, StatusChange, StatusClass,
+    new_histogram,
+};
+use run::Hdr;
+use run::load::{Class, Document, Endpoint, Latency};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// Larger counts are no counts of requests, and their sums might not fit.
+const MOST: u64 = 1 << 53;
+
+/// Of a document that an earlier version wrote.
+const NO_HISTOGRAMS: &str = "it holds no histograms, of which percentiles are merged; write it again with this version of \
+                             powerband load --json";
+
+/// What was measured.
+pub fn outcome(document: &Document) -> Result<Outcome, String> {
+    let counts = counts(document)?;
+    let response = histogram("response", &document.response)?;
+    if response.len() != counts.ok + document.counts.failed {
+        return Err(damaged("`response` and `counts` differ"));
+    }
+    let mut outcome = Outcome {
+        counts,
+        errors: errors(&document.errors, document.counts.failed)?,
+        statuses: statuses(&document.statuses)?,
+        first_error: document.first_error.clone(),
+        violations: document.objective.as_ref().map_or(0, |o| o.violations),
+        response,
+        service: histogram("service", &document.service)?,
+        first_byte: histogram("first_byte", &document.first_byte)?,
+        lateness: histogram("lateness", &document.lateness)?,
+        connection_wait: histogram("connection_wait", &document.connection_wait)?,
+        connect: histogram("connect", &document.connect)?,
+        ..Outcome::empty()
+    };
+    if let Some(late) = &document.generator.late_answers {
+        outcome.late_answers = Some(Box::new(LateAnswers {
+            counted: within_bounds(&late.counted)?,
+            without: within_bounds(&late.without)?,
+        }));
+    }
+    for (class, response) in classes(&document.classes)? {
+        outcome.classes.add_to(class, &response);
+    }
+    let endpoints: Result<_, String> = document.endpoints.iter().map(endpoint).collect();
+    outcome.endpoints = endpoints?;
+    compared(document, &mut outcome)?;
+    Ok(outcome)
+}
+
+fn damaged(what: impl Display) -> String {
+    format!("{what}; the file was damaged after it was written")
+}
+
+fn counts(document: &Document) -> Result<Counts, String> {
+    let of = &document.counts;
+    let ok_in_window = (document.throughput_per_s * document.window_s).round() as u64;
+    let counts = Counts {
+        scheduled: of.asked,
+        sent: of.sent,
+        completed: of.answered,
+        ok: of.ok,
+        ok_in_window,
+        cut: of.cut,
+        reconnects: of.sent_again,
+        connections: of.connections,
+        idle_closed: of.idle_closed,
+        surplus: of.surplus,
+        waited: of.waited,
+        ..Counts::default()
+    };
+    let all = [
+        of.asked,
+        of.sent,
+        of.answered,
+        of.ok,
+        of.failed,
+        of.cut,
+        of.sent_again,
+        of.connections,
+        of.idle_closed,
+        of.surplus,
+        of.waited,
+        ok_in_window,
+    ];
+    if all.iter().any(|count| *count > MOST) || of.asked != of.ok + of.failed + of.cut {
+        return Err(damaged("`counts` do not add up"));
+    }
+    Ok(counts)
+}
+
+fn errors(kinds: &BTreeMap<String, u64>, failed: u64) -> Result<Errors, String> {
+    if kinds.values().any(|count| *count > MOST) {
+        return Err(damaged("`errors` are too many"));
+    }
+    let errors: Errors = serde_json::to_value(kinds)
+        .and_then(serde_json::from_value)
+        .map_err(|e| damaged(format!("`errors`: {e}")))?;
+    if errors.total() != failed {
+        return Err(damaged("`errors` and `failed` differ"));
+    }
+    Ok(errors)
+}
+
+fn statuses(statuses: &BTreeMap<String, u64>) -> Result<BTreeMap<u16, u64>, String> {
+    let read = |(status, answers): (&String, &u64)| match status.parse() {
+        Ok(status) if *answers <= MOST => Ok((status, *answers)),
+        _ => Err(damaged(format!("`statuses`: {status:?} = {answers}"))),
+    };
+    statuses.iter().map(read).collect()
+}
+
+fn histogram(name: &str, latency: &Latency) -> Result<Histogram<u64>, String> {
+    if latency.count == 0 {
+        return Ok(new_histogram());
+    }
+    let hdr = latency.hdr.as_ref().ok_or(NO_HISTOGRAMS)?;
+    let found = within_bounds(hdr)?;
+    if found.len() != latency.count || found.len() > MOST {
+        return Err(damaged(format!(
+            "the histogram of `{name}` has {} values, its `count` is {}",
+            found.len(),
+            latency.count
+        )));
+    }
+    Ok(found)
+}
+
+/// A histogram with the bounds of ours.
+pub fn within_bounds(hdr: &Hdr) -> Result<Histogram<u64>, String> {
+    let found = hdr
+        .decode()
+        .map_err(|_| damaged("a histogram cannot be read"))?;
+    let mut ours = new_histogram();
+    ours.add(found)
+        .map_err(|e| damaged(format!("a histogram: {e}")))?;
+    Ok(ours)
+}
+
+fn classes(classes: &[Class]) -> Result<Vec<(StatusClass, Histogram<u64>)>, String> {
+    let read = |class: &Class| {
+        let mut known = StatusClass::ALL.into_iter();
+        let found = known.find(|c| c.label() == class.class);
+        let found = found.ok_or_else(|| damaged(format!("`class` = {:?}", class.class)))?;
+        Ok((found, histogram("classes", &class.response)?))
+    };
+    classes.iter().map(read).collect()
+}
+
+fn endpoint(of: &Endpoint) -> Result<EndpointOutcome, String> {
+    let ended = of.ok.checked_add(of.failed);
+    let cut = ended.and_then(|ended| of.asked.checked_sub(ended));
+    let cut = cut.filter(|_| of.asked <= MOST);
+    let cut = cut.ok_or_else(|| damaged(format!("the counts of {} do not add up", of.name)))?;
+    let mut endpoint = EndpointOutcome::new(&of.name);
+    endpoint.scheduled = of.asked;
+    endpoint.ok = of.ok;
+    endpoint.cut = cut;
+    endpoint.errors = errors(&of.errors, of.failed)?;
+    endpoint.response = histogram("response", &of.response)?;
+    for (class, response) in classes(&of.classes)? {
+        endpoint.classes.add_to(class, &response);
+    }
+    endpoint.redirects = of
+        .redirects
+        .iter()
+        .map(|redirect| Redirect {
+            status: redirect.status,
+            expected: redirect.expected,
+            answers: redirect.answers.min(MOST),
+            location: redirect.location.clone(),
+        })
+        .collect();
+    Ok(endpoint)
+}
+
+/// The totals are of all pages, and stand with the first one.
+fn compared(document: &Document, outcome: &mut Outcome) -> Result<(), String> {
+    let Some(recorded) = &document.recorded else {
+        return Ok(());
+    };
+    if let Some(first) = outcome.endpoints.first_mut() {
+        first.recorded_statuses.compared = recorded.compared.min(MOST);
+        first.recorded_statuses.revalidated = recorded.revalidated.min(MOST);
+    }
+    for change in &recorded.changes {
+        let mut pages = outcome.endpoints.iter_mut();
+        let page = pages.find(|page| page.name == change.endpoint);
+        let page = page.ok_or_else(|| damaged(format!("no endpoint {:?}", change.endpoint)))?;
+        page.recorded_statuses.changes.push(StatusChange {
+            page: change.endpoint.clone(),
+            recorded: change.recorded,
+            replayed: change.replayed,
+            answers: change.answers.min(MOST),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! Documents of `load --json`, merged.
+
+use super::Input;
+use super::asked::{different, together};
+use super::decoded;
+use super::windows::{Window, apart, covered_ns};
+use crate::args::LoadMergeArgs;
+use crate::commands::load::assertions::Limit;
+use crate::commands::load::document::{self, Judged, TOO_LATE_BEYOND, exit_code, figures};
+use crate::commands::load::hdr_log::{self, Entry};
+use crate::commands::load::junit::JunitFile;
+use crate::commands::load::{ended, no_answer, show};
+use crate::{Failure, output};
+use jiff::Timestamp;
+use load::Outcome;
+use run::LatencyObjective;
+use run::load::{Document, Generator, Mode, Part, SCHEMA, State};
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+
+/// One document.
+#[derive(Debug)]
+pub struct One {
+    /// Of its file.
+    pub name: String,
+    /// What it says.
+    pub document: Document,
+    /// What was measured.
+    pub outcome: Outcome,
+}
+
+/// The sum.
+#[derive(Debug)]
+pub struct Merged {
+    /// Its document.
+    pub document: Document,
+    /// What was measured.
+    pub outcome: Outcome,
+    /// Warnings of the document that are about the runs together.
+    pub notes: Vec<String>,
+    /// Why the figures are those of no whole run.
+    pub broken_off: Option<String>,
+}
+
+/// Merges, shows and judges.
+pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result<u8, Failure> {
+    let read = |input: &Input| {
+        One::read(&input.name, &input.bytes)
+            .map_err(|why| Failure::usage(format!("{}: {why}", input.name)))
+    };
+    let all: Result<Vec<One>, Failure> = inputs.iter().map(read).collect();
+    let merged = merged(all?, limits).map_err(Failure::usage)?;
+    let junit = JunitFile::asked(args.asserted.junit.as_deref())?;
+    let document = &merged.document;
+    let logged = args.hdr_log.as_deref().map_or(Ok(()), |path| {
+        hdr_log::written(path, std::iter::once(whole(document, &merged.outcome)))
+    });
+    let shown = show(document, args.json, false);
+    merged.notes.iter().for_each(|note| output::error(note));
+    let why = merged.broken_off.or_else(|| no_answer(document, false));
+    Ok(ended(document, shown, why, junit, vec![logged]))
+}
+
+/// Of a merged document the whole run is one interval.
+fn whole(document: &Document, outcome: &Outcome) -> Entry {
+    let began = Duration::from_nanos(outcome.wall_started_ns);
+    Entry {
+        began: SystemTime::UNIX_EPOCH + began,
+        start: Duration::ZERO,
+        length: Duration::from_secs_f64(document.elapsed_s),
+        response: outcome.response.clone(),
+        service: outcome.service.clone(),
+    }
+}
+
+impl One {
+    /// Reads a document.
+    pub fn read(name: &str, bytes: &[u8]) -> Result<One, String> {
+        let document: Document =
+            serde_json::from_slice(bytes).map_err(|e| unreadable(bytes, &e))?;
+        if document.schema != SCHEMA {
+            return Err(other_schema(&document.schema));
+        }
+        let outcome = decoded::outcome(&document)?;
+        Ok(One {
+            name: name.to_owned(),
+            document,
+            outcome,
+        })
+    }
+
+    /// The runs that it is of.
+    fn parts(&self) -> Vec<Part> {
+        let document = &self.document;
+        if !document.merged.is_empty() {
+            return document.merged.clone();
+        }
+        vec![Part {
+            file: self.name.clone(),
+            url: document.asked.url.clone(),
+            started_at: document.started_at.clone(),
+            window_s: document.window_s,
+            elapsed_s: document.elapsed_s,
+            seed: document.asked.seed,
+        }]
+    }
+}
+
+fn unreadable(bytes: &[u8], error: &serde_json::Error) -> String {
+    let value: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
+    let schema = value.as_ref().and_then(|value| value["schema"].as_str());
+    match schema.filter(|schema| *schema != SCHEMA) {
+        Some(schema) => other_schema(schema),
+        None => format!("{error}; write it again with powerband load --json"),
+    }
+}
+
+fn other_schema(schema: &str) -> String {
+    format!("its schema is {schema:?} and not {SCHEMA:?}; write it with powerband load --json")
+}
+
+/// When a part began, and for how long it lasted.
+fn window(part: &Part, length_s: f64) -> Result<Window, String> {
+    let began: Result<Timestamp, _> = part.started_at.parse();
+    let began = began
+        .ok()
+        .and_then(|at| u64::try_from(at.as_nanosecond()).ok());
+    let length = Duration::try_from_secs_f64(length_s).ok();
+    let length = length.and_then(|length| u64::try_from(length.as_nanos()).ok());
+    match (began, length) {
+        (Some(began_ns), Some(length_ns)) => Ok(Window {
+            began_ns,
+            length_ns,
+        }),
+        _ => Err(format!(
+            "{}: started_at = {:?} and {length_s} s are no window; the file was damaged after it was written",
+            part.file, part.started_at
+        )),
+    }
+}
+
+/// The sum of all, judged as one run is.
+pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
+    if let Some((first, others)) = all.split_first() {
+        let first = (first.name.as_str(), &first.document);
+        for other in others {
+            different(first, (&other.name, &other.document)).map_or(Ok(()), Err)?;
+        }
+    }
+    all.sort_by_key(|one| one.document.started_at.parse::<Timestamp>().ok());
+    let parts: Vec<Part> = all.iter().flat_map(One::parts).collect();
+    twice(&parts)?;
+    let windows = |of: fn(&Part) -> f64| -> Result<Vec<Window>, String> {
+        parts.iter().map(|part| window(part, of(part))).collect()
+    };
+    let (due, under_way) = (windows(|p| p.window_s)?, windows(|p| p.elapsed_s)?);
+    let mut outcome = sum(&all);
+    outcome.wall_started_ns = due.iter().map(|w| w.began_ns).min().unwrap_or(0);
+    outcome.ended_ns = covered_ns(&due);
+    outcome.finished_ns = covered_ns(&under_way).max(outcome.ended_ns);
+    let documents: Vec<&Document> = all.iter().map(|one| &one.document).collect();
+    let judged = Judged {
+        asked: &together(&documents, outcome.window().as_secs_f64()),
+        objective: documents[0].objective.as_ref().map(|o| LatencyObjective {
+            percentile: o.percentile,
+            limit_ms: o.limit_ms,
+        }),
+        limits,
+        recording: documents.iter().any(|d| d.recorded.is_some()),
+    };
+    let mut document = figures(&judged, &outcome, state(&documents));
+    document.generator = generator(&all, &document);
+    let named = parts.iter().map(|p| p.file.as_str()).zip(due);
+    let apart = apart(&named.collect::<Vec<_>>());
+    let notes: Vec<String> = [apart, urls(&parts), seeds(&document, &parts)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let sentences = notes.iter().map(|note| format!("{note}."));
+    let of_sum = std::mem::take(&mut document.warnings);
+    document.warnings = sentences.chain(of_sum).chain(of_each(&all)).collect();
+    document.merged = parts;
+    document.exit_code = exit_code(&document);
+    Ok(Merged {
+        broken_off: broken_off(&all),
+        document,
+        outcome,
+        notes,
+    })
+}
+
+/// A run that is in two files would count twice.
+fn twice(parts: &[Part]) -> Result<(), String> {
+    for (index, part) in parts.iter().enumerate() {
+        let same = |p: &&Part| (&p.started_at, p.seed) == (&part.started_at, part.seed);
+        if let Some(known) = parts[..index].iter().find(same) {
+            return Err(format!(
+                "{} and {} are the same run (started at {}, seed {}); give each once",
+                known.file, part.file, part.started_at, part.seed
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn sum(all: &[One]) -> Outcome {
+    let mut sum = Outcome::empty();
+    for one in all {
+        let unknown = sum.first_error.is_none();
+        sum.add(&one.outcome);
+        if let (true, Some(said)) = (unknown, &sum.first_error) {
+            sum.first_error = Some(format!("{}: {said}", one.name));
+        }
+    }
+    sum
+}
+
+fn state(documents: &[&Document]) -> State {
+    let any = |state| documents.iter().any(|d| d.state == state);
+    if any(State::Interrupted) {
+        State::Interrupted
+    } else if any(State::Unreachable) {
+        State::Unreachable
+    } else {
+        State::Done
+    }
+}
+
+fn broken_off(all: &[One]) -> Option<String> {
+    let said = all.iter().filter_map(|one| {
+        let what = match one.document.state {
+            State::Done => return None,
+            State::Interrupted => "the run was interrupted",
+            State::Unreachable => "the run was given up, because every connection failed",
+        };
+        Some(format!("{}: {what}", one.name))
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| format!("{}; run it again or leave it out", said.join("; ")))
+}
+
+/// A generator that was too late for itself is so in the sum, and the sum may have a p99 where its parts had none.
+fn generator(all: &[One], of_sum: &Document) -> Generator {
+    let each = || all.iter().map(|one| &one.document.generator);
+    let troubles = all.iter().filter_map(|one| {
+        let trouble = one.document.generator.trouble.as_ref()?;
+        Some(format!("{}: {trouble}", one.name))
+    });
+    let troubles: Vec<String> = troubles.collect();
+    let trouble = match troubles.is_empty() {
+        true => of_sum.generator.trouble.clone(),
+        false => Some(troubles.join("; ")),
+    };
+    let cpu_s: f64 = each().map(|g| g.cpu_s).sum();
+    let sent = of_sum.counts.sent;
+    Generator {
+        ok: trouble.is_none() && each().all(|g| g.ok),
+        trouble,
+        cpu_s,
+        cpu_share: each().map(|g| g.cpu_share).fold(0.0, f64::max),
+        cpu_us_per_request: (sent > 0).then(|| cpu_s * 1e6 / sent as f64),
+        late_answers: of_sum.generator.late_answers.clone(),
+    }
+}
+
+fn urls(parts: &[Part]) -> Option<String> {
+    let first = parts.first()?;
+    let other = parts.iter().find(|part| part.url != first.url)?;
+    Some(format!(
+        "{} asked {}, {} asked {}: the figures are those of one server only where both lead to it",
+        first.file, first.url, other.file, other.url
+    ))
+}
+
+/// Machines with one seed send at the same offsets: arrivals in bursts in place of independent ones.
+fn seeds(document: &Document, parts: &[Part]) -> Option<String> {
+    if document.asked.mode == Mode::Closed || document.asked.speed.is_some() {
+        return None;
+    }
+    parts.iter().enumerate().find_map(|(index, part)| {
+        let known = parts[..index].iter().find(|p| p.seed == part.seed)?;
+        Some(format!(
+            "{} and {} have the same seed ({}): their requests were due at the same times after the start; give each machine its              own --seed",
+            known.file, part.file, part.seed
+        ))
+    })
+}
+
+/// What the documents say that is not judged anew of the sum: once where all say it, else by name.
+fn of_each(all: &[One]) -> Vec<String> {
+    let own = |one: &One| -> Vec<String> {
+        let redirects = document::redirects(&one.document.endpoints).warnings();
+        let anew = |said: &String| {
+            said.starts_with(TOO_LATE_BEYOND) || redirects.iter().any(|r| *said == format!("{r}."))
+        };
+        let said = one.document.warnings.iter();
+        said.filter(|said| !anew(said)).cloned().collect()
+    };
+    let each: Vec<Vec<String>> = all.iter().map(own).collect();
+    let by_all = |said: &String| each.iter().all(|own| own.contains(said));
+    let mut seen = BTreeSet::new();
+    let named = all.iter().zip(&each).flat_map(|(one, own)| {
+        let line = |said: &String| match by_all(said) {
+            true => said.clone(),
+            false => format!("{}: {said}", one.name),
+        };
+        own.iter().map(line).collect::<Vec<String>>()
+    });
+    named.filter(|line| seen.insert(line.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+use super::*;
+use crate::commands::load::assertions;
+use load::{EndpointOutcome, HIGHEST_US, LateAnswers, StatusClass, new_histogram};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use run::Sending;
+use run::load::{Asked, AssertionOutcome};
+
+const PAGES: [&str; 2] = ["GET /", "GET /cart"];
+
+/// A request: its page, how long it took, whether it failed, and which machine sent it.
+type Request = (usize, u64, bool, usize);
+
+fn asked(seed: u64) -> Asked {
+    Asked {
+        url: "http://127.0.0.1/".to_owned(),
+        workload: "shop.toml".to_owned(),
+        mode: Mode::Open,
+        rate: Some("100".to_owned()),
+        arrivals: Some("poisson".to_owned()),
+        speed: None,
+        mean_rate_per_s: Some(100.0),
+        connections: 64,
+        think_ms: None,
+        requests: None,
+        duration_s: Some(10.0),
+        warmup_s: None,
+        timeout_ms: 30_000.0,
+        sending: Sending::default(),
+        replay_host: false,
+        seed,
+    }
+}
+
+/// What a machine that sends these requests measures.
+fn measured<'a>(requests: impl Iterator<Item = &'a Request>) -> Outcome {
+    let mut outcome = Outcome::empty();
+    for name in PAGES {
+        let mut page = EndpointOutcome::new(name);
+        page.response = new_histogram();
+        outcome.endpoints.push(page);
+    }
+    let mut took = [(); PAGES.len()].map(|()| [new_histogram(), new_histogram()]);
+    let mut late = LateAnswers {
+        counted: new_histogram(),
+        without: new_histogram(),
+    };
+    for (page, us, failed, _) in requests {
+        let endpoint = &mut outcome.endpoints[*page];
+        let failures = u64::from(*failed);
+        outcome.counts.scheduled += 1;
+        outcome.counts.completed += 1;
+        endpoint.scheduled += 1;
+        outcome.errors.status_5xx += failures;
+        endpoint.errors.status_5xx += failures;
+        outcome.counts.ok += 1 - failures;
+        outcome.counts.ok_in_window += 1 - failures;
+        endpoint.ok += 1 - failures;
+        let response_us = if *failed { HIGHEST_US } else { *us };
+        outcome.response.record(response_us).unwrap();
+        outcome.service.record(*us).unwrap();
+        outcome.first_byte.record(*us).unwrap();
+        outcome.connect.record(*us).unwrap();
+        outcome.connection_wait.record(*us).unwrap();
+        outcome.lateness.record(1).unwrap();
+        late.counted.record(response_us).unwrap();
+        late.without.record(response_us).unwrap();
+        endpoint.response.record(response_us).unwrap();
+        took[*page][usize::from(*failed)].record(*us).unwrap();
+        let status = if *failed { 500 } else { 200 };
+        *outcome.statuses.entry(status).or_default() += 1;
+    }
+    let classes = [StatusClass::Success, StatusClass::ServerError];
+    for (endpoint, took) in outcome.endpoints.iter_mut().zip(&took) {
+        let occurred = classes.iter().zip(took).filter(|(_, h)| !h.is_empty());
+        for (class, histogram) in occurred {
+            outcome.classes.add_to(*class, histogram);
+            endpoint.classes.add_to(*class, histogram);
+        }
+    }
+    if !late.counted.is_empty() {
+        outcome.late_answers = Some(Box::new(late));
+    }
+    outcome
+}
+
+/// Of a run that began so many seconds after the first and lasted ten.
+fn document(outcome: &Outcome, machine: u64, after_s: u64) -> Document {
+    let mut outcome = outcome.clone();
+    outcome.wall_started_ns = (1_800_000_000 + after_s) * 1_000_000_000 + machine;
+    outcome.ended_ns = 10_000_000_000;
+    outcome.finished_ns = 10_500_000_000;
+    let judged = Judged {
+        asked: &asked(machine),
+        objective: Some(LatencyObjective {
+            percentile: 99.0,
+            limit_ms: 250.0,
+        }),
+        limits: &[],
+        recording: false,
+    };
+    figures(&judged, &outcome, State::Done)
+}
+
+/// As it is read from its file.
+fn one(name: &str, document: &Document) -> One {
+    One::read(name, serde_json::to_string(document).unwrap().as_bytes()).unwrap()
+}
+
+fn limits(text: &str) -> Vec<Limit> {
+    assertions::limits(&[text.to_owned()], None, &mut Vec::new())
+}
+
+/// So many requests of 1 to 100 ms, a tenth of which failed.
+fn hundred(machine: u64, after_s: u64) -> Document {
+    let requests: Vec<Request> = (1..=100)
+        .map(|ms| (0, ms * 1_000, ms % 10 == 0, 0))
+        .collect();
+    document(&measured(requests.iter()), machine, after_s)
+}
+
+proptest! {
+    // Each case adds and encodes dozens of histograms of 23,000 buckets.
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn documents_of_split_streams_merge_to_that_of_the_whole(
+        requests in vec((0..2_usize, 1..2_000_000_u64, prop::bool::weighted(0.1), 0..3_usize), 1..400)
+    ) {
+        let parts = [0, 1, 2].map(|machine| {
+            let own = requests.iter().filter(|r| r.3 == machine);
+            one(&format!("{machine}.json"), &document(&measured(own), machine as u64, 0))
+        });
+        let asserted = limits("p99=1s,p50=1s,errors=10%,min-throughput=5/s,GET /cart:p90=1s");
+        let mut merged = merged(parts.into(), &asserted).unwrap().document;
+        let mut outcome = measured(requests.iter());
+        outcome.wall_started_ns = 1_800_000_000_000_000_000;
+        // Starts of machines are a nanosecond apart.
+        outcome.ended_ns = 10_000_000_002;
+        outcome.finished_ns = 10_500_000_002;
+        let judged = Judged {
+            asked: &merged.asked.clone(),
+            objective: Some(LatencyObjective { percentile: 99.0, limit_ms: 250.0 }),
+            limits: &asserted,
+            recording: false,
+        };
+        let mut whole = figures(&judged, &outcome, State::Done);
+        whole.exit_code = exit_code(&whole);
+        prop_assert_eq!(merged.merged.len(), 3);
+        merged.merged.clear();
+        prop_assert_eq!(merged, whole);
+    }
+}
+
+#[test]
+fn counts_are_sums_and_rates_are_over_the_time_that_is_covered() {
+    let all = vec![one("a", &hundred(1, 0)), one("b", &hundred(2, 5))];
+    let merged = merged(all, &limits("p95=1s,errors=11%")).unwrap();
+    let document = merged.document;
+    assert_eq!((document.counts.asked, document.counts.failed), (200, 20));
+    assert_eq!(document.errors["status_5xx"], 20);
+    assert_eq!(document.statuses["500"], 20);
+    assert!(
+        (document.window_s - 15.0).abs() < 1e-6,
+        "{}",
+        document.window_s
+    );
+    assert!((document.throughput_per_s - 12.0).abs() < 1e-6);
+    let asked = &document.asked;
+    assert_eq!(asked.rate.as_deref(), Some("2 x 100"));
+    assert!((asked.mean_rate_per_s.unwrap() - 2000.0 / 15.0).abs() < 1e-6);
+    assert_eq!(asked.connections, 128);
+    let outcomes: Vec<_> = document.assertions.iter().map(|a| a.outcome).collect();
+    assert_eq!(outcomes, [AssertionOutcome::Fails, AssertionOutcome::Holds]);
+    assert_eq!(document.exit_code, 1);
+    assert_eq!(document.started_at, document.merged[0].started_at);
+    assert!(merged.notes.is_empty(), "{:?}", merged.notes);
+}
+
+#[test]
+fn what_was_merged_merges_again() {
+    let [a, b, c] = [1, 2, 3].map(|machine| one(&machine.to_string(), &hundred(machine, 0)));
+    let pair = merged(vec![a, b], &[]).unwrap().document;
+    let twice = merged(vec![one("pair", &pair), one("1", &hundred(1, 0))], &[]);
+    assert!(twice.unwrap_err().contains("are the same run"));
+    let all = merged(vec![one("pair", &pair), c], &[]).unwrap().document;
+    assert_eq!(all.counts.asked, 300);
+    let files: Vec<&str> = all.merged.iter().map(|part| part.file.as_str()).collect();
+    assert_eq!(files, ["1", "2", "3"]);
+}
+
+fn refused(change: impl Fn(&mut Document)) -> String {
+    let mut other = hundred(2, 0);
+    change(&mut other);
+    merged(vec![one("a", &hundred(1, 0)), one("b", &other)], &[]).unwrap_err()
+}
+
+#[test]
+fn runs_that_were_asked_different_things_are_refused_by_field_and_values() {
+    let said = refused(|d| d.asked.timeout_ms = 5_000.0);
+    let wanted =
+        "timeout differs: 30000 ms in a, 5000 ms in b; merge runs that were asked the same";
+    assert_eq!(said, wanted);
+    let said = refused(|d| d.asked.workload = "other.toml".to_owned());
+    assert!(said.contains("shop.toml in a, other.toml in b"), "{said}");
+    let said = refused(|d| d.objective = None);
+    assert!(
+        said.contains("objective differs: p99=250 ms in a, none in b"),
+        "{said}"
+    );
+    let said = refused(|d| {
+        d.asked.mode = Mode::Closed;
+        d.asked.arrivals = None;
+        d.asked.sending.keep_alive = true;
+    });
+    assert_eq!(said.lines().count(), 3, "{said}");
+    assert!(
+        said.contains("mode differs") && said.contains("kept connections in b"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_run_that_is_in_two_files_is_refused() {
+    let all = vec![one("a", &hundred(1, 0)), one("copy", &hundred(1, 0))];
+    let said = merged(all, &[]).unwrap_err();
+    assert!(
+        said.starts_with("a and copy are the same run (started at 2027-"),
+        "{said}"
+    );
+}
+
+#[test]
+fn runs_at_different_times_are_named() {
+    let all = vec![one("late", &hundred(2, 12)), one("early", &hundred(1, 0))];
+    let merged = merged(all, &[]).unwrap();
+    let note = &merged.notes[0];
+    assert!(
+        note.starts_with("early had ended 2.0 s before late began"),
+        "{note}"
+    );
+    assert_eq!(merged.document.warnings[0], format!("{note}."));
+    assert_eq!(merged.document.exit_code, 0, "a warning and no verdict");
+}
+
+#[test]
+fn machines_with_one_seed_or_several_servers_are_named() {
+    let mut other = hundred(1, 1);
+    other.asked.url = "http://10.0.0.1/".to_owned();
+    let notes = merged(vec![one("a", &hundred(1, 0)), one("b", &other)], &[])
+        .unwrap()
+        .notes;
+    assert!(
+        notes[0].contains("a asked http://127.0.0.1/, b asked http://10.0.0.1/"),
+        "{notes:?}"
+    );
+    assert!(
+        notes[1].starts_with("a and b have the same seed (1)"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_generator_that_was_late_leaves_no_answer_and_is_named() {
+    let mut late = hundred(2, 0);
+    late.generator.ok = false;
+    late.generator.trouble = Some("the generator started requests late".to_owned());
+    let all = vec![one("a", &hundred(1, 0)), one("b", &late)];
+    let document = merged(all, &limits("errors=50%")).unwrap().document;
+    let trouble = document.generator.trouble.as_deref();
+    assert_eq!(trouble, Some("b: the generator started requests late"));
+    assert_eq!(document.exit_code, 3);
+}
+
+#[test]
+fn a_run_that_was_broken_off_leaves_no_answer_and_is_named() {
+    let mut broken = hundred(2, 0);
+    broken.state = State::Interrupted;
+    let merged = merged(vec![one("a", &hundred(1, 0)), one("b", &broken)], &[]).unwrap();
+    let said = merged.broken_off.unwrap();
+    assert_eq!(
+        said,
+        "b: the run was interrupted; run it again or leave it out"
+    );
+    assert_eq!(
+        (merged.document.state, merged.document.exit_code),
+        (State::Interrupted, 3)
+    );
+}
+
+#[test]
+fn what_each_document_warns_of_is_named_unless_all_say_it() {
+    let warned = |machine, own: &str| {
+        let mut document = hundred(machine, 0);
+        let beyond = format!("{TOO_LATE_BEYOND}: it is judged anew.");
+        document.warnings = vec![own.to_owned(), beyond, "All.".to_owned()];
+        one(&format!("{machine}.json"), &document)
+    };
+    let all = vec![warned(1, "Broken: GET /."), warned(2, "Other.")];
+    let warnings = merged(all, &[]).unwrap().document.warnings;
+    assert_eq!(
+        warnings,
+        ["1.json: Broken: GET /.", "All.", "2.json: Other."]
+    );
+}
+
+#[test]
+fn what_is_no_load_document_is_refused() {
+    let read = |text: &str| One::read("x", text.as_bytes()).unwrap_err();
+    let said = read("{\"schema\": \"powerband/run/1\"}");
+    assert!(
+        said.starts_with("its schema is \"powerband/run/1\""),
+        "{said}"
+    );
+    let half = serde_json::to_string(&hundred(1, 0)).unwrap();
+    let said = read(&half[..half.len() / 2]);
+    assert!(
+        said.contains("EOF") && said.contains("load --json"),
+        "{said}"
+    );
+}
+
+/// What is said of a document after a change of its JSON.
+fn damaged(change: impl Fn(&mut serde_json::Value)) -> String {
+    let mut value = serde_json::to_value(hundred(1, 0)).unwrap();
+    change(&mut value);
+    One::read("x", value.to_string().as_bytes()).unwrap_err()
+}
+
+#[test]
+fn a_document_that_does_not_add_up_is_refused() {
+    for (change, wanted) in [
+        (("/counts/ok", 91), "`counts` do not add up"),
+        (("/counts/sent", i64::MAX), "`counts` do not add up"),
+        (("/response/count", 99), "has 100 values, its `count` is 99"),
+        (("/errors/status_5xx", 9), "`errors` and `failed` differ"),
+        (
+            ("/endpoints/0/ok", 1_000),
+            "the counts of GET / do not add up",
+        ),
+        (("/statuses/200", -1), "invalid value"),
+    ] {
+        let (field, value) = change;
+        let said = damaged(|document| *document.pointer_mut(field).unwrap() = value.into());
+        assert!(said.contains(wanted), "{field}: {said}");
+    }
+    let said = damaged(|document| document["response"]["hdr"] = "HISTFAAA".into());
+    assert!(said.contains("a histogram cannot be read"), "{said}");
+    let said = damaged(|document| document["errors"] = serde_json::json!({"hiccup": 10}));
+    assert!(said.contains("unknown field `hiccup`"), "{said}");
+}
+
+#[test]
+fn a_document_of_an_earlier_version_is_refused_with_the_remedy() {
+    let said = damaged(|document| {
+        let _ = document["service"].as_object_mut().unwrap().remove("hdr");
+    });
+    assert!(
+        said.contains("no histograms") && said.contains("write it again"),
+        "{said}"
+    );
+}

@@ -1,0 +1,235 @@
+//! Logs of `load --hdr-log`, merged: the histograms of each second, without workload, statuses and throughput.
+
+use super::Input;
+use super::decoded::within_bounds;
+use super::windows::{Window, apart, covered_ns};
+use crate::args::LoadMergeArgs;
+use crate::commands::load::assertions::Limit;
+use crate::commands::load::document::{latency, of_assertions};
+use crate::commands::load::hdr_log::{self, Entry, SERVICE, WRITTEN_BY};
+use crate::commands::load::junit::{JunitFile, Suite};
+use crate::commands::load::{tell_assertions, with_files};
+use crate::{Failure, output};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use jiff::Timestamp;
+use load::{HIGHEST_US, INFINITE_FROM_US, Outcome};
+use report::MergedLogs;
+use run::Hdr;
+use std::time::{Duration, SystemTime};
+
+/// The intervals of the merged log are so long.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A histogram of a log.
+#[derive(Debug)]
+struct Interval {
+    window: Window,
+    /// Of service times, otherwise of response times.
+    service: bool,
+    histogram: Hdr,
+}
+
+/// Merges, shows and judges.
+pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result<u8, Failure> {
+    if args.json {
+        return Err(Failure::usage(
+            "--json: logs hold neither workload nor statuses; merge documents of load --json, or write a log with --hdr-log",
+        ));
+    }
+    if let Some(why) = limits.iter().find_map(Limit::beyond_histograms) {
+        return Err(Failure::usage(why));
+    }
+    twice(inputs)?;
+    let mut outcome = Outcome::empty();
+    let mut logs: Vec<Vec<Interval>> = Vec::new();
+    for input in inputs {
+        let named = |why| Failure::usage(format!("{}: {why}", input.name));
+        let log = intervals(&input.bytes).map_err(named)?;
+        outcome.add(&sum(&log).map_err(named)?);
+        logs.push(log);
+    }
+    let named = inputs.iter().map(|input| input.name.as_str());
+    let extents = logs.iter().map(|log| extent(log));
+    let windows: Vec<(&str, Window)> = named.clone().zip(extents).collect();
+    let mut all: Vec<Interval> = logs.into_iter().flatten().collect();
+    all.sort_by_key(|interval| interval.window.began_ns);
+    let junit = JunitFile::asked(args.asserted.junit.as_deref())?;
+    let logged = args
+        .hdr_log
+        .as_deref()
+        .map_or(Ok(()), |path| hdr_log::written(path, seconds(&all)));
+    let assertions: Vec<_> = limits
+        .iter()
+        .map(|l| l.judge(&outcome, &|_| None))
+        .collect();
+    let covered = covered_ns(&all.iter().map(|i| i.window).collect::<Vec<_>>());
+    let note = apart(&windows);
+    let page = MergedLogs {
+        files: named.collect(),
+        length_s: covered as f64 / 1e9,
+        response: latency(&outcome.response),
+        service: latency(&outcome.service),
+        note: note.as_deref(),
+        assertions: &assertions,
+    };
+    let shown = output::print(&report::merged_logs_page(&page, output::style()));
+    note.iter().for_each(|note| output::error(note));
+    tell_assertions(&assertions);
+    let why = no_answer(&outcome);
+    if let Some(why) = why {
+        output::error(why);
+    }
+    let code = match outcome.counts.completed {
+        0 => 3,
+        _ => of_assertions(&assertions, outcome.counts.ok),
+    };
+    let suite = Suite {
+        name: "load merge",
+        started_at: &started_at(&all),
+        elapsed_s: page.length_s,
+        assertions: &assertions,
+    };
+    let reported = junit.map_or(Ok(()), |file| file.write(&suite, why.filter(|_| code != 1)));
+    let files = [shown.map_err(|failure| failure.message), logged, reported];
+    Ok(with_files(code, &files, output::error))
+}
+
+fn no_answer(outcome: &Outcome) -> Option<&'static str> {
+    match (outcome.counts.completed, outcome.counts.ok) {
+        (0, _) => Some("no request was answered"),
+        (_, 0) => Some("every request failed"),
+        _ => None,
+    }
+}
+
+fn started_at(all: &[Interval]) -> String {
+    let began_ns = all.first().map_or(0, |interval| interval.window.began_ns);
+    Timestamp::from_nanosecond(i128::from(began_ns))
+        .map_or_else(|_| String::new(), |at| at.to_string())
+}
+
+/// The histograms of one log.
+fn intervals(bytes: &[u8]) -> Result<Vec<Interval>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|e| format!("it is no text: {e}"))?;
+    let mut comments = text.lines().filter_map(|line| line.strip_prefix('#'));
+    if !comments.any(|comment| comment.starts_with(WRITTEN_BY)) {
+        return Err(
+            "it is no log of powerband load --hdr-log, so that the unit of its values is not known"
+                .to_owned(),
+        );
+    }
+    let mut base = Duration::ZERO;
+    let mut found = Vec::new();
+    for entry in IntervalLogIterator::new(bytes) {
+        let entry = entry.map_err(|_| cut_off("a line cannot be read"))?;
+        let LogEntry::Interval(interval) = entry else {
+            if let LogEntry::BaseTime(at) = entry {
+                base = at;
+            }
+            continue;
+        };
+        let began = base.checked_add(interval.start_timestamp());
+        let began_ns = began.and_then(|at| u64::try_from(at.as_nanos()).ok());
+        let length_ns = u64::try_from(interval.duration().as_nanos()).ok();
+        let (Some(began_ns), Some(length_ns)) = (began_ns, length_ns) else {
+            return Err(cut_off("a line has no time"));
+        };
+        let service = match interval.tag() {
+            None => false,
+            Some(tag) if tag.as_str() == SERVICE => true,
+            Some(tag) => {
+                return Err(format!(
+                    "it has a tag that load does not write, {:?}",
+                    tag.as_str()
+                ));
+            }
+        };
+        found.push(Interval {
+            window: Window {
+                began_ns,
+                length_ns,
+            },
+            service,
+            histogram: Hdr::from_log(interval.encoded_histogram()),
+        });
+    }
+    let services = found.iter().filter(|interval| interval.service).count();
+    match found.len() {
+        0 => Err("it has no interval".to_owned()),
+        all if all != 2 * services => Err(cut_off("its last line is missing")),
+        _ => Ok(found),
+    }
+}
+
+fn cut_off(what: &str) -> String {
+    format!(
+        "{what}; the run that wrote it was cut off, or the file was damaged: leave it out or run again"
+    )
+}
+
+/// A copy would count twice.
+fn twice(inputs: &[Input]) -> Result<(), Failure> {
+    for (index, input) in inputs.iter().enumerate() {
+        if let Some(known) = inputs[..index].iter().find(|i| i.bytes == input.bytes) {
+            return Err(Failure::usage(format!(
+                "{} and {} are the same log; give it once",
+                known.name, input.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// From the first interval to the last.
+fn extent(log: &[Interval]) -> Window {
+    let began = log.iter().map(|i| i.window.began_ns).min();
+    let ended = log.iter().map(|i| i.window.end_ns()).max();
+    let (began_ns, ended_ns) = (began.unwrap_or(0), ended.unwrap_or(0));
+    Window {
+        began_ns,
+        length_ns: ended_ns - began_ns,
+    }
+}
+
+/// What the limits are held against.
+fn sum(all: &[Interval]) -> Result<Outcome, String> {
+    let mut outcome = Outcome::empty();
+    for interval in all {
+        let found = within_bounds(&interval.histogram)?;
+        let sum = match interval.service {
+            true => &mut outcome.service,
+            false => &mut outcome.response,
+        };
+        sum.add(&found).map_err(|e| e.to_string())?;
+    }
+    let ended = outcome.response.len();
+    let failed = outcome.response.count_between(INFINITE_FROM_US, HIGHEST_US);
+    outcome.counts.scheduled = ended;
+    outcome.counts.completed = outcome.service.len();
+    outcome.counts.ok = ended - failed;
+    // A log does not say of which kind failures were, and limits ask for their number alone.
+    outcome.errors.timeout = failed;
+    Ok(outcome)
+}
+
+/// One entry a second, made as it is written: each holds two histograms of 184 KiB.
+fn seconds(all: &[Interval]) -> impl Iterator<Item = Entry> {
+    let began_ns = all.first().map_or(0, |interval| interval.window.began_ns);
+    let second = move |interval: &Interval| (interval.window.began_ns - began_ns) / SECOND_NS;
+    let together = all.chunk_by(move |a, b| second(a) == second(b));
+    together.map(move |chunk| {
+        let extent = extent(chunk);
+        // All were decoded before.
+        let sum = sum(chunk).unwrap_or_else(|_| Outcome::empty());
+        Entry {
+            began: SystemTime::UNIX_EPOCH + Duration::from_nanos(began_ns),
+            start: Duration::from_nanos(extent.began_ns - began_ns),
+            length: Duration::from_nanos(extent.length_ns),
+            response: sum.response,
+            service: sum.service,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;
