@@ -28,12 +28,21 @@ class KnownAnswersTest < KnownAnswerTest
     end
   end
 
+  # The best two of the race meet the baseline in the same blocks.
+  def both_confirmed
+    assert_equal 2, @document["plan"]["finalists"], story
+    deciding = @document["comparisons"].select { |comparison| comparison["stage"] == "confirm" }
+    against_today = deciding.select { |comparison| comparison["baseline"] == @document["arms"].first["name"] }
+    assert_equal 2, against_today.map { |comparison| comparison["candidate"] }.uniq.size, story
+  end
+
   # T* = 1 + 15/5 = 4; bursts that are not evenly spread leave a little more to gain beyond it.
   def test_five_ms_of_ruby_and_fifteen_of_io_want_four_to_seven_threads
     known_answer("mixed", threads: "1,2,4,5,7,10,14", baseline: "threads=1,workers=0", arms: 4) do
       assert_includes 4..7, chosen["threads"], story
       assert_equal "better", confirmed["outcome"], story
       assert_operator confirmed["low"], :>, 2.0, story
+      both_confirmed
       simulated
       counted
     end

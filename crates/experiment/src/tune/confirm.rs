@@ -1,5 +1,7 @@
 //! The finalists meet the baseline on fresh blocks; steps of the path join them when the budget has room.
 
+mod arms;
+
 use super::choose::Finalists;
 use super::{path, unconfirmed};
 use crate::budget::{self, Confirmation};
@@ -8,6 +10,7 @@ use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::progress::Event;
 use crate::request::Arm;
+use arms::{Choice, Room};
 use run::{Comparison, Document, Outcome, Stage, Trial};
 
 /// What the confirmation has shown.
@@ -103,79 +106,21 @@ const LEAST_BLOCKS: u32 = 6;
 
 /// The arms of each block, with the blocks fitted into what is left of the budget.
 fn arms(procedure: &mut Procedure<'_>, baseline: &Arm, finalists: &Finalists) -> Vec<Arm> {
-    let steps = path::between(baseline.settings, finalists.challenger.settings);
-    let steps: Vec<Arm> = steps.into_iter().map(|(_, _, to)| Arm::of(to)).collect();
-    let between = |arms: &[Arm]| -> Vec<Arm> {
-        let missing = steps.iter().filter(|arm| !arms.contains(arm));
-        missing.cloned().collect()
-    };
     let earlier = procedure.store.earlier_arms(Stage::Confirm);
-    let begun = !earlier.is_empty();
-    let measured = |arm: &Arm| earlier.contains(&arm.name.as_str());
-    let planned = procedure.store.document.plan.finalists;
-    let second = finalists.second.as_ref();
-    let mut arms = to_confirm(baseline, finalists, planned, measured);
-    if begun {
-        // What an earlier sitting decided stands, and its blocks are to be used.
-        let between = between(&arms);
-        if between.iter().any(measured) {
-            arms.extend(between);
-        }
-        fit(procedure, &arms, begun);
-    } else {
-        let room = fit(procedure, &arms, begun);
-        arms.truncate(room.arms());
-        if let Some(second) = second.filter(|arm| !arms.contains(arm)) {
-            room.join(&mut arms, vec![second.clone()], procedure);
-        }
-        let between = between(&arms);
-        room.join(&mut arms, between, procedure);
-    }
-    if let Some(second) = second {
-        let finalists = 1 + u32::from(arms.contains(second));
+    let choice = Choice {
+        baseline,
+        finalists,
+        planned: procedure.store.document.plan.finalists,
+        earlier: earlier.into_iter().map(str::to_owned).collect(),
+    };
+    let wanted = choice.wanted();
+    let room = fit(procedure, &wanted, choice.is_begun());
+    let cost_s = |arm: &Arm| beside_windows_s(procedure, arm);
+    let arms = choice.taken(wanted, &room, &cost_s);
+    if let Some(finalists) = choice.finalists_of(&arms) {
         procedure.store.document.plan.finalists = Some(finalists);
     }
     arms
-}
-
-/// The baseline and the finalists: the second one where the plan has two, or where an earlier sitting has measured it.
-fn to_confirm(
-    baseline: &Arm,
-    finalists: &Finalists,
-    planned: Option<u32>,
-    measured: impl Fn(&Arm) -> bool,
-) -> Vec<Arm> {
-    let second = finalists.second.iter();
-    let takes_part = |arm: &&Arm| planned.is_some_and(|n| n > 1) || measured(arm);
-    let mut arms = vec![baseline.clone(), finalists.challenger.clone()];
-    arms.extend(second.filter(takes_part).cloned());
-    arms
-}
-
-/// The comparison as fitted and the seconds that it may take; `None` without a budget.
-struct Room(Option<(Confirmation, f64)>);
-
-impl Room {
-    /// How many of the planned arms take part.
-    fn arms(&self) -> usize {
-        self.0
-            .map_or(usize::MAX, |(fitted, _)| fitted.arms() as usize)
-    }
-
-    /// Adds arms to those that take part if all of them fit in as well.
-    fn join(&self, arms: &mut Vec<Arm>, more: Vec<Arm>, procedure: &Procedure<'_>) {
-        let fits = self.0.is_none_or(|(fitted, left_s)| {
-            let joined = arms.iter().skip(fitted.arms() as usize);
-            let costs = joined
-                .chain(&more)
-                .map(|arm| beside_windows_s(procedure, arm));
-            let costs: Option<Vec<f64>> = costs.collect();
-            costs.is_some_and(|costs| fitted.has_room(&costs, left_s))
-        });
-        if fits {
-            arms.extend(more);
-        }
-    }
 }
 
 /// Seconds that a trial of the arm takes beside its windows.
@@ -319,32 +264,6 @@ fn holds(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::Settings;
-
-    #[test]
-    fn the_second_finalist_is_confirmed_where_it_is_planned_or_was_measured() {
-        let [baseline, first, second] = [1, 4, 6].map(|threads| {
-            Arm::of(Settings {
-                workers: 0,
-                threads,
-                preload: false,
-            })
-        });
-        let finalists = |second: Option<&Arm>| Finalists {
-            challenger: first.clone(),
-            second: second.cloned(),
-        };
-        let both = finalists(Some(&second));
-        let three = [baseline.clone(), first.clone(), second.clone()];
-        let nothing = |_: &Arm| false;
-        assert_eq!(to_confirm(&baseline, &both, Some(2), nothing), three);
-        assert_eq!(to_confirm(&baseline, &both, Some(1), nothing), three[..2]);
-        assert_eq!(to_confirm(&baseline, &both, None, nothing), three[..2]);
-        let earlier = |arm: &Arm| *arm == second;
-        assert_eq!(to_confirm(&baseline, &both, Some(1), earlier), three);
-        let one = finalists(None);
-        assert_eq!(to_confirm(&baseline, &one, Some(2), nothing), three[..2]);
-    }
 
     #[test]
     fn fewer_blocks_would_give_no_answer_only_at_the_least() {
