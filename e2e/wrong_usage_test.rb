@@ -124,10 +124,11 @@ class WrongUsageTest < PowerbandTest
   end
 
   def test_a_database_elsewhere_wants_permission_and_its_credentials_are_kept_secret
-    url = "postgres://shop:hunter2@db.example.com/shop"
-    ended = powerband(*experiment("sweep", "threads=1,2").drop(1), env: { "DATABASE_URL" => url })
-    assert_refused ended, 2, /DATABASE_URL/, /db\.example\.com/, /--allow-remote/
-    refute_match(/hunter2/, ended.err)
+    ["postgres://shop:hunter2@db.example.com/shop", "postgres://caf\xE9:hunter2@db.example.com/shop".b].each do |url|
+      ended = powerband(*experiment("sweep", "threads=1,2").drop(1), env: { "DATABASE_URL" => url })
+      assert_refused ended, 2, /DATABASE_URL/, /db\.example\.com/, /--allow-remote/
+      refute_match(/hunter2/, ended.err)
+    end
     assert_no_run_folder
   end
 

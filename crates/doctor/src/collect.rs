@@ -124,9 +124,7 @@ fn of_configured(configured: &Configured, host: &HostFacts) -> ApplicationFacts 
         // As a trial sets it.
         given.insert("RAILS_MAX_THREADS".to_owned(), settings.threads.to_string());
     }
-    let mut variables: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
+    let mut variables = servers::inherited::variables();
     variables.extend(given.clone());
     let settings = settings_of(configured, folder, &given);
     let count = |number: fn(&Settings) -> u16| {

@@ -23,6 +23,7 @@ pub mod guard;
 mod handle;
 pub mod hooks;
 mod http;
+pub mod inherited;
 mod installed;
 pub mod interpreter;
 mod library;

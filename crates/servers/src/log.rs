@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::cause;
+use crate::{cause, inherited};
 
 const LINES_SHOWN: usize = 20;
 const BYTES_READ: u64 = 256 * 1024;
@@ -75,10 +75,9 @@ impl Log {
     /// What is written to `path` from now on, with the secrets masked of `env` and of this
     /// process's own environment, and passwords in URLs.
     pub(crate) fn from_here(path: &Path, env: &BTreeMap<String, String>) -> Self {
-        let inherited = std::env::vars_os()
-            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
         let given = env.iter().map(|(key, value)| (key.clone(), value.clone()));
-        let mut secrets: Vec<String> = inherited
+        let mut secrets: Vec<String> = inherited::variables()
+            .into_iter()
             .chain(given)
             .flat_map(|(key, value)| {
                 let password = password(&value);

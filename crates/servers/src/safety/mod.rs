@@ -17,9 +17,9 @@ pub use danger::{Danger, What};
 pub use remote::Remote;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::Path;
 
+use crate::inherited;
 use dotenv::Written;
 use files::Context;
 use named::{Names, found, is_of_a_store};
@@ -95,18 +95,9 @@ const TOOLS: &[&str] = &[
 /// All addresses on other machines that are not allowed, and values that cannot be judged: in the server's environment (`env`
 /// and this process's own), in the files that dotenv reads, and in `config/*.yml`.
 pub fn check(env: &BTreeMap<String, String>, app_dir: &Path, allowed: &[Remote]) -> Vec<Danger> {
-    check_with(env, &inherited(std::env::vars_os(), env), app_dir, allowed)
-}
-
-/// The variables that a server inherits. A value that is not UTF-8 is judged by the part that is readable.
-fn inherited(
-    all: impl Iterator<Item = (OsString, OsString)>,
-    env: &BTreeMap<String, String>,
-) -> BTreeMap<String, String> {
-    let text = |it: OsString| it.to_string_lossy().into_owned();
-    all.map(|(key, value)| (text(key), text(value)))
-        .filter(|(key, _)| !env.contains_key(key))
-        .collect()
+    let mut inherited = inherited::variables();
+    inherited.retain(|name, _| !env.contains_key(name));
+    check_with(env, &inherited, app_dir, allowed)
 }
 
 fn check_with(

@@ -359,11 +359,16 @@ fn files_that_are_no_utf_8_are_read() {
 }
 
 #[test]
-fn variables_that_are_no_utf_8_are_judged() {
+fn inherited_variables_that_are_no_utf_8_are_judged() {
+    use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
-    let url = std::ffi::OsString::from_vec(b"postgres://db.example.org/caf\xe9".to_vec());
-    let found = inherited([("DATABASE_URL".into(), url)].into_iter(), &BTreeMap::new());
-    assert!(found["DATABASE_URL"].starts_with("postgres://db.example.org/caf"));
+    let url = OsString::from_vec(b"postgres://shop:caf\xe9@db.example.org/shop".to_vec());
+    let inherited = inherited::as_text([("DATABASE_URL".into(), url)]);
+    let app = App::new(&[]);
+    let found = check_with(&BTreeMap::new(), &inherited, app.0.path(), &[]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let message = found[0].to_string();
+    assert!(message.contains("\"db.example.org\""), "{message}");
 }
 
 #[test]
