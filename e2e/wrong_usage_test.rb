@@ -145,15 +145,32 @@ class WrongUsageTest < PowerbandTest
     assert_path_exists File.join(@dir, "b"), "what it prints is known once it has run"
   end
 
-  def test_the_prepare_command_does_not_run_where_an_address_is_not_understood
+  # A cache that is allowed says nothing of a database whose host Ruby computes.
+  def test_no_command_runs_on_a_database_that_is_not_known
     FileUtils.cp(File.join(APPS, "hello/config.ru"), @dir)
     FileUtils.mkdir(File.join(@dir, "config"))
-    file("config/database.yml", "production:\n  host: <%= Zone.host %>\n")
-    file("powerband.toml", "[app]\nprepare = 'touch a'\n")
-    ended = powerband("compare", "threads=1", "threads=2", "--rehearse", "--app", @dir, "--runs", runs,
-                      "--allow-remote", "cache.example.com:6379")
-    assert_refused ended, 2, /database\.yml.*not known where app\.prepare would lead; .*leave app\.prepare out/
-    refute_path_exists File.join(@dir, "a")
+    File.write(File.join(@dir, "config/database.yml"), "production:\n  host: <%= Zone.host %>\n")
+    { "app.prepare" => "[app]\nprepare = 'touch reset'\n",
+      "before_trial" => "[hooks]\nbefore_trial = 'touch reset'\n" }.each do |command, config|
+      file("powerband.toml", config)
+      ended = powerband("compare", "threads=1", "threads=2", "--rehearse", "--app", @dir, "--runs", runs,
+                        "--allow-remote", "cache:6379")
+      assert_refused ended, 2, /database\.yml:2, host is computed by Ruby, so that it is not known what #{command} may change/,
+                     /write the address in its place .*or leave out #{command}$/
+      assert_one_message ended
+    end
+    refute_path_exists File.join(@dir, "reset")
+    assert_no_run_folder
+  end
+
+  # Ruby may load the application's code, by RUBYOPT.
+  def test_ruby_does_not_start_before_the_addresses_are_known
+    File.write(File.join(@dir, "ruby"), "#!/bin/sh\ntouch #{@dir}/started\n")
+    File.chmod(0o755, File.join(@dir, "ruby"))
+    ended = powerband(*experiment("sweep", "threads=1,2").drop(1),
+                      env: { "DATABASE_URL" => "postgres://db.example.com/shop", "PATH" => "#{@dir}:#{ENV.fetch('PATH')}" })
+    assert_refused ended, 2, /DATABASE_URL points at "db\.example\.com"/
+    refute_path_exists File.join(@dir, "started")
   end
 
   def test_services_elsewhere_are_allowed_by_name_alone

@@ -11,7 +11,6 @@ use crate::room;
 use crate::sending::Sender;
 use servers::guard::GuardProgram;
 use servers::ruby::RubyInfo;
-use servers::safety::What;
 use servers::{PassengerSpec, ServerCommand, agent, hooks, ruby, safety};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,7 +54,7 @@ pub struct Installation {
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl<'a> Bench<'a> {
-    /// Finds Ruby and the agent, refuses services on other machines, and runs the prepare command, which may do harm there.
+    /// Refuses services on other machines, finds Ruby and the agent, and runs the prepare command, which may do harm there.
     pub fn set_up(
         experiment: &'a Experiment,
         installation: &Installation,
@@ -64,6 +63,11 @@ impl<'a> Bench<'a> {
     ) -> Result<Bench<'a>, Stopped> {
         let watcher: &dyn Watcher = peers;
         room::check(experiment, scratch, watcher)?;
+        let mut env = experiment.env.clone();
+        env.insert("RAILS_ENV".to_owned(), experiment.environment.clone());
+        env.insert("RACK_ENV".to_owned(), experiment.environment.clone());
+        // Ruby itself may load the application's code, by RUBYOPT.
+        refuse_remote(experiment, &env, experiment.prepare.is_some())?;
         watcher.on(Event::Preparing("finding Ruby and the agent"));
         let found = ruby::probe_in("ruby", &experiment.app_dir, &experiment.env)
             .map_err(|e| Stopped::Configuration(e.to_string()))?;
@@ -79,9 +83,6 @@ impl<'a> Bench<'a> {
                 ruby.agent = Some(extension);
             }
         }
-        let mut env = experiment.env.clone();
-        env.insert("RAILS_ENV".to_owned(), experiment.environment.clone());
-        env.insert("RACK_ENV".to_owned(), experiment.environment.clone());
         if agent.is_some() {
             // Totals are cumulative, so a short ring loses nothing, and sixty trials do not fill a disk.
             env.entry(room::RING_VARIABLE.to_owned())
@@ -94,9 +95,7 @@ impl<'a> Bench<'a> {
             env.insert("POWERBAND_QUEUE_LIMIT".to_owned(), "1h".to_owned());
         }
         let (agent_lib, agent_ext) = agent.unwrap_or_default();
-        refuse_remote(experiment, &env)?;
         if let Some(command) = &experiment.prepare {
-            refuse_unclear(experiment, &env)?;
             watcher.on(Event::Preparing("preparing the application"));
             let printed = hooks::capture(
                 &installation.guard,
@@ -111,7 +110,7 @@ impl<'a> Bench<'a> {
                 .map_err(|e| Stopped::hook(watcher, format!("the prepare command failed: {e}")))?;
             env.extend(assignments(&printed));
             // It may have printed other addresses, or written other files.
-            refuse_remote(experiment, &env)?;
+            refuse_remote(experiment, &env, false)?;
         }
         let config = experiment.server_config.clone();
         let command = match (&experiment.command, experiment.kind) {
@@ -188,14 +187,28 @@ fn built_agent(
     Ok((gem.lib_dir(), ext))
 }
 
-/// Refuses addresses on other machines that were not allowed, and what cannot be judged.
-fn refuse_remote(experiment: &Experiment, env: &BTreeMap<String, String>) -> Result<(), Stopped> {
+/// Refuses addresses on other machines that were not allowed, and what cannot be judged. Where commands of the user's own are
+/// still to run, which may reset a database, no allowed service is enough for the latter.
+fn refuse_remote(
+    experiment: &Experiment,
+    env: &BTreeMap<String, String>,
+    prepares: bool,
+) -> Result<(), Stopped> {
     let (dir, allowed) = (&experiment.app_dir, &experiment.allow_remote);
-    let mut dangers: Vec<String> = Vec::new();
+    let commands = commands(experiment, prepares);
+    let unclear = match commands.is_empty() {
+        true => Vec::new(),
+        false => safety::unclear(env, dir),
+    };
+    let mut dangers: Vec<String> = unclear
+        .iter()
+        .map(|danger| danger.with_commands(&commands))
+        .collect();
     let of_all = safety::check(env, dir, allowed).into_iter();
     for danger in of_all.chain(arm_environment::remote(experiment, env)) {
+        let is_there = unclear.contains(&danger);
         let danger = danger.to_string();
-        if !dangers.contains(&danger) {
+        if !is_there && !dangers.contains(&danger) {
             dangers.push(danger);
         }
     }
@@ -205,24 +218,16 @@ fn refuse_remote(experiment: &Experiment, env: &BTreeMap<String, String>) -> Res
     }
 }
 
-/// Of a server, connections decide where `--allow-remote` leaves an address open. The prepare command may have dropped a database
-/// before its connection is seen.
-fn refuse_unclear(experiment: &Experiment, env: &BTreeMap<String, String>) -> Result<(), Stopped> {
-    let open = safety::check(env, &experiment.app_dir, &[]).into_iter();
-    let open: Vec<String> = open
-        .filter_map(|danger| match danger.what {
-            What::Unclear(why) => Some(format!(
-                "{} {why}, so that it is not known where app.prepare would lead; write the address in its place, or leave \
-                 app.prepare out and prepare the application before the run",
-                danger.place
-            )),
-            What::Elsewhere { .. } => None,
-        })
-        .collect();
-    match open.is_empty() {
-        true => Ok(()),
-        false => Err(Stopped::Configuration(open.join("\n"))),
-    }
+/// The commands of the user's own that are still to run in the environment of all arms, in words.
+fn commands(experiment: &Experiment, prepares: bool) -> String {
+    let of_run = [
+        ("app.prepare", prepares),
+        ("before_trial", experiment.before_trial.is_some()),
+        ("after_trial", experiment.after_trial.is_some()),
+    ];
+    let there = of_run.into_iter().filter(|(_, is_there)| *is_there);
+    let names: Vec<&str> = there.map(|(name, _)| name).collect();
+    names.join(", ")
 }
 
 /// `KEY=VALUE` lines among whatever else a command printed.

@@ -35,8 +35,28 @@ impl Danger {
         Danger { place, what }
     }
 
+    /// Whether the value cannot be judged.
+    #[must_use]
+    pub fn is_unclear(&self) -> bool {
+        matches!(self.what, What::Unclear(_))
+    }
+
+    /// The message for a run with commands, such as `app.prepare`, that may have changed data by the time that their
+    /// connections are seen.
+    #[must_use]
+    pub fn with_commands(&self, commands: &str) -> String {
+        let Danger { place, what } = self;
+        let What::Unclear(why) = what else {
+            return self.to_string();
+        };
+        format!(
+            "{place} {why}, so that it is not known what {commands} may change, and --allow-remote is not enough; write the \
+             address in its place (a look-up in ENV is read too), or leave out {commands}"
+        )
+    }
+
     /// Whether the run may go on. A user who names any service accepts values that cannot be judged: a connection to a
-    /// service that is not named ends the run anyway.
+    /// service that is not named ends the run anyway. `unclear` has them all.
     pub(super) fn is_allowed(&self, allowed: &[Remote]) -> bool {
         match &self.what {
             What::Elsewhere { host, port } => allowed.iter().any(|remote| remote.is(host, *port)),

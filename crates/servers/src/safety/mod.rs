@@ -100,6 +100,14 @@ pub fn check(env: &BTreeMap<String, String>, app_dir: &Path, allowed: &[Remote])
     check_with(env, &inherited, app_dir, allowed)
 }
 
+/// The values that cannot be judged, whatever services are allowed. For commands that may destroy data: the connection that ends
+/// the run is seen after it has begun.
+pub fn unclear(env: &BTreeMap<String, String>, app_dir: &Path) -> Vec<Danger> {
+    let mut dangers = check(env, app_dir, &[]);
+    dangers.retain(Danger::is_unclear);
+    dangers
+}
+
 fn check_with(
     env: &BTreeMap<String, String>,
     inherited: &BTreeMap<String, String>,

@@ -261,6 +261,20 @@ fn what_is_allowed_is_allowed_by_name() {
     // Once a service is named, values that cannot be judged are left to the check of connections.
     assert_eq!(app.dangers(&[], &[], &[]).len(), 1);
     assert_eq!(app.dangers(&[], &[], &["localhost:5432"]), [""; 0]);
+    // Commands that may destroy data do not run on what such values lead to.
+    let unclear = unclear(&BTreeMap::new(), app.0.path());
+    let said: Vec<String> = unclear
+        .iter()
+        .map(|danger| danger.with_commands("app.prepare"))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "config/database.yml:2, host is computed by Ruby, so that it is not known what app.prepare may change, and \
+             --allow-remote is not enough; write the address in its place (a look-up in ENV is read too), or leave out \
+             app.prepare"
+        ]
+    );
 }
 
 #[test]
