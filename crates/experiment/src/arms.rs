@@ -302,7 +302,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     let begun = format!("Against {}: {}", called(arms, &arms[0]), said.join("; "));
     document.verdict = Some(side_by_side(
         &document.comparisons,
-        Measured::Windows,
+        Measured::windows(document),
         begun,
         arms[0].settings,
     ));

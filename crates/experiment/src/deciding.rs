@@ -1,15 +1,38 @@
-//! What would decide comparisons that are still open, in words.
+//! What would decide comparisons and limits that are still open, in words.
 
+use crate::judge;
 use crate::request::MOST_BLOCKS;
-use run::{Comparison, Outcome};
+use run::{ArmSummary, Comparison, Document, Outcome};
 
 /// What else than blocks a person can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measured {
     /// Windows of a server under load.
-    Windows,
+    Windows {
+        /// Longer ones would not help.
+        memory_grows: bool,
+    },
     /// A command, from its start to its end.
     Commands,
+}
+
+impl Measured {
+    /// Windows, as far as the document says what they showed.
+    pub fn windows(document: &Document) -> Measured {
+        Measured::Windows {
+            memory_grows: judge::any_grows(document),
+        }
+    }
+}
+
+/// What would prove that an arm keeps its limits.
+pub fn proof(arm: Option<&ArmSummary>) -> &'static str {
+    match arm.is_some_and(|arm| arm.growth.is_some()) {
+        true => {
+            "more blocks may tell, longer windows would not, as long as its memory grows with the requests"
+        }
+        false => "more blocks or longer windows would tell",
+    }
 }
 
 /// Those that more blocks may decide: no number of blocks makes comparable what fails.
@@ -37,19 +60,29 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
     if open.clone().any(|c| c.sd_log_ratio.is_none()) {
         return Some("one block does not show how many would be enough to tell".to_owned());
     }
-    let longer = match measured {
-        Measured::Windows => "longer windows (--window)",
-        Measured::Commands => "a command that does more work",
+    let instead = match measured {
+        Measured::Windows {
+            memory_grows: false,
+        } => "a quieter machine, longer windows (--window) or a wider margin (--margin)",
+        Measured::Windows { memory_grows: true } => {
+            "a quieter machine or a wider margin (--margin)"
+        }
+        Measured::Commands => {
+            "a quieter machine, a command that does more work or a wider margin (--margin)"
+        }
     };
     Some(format!(
-        "the blocks differ so much that even {MOST_BLOCKS}, the most of one run, would not be enough to tell: use a quieter machine, \
-         {longer} or a wider margin (--margin)"
+        "the blocks differ so much that even {MOST_BLOCKS}, the most of one run, would not be enough to tell: use {instead}"
     ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const WINDOWS: Measured = Measured::Windows {
+        memory_grows: false,
+    };
 
     fn undecided(blocks_to_decide: Option<u32>) -> Comparison {
         let model = crate::sample::document("compare").comparisons[0].clone();
@@ -66,7 +99,7 @@ mod tests {
     fn a_run_is_never_advised_to_have_more_blocks_than_it_can() {
         let told = |needed: &[Option<u32>]| {
             let all: Vec<Comparison> = needed.iter().map(|n| undecided(*n)).collect();
-            words(&all, Measured::Windows).unwrap()
+            words(&all, WINDOWS).unwrap()
         };
         assert_eq!(
             told(&[Some(12), Some(24)]),
@@ -85,16 +118,37 @@ mod tests {
     }
 
     #[test]
+    fn longer_windows_are_no_advice_where_memory_grows() {
+        let mut document = crate::sample::document("tune");
+        let said = |document: &Document| {
+            words(&[undecided(Some(30))], Measured::windows(document)).unwrap()
+        };
+        assert!(said(&document).contains("longer windows (--window)"));
+        let proven = |document: &Document| proof(document.arms.last());
+        assert_eq!(
+            proven(&document),
+            "more blocks or longer windows would tell"
+        );
+        document.arms.last_mut().unwrap().growth = Some(crate::sample::growth());
+        let growing = said(&document);
+        assert!(!growing.contains("--window"), "{growing}");
+        assert!(growing.ends_with("use a quieter machine or a wider margin (--margin)"));
+        assert!(proven(&document).contains("longer windows would not"));
+        assert_eq!(
+            proof(document.arms.first()),
+            proof(None),
+            "another one grows"
+        );
+    }
+
+    #[test]
     fn what_is_not_comparable_is_not_open() {
         let failing = Comparison {
             not_comparable: Some("2.0 % of the requests failed".to_owned()),
             ..undecided(None)
         };
-        assert_eq!(
-            words(std::slice::from_ref(&failing), Measured::Windows),
-            None
-        );
-        let said = words(&[failing, undecided(Some(12))], Measured::Windows).unwrap();
+        assert_eq!(words(std::slice::from_ref(&failing), WINDOWS), None);
+        let said = words(&[failing, undecided(Some(12))], WINDOWS).unwrap();
         assert_eq!(
             said,
             "about 12 blocks should be enough to tell (--blocks 12)"
@@ -107,11 +161,8 @@ mod tests {
             outcome: Outcome::Better,
             ..undecided(Some(99))
         };
-        assert_eq!(
-            words(std::slice::from_ref(&decided), Measured::Windows),
-            None
-        );
-        let said = words(&[decided, undecided(Some(12))], Measured::Windows).unwrap();
+        assert_eq!(words(std::slice::from_ref(&decided), WINDOWS), None);
+        let said = words(&[decided, undecided(Some(12))], WINDOWS).unwrap();
         assert!(said.contains("12 blocks"), "{said}");
     }
 }

@@ -9,7 +9,7 @@ pub mod sample;
 
 pub use failing::{Role, failing, withdrawn};
 pub use feasible::{Feasible, feasibility};
-pub use growth::{equal_requests, growth, memory_bytes, resident};
+pub use growth::{any_grows, equal_requests, growth, memory_bytes, resident};
 use pairs::pairs;
 pub use pairs::{best_of_three, p95_ms};
 

@@ -1,6 +1,6 @@
 //! Memory that grows with the requests served: which arm's does, and what it is after as many requests as another's.
 
-use run::{Growth, Stage, Trial, UsageSample};
+use run::{Document, Growth, Stage, Trial, UsageSample};
 use stats::{Grown, summary};
 
 /// Level of the intervals of growth.
@@ -52,6 +52,11 @@ pub fn growth(trials: &[&Trial]) -> Option<Growth> {
         resident_bytes: (median(|seen| seen.first)?, median(|seen| seen.last)?),
         requests: median(|seen| seen.requests)?,
     })
+}
+
+/// Whether the memory of any arm grows with the requests and does not level off: no window is long enough for it.
+pub fn any_grows(document: &Document) -> bool {
+    document.arms.iter().any(|arm| arm.growth.is_some())
 }
 
 /// Requests answered when the memory of a trial was the largest.

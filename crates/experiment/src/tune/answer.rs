@@ -256,18 +256,16 @@ fn undecided(
         );
     }
     if comparison.outcome != Outcome::Undecided {
-        let row = document.arms.iter().find(|row| row.name == ours.name);
-        // In a longer window, memory that grows with the requests is larger.
-        let remedy = match row.is_some_and(|row| row.growth.is_some()) {
-            true => "more blocks would tell",
-            false => "more blocks or longer windows would tell",
-        };
         return format!(
-            "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven; {remedy}.",
-            called(comparison.metric)
+            "Undecided: {ours} against {theirs}: {} {interval}, but whether it keeps the limits is not proven; {}.",
+            called(comparison.metric),
+            deciding::proof(summary(document, challenger))
         );
     }
-    let more = deciding::words(std::slice::from_ref(comparison), Measured::Windows);
+    let more = deciding::words(
+        std::slice::from_ref(comparison),
+        Measured::windows(document),
+    );
     let more = more.unwrap_or_default();
     format!(
         "Undecided: {ours} against {theirs}: {} {interval} ({blocks}; up to {:.0} % counts as equal). {theirs} stays for \
@@ -279,11 +277,11 @@ fn undecided(
 
 /// How an arm stands to the limits.
 pub fn standing(document: &Document, arm: &Arm) -> Feasibility {
-    document
-        .arms
-        .iter()
-        .find(|a| a.name == arm.name)
-        .map_or(Feasibility::Meets, |a| a.feasible)
+    summary(document, arm).map_or(Feasibility::Meets, |a| a.feasible)
+}
+
+fn summary<'a>(document: &'a Document, arm: &Arm) -> Option<&'a ArmSummary> {
+    document.arms.iter().find(|a| a.name == arm.name)
 }
 
 #[cfg(test)]
@@ -405,5 +403,27 @@ mod tests {
             left.contains("of which single × 4 threads fails too many"),
             "{left}"
         );
+    }
+
+    #[test]
+    fn longer_windows_are_no_proof_where_memory_grows() {
+        let mut document = crate::sample::document("tune");
+        let mut comparison = document.comparisons.last().unwrap().clone();
+        comparison.outcome = Outcome::Better;
+        let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+        let of_other = document.arms.iter_mut().find(|a| a.name == other.name);
+        of_other.unwrap().feasible = Feasibility::Unclear;
+        let said = |document: &Document| {
+            sentence(document, Answer::Undecided, &today, &other, &comparison)
+        };
+        let steady = said(&document);
+        assert!(
+            steady.ends_with("not proven; more blocks or longer windows would tell."),
+            "{steady}"
+        );
+        let of_other = document.arms.iter_mut().find(|a| a.name == other.name);
+        of_other.unwrap().growth = Some(crate::sample::growth());
+        let growing = said(&document);
+        assert!(growing.contains("longer windows would not"), "{growing}");
     }
 }

@@ -387,13 +387,7 @@ mod tests {
         let found = headroom(&document, &arm).unwrap();
         assert_eq!(found.deploy_overlap_bytes, Some(200 << 20));
         let row = document.arms.iter_mut().find(|row| row.name == arm.name);
-        row.unwrap().growth = Some(run::Growth {
-            bytes_per_thousand: 1e6,
-            interval: (0.9e6, 1.1e6),
-            trials: 6,
-            resident_bytes: (90 << 20, 110 << 20),
-            requests: 10_000,
-        });
+        row.unwrap().growth = Some(crate::sample::growth());
         let found = headroom(&document, &arm).unwrap();
         assert_eq!(found.deploy_overlap_bytes, None);
     }

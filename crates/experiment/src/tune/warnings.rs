@@ -2,6 +2,7 @@
 
 use crate::procedure::Procedure;
 use crate::request::{Arm, Experiment, ServerKind};
+use crate::{deciding, judge};
 use run::{Document, Feasibility, Redirects, Trial, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
@@ -50,8 +51,10 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
             _ => "no latency window of it counts".to_owned(),
         };
         document.warnings.push(format!(
-            "that {chosen} keeps p{} = {:.0} ms is not proven: {seen}; more blocks or longer windows would tell",
-            limit.percentile, limit.limit_ms
+            "that {chosen} keeps p{} = {:.0} ms is not proven: {seen}; {}",
+            limit.percentile,
+            limit.limit_ms,
+            deciding::proof(Some(arm))
         ));
     }
 }
@@ -94,7 +97,7 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         .filter(|t| t.status == TrialStatus::NotSteady)
         .count();
     if unsteady * 4 > counted {
-        let remedy = match document.arms.iter().any(|arm| arm.growth.is_some()) {
+        let remedy = match judge::any_grows(document) {
             // No window is long enough for what does not level off.
             true => "as long as memory grows with the requests, none can be",
             false => "longer windows (--window, --budget) would help",
@@ -212,6 +215,27 @@ mod tests {
         assert_eq!(said(&[1, 3, 6], 1), None, "there are no fewer");
         assert_eq!(said(&[6], 6), None, "nothing was to be chosen");
         assert_eq!(end("thread", None, 6, 1), None);
+    }
+
+    #[test]
+    fn a_latency_that_is_not_proven_is_never_proven_by_longer_windows_where_memory_grows() {
+        let mut document = sample::document("tune");
+        let chosen = Arm::of(document.arms[1].settings);
+        document.arms[1].feasible = Feasibility::Unclear;
+        let said = |document: &Document| {
+            let mut document = document.clone();
+            document.warnings.clear();
+            warn_of_limits(&mut document, &chosen);
+            document.warnings.pop().unwrap()
+        };
+        let steady = said(&document);
+        assert!(
+            steady.ends_with("; more blocks or longer windows would tell"),
+            "{steady}"
+        );
+        document.arms[1].growth = Some(sample::growth());
+        let growing = said(&document);
+        assert!(growing.contains("longer windows would not"), "{growing}");
     }
 
     #[test]
