@@ -4,9 +4,9 @@ use std::io;
 
 use crate::cgroup;
 use crate::error::HostError;
-use crate::facts::read;
 use crate::procfs::{MemInfo, parse_meminfo};
 use crate::roots::Roots;
+use crate::text::read;
 
 /// Cores that this process and its children can use.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,6 +15,7 @@ use crate::procfs::{
     CpuTimes, parse_cpu_model, parse_cpu_times, parse_load_average, parse_swapped_pages,
 };
 use crate::roots::Roots;
+use crate::text::read;
 
 /// The host as it was at one instant; with [`HostFacts::observe`] also over a span.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -170,8 +171,4 @@ impl HostFacts {
             ..self
         }
     }
-}
-
-pub(crate) fn read(path: &Path) -> Result<String, HostError> {
-    fs::read_to_string(path).map_err(|e| HostError::io(path, e))
 }

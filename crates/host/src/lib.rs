@@ -23,6 +23,7 @@ pub mod procfs;
 mod roots;
 pub mod serving;
 pub mod sockets;
+mod text;
 mod tree;
 mod warning;
 

@@ -1,7 +1,7 @@
 //! A configuration as it is typed, taken apart: `threads=5,gc.malloc_limit=32MiB,env.GREETING="a,b"`.
 
 use crate::secret::{REDACTED, is_secret};
-use crate::{SETTINGS, overlay};
+use crate::{SETTINGS, catalogue, overlay};
 
 /// One setting of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub fn masked(text: &str) -> String {
             .iter()
             .find_map(|prefix| name.strip_prefix(prefix))
             .unwrap_or(name);
-        (overlay::is_free(name) && is_secret(variable, value))
+        (catalogue::is_free(name) && is_secret(variable, value))
             .then(|| format!("{}={REDACTED}", part.name))
     };
     let parts = parts(text);
@@ -83,7 +83,7 @@ pub fn masked(text: &str) -> String {
 
 /// A name that nobody knows may be a misspelt one of a variable's, whose value is not to be torn and shown in part.
 fn holds_commas(name: &str) -> bool {
-    !SETTINGS.contains(&name) && overlay::is_free(name)
+    !SETTINGS.contains(&name) && catalogue::is_free(name)
 }
 
 fn pieces(text: &str) -> impl Iterator<Item = &str> {

@@ -5,7 +5,7 @@ mod process;
 mod programs;
 mod ruby;
 
-use crate::knob::Knob;
+use crate::knob::{Kind, Knob};
 pub use process::SETUP;
 use std::sync::LazyLock;
 
@@ -23,6 +23,11 @@ pub static CATALOGUE: LazyLock<Vec<Knob>> = LazyLock::new(|| {
 /// The knob of that name.
 pub fn find(name: &str) -> Option<&'static Knob> {
     CATALOGUE.iter().find(|knob| knob.name == name)
+}
+
+/// Whether a knob's value is whatever somebody wrote, so that it may be a secret.
+pub(crate) fn is_free(name: &str) -> bool {
+    find(name).is_none_or(|knob| knob.kind == Kind::Text)
 }
 
 #[cfg(test)]

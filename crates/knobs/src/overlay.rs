@@ -1,7 +1,7 @@
 //! What one configuration sets: in the server's environment, in programs' configurations, in commands and templates.
 
 use crate::allocator::{Allocator, PRELOAD};
-use crate::knob::{Kind, Place, Program};
+use crate::knob::{Place, Program};
 use crate::secret::shown_of;
 use crate::value::Value;
 use crate::{Wrong, catalogue, reserved};
@@ -262,7 +262,7 @@ impl Overlay {
         let spelt: Vec<String> = self
             .set
             .iter()
-            .map(|(name, value)| match is_free(name) {
+            .map(|(name, value)| match catalogue::is_free(name) {
                 true => name.clone(),
                 false => format!("{name}-{}", value.typed),
             })
@@ -278,13 +278,8 @@ impl Overlay {
 
     /// Whether a value is free text, which [`name`](Overlay::name) leaves out.
     pub fn has_free_value(&self) -> bool {
-        self.set.keys().any(|name| is_free(name))
+        self.set.keys().any(|name| catalogue::is_free(name))
     }
-}
-
-/// Whether a knob's value is whatever somebody wrote, so that it may be a secret.
-pub(crate) fn is_free(name: &str) -> bool {
-    catalogue::find(name).is_none_or(|knob| knob.kind == Kind::Text)
 }
 
 fn variable(name: &str) -> String {

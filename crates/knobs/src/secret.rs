@@ -29,7 +29,7 @@ pub fn shown<'a>(variable: &str, value: &'a str) -> &'a str {
 
 /// What a knob sets, as it may be shown: only what anybody may write can be a secret.
 pub fn shown_of<'a>(knob: &str, variable: &str, holds: &'a str) -> &'a str {
-    if crate::overlay::is_free(knob) {
+    if crate::catalogue::is_free(knob) {
         shown(variable, holds)
     } else {
         holds

@@ -2,7 +2,7 @@
 //! by chunk; extensions and trailers are read over. Data are handed on only where
 //! somebody keeps them.
 
-use crate::parser::Keeping;
+use crate::keeping::Keeping;
 
 /// Most bytes of one chunk's size line.
 const LINE_LIMIT: usize = 4 * 1024;

@@ -20,6 +20,7 @@ mod failure;
 mod hanging;
 mod header;
 mod https;
+mod keeping;
 mod limits;
 mod observer;
 mod outcome;
@@ -33,6 +34,7 @@ mod session;
 mod sum;
 mod tally;
 mod target;
+mod target_error;
 mod template;
 mod think;
 mod timer;
@@ -51,19 +53,19 @@ pub use failure::TIMED_OUT;
 pub use hanging::HangingPage;
 pub use header::{Header, HeaderProblem};
 pub use https::{Https, asked_for_https, https, shown_location, takes_forwarded};
+pub use keeping::KEEP_LIMIT;
 pub use observer::{Observer, Progress, Silent};
 pub use outcome::{
     Answered, Counts, EndpointOutcome, Errors, FIRST_ARRIVALS, HIGHEST_US, INFINITE_FROM_US,
     LateAnswers, MAX_SLICES, Outcome, Redirect, Slice, finite_mean_us, new_histogram, quantile_us,
 };
-pub use parser::{
-    Answer, Fed, HEAD_LIMIT, HEADER_LIMIT, KEEP_LIMIT, Kept, ParseError, ResponseParser,
-};
+pub use parser::{Answer, Fed, HEAD_LIMIT, HEADER_LIMIT, Kept, ParseError, ResponseParser};
 pub use plan::{DEFAULT_MAX_CONNECTIONS, LoadError, Mode, Plan, Stop};
 pub use recorded::{OTHER, RecordedRequest};
 pub use recorded_statuses::{NO_STATUSES, RecordedStatuses, StatusChange};
 pub use sequence::{DECK, Sequence};
-pub use target::{Address, Target, TargetError};
+pub use target::{Address, Target};
+pub use target_error::TargetError;
 pub use think::Think;
 pub use tls_settings::TlsOptions;
 pub use workload::{MAX_NAMES, Request, Workload, WorkloadProblem};

@@ -7,6 +7,7 @@
 use std::mem::MaybeUninit;
 
 use crate::chunked::{Chunked, ChunkedEnd};
+use crate::keeping::Keeping;
 
 /// Most bytes of one head, status line included.
 pub const HEAD_LIMIT: usize = 64 * 1024;
@@ -15,9 +16,6 @@ pub const HEADER_LIMIT: usize = 128;
 
 /// Most bytes that are kept of a `Location`.
 const LOCATION_LIMIT: usize = 2_048;
-/// Most bytes that are kept of one body.
-pub const KEEP_LIMIT: usize = 1024 * 1024;
-
 /// Why an answer cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
@@ -69,29 +67,10 @@ pub enum Fed {
 pub struct Kept<'a> {
     /// The final head, as it came; empty when none came or none was kept.
     pub head: &'a [u8],
-    /// The body without its framing, its first [`KEEP_LIMIT`] bytes.
+    /// The body without its framing, its first [`crate::KEEP_LIMIT`] bytes.
     pub body: &'a [u8],
     /// The body was longer than that.
     pub cut: bool,
-}
-
-/// Where an answer is kept.
-#[derive(Debug, Default)]
-pub(crate) struct Keeping {
-    head: Vec<u8>,
-    /// `None`: the head alone is wanted.
-    body: Option<Vec<u8>>,
-    cut: bool,
-}
-
-impl Keeping {
-    pub(crate) fn body(&mut self, bytes: &[u8]) {
-        if let Some(body) = &mut self.body {
-            let take = bytes.len().min(KEEP_LIMIT - body.len());
-            body.extend_from_slice(&bytes[..take]);
-            self.cut |= take < bytes.len();
-        }
-    }
 }
 
 #[derive(Debug)]

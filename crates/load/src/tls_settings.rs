@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::target::TargetError;
+use crate::target_error::TargetError;
 
 /// What is asked of a server's certificate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use crate::counts::Count;
+use crate::count::Count;
 use crate::http1::Malformed;
 
 /// What a cause does to a request.

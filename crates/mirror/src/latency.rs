@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::counts::Count;
+use crate::count::Count;
 
 /// One for each bound of [`exposition::EXPONENTS`], and one beyond.
 const BUCKETS: usize = (exposition::EXPONENTS.end - exposition::EXPONENTS.start) as usize + 1;

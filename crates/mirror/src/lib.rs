@@ -8,6 +8,7 @@
 //! judging are left to others.
 
 pub mod cause;
+mod count;
 pub mod counts;
 pub mod dialer;
 mod digest;

@@ -4,7 +4,7 @@ use crate::command_page::{
     COMPARISONS_HEAD, MEMORY_HEAD, RUNS_HEAD, comparison_rows, how, memory_heading, memory_row,
     runs_row, side_by_side,
 };
-use crate::experiment_markdown::{line, rows, sets};
+use crate::markdown_table::{line, rows, sets};
 use run::{CommandRuns, Document};
 use std::fmt::Write;
 

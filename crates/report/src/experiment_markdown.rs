@@ -1,11 +1,12 @@
 //! The tables of `compare` and `sweep` as Markdown, to be kept beside the application that they are about.
 
 use crate::figures::{bytes, change_with_interval, counted, duration, number_of_ms, rate};
+use crate::markdown_table::{line, rows, sets};
 use crate::reading::{called, comparison_of, decides, is_baseline, latency_known};
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
 use crate::{command_markdown, growth, no_latency};
-use run::{ArmSummary, Document, RequestTime, SetVariable};
+use run::{ArmSummary, Document, RequestTime};
 use std::fmt::Write;
 
 /// The whole page. `command` is what made it, as it was typed.
@@ -272,18 +273,6 @@ fn configurations(page: &mut String, document: &Document) {
     }
 }
 
-/// What an arm sets beside its settings.
-pub fn sets(environment: &[SetVariable]) -> String {
-    let sets: Vec<String> = environment
-        .iter()
-        .map(|set| format!("`{}={}`", set.variable, set.holds))
-        .collect();
-    match sets.is_empty() {
-        true => "nothing".to_owned(),
-        false => sets.join(", "),
-    }
-}
-
 /// A percentile that is missing where latency was measured is infinite.
 fn percentile(arm: &ArmSummary, ms: Option<f64>) -> String {
     match latency_known(arm) {
@@ -294,21 +283,4 @@ fn percentile(arm: &ArmSummary, ms: Option<f64>) -> String {
 
 pub fn none() -> String {
     NONE.to_owned()
-}
-
-/// The head of a table, its first columns aligned left.
-pub fn rows(page: &mut String, head: &[&str], words: usize) {
-    let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    line(page, &head);
-    let rule: Vec<String> = (0..head.len())
-        .map(|nth| if nth < words { "---" } else { "---:" }.to_owned())
-        .collect();
-    line(page, &rule);
-}
-
-pub fn line(page: &mut String, cells: &[String]) {
-    for cell in cells {
-        let _ = write!(page, "| {} ", cell.replace('|', "\\|").replace('\n', " "));
-    }
-    page.push_str("|\n");
 }

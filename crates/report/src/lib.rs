@@ -16,6 +16,7 @@ mod growth;
 mod inspect_page;
 mod listing;
 mod load_page;
+mod markdown_table;
 mod merged_logs_page;
 mod no_latency;
 mod page;

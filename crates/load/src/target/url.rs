@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use http::uri::Authority;
 
-use super::TargetError;
 use crate::sendable::path_problem;
+use crate::target_error::TargetError;
 
 /// The longest path of a Unix socket: `sun_path` with its closing NUL.
 const SOCKET_PATH_LIMIT: usize = 107;

@@ -1,0 +1,33 @@
+//! Lines and cells of Markdown tables.
+
+use run::SetVariable;
+use std::fmt::Write;
+
+/// The head of a table, its first columns aligned left.
+pub fn rows(page: &mut String, head: &[&str], words: usize) {
+    let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
+    line(page, &head);
+    let rule: Vec<String> = (0..head.len())
+        .map(|nth| if nth < words { "---" } else { "---:" }.to_owned())
+        .collect();
+    line(page, &rule);
+}
+
+pub fn line(page: &mut String, cells: &[String]) {
+    for cell in cells {
+        let _ = write!(page, "| {} ", cell.replace('|', "\\|").replace('\n', " "));
+    }
+    page.push_str("|\n");
+}
+
+/// The variables that an arm sets, as a cell.
+pub fn sets(environment: &[SetVariable]) -> String {
+    let sets: Vec<String> = environment
+        .iter()
+        .map(|set| format!("`{}={}`", set.variable, set.holds))
+        .collect();
+    match sets.is_empty() {
+        true => "nothing".to_owned(),
+        false => sets.join(", "),
+    }
+}
