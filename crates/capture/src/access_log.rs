@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Captures, Regex};
 
-use crate::collector::{Collector, Found, excerpt};
+use crate::collector::{Collector, Found};
+use crate::excerpt::excerpt;
 use crate::{instant, request_target};
 
 /// What stands before the instant, the instant, the request line, status and

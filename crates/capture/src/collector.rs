@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::excerpt::excerpt;
 use crate::headers::{self, Headers};
 use crate::request_target;
 use crate::traffic::{FIRST_SKIPPED, Place, Recorded, Skip, Skipped, Traffic};
@@ -121,17 +122,6 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (Place, &[u8])> {
     (1..)
         .zip(text.split(|byte| *byte == b'\n'))
         .map(|(number, line)| (Place::Line(number), line.trim_ascii()))
-}
-
-/// The beginning of something, for a message.
-pub(crate) fn excerpt(text: &[u8]) -> String {
-    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let text = String::from_utf8_lossy(&line[..line.len().min(240)]).into_owned();
-    if text.chars().count() > 60 {
-        text.chars().take(60).chain(['…']).collect()
-    } else {
-        text
-    }
 }
 
 fn checked(place: Place, found: Found) -> Result<(Option<i128>, Recorded), String> {

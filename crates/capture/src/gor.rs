@@ -5,7 +5,8 @@
 use memchr::memmem;
 
 use crate::MAX_BODY;
-use crate::collector::{Collector, Found, excerpt};
+use crate::collector::{Collector, Found};
+use crate::excerpt::excerpt;
 use crate::traffic::Place;
 
 pub(crate) const SEPARATOR: &[u8] = "\n🐵🙈🙉\n".as_bytes();

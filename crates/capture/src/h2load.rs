@@ -1,7 +1,8 @@
 //! h2load's timing scripts: milliseconds since the start, a tab, a URI. Every
 //! request is a GET.
 
-use crate::collector::{Collector, Found, excerpt};
+use crate::collector::{Collector, Found};
+use crate::excerpt::excerpt;
 
 pub(crate) fn is_line(line: &[u8]) -> bool {
     parts(line).is_some_and(|(_, uri)| uri.starts_with(b"/") || uri.starts_with(b"http"))

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::collector::{Collector, Found, excerpt};
+use crate::collector::{Collector, Found};
+use crate::excerpt::excerpt;
 use crate::{instant, request_target};
 
 type Object = Map<String, Value>;

@@ -7,6 +7,7 @@
 mod access_log;
 mod collector;
 mod endpoint;
+mod excerpt;
 mod exchange;
 mod export;
 mod field_name;
@@ -100,7 +101,7 @@ pub fn read(text: &[u8], format: Option<Format>) -> Result<Traffic, ReadError> {
         Some(format) => format,
         None if text.starts_with(&file::MAGIC) => Format::Capture,
         None => format::detect(text).ok_or_else(|| ReadError::NotRecognised {
-            start: collector::excerpt(text.trim_ascii_start()),
+            start: excerpt::excerpt(text.trim_ascii_start()),
         })?,
     };
     let mut found = Collector::default();

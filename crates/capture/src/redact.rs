@@ -8,6 +8,7 @@ mod json;
 mod multipart;
 mod names;
 mod pairs;
+mod percent;
 mod text;
 
 use std::borrow::Cow;
@@ -146,7 +147,7 @@ impl Rules {
             }
             start += part.len() + 1;
         }
-        let user = text::percent_decoded(segment).map_or(Cow::Borrowed(segment), Cow::Owned);
+        let user = percent::percent_decoded(segment).map_or(Cow::Borrowed(segment), Cow::Owned);
         let before_at = user.rfind('@').map_or("", |at| &user[..at]);
         if before_at.contains(':') || text::reveals(segment, &self.names) {
             return REDACTED.into();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::collector::excerpt;
+use crate::excerpt::excerpt;
 
 /// Splits a target in origin or absolute form (RFC 9112 §3.2) into host, if it
 /// names one, and path with query. Bytes that no request line may hold are

@@ -134,7 +134,7 @@ impl Names {
             if self.covers(&name) {
                 return true;
             }
-            let Some(decoded) = super::text::percent_decoded(&name) else {
+            let Some(decoded) = super::percent::percent_decoded(&name) else {
                 return false;
             };
             name = decoded.into();

@@ -3,6 +3,7 @@
 //! which a name of a secret has a value is a secret as a whole.
 
 use super::names::Names;
+use super::percent::percent_decoded;
 
 /// So often text may be escaped; text that still is then counts as a secret.
 const MOST_ESCAPED: usize = 6;
@@ -181,31 +182,6 @@ pub(super) fn without_users(text: &str) -> Option<String> {
     }
     out.push_str(&text[copied..]);
     Some(out)
-}
-
-/// Percent signs with two digits, and `+`, decoded once; `None` where there are none.
-pub(super) fn percent_decoded(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
-    if !memchr::memchr_iter(b'%', bytes).any(|at| is_digit(at + 1) && is_digit(at + 2)) {
-        return None;
-    }
-    let escaped = escaped_separators(bytes);
-    let decoded = form_urlencoded::parse(&escaped).next();
-    decoded.map(|(name, _)| name.into_owned())
-}
-
-/// So that the decoder takes all for one name.
-fn escaped_separators(text: &[u8]) -> Vec<u8> {
-    let mut escaped = Vec::with_capacity(text.len());
-    for byte in text {
-        match byte {
-            b'&' => escaped.extend_from_slice(b"%26"),
-            b'=' => escaped.extend_from_slice(b"%3D"),
-            byte => escaped.push(*byte),
-        }
-    }
-    escaped
 }
 
 /// Escapes of URLs, of JSON and of XML undone once; `None` where there are none.
