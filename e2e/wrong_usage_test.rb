@@ -101,6 +101,30 @@ class WrongUsageTest < PowerbandTest
     assert_failed_run_is_whole
   end
 
+  # The log has the path as it was sent, not as the workload writes it.
+  def test_a_broken_page_behind_a_captured_value_is_named_with_its_path
+    file("config.ru", <<~RUBY)
+      run lambda { |env|
+        raise KeyError, "no such account" if env["PATH_INFO"] == "/accounts/7"
+        env["PATH_INFO"] == "/login" ? [302, { "location" => "/accounts/7?key=secret" }, []] : [200, {}, ["here"]]
+      }
+    RUBY
+    workload = file("workload.toml", <<~TOML)
+      [[session]]
+      [[session.request]]
+      path = "/login"
+      status = 302
+      capture = { home = { header = "Location" } }
+      [[session.request]]
+      path = "{{home}}"
+    TOML
+    ended = powerband("tune", "--app", @dir, "--workload", workload, "--window", "500ms", "--baseline", "threads=1",
+                      "--runs", runs)
+    failed = /\(GET \{\{home\}\}\): (\d+) of \1 requests failed; the first: answered 500: KeyError: no such account/
+    assert_refused ended, 3, %r{GET /accounts/7\?… #{failed}}
+    refute_match(/secret/, ended.messages.join.sub(/server\.log.*/m, ""))
+  end
+
   def test_an_application_that_ignores_its_settings
     ended = powerband(*experiment("sweep", "threads=1,2", "--server", "bin/start", app: "ignores_threads").drop(1))
     assert_refused ended, 3, /threads = 1 was asked for, and the server runs with 5/, %r{look at config/puma\.rb}
