@@ -286,6 +286,20 @@ class WrongUsageTest < PowerbandTest
     assert_no_run_folder
   end
 
+  # A usual first mistake: powerband is started in another folder than the application's.
+  def test_a_folder_without_an_application
+    [%w[tune], %w[compare threads=1 threads=2], %w[sweep threads=1,2], %w[capacity --slo p99=250ms],
+     %w[predict --validate]].each do |words|
+      ended = powerband(*words, "--runs", runs)
+      assert_refused ended, 2, /#{Regexp.escape(File.realpath(@dir))} holds no application: it has no config\.ru/, /--app DIR/
+      assert_one_message ended
+      refute_match(/as the application is configured/, ended.err)
+    end
+    ended = powerband("compare", "threads=1", "threads=2", "--server", "ruby -e 'abort %(mine)' {port}", "--rehearse",
+                      "--runs", runs)
+    assert_match(/mine/, ended.err, "a command of the user's own starts what it likes")
+  end
+
   private
 
   def file(name, text)
