@@ -29,6 +29,20 @@ class RunFoldersTest < PowerbandTest
     assert_match(/nothing to delete/, powerband("runs", "--runs", runs, "--prune", "--older-than", "99999d", "--yes").err)
   end
 
+  def test_a_resume_without_a_run_names_the_newest_that_can_go_on
+    %w[tune compare].each do |verb|
+      none = powerband(verb, "--resume", "--runs", runs)
+      assert_refused none, 2, /--resume names no run; none in #{Regexp.escape(runs)} can go on/, /start a new run/
+    end
+    %w[interrupted interrupted done].each_with_index { |state, nth| made_run("2026112#{nth}-214512-tune-1f3a", state) }
+    newest = %r{the newest that can go on: powerband tune --resume \S+/20261121-214512-tune-1f3a$}
+    [["tune", "--runs", runs, "--resume"], ["sweep", "--resume", "--runs", runs]].each do |words|
+      ended = powerband(*words)
+      assert_refused ended, 2, /--resume names no run/, newest
+      assert_equal 1, ended.messages.size, ended.to_s
+    end
+  end
+
   def test_a_renamed_run_is_kept_and_one_that_cannot_be_read_goes_when_that_is_said
     made_run("20261120-214512-tune-1f3a", "done")
     File.rename(File.join(runs, "20261120-214512-tune-1f3a"), File.join(runs, "before-rails-8"))

@@ -3,7 +3,7 @@
 //! Only what is certainly a run folder is deleted: a directory, no link, with the name that runs get and a document of ours, that
 //! no process works on.
 
-use crate::document::State;
+use crate::document::{Kind, State};
 use crate::folder::{Folder, FolderError, Worker, io, read_json};
 use crate::{capacity, validation};
 use std::fs::{self, Metadata};
@@ -105,6 +105,24 @@ pub fn kept(root: &Path) -> Result<Vec<Kept>, FolderError> {
 pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     let found = kept(root)?.into_iter().map(|kept| kept.path);
     Ok(found.rev().find(|path| path.join("run.json").is_file()))
+}
+
+/// The newest run under `root` that can be resumed, with what it is a run of.
+pub fn newest_to_resume(root: &Path) -> Result<Option<(Kind, PathBuf)>, FolderError> {
+    let stopped = [
+        Standing::Failed,
+        Standing::Interrupted,
+        Standing::Unfinished,
+    ];
+    let mut found = kept(root)?.into_iter().rev();
+    Ok(found.find_map(|kept| {
+        if kept.worker.is_some() || !stopped.contains(&kept.standing) {
+            return None;
+        }
+        let run = Folder::open(&kept.path).ok()?.read().ok()?;
+        // Runs of a command are not resumed.
+        run.command.is_none().then_some((run.kind, kept.path))
+    }))
 }
 
 /// What orders start times: fractions of a second have different lengths.
