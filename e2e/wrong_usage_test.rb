@@ -101,6 +101,24 @@ class WrongUsageTest < PowerbandTest
     assert_failed_run_is_whole
   end
 
+  # It ends no trial, but the run says so as soon as it is known, and its page again.
+  def test_a_page_that_fails_in_some_requests_is_named_while_the_run_goes_on
+    file("config.ru", <<~RUBY)
+      asked = 0
+      run lambda { |env|
+        raise KeyError, "no key for the weather" if env["PATH_INFO"] == "/weather" && (asked += 1) % 3 == 0
+        [200, {}, ["here"]]
+      }
+    RUBY
+    workload = file("workload.toml", %w[/ /weather].map { |path| "[[request]]\npath = '#{path}'\n" }.join)
+    ended = powerband("compare", "threads=1", "threads=2", "--rehearse", "--app", @dir, "--workload", workload, "--runs", runs)
+    named = %r{in 3\d\.\d % of its requests: GET /weather: \d+ of \d+ requests failed; the first: answered 500: KeyError: no key}
+    assert_equal 1, ended.err.scan(/a page fails in/).size, ended.to_s
+    assert_match(named, ended.err)
+    assert_match(named, document["warnings"].join)
+    assert_match(/a page fails in/, ended.out)
+  end
+
   # The log has the path as it was sent, not as the workload writes it.
   def test_a_broken_page_behind_a_captured_value_is_named_with_its_path
     file("config.ru", <<~RUBY)
