@@ -4,7 +4,7 @@
 //! no process works on.
 
 use crate::document::{Kind, State};
-use crate::folder::{Folder, FolderError, Worker, io, read_json};
+use crate::folder::{Folder, FolderError, LOCK, Worker, io, read_json};
 use crate::{capacity, validation};
 use std::fs::{self, Metadata};
 use std::io::Write;
@@ -214,7 +214,7 @@ impl Kept {
 
     /// Deletes it, unless a process works on it or it has changed since it was listed.
     pub fn delete(&self) -> Result<(), FolderError> {
-        let lock = self.path.join("lock");
+        let lock = self.path.join(LOCK);
         let is_link = |found: Metadata| found.file_type().is_symlink();
         let changed = fs::symlink_metadata(&lock).is_ok_and(is_link)
             || fs::symlink_metadata(&self.path).map_or(true, is_link);
@@ -397,7 +397,7 @@ mod tests {
         let path = run(dir.path(), "20261120-214512-tune-1f3a", "done");
         let listed = kept(dir.path()).unwrap().remove(0);
         let held = Folder::open(&path).unwrap().lock().unwrap();
-        assert!(matches!(listed.delete(), Err(FolderError::Busy(_))));
+        assert!(matches!(listed.delete(), Err(FolderError::Busy { .. })));
         let busy = kept(dir.path()).unwrap().remove(0);
         assert_eq!(busy.worker.unwrap().pid, Some(std::process::id()));
         assert!(!busy.may_go(true));
