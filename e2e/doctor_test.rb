@@ -73,7 +73,10 @@ class DoctorTest < PowerbandTest
     server = start("ruby", "-e", "sleep", env: { "RAILS_ENV" => "development", "SECRET_TOKEN" => "hunter2" })
     ended = powerband("doctor", "--pid", server.pid, "--json", chdir: "/")
     assert_equal 1, ended.code, ended.to_s
-    document = checked(ended, HOST + APPLICATION)
+    document = checked(ended, HOST + APPLICATION + %w[server])
+    server_note = document["findings"].find { |finding| finding["check"] == "server" }
+    assert_equal ["note", "process #{server.pid} is no Puma, Unicorn or Passenger",
+                  "it is a Ruby that was started with: ruby -e sleep"], server_note.values_at("severity", "what", "evidence")
     environment = document["findings"].find { |finding| finding["check"] == "environment" }
     assert_equal "harms_server", environment["severity"]
     assert_equal "development (RAILS_ENV of process #{server.pid})", environment["evidence"]
@@ -82,6 +85,21 @@ class DoctorTest < PowerbandTest
   ensure
     server&.signal(:TERM)
     finish(server) if server
+  end
+
+  def test_a_process_that_is_no_ruby
+    sleeper = start("sleep", "100")
+    ended = powerband("doctor", "--pid", sleeper.pid)
+    assert_equal [2, "", 1], [ended.code, ended.out, ended.messages.size], ended.to_s
+    assert_match(/--pid = #{sleeper.pid}: it runs sleep, which is no Ruby server; name the process of a server: Puma/, ended.err)
+    shell = start("sh", "-c", "ruby -e sleep & wait")
+    ruby = await("the shell's Ruby", of: shell) { marked_like(/\A\d+ ruby -e/).first }
+    ended = powerband("doctor", "--pid", shell.pid)
+    assert_equal 2, ended.code, ended.to_s
+    assert_match(/runs \w+, which is no Ruby server; the Ruby that it started is process #{ruby}: give --pid #{ruby}$/, ended.err)
+  ensure
+    Process.kill(:TERM, ruby) if ruby
+    [sleeper, shell].compact.each { |started| started.signal(:TERM) && finish(started) }
   end
 
   def test_a_puma_that_runs

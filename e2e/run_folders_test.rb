@@ -29,6 +29,49 @@ class RunFoldersTest < PowerbandTest
     assert_match(/nothing to delete/, powerband("runs", "--runs", runs, "--prune", "--older-than", "99999d", "--yes").err)
   end
 
+  def test_a_resume_without_a_run_names_the_newest_that_can_go_on
+    %w[tune compare].each do |verb|
+      none = powerband(verb, "--resume", "--runs", runs)
+      assert_refused none, 2, /--resume names no run; none in #{Regexp.escape(runs)} can go on/, /start a new run/
+    end
+    %w[interrupted interrupted done].each_with_index { |state, nth| made_run("2026112#{nth}-214512-tune-1f3a", state) }
+    newest = %r{the newest that can go on: powerband tune --resume \S+/20261121-214512-tune-1f3a$}
+    [["tune", "--runs", runs, "--resume"], ["sweep", "--resume", "--runs", runs]].each do |words|
+      ended = powerband(*words)
+      assert_refused ended, 2, /--resume names no run/, newest
+      assert_equal 1, ended.messages.size, ended.to_s
+    end
+  end
+
+  # Each run takes the other's cores, which spoils both.
+  def test_a_second_run_on_the_host_names_the_first
+    slow = ["capacity", "--app", File.join(APPS, "hello"), "--slo", "p99=1s", "--runs", runs]
+    first = start(BINARY, *slow)
+    await("the first run's lock", of: first) { run_folders.any? { |path| File.size?(File.join(path, "lock")) } }
+    of_first = run_folders.fetch(0)
+    others = File.join(@dir, "others")
+    second = powerband("compare", "threads=1", "threads=2", "--rehearse", "--app", File.join(APPS, "hello"), "--runs", others)
+    named = /another run is under way on this host \(PID #{first.pid}, #{Regexp.escape(of_first)}\)/
+    assert_match(/^spoils measurements: #{named}.*stop it \(kill #{first.pid}\), and measure again$/, second.err)
+    assert_match named, document(Dir[File.join(others, "*")].fetch(0))["warnings"].join("\n"), second.to_s
+    refute_match(/PID #{first.pid}/, first.err)
+  ensure
+    first.signal(:INT)
+    finish(first)
+  end
+
+  def test_a_run_that_a_process_works_on_names_that_process
+    folder = made_run("20261120-214512-tune-1f3a", "interrupted")
+    File.write(File.join(folder, "key"), "k" * 32)
+    File.open(File.join(folder, "lock"), "w") do |lock|
+      lock.flock(File::LOCK_EX)
+      lock.write("4711\n")
+      lock.flush
+      ended = powerband("tune", "--app", File.join(APPS, "hello"), "--resume", folder, "--runs", runs)
+      assert_refused ended, 2, /a run in #{Regexp.escape(folder)} is running \(PID 4711\); wait for its/, /stop it \(kill 4711\)/
+    end
+  end
+
   def test_a_renamed_run_is_kept_and_one_that_cannot_be_read_goes_when_that_is_said
     made_run("20261120-214512-tune-1f3a", "done")
     File.rename(File.join(runs, "20261120-214512-tune-1f3a"), File.join(runs, "before-rails-8"))

@@ -101,6 +101,48 @@ class WrongUsageTest < PowerbandTest
     assert_failed_run_is_whole
   end
 
+  # It ends no trial, but the run says so as soon as it is known, and its page again.
+  def test_a_page_that_fails_in_some_requests_is_named_while_the_run_goes_on
+    file("config.ru", <<~RUBY)
+      asked = 0
+      run lambda { |env|
+        raise KeyError, "no key for the weather" if env["PATH_INFO"] == "/weather" && (asked += 1) % 3 == 0
+        [200, {}, ["here"]]
+      }
+    RUBY
+    workload = file("workload.toml", %w[/ /weather].map { |path| "[[request]]\npath = '#{path}'\n" }.join)
+    ended = powerband("compare", "threads=1", "threads=2", "--rehearse", "--app", @dir, "--workload", workload, "--runs", runs)
+    named = %r{in 3\d\.\d % of its requests: GET /weather: \d+ of \d+ requests failed; the first: answered 500: KeyError: no key}
+    assert_equal 1, ended.err.scan(/a page fails in/).size, ended.to_s
+    assert_match(named, ended.err)
+    assert_match(named, document["warnings"].join)
+    assert_match(/a page fails in/, ended.out)
+  end
+
+  # The log has the path as it was sent, not as the workload writes it.
+  def test_a_broken_page_behind_a_captured_value_is_named_with_its_path
+    file("config.ru", <<~RUBY)
+      run lambda { |env|
+        raise KeyError, "no such account" if env["PATH_INFO"] == "/accounts/7"
+        env["PATH_INFO"] == "/login" ? [302, { "location" => "/accounts/7?key=secret" }, []] : [200, {}, ["here"]]
+      }
+    RUBY
+    workload = file("workload.toml", <<~TOML)
+      [[session]]
+      [[session.request]]
+      path = "/login"
+      status = 302
+      capture = { home = { header = "Location" } }
+      [[session.request]]
+      path = "{{home}}"
+    TOML
+    ended = powerband("tune", "--app", @dir, "--workload", workload, "--window", "500ms", "--baseline", "threads=1",
+                      "--runs", runs)
+    failed = /\(GET \{\{home\}\}\): (\d+) of \1 requests failed; the first: answered 500: KeyError: no such account/
+    assert_refused ended, 3, %r{GET /accounts/7\?… #{failed}}
+    refute_match(/secret/, ended.messages.join.sub(/server\.log.*/m, ""))
+  end
+
   def test_an_application_that_ignores_its_settings
     ended = powerband(*experiment("sweep", "threads=1,2", "--server", "bin/start", app: "ignores_threads").drop(1))
     assert_refused ended, 3, /threads = 1 was asked for, and the server runs with 5/, %r{look at config/puma\.rb}
@@ -260,6 +302,20 @@ class WrongUsageTest < PowerbandTest
     ended = powerband("tune", "--app", "#{@dir}/nowhere", "--runs", runs)
     assert_refused ended, 2, /nowhere is no folder/, /--app/
     assert_no_run_folder
+  end
+
+  # A usual first mistake: powerband is started in another folder than the application's.
+  def test_a_folder_without_an_application
+    [%w[tune], %w[compare threads=1 threads=2], %w[sweep threads=1,2], %w[capacity --slo p99=250ms],
+     %w[predict --validate]].each do |words|
+      ended = powerband(*words, "--runs", runs)
+      assert_refused ended, 2, /#{Regexp.escape(File.realpath(@dir))} holds no application: it has no config\.ru/, /--app DIR/
+      assert_one_message ended
+      refute_match(/as the application is configured/, ended.err)
+    end
+    ended = powerband("compare", "threads=1", "threads=2", "--server", "ruby -e 'abort %(mine)' {port}", "--rehearse",
+                      "--runs", runs)
+    assert_match(/mine/, ended.err, "a command of the user's own starts what it likes")
   end
 
   private

@@ -178,8 +178,9 @@ pub struct ExperimentArgs {
     #[arg(long)]
     pub keep_flights: bool,
     /// Go on with a run that was interrupted, by its folder or its name; nothing needs to be said again but what may be secret
+    /// [without RUN: names the newest that can go on]
     #[arg(long, value_name = "RUN")]
-    pub resume: Option<PathBuf>,
+    pub resume: Option<Option<PathBuf>>,
     /// Folder of the agent's gem [default: beside this program]
     #[arg(long, value_name = "DIR", env = "POWERBAND_GEM", hide = true)]
     pub gem: Option<PathBuf>,

@@ -39,6 +39,9 @@ pub fn whole(cli: Cli) -> Result<Cli, Failure> {
     else {
         return Ok(cli);
     };
+    let Some(run) = run else {
+        return Err(unnamed(&runs_folder(args)));
+    };
     let folder = folder(args, run)?;
     if !folder.join("run.json").is_file() {
         return Err(Failure::usage(format!(
@@ -126,18 +129,36 @@ fn experiment_args(command: &Command) -> Option<&ExperimentArgs> {
     }
 }
 
-/// The run's folder, absolute.
-fn folder(args: &ExperimentArgs, run: &Path) -> Result<PathBuf, Failure> {
+/// `--resume` without RUN: the newest run that can go on is named, and is not taken unasked.
+fn unnamed(runs: &Path) -> Failure {
+    let newest = run::runs::newest_to_resume(runs);
+    let remedy = match newest {
+        Ok(Some((kind, folder))) => {
+            format!("the newest that can go on: {}", how(kind.verb(), &folder))
+        }
+        Ok(None) => format!(
+            "none in {} can go on (powerband runs --runs DIR lists those of another folder); start a new run",
+            runs.display()
+        ),
+        Err(why) => why.to_string(),
+    };
+    Failure::usage(format!("--resume names no run; {remedy}"))
+}
+
+/// The folder that runs are in.
+fn runs_folder(args: &ExperimentArgs) -> PathBuf {
     // What is wrong with the configuration matters once it is known which one it is.
     let request = asked::request(args, None, None).map(|(request, _)| request);
     let runs = request.ok().and_then(|request| {
         let runs = request.runs_dir?;
         Some(request.base_dir.join(runs.text))
     });
-    let folder = find(
-        &runs.unwrap_or_else(|| PathBuf::from("powerband-runs")),
-        run,
-    );
+    runs.unwrap_or_else(|| PathBuf::from("powerband-runs"))
+}
+
+/// The run's folder, absolute.
+fn folder(args: &ExperimentArgs, run: &Path) -> Result<PathBuf, Failure> {
+    let folder = find(&runs_folder(args), run);
     std::path::absolute(&folder).map_err(|why| Failure::usage(format!("{}: {why}", run.display())))
 }
 

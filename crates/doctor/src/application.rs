@@ -16,6 +16,8 @@ pub struct ApplicationFacts {
     pub pid: Option<u32>,
     /// It is a Puma that does not serve yet: its threads, workers and logs are not there.
     pub booting: bool,
+    /// It is a Ruby program that is no known server: its command line, without secrets.
+    pub unknown_server: Option<String>,
     /// A run of Powerband started it, and set its environment.
     pub of_powerband: bool,
     pub environment: Known<Environment>,

@@ -20,6 +20,7 @@ pub(crate) const BOOT: &str = "boot";
 #[must_use]
 pub fn of_application(facts: &ApplicationFacts) -> Vec<Checked> {
     let mut checked = boot(facts);
+    checked.extend(server(facts));
     checked.extend([
         Checked::new("environment", configuration::environment(facts)),
         Checked::new("log-level", configuration::log_level(facts)),
@@ -52,6 +53,21 @@ fn boot(facts: &ApplicationFacts) -> Vec<Checked> {
         .collect()
 }
 
+/// Only of a process that is no known server: the checks of threads and workers know nothing of it.
+fn server(facts: &ApplicationFacts) -> Option<Checked> {
+    let command = facts.unknown_server.as_ref()?;
+    let pid = facts.pid?;
+    let found = Outcome::found(
+        Severity::Note,
+        format!("process {pid} is no Puma, Unicorn or Passenger"),
+        format!("it is a Ruby that was started with: {command}"),
+        "Threads and workers of another program are not known. What is found in its environment, memory and collector holds for any \
+         Ruby.",
+        "if another process serves the requests, name that one: Puma's or Unicorn's master, or a process of Passenger's application",
+    );
+    Some(Checked::new("server", found))
+}
+
 /// The same mistake harms a server that runs, and spoils what would be measured of one that does not.
 fn either(facts: &ApplicationFacts) -> Severity {
     match facts.pid {
@@ -64,6 +80,27 @@ fn either(facts: &ApplicationFacts) -> Severity {
 mod tests {
     use super::*;
     use crate::checks::samples::application;
+
+    #[test]
+    fn a_ruby_that_is_no_known_server_is_named() {
+        let said = |facts: &ApplicationFacts| {
+            let checked = of_application(facts).into_iter();
+            checked
+                .filter(|one| one.check == "server")
+                .find_map(|one| one.outcome.into_finding())
+        };
+        let mut facts = application();
+        facts.pid = Some(7);
+        assert_eq!(said(&facts), None);
+        facts.unknown_server = Some("ruby -e sleep".to_owned());
+        let found = said(&facts).unwrap();
+        assert_eq!(found.severity, Severity::Note);
+        assert!(
+            found.evidence.ends_with("ruby -e sleep"),
+            "{}",
+            found.evidence
+        );
+    }
 
     #[test]
     fn a_server_that_boots_is_said_to_boot_and_others_have_no_such_check() {

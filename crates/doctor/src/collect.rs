@@ -21,6 +21,7 @@ use servers::pools::{Pool, pools};
 use crate::application::{ApplicationFacts, Counted, Environment};
 use crate::config_files::async_threads;
 use crate::named::{Clues, Named, is_title};
+use crate::program::{NoRuby, no_ruby, unknown_server};
 use crate::server_command::{Program, ServerWords};
 use crate::{config_files, document, of_application};
 
@@ -57,15 +58,32 @@ pub struct Configured {
 #[derive(Debug, Clone, Default)]
 pub struct PumaConfig(pub Option<PathBuf>);
 
+/// Why nothing was looked at.
+#[derive(Debug)]
+pub enum Unexamined {
+    Host(HostError),
+    /// The process that was named is no server.
+    NoRuby(NoRuby),
+}
+
+impl From<HostError> for Unexamined {
+    fn from(error: HostError) -> Self {
+        Self::Host(error)
+    }
+}
+
 /// Looks at everything once, and at what changes twice.
 ///
 /// # Errors
-/// When the host's facts cannot be read, or `pid` is no process.
-pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, HostError> {
+/// When the host's facts cannot be read, or `pid` is no process, or none that runs Ruby.
+pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Unexamined> {
     let process = match asked.pid {
         Some(pid) => Some(ProcessFacts::collect(roots, pid)?),
         None => None,
     };
+    if let Some(no_ruby) = process.as_ref().and_then(|process| no_ruby(process, roots)) {
+        return Err(Unexamined::NoRuby(no_ruby));
+    }
     // Before anything is started here: pressure and load are those of before.
     let host = facts::collect_of(roots, asked.pid)?;
     let (before, since) = (Activity::read(roots)?, Instant::now());
@@ -145,6 +163,7 @@ fn of_configured(configured: &Configured, host: &HostFacts) -> ApplicationFacts 
     ApplicationFacts {
         pid: None,
         booting: false,
+        unknown_server: None,
         of_powerband: false,
         async_threads: async_threads(&config_files),
         config_files,
@@ -252,6 +271,7 @@ fn of_process(
     let facts = ApplicationFacts {
         pid: Some(process.pid),
         booting,
+        unknown_server: unknown_server(process),
         of_powerband: of_powerband(&process.commands),
         async_threads: async_threads(&config_files),
         config_files,

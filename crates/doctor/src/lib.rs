@@ -10,10 +10,12 @@ mod collect;
 mod config_files;
 mod document;
 mod named;
+mod program;
 mod server_command;
 
 pub use application::{ApplicationFacts, Counted, Environment};
 pub use checks::of_application;
-pub use collect::{Asked, Configured, PumaConfig, examine};
+pub use collect::{Asked, Configured, PumaConfig, Unexamined, examine};
 pub use config_files::ConfigFile;
 pub use named::Named;
+pub use program::NoRuby;

@@ -1,6 +1,7 @@
 //! Everything that stays the same from trial to trial: the application, its command and environment, the agent,
 //! the guard. Made once, with all that can be checked before the first server starts.
 
+use crate::application;
 use crate::arm_environment::{self, ArmEnvironments};
 use crate::arm_ruby::ArmRuby;
 use crate::error::Stopped;
@@ -62,6 +63,7 @@ impl<'a> Bench<'a> {
         peers: &'a Peers<'a>,
     ) -> Result<Bench<'a>, Stopped> {
         let watcher: &dyn Watcher = peers;
+        application::check(experiment)?;
         room::check(experiment, scratch, watcher)?;
         let mut env = experiment.env.clone();
         env.insert("RAILS_ENV".to_owned(), experiment.environment.clone());

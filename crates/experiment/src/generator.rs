@@ -64,7 +64,7 @@ impl Generator<'_> {
         enough: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Outcome, Failure> {
         let outcome = self.uncounted(plan, enough)?;
-        for said in self.sender.saw(&outcome) {
+        for said in self.sender.saw(&outcome, self.server) {
             self.watcher.on(Event::Note(said));
         }
         Ok(outcome)

@@ -3,6 +3,7 @@
 //! The flow: [`config`] reads what was asked, [`Experiment`] is what will be done, [`begin`] and [`resume`] make
 //! a run folder, [`conduct`] fills it. Nothing here prints; whoever watches is told through [`Watcher`].
 
+mod application;
 mod arm_environment;
 mod arm_ruby;
 mod arm_time;

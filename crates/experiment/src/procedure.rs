@@ -8,7 +8,7 @@ use crate::progress::{Event, Watcher};
 use crate::request::Arm;
 use crate::store::Store;
 use crate::trial::{self, Assignment, Serving, WarmupLength};
-use crate::{discard, flights};
+use crate::{discard, flights, spoiled};
 use host::Roots;
 use host::facts::Activity;
 use run::{Stage, State, Trial, TrialStatus};
@@ -28,6 +28,8 @@ pub struct Procedure<'a> {
     pub watcher: &'a dyn Watcher,
     /// What the host had done when this sitting began, and when that was.
     pub before: Option<(Activity, Instant)>,
+    /// What else was measured on this host when this began.
+    pub other_runs: Vec<String>,
     /// Trials that the run will have at most, as far as is known.
     pub expected: u32,
     /// Seconds that are kept for what follows the trials.
@@ -46,6 +48,7 @@ impl<'a> Procedure<'a> {
             before: Activity::read(&Roots::default())
                 .ok()
                 .map(|before| (before, Instant::now())),
+            other_runs: spoiled::other_runs(),
             expected: 0,
             kept_s: 0.0,
             finished: 0,

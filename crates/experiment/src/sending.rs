@@ -1,13 +1,17 @@
 //! How requests are sent, the same for all servers of a run: on kept connections or on one each, with which headers, and
 //! with a proxy's `X-Forwarded-Proto` where the first server redirects to https without it.
 
+mod failing_pages;
+
 use crate::generator::Generator;
 use crate::progress::Event;
 use crate::request::Experiment;
 use crate::trial::Failure;
+use failing_pages::FailingPages;
 use load::{HangingPage, Header, Https, Outcome, Plan};
 use run::{Redirects, Sending};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use servers::Running;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What all plans of a run have in common.
 #[derive(Debug)]
@@ -19,6 +23,7 @@ pub(crate) struct Sender {
     redirects: Mutex<Redirects>,
     /// A redirecting page was named while the run went on.
     named: OnceLock<()>,
+    failing: Mutex<FailingPages>,
     /// The workload is a recording without statuses.
     lacks_statuses: bool,
 }
@@ -38,6 +43,7 @@ impl Sender {
             https: OnceLock::new(),
             redirects: Mutex::default(),
             named: OnceLock::new(),
+            failing: Mutex::default(),
             lacks_statuses: experiment.workload.lacks_statuses(),
         }
     }
@@ -88,11 +94,13 @@ impl Sender {
         )
     }
 
-    /// What a reader must know of the redirect to https, and of a recording whose answers cannot be compared.
+    /// What a reader must know of the redirect to https, of a recording whose answers cannot be compared, and of pages that fail
+    /// in some of their requests.
     pub fn caveats(&self) -> Vec<String> {
         let https = self.https.get().and_then(|settled| settled.trouble.clone());
         let statuses = self.lacks_statuses.then(|| load::NO_STATUSES.to_owned());
-        https.into_iter().chain(statuses).collect()
+        let failing = lock(&self.failing).warnings();
+        https.into_iter().chain(statuses).chain(failing).collect()
     }
 
     /// What a reader must know before believing what was measured since the last time.
@@ -100,26 +108,26 @@ impl Sender {
         [self.caveats(), self.take_redirects().warnings()].concat()
     }
 
-    /// Counts the redirects of a window. What a reader must know of them is returned once, as soon as it is known: a run on pages
-    /// that only redirect is better ended than waited for.
-    pub fn saw(&self, outcome: &Outcome) -> Vec<String> {
-        let mut redirects = self
-            .redirects
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    /// Counts the redirects and the failing pages of a window. What a reader must know of them is returned once, as soon as it is
+    /// known: a run on pages that only redirect, or that fail, is better ended than waited for.
+    pub fn saw(&self, outcome: &Outcome, server: Option<&Running>) -> Vec<String> {
+        let mut redirects = lock(&self.redirects);
         add(&mut redirects, outcome);
-        once(&redirects, &self.named)
+        let mut said = once(&redirects, &self.named);
+        let why = |request: &str| server?.why_failing(request);
+        said.extend(lock(&self.failing).saw(outcome, why));
+        said
     }
 
     /// The redirects since the last time.
     pub fn take_redirects(&self) -> Redirects {
-        std::mem::take(
-            &mut *self
-                .redirects
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        std::mem::take(&mut *lock(&self.redirects))
     }
+}
+
+/// A thread that panicked leaves no figure half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn once(redirects: &Redirects, named: &OnceLock<()>) -> Vec<String> {

@@ -22,7 +22,7 @@ use crate::request::{Arm, Experiment};
 use crate::room;
 use crate::session;
 use crate::trial::{Begun, Ended, Failure, Serving, WarmupLength, with_server};
-use crate::{discard, flights};
+use crate::{discard, flights, spoiled};
 use points::{Grid, Lengths};
 use predict::{Kinds, OfferedLoad, Point, PredictError};
 use progress::ValidationProgress;
@@ -97,6 +97,7 @@ fn validated(
     let watcher: &dyn Watcher = peers;
     // Before anything of ours keeps the machine busy.
     let host = session::host_of_run();
+    let spoiled = spoiled::tell(watcher);
     room::check_trace(experiment, folder, traced::RING, watcher)?;
     let mut bench = Bench::set_up(experiment, installation, folder, peers)?;
     let configured = experiment.baseline.or_else(|| bench.configured_settings());
@@ -134,7 +135,7 @@ fn validated(
         &mut progress,
         &mut trials,
     );
-    let mut warnings = [traced.warnings.clone(), bench.sender.warnings()].concat();
+    let mut warnings = [traced.warnings.clone(), bench.sender.warnings(), spoiled].concat();
     match measured {
         Ok(()) => {}
         Err(Stopped::Interrupted) if !trials.is_empty() => {

@@ -112,6 +112,26 @@ impl ProcessFacts {
     }
 }
 
+/// Other processes that have a file of this name open, each with the file's path, by process id. Those of other users are left out
+/// where they cannot be read.
+pub fn holders(roots: &Roots, name: &str) -> Vec<(u32, PathBuf)> {
+    let entries = fs::read_dir(&roots.proc).into_iter().flatten().flatten();
+    let mut pids: Vec<u32> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| *pid != std::process::id())
+        .collect();
+    pids.sort_unstable();
+    let files_of = |pid| {
+        let open = open_files(&roots.of(Some(pid))).unwrap_or_default();
+        open.into_iter().map(move |path| (pid, path))
+    };
+    let of_name = |(_, path): &(u32, PathBuf)| path.file_name().is_some_and(|last| last == name);
+    pids.into_iter()
+        .flat_map(files_of)
+        .filter(of_name)
+        .collect()
+}
+
 /// The C library's loader that a program asks for; the reason where it is no such program.
 pub fn interpreter_of(program: &Path) -> Known<String> {
     let mut head = Vec::new();

@@ -19,7 +19,7 @@ pub struct FirstFailure {
     pub what: String,
 }
 
-/// A page of which all or nearly all requests failed.
+/// A page with its failed requests; of a broken one, nearly all of its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenPage {
     /// As the workload calls it.

@@ -66,6 +66,7 @@ pub(crate) struct Tally {
     endpoints: Vec<EndpointOutcome>,
     /// Index of each request's endpoint.
     endpoint_of: Vec<usize>,
+    /// Method and path of each request.
     labels: Vec<String>,
     /// Of each request.
     recorded: Vec<Option<Recorded>>,
@@ -335,6 +336,17 @@ impl Tally {
         if self.first_error.is_none() {
             self.first_error = Some(format!("{}: {what}", self.labels[request]));
         }
+    }
+
+    /// Whether the next failure of this request is the one that messages show.
+    pub(crate) fn shows_next_failure(&self, request: usize) -> bool {
+        let endpoint = &self.endpoints[self.endpoint_of[request]];
+        endpoint.first_failure.is_none()
+    }
+
+    /// What messages call the request from now on.
+    pub(crate) fn set_label(&mut self, request: usize, label: String) {
+        self.labels[request] = label;
     }
 
     /// Without an answer when the run was cancelled: in no histogram.

@@ -3,6 +3,7 @@
 //! cookies or values are put together for each sending.
 
 use crate::header::Header;
+use crate::https::shown_location;
 use crate::plan::Plan;
 use crate::session::jar::Jar;
 use crate::session::pattern::{Pattern, Place, Values};
@@ -122,6 +123,11 @@ impl<'a> Template<'a> {
             recipe.path.fill(values, Place::Path, &mut path);
         }
         String::from_utf8(path).unwrap_or_default()
+    }
+
+    /// What messages call a varying request that was sent to this path. A value in its query may be a token.
+    pub(crate) fn label(&self, path: &str) -> String {
+        format!("{} {}", self.request.method, shown_location(path))
     }
 
     /// Puts a varying request together.

@@ -26,6 +26,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The file that is locked while a process works on a folder.
+pub const LOCK: &str = "lock";
 /// Length of a run's key.
 const KEY_BYTES: usize = 32;
 
@@ -77,9 +79,15 @@ pub enum FolderError {
     },
     /// Another process measures in it.
     #[error(
-        "{0} is being worked on by another powerband process; wait for it or stop it, then try again"
+        "a run in {path} is {worker}; wait for its end, or stop it{}, then try again",
+        worker.pid.map_or_else(String::new, |pid| format!(" (kill {pid})"))
     )]
-    Busy(PathBuf),
+    Busy {
+        /// The folder.
+        path: PathBuf,
+        /// The process.
+        worker: Worker,
+    },
     /// Not what was listed.
     #[error("{0} has changed meanwhile and stays; list the runs again")]
     Changed(PathBuf),
@@ -119,6 +127,14 @@ pub(crate) const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 pub struct Worker {
     /// `None` where the lock's file does not have it: an older version holds it, or the process has only just begun.
     pub pid: Option<u32>,
+}
+
+impl Worker {
+    /// The one that holds this lock.
+    fn named_in(lock: &Path) -> Worker {
+        let pid = || fs::read_to_string(lock).ok()?.trim().parse().ok();
+        Worker { pid: pid() }
+    }
 }
 
 impl fmt::Display for Worker {
@@ -208,7 +224,7 @@ impl Folder {
 
     /// Takes the folder for this process.
     pub fn lock(&self) -> Result<Lock, FolderError> {
-        let path = self.path.join("lock");
+        let path = self.path.join(LOCK);
         let mut options = File::options();
         // What another process has written there stays.
         options.write(true).create(true).truncate(false);
@@ -229,18 +245,20 @@ impl Folder {
                     .map_err(io("write", &path))?;
                 Ok(Lock { _file: file })
             }
-            Err(fs::TryLockError::WouldBlock) => Err(FolderError::Busy(self.path.clone())),
+            Err(fs::TryLockError::WouldBlock) => Err(FolderError::Busy {
+                path: self.path.clone(),
+                worker: Worker::named_in(&path),
+            }),
             Err(fs::TryLockError::Error(e)) => Err(io("lock", &path)(e)),
         }
     }
 
     /// The process that works on the folder; `None` where none does.
     pub fn worker(&self) -> Option<Worker> {
-        let path = self.path.join("lock");
+        let path = self.path.join(LOCK);
         let is_held = File::open(&path)
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)));
-        let pid = || fs::read_to_string(&path).ok()?.trim().parse().ok();
-        is_held.then(|| Worker { pid: pid() })
+        is_held.then(|| Worker::named_in(&path))
     }
 
     /// Writes the document, its raw histograms left to the trials' own files.

@@ -41,7 +41,7 @@ pub use counts::{counted, grouped, whole_threads};
 pub use document::*;
 pub use environment::{SetVariable, called};
 pub use fleet::*;
-pub use folder::{Folder, FolderError, Lock, Worker};
+pub use folder::{Folder, FolderError, LOCK, Lock, Worker};
 pub use histogram::{Hdr, HdrError};
 pub use model::*;
 pub use plan::*;

@@ -3,8 +3,8 @@
 //! Only what is certainly a run folder is deleted: a directory, no link, with the name that runs get and a document of ours, that
 //! no process works on.
 
-use crate::document::State;
-use crate::folder::{Folder, FolderError, Worker, io, read_json};
+use crate::document::{Kind, State};
+use crate::folder::{Folder, FolderError, LOCK, Worker, io, read_json};
 use crate::{capacity, validation};
 use std::fs::{self, Metadata};
 use std::io::Write;
@@ -107,6 +107,24 @@ pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     Ok(found.rev().find(|path| path.join("run.json").is_file()))
 }
 
+/// The newest run under `root` that can be resumed, with what it is a run of.
+pub fn newest_to_resume(root: &Path) -> Result<Option<(Kind, PathBuf)>, FolderError> {
+    let stopped = [
+        Standing::Failed,
+        Standing::Interrupted,
+        Standing::Unfinished,
+    ];
+    let mut found = kept(root)?.into_iter().rev();
+    Ok(found.find_map(|kept| {
+        if kept.worker.is_some() || !stopped.contains(&kept.standing) {
+            return None;
+        }
+        let run = Folder::open(&kept.path).ok()?.read().ok()?;
+        // Runs of a command are not resumed.
+        run.command.is_none().then_some((run.kind, kept.path))
+    }))
+}
+
 /// What orders start times: fractions of a second have different lengths.
 fn second(started_at: &str) -> String {
     started_at
@@ -196,7 +214,7 @@ impl Kept {
 
     /// Deletes it, unless a process works on it or it has changed since it was listed.
     pub fn delete(&self) -> Result<(), FolderError> {
-        let lock = self.path.join("lock");
+        let lock = self.path.join(LOCK);
         let is_link = |found: Metadata| found.file_type().is_symlink();
         let changed = fs::symlink_metadata(&lock).is_ok_and(is_link)
             || fs::symlink_metadata(&self.path).map_or(true, is_link);
@@ -379,7 +397,7 @@ mod tests {
         let path = run(dir.path(), "20261120-214512-tune-1f3a", "done");
         let listed = kept(dir.path()).unwrap().remove(0);
         let held = Folder::open(&path).unwrap().lock().unwrap();
-        assert!(matches!(listed.delete(), Err(FolderError::Busy(_))));
+        assert!(matches!(listed.delete(), Err(FolderError::Busy { .. })));
         let busy = kept(dir.path()).unwrap().remove(0);
         assert_eq!(busy.worker.unwrap().pid, Some(std::process::id()));
         assert!(!busy.may_go(true));

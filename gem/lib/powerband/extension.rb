@@ -6,12 +6,14 @@ module Powerband
   # Finds the compiled extension. Always by absolute path where there is one, because Bundler takes the gem off the
   # load path of an application that does not name it.
   module Extension
-    SUPPORTED = RUBY_ENGINE == "ruby" && (RUBY_VERSION.split(".").map(&:to_i) <=> [3, 2]) >= 0
+    # The first with GVL events.
+    LEAST_RUBY = [3, 2].freeze
+    SUPPORTED = RUBY_ENGINE == "ruby" && (RUBY_VERSION.split(".").map(&:to_i) <=> LEAST_RUBY) >= 0
 
     class << self
       # Returns nil when the extension is loaded, else why it is not.
       def load
-        return "Ruby #{RUBY_VERSION} (#{RUBY_ENGINE}) has no GVL events, which came with CRuby 3.2" unless SUPPORTED
+        return "Ruby #{RUBY_VERSION} (#{RUBY_ENGINE}) has no GVL events, which came with CRuby #{least}" unless SUPPORTED
 
         file = candidates.find { |path| File.file?(path) }
         require(file || "powerband/powerband")
@@ -26,6 +28,10 @@ module Powerband
       end
 
       private
+
+      def least
+        LEAST_RUBY.join(".")
+      end
 
       def candidates
         given = ENV["POWERBAND_EXT"].to_s

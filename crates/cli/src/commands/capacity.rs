@@ -122,6 +122,8 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
     let name = id(now, "capacity", experiment.seed);
     let folder =
         Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
+    // Other runs on this host name this one by it.
+    let _held = folder.lock().map_err(|e| Failure::usage(e.to_string()))?;
     note_image(&experiment, &terminal);
     let wanted = Wanted {
         objective,

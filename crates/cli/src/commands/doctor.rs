@@ -2,7 +2,7 @@
 
 use crate::args::DoctorArgs;
 use crate::{Failure, asked, output};
-use ::doctor::{Asked, Configured, PumaConfig};
+use ::doctor::{Asked, Configured, PumaConfig, Unexamined};
 use experiment::ServerKind;
 use experiment::config::{parse_settings, server_kind};
 use host::{HostError, Roots};
@@ -42,10 +42,14 @@ pub fn doctor(args: DoctorArgs) -> Result<u8, Failure> {
         span: SPAN,
     };
     let document = ::doctor::examine(&asked, &Roots::default()).map_err(|e| match e {
-        HostError::Gone { pid } => {
-            Failure::usage(format!("--pid = {pid}: {e}; name a process that runs"))
+        Unexamined::Host(gone @ HostError::Gone { pid }) => {
+            Failure::usage(format!("--pid = {pid}: {gone}; name a process that runs"))
         }
-        e => Failure::no_answer(e.to_string()),
+        Unexamined::Host(e) => Failure::no_answer(e.to_string()),
+        Unexamined::NoRuby(no_ruby) => {
+            let pid = args.pid.unwrap_or_default();
+            Failure::usage(format!("--pid = {pid}: {no_ruby}"))
+        }
     })?;
     if args.json {
         output::json(&document)?;

@@ -140,7 +140,7 @@ fn conduct(
     asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
-    let store = match &args.resume {
+    let store = match args.resume.as_ref().and_then(Option::as_ref) {
         Some(run) => {
             let folder = find(&experiment.runs_dir, run);
             experiment::resume(&mut experiment, &folder)

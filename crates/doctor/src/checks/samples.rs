@@ -30,6 +30,7 @@ pub(super) fn application() -> ApplicationFacts {
     ApplicationFacts {
         pid: None,
         booting: false,
+        unknown_server: None,
         of_powerband: false,
         environment: Ok(Environment {
             variables: BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use crate::procedure::Procedure;
 use crate::request::{Arm, Experiment, ServerKind};
-use crate::{deciding, judge};
+use crate::{deciding, judge, spoiled};
 use run::{Document, Feasibility, Redirects, Trial, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
@@ -179,8 +179,11 @@ fn queue_and_threads(trial: &Trial) -> Option<(f64, f64, f64, &Trial)> {
 
 /// What on this host spoils what was measured, stolen time and swapping over the whole of it.
 pub fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
+    let mut other_runs = spoiled::other_runs();
+    other_runs.retain(|run| !procedure.other_runs.contains(run));
+    other_runs.extend(procedure.other_runs.iter().cloned());
     let Ok(facts) = host::facts::collect() else {
-        return Vec::new();
+        return other_runs;
     };
     let facts = match (
         &procedure.before,
@@ -196,7 +199,8 @@ pub fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
         group_cpu_pressure: None,
         ..facts
     });
-    warnings.iter().map(ToString::to_string).collect()
+    let warnings = warnings.iter().map(ToString::to_string);
+    warnings.chain(other_runs).collect()
 }
 
 #[cfg(test)]

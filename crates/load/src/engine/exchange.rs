@@ -297,6 +297,7 @@ impl Engine<'_> {
         self.last_over_ns = now;
         if let Some(job) = connection.job.take() {
             let after_ns = now.saturating_sub(job.scheduled_ns);
+            self.label_failure(job.request, job.who);
             self.tally
                 .failed_after_sending(job.request, job.sent_ns, after_ns, failure);
             self.in_flight -= 1;

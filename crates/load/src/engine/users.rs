@@ -243,6 +243,7 @@ impl Engine<'_> {
 
     fn fail_ready(&mut self, turn: Turn, after_ns: u64, failure: Failure) {
         let (request, who) = self.begin_ready(turn);
+        self.label_failure(request, who);
         self.tally.failed(request, after_ns, failure);
         match turn {
             Turn::Lane(lane, _) => self.lane_over(lane),
@@ -338,17 +339,10 @@ impl Engine<'_> {
         let of_user = template
             .recipe
             .is_some_and(|recipe| recipe.session.is_some());
-        let (values, jar) = if of_user {
-            let user = job.who as usize;
-            (cast.users.values(user), Some(&cast.users.user(user).jar))
-        } else {
-            let data = template.recipe.and_then(|recipe| recipe.data.as_deref());
-            let row = data.map_or(&[][..], |data| data.row(u64::from(job.who)));
-            (Values { row, captured: &[] }, None)
-        };
+        let user = of_user.then(|| cast.users.user(job.who as usize));
         let filling = Filling {
-            values,
-            jar,
+            values: values(&cast.users, template.recipe, job.who),
+            jar: user.map(|user| &user.jar),
             secure: self.plan.is_by_https(),
             wall_ns: to_wall(job.scheduled_ns, self.wall_offset_ns),
         };
@@ -359,6 +353,18 @@ impl Engine<'_> {
             connection.keep(recipe.captures.iter().any(Capture::needs_body));
         }
         event
+    }
+
+    /// Before a failure is counted: messages name the path as it was sent, because the server's log has no other.
+    pub(super) fn label_failure(&mut self, request: usize, who: u32) {
+        let template = &self.templates[request];
+        if !template.varies || !self.tally.shows_next_failure(request) {
+            return;
+        }
+        if let Some(cast) = &self.cast {
+            let path = template.path(values(&cast.users, template.recipe, who));
+            self.tally.set_label(request, template.label(&path));
+        }
     }
 
     /// A whole answer to a request whose answer is looked at: good or not, and
@@ -383,6 +389,9 @@ impl Engine<'_> {
             None
         };
         let good = status < 400 && rejected.is_none();
+        if !good {
+            self.label_failure(job.request, job.who);
+        }
         let redirect = self.connections[slot].location();
         let expected = recipe.expected.contains(&status);
         self.tally.judged(
@@ -439,6 +448,16 @@ impl Engine<'_> {
         let users = self.cast.as_ref().map(|cast| &cast.users);
         users.map_or((0, 0), |users| (users.begun, users.abandoned))
     }
+}
+
+/// What fills a request of this user, or with this row.
+fn values<'v>(users: &'v Users<'_>, recipe: Option<&'v Recipe>, who: u32) -> Values<'v> {
+    if recipe.is_some_and(|recipe| recipe.session.is_some()) {
+        return users.values(who as usize);
+    }
+    let data = recipe.and_then(|recipe| recipe.data.as_deref());
+    let row = data.map_or(&[][..], |data| data.row(u64::from(who)));
+    Values { row, captured: &[] }
 }
 
 /// Far fewer users than this are made.

@@ -284,6 +284,62 @@ fn a_value_that_is_not_there_names_session_request_and_capture() {
     }
 }
 
+/// A server's log has the path as it was sent; a value in its query may be a token.
+#[test]
+fn the_first_failure_names_the_path_with_its_values() {
+    let server = Server::new(|peer, _| {
+        while let Some((head, _)) = peer.request() {
+            let reply = match head.split(' ').nth(1).unwrap() {
+                "/login" => answer("302 Found", "Location: /home?key=secret\r\n", ""),
+                path if path.starts_with("/home?key=secret") => answer("500 No", "", ""),
+                "/of/a%2Bb%40x.test" => return,
+                _ => answer("200 OK", "", ""),
+            };
+            if !peer.write(&reply) {
+                break;
+            }
+        }
+    });
+    let text = r#"
+        [[session]]
+        [[session.request]]
+        path = "/login"
+        status = 302
+        capture = { home = { header = "Location" } }
+        [[session.request]]
+        path = "{{home}}"
+        [[request]]
+        path = "/of/{{email}}"
+        data = "users.csv"
+    "#;
+    let plan = Plan::new(
+        server.address,
+        workload(text),
+        Mode::closed(2),
+        Stop::requests(60),
+    );
+    let outcome = load::run(&plan, &mut Silent).unwrap();
+    assert_balanced(&outcome);
+    let first = outcome.endpoints.iter().filter_map(|page| {
+        let first = page.first_failure.as_ref()?;
+        Some((page.name.as_str(), first.request.as_str()))
+    });
+    let mut first: Vec<_> = first.collect();
+    first.sort_unstable();
+    assert_eq!(
+        first,
+        [
+            ("GET /of/{{email}}", "GET /of/a%2Bb%40x.test"),
+            ("GET {{home}}", "GET /home?…"),
+        ]
+    );
+    let first_error = outcome.first_error.as_ref().unwrap();
+    assert!(!first_error.contains("{{"), "{first_error}");
+    let broken = outcome.broken_pages(None);
+    let said = broken[0].to_string();
+    assert!(said.starts_with("GET /home?… (GET {{home}}): "), "{said}");
+}
+
 #[test]
 fn another_status_than_the_expected_is_an_error() {
     let server = Server::answering(crate::support::OK);

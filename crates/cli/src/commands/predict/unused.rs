@@ -28,6 +28,8 @@ pub fn refuse(args: &ValidateArgs) -> Result<(), Failure> {
 fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<&'static str> {
     let of = &args.experiment;
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|p| p.display().to_string());
+    let resume = of.resume.as_ref();
+    let resume = resume.map(|run| path(run).unwrap_or_default());
     let texts = [
         ("--baseline", args.baseline.clone(), "POWERBAND_BASELINE"),
         ("--config", path(&of.config), "POWERBAND_CONFIG"),
@@ -75,7 +77,7 @@ fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<
             "POWERBAND_AFTER_TRIAL",
         ),
         ("--runs", of.runs.clone(), "POWERBAND_RUNS"),
-        ("--resume", path(&of.resume), ""),
+        ("--resume", resume, ""),
     ];
     let given = texts.into_iter().filter(|(_, text, name)| {
         let said = (!name.is_empty()).then(|| variable(name)).flatten();

@@ -93,6 +93,8 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     let name = id(now, "validate", experiment.seed);
     let folder =
         Folder::create(&experiment.runs_dir, &name).map_err(|e| Failure::usage(e.to_string()))?;
+    // Other runs on this host name this one by it.
+    let _held = folder.lock().map_err(|e| Failure::usage(e.to_string()))?;
     note_image(&experiment, &terminal);
     let installation = Installation {
         guard: guard_program(),
