@@ -18,6 +18,7 @@ mod error;
 mod events;
 mod flights;
 mod generator;
+mod idle_threads;
 mod judge;
 mod layout;
 mod peers;

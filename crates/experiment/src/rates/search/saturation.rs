@@ -35,11 +35,12 @@ impl Search<'_> {
         self.closed_loop(self.question.connections, length_s)
     }
 
-    fn closed_loop(&self, connections: usize, length_s: f64) -> Result<f64, Failure> {
+    fn closed_loop(&mut self, connections: usize, length_s: f64) -> Result<f64, Failure> {
         let length = Duration::from_secs_f64(length_s);
-        let outcome = self
+        let (outcome, waited) = self
             .station
             .closed(connections, length, self.question.seed)?;
+        self.waited.extend(waited);
         let server = self.station.generator.server;
         let hung = self.question.hung.as_ref();
         crate::trial::pages::answer_after(hung, &outcome, "at full load", server)?;
@@ -106,7 +107,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    fn closed_loop_again(&self, connections: usize, length_s: f64) -> Result<f64, Failure> {
+    fn closed_loop_again(&mut self, connections: usize, length_s: f64) -> Result<f64, Failure> {
         let per_s = self.closed_loop(connections, length_s)?;
         match self.station.recovers(self.at_first)? {
             true => Ok(per_s),
@@ -184,6 +185,7 @@ mod tests {
                 sender: &sender,
             },
             server_cores: 1.0,
+            agent: None,
         };
         let question = Question {
             objective: LatencyObjective {
@@ -206,6 +208,7 @@ mod tests {
             measured: Vec::new(),
             pages: Default::default(),
             ended: None,
+            waited: Vec::new(),
             warnings: Vec::new(),
         };
         let lengths = Lengths {
