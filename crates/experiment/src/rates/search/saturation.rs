@@ -132,6 +132,7 @@ mod tests {
     use crate::Goal;
     use crate::config::{Asked, Request, resolve};
     use crate::generator::Generator;
+    use crate::idle_threads::Waited;
     use crate::progress::Watcher;
     use crate::rates::Curve;
     use crate::rates::station::Station;
@@ -208,7 +209,7 @@ mod tests {
             measured: Vec::new(),
             pages: Default::default(),
             ended: None,
-            waited: Vec::new(),
+            waited: Vec::from_iter(queue_before_idle_threads()),
             warnings: Vec::new(),
         };
         let lengths = Lengths {
@@ -249,6 +250,36 @@ mod tests {
         assert_eq!(capped, Some(false));
         assert_eq!((saturated.per_s, saturated.capped_per_s), (90.0, None));
         search.concluded(bounds, None, saturated, lengths, goal)
+    }
+
+    /// 90 ms for a thread, 10 ms in it, and of two threads' 20 s 1 s.
+    fn queue_before_idle_threads() -> Option<Waited> {
+        let settings = run::Settings {
+            workers: 0,
+            threads: 2,
+            preload: false,
+        };
+        let split = run::Split {
+            requests: 100,
+            wall_ms: 1_000.0,
+            held_ms: 500.0,
+            gvl_wait_ms: 0.0,
+            lock_wait_ms: None,
+            io_ms: 500.0,
+            cpu_ms: 500.0,
+            queue_ms: Some(9_000.0),
+        };
+        Waited::of(settings, &split, 10.0)
+    }
+
+    #[test]
+    fn a_queue_before_idle_threads_is_explained() {
+        let found = checked(Duration::from_secs(600), Curve::None, 0.0);
+        let said = found.warnings.join(" ");
+        assert!(
+            said.contains("waited 90 ms for a thread, and took 10 ms"),
+            "{said}"
+        );
     }
 
     #[test]
