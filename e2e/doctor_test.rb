@@ -29,6 +29,10 @@ class DoctorTest < PowerbandTest
     "config/database.yml" => "development:\n  adapter: postgresql\n  pool: 3\n"
   }.freeze
 
+  # What the golden sample says of a check, but for the figures of a host.
+  SAMPLE = JSON.parse(File.read(File.expand_path("../contract/samples/doctor/application.json", __dir__)))
+  WORDS = %w[severity what why remedy].freeze
+
   def test_an_application_with_everything_wrong
     write(FILES)
     ended = powerband("doctor", "--json")
@@ -44,6 +48,10 @@ class DoctorTest < PowerbandTest
       "gc-settings" => ["harms_server", "this Ruby does not know RUBY_GC_NO_SUCH_SETTING"]
     }.each do |check, (severity, evidence)|
       assert_equal [severity, evidence], found.fetch(check).values_at("severity", "evidence")
+    end
+    SAMPLE["findings"].each do |said|
+      finding = found[said["check"]] or next
+      assert_equal said.values_at(*WORDS), finding.values_at(*WORDS)
     end
     assert_match(/up to 6 connections, 2 × 3/, document["not_known"].find { |one| one["check"] == "connections" }["why"])
     refute_match(/hunter2/, ended.out)

@@ -19,6 +19,7 @@ mod error;
 mod events;
 mod flights;
 mod generator;
+mod idle_threads;
 mod judge;
 mod layout;
 mod peers;

@@ -16,9 +16,9 @@ pub(crate) use answer::{doubt, figure};
 pub use search::Curve;
 
 use crate::bench::{Bench, Installation};
-use crate::discard;
 use crate::error::Stopped;
 use crate::generator::Generator;
+use crate::idle_threads;
 use crate::layout;
 use crate::peers::{self, Peers};
 use crate::progress::{Event, Watcher};
@@ -26,9 +26,10 @@ use crate::request::{Arm, Experiment};
 use crate::sending::Sender;
 use crate::spoiled;
 use crate::trial::{self, Begun, Ended, Failure, Serving, WarmupLength};
+use crate::{discard, flights};
 use run::{LatencyObjective, Pinning, RateSearch, Settings};
 use search::Question;
-use station::Station;
+use station::{Agent, Station};
 use std::path::Path;
 use std::time::Duration;
 
@@ -182,6 +183,7 @@ pub fn of_server(
             sender: &sender,
         },
         server_cores: 0.0,
+        agent: None,
     };
     let question = |hung| Question {
         objective: wanted.objective,
@@ -238,6 +240,7 @@ pub(crate) fn of_arm(
         let station = Station {
             generator: driver.generator().clone(),
             server_cores,
+            agent: agent(bench, &serving),
         };
         let spent = watcher.elapsed().saturating_sub(began);
         let left = asked.budget.saturating_sub(spent);
@@ -259,6 +262,15 @@ pub(crate) fn of_arm(
         .map_err(stopped)?;
     search.warnings.extend(hook_failed);
     Ok(search)
+}
+
+/// Where kept connections may keep requests from threads.
+fn agent(bench: &Bench<'_>, serving: &Serving<'_>) -> Option<Agent> {
+    let kept = bench.sender.sending().keep_alive && idle_threads::reach_puma(bench.experiment);
+    kept.then(|| Agent {
+        flight_dir: serving.folder.join(flights::FOLDER),
+        settings: serving.arm.settings,
+    })
 }
 
 fn stopped(failure: Failure) -> Stopped {

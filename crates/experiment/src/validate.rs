@@ -15,6 +15,7 @@ mod window;
 
 use crate::bench::{Bench, Installation};
 use crate::error::Stopped;
+use crate::idle_threads::{self, Waited};
 use crate::layout;
 use crate::peers::{self, Peers};
 use crate::progress::{Event, Watcher};
@@ -125,7 +126,7 @@ fn validated(
     };
     let traced = traced::trace(&mut bench, &tracing, question, watcher)?;
     progress.traced(traced.start_s);
-    let mut trials = Vec::new();
+    let mut seen = Measured::default();
     let measured = blocks(
         &bench,
         question,
@@ -133,8 +134,9 @@ fn validated(
         &folder,
         &traced,
         &mut progress,
-        &mut trials,
+        &mut seen,
     );
+    let Measured { trials, waited } = seen;
     let mut warnings = [traced.warnings.clone(), bench.sender.warnings(), spoiled].concat();
     match measured {
         Ok(()) => {}
@@ -142,6 +144,9 @@ fn validated(
             warnings.push("interrupted: fewer blocks than were to be".to_owned());
         }
         Err(stopped) => return Err(stopped),
+    }
+    if bench.sender.sending().keep_alive && idle_threads::reach_puma(experiment) {
+        warnings.extend(idle_threads::sentence(waited));
     }
     let unmeasured = trials
         .iter()
@@ -176,6 +181,14 @@ fn validated(
     })
 }
 
+/// What servers of held-out configurations did.
+#[derive(Debug, Default)]
+struct Measured {
+    trials: Vec<Trial>,
+    /// Of the closed loops.
+    waited: Vec<Waited>,
+}
+
 fn blocks(
     bench: &Bench<'_>,
     question: &Question,
@@ -183,7 +196,7 @@ fn blocks(
     folder: &Path,
     traced: &Traced,
     progress: &mut ValidationProgress<'_>,
-    trials: &mut Vec<Trial>,
+    measured: &mut Measured,
 ) -> Result<(), Stopped> {
     let orders = stats::block_orders(
         points.len(),
@@ -209,7 +222,7 @@ fn blocks(
                 folder,
                 traced,
                 progress.watcher,
-                trials,
+                measured,
             );
             progress.server_done();
             found?;
@@ -254,7 +267,7 @@ fn server(
     folder: &Path,
     traced: &Traced,
     watcher: &dyn Watcher,
-    trials: &mut Vec<Trial>,
+    measured: &mut Measured,
 ) -> Result<(), Stopped> {
     let arm = Arm::of(place.settings);
     let folder = folder
@@ -271,7 +284,7 @@ fn server(
     let windows: Vec<Option<f64>> = std::iter::once(None).chain(loads).collect();
     let order = stats::block_orders(windows.len(), 1, seed).swap_remove(0);
     let mut begun = Begun::default();
-    let before = trials.len();
+    let before = measured.trials.len();
     let result = with_server(bench, &serving, watcher, &mut begun, |driver| {
         for nth in order {
             let load = windows[nth];
@@ -289,6 +302,13 @@ fn server(
                 Some(_) => "open loop",
             }));
             let seen = window::drive(driver, &flight_dir, &traffic, question.window, serving.seed)?;
+            if load.is_none() {
+                let split = flights::split(&seen.flight, true);
+                let seconds = seen.outcome.window().as_secs_f64();
+                measured
+                    .waited
+                    .extend(Waited::of(place.settings, &split, seconds));
+            }
             let mut trial = place.trial(load);
             let predicted = match &traffic {
                 Traffic::Closed { .. } => Ok(closed.clone()),
@@ -308,13 +328,13 @@ fn server(
             let predicted = predicted.map_err(|e| Failure::Fatal(e.to_string()))?;
             let trial = scored::score(trial, &seen, &predicted, seed);
             watcher.on(Event::Scored { trial: &trial });
-            trials.push(trial);
+            measured.trials.push(trial);
         }
         Ok(())
     });
     if let Some(warmup) = begun.warmup.filter(|warmup| !warmup.steady) {
         let mark = format!("not flat after {:.0} s of warm-up", warmup.seconds);
-        trials[before..]
+        measured.trials[before..]
             .iter_mut()
             .for_each(|trial| trial.marks.push(mark.clone()));
     }
@@ -326,7 +346,7 @@ fn server(
             let mut trial = place.trial(None);
             trial.refused = Some(why);
             watcher.on(Event::Scored { trial: &trial });
-            trials.push(trial);
+            measured.trials.push(trial);
             Ok(())
         }
         Err(failure) => Err(stopped(failure)),

@@ -9,7 +9,7 @@ use crate::assumption::{Assumption, locks, taken_for_granted};
 use crate::cause::Signs;
 use crate::costs::{Costs, Known, costs};
 use crate::idle::without_idle;
-use crate::recorded::{Patterns, requests};
+use crate::recorded::{Patterns, requests, sampled_one_in};
 use crate::server::Server;
 use crate::traced::{Size, Traced, traced};
 use crate::{Cold, Figures, PredictError, ProcessTrace, Selection, generation, reading};
@@ -126,7 +126,10 @@ impl Application {
         let recorded = recorded.ok_or(PredictError::NoRequests { jobs })?;
         let mut assumptions = vec![Assumption::IoConstant];
         assumptions.extend(about_locks);
-        assumptions.extend(taken_for_granted(&traced, &costs, &patterns, &taken));
+        let one_in = sampled_one_in(&processes);
+        assumptions.extend(taken_for_granted(
+            &traced, &costs, &patterns, one_in, &taken,
+        ));
         assumptions.extend(size.assumption);
         if idle.pauses > 0 {
             assumptions.push(Assumption::Idle {

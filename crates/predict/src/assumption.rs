@@ -19,7 +19,11 @@ pub enum Assumption {
     IoGrows {
         growth: f64,
     },
-    FewBursts(Patterns),
+    FewBursts {
+        patterns: Patterns,
+        /// `POWERBAND_BURSTS` of the server, where the files of all processes show it.
+        one_in: Option<u32>,
+    },
     QueueUnknown,
     FrontAssumed,
     HandOverUnknown,
@@ -68,14 +72,34 @@ impl fmt::Display for Assumption {
                 "each further request in service makes I/O {:.1} % longer than a request's alone, a straight line through the two traces",
                 100.0 * growth
             ),
-            Self::FewBursts(Patterns {
-                own,
-                borrowed,
-                typical,
-            }) => write!(
-                to,
-                "the sequence of running and waiting was recorded for {own} requests; {borrowed} take the sequence of another request to their endpoint, stretched to their own totals, and {typical} have their totals divided evenly, which makes the intervals wider: start the server with POWERBAND_BURSTS=1 to record more"
-            ),
+            Self::FewBursts {
+                patterns:
+                    Patterns {
+                        own,
+                        borrowed,
+                        typical,
+                    },
+                one_in,
+            } => {
+                write!(
+                    to,
+                    "the sequence of running and waiting was recorded for {own} requests; {borrowed} take the sequence of another request to their endpoint, stretched to their own totals, and {typical} have their totals divided evenly, which makes the intervals wider: "
+                )?;
+                match one_in {
+                    None => write!(
+                        to,
+                        "start the server with POWERBAND_BURSTS=1 to record more"
+                    ),
+                    Some(1) => write!(
+                        to,
+                        "the server ran with POWERBAND_BURSTS=1, which keeps the newest events of each process alone; --last or --since takes the newest requests alone, more of which have their own"
+                    ),
+                    Some(n) => write!(
+                        to,
+                        "the server ran with POWERBAND_BURSTS={n}, which records one request in {n}; start it with POWERBAND_BURSTS=1 to record all"
+                    ),
+                }
+            }
             Self::QueueUnknown => write!(
                 to,
                 "no proxy said when requests came (X-Request-Start): arrivals are taken as when a thread began, so that the self-check does not see what waited before"
@@ -175,11 +199,15 @@ pub(crate) fn taken_for_granted(
     traced: &Traced,
     costs: &Costs,
     patterns: &Patterns,
+    one_in: Option<u32>,
     all: &[Request],
 ) -> Vec<Assumption> {
     let mut found = Vec::new();
     if patterns.own * 2 < patterns.own + patterns.borrowed + patterns.typical {
-        found.push(Assumption::FewBursts(*patterns));
+        found.push(Assumption::FewBursts {
+            patterns: *patterns,
+            one_in,
+        });
     }
     if traced.queue_ms.is_none() {
         found.push(Assumption::QueueUnknown);

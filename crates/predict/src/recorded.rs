@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use capacity::sim::Step;
-use flight::events::{RequestBursts, bursts};
+use flight::events::{Mode, RequestBursts, bursts};
 use flight::{Header, Record};
 
 use crate::ProcessTrace;
@@ -165,6 +165,17 @@ fn sums(record: &Record) -> Sums {
 fn endpoint<'a>(process: &'a ProcessTrace, record: &Record) -> &'a str {
     let found = process.flight.endpoint_of(record);
     found.map_or("", |endpoint| &endpoint.name)
+}
+
+/// N of `POWERBAND_BURSTS`, one in N requests, the largest of all processes; `None` where one of them sampled none.
+pub(crate) fn sampled_one_in(processes: &[ProcessTrace]) -> Option<u32> {
+    let each = processes
+        .iter()
+        .map(|process| match process.bursts.as_ref()?.header.mode {
+            Mode::Sampling { one_in } => Some(one_in),
+            Mode::Trace => None,
+        });
+    each.collect::<Option<Vec<u32>>>()?.into_iter().max()
 }
 
 /// By `start_mono_ns`, which no two requests of a process share. A trace of everything has them as well.

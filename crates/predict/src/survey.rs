@@ -6,15 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use capacity::sim::Work;
 
+use crate::objective::{AtObjective, Looked, Objective, Slow, quantile_ms};
 use crate::{Bench, OfferedLoad, Point, PredictError, Prediction, Within, bootstrap};
-
-/// At most so much of what is slower is allowed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Objective {
-    /// Such as 99.
-    pub percentile: f64,
-    pub limit_ms: f64,
-}
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,16 +28,8 @@ pub struct AtRate {
     pub rate_per_s: f64,
     /// `None`: it cannot do as much, and the queue would grow without end.
     pub answer: Option<(Prediction, Within)>,
-    /// Without an objective, `None`.
+    /// Whether it is at most the highest rate that meets the objective; without one, `None`.
     pub meets: Option<bool>,
-}
-
-/// The highest rate that meets the objective; 0 where none does.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AtObjective {
-    pub rate_per_s: f64,
-    pub low_per_s: f64,
-    pub high_per_s: f64,
 }
 
 /// A configuration.
@@ -135,45 +120,40 @@ impl Bench {
         let means = curve.iter().map(|&(rate, mean, _)| (rate, mean));
         let alone_ms = curve.first().map_or(0.0, |first| first.1);
         let knee_per_s = highest_rate(means, 2.0 * alone_ms);
-        let mut rates = Vec::with_capacity(question.rates_per_s.len());
+        let mut answers = Vec::with_capacity(question.rates_per_s.len());
         for &rate_per_s in &question.rates_per_s {
             let answer = match rate_per_s < SETTLES * most_per_s {
                 true => Some(self.within(point, &poisson(rate_per_s), seed, draws)?),
                 false => None,
             };
-            let meets = question.objective.map(|objective| {
-                answer.as_ref().is_some_and(|(found, _)| {
-                    !found.is_saturated()
-                        && quantile_ms(found, objective.percentile) <= objective.limit_ms
-                })
-            });
-            rates.push(AtRate {
-                rate_per_s,
-                answer,
-                meets,
-            });
+            answers.push((rate_per_s, answer));
         }
         let objective = match question.objective {
             None => None,
-            Some(objective) => {
-                let limit_ms = objective.limit_ms;
-                let slow = || curve.iter().map(|&(rate, _, slow)| (rate, slow));
-                let rate_per_s = highest_rate(slow(), limit_ms);
-                // How far off a response time may be there says how far off the rate may be.
-                let off = match rate_per_s > 0.0 {
-                    true => {
-                        let (_, within) = self.within(point, &poisson(rate_per_s), seed, draws)?;
-                        (within.high.p99_ms / within.low.p99_ms).sqrt()
-                    }
-                    false => self.model_error().0.p99_ms.exp(),
-                };
-                Some(AtObjective {
-                    rate_per_s,
-                    low_per_s: highest_rate(slow(), limit_ms / off),
-                    high_per_s: highest_rate(slow(), limit_ms * off),
-                })
+            Some(Objective {
+                percentile,
+                limit_ms,
+            }) => {
+                let slow = |found: &(Prediction, Within)| Slow::of(&found.0, &found.1, percentile);
+                let shown = answers.iter();
+                let shown = shown.filter_map(|(rate, found)| Some((*rate, slow(found.as_ref()?))));
+                let ladder = curve.iter().map(|&(rate, ..)| rate);
+                let of_the_trace = curve.iter().map(|&(rate, _, slow)| (rate, slow));
+                let near = highest_rate(of_the_trace, limit_ms);
+                let mut looked = Looked::new(&shown.collect::<Vec<_>>(), ladder);
+                let at = looked.highest(limit_ms, near, |rate_per_s| {
+                    let found = self.within(point, &poisson(rate_per_s), seed, draws)?;
+                    Ok::<_, PredictError>(slow(&found))
+                });
+                Some(at?)
             }
         };
+        let at_rate = |(rate_per_s, answer)| AtRate {
+            rate_per_s,
+            answer,
+            meets: objective.map(|at| rate_per_s <= at.rate_per_s),
+        };
+        let rates = answers.into_iter().map(at_rate).collect();
         let enough = objective.map_or(f64::INFINITY, |o| o.rate_per_s);
         Ok(Surveyed {
             point,
@@ -184,26 +164,6 @@ impl Bench {
             rates,
         })
     }
-}
-
-/// A percentile of the response times, ms: over the draws too, where it is one of the figures.
-fn quantile_ms(found: &Prediction, percentile: f64) -> f64 {
-    let figures = &found.figures;
-    let known = [
-        (50.0, figures.p50_ms),
-        (95.0, figures.p95_ms),
-        (99.0, figures.p99_ms),
-    ];
-    if let Some((_, ms)) = known.into_iter().find(|(which, _)| *which == percentile) {
-        return ms;
-    }
-    let mut times = found.response_ns.clone();
-    let count = times.len();
-    if count == 0 {
-        return 0.0;
-    }
-    let rank = ((percentile / 100.0 * count as f64).ceil() as usize).clamp(1, count);
-    *times.select_nth_unstable(rank - 1).1 as f64 / 1e6
 }
 
 /// The highest rate up to which a time that grows with it stays within a limit, by straight lines between the rates that
@@ -223,8 +183,9 @@ fn highest_rate(curve: impl Iterator<Item = (f64, f64)>, limit: f64) -> f64 {
     last.map_or(0.0, |(rate, _)| rate)
 }
 
-/// The configuration to begin with: the smallest that is enough at the first rate. Enough is, with an objective, to meet it
-/// with room to grow, where any does; else to come within 3 % of the most that any can do. `fits` says which are allowed.
+/// The configuration to begin with: the smallest that is enough at the first rate. Enough is, with an objective, to meet it:
+/// throughout the interval where any does so, and of these with room to grow where any has; else to come within 3 % of the most
+/// that any can do. `fits` says which are allowed.
 #[must_use]
 pub fn smallest_enough(
     surveyed: &[Surveyed],
@@ -243,17 +204,28 @@ pub fn smallest_enough(
             })
         })
         .collect();
-    let roomy = |s: &&Surveyed| first(s).is_none_or(|at| at.rate_per_s <= s.add_at_per_s);
     let most = able.iter().map(|s| s.most_per_s).fold(0.0, f64::max);
-    let enough: Vec<&Surveyed> = match objective {
-        true if able.iter().any(roomy) => able.into_iter().filter(roomy).collect(),
-        true => able,
+    let surely = |s: &Surveyed| {
+        let low_per_s = s.objective.map_or(f64::INFINITY, |at| at.low_per_s);
+        first(s).is_none_or(|at| at.rate_per_s <= low_per_s)
+    };
+    let roomy = |s: &Surveyed| first(s).is_none_or(|at| at.rate_per_s <= s.add_at_per_s);
+    let enough = match objective {
+        true => those_if_any(those_if_any(able, surely), roomy),
         false => able
             .into_iter()
             .filter(|s| s.most_per_s >= NEAR * most)
             .collect(),
     };
     enough.into_iter().min_by_key(|s| s.point)
+}
+
+/// Those of which it is true; all, where it is true of none.
+fn those_if_any(all: Vec<&Surveyed>, is: impl Fn(&Surveyed) -> bool) -> Vec<&Surveyed> {
+    match all.iter().any(|s| is(s)) {
+        true => all.into_iter().filter(|s| is(s)).collect(),
+        false => all,
+    }
 }
 
 #[cfg(test)]
@@ -299,5 +271,26 @@ mod tests {
         assert_eq!(found(|p| p.threads < 5), point(2, 1));
         assert_eq!(found(|p| p.threads == 2), point(1, 2));
         assert_eq!(found(|p| p.processes > 2), None);
+    }
+
+    /// The rate, 60, is in the interval of two of them.
+    #[test]
+    fn what_meets_throughout_its_interval_comes_before_what_may_meet() {
+        let at = |low_per_s: f64, mut s: Surveyed| {
+            s.objective = Some(AtObjective {
+                rate_per_s: 80.0,
+                low_per_s,
+                high_per_s: 100.0,
+            });
+            s
+        };
+        let all = [
+            at(55.0, surveyed(1, 2, 90.0, true)),
+            at(65.0, surveyed(1, 3, 80.0, true)),
+            at(58.0, surveyed(2, 1, 95.0, true)),
+        ];
+        let found = |of: &[Surveyed]| smallest_enough(of, true, |_| true).map(|s| s.point.threads);
+        assert_eq!(found(&all), Some(3));
+        assert_eq!(found(&all[..1]), Some(2));
     }
 }

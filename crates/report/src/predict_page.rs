@@ -4,7 +4,7 @@ use crate::Style;
 use crate::figures::{bytes, counted, number_of_ms, rate, rounded_change};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts, table, trimmed};
-use run::predict::{Answer, Document, Figures, Point, Size};
+use run::predict::{Answer, Document, Figures, Point, Rate, Size};
 
 /// The whole page.
 pub fn predict_page(document: &Document, style: Style) -> String {
@@ -115,7 +115,7 @@ fn first_rate(sheet: &mut Sheet, document: &Document) {
         rows.push(measured_today(document, today));
         let at = today.rates.first();
         if let (Some(at), Some(answer)) = (at, at.and_then(|at| at.answer.as_ref())) {
-            let mut row = answered(document, today, answer, at.meets);
+            let mut row = answered(document, today, answer, at);
             row[0] = format!("{} today, predicted", short(today.size));
             let last = row.len() - 1;
             row[last] = format!("at {}/s", rate(at.rate_per_s));
@@ -128,17 +128,30 @@ fn first_rate(sheet: &mut Sheet, document: &Document) {
         };
         match &at.answer {
             Some(answer) => {
-                rows.push(answered(document, point, answer, at.meets));
+                rows.push(answered(document, point, answer, at));
             }
-            None => over.push(short(point.size)),
+            None => over.push(point),
         }
     }
     if over.len() < document.points.len() || document.today.is_some() {
         sheet.block(&in_parts(sheet.style(), &head, &rows));
     }
     if !over.is_empty() {
-        sheet.labelled("Too little: ", &over.join(", "));
+        sheet.prose(&too_small(&over, per_s));
     }
+}
+
+/// Which configurations have no figures at a rate, and why.
+fn too_small(over: &[&Point], per_s: f64) -> String {
+    let each = over
+        .iter()
+        .map(|point| format!("{} (at most {})", short(point.size), rate(point.most_per_s)));
+    format!(
+        "Too small to serve {} requests a second, so that their queue would grow without end (processes x threads, and the most \
+         that each can serve a second): {}.",
+        rate(per_s),
+        each.collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn other_rates(sheet: &mut Sheet, document: &Document) {
@@ -153,11 +166,16 @@ fn other_rates(sheet: &mut Sheet, document: &Document) {
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let mut rows = Vec::new();
     for point in &document.points {
-        let answers = point.rates.iter().skip(1).map(|at| at.answer.as_ref());
         let mut row = vec![short(point.size)];
-        row.extend(answers.map(|answer| {
-            let p99_ms = answer.map(|answer| answer.figures.p99_ms);
-            p99_ms.map_or(NONE.to_owned(), |ms| number_of_ms(Some(ms)))
+        row.extend(point.rates.iter().skip(1).map(|at| {
+            let Some(answer) = &at.answer else {
+                return NONE.to_owned();
+            };
+            let p99_ms = number_of_ms(Some(answer.figures.p99_ms));
+            match standing(point, at) {
+                Some(standing) => format!("{p99_ms} ({standing})"),
+                None => p99_ms,
+            }
         }));
         if row[1..].iter().any(|cell| cell != NONE) {
             rows.push(row);
@@ -166,18 +184,11 @@ fn other_rates(sheet: &mut Sheet, document: &Document) {
     sheet.block(&in_parts(sheet.style(), &head, &rows));
 }
 
-fn answered(
-    document: &Document,
-    point: &Point,
-    answer: &Answer,
-    meets: Option<bool>,
-) -> Vec<String> {
+fn answered(document: &Document, point: &Point, answer: &Answer, at: &Rate) -> Vec<String> {
     let found = &answer.figures;
     let ms = |ms: f64| number_of_ms(Some(ms));
     let mut marks = Vec::new();
-    if meets == Some(true) {
-        marks.push("meets it");
-    }
+    marks.extend(standing(point, at));
     if document.begin_with == Some(point.size) {
         marks.push("begin here");
     }
@@ -200,6 +211,15 @@ fn answered(
         percent(answer.utilisation_threads),
         marks.join(", "),
     ]
+}
+
+/// What the objective's interval says of a rate, in the words of every table.
+fn standing(point: &Point, at: &Rate) -> Option<&'static str> {
+    match point.objective?.decides(at.rate_per_s) {
+        Some(true) => Some("meets it"),
+        Some(false) => None,
+        None => Some("undecided"),
+    }
 }
 
 /// What was recorded of the traced configuration, at its own rate.
@@ -274,6 +294,13 @@ fn capacities(sheet: &mut Sheet, document: &Document) {
         rows.push(row);
     }
     sheet.block(&in_parts(sheet.style(), &head, &rows));
+    if let Some(objective) = objective {
+        sheet.prose(&format!(
+            "Interval (90 %): up to its lower end the p{} keeps the limit, beyond its upper end it does not; at rates between them \
+             it is undecided, and so marked above.",
+            objective.percentile
+        ));
+    }
     sheet.prose(
         "Knee: the mean response is twice that of a request that comes alone. Add capacity at 80 % of it, or of the rate that \
          meets the objective where that is less.",

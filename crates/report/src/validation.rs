@@ -70,8 +70,8 @@ fn moving(found: &Moving) -> String {
 fn from(document: &Document) -> Vec<String> {
     let trace = &document.trace;
     let with_bursts = match trace.with_bursts {
-        all if all == trace.requests => "each with its course in time".to_owned(),
-        some => format!("{some} of them with their course in time"),
+        all if all == trace.requests => "each with its sequence of running and waiting".to_owned(),
+        some => format!("{some} of them with their sequence of running and waiting"),
     };
     let mut lines = vec![
         format!(

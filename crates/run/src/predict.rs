@@ -39,9 +39,9 @@ pub struct Document {
     /// Every configuration, fewer processes first, then fewer threads; with `what_if` the traced one before all others. Not to
     /// be believed where the self-check failed.
     pub points: Vec<Point>,
-    /// The configuration to begin with: with an objective the smallest that meets it at the first rate, with room to grow
-    /// where any has; else the smallest within 3 % of the most that any can do. Absent when none is enough, and where the
-    /// self-check failed.
+    /// The configuration to begin with: with an objective the smallest that meets it at the first rate, throughout the interval
+    /// where any does, with room to grow where any has; else the smallest within 3 % of the most that any can do. Absent when none
+    /// is enough, and where the self-check failed.
     pub begin_with: Option<Size>,
     /// What memory is fitted as; absent when nothing was there to fit it from.
     pub memory: Option<Memory>,

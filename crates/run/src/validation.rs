@@ -74,7 +74,7 @@ pub struct Trace {
     pub seconds: f64,
     /// Requests in it.
     pub requests: u64,
-    /// Of these, requests whose course in time was recorded.
+    /// Of these, requests whose sequence of running and waiting was recorded.
     pub with_bursts: u64,
     /// Good answers per second of a closed loop before it; absent when the rate was given.
     pub saturated_per_s: Option<f64>,

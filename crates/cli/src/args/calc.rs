@@ -18,7 +18,7 @@ pub struct CalcArgs {
 pub enum Calculation {
     /// Amdahl's law: how many times as fast with N threads, and from where one more adds little
     Amdahl(AmdahlArgs),
-    /// How many threads a process can use: T*, the bounds, and the throughput and GVL wait of each count
+    /// How many threads a process can use: the count that is enough, the bounds, and throughput and GVL wait of each count
     Threads(ThreadsArgs),
     /// How long requests wait at a rate, and the rate at which an objective is just met
     Queue(QueueArgs),
@@ -80,7 +80,7 @@ pub struct ThreadsArgs {
     /// A gain that is not worth one more thread [default: 5%]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub worth: Option<String>,
-    /// Threads of each process in the last row [default: a little beyond T*]
+    /// Threads of each process in the last row [default: a little beyond what is enough]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub up_to: Option<String>,
 }

@@ -123,6 +123,15 @@ pub struct Feasible {
 }
 
 impl Feasible {
+    /// What became of an arm that breaks a limit: which, as far as its trials show it.
+    pub fn fate(&self) -> String {
+        match (&self.why, self.fails) {
+            (Some(why), true) => format!("failed: {why}"),
+            (Some(why), false) => format!("breaks a limit: {why}"),
+            (None, _) => "breaks a limit".to_owned(),
+        }
+    }
+
     /// Whether the estimate keeps the latency limit where nothing is proven.
     pub fn seems_to_meet(&self, objective: &Objective) -> bool {
         let allowed = objective

@@ -10,6 +10,7 @@ use super::answer::figure;
 use super::lengths::{self, Lengths};
 use super::pages::Pages;
 use super::station::Station;
+use crate::idle_threads::Waited;
 use crate::progress::Event;
 use crate::trial::Failure;
 use capacity::{Ending, Purpose, RateBounds, RateGoal, RateStep};
@@ -84,6 +85,8 @@ struct Search<'a> {
     pages: Pages,
     /// Why nothing more can be measured.
     ended: Option<(RateEnding, String)>,
+    /// Of the closed loops.
+    waited: Vec<Waited>,
     /// What went wrong after the search had its answer.
     warnings: Vec<String>,
 }
@@ -100,6 +103,7 @@ pub fn search(station: &Station<'_>, question: &Question) -> Result<RateSearch, 
         measured: Vec::new(),
         pages: Pages::default(),
         ended: None,
+        waited: Vec::new(),
         warnings: Vec::new(),
     };
     search.at_first = station.probe()?;

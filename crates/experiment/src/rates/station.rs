@@ -1,8 +1,12 @@
 //! A server that answers, whoever started it, and the load that a search puts on it.
 
+use crate::flights;
 use crate::generator::{self, Generator};
+use crate::idle_threads::Waited;
 use crate::trial::Failure;
 use load::{Mode, Outcome, Stop};
+use run::Settings;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Requests of a probe.
@@ -25,6 +29,25 @@ pub struct Station<'a> {
     pub generator: Generator<'a>,
     /// Cores that the server may use.
     pub server_cores: f64,
+    /// What tells how long requests wait for its threads; `None` where clients' connections are not kept, or nothing does.
+    pub agent: Option<Agent>,
+}
+
+/// The agent in the server.
+#[derive(Debug)]
+pub struct Agent {
+    pub flight_dir: PathBuf,
+    pub settings: Settings,
+}
+
+impl Agent {
+    /// What requests met since an earlier reading.
+    fn since(&self, before: &[flight::Snapshot], seconds: f64) -> Option<Waited> {
+        let after = flights::counters(&self.flight_dir);
+        let seen = flight::Window::between(before, &after);
+        let split = flights::split(&seen, flights::tells_locks(&after));
+        Waited::of(self.settings, &split, seconds)
+    }
 }
 
 /// A window and how busy the server was.
@@ -35,14 +58,21 @@ pub struct Offered {
 }
 
 impl Station<'_> {
-    /// As many connections as told, each asking again when it has its answer.
+    /// As many connections as told, each asking again when it has its answer; and what the requests met in the server.
     pub fn closed(
         &self,
         connections: usize,
         length: Duration,
         seed: u64,
-    ) -> Result<Outcome, Failure> {
-        self.run(Mode::closed(connections), length, seed)
+    ) -> Result<(Outcome, Option<Waited>), Failure> {
+        let agent = self.agent.as_ref();
+        let before = agent.map(|agent| flights::counters(&agent.flight_dir));
+        let outcome = self.run(Mode::closed(connections), length, seed)?;
+        let seconds = outcome.window().as_secs_f64();
+        let waited = agent
+            .zip(before)
+            .and_then(|(agent, before)| agent.since(&before, seconds));
+        Ok((outcome, waited))
     }
 
     /// Poisson arrivals at this rate. Returns when every answer has come or timed out.

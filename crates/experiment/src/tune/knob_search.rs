@@ -190,7 +190,10 @@ fn conclude(
     let mut fates = Fates::new();
     for fate in &outcome.fates {
         let arm = searched.arm(&fate.point);
-        fates.insert(arm.name.clone(), searched.fate(fate));
+        fates.insert(
+            arm.name.clone(),
+            searched.fate(fate, &procedure.store.document),
+        );
         if !arms.contains(&arm) {
             arms.push(arm);
         }

@@ -130,12 +130,7 @@ fn drop_arms(
         if feasible.standing == Feasibility::Breaks {
             infeasible.push(arm.name.clone());
             if *arm != baseline {
-                let why = feasible.why.unwrap_or_default();
-                let fate = match feasible.fails {
-                    true => format!("failed: {why}"),
-                    false => format!("breaks a limit: {why}"),
-                };
-                leaving.insert(arm.name.clone(), fate);
+                leaving.insert(arm.name.clone(), feasible.fate());
             }
         }
     }

@@ -1,15 +1,13 @@
 //! What a reader must know before believing a verdict.
 
+use crate::idle_threads::{self, Waited};
 use crate::procedure::Procedure;
-use crate::request::{Arm, Experiment, ServerKind};
+use crate::request::{Arm, Experiment};
 use crate::{deciding, judge, spoiled};
-use run::{Document, Feasibility, Redirects, Trial, TrialStatus};
+use run::{Document, Feasibility, Redirects, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
 const SOON_THOUSANDS: f64 = 1_000.0;
-
-/// Threads that have a request for a smaller share of the time at full load are kept from work.
-const IDLE_BELOW: f64 = 0.7;
 
 /// Says so when the chosen configuration may yet break a limit: memory that still grew, latency not proven.
 pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
@@ -130,8 +128,7 @@ pub fn warn(procedure: &mut Procedure<'_>) {
     }
     document.warnings.extend(procedure.bench.sender.caveats());
     document.warnings.extend(redirects.warnings());
-    // Behind nginx clients' connections end there.
-    if asked.kind == ServerKind::Puma && asked.front.is_none() {
+    if idle_threads::reach_puma(asked) {
         document.warnings.extend(parked(document));
     }
     if let Some(calibration) = document.calibration.as_ref().filter(|c| c.allowance > 0.0) {
@@ -145,36 +142,14 @@ pub fn warn(procedure: &mut Procedure<'_>) {
     document.warnings.extend(host_warnings);
 }
 
-/// Where connections are kept: the trial in which requests queued longest while threads were idle. The agent measures
-/// both at full load, where a thread is idle only when it cannot be reached.
+/// Where connections are kept: the trial in which requests queued longest while threads were idle.
 fn parked(document: &Document) -> Option<String> {
     let kept = document.plan.sending.as_ref().is_some_and(|s| s.keep_alive);
     let seen = document.trials.iter().filter(|t| kept && t.counts());
-    let (queue_ms, wall_ms, busy, trial) = seen
-        .filter_map(queue_and_threads)
-        .filter(|(queue_ms, wall_ms, busy, _)| queue_ms > wall_ms && *busy < IDLE_BELOW)
-        .max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(format!(
-        "with {} a request waited {queue_ms:.0} ms for a thread, and took {wall_ms:.0} ms in it, while threads had a request \
-         only {:.0} % of the time: connections are kept, and Puma lets a thread wait up to 0.2 s for the next request of a \
-         connection while others queue; without --keep-alive each request has a connection of its own",
-        trial.settings,
-        busy * 100.0
-    ))
-}
-
-/// Of a saturated trial: mean wait for a thread and time in it, ms, and the share of time that threads had a request.
-fn queue_and_threads(trial: &Trial) -> Option<(f64, f64, f64, &Trial)> {
-    let (split, window) = (trial.split.as_ref()?, trial.saturation.as_ref()?);
-    let requests = split.requests.max(1) as f64;
-    let threads_ms = window.seconds * 1e3 * f64::from(trial.settings.concurrency());
-    let busy = split.wall_ms / threads_ms.max(f64::MIN_POSITIVE);
-    Some((
-        split.queue_ms? / requests,
-        split.wall_ms / requests,
-        busy,
-        trial,
-    ))
+    idle_threads::sentence(seen.filter_map(|trial| {
+        let (split, window) = (trial.split.as_ref()?, trial.saturation.as_ref()?);
+        Waited::of(trial.settings, split, window.seconds)
+    }))
 }
 
 /// What on this host spoils what was measured, stolen time and swapping over the whole of it.

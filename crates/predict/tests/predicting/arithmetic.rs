@@ -1,6 +1,7 @@
 //! Predictions of applications whose bursts are known, against what arithmetic and queueing theory say.
 
 use crate::support::{Did, MS, Request, application, process, steady};
+use flight::events::Mode;
 use predict::{Application, Bench, Machine, OfferedLoad, Point, Prediction};
 
 const MACHINE: Machine = Machine {
@@ -264,6 +265,49 @@ fn without_bursts_totals_are_divided_and_intervals_are_wider() {
         .0
         .zip(&known.model_error().0, |a, b| a / b);
     assert!(wider.values().iter().all(|x| *x > 1.5), "{wider:?}");
+}
+
+/// Where few requests have bursts, the remedy is for the server as it ran.
+#[test]
+fn bursts_are_not_advised_to_a_server_that_ran_with_them() {
+    let said = |one_in: &[Option<u32>]| {
+        let count = one_in.len() as u32;
+        let processes = one_in.iter().zip(0_u32..).map(|(one_in, worker)| {
+            let mut found = process(&steady(600, 40 * MS, four_and_six), 2, one_in.is_some());
+            let server = &mut found.flight.header.server;
+            if count > 1 {
+                (server.workers, server.worker_index) = (Some(count), Some(worker));
+            }
+            if let (Some(events), Some(one_in)) = (&mut found.bursts, one_in) {
+                events.header.mode = Mode::Sampling { one_in: *one_in };
+                events.events.retain(|event| event.thread % 4 == 0);
+            }
+            found
+        });
+        let found = application(processes.collect()).unwrap();
+        let said = found.assumptions().iter().map(ToString::to_string);
+        said.filter(|s| s.contains("sequence of running"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let advice = "with POWERBAND_BURSTS=1 to record";
+    assert!(said(&[None]).contains("start the server with POWERBAND_BURSTS=1 to record more"));
+    let recorded = said(&[Some(1)]);
+    assert!(
+        recorded.contains("was recorded for 150 requests"),
+        "{recorded}"
+    );
+    assert!(
+        recorded.contains("ran with POWERBAND_BURSTS=1,") && !recorded.contains(advice),
+        "{recorded}"
+    );
+    let sampled = said(&[Some(10)]);
+    assert!(
+        sampled.contains("ran with POWERBAND_BURSTS=10,") && sampled.contains(advice),
+        "{sampled}"
+    );
+    // One of the workers was started without.
+    assert!(said(&[Some(1), None]).contains(advice));
 }
 
 /// Half of the requests have bursts, of two shapes; the other half borrow theirs.

@@ -120,6 +120,47 @@ fn the_knee_and_the_objective_of_one_thread() {
     assert_eq!(chosen.point, point(1, 3));
 }
 
+/// The highest rate that meets an objective, and its interval, say of the rates that were asked what their own p99 says: for limits
+/// just above and just below that p99 and the ends of its interval.
+#[test]
+fn the_highest_rate_agrees_with_the_rates_that_were_asked() {
+    let rates_per_s = vec![50.0, 85.0, 93.0];
+    let surveyed = |limit_ms: Option<f64>| {
+        let question = Question {
+            points: vec![point(1, 1)],
+            rates_per_s: rates_per_s.clone(),
+            objective: limit_ms.map(|limit_ms| Objective {
+                percentile: 99.0,
+                limit_ms,
+            }),
+            requests: 2_000,
+            draws: 3,
+            seed: 7,
+        };
+        bench().survey(&question, 1, || ()).unwrap().remove(0)
+    };
+    for at in surveyed(None).rates {
+        let (found, within) = at.answer.unwrap();
+        let ends = [within.high, found.figures, within.low];
+        for (end, ms) in ends.map(|figures| figures.p99_ms).into_iter().enumerate() {
+            for (factor, kept) in [(1.001, true), (0.999, false)] {
+                let found = surveyed(Some(ms * factor));
+                let objective = found.objective.unwrap();
+                let rate_per_s = match end {
+                    0 => objective.low_per_s,
+                    1 => objective.rate_per_s,
+                    _ => objective.high_per_s,
+                };
+                let case = format!("{}/s, end {end}, {factor}: {objective:?}", at.rate_per_s);
+                assert_eq!(at.rate_per_s <= rate_per_s, kept, "{case}");
+                let same = found.rates.iter().find(|r| r.rate_per_s == at.rate_per_s);
+                let meets = at.rate_per_s <= objective.rate_per_s;
+                assert_eq!(same.unwrap().meets, Some(meets), "{case}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_usual_configurations() {
     let bench = bench();

@@ -53,13 +53,11 @@ pub fn page(sheet: &mut Sheet, threads: &Threads) {
     let mut table = table(sheet.style(), &head, 0);
     align_left(&mut table, 2);
     align_left(&mut table, head.len() - 1);
-    let useful = threads.useful_threads.map(|t| t.ceil() as u32);
     for row in &threads.rows {
-        let marks = [
-            (useful == Some(row.threads), "T*"),
-            (row.threads == threads.enough, "enough"),
-        ];
-        let marks: Vec<&str> = marks.iter().filter(|m| m.0).map(|m| m.1).collect();
+        let mark = match row.threads == threads.enough {
+            true => "enough",
+            false => "",
+        };
         table.add_row(vec![
             row.threads.to_string(),
             rate(row.bound_per_s),
@@ -70,7 +68,7 @@ pub fn page(sheet: &mut Sheet, threads: &Threads) {
             format!("{:.1}", row.gvl_wait_ms),
             percent(row.gvl_busy),
             percent(row.cores_busy),
-            marks.join(", "),
+            mark.to_owned(),
         ]);
     }
     sheet.block(&trimmed(&table));

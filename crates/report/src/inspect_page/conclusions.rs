@@ -68,7 +68,8 @@ pub fn write(sheet: &mut Sheet, traffic: &Traffic, served: Served) {
         sentences.insert(at, largest(split, place));
     }
     sentences.iter().for_each(|sentence| sheet.prose(sentence));
-    if let Some(p) = traffic.split.and_then(|s| s.io_share_of_work) {
+    let share_of_work = traffic.split.and_then(|s| s.io_share_of_work);
+    if let Some(p) = share_of_work.filter(|_| sheet.is_full()) {
         sheet.prose(&format!(
             "Waits for the GVL and for locks left out, I/O is {} of a request's time: I/O / (I/O + GVL held).",
             percent(p)

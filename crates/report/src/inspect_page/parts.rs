@@ -206,7 +206,7 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
         return;
     }
     sheet.heading("Requests by how long they took (times are means in ms)");
-    let head = [
+    let mut head = vec![
         "percentiles",
         "requests",
         "wall",
@@ -215,11 +215,12 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
         "lock",
         "I/O",
         "GC",
-        "I/O / (I/O + held)",
     ];
+    let full = sheet.is_full();
+    head.extend(full.then_some("I/O / (I/O + held)"));
     let mut rows = Vec::new();
     for band in &traffic.bands {
-        rows.push(vec![
+        let mut row = vec![
             format!("p{} to {}", band.from, band.to),
             grouped(band.requests),
             ms(band.wall_ms),
@@ -228,8 +229,10 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
             ms_or_none(band.lock_wait_ms),
             ms(band.io_ms),
             ms_or_none(band.gc_ms),
-            band.io_share_of_work.map_or(NONE.to_owned(), percent),
-        ]);
+        ];
+        let share_of_work = band.io_share_of_work.map_or(NONE.to_owned(), percent);
+        row.extend(full.then_some(share_of_work));
+        rows.push(row);
     }
     sheet.block(&in_parts(sheet.style(), &head, &rows));
 }

@@ -41,6 +41,18 @@ fn pages_keep_the_width_and_say_first_what_it_means() {
     }
 }
 
+/// The symbols of formulas are for docs/calc.md.
+#[test]
+fn threads_are_advised_without_symbols() {
+    let page = page(&sample("threads"), 100);
+    let marked = page.lines().filter(|line| line.ends_with("enough"));
+    assert_eq!(marked.count(), 1, "{page}");
+    for name in NAMES {
+        let page = self::page(&sample(name), 100);
+        assert!(!page.contains("T*"), "{page}");
+    }
+}
+
 #[test]
 fn what_is_infinite_or_was_not_given_is_no_figure() {
     let mut amdahl = sample("amdahl");

@@ -85,7 +85,8 @@ fn one_advice_stands_on_the_page_and_its_rivals_in_the_full_one() {
     advice.plain = vec!["About 3 threads keep it busy.".to_owned()];
     let short = page(&document, 100);
     assert!(short.contains("- About 3 threads keep it busy."), "{short}");
-    for formula in ["T* =", "Amdahl", "Rule of thumb"] {
+    let share_of_work = "I/O / (I/O + ";
+    for formula in ["T* =", "Amdahl", "Rule of thumb", share_of_work] {
         assert!(!short.contains(formula), "{formula}:\n{short}");
     }
     let style = Style {
@@ -95,6 +96,13 @@ fn one_advice_stands_on_the_page_and_its_rivals_in_the_full_one() {
     let full = report::inspect_page_in_full(&document, 20, style);
     for part in ["About 3 threads", "T*", "Amdahl", "Rule of thumb"] {
         assert!(full.contains(part), "{part}:\n{full}");
+    }
+    let shares = [
+        "I/O / (I/O + held)",
+        "of a request's time: I/O / (I/O + GVL held)",
+    ];
+    for part in shares {
+        assert!(flat(&full).contains(part), "{part}:\n{full}");
     }
 }
 
@@ -227,7 +235,6 @@ fn what_a_query_really_took_is_there_at_every_width() {
             "failed",
             "ms really per call",
             "busy mean",
-            "I/O / (I/O + held)",
         ] {
             assert!(page.contains(column), "{column} at {width}:\n{page}");
         }

@@ -43,7 +43,14 @@ fn what_is_too_little_has_no_figures() {
         }
     }
     let page = page(&document, 160);
-    assert!(page.contains("Too little: 1x1, 2x1\n"), "{page}");
+    let each = document.points.iter().filter(|p| p.size.threads == 1);
+    let each = each.map(|p| format!("{}x1 (at most {:.1})", p.size.processes, p.most_per_s));
+    let said = format!(
+        "Too small to serve 20.0 requests a second, so that their queue would grow without end (processes x threads, and the \
+         most that each can serve a second): {}.",
+        each.collect::<Vec<_>>().join(", ")
+    );
+    assert!(flat(&page).contains(&said), "{said}\n{page}");
     let rows = |of: &str| page.lines().filter(|line| line.starts_with(of)).count();
     // At the first rate, at the other, and what each can do.
     assert_eq!((rows("1x1 "), rows("1x2 ")), (1, 3));
@@ -70,7 +77,7 @@ fn objectives_and_memory_have_columns() {
         });
         point.memory_bytes = Some(u64::from(nth + 1) << 28);
         point.fits = Some(nth < 4);
-        point.rates[0].meets = Some(nth > 0);
+        point.rates[0].meets = Some(nth > 1);
     }
     for width in [60, 80, 100] {
         let page = page(&document, width);
@@ -81,6 +88,52 @@ fn objectives_and_memory_have_columns() {
         let too_much = page.lines().filter(|line| line.ends_with("too much"));
         assert_eq!(too_much.count(), 2, "{page}");
     }
+}
+
+/// What the interval of the highest rate leaves open is marked at every rate that was asked, and nothing there contradicts it.
+#[test]
+fn rates_within_the_interval_are_undecided_in_every_table() {
+    let mut document = sample();
+    document.asked.objective = Some(Objective {
+        percentile: 99.0,
+        limit_ms: 250.0,
+    });
+    document.begin_with = None;
+    let rates = document.asked.rates_per_s.clone();
+    for (point, nth) in document.points.iter_mut().zip(0_u32..) {
+        // The rate that comes first is below, within or beyond the interval; the second is within all.
+        let (low_per_s, high_per_s) = match nth % 3 {
+            0 => (rates[0] + 1.0, rates[1]),
+            1 => (rates[0] - 1.0, rates[1]),
+            _ => (rates[0] - 2.0, rates[0] - 1.0),
+        };
+        point.objective = Some(run::predict::AtObjective {
+            rate_per_s: f64::midpoint(low_per_s, high_per_s),
+            low_per_s,
+            high_per_s,
+        });
+    }
+    let page = page(&document, 160);
+    let rows = |heading: &str| -> Vec<&str> {
+        let table = page.lines().skip_while(|line| !line.starts_with(heading));
+        let rows = table.skip(2).take(document.points.len());
+        rows.map(str::trim_end).collect()
+    };
+    let words = ["meets it", "undecided"];
+    let marks = |rows: &[&str]| -> Vec<Option<&str>> {
+        let mark = |row: &&str| words.into_iter().find(|word| row.contains(word));
+        rows.iter().map(mark).collect()
+    };
+    let first = marks(&rows("At 20.0 a second"));
+    let [meets, undecided] = words.map(Some);
+    let expected = [meets, undecided, None].into_iter().cycle();
+    let expected: Vec<_> = expected.take(document.points.len()).collect();
+    assert_eq!(first, expected, "{page}");
+    let other = marks(&rows("p99, ms, at other rates"));
+    let expected = [undecided, undecided, None].into_iter().cycle();
+    let expected: Vec<_> = expected.take(document.points.len()).collect();
+    assert_eq!(other, expected, "{page}");
+    assert!(flat(&page).contains("at rates between them it is undecided"));
 }
 
 /// Nothing that the self-check refutes is shown, and why is.

@@ -12,13 +12,14 @@ fn sample() -> Document {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     "Errors of the predictions",
     "Capacity, answers per second of a closed loop",
     "Response times under Poisson arrivals, ms",
     "Where a request's time goes, predicted and measured, ms",
     "What it was predicted from",
     "Taken for granted: I/O takes as long",
+    "of running and waiting",
     "Before you believe it",
     "From a trace of single × 3 threads, 4 other configurations",
 ];

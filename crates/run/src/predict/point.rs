@@ -38,6 +38,18 @@ pub struct AtObjective {
     pub high_per_s: f64,
 }
 
+impl AtObjective {
+    /// Whether a rate meets the objective; `None` within the interval.
+    #[must_use]
+    pub fn decides(&self, rate_per_s: f64) -> Option<bool> {
+        match rate_per_s {
+            rate if rate <= self.low_per_s => Some(true),
+            rate if rate > self.high_per_s => Some(false),
+            _ => None,
+        }
+    }
+}
+
 /// A configuration at one rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +58,8 @@ pub struct Rate {
     pub rate_per_s: f64,
     /// What it answers; absent when more arrive than it can do.
     pub answer: Option<Answer>,
-    /// Whether it meets the objective; absent without one.
+    /// Whether it is at most the highest rate that meets the objective; undecided where it lies within that rate's interval.
+    /// Absent without an objective.
     pub meets: Option<bool>,
 }
 

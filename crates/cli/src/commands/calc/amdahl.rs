@@ -46,8 +46,9 @@ pub fn amdahl(args: &AmdahlArgs, given: &mut Given) -> Option<Document> {
             "The parallel part is shared out evenly, the rest runs one after the other, and nothing is lost on the way: \
              no queue, no garbage collection, no slower database."
                 .to_owned(),
-            "For the threads of a Ruby process the parallel part is I/O / (I/O + GVL held); the limit is then T* = 1 + I/O / \
-             held, and what a saturated process gains by N threads lies between Amdahl's figure and min(N, T*)."
+            "For the threads of a Ruby process the parallel part is I/O / (I/O + GVL held); the limit is then the number \
+             of threads that would keep it running Ruby all the time if requests never met, and what a saturated process gains by N \
+             threads lies between Amdahl's figure and the lesser of N and that limit."
                 .to_owned(),
         ],
         amdahl: Some(amdahl),

@@ -156,44 +156,59 @@ fn bound_by(binding: Binding) -> BoundBy {
     }
 }
 
+/// One count and one reason; the formulas are in docs/calc.md.
 fn sentence(threads: &Threads, at: &ThreadsRow) -> String {
-    let useful = match threads.useful_threads {
-        Some(useful) => format!(
-            "If requests never met, {useful:.2} threads (T* = 1 + I/O / held) would keep one process running Ruby all the time."
-        ),
-        None => "The GVL is never held, so that threads do not wait for it.".to_owned(),
-    };
     let most = [
-        (threads.gvl_bound_per_s, "the GVL allows"),
-        (threads.lock_bound_per_s, "the lock allows"),
-        (threads.cores_bound_per_s, "the cores allow"),
+        (
+            threads.gvl_bound_per_s,
+            "the GVL allows",
+            "requests then wait for one another to run Ruby (the GVL lets one thread of a process at a time)",
+        ),
+        (
+            threads.lock_bound_per_s,
+            "the lock allows",
+            "requests then wait for one another's lock",
+        ),
+        (
+            threads.cores_bound_per_s,
+            "the cores allow",
+            "the cores are then nearly always busy",
+        ),
     ];
     let least = most
         .into_iter()
-        .filter_map(|(bound, who)| Some((bound?, who)))
+        .filter_map(|(bound, who, why)| Some((bound?, who, why)))
         .reduce(|a, b| if b.0 < a.0 { b } else { a });
-    let reached = match least {
-        Some((bound, who)) => format!(
-            "{:.1} requests a second, {:.0} % of the {bound:.1} that {who}",
-            at.throughput_per_s,
-            at.throughput_per_s / bound * 100.0
+    let (reached, because) = match least {
+        Some((bound, who, why)) => (
+            format!(
+                "{:.1} requests a second, {:.0} % of the {bound:.1} that {who}",
+                at.throughput_per_s,
+                at.throughput_per_s / bound * 100.0
+            ),
+            why,
         ),
-        None => format!("{:.1} requests a second", at.throughput_per_s),
+        None => (
+            format!("{:.1} requests a second", at.throughput_per_s),
+            "it is one of so many: the GVL is never held, and no thread waits for another",
+        ),
+    };
+    let waits = match threads.gvl_bound_per_s {
+        Some(_) => format!("; a request waits {:.1} ms for the GVL", at.gvl_wait_ms),
+        None => String::new(),
     };
     let threads_each = match at.threads {
         1 => "1 thread".to_owned(),
         n => format!("{n} threads"),
     };
     let who = match threads.processes {
-        1 => format!("1 process of {threads_each} reaches"),
-        n => format!("{n} processes of {threads_each} each reach"),
+        1 => format!("1 process needs {threads_each}: it reaches"),
+        n => format!("{n} processes need {threads_each} each: they reach"),
     };
     format!(
-        "{who} {reached}: a request waits {:.1} ms while other threads run Ruby (for the GVL), and one more thread adds {:.1} %, \
-         less than {:.0} %. {useful}",
-        at.gvl_wait_ms,
+        "{who} {reached}. One more thread adds {:.1} %, less than {:.0} %, because {because}{waits}.",
         at.one_more_adds * 100.0,
-        threads.worth * 100.0
+        threads.worth * 100.0,
     )
 }
 
@@ -203,7 +218,7 @@ fn assumptions() -> Vec<String> {
         "I/O takes as long with many threads as with few. Once the database or an upstream slows down, more threads are worth \
          less than this, or harm: measure again with more.",
         "Bursts of exponential length, served in their order. More regular bursts wait less and need fewer threads; waiting for \
-         a lock or for a pooled connection that was counted as I/O makes T* too high.",
+         a lock or for a pooled connection that was counted as I/O makes the count too high.",
         "No garbage collection, no 100 ms quantum of the GVL, none of the server's own work.",
     ]
     .map(str::to_owned)
@@ -218,12 +233,6 @@ fn warnings(threads: &Threads, at: &ThreadsRow) -> Vec<String> {
              connection pool, which are not in this model.",
             threads.worth * 100.0
         ));
-    }
-    if threads.native_ms > 0.0 {
-        warnings.push(
-            "T* leaves out processor time without the GVL: it needs a core, which the throughput here counts."
-                .to_owned(),
-        );
     }
     if at.bound_by == BoundBy::Cores && f64::from(threads.processes) > threads.cores {
         warnings.push(format!(
@@ -268,11 +277,22 @@ mod tests {
             assert!((row.throughput_per_s / per_s - 1.0).abs() < 1e-9, "{row:?}");
         }
         assert!(
-            document.sentence.starts_with("1 process of ")
-                && document.sentence.contains("4.00 threads (T* ="),
+            document.sentence.starts_with(&format!(
+                "1 process needs {} threads: it reaches",
+                found.enough
+            )),
             "{}",
             document.sentence
         );
+        assert_eq!(document.sentence.matches(" threads").count(), 1);
+        assert!(document.sentence.contains("to run Ruby (the GVL"));
+        for said in [
+            &document.sentence,
+            &document.assumptions.join(" "),
+            &document.warnings.join(" "),
+        ] {
+            assert!(!said.contains("T*"), "{said}");
+        }
     }
 
     /// Each thread's gain is above the threshold before the count that is enough, and below it there.

@@ -116,9 +116,10 @@ fn begin(document: &Document) -> String {
         let many = document.points.len();
         return match (&objective, document.exit_code) {
             (Some(objective), _) => format!(
-                "Not one of the {many} configurations keeps {objective} at {} a second{}.",
+                "Not one of the {many} configurations keeps {objective} at {} a second{}{}.",
                 round(per_s),
-                within_memory(document)
+                within_memory(document),
+                left_open(document)
             ),
             (None, 1) => {
                 format!("Not one of the {many} configurations fits into the memory that was given.")
@@ -130,6 +131,12 @@ fn begin(document: &Document) -> String {
         };
     };
     let because = match &objective {
+        Some(objective) if at.is_some_and(|at| is_undecided(point, at)) => format!(
+            "the smallest configuration that probably keeps {objective} (undecided, the interval holds the limit)"
+        ),
+        Some(objective) if per_s <= point.add_at_per_s => {
+            format!("the smallest configuration that keeps {objective} with room to grow")
+        }
         Some(objective) => format!("the smallest configuration that keeps {objective}"),
         None => {
             "the smallest configuration within 3 % of the most that any of these can do".to_owned()
@@ -160,6 +167,27 @@ fn begun(document: &Document) -> Option<(&Point, Option<&Rate>)> {
     let size = document.begin_with?;
     let point = document.points.iter().find(|point| point.size == size)?;
     Some((point, point.rates.first()))
+}
+
+/// Whether the interval of the highest rate that meets the objective holds this one.
+fn is_undecided(point: &Point, at: &Rate) -> bool {
+    point
+        .objective
+        .is_some_and(|objective| objective.decides(at.rate_per_s).is_none())
+}
+
+/// How many of those that miss the objective by the best estimate may yet meet it.
+fn left_open(document: &Document) -> String {
+    let fits = document.points.iter().filter(|p| p.fits != Some(false));
+    let open = fits.filter(|p| p.rates.first().is_some_and(|at| is_undecided(p, at)));
+    match open.count() {
+        0 => String::new(),
+        1 => " by the best estimate; of 1 the interval holds the limit, so that it is undecided"
+            .to_owned(),
+        many => format!(
+            " by the best estimate; of {many} the interval holds the limit, so that they are undecided"
+        ),
+    }
 }
 
 fn within_memory(document: &Document) -> String {
@@ -306,6 +334,51 @@ mod tests {
                 .iter()
                 .all(|w| !w.contains("believe the order"))
         );
+    }
+
+    #[test]
+    fn a_rate_within_the_interval_is_said_to_be_undecided() {
+        let mut document = sample();
+        let rate_per_s = document.asked.rates_per_s[0];
+        document.asked.objective = Some(run::predict::Objective {
+            percentile: 99.0,
+            limit_ms: 250.0,
+        });
+        document.begin_with = Some(document.points[0].size);
+        let interval = |low_per_s: f64| {
+            Some(run::predict::AtObjective {
+                rate_per_s: low_per_s + 2.0,
+                low_per_s,
+                high_per_s: low_per_s + 4.0,
+            })
+        };
+        document.points[0].objective = interval(rate_per_s + 1.0);
+        for (add_at_per_s, keeps) in [
+            (rate_per_s - 1.0, "that keeps p99 = 250 ms: mean"),
+            (
+                rate_per_s + 1.0,
+                "that keeps p99 = 250 ms with room to grow: mean",
+            ),
+        ] {
+            document.points[0].add_at_per_s = add_at_per_s;
+            let said = sentence(&document);
+            assert!(said.contains(keeps), "{said}");
+        }
+        document.points[0].objective = interval(rate_per_s - 1.0);
+        let said = sentence(&document);
+        assert!(
+            said.contains("that probably keeps p99 = 250 ms (undecided"),
+            "{said}"
+        );
+        (document.begin_with, document.exit_code) = (None, 1);
+        document.points[0].objective = interval(rate_per_s - 3.0);
+        let said = sentence(&document);
+        assert!(
+            said.starts_with("Not one of") && said.contains("of 1 the interval holds"),
+            "{said}"
+        );
+        document.points[0].objective = interval(rate_per_s - 9.0);
+        assert!(!sentence(&document).contains("best estimate"));
     }
 
     #[test]

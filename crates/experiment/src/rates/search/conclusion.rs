@@ -1,6 +1,7 @@
 //! What a search comes to: the bounds, how it ended, the curve, and what to know before believing it.
 
 use super::{ALPHA, LEAST, SETTLED, Saturated, Search, figure};
+use crate::idle_threads;
 use crate::procedure::GENERATOR_SHARE;
 use crate::rates::lengths::{self, Lengths};
 use crate::rates::points::points;
@@ -35,6 +36,7 @@ impl Search<'_> {
         if out_of_reach.is_none() {
             warnings.extend(self.warnings(&bounds, saturated, lengths, goal));
         }
+        warnings.extend(idle_threads::sentence(self.waited.iter().copied()));
         let redirects = self.station.generator.sender.take_redirects();
         warnings.extend(redirects.warnings());
         RateSearch {

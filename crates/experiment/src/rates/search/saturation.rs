@@ -35,11 +35,12 @@ impl Search<'_> {
         self.closed_loop(self.question.connections, length_s)
     }
 
-    fn closed_loop(&self, connections: usize, length_s: f64) -> Result<f64, Failure> {
+    fn closed_loop(&mut self, connections: usize, length_s: f64) -> Result<f64, Failure> {
         let length = Duration::from_secs_f64(length_s);
-        let outcome = self
+        let (outcome, waited) = self
             .station
             .closed(connections, length, self.question.seed)?;
+        self.waited.extend(waited);
         let server = self.station.generator.server;
         let hung = self.question.hung.as_ref();
         crate::trial::pages::answer_after(hung, &outcome, "at full load", server)?;
@@ -106,7 +107,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    fn closed_loop_again(&self, connections: usize, length_s: f64) -> Result<f64, Failure> {
+    fn closed_loop_again(&mut self, connections: usize, length_s: f64) -> Result<f64, Failure> {
         let per_s = self.closed_loop(connections, length_s)?;
         match self.station.recovers(self.at_first)? {
             true => Ok(per_s),
@@ -131,6 +132,7 @@ mod tests {
     use crate::Goal;
     use crate::config::{Asked, Request, resolve};
     use crate::generator::Generator;
+    use crate::idle_threads::Waited;
     use crate::progress::Watcher;
     use crate::rates::Curve;
     use crate::rates::station::Station;
@@ -184,6 +186,7 @@ mod tests {
                 sender: &sender,
             },
             server_cores: 1.0,
+            agent: None,
         };
         let question = Question {
             objective: LatencyObjective {
@@ -206,6 +209,7 @@ mod tests {
             measured: Vec::new(),
             pages: Default::default(),
             ended: None,
+            waited: Vec::from_iter(queue_before_idle_threads()),
             warnings: Vec::new(),
         };
         let lengths = Lengths {
@@ -246,6 +250,36 @@ mod tests {
         assert_eq!(capped, Some(false));
         assert_eq!((saturated.per_s, saturated.capped_per_s), (90.0, None));
         search.concluded(bounds, None, saturated, lengths, goal)
+    }
+
+    /// 90 ms for a thread, 10 ms in it, and of two threads' 20 s 1 s.
+    fn queue_before_idle_threads() -> Option<Waited> {
+        let settings = run::Settings {
+            workers: 0,
+            threads: 2,
+            preload: false,
+        };
+        let split = run::Split {
+            requests: 100,
+            wall_ms: 1_000.0,
+            held_ms: 500.0,
+            gvl_wait_ms: 0.0,
+            lock_wait_ms: None,
+            io_ms: 500.0,
+            cpu_ms: 500.0,
+            queue_ms: Some(9_000.0),
+        };
+        Waited::of(settings, &split, 10.0)
+    }
+
+    #[test]
+    fn a_queue_before_idle_threads_is_explained() {
+        let found = checked(Duration::from_secs(600), Curve::None, 0.0);
+        let said = found.warnings.join(" ");
+        assert!(
+            said.contains("waited 90 ms for a thread, and took 10 ms"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Between arms and the points of a search.
 
+use super::super::answer::limits;
 use super::super::candidates::{CandidateArm, fits};
 use super::super::model;
 use super::constraints::{forbidden, gives_others_their_meaning};
 use crate::arm_environment::RejectedValue;
 use crate::error::Stopped;
+use crate::judge;
 use crate::procedure::Procedure;
 use crate::request::{Arm, SearchKnob};
 use knobs::Overlay;
@@ -243,6 +245,7 @@ impl Searched {
 
     /// Into the document, once it is over.
     pub fn found(&self, document: &mut Document, outcome: &Outcome, trial_s: f64) {
+        let limits = limits(document);
         let Some(search) = &mut document.search else {
             return;
         };
@@ -262,11 +265,11 @@ impl Searched {
         search.effects = outcome
             .effects
             .iter()
-            .filter_map(|effect| self.effect(effect))
+            .filter_map(|effect| self.effect(effect, &limits))
             .collect();
     }
 
-    fn effect(&self, effect: &Effect) -> Option<KnobEffect> {
+    fn effect(&self, effect: &Effect, limits: &str) -> Option<KnobEffect> {
         let knob = self.knobs.get(effect.factor.checked_sub(SETTINGS)?)?;
         Some(KnobEffect {
             knob: knob.name.clone(),
@@ -274,11 +277,12 @@ impl Searched {
             throughput: effect.log_throughput.map(ratio),
             memory: effect.log_memory.map(ratio),
             latency: effect.log_latency.map(ratio),
-            found: self.made_of(effect.found),
+            found: self.made_of(effect.found, limits),
         })
     }
 
-    fn made_of(&self, found: Found) -> String {
+    /// `limits` are those that were given; without one only requests that fail break any.
+    fn made_of(&self, found: Found, limits: &str) -> String {
         match found {
             Found::Helps => "helps".to_owned(),
             Found::MayHelp => "may help: tried further".to_owned(),
@@ -289,21 +293,29 @@ impl Searched {
             Found::ConflictsWith(other) => {
                 format!("fails together with {}", self.space.factors[other].name)
             }
-            Found::BreaksALimit => "breaks a limit".to_owned(),
+            Found::BreaksALimit if limits.is_empty() => "its requests fail".to_owned(),
+            Found::BreaksALimit => format!("breaks a limit ({limits})"),
             Found::NotPossible => "not possible there".to_owned(),
             Found::Unknown => "not known".to_owned(),
             Found::NotTried => "not tried".to_owned(),
         }
     }
 
-    pub fn fate(&self, fate: &Fate) -> String {
+    pub fn fate(&self, fate: &Fate, document: &Document) -> String {
         let stage = match fate.stage {
             search::Stage::Race => "elimination",
             other => word(other),
         };
         match &fate.end {
             End::Failed => format!("failed twice ({stage})"),
-            End::BreaksALimit => format!("breaks a limit ({stage})"),
+            End::BreaksALimit => {
+                let standing = judge::standing(&self.arm(&fate.point).name, document);
+                let which = match standing.why {
+                    Some(_) => standing.fate(),
+                    None => self.made_of(Found::BreaksALimit, &limits(document)),
+                };
+                format!("{which} ({stage})")
+            }
             End::Behind { block, leader } => format!(
                 "eliminated after round {block} ({stage}): behind {}",
                 self.arm(leader)

@@ -147,3 +147,67 @@ fn a_step_is_told_of_what_was_asked_for() {
         (step.ratio, step.low, step.high)
     );
 }
+
+/// In the table of knobs, and of each configuration.
+#[test]
+fn a_limit_that_is_broken_is_named() {
+    let mut document = crate::sample::document("tune");
+    document.plan.objective.latency = Some(run::LatencyObjective {
+        percentile: 99.0,
+        limit_ms: 250.0,
+    });
+    document.plan.objective.max_memory_bytes = None;
+    let broken = &document.arms[1];
+    let (name, settings) = (broken.name.clone(), broken.settings);
+    let today = document.arms[0].settings;
+    let knobs = vec![knob("malloc_arena_max", &["2"])];
+    let searched = Searched::of(today, vec![settings], Named::default(), knobs, &[]).unwrap();
+    let effect = |document: &mut Document| {
+        searched.note(document, 9, 9);
+        let outcome = outcome(&searched, Found::BreaksALimit);
+        searched.found(document, &outcome, 1.0);
+        document.search.as_ref().unwrap().effects[0].found.clone()
+    };
+    assert_eq!(effect(&mut document), "breaks a limit (p99 = 250 ms)");
+    let fate = Fate {
+        point: searched.point(settings).unwrap(),
+        stage: search::Stage::Race,
+        end: End::BreaksALimit,
+    };
+    for trial in document.trials.iter_mut().filter(|t| t.arm == name) {
+        if let Some(window) = &mut trial.objective {
+            window.violations = Some(window.requests);
+        }
+    }
+    let said = searched.fate(&fate, &document);
+    let expected = "breaks a limit: 100.0 % of its requests took longer than 250 ms (elimination)";
+    assert_eq!(said, expected);
+    document.trials.clear();
+    let said = searched.fate(&fate, &document);
+    assert_eq!(said, "breaks a limit (p99 = 250 ms) (elimination)");
+    document.plan.objective.latency = None;
+    assert_eq!(effect(&mut document), "its requests fail");
+}
+
+fn outcome(searched: &Searched, found: Found) -> Outcome {
+    Outcome {
+        winner: searched.space.baseline(),
+        claim: search::Claim::BaselineBest,
+        comparison: None,
+        winner_standing: None,
+        baseline_standing: None,
+        effects: vec![Effect {
+            factor: SETTINGS,
+            score: None,
+            log_throughput: None,
+            log_memory: None,
+            log_latency: None,
+            found,
+        }],
+        steps: Vec::new(),
+        fates: Vec::new(),
+        trials: 0,
+        trials_of: Vec::new(),
+        left_out: Vec::new(),
+    }
+}
