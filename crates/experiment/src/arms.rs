@@ -28,7 +28,7 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
     let plan = procedure.store.document.plan.clone();
     procedure.watcher.on(Event::Planned {
         plan: &plan,
-        because: "the first arm is known",
+        because: "the first configuration is known",
     });
     if procedure.bench.experiment.rehearse {
         procedure.block(Stage::Compare, 1, 1, arms)?;
