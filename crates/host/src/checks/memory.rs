@@ -51,7 +51,7 @@ pub(super) fn pressure(facts: &HostFacts) -> Outcome {
         return Outcome::not_known(NO_PRESSURE);
     };
     let evidence = format!(
-        "somebody waited for memory in {} of the last minute",
+        "a process waited for memory in {} of the last minute",
         per_cent(pressure.some_60s)
     );
     if pressure.some_60s <= PRESSURE_LIMIT {
