@@ -14,6 +14,7 @@ class LoadRefusedTest < PowerbandTest
     assert_match(/no request was answered; GET .*connection refused; is the server running at http.*#{port}/,
                  ended.messages.join)
     assert_match(/given up/, ended.out)
+    refute_match(/figures are/, ended.out, "no server answered")
   end
 
   def test_a_name_that_does_not_exist

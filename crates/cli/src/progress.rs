@@ -237,19 +237,26 @@ fn ran(run: &CommandRun, called: &str, elapsed: Duration) -> String {
     )
 }
 
+/// Nothing of requests too few for it: it would be the slowest one.
+fn p99(requests: u64, p99_ms: Option<f64>) -> String {
+    match p99_ms {
+        _ if requests < run::load::least_values(99.0) => String::new(),
+        Some(ms) => format!("  p99 {ms:.0} ms"),
+        None => "  p99 ∞".to_owned(),
+    }
+}
+
 fn offered(trial: &RateTrial, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     let share = |count: u64| 100.0 * count as f64 / trial.requests.max(1) as f64;
-    let p99 = trial
-        .p99_ms
-        .map_or_else(|| "∞".to_owned(), |ms| format!("{ms:.0} ms"));
+    let p99 = p99(trial.requests, trial.p99_ms);
     let note = match &trial.refused {
         Some(why) => format!("  does not count: {why}"),
         None if !trial.recovered => "  did not recover".to_owned(),
         None => String::new(),
     };
     format!(
-        "{:>3}:{:02}  {:<16} {:>8.1}/s for {:>4.1} s  late {:>5.2} %  failed {:>5.2} %  p99 {p99}{note}",
+        "{:>3}:{:02}  {:<16} {:>8.1}/s for {:>4.1} s  late {:>5.2} %  failed {:>5.2} %{p99}{note}",
         seconds / 60,
         seconds % 60,
         trial.purpose.word(),
@@ -311,12 +318,10 @@ fn described(trial: &Trial, called: &str, reused: bool, elapsed: Duration) -> St
         called
     );
     let capacity = trial.capacity_per_s().map(|c| format!("{c:>8.1}/s"));
-    let p99 = trial.objective.as_ref().map(|w| match w.response.p99_ms {
-        Some(ms) => format!("  p99 {ms:.0} ms"),
-        None => "  p99 ∞".to_owned(),
-    });
+    let measured = trial.objective.as_ref();
+    let measured = measured.map(|w| p99(w.requests, w.response.p99_ms));
     // What it is due to, without the figures: they stand on the page.
-    let p99 = p99.or_else(|| {
+    let latency = measured.or_else(|| {
         let why = trial.why_no_latency()?;
         let why = why.split_once(':').map_or(why, |(why, _)| why);
         Some(format!("  (no latency: {why})"))
@@ -343,7 +348,7 @@ fn described(trial: &Trial, called: &str, reused: bool, elapsed: Duration) -> St
     format!(
         "{head}{}{}{}{}{note}{again}",
         capacity.unwrap_or_default(),
-        p99.unwrap_or_default(),
+        latency.unwrap_or_default(),
         memory.unwrap_or_default(),
         foreseen.unwrap_or_default()
     )
@@ -357,6 +362,13 @@ fn in_short(reason: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentile_of_too_few_requests_is_not_shown() {
+        let shown = |requests| p99(requests, Some(12.0));
+        assert_eq!([99, 100].map(shown), ["", "  p99 12 ms"]);
+        assert_eq!(p99(100, None), "  p99 ∞");
+    }
 
     #[test]
     fn a_trial_without_a_latency_says_why() {

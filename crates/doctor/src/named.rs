@@ -97,7 +97,7 @@ impl Clues<'_> {
         if hidden {
             return Named::NotSeen(format!(
                 "process {} shows Puma's title instead of its command line, so that -e cannot be seen, and neither {} nor \
-                 config/puma.rb says it; set RAILS_ENV",
+                 config/puma.rb names the environment; set RAILS_ENV",
                 self.pid,
                 VARIABLES.join(", ")
             ));

@@ -157,28 +157,39 @@ fn endpoints(all: &Comparison, contest: &Contest, allowance: f64) -> Vec<Endpoin
     });
     let of = |(number, series, evidence): (usize, &Series, Option<Evidence>)| {
         let times = times(series, evidence.as_ref(), allowance);
-        let found = evidence.and_then(|evidence| evidence.compare(all.margin, alpha, allowance));
-        let outcome = found.map(|found| outcome(found.verdict));
-        let hollow = |outcome: &Outcome| {
-            let share = |failed: u64| failed as f64 / (times.requests + failed).max(1) as f64;
-            refused(all, contest, *outcome).is_some()
-                || contradicted(&times, *outcome)
-                || (share(times.candidate_failed) > MOST_LOST && *outcome != Outcome::Worse)
-                || (share(times.reference_failed) > MOST_LOST && *outcome != Outcome::Better)
+        let at = |alpha: f64| evidence.as_ref()?.compare(all.margin, alpha, allowance);
+        let found = at(alpha).map(|found| outcome(found.verdict));
+        let mut why = found.and_then(|outcome| hollow(all, contest, &times, outcome));
+        let outcome = match why {
+            Some(_) => Some(Outcome::Undecided),
+            None => found,
         };
+        let alone = at(ALPHA).is_some_and(|found| found.verdict != Verdict::Undecided);
+        if outcome == Some(Outcome::Undecided) && alone {
+            why = why.or_else(|| Some(words::one_of_many(judged)));
+        }
         EndpointTimes {
             endpoint: all.endpoints[number].clone(),
-            outcome: outcome.map(|outcome| {
-                if hollow(&outcome) {
-                    Outcome::Undecided
-                } else {
-                    outcome
-                }
-            }),
+            outcome,
+            why,
             times,
         }
     };
     seen.into_iter().map(of).collect()
+}
+
+/// Why nothing is claimed of an endpoint, whatever the test of its means says.
+fn hollow(all: &Comparison, contest: &Contest, times: &Times, outcome: Outcome) -> Option<String> {
+    let failing = |failed: u64, server: Side| {
+        let share = failed as f64 / (times.requests + failed).max(1) as f64;
+        (share > MOST_LOST).then(|| words::fails(all.name(server), share))
+    };
+    let candidate = || failing(times.candidate_failed, Side::Shadow(contest.candidate));
+    let reference = || failing(times.reference_failed, contest.reference);
+    refused(all, contest, outcome)
+        .or_else(|| contradicted(times, outcome).then(|| words::few_decide(times)))
+        .or_else(|| candidate().filter(|_| outcome != Outcome::Worse))
+        .or_else(|| reference().filter(|_| outcome != Outcome::Better))
 }
 
 fn times(series: &Series, evidence: Option<&Evidence>, allowance: f64) -> Times {

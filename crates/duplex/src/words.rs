@@ -124,6 +124,20 @@ pub fn loses(name: &str, share: f64) -> String {
     )
 }
 
+/// An endpoint's failed requests.
+pub fn fails(name: &str, share: f64) -> String {
+    format!("{name} failed {} % of its requests", round(share * 100.0))
+}
+
+/// An endpoint that would be decided if it were the only one.
+pub fn one_of_many(judged: usize) -> String {
+    let level = format!("{:.4}", crate::estimate::ALPHA / judged.max(1) as f64);
+    format!(
+        "the 95 % interval alone would be enough, but with {judged} endpoints each verdict is judged at 0.05 / {judged} = {}",
+        level.trim_end_matches('0')
+    )
+}
+
 /// A contradiction between most batches and all times together.
 pub fn few_decide(times: &Times) -> String {
     let ratio = times

@@ -28,7 +28,7 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
     let plan = procedure.store.document.plan.clone();
     procedure.watcher.on(Event::Planned {
         plan: &plan,
-        because: "the first arm is known",
+        because: "the first configuration is known",
     });
     if procedure.bench.experiment.rehearse {
         procedure.block(Stage::Compare, 1, 1, arms)?;
@@ -234,6 +234,16 @@ pub fn side_by_side(
     }
 }
 
+/// What several verdicts at once mean for a reader; nothing of one.
+pub fn several(comparisons: usize, alpha: f64) -> Option<String> {
+    (comparisons > 1).then(|| {
+        format!(
+            "{comparisons} comparisons stand side by side, each with its own error rate of {:.0} %",
+            alpha * 100.0
+        )
+    })
+}
+
 /// Nothing was compared: what was measured is shown all the same, below the reason.
 fn without_comparison(
     procedure: &mut Procedure<'_>,
@@ -306,13 +316,8 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         begun,
         arms[0].settings,
     ));
-    if arms.len() > 2 {
-        let count = arms.len() - 1;
-        document.warnings.push(format!(
-            "{count} comparisons stand side by side, each with its own error rate of {:.0} %",
-            document.plan.alpha * 100.0
-        ));
-    }
+    let several = several(document.comparisons.len(), document.plan.alpha);
+    document.warnings.extend(several);
     tune::warn(procedure);
     Ok(())
 }
@@ -322,6 +327,14 @@ mod tests {
     use super::*;
     use crate::sample;
     use run::TrialStatus;
+
+    /// Of three configurations one may not be measured.
+    #[test]
+    fn one_comparison_stands_alone() {
+        assert_eq!(several(1, 0.05), None);
+        let two = several(2, 0.05).unwrap();
+        assert!(two.starts_with("2 comparisons stand side by side"), "{two}");
+    }
 
     #[test]
     fn an_arm_that_failed_once_is_named_as_the_user_calls_it_with_the_reason() {

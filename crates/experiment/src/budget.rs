@@ -112,6 +112,14 @@ pub fn left_for_trials(budget_s: f64, spent_s: f64, with_search: bool) -> f64 {
     USABLE * (budget_s - kept_s - spent_s)
 }
 
+/// What is left of a budget, in words: "only 12 s of the budget were left".
+pub fn left(left_s: f64) -> String {
+    match left_s.max(0.0).round() {
+        0.0 => "the budget was used up".to_owned(),
+        left_s => format!("only {left_s:.0} s of the budget were left"),
+    }
+}
+
 /// Fits `tune` into `budget_s`: the richest shape whose windows are long enough.
 pub fn fit(
     budget_s: f64,

@@ -136,7 +136,7 @@ pub fn sentence(calibration: &Calibration, margin: f64) -> String {
     } = calibration;
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let found = format!(
-        "{false_positives} of {} of six blocks called identical arms different",
+        "{false_positives} of {} of six blocks called identical configurations different",
         run::counted(*runs, "run")
     );
     let differ = format!(

@@ -319,8 +319,8 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
 fn too_short(budget_s: f64, short: budget::TooShort, calibrate: Option<u32>) -> Stopped {
     let (blocks, fewer) = blocks_asked(calibrate);
     Stopped::Configuration(format!(
-        "--budget = {budget_s:.0}s: too short for {blocks}, and fewer can never decide at 5 %; give --budget {:.0}s or \
-         more, fewer arms{fewer}, or a shorter --window",
+        "--budget = {budget_s:.0}s: too short for {blocks}, and fewer can never show a difference at the 5 % level; give --budget {:.0}s or \
+         more, fewer configurations{fewer}, or a shorter --window",
         short.least_s
     ))
 }

@@ -163,7 +163,7 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
         let roots: Vec<&str> = roots.into_iter().collect();
         said.push(format!(
             "The files are of {} applications ({}), and all are counted together, so that no number of threads is advised. \
-             One alone: {}",
+             To count one alone: {}",
             roots.len(),
             roots.join(", "),
             of_one(document, asked, roots[0])
@@ -181,7 +181,7 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
             .map(|c| c.map_or("unknown".to_owned(), |n| n.to_string()))
             .collect();
         said.push(format!(
-            "Processes that served {one}s ran with different thread counts ({}), and GVL wait depends on it: --threads N counts those with N alone.",
+            "Processes that served {one}s ran with different thread counts ({}), and GVL wait depends on these counts: --threads N counts only processes with N threads.",
             counts.join(", ")
         ));
     }

@@ -38,7 +38,7 @@ pub enum HeldUp {
     /// Other work on this machine had the cores.
     #[error(
         "other processes had the CPU (the generator ran for {:.2} s and waited {:.2} s for a core): end the other work, or \
-         measure on a quiet machine; if it is the server, keep a core free for the generator (--generator-core true, where \
+         measure on a quiet machine; if the server had the CPU, keep a core free for the generator (--generator-core true, where \
          servers are started; taskset elsewhere)",
         ran.as_secs_f64(), waited.as_secs_f64()
     )]
@@ -55,8 +55,7 @@ pub enum HeldUp {
 pub enum GeneratorTrouble {
     /// Requests started late.
     #[error(
-        "the generator started requests late: p{} of its delay is {} ms, at most \
-         {} ms may be: {why}",
+        "the generator started requests late: p{} of its delay is {} ms (limit: {} ms); {why}",
         percent(*quantile), ms(*late_us), ms(*limit_us)
     )]
     Late {

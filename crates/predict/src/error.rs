@@ -16,7 +16,7 @@ pub enum PredictError {
     )]
     NoRequests { jobs: usize },
     #[error(
-        "{found} requests are too few: {needed} are the least of which five are slower than the p99, and intervals come from the trace alone; trace for longer, or under more traffic"
+        "{found} requests are too few: the interval of the p99 needs at least {needed}, of which five are slower than the p99; trace for longer, or under more traffic"
     )]
     TooFew { found: usize, needed: usize },
     #[error(

@@ -5,6 +5,7 @@ use crate::figures::{counted, duration, number_of_ms, rate, share};
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{NONE, table, trimmed};
 use run::capacity::Document;
+use run::load::least_values;
 use run::{RatePoint, RateSearch};
 
 /// The whole page.
@@ -108,8 +109,8 @@ fn curve(document: &Document, style: Style) -> String {
             rate(point.late_per_s),
             rate(point.failed_per_s),
             share(point.violation_rate),
-            number_of_ms(point.p50_ms),
-            number_of_ms(point.p99_ms),
+            percentile(point, 50.0, point.p50_ms),
+            percentile(point, 99.0, point.p99_ms),
             point
                 .utilisation
                 .map_or_else(|| NONE.to_owned(), |u| format!("{:.0} %", u * 100.0)),
@@ -118,6 +119,13 @@ fn curve(document: &Document, style: Style) -> String {
         ]);
     }
     trimmed(&table)
+}
+
+fn percentile(point: &RatePoint, percentile: f64, ms: Option<f64>) -> String {
+    match point.requests < least_values(percentile) {
+        true => NONE.to_owned(),
+        false => number_of_ms(ms),
+    }
 }
 
 fn remark(search: &RateSearch, point: &RatePoint) -> String {
@@ -190,6 +198,17 @@ mod tests {
             requests: 100,
             recovered: true,
         }
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_requests_is_a_dash() {
+        let shown = |requests| {
+            let mut point = point(10.0, 0.0);
+            point.requests = requests;
+            [(50.0, point.p50_ms), (99.0, point.p99_ms)].map(|(p, ms)| percentile(&point, p, ms))
+        };
+        assert_eq!(shown(99)[1], NONE);
+        assert!(shown(99)[0] != NONE && shown(100)[1] != NONE);
     }
 
     fn search() -> RateSearch {

@@ -5,6 +5,7 @@ use crate::figures::{counted, duration, grouped, milliseconds, rate, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table, trimmed};
 use run::capture::{Count, Document};
+use run::load::least_values;
 
 /// Characters of the course, from no request to the most.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -45,12 +46,19 @@ pub fn capture_page(document: &Document, endpoints: usize, style: Style) -> Stri
     sizes(&mut sheet, document);
     if let Some(l) = document.latency {
         let ms = |figure| milliseconds(Some(figure));
+        let percentiles = [
+            (50.0, l.p50_ms),
+            (90.0, l.p90_ms),
+            (99.0, l.p99_ms),
+            (99.9, l.p999_ms),
+        ];
+        let text: String = percentiles
+            .into_iter()
+            .filter(|(percentile, _)| document.answered >= least_values(*percentile))
+            .map(|(percentile, figure)| format!("p{percentile} {}, ", ms(figure)))
+            .collect();
         let text = format!(
-            "p50 {}, p90 {}, p99 {}, p99.9 {}, slowest {} (from the request's last byte until the answer's)",
-            ms(l.p50_ms),
-            ms(l.p90_ms),
-            ms(l.p99_ms),
-            ms(l.p999_ms),
+            "{text}slowest {} (from the request's last byte until the answer's)",
             ms(l.max_ms)
         );
         sheet.labelled("latency    ", &text);
@@ -169,12 +177,14 @@ fn of_endpoints(sheet: &mut Sheet, document: &Document, most: usize) {
     let head = ["endpoint", "requests", "share", "p50", "p99", "errors"];
     let mut rows = table(sheet.style(), &head, 1);
     for endpoint in document.endpoints.iter().take(most) {
+        let enough = |percentile: f64| endpoint.requests >= least_values(percentile);
+        let at = |percentile, ms: Option<f64>| time(ms.filter(|_| enough(percentile)));
         rows.add_row(vec![
             endpoint.name.clone(),
             grouped(endpoint.requests),
             share(endpoint.share),
-            time(endpoint.p50_ms),
-            time(endpoint.p99_ms),
+            at(50.0, endpoint.p50_ms),
+            at(99.0, endpoint.p99_ms),
             endpoint.error_share.map_or_else(|| NONE.to_owned(), share),
         ]);
     }
@@ -302,5 +312,23 @@ mod tests {
             assert!(page.contains(words), "{words:?} in {page}");
         }
         assert_eq!(page.matches("GET /a/:id").count(), 2);
+        assert!(
+            page.contains("p99 12.5 ms, p99.9 20.0 ms, slowest"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn percentiles_of_too_few_requests_are_left_out() {
+        let style = Style {
+            width: 100,
+            colour: false,
+        };
+        let mut few = document();
+        few.answered = 99;
+        few.endpoints[0].requests = 99;
+        let page = capture_page(&few, 1, style);
+        assert!(page.contains("p90 8.0 ms, slowest"), "{page}");
+        assert!(!page.contains("12.5"), "{page}");
     }
 }

@@ -178,16 +178,17 @@ pub fn how(document: &Document, command: &CommandRuns) -> String {
 
 /// What several comparisons at once mean for whoever reads them.
 pub fn side_by_side(document: &Document, command: &CommandRuns) -> String {
-    let arms = command.arms.len().saturating_sub(1);
-    let each = match arms {
+    let said = match command.comparisons.len() {
         0 | 1 => String::new(),
-        arms => format!(" for each of {arms} configurations"),
+        several => format!(
+            "{several} comparisons stand side by side, each with its own interval and error rate of {:.0} %: the more there \
+             are, the likelier it is that one of them claims something by chance. ",
+            document.plan.alpha * 100.0
+        ),
     };
     format!(
-        "Three comparisons stand side by side{each}, each with an interval and an error rate of {:.0} % of its own: the more \
-         there are, the likelier it is that one of them claims something by chance. Each rests on one figure a run; the \
-         samples of a run depend on each other and are counted as no evidence.",
-        document.plan.alpha * 100.0
+        "{said}Each comparison rests on one figure of each run. The samples of a run depend on each other, so they do not count as \
+         separate evidence."
     )
 }
 

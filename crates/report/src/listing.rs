@@ -2,14 +2,34 @@
 
 use crate::figures::{bytes, counted, duration, small_bytes};
 use crate::sheet::first_line;
+use crate::tables::{BETWEEN, trimmed};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use run::runs::{Kept, Standing};
 
 /// Characters of a reason: `powerband report` prints all of it.
 const REASON: usize = 120;
 
+/// Columns of length and size.
+const RIGHT: [usize; 2] = [2, 3];
+
 /// One line a run: id, state, length, size, answer; below them what all occupy.
 pub fn listing(runs: &[Kept]) -> String {
-    let mut text: String = runs.iter().map(line).collect();
+    if runs.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        // A line each, however wide the terminal is: the list is read by scripts too.
+        .set_content_arrangement(ContentArrangement::Disabled);
+    table.add_rows(runs.iter().map(row));
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, BETWEEN as u16));
+        if RIGHT.contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = trimmed(&table);
     if let [_, _, ..] = runs {
         let occupied: u64 = runs.iter().map(|run| run.bytes).sum();
         let folders = counted(runs.len(), "folder");
@@ -18,7 +38,7 @@ pub fn listing(runs: &[Kept]) -> String {
     text
 }
 
-fn line(run: &Kept) -> String {
+fn row(run: &Kept) -> [String; 5] {
     let (state, length) = match run.standing {
         _ if run.worker.is_some() => ("running", duration(run.elapsed_s)),
         Standing::Unfinished => ("unfinished", duration(run.elapsed_s)),
@@ -29,12 +49,13 @@ fn line(run: &Kept) -> String {
         Standing::Unreadable => ("unreadable", String::new()),
         Standing::Unknown => ("unknown", String::new()),
     };
-    format!(
-        "{}  {state:<11}  {length:>12}  {:>9}  {}\n",
-        run.id,
+    [
+        run.id.clone(),
+        state.to_owned(),
+        length,
         size(run.bytes),
-        short(run)
-    )
+        short(run),
+    ]
 }
 
 /// The answer, or why there is none.

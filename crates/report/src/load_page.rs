@@ -372,13 +372,14 @@ fn generator(document: &Document) -> String {
     let cpu = generator.cpu_us_per_request.map_or(String::new(), |us| {
         format!("{} ms of CPU a request, ", milliseconds(us / 1e3))
     });
-    let verdict = if generator.ok {
-        "the figures are the server's"
-    } else {
-        "the figures are not the server's alone"
+    // Where nothing answered there is no figure of a server.
+    let verdict = match (document.counts.answered, generator.ok) {
+        (0, _) => "",
+        (_, true) => "; the figures are the server's",
+        (_, false) => "; the figures are not the server's alone",
     };
     format!(
-        "Generator: {cpu}{:.1} % of a core; {verdict}. {}.",
+        "Generator: {cpu}{:.1} % of a core{verdict}. {}.",
         generator.cpu_share * 100.0,
         seeds(document)
     )

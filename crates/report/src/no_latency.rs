@@ -42,9 +42,11 @@ pub fn why(document: &Document, arm: &ArmSummary) -> Option<String> {
     let mine: Vec<&Trial> = mine.collect();
     if !latency_known(arm) {
         return Some(match refused(&mine) {
-            Some(why) => format!("no trial has one that counts: {why}"),
-            None => "no trial has one: nothing was answered at full load, which sets the rate"
-                .to_owned(),
+            Some(why) => format!("no trial has a latency that counts: {why}"),
+            None => {
+                "no trial has a latency: nothing was answered at full load, which sets the rate"
+                    .to_owned()
+            }
         });
     }
     match (arm.p50_ms, arm.p99_ms) {

@@ -198,7 +198,7 @@ impl Running {
             .map(|one| view::url(&one.upstream))
             .collect();
         let mut told = vec![format!(
-            "listening on {listens}; answered by {}",
+            "listening on {listens}; the primary is {}",
             primaries.join(", ")
         )];
         told.push(format!("room for {}", self.limit()));

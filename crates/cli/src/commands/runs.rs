@@ -103,6 +103,25 @@ mod tests {
 
     const SAMPLE: &str = include_str!("../../../../contract/samples/run/tune.json");
 
+    /// Ids, lengths and sizes differ in length, and a folder without a document has no length.
+    #[test]
+    fn columns_stay_aligned() {
+        let runs = tempfile::tempdir().unwrap();
+        let mut document: Document = serde_json::from_str(SAMPLE).unwrap();
+        document.id = "20261120-214512-tune-1f3a".to_owned();
+        document.state = State::Done;
+        document.elapsed_s = 1e7;
+        let folder = Folder::create(runs.path(), &document.id).unwrap();
+        folder.write(&document).unwrap();
+        Folder::create(runs.path(), "20261120-214513-compare-1f3a").unwrap();
+        let said = report::listing(&kept(runs.path()).unwrap());
+        let line = |state: &str| said.lines().find(|line| line.contains(state)).unwrap();
+        let (done, unknown) = (line("  done "), line("  unknown "));
+        assert_eq!(done.find("  done "), unknown.find("  unknown "), "{said}");
+        let answer = done.find(&document.verdict.unwrap().sentence);
+        assert_eq!(answer, Some(unknown.len() + 2), "{said}");
+    }
+
     #[test]
     fn a_failed_run_has_its_reason_in_one_short_line() {
         let runs = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@ use crate::support::{answer, asked, compared, dropped, error, late, of, shadows,
 use capture::Outcome as At;
 use duplex::Comparison;
 use run::Outcome;
+use run::duplex::EndpointTimes;
 use run::duplex::Purpose::{Between, Claim, Primary, Setup};
 
 #[test]
@@ -262,6 +263,51 @@ fn one_endpoint_may_be_slower_where_the_others_are_faster() {
         .find(|one| one.endpoint == "GET /")
         .unwrap();
     assert_eq!(of_root.outcome, Some(Outcome::Worse));
+}
+
+/// A reader sees an interval on one side of 1 next to "undecided".
+#[test]
+fn an_endpoint_that_only_the_number_of_endpoints_leaves_undecided_says_so() {
+    let of_many = |one: &&EndpointTimes| {
+        let why = one.why.as_deref().unwrap_or_default();
+        why.contains("with 3 endpoints each verdict is judged at 0.05 / 3 = 0.0167")
+    };
+    let mut found = 0;
+    for seed in 0..40 {
+        let document = compared(&["a"], &traffic(1_500, &[0.975], seed));
+        for one in &of(&document, "a", Claim).endpoints {
+            let mean = one.times.mean;
+            let excludes = mean.high.unwrap() < 1.0 || mean.low.unwrap() > 1.0;
+            let undecided = one.outcome == Some(Outcome::Undecided);
+            assert!(!(excludes && undecided) || of_many(&one), "{one:?}");
+            assert!(undecided || one.why.is_none(), "{one:?}");
+            found += usize::from(excludes && undecided);
+        }
+    }
+    assert!(found > 0, "no seed shows such a row");
+}
+
+#[test]
+fn an_endpoint_that_fails_is_undecided_for_a_reason() {
+    let mut pairs = traffic(6_000, &[0.9], 14);
+    let mut of_root: Vec<_> = pairs
+        .iter_mut()
+        .filter(|pair| pair.endpoint == "GET /")
+        .collect();
+    for pair in of_root.iter_mut().step_by(50) {
+        pair.shadows[0].outcome = At::Answered(answer(1.0, 500));
+    }
+    let document = compared(&["a"], &pairs);
+    let endpoints = &of(&document, "a", Claim).endpoints;
+    let of_root = endpoints.iter().find(|one| one.endpoint == "GET /");
+    let of_root = of_root.unwrap();
+    assert_eq!(
+        (of_root.outcome, of_root.why.as_deref()),
+        (
+            Some(Outcome::Undecided),
+            Some("a failed 2 % of its requests")
+        )
+    );
 }
 
 #[test]

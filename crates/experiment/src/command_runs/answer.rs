@@ -2,7 +2,7 @@
 
 use super::judged;
 use super::{hopeless, runs};
-use crate::arms::{called, side_by_side};
+use crate::arms::{called, several, side_by_side};
 use crate::deciding::Measured;
 use crate::error::Stopped;
 use crate::judge::Judging;
@@ -44,13 +44,7 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
         false => verdict(&rows, &comparisons, arms),
     };
     let mut warnings = Vec::new();
-    if !rehearse {
-        warnings.push(format!(
-            "{} comparisons stand side by side, each with its own error rate of {:.0} %",
-            comparisons.len(),
-            judging.look.alpha * 100.0
-        ));
-    }
+    warnings.extend(several(comparisons.len(), judging.look.alpha));
     warnings.extend(of_samples(found, measure));
     for arm in arms {
         if let Some(reason) = hopeless(found, &arm.name) {

@@ -250,7 +250,7 @@ impl<'a> Taken<'a> {
             Found::Has => Ok(()),
             Found::Lacks(why) => Err(Failure::Trial(why)),
             Found::Nobody => Err(Failure::Trial(
-                "its processes could not be looked at, so that nothing tells whether they had the arm's environment; run \
+                "its processes could not be looked at, so that nothing tells whether they had the configuration's environment; run \
                  powerband as the command's user"
                     .to_owned(),
             )),

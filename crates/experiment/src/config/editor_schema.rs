@@ -230,7 +230,7 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
             (
                 "command",
                 Like::Text,
-                "Command that compare runs in each arm's environment, instead of a server that is asked.",
+                "Command that compare runs in each configuration's environment, instead of a server that is asked.",
             ),
             (
                 "command_timeout",

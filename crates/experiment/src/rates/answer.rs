@@ -58,7 +58,9 @@ fn highest(search: &RateSearch) -> (String, u8) {
         ),
         (None, None) => "how sure that is takes a longer --budget to show".to_owned(),
     };
-    let doubt = doubt(search).map_or_else(String::new, |why| format!(" Not sure: {why}."));
+    let doubt = doubt(search).map_or_else(String::new, |why| {
+        format!(" This rate may be too high: {why}.")
+    });
     if let Some(why) = &search.out_of_reach {
         return (format!("No rate meets {kept}: {why}."), 1);
     }
@@ -128,13 +130,13 @@ fn highest(search: &RateSearch) -> (String, u8) {
 pub(crate) fn doubt(search: &RateSearch) -> Option<String> {
     if let Some(doubted) = search.doubted_per_s {
         return Some(format!(
-            "a window at {} a second did not meet it, and too few were measured there to decide; give a longer --budget",
+            "a window at {} requests a second did not meet the objective, and too few windows were measured there to decide; give a longer --budget",
             figure(doubted)
         ));
     }
     match search.met_per_s.zip(search.saturated_per_s) {
         Some((met, saturated)) if met >= saturated => Some(format!(
-            "a closed loop was answered only {} times a second, and was not repeated; give a longer --budget",
+            "the saturated throughput, measured once, is only {} answers a second; give a longer --budget",
             figure(saturated)
         )),
         _ => None,
@@ -211,14 +213,17 @@ mod tests {
     fn a_rate_that_other_figures_contradict_is_not_sure() {
         let mut search = sample_rates(5, RateEnding::Found, 103.0, None).search;
         search.saturated_per_s = Some(120.0);
-        assert!(!answer(&search).0.contains("Not sure"));
+        assert!(!answer(&search).0.contains("too high"));
         search.saturated_per_s = Some(102.0);
         let (said, code) = answer(&search);
-        assert!(said.contains("answered only 102 times"), "{said}");
+        assert!(said.contains("is only 102 answers a second"), "{said}");
         assert_eq!(code, 0);
         assert!(!said.contains("no time was left"), "{said}");
         search.doubted_per_s = Some(80.0);
         let (said, _) = answer(&search);
-        assert!(said.contains("a window at 80 a second did not"), "{said}");
+        assert!(
+            said.contains("a window at 80 requests a second did not"),
+            "{said}"
+        );
     }
 }

@@ -46,7 +46,7 @@ fn why(search: &RateSearch, per_s: f64) -> String {
     }
     if let Some(saturated) = search.saturated_per_s.filter(|most| *most <= per_s) {
         return format!(
-            "a closed loop was answered only {} times a second, and too few windows failed to say no; give a longer --budget",
+            "the saturated throughput is only {} answers a second, but a sure no needs more windows; give a longer --budget",
             figure(saturated)
         );
     }
@@ -150,7 +150,10 @@ mod tests {
         let mut search = sample_rates(5, RateEnding::Found, 21.7, None).search;
         search.saturated_per_s = Some(20.5);
         let said = undecided(&search, 21.0, "21");
-        assert!(said.contains("answered only 20.5 times"), "{said}");
+        assert!(
+            said.contains("is only 20.5 answers a second, but"),
+            "{said}"
+        );
         search.doubted_per_s = Some(18.0);
         let said = undecided(&search, 21.0, "21");
         assert!(said.contains("a window at 18 a second"), "{said}");

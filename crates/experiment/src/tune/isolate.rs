@@ -3,6 +3,7 @@
 
 use super::{first_line, path};
 use crate::arm_environment::RejectedValue;
+use crate::budget;
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
 use crate::procedure::{Procedure, hopeless};
@@ -199,10 +200,10 @@ impl Room {
     fn why_not(self, single: &Single) -> String {
         let trials = LEAST_BLOCKS * single.pair().len() as u32;
         format!(
-            "that takes {} or more, {:.0} s each, and {:.0} s of the budget were left for all such changes",
+            "that takes at least {} of {:.0} s each, but {} for changes one at a time",
             run::counted(trials, "trial"),
             self.trial_s,
-            self.left_s.max(0.0)
+            budget::left(self.left_s)
         )
     }
 }

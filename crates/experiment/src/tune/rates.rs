@@ -123,10 +123,9 @@ fn least_s() -> f64 {
 
 fn too_short(arm: &Arm, left_s: f64) -> String {
     format!(
-        "the highest rate of {arm} needs a search of {:.0} s or more, and {:.0} s of the budget were left; a longer --budget has \
-         room for it, and so has powerband capacity",
+        "a search for the highest rate of {arm} takes {:.0} s or more, but {}; give a longer --budget, or ask powerband capacity",
         least_s(),
-        left_s.max(0.0),
+        budget::left(left_s),
     )
 }
 
@@ -186,7 +185,10 @@ fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
     let kept = format!("p{} = {} ms", objective.percentile, objective.limit_ms);
     let doubted = rates.iter().filter_map(|of| {
         let why = doubt(&of.search)?;
-        Some(format!(" The rate with {} is not sure: {why}.", of.words()))
+        Some(format!(
+            " The rate with {} may be too high: {why}.",
+            of.words()
+        ))
     });
     let doubted: String = doubted.collect();
     match rates {
@@ -324,12 +326,12 @@ pub(crate) mod tests {
             late.contains("(the load generator was too late)") && !late.contains("ran out"),
             "{late}"
         );
-        assert!(!late.contains("not sure"), "{late}");
+        assert!(!late.contains("too high"), "{late}");
         let mut doubted = rates(5, RateEnding::Found, 61.0, None);
         doubted.search.doubted_per_s = Some(50.0);
         let said = told(&[doubted]);
         assert!(
-            said.contains("single × 5 threads is not sure: a window at 50 a second"),
+            said.contains("single × 5 threads may be too high: a window at 50 requests a second"),
             "{said}"
         );
         let mut rough = rates(5, RateEnding::OutOfTime, 61.0, None);
@@ -360,8 +362,12 @@ pub(crate) mod tests {
         let arm = Arm::of(rates(5, RateEnding::Found, 1.0, None).settings);
         let said = too_short(&arm, 12.4);
         assert!(
-            said.contains("needs a search of 40 s")
-                && said.contains("12 s of the budget were left"),
+            said.contains("takes 40 s or more, but only 12 s of the budget were left; give"),
+            "{said}"
+        );
+        let said = too_short(&arm, -3.0);
+        assert!(
+            said.contains("or more, but the budget was used up; give"),
             "{said}"
         );
     }

@@ -35,8 +35,8 @@ pub(super) fn load(facts: &HostFacts) -> Outcome {
         Severity::SpoilsMeasurements,
         "the host is busy with other work",
         evidence,
-        "Server and load generator get what the others leave, which changes from one minute to the next.",
-        "stop other programs, or wait a minute if it was a build",
+        "Server and load generator get the CPU time that other programs leave, which changes from one minute to the next.",
+        "stop other programs; after a build, wait a minute",
     )
 }
 
@@ -158,7 +158,7 @@ pub(super) fn quota(facts: &HostFacts) -> Outcome {
 pub(super) fn throttling(facts: &HostFacts) -> Outcome {
     let Some(throttling) = facts.throttling else {
         return match facts.cpu_quota {
-            None => Outcome::fine("there is no quota that could stop anything"),
+            None => Outcome::fine("there is no CPU quota"),
             Some(_) => Outcome::not_known("the cgroup does not count its periods (cpu.stat)"),
         };
     };

@@ -27,7 +27,7 @@ fn too_few_say_how_many_are_needed() {
             needed: 500
         }
     );
-    assert!(found.to_string().contains("500 are the least"));
+    assert!(found.to_string().contains("needs at least 500"));
     assert!(application(vec![process(&requests(500), 2, true)]).is_ok());
 }
 

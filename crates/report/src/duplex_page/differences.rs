@@ -27,15 +27,21 @@ pub fn answers(sheet: &mut Sheet, document: &Document, answers: &Answers) {
 }
 
 fn overall(answers: &Answers) -> String {
+    if answers.differ == 0 && answers.compared > 0 && answers.twin.is_none() {
+        return format!(
+            "All {} answers that were compared are the same as the primary's.",
+            grouped(answers.compared)
+        );
+    }
     let differ = answers.differ as f64 / answers.compared.max(1) as f64;
     let mut text = format!(
-        "{} of {} answers ({}) differ from the primary's in something",
+        "{} of {} answers ({}) differ from the primary's in at least one thing",
         grouped(answers.differ),
         grouped(answers.compared),
         share(differ)
     );
     match &answers.twin {
-        None => text.push_str(". There is no A/A twin, and dynamic pages differ by themselves: read each for what it is."),
+        None => text.push_str(". There is no A/A twin, and dynamic pages differ by themselves: judge each difference yourself."),
         Some(twin) => {
             text.push_str(&format!(
                 "; of {} that {twin} answered too, {} by {} alone and {} by {twin} alone.",

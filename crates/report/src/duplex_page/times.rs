@@ -64,11 +64,29 @@ fn by_endpoint(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
         ]);
     }
     sheet.block(&trimmed(&rows));
+    reasons(sheet, one, endpoints);
     if one.endpoints.len() > endpoints {
         sheet.prose(&format!(
             "{} more: --limit N, or --json.",
             one.endpoints.len() - endpoints
         ));
+    }
+}
+
+/// Why rows are undecided although their intervals suggest a verdict, each reason once.
+fn reasons(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for endpoint in one.endpoints.iter().take(endpoints) {
+        let Some(why) = endpoint.why.as_deref() else {
+            continue;
+        };
+        match found.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, named)) => named.push(&endpoint.endpoint),
+            None => found.push((why, vec![&endpoint.endpoint])),
+        }
+    }
+    for (why, named) in found {
+        sheet.prose(&format!("Undecided ({}): {why}.", named.join(", ")));
     }
 }
 
@@ -123,8 +141,12 @@ pub fn background(sheet: &mut Sheet, document: &Document) {
     if rows.peek().is_none() {
         return;
     }
-    sheet.heading("Against the primary, which is not served as shadows are");
+    sheet.heading("Against the primary");
+    sheet.prose(
+        "The primary gets all requests, and each of them before the shadows do: this alone can make its response times differ.",
+    );
     let head = ["", "requests", "mean", "p99", ""];
+    let mut reasons = Vec::new();
     let mut all = table(sheet.style(), &head, 1);
     align_left(&mut all, head.len() - 1);
     for one in rows {
@@ -135,8 +157,18 @@ pub fn background(sheet: &mut Sheet, document: &Document) {
             change(&one.all.p99),
             one.outcome.word().to_owned(),
         ]);
+        if let Some(why) = &one.why {
+            reasons.push(format!(
+                "{} is {}: {why}.",
+                document.called(&one.candidate),
+                one.outcome.word()
+            ));
+        }
     }
     sheet.block(&trimmed(&all));
+    for reason in reasons {
+        sheet.prose(&reason);
+    }
 }
 
 /// What the interval rests on, and what was lost.
@@ -175,7 +207,11 @@ fn behind(one: &Comparison) -> String {
             grouped(one.other_status)
         ));
     }
-    format!("{}: {}.", one.outcome.word(), parts.join(", "))
+    format!(
+        "Verdict on the mean: {}. {}.",
+        one.outcome.word(),
+        parts.join(", ")
+    )
 }
 
 /// Infinite where failures make it so, unknown without requests.

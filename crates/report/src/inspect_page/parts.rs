@@ -5,6 +5,7 @@ use crate::figures::{counted, grouped, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, in_parts, table, trimmed};
 use run::inspect::{CallKind, Document, Times, Traffic};
+use run::load::least_values;
 
 /// Held, waits and I/O, then what is a part of them, then what lies around them.
 pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
@@ -131,17 +132,23 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
     for (name, times) in rows {
         let Some(times) = times else { continue };
         let mut row = vec![name.to_owned()];
-        row.extend([times.p50_ms, times.p90_ms, times.p99_ms, times.max_ms].map(|v| at(times, v)));
+        row.extend([
+            at(times, 50.0, times.p50_ms),
+            at(times, 90.0, times.p90_ms),
+            at(times, 99.0, times.p99_ms),
+            at(times, 0.0, times.max_ms),
+        ]);
         row.push(ms(times.mean_ms));
         table.add_row(row);
     }
     sheet.block(&trimmed(&table));
 }
 
-/// One percentile, marked where it is an upper bound.
-pub fn at(times: &Times, value: Option<f64>) -> String {
+/// One percentile, marked where it is an upper bound; none of requests too few for it.
+pub fn at(times: &Times, percentile: f64, value: Option<f64>) -> String {
     match value {
         None => NONE.to_owned(),
+        _ if times.count < least_values(percentile) => NONE.to_owned(),
         Some(value) if times.exact => ms(value),
         Some(value) => format!("≤{}", ms(value)),
     }

@@ -98,7 +98,7 @@ fn the_page_has_distributions_medians_and_three_comparisons() {
     for said in [
         "Memory of the command's processes (PSS), all samples of all runs",
         "jemalloc against today",
-        "Three comparisons stand side by side",
+        "3 comparisons stand side by side, each with its own interval",
         "block 3, jemalloc: it failed (exit status 7); the log",
         "bin/rails test",
     ] {
@@ -118,13 +118,25 @@ fn the_page_has_distributions_medians_and_three_comparisons() {
 }
 
 #[test]
+fn one_comparison_does_not_stand_side_by_side() {
+    let style = Style {
+        width: 160,
+        colour: false,
+    };
+    let mut document = document();
+    let command = document.command.as_mut().unwrap();
+    command.comparisons.truncate(1);
+    assert!(!page(&document, style).contains("side by side, each"));
+}
+
+#[test]
 fn the_markdown_has_the_same_tables() {
     let page = experiment_markdown(&document(), "powerband compare …");
     for said in [
         "| jemalloc | 7,000 | 160 MiB | 320 MiB |",
         "| today | 12.35 s | 9.50 s | 400 MiB | 800 MiB | 10 of 11 |",
         "| jemalloc against today | peak memory | -20.0 % (-25.0 to -15.0) | better | 0.002 | 10 |",
-        "Three comparisons stand side by side",
+        "3 comparisons stand side by side, each with its own interval",
     ] {
         assert!(page.contains(said), "{said} is missing in\n{page}");
     }

@@ -103,6 +103,35 @@ fn a_difference_against_its_columns_is_explained() {
 }
 
 #[test]
+fn an_undecided_row_whose_interval_excludes_zero_has_its_reason() {
+    let mut document = sample();
+    let why = "the 95 % interval alone would be enough, but with 3 endpoints each verdict is judged at 0.05 / 3 = 0.0167";
+    for endpoint in &mut document.comparisons[0].endpoints[..2] {
+        (endpoint.outcome, endpoint.why) = (Some(Outcome::Undecided), Some(why.to_owned()));
+    }
+    let names: Vec<String> = document.comparisons[0].endpoints[..2]
+        .iter()
+        .map(|one| one.endpoint.clone())
+        .collect();
+    let background = document.comparisons.iter_mut();
+    let background = background.last().unwrap();
+    background.outcome = Outcome::Undecided;
+    background.why = Some("old lost 2 % of its requests".to_owned());
+    let said = format!(
+        "{} is undecided: old lost 2 % of its requests.",
+        background.candidate
+    );
+    let text = flat(&page(&document, 100));
+    let reason = format!("Undecided ({}): {why}.", names.join(", "));
+    assert_eq!(text.matches(&reason).count(), 1, "{text}");
+    assert!(text.contains(&said), "{text}");
+    assert!(
+        text.contains("Verdict on the mean: better. 5,960 requests"),
+        "{text}"
+    );
+}
+
+#[test]
 fn without_a_twin_the_page_says_that_pages_differ_by_themselves() {
     let mut document = sample();
     document.shadows[2].twin = false;
@@ -114,6 +143,16 @@ fn without_a_twin_the_page_says_that_pages_differ_by_themselves() {
         });
     }
     assert!(flat(&page(&document, 100)).contains("dynamic pages differ by themselves"));
+    for answers in &mut document.answers {
+        (answers.differ, answers.noise) = (0, 0);
+        answers.differences.clear();
+    }
+    let same = flat(&page(&document, 100));
+    assert!(
+        same.contains("All 6,000 answers that were compared are the same"),
+        "{same}"
+    );
+    assert!(!same.contains("judge each difference"), "{same}");
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use crate::run_page::{holds, page, sample};
 use run::{Answer, Document, Outcome};
 
-const LATE: &str =
-    "the generator started requests late: p99 of its delay is 4.1 ms, at most 1 ms may be";
+const LATE: &str = "the generator started requests late: p99 of its delay is 4.1 ms (limit: 1 ms)";
 
 /// A tuned application without a latency of the configuration that the answer is.
 fn without_latency(document: &mut Document) {
@@ -23,7 +22,7 @@ fn a_latency_that_does_not_count_is_missing_with_its_reason() {
     let mut document = sample("tune");
     without_latency(&mut document);
     let text = page(&document);
-    let why = format!("no trial has one that counts: {LATE}");
+    let why = format!("no trial has a latency that counts: {LATE}");
     holds(
         &text,
         &[

@@ -62,6 +62,9 @@ pub struct EndpointTimes {
     pub endpoint: String,
     /// The verdict on its mean, at 0.05 divided by the number of endpoints; absent where there were too few requests to judge.
     pub outcome: Option<Outcome>,
+    /// Why it is undecided where the interval of its mean alone would decide, or failed requests forbid a claim; else absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// Its times.
     pub times: Times,
 }

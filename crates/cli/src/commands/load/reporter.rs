@@ -4,6 +4,7 @@ use super::csv_file::CsvFile;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use load::{INFINITE_FROM_US, Slice};
+use run::load::least_values;
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -172,13 +173,16 @@ fn described(interval: &Interval) -> String {
         us if us >= INFINITE_FROM_US => "failed".to_owned(),
         us => format!("{:.1} ms", us as f64 / 1e3),
     };
+    let tail = match slice.ok + slice.errors >= least_values(99.0) {
+        true => format!("p99 {}", latency(slice.p99_us)),
+        false => format!("max {}", latency(interval.max_us)),
+    };
     let mut words = format!(
-        "asked {}, sent {}, answered {}, p50 {}, p99 {}, failed {}",
+        "asked {}, sent {}, answered {}, p50 {}, {tail}, failed {}",
         rate(slice.due),
         rate(slice.sent),
         rate(slice.ok),
         latency(slice.p50_us),
-        latency(slice.p99_us),
         interval.failed,
     );
     if interval.draining {
@@ -190,4 +194,42 @@ fn described(interval: &Interval) -> String {
         ));
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_of_too_few_requests_is_not_shown() {
+        let told = |ok| {
+            described(&Interval {
+                elapsed: Duration::from_secs(1),
+                slice: Slice {
+                    start_ns: 0,
+                    length_ns: 1_000_000_000,
+                    due: ok,
+                    sent: ok,
+                    ok,
+                    errors: 0,
+                    mean_us: 1e3,
+                    p50_us: 1_000,
+                    p99_us: 3_000,
+                },
+                p90_us: 2_000,
+                max_us: 4_000,
+                requests: ok,
+                failed: 0,
+                behind: Duration::ZERO,
+                draining: false,
+            })
+        };
+        let few = told(99);
+        assert!(few.contains("p50 1.0 ms, max 4.0 ms, failed 0"), "{few}");
+        let enough = told(100);
+        assert!(
+            enough.contains("p50 1.0 ms, p99 3.0 ms, failed 0"),
+            "{enough}"
+        );
+    }
 }

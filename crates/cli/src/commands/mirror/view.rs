@@ -114,7 +114,7 @@ impl View {
     /// Every request in its place.
     pub fn ended(&self, counts: &Snapshot, kept: &Kept) {
         self.line(&format!(
-            "{} requests: {} answered, {} failed by the primary, {} left by their clients; {} refused as no HTTP",
+            "{} requests: {} answered, {} failed by the primary, {} left by their clients; {} refused because they are not HTTP",
             counts.received, counts.answered, counts.failed, counts.aborted, counts.refused
         ));
         for shadow in &counts.shadows {
@@ -206,7 +206,7 @@ pub fn shadow(shadow: &Shadow) -> String {
     };
     let share = share.replace(".000 %", " %");
     let methods = match shadow.filter.methods.as_slice() {
-        [] => "GET, HEAD, OPTIONS and TRACE alone".to_owned(),
+        [] => "only GET, HEAD, OPTIONS and TRACE".to_owned(),
         methods => methods.join(", "),
     };
     let twin = if shadow.twin {

@@ -113,7 +113,7 @@ impl Search<'_> {
         let refused: Vec<&str> = trials.filter_map(|t| t.refused.as_deref()).collect();
         if let Some(why) = refused.last() {
             let windows = run::counted(refused.len(), "window");
-            warnings.push(format!("not counted of the search: {windows}: {why}"));
+            warnings.push(format!("the search does not count {windows}: {why}"));
         }
         if let (Some(met), Some(at_first)) = (bounds.met_per_s, self.at_first) {
             let settling_s = lengths::settling_s(at_first.as_secs_f64(), met / saturated.per_s);

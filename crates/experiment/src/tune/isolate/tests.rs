@@ -145,7 +145,7 @@ fn what_does_not_fit_is_said_with_figures() {
     assert!(room.holds(3) && !room.holds(4));
     let said = room.why_not(&singles(&today, &winner)[0]);
     assert!(
-        said.contains("4 trials or more, 6 s each") && said.contains("22 s of the budget"),
+        said.contains("at least 4 trials of 6 s each, but only 22 s of the budget were left"),
         "{said}"
     );
 }
