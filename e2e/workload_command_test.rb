@@ -35,7 +35,7 @@ class WorkloadCommandTest < PowerbandTest
     refute_equal "worse", found["wall_time"]["outcome"], found.inspect
     first, second = run["command"]["arms"]
     assert_operator second["memory"]["p50_bytes"] - first["memory"]["p50_bytes"], :>, 50 << 20
-    assert_match(/Three comparisons stand side by side/, ended.out)
+    assert_match(/3 comparisons stand side by side/, ended.out)
     assert_match(/median memory +\+\d/, ended.out)
     assert_match(/^\| env\.MIB=120 against env\.MIB=60 \| median memory \|/, File.read(page))
     assert_equal ["test\n"] * 12, File.readlines(File.join(@dir, "ran"))
