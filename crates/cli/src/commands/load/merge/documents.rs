@@ -280,7 +280,8 @@ fn seeds(document: &Document, parts: &[Part]) -> Option<String> {
     parts.iter().enumerate().find_map(|(index, part)| {
         let known = parts[..index].iter().find(|p| p.seed == part.seed)?;
         Some(format!(
-            "{} and {} have the same seed ({}): their requests were due at the same times after the start; give each machine its              own --seed",
+            "{} and {} have the same seed ({}): their requests were due at the same times after the start; \
+             give each machine its own --seed",
             known.file, part.file, part.seed
         ))
     })
