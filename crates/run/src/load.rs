@@ -244,7 +244,8 @@ pub enum AssertionOutcome {
     Holds,
     /// It was exceeded.
     Fails,
-    /// Too few requests, a generator that was too late, or answers that are redirects or not the recorded ones.
+    /// Too few requests, a generator that was too late, answers that are redirects or not the recorded ones, or merged runs that
+    /// were never under way at the same time.
     Unknown,
 }
 

@@ -3,7 +3,7 @@
 use super::Input;
 use super::asked::{different, together};
 use super::decoded;
-use super::windows::{Window, apart, covered_ns};
+use super::windows::{Window, apart, covered_ns, never_together};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
 use crate::commands::load::document::{self, Judged, TOO_LATE_BEYOND, exit_code, figures};
@@ -167,6 +167,7 @@ pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
         }),
         limits,
         recording: documents.iter().any(|d| d.recorded.is_some()),
+        doubt: never_together(&due),
     };
     let mut document = figures(&judged, &outcome, state(&documents));
     document.generator = generator(&all, &document);

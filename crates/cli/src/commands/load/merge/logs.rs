@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::decoded::within_bounds;
-use super::windows::{Window, apart, covered_ns};
+use super::windows::{Window, apart, covered_ns, never_together};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
 use crate::commands::load::document::{latency, of_assertions};
@@ -58,10 +58,9 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
         .hdr_log
         .as_deref()
         .map_or(Ok(()), |path| hdr_log::written(path, seconds(&all)));
-    let assertions: Vec<_> = limits
-        .iter()
-        .map(|l| l.judge(&outcome, &|_| None))
-        .collect();
+    let extents: Vec<Window> = windows.iter().map(|(_, window)| *window).collect();
+    let doubt = |_: Option<&str>| never_together(&extents).map(str::to_owned);
+    let assertions: Vec<_> = limits.iter().map(|l| l.judge(&outcome, &doubt)).collect();
     let covered = covered_ns(&all.iter().map(|i| i.window).collect::<Vec<_>>());
     let note = apart(&windows);
     let page = MergedLogs {

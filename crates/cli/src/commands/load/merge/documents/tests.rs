@@ -98,6 +98,7 @@ fn document(outcome: &Outcome, machine: u64, after_s: u64) -> Document {
         }),
         limits: &[],
         recording: false,
+        doubt: None,
     };
     figures(&judged, &outcome, State::Done)
 }
@@ -143,6 +144,7 @@ proptest! {
             objective: Some(LatencyObjective { percentile: 99.0, limit_ms: 250.0 }),
             limits: &asserted,
             recording: false,
+            doubt: None,
         };
         let mut whole = figures(&judged, &outcome, State::Done);
         whole.exit_code = exit_code(&whole);
@@ -174,7 +176,8 @@ fn counts_are_sums_and_rates_are_over_the_time_that_is_covered() {
     assert_eq!(outcomes, [AssertionOutcome::Fails, AssertionOutcome::Holds]);
     assert_eq!(document.exit_code, 1);
     assert_eq!(document.started_at, document.merged[0].started_at);
-    assert!(merged.notes.is_empty(), "{:?}", merged.notes);
+    let note = &merged.notes[0];
+    assert!(note.contains("for 5.0 s of 15.0 s"), "{note}");
 }
 
 #[test]
@@ -233,14 +236,32 @@ fn a_run_that_is_in_two_files_is_refused() {
 #[test]
 fn runs_at_different_times_are_named() {
     let all = vec![one("late", &hundred(2, 12)), one("early", &hundred(1, 0))];
-    let merged = merged(all, &[]).unwrap();
+    let merged = merged(all, &limits("p50=1s,p95=1s")).unwrap();
     let note = &merged.notes[0];
     assert!(
         note.starts_with("early had ended 2.0 s before late began"),
         "{note}"
     );
     assert_eq!(merged.document.warnings[0], format!("{note}."));
-    assert_eq!(merged.document.exit_code, 0, "a warning and no verdict");
+    let [holds, fails] = &merged.document.assertions[..] else {
+        panic!("{:?}", merged.document.assertions);
+    };
+    assert_eq!(holds.outcome, AssertionOutcome::Unknown);
+    assert!(
+        holds.sentence.contains("but the runs were never under way at the same time"),
+        "{}",
+        holds.sentence
+    );
+    assert_eq!(fails.outcome, AssertionOutcome::Fails);
+}
+
+#[test]
+fn a_limit_that_runs_one_after_the_other_keep_is_undecided() {
+    let merged = |after_s| {
+        let all = vec![one("a", &hundred(1, 0)), one("b", &hundred(2, after_s))];
+        merged(all, &limits("p50=1s")).unwrap().document.exit_code
+    };
+    assert_eq!((merged(9), merged(12)), (0, 3));
 }
 
 #[test]
