@@ -40,8 +40,8 @@ pub fn outcome(document: &Document) -> Result<Outcome, String> {
     };
     if let Some(late) = &document.generator.late_answers {
         outcome.late_answers = Some(Box::new(LateAnswers {
-            counted: within_bounds(&late.counted)?,
-            without: within_bounds(&late.without)?,
+            counted: read(&late.counted)?,
+            without: read(&late.without)?,
         }));
     }
     for (class, response) in classes(&document.classes)? {
@@ -120,8 +120,8 @@ fn histogram(name: &str, latency: &Latency) -> Result<Histogram<u64>, String> {
         return Ok(new_histogram());
     }
     let hdr = latency.hdr.as_ref().ok_or(NO_HISTOGRAMS)?;
-    let found = within_bounds(hdr)?;
-    if found.len() != latency.count || found.len() > MOST {
+    let found = read(hdr).map_err(|why| format!("`{name}`: {why}"))?;
+    if found.len() != latency.count {
         return Err(damaged(format!(
             "the histogram of `{name}` has {} values, its `count` is {}",
             found.len(),
@@ -131,15 +131,13 @@ fn histogram(name: &str, latency: &Latency) -> Result<Histogram<u64>, String> {
     Ok(found)
 }
 
-/// A histogram with the bounds of ours.
-pub fn within_bounds(hdr: &Hdr) -> Result<Histogram<u64>, String> {
-    let found = hdr
-        .decode()
-        .map_err(|_| damaged("a histogram cannot be read"))?;
-    let mut ours = new_histogram();
-    ours.add(found)
-        .map_err(|e| damaged(format!("a histogram: {e}")))?;
-    Ok(ours)
+/// A histogram of the bounds that load writes.
+pub fn read(hdr: &Hdr) -> Result<Histogram<u64>, String> {
+    let found = hdr.decode(&new_histogram()).map_err(|e| e.to_string())?;
+    if found.len() > MOST {
+        return Err(damaged("a histogram has too many values"));
+    }
+    Ok(found)
 }
 
 fn classes(classes: &[Class]) -> Result<Vec<(StatusClass, Histogram<u64>)>, String> {

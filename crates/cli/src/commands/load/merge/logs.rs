@@ -1,7 +1,7 @@
 //! Logs of `load --hdr-log`, merged: the histograms of each second, without workload, statuses and throughput.
 
 use super::Input;
-use super::decoded::within_bounds;
+use super::decoded;
 use super::windows::{Window, apart, covered_ns, never_together};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
@@ -194,7 +194,7 @@ fn extent(log: &[Interval]) -> Window {
 fn sum(all: &[Interval]) -> Result<Outcome, String> {
     let mut outcome = Outcome::empty();
     for interval in all {
-        let found = within_bounds(&interval.histogram)?;
+        let found = decoded::read(&interval.histogram)?;
         let sum = match interval.service {
             true => &mut outcome.service,
             false => &mut outcome.response,

@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn windows_that_hardly_overlap_are_named_with_both_times() {
-        let apart = |late_s: u64| apart(&[("a", window(100, 120)), ("b", window(100 + late_s, 120))]);
+        let apart =
+            |late_s: u64| apart(&[("a", window(100, 120)), ("b", window(100 + late_s, 120))]);
         let said = apart(119).unwrap();
         assert!(
             said.starts_with("all runs were under way together for 1.0 s of 239.0 s: a ended first, b began last,"),
