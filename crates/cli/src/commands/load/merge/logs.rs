@@ -200,6 +200,7 @@ fn sum(all: &[Interval]) -> Result<Outcome, String> {
             false => &mut outcome.response,
         };
         sum.add(&found).map_err(|e| e.to_string())?;
+        decoded::few_enough(sum)?;
     }
     let ended = outcome.response.len();
     let failed = outcome.response.count_between(INFINITE_FROM_US, HIGHEST_US);

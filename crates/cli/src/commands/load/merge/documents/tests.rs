@@ -362,6 +362,16 @@ fn a_document_that_does_not_add_up_is_refused() {
             "the counts of GET / do not add up",
         ),
         (("/statuses/200", -1), "invalid value"),
+        (("/objective/violations", 101), "`violations` are more"),
+        (
+            ("/asked/connections", i64::MAX),
+            "`connections` = 9223372036854775807",
+        ),
+        (
+            ("/asked/requests", i64::MAX),
+            "`requests` = 9223372036854775807",
+        ),
+        (("/throughput_per_s", 1_000), "`counts` do not add up"),
     ] {
         let (field, value) = change;
         let said = damaged(|document| *document.pointer_mut(field).unwrap() = value.into());
@@ -372,6 +382,38 @@ fn a_document_that_does_not_add_up_is_refused() {
         said.contains("`response`: the histogram cannot be read"),
         "{said}"
     );
+    let said = damaged(|document| {
+        document["endpoints"][0]["response"] = document["endpoints"][1]["response"].clone();
+    });
+    assert!(
+        said.contains("`response` and the counts of GET / differ"),
+        "{said}"
+    );
+    let said = damaged(|document| {
+        let redirect =
+            serde_json::json!({"status": 302, "expected": false, "answers": 91, "location": null});
+        document["endpoints"][0]["redirects"] = serde_json::json!([redirect]);
+    });
+    assert!(said.contains("the redirects of GET / are more"), "{said}");
+    let recorded = |compared, answers| {
+        damaged(|document| {
+            document["recorded"] = serde_json::json!({
+                "compared": compared, "revalidated": 1, "changed": 5, "other_work": false, "warning": null,
+                "changes": [{"endpoint": "GET /", "recorded": 200, "replayed": 302, "answers": answers}],
+            });
+        })
+    };
+    for (compared, answers) in [(101, 5), (100, 100), (100, u64::MAX)] {
+        let said = recorded(compared, answers);
+        assert!(said.contains("`recorded` do not add up"), "{said}");
+    }
+    let said = damaged(|document| {
+        let late = &document["generator"]["late_answers"]["counted"];
+        assert!(late.is_string());
+        document["generator"]["late_answers"]["without"] =
+            document["endpoints"][0]["classes"][0]["response"]["hdr"].clone();
+    });
+    assert!(said.contains("`late_answers` do not add up"), "{said}");
     let said = damaged(|document| document["errors"] = serde_json::json!({"hiccup": 10}));
     assert!(said.contains("unknown field `hiccup`"), "{said}");
 }
