@@ -48,6 +48,7 @@ class LoadMergeTest < PowerbandTest
     assert_equal 0, merged.code, merged.to_s
     assert_match(/\A2 logs merged: 1\.hlog, 2\.hlog\.$/, merged.out)
     assert_match(/^#{2 * FEW} requests ended/, merged.out)
+    assert_match(/A log does not say what was asked/, merged.out)
     again = merge("all.hlog")
     table = ->(ended) { ended.out.lines.grep(/^(response|service)/) }
     assert_equal 2, table[merged].size

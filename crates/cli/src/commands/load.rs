@@ -34,7 +34,7 @@ use std::sync::mpsc::Sender;
 
 /// `powerband load`.
 pub fn load(args: LoadArgs) -> Result<u8, Failure> {
-    if let Some(LoadVerb::Merge(args)) = &args.instead {
+    if let Some(LoadVerb::Merge(args)) = &args.verb {
         return merge::merge(args);
     }
     let mut order = order(&args, fallback_seed(Timestamp::now()))
