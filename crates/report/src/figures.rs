@@ -85,6 +85,12 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// Text of others without what a terminal would obey.
+pub fn plain(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(shown).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,12 @@
+mod refusals;
+
 use super::*;
 use crate::commands::load::assertions;
 use load::{EndpointOutcome, HIGHEST_US, LateAnswers, StatusClass, new_histogram};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use run::Sending;
-use run::load::{Asked, AssertionOutcome};
+use run::load::{Asked, AssertionOutcome, Mode};
 
 const PAGES: [&str; 2] = ["GET /", "GET /cart"];
 
@@ -192,45 +194,54 @@ fn what_was_merged_merges_again() {
     assert_eq!(files, ["1", "2", "3"]);
 }
 
-fn refused(change: impl Fn(&mut Document)) -> String {
-    let mut other = hundred(2, 0);
-    change(&mut other);
-    merged(vec![one("a", &hundred(1, 0)), one("b", &other)], &[]).unwrap_err()
+#[test]
+fn the_runs_of_what_was_merged_before_are_in_the_order_of_their_starts() {
+    let [a, b, c] = [0, 1, 2].map(|at| one(&at.to_string(), &hundred(at, at)));
+    let outer = merged(vec![a, c], &[]).unwrap().document;
+    let all = merged(vec![one("outer", &outer), b], &[]).unwrap().document;
+    let files: Vec<&str> = all.merged.iter().map(|part| part.file.as_str()).collect();
+    assert_eq!(files, ["0", "1", "2"]);
+    assert_eq!(all.asked.rate.as_deref(), Some("2 x 100 + 100"));
 }
 
 #[test]
-fn runs_that_were_asked_different_things_are_refused_by_field_and_values() {
-    let said = refused(|d| d.asked.timeout_ms = 5_000.0);
-    let wanted =
-        "timeout differs: 30000 ms in a, 5000 ms in b; merge runs that were asked the same";
-    assert_eq!(said, wanted);
-    let said = refused(|d| d.asked.workload = "other.toml".to_owned());
-    assert!(said.contains("shop.toml in a, other.toml in b"), "{said}");
-    let said = refused(|d| d.objective = None);
-    assert!(
-        said.contains("objective differs: p99=250 ms in a, none in b"),
-        "{said}"
-    );
-    let said = refused(|d| {
-        d.asked.mode = Mode::Closed;
-        d.asked.arrivals = None;
-        d.asked.sending.keep_alive = true;
-    });
-    assert_eq!(said.lines().count(), 3, "{said}");
-    assert!(
-        said.contains("mode differs") && said.contains("kept connections in b"),
-        "{said}"
-    );
+fn the_rate_of_equal_sums_has_parentheses() {
+    let pair = |first: u64| {
+        let all = [first, first + 1].map(|machine| one(&machine.to_string(), &hundred(machine, 0)));
+        merged(all.into(), &[]).unwrap().document
+    };
+    let all = vec![one("a", &pair(1)), one("b", &pair(3))];
+    let rate = merged(all, &[]).unwrap().document.asked.rate;
+    assert_eq!(rate.as_deref(), Some("2 x (2 x 100)"));
 }
 
 #[test]
-fn a_run_that_is_in_two_files_is_refused() {
-    let all = vec![one("a", &hundred(1, 0)), one("copy", &hundred(1, 0))];
-    let said = merged(all, &[]).unwrap_err();
-    assert!(
-        said.starts_with("a and copy are the same run (started at 2027-"),
-        "{said}"
+fn machines_without_independent_arrivals_are_named() {
+    let said = |arrivals: &str| {
+        let all = [1, 2].map(|machine| {
+            let mut document = hundred(machine, 0);
+            document.asked.arrivals = Some(arrivals.to_owned());
+            one(&machine.to_string(), &document)
+        });
+        merged(all.into(), &[]).unwrap().notes
+    };
+    assert!(said("poisson").is_empty());
+    assert!(said("constant")[0].ends_with("use --arrivals poisson"));
+    assert!(said("recorded")[0].ends_with("from one machine, faster (--speed)"));
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_taken_out() {
+    let mut document = hundred(1, 0);
+    document.first_error = Some("GET /: \u{1b}[2J\u{9b}31m::error::".to_owned());
+    document.warnings = vec!["\u{1b}]0;title\u{7}".to_owned()];
+    let merged = merged(vec![one("a", &document)], &[]).unwrap().document;
+    assert_eq!(
+        merged.first_error.as_deref(),
+        Some("a: GET /:  [2J 31m::error::")
     );
+    let text = serde_json::to_string(&merged).unwrap();
+    assert!(!text.contains("\\u00"), "{text}");
 }
 
 #[test]
@@ -324,107 +335,5 @@ fn what_each_document_warns_of_is_named_unless_all_say_it() {
     assert_eq!(
         warnings,
         ["1.json: Broken: GET /.", "All.", "2.json: Other."]
-    );
-}
-
-#[test]
-fn what_is_no_load_document_is_refused() {
-    let read = |text: &str| One::read("x", text.as_bytes()).unwrap_err();
-    let said = read("{\"schema\": \"powerband/run/1\"}");
-    assert!(
-        said.starts_with("its schema is \"powerband/run/1\""),
-        "{said}"
-    );
-    let half = serde_json::to_string(&hundred(1, 0)).unwrap();
-    let said = read(&half[..half.len() / 2]);
-    assert!(
-        said.contains("EOF") && said.contains("load --json"),
-        "{said}"
-    );
-}
-
-/// What is said of a document after a change of its JSON.
-fn damaged(change: impl Fn(&mut serde_json::Value)) -> String {
-    let mut value = serde_json::to_value(hundred(1, 0)).unwrap();
-    change(&mut value);
-    One::read("x", value.to_string().as_bytes()).unwrap_err()
-}
-
-#[test]
-fn a_document_that_does_not_add_up_is_refused() {
-    for (change, wanted) in [
-        (("/counts/ok", 91), "`counts` do not add up"),
-        (("/counts/sent", i64::MAX), "`counts` do not add up"),
-        (("/response/count", 99), "has 100 values, its `count` is 99"),
-        (("/errors/status_5xx", 9), "`errors` and `failed` differ"),
-        (
-            ("/endpoints/0/ok", 1_000),
-            "the counts of GET / do not add up",
-        ),
-        (("/statuses/200", -1), "invalid value"),
-        (("/objective/violations", 101), "`violations` are more"),
-        (
-            ("/asked/connections", i64::MAX),
-            "`connections` = 9223372036854775807",
-        ),
-        (
-            ("/asked/requests", i64::MAX),
-            "`requests` = 9223372036854775807",
-        ),
-        (("/throughput_per_s", 1_000), "`counts` do not add up"),
-    ] {
-        let (field, value) = change;
-        let said = damaged(|document| *document.pointer_mut(field).unwrap() = value.into());
-        assert!(said.contains(wanted), "{field}: {said}");
-    }
-    let said = damaged(|document| document["response"]["hdr"] = "HISTFAAA".into());
-    assert!(
-        said.contains("`response`: the histogram cannot be read"),
-        "{said}"
-    );
-    let said = damaged(|document| {
-        document["endpoints"][0]["response"] = document["endpoints"][1]["response"].clone();
-    });
-    assert!(
-        said.contains("`response` and the counts of GET / differ"),
-        "{said}"
-    );
-    let said = damaged(|document| {
-        let redirect =
-            serde_json::json!({"status": 302, "expected": false, "answers": 91, "location": null});
-        document["endpoints"][0]["redirects"] = serde_json::json!([redirect]);
-    });
-    assert!(said.contains("the redirects of GET / are more"), "{said}");
-    let recorded = |compared, answers| {
-        damaged(|document| {
-            document["recorded"] = serde_json::json!({
-                "compared": compared, "revalidated": 1, "changed": 5, "other_work": false, "warning": null,
-                "changes": [{"endpoint": "GET /", "recorded": 200, "replayed": 302, "answers": answers}],
-            });
-        })
-    };
-    for (compared, answers) in [(101, 5), (100, 100), (100, u64::MAX)] {
-        let said = recorded(compared, answers);
-        assert!(said.contains("`recorded` do not add up"), "{said}");
-    }
-    let said = damaged(|document| {
-        let late = &document["generator"]["late_answers"]["counted"];
-        assert!(late.is_string());
-        document["generator"]["late_answers"]["without"] =
-            document["endpoints"][0]["classes"][0]["response"]["hdr"].clone();
-    });
-    assert!(said.contains("`late_answers` do not add up"), "{said}");
-    let said = damaged(|document| document["errors"] = serde_json::json!({"hiccup": 10}));
-    assert!(said.contains("unknown field `hiccup`"), "{said}");
-}
-
-#[test]
-fn a_document_of_an_earlier_version_is_refused_with_the_remedy() {
-    let said = damaged(|document| {
-        let _ = document["service"].as_object_mut().unwrap().remove("hdr");
-    });
-    assert!(
-        said.contains("no histograms") && said.contains("write it again"),
-        "{said}"
     );
 }
