@@ -18,7 +18,7 @@ const HEAD: usize = 40;
 const LONGEST_NUMBER: usize = 9;
 
 /// A histogram as it stands in a document; decoded only when somebody merges it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Hdr(String);
 

@@ -164,7 +164,7 @@ pub struct LoadMergeArgs {
     /// Limits.
     #[command(flatten)]
     pub asserted: AssertedArgs,
-    /// Write the merged histograms as an HdrHistogram log: from logs one interval per second; from documents a single interval
+    /// Write the merged histograms as an HdrHistogram log: from logs one interval per second in which intervals began; from documents a single interval
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub hdr_log: Option<PathBuf>,
     /// Print one JSON document instead of the page

@@ -15,9 +15,10 @@ use jiff::Timestamp;
 use load::{HIGHEST_US, INFINITE_FROM_US, Outcome};
 use report::MergedLogs;
 use run::Hdr;
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-/// The intervals of the merged log are so long.
+/// Intervals that began within so long a time are one of the merged log.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A histogram of a log.
@@ -46,8 +47,13 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
         let named = |why| Failure::usage(format!("{}: {why}", input.name));
         let log = intervals(&input.bytes).map_err(named)?;
         outcome.add(&sum(&log).map_err(named)?);
+        // The sum of all bounds that of any second.
+        let bounded = decoded::few_enough(&outcome.response)
+            .and_then(|()| decoded::few_enough(&outcome.service));
+        bounded.map_err(named)?;
         logs.push(log);
     }
+    counted_twice(inputs, &logs).map_err(Failure::usage)?;
     let named = inputs.iter().map(|input| input.name.as_str());
     let extents = logs.iter().map(|log| extent(log));
     let windows: Vec<(&str, Window)> = named.clone().zip(extents).collect();
@@ -179,6 +185,31 @@ fn twice(inputs: &[Input]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The same values at the same instant in two logs are of one run, such as where a log was merged with a part of it.
+fn counted_twice(inputs: &[Input], logs: &[Vec<Interval>]) -> Result<(), String> {
+    let mut known: HashMap<(u64, bool, &Hdr), usize> = HashMap::new();
+    let all = logs
+        .iter()
+        .enumerate()
+        .flat_map(|(log, intervals)| intervals.iter().map(move |interval| (log, interval)));
+    for (log, interval) in all {
+        let key = (
+            interval.window.began_ns,
+            interval.service,
+            &interval.histogram,
+        );
+        let first = *known.entry(key).or_insert(log);
+        if first != log && !decoded::read(&interval.histogram)?.is_empty() {
+            return Err(format!(
+                "{} and {} have an interval with the same start and the same histogram, so that one run would count twice; \
+                 give each run once",
+                inputs[first].name, inputs[log].name
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// From the first interval to the last.
 fn extent(log: &[Interval]) -> Window {
     let began = log.iter().map(|i| i.window.began_ns).min();
@@ -212,15 +243,14 @@ fn sum(all: &[Interval]) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// One entry a second, made as it is written: each holds two histograms of 184 KiB.
+/// One entry for all intervals that began within one second, made as it is written: each holds two histograms of 184 KiB.
 fn seconds(all: &[Interval]) -> impl Iterator<Item = Entry> {
     let began_ns = all.first().map_or(0, |interval| interval.window.began_ns);
     let second = move |interval: &Interval| (interval.window.began_ns - began_ns) / SECOND_NS;
     let together = all.chunk_by(move |a, b| second(a) == second(b));
     together.map(move |chunk| {
         let extent = extent(chunk);
-        // All were decoded before.
-        let sum = sum(chunk).unwrap_or_else(|_| Outcome::empty());
+        let sum = sum(chunk).expect("all intervals were decoded and added before");
         Entry {
             began: SystemTime::UNIX_EPOCH + Duration::from_nanos(began_ns),
             start: Duration::from_nanos(extent.began_ns - began_ns),
