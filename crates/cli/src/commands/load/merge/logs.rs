@@ -10,9 +10,10 @@ use crate::commands::load::hdr_log::{self, Entry, SERVICE, WRITTEN_BY};
 use crate::commands::load::junit::{JunitFile, Suite};
 use crate::commands::load::{tell_assertions, with_files};
 use crate::{Failure, output};
+use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use jiff::Timestamp;
-use load::{HIGHEST_US, INFINITE_FROM_US, Outcome};
+use load::{HIGHEST_US, INFINITE_FROM_US, Outcome, new_histogram};
 use report::MergedLogs;
 use run::Hdr;
 use std::collections::HashMap;
@@ -221,18 +222,26 @@ fn extent(log: &[Interval]) -> Window {
     }
 }
 
-/// What the limits are held against.
-fn sum(all: &[Interval]) -> Result<Outcome, String> {
-    let mut outcome = Outcome::empty();
+/// Response and service times.
+fn added(all: &[Interval]) -> Result<[Histogram<u64>; 2], String> {
+    let mut sums = [new_histogram(), new_histogram()];
     for interval in all {
         let found = decoded::read(&interval.histogram)?;
-        let sum = match interval.service {
-            true => &mut outcome.service,
-            false => &mut outcome.response,
-        };
+        let sum = &mut sums[usize::from(interval.service)];
         sum.add(&found).map_err(|e| e.to_string())?;
         decoded::few_enough(sum)?;
     }
+    Ok(sums)
+}
+
+/// What the limits are held against.
+fn sum(all: &[Interval]) -> Result<Outcome, String> {
+    let [response, service] = added(all)?;
+    let mut outcome = Outcome {
+        response,
+        service,
+        ..Outcome::empty()
+    };
     let ended = outcome.response.len();
     let failed = outcome.response.count_between(INFINITE_FROM_US, HIGHEST_US);
     outcome.counts.scheduled = ended;
@@ -250,13 +259,14 @@ fn seconds(all: &[Interval]) -> impl Iterator<Item = Entry> {
     let together = all.chunk_by(move |a, b| second(a) == second(b));
     together.map(move |chunk| {
         let extent = extent(chunk);
-        let sum = sum(chunk).expect("all intervals were decoded and added before");
+        let [response, service] =
+            added(chunk).expect("all intervals were decoded and added before");
         Entry {
             began: SystemTime::UNIX_EPOCH + Duration::from_nanos(began_ns),
             start: Duration::from_nanos(extent.began_ns - began_ns),
             length: Duration::from_nanos(extent.length_ns),
-            response: sum.response,
-            service: sum.service,
+            response,
+            service,
         }
     })
 }

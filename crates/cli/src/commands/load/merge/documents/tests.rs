@@ -2,7 +2,9 @@ mod refusals;
 
 use super::*;
 use crate::commands::load::assertions;
-use load::{EndpointOutcome, HIGHEST_US, LateAnswers, StatusClass, new_histogram};
+use load::{
+    EndpointOutcome, HIGHEST_US, LateAnswers, Redirect, StatusChange, StatusClass, new_histogram,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use run::Sending;
@@ -99,7 +101,10 @@ fn document(outcome: &Outcome, machine: u64, after_s: u64) -> Document {
             limit_ms: 250.0,
         }),
         limits: &[],
-        recording: false,
+        recording: outcome
+            .endpoints
+            .iter()
+            .any(|page| page.recorded_statuses.compared > 0),
         doubt: None,
     };
     figures(&judged, &outcome, State::Done)
@@ -336,4 +341,48 @@ fn what_each_document_warns_of_is_named_unless_all_say_it() {
         warnings,
         ["1.json: Broken: GET /.", "All.", "2.json: Other."]
     );
+}
+
+#[test]
+fn redirects_and_changed_statuses_are_those_of_all_machines() {
+    let replayed = |machine: u64| {
+        let requests: Vec<Request> = (1..=100).map(|ms| (0, ms * 1_000, false, 0)).collect();
+        let mut outcome = measured(requests.iter());
+        let page = &mut outcome.endpoints[0];
+        page.redirects.push(Redirect {
+            status: 302,
+            expected: false,
+            answers: 40 + machine,
+            location: Some("/login".to_owned()),
+        });
+        page.recorded_statuses.compared = 90;
+        page.recorded_statuses.revalidated = 2;
+        page.recorded_statuses.changes.push(StatusChange {
+            page: PAGES[0].to_owned(),
+            recorded: 200,
+            replayed: 302,
+            answers: 40 + machine,
+        });
+        one(&machine.to_string(), &document(&outcome, machine, 0))
+    };
+    let document = merged(vec![replayed(1), replayed(2)], &limits("p50=1s"))
+        .unwrap()
+        .document;
+    let recorded = document.recorded.unwrap();
+    assert_eq!(
+        (recorded.compared, recorded.revalidated, recorded.changed),
+        (180, 4, 83)
+    );
+    assert_eq!(recorded.changes.len(), 1);
+    assert!(recorded.other_work);
+    let redirects = &document.endpoints[0].redirects;
+    assert_eq!((redirects.len(), redirects[0].answers), (1, 83));
+    let named = |said: &&String| said.contains("/login");
+    assert_eq!(
+        document.warnings.iter().filter(named).count(),
+        1,
+        "{:?}",
+        document.warnings
+    );
+    assert_eq!(document.assertions[0].outcome, AssertionOutcome::Unknown);
 }

@@ -1,5 +1,4 @@
 use super::*;
-use load::new_histogram;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
