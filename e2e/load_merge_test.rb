@@ -37,6 +37,7 @@ class LoadMergeTest < PowerbandTest
     assert_equal 1, fails.code, fails.to_s
     assert_match(/p50=1us fails/, fails.err)
     suite = REXML::Document.new(File.read(File.join(@dir, "report.xml"))).root.elements["testsuite"]
+    assert_equal "powerband load merge", suite.attributes["name"]
     assert_equal %w[2 1 0], %w[tests failures errors].map { |count| suite.attributes[count] }
     undecided = merge(*files("json"), "--assert", "p99.9=1m")
     assert_equal 3, undecided.code, undecided.to_s
@@ -68,7 +69,7 @@ class LoadMergeTest < PowerbandTest
 
   def test_files_that_cannot_be_merged
     run_of(1)
-    refused(/1\.json and 1\.json are the same run/, "1.json", "1.json")
+    refused(/1\.json \(started at .* is given twice/, "1.json", "1.json")
     refused(/are the same log/, "1.hlog", "1.hlog")
     refused(/merge files of one kind/, "1.json", "1.hlog")
     text = File.read(File.join(@dir, "1.json"))

@@ -115,8 +115,12 @@ fn ended(
 ) -> u8 {
     explain(document, why.as_deref());
     let why = why.filter(|_| document.exit_code != 1);
+    let name = match document.merged.is_empty() {
+        true => format!("load {}", document.asked.url),
+        false => "load merge".to_owned(),
+    };
     let suite = Suite {
-        name: &format!("load {}", document.asked.url),
+        name: &name,
         started_at: &document.started_at,
         elapsed_s: document.elapsed_s,
         assertions: &document.assertions,

@@ -261,7 +261,8 @@ fn left_out(cut: u64, oldest: Duration) -> String {
     )
 }
 
-fn instant(unix_ns: u64) -> String {
+/// UTC, RFC 3339.
+pub fn instant(unix_ns: u64) -> String {
     jiff::Timestamp::from_nanosecond(i128::from(unix_ns))
         .map(|at| at.to_string())
         .unwrap_or_default()

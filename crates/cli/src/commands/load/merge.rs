@@ -88,7 +88,7 @@ fn kind(inputs: &[Input]) -> Result<Kind, Failure> {
     for input in inputs {
         let kind = Kind::of(&input.bytes).ok_or_else(|| {
             Failure::usage(format!(
-                "{}: neither {} nor {}",
+                "{}: neither {} nor {}; give files that powerband load wrote",
                 input.name,
                 Kind::Document.words(),
                 Kind::Log.words()
@@ -132,5 +132,9 @@ mod tests {
         let rows = input("rows.csv", "start_s,length_s");
         let said = kind(&[rows]).unwrap_err();
         assert!(said.message.starts_with("rows.csv: neither"));
+        assert!(
+            said.message
+                .ends_with("; give files that powerband load wrote")
+        );
     }
 }

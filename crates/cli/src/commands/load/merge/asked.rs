@@ -80,16 +80,11 @@ pub fn different(first: (&str, &Document), other: (&str, &Document)) -> Option<S
 fn pages(one: (&str, &Document), other: (&str, &Document)) -> Option<String> {
     let known: BTreeSet<&str> = names(other.1).collect();
     let lacking: Vec<&str> = names(one.1).filter(|name| !known.contains(name)).collect();
-    let (shown, more) = lacking.split_at(lacking.len().min(MOST_NAMED));
-    let more = match more.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     (!lacking.is_empty()).then(|| {
         format!(
-            "endpoints differ: {} has no {}{more}, {} has; merge runs of one workload",
+            "endpoints differ: {} has no {}, {} has; merge runs of one workload",
             other.0,
-            shown.join(", "),
+            report::first_of(&lacking, MOST_NAMED),
             one.0
         )
     })

@@ -1,4 +1,4 @@
-//! A document of `load --json` as the outcome that it was made of, as far as it holds that.
+//! A document of `load --json` as the outcome that it was made of, with what the document holds of it.
 
 use hdrhistogram::Histogram;
 use load::{

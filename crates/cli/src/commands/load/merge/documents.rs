@@ -220,6 +220,12 @@ fn twice(parts: &[Part]) -> Result<(), String> {
     for (index, part) in parts.iter().enumerate() {
         let same = |p: &&Part| (&p.started_at, p.seed) == (&part.started_at, part.seed);
         if let Some(known) = parts[..index].iter().find(same) {
+            if known.file == part.file {
+                return Err(format!(
+                    "{} (started at {}, seed {}) is given twice; give each run once",
+                    part.file, part.started_at, part.seed
+                ));
+            }
             return Err(format!(
                 "{} and {} are the same run (started at {}, seed {}); give each once",
                 known.file, part.file, part.started_at, part.seed

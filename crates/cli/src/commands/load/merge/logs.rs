@@ -5,14 +5,13 @@ use super::decoded;
 use super::windows::{Window, apart, covered_ns, never_together};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
-use crate::commands::load::document::{latency, of_assertions};
+use crate::commands::load::document::{instant, latency, of_assertions};
 use crate::commands::load::hdr_log::{self, Entry, SERVICE, WRITTEN_BY};
 use crate::commands::load::junit::{JunitFile, Suite};
 use crate::commands::load::{tell_assertions, with_files};
 use crate::{Failure, output};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use jiff::Timestamp;
 use load::{HIGHEST_US, INFINITE_FROM_US, Outcome, new_histogram};
 use report::MergedLogs;
 use run::Hdr;
@@ -91,7 +90,7 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
     };
     let suite = Suite {
         name: "load merge",
-        started_at: &started_at(&all),
+        started_at: &instant(all.first().map_or(0, |interval| interval.window.began_ns)),
         elapsed_s: page.length_s,
         assertions: &assertions,
     };
@@ -106,12 +105,6 @@ fn no_answer(outcome: &Outcome) -> Option<&'static str> {
         (_, 0) => Some("every request failed"),
         _ => None,
     }
-}
-
-fn started_at(all: &[Interval]) -> String {
-    let began_ns = all.first().map_or(0, |interval| interval.window.began_ns);
-    Timestamp::from_nanosecond(i128::from(began_ns))
-        .map_or_else(|_| String::new(), |at| at.to_string())
 }
 
 /// The histograms of one log.

@@ -192,7 +192,7 @@ fn what_was_merged_merges_again() {
     let [a, b, c] = [1, 2, 3].map(|machine| one(&machine.to_string(), &hundred(machine, 0)));
     let pair = merged(vec![a, b], &[]).unwrap().document;
     let twice = merged(vec![one("pair", &pair), one("1", &hundred(1, 0))], &[]);
-    assert!(twice.unwrap_err().contains("are the same run"));
+    assert!(twice.unwrap_err().contains("is given twice"));
     let all = merged(vec![one("pair", &pair), c], &[]).unwrap().document;
     assert_eq!(all.counts.asked, 300);
     let files: Vec<&str> = all.merged.iter().map(|part| part.file.as_str()).collect();

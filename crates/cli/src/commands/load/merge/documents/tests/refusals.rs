@@ -77,6 +77,12 @@ fn a_run_that_is_in_two_files_is_refused() {
         said.starts_with("a and copy are the same run (started at 2027-"),
         "{said}"
     );
+    let all = vec![one("a", &hundred(1, 0)), one("a", &hundred(1, 0))];
+    let said = merged(all, &[]).unwrap_err();
+    assert!(
+        said.ends_with("is given twice; give each run once"),
+        "{said}"
+    );
 }
 
 #[test]
