@@ -12,7 +12,7 @@ class LoadMergeTest < PowerbandTest
   FEW = 40
 
   def test_the_documents_of_two_runs
-    machines = [1, 2].map { |machine| run_of(machine) }
+    machines = two_runs
     merged = merge(*files("json"), "--json", "--assert", "max=1m,errors=0%")
     assert_equal 0, merged.code, merged.to_s
     assert_valid_document merged.out, "load-v1"
@@ -32,22 +32,24 @@ class LoadMergeTest < PowerbandTest
   end
 
   def test_the_exit_code_and_the_report_are_those_of_the_sum
-    [1, 2].each { |machine| run_of(machine) }
+    two_runs
     fails = merge(*files("json"), "--assert", "p50=1us,errors=0%", "--junit", "report.xml")
     assert_equal 1, fails.code, fails.to_s
     assert_match(/p50=1us fails/, fails.err)
     suite = REXML::Document.new(File.read(File.join(@dir, "report.xml"))).root.elements["testsuite"]
+    assert_equal "powerband load merge", suite.attributes["name"]
     assert_equal %w[2 1 0], %w[tests failures errors].map { |count| suite.attributes[count] }
     undecided = merge(*files("json"), "--assert", "p99.9=1m")
     assert_equal 3, undecided.code, undecided.to_s
   end
 
   def test_the_logs_of_two_runs
-    [1, 2].each { |machine| run_of(machine) }
+    two_runs
     merged = merge(*files("hlog"), "--assert", "p50=1m", "--hdr-log", "all.hlog")
     assert_equal 0, merged.code, merged.to_s
     assert_match(/\A2 logs merged: 1\.hlog, 2\.hlog\.$/, merged.out)
     assert_match(/^#{2 * FEW} requests ended/, merged.out)
+    assert_match(/A log does not say what was asked/, merged.out)
     again = merge("all.hlog")
     table = ->(ended) { ended.out.lines.grep(/^(response|service)/) }
     assert_equal 2, table[merged].size
@@ -56,9 +58,18 @@ class LoadMergeTest < PowerbandTest
     refused(/neither workload nor statuses/, *files("hlog"), "--json")
   end
 
+  def test_runs_one_after_the_other_keep_no_limit
+    [1, 2].each { |machine| run_of(machine) }
+    %w[json hlog].each do |kind|
+      undecided = merge(*files(kind), "--assert", "max=1m")
+      assert_equal 3, undecided.code, undecided.to_s
+      assert_match(/max=1m unknown: .*never under way at the same time/, undecided.err)
+    end
+  end
+
   def test_files_that_cannot_be_merged
     run_of(1)
-    refused(/1\.json and 1\.json are the same run/, "1.json", "1.json")
+    refused(/1\.json \(started at .* is given twice/, "1.json", "1.json")
     refused(/are the same log/, "1.hlog", "1.hlog")
     refused(/merge files of one kind/, "1.json", "1.hlog")
     text = File.read(File.join(@dir, "1.json"))
@@ -85,6 +96,18 @@ class LoadMergeTest < PowerbandTest
   end
 
   def merge(*words) = powerband("load", "merge", *words)
+
+  # Two runs whose files say that both began when the first did: what is merged has all of the shorter window in common.
+  def two_runs
+    machines = [1, 2].map { |machine| run_of(machine) }
+    first, second = machines
+    second["started_at"] = first["started_at"]
+    File.write(File.join(@dir, "2.json"), JSON.generate(second))
+    one, other = files("hlog").map { |file| File.join(@dir, file) }
+    began = File.read(one)[/BaseTime: \d+\.\d+/]
+    File.write(other, File.read(other).sub(/BaseTime: \d+\.\d+/, began))
+    machines
+  end
 
   # A run as on one machine, whose document and log it leaves.
   def run_of(machine)

@@ -341,10 +341,10 @@ fn merged_response(trials: &[&Trial]) -> Option<Histogram<u64>> {
     let windows = trials.iter().filter_map(|t| t.objective.as_ref());
     let mut decoded = windows
         .filter_map(|w| w.response.hdr.as_ref())
-        .filter_map(|h| h.decode().ok());
+        .filter_map(|h| h.decode(&load::new_histogram()).ok());
     let mut all = decoded.next()?;
     for histogram in decoded {
-        // Same bounds by construction; a foreign one is left out rather than ending the run.
+        // Of the same bounds: `decode` refuses others, which are left out rather than ending the run.
         let _ = all.add(histogram);
     }
     Some(all)

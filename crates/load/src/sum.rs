@@ -9,41 +9,77 @@ use crate::recorded_statuses::RecordedStatuses;
 impl Outcome {
     /// Adds what another generator measured. Names of requests that it alone has come last.
     pub fn add(&mut self, other: &Self) {
-        self.counts.add(&other.counts);
-        self.errors.add(&other.errors);
-        for (status, answers) in &other.statuses {
+        // Without `..`, so that a figure that is added to the type is not forgotten here.
+        let Self {
+            counts,
+            errors,
+            statuses,
+            first_error,
+            violations,
+            response,
+            service,
+            first_byte,
+            lateness,
+            late_answers,
+            connection_wait,
+            session_wait,
+            connect,
+            classes,
+            endpoints,
+            hanging: _,
+            slices: _,
+            slices_dropped: _,
+            started_ns: _,
+            ended_ns: _,
+            finished_ns: _,
+            wall_started_ns: _,
+            generator_cpu: _,
+            generator_cpu_in_window: _,
+            generator_waited_in_window: _,
+            generator_idle_in_window: _,
+            stalled,
+            oldest_cut: _,
+            spinning: _,
+            first_arrivals_ns: _,
+            answers: _,
+            cancelled: _,
+            asked_rate,
+        } = other;
+        self.counts.add(counts);
+        self.errors.add(errors);
+        for (status, answers) in statuses {
             *self.statuses.entry(*status).or_default() += answers;
         }
         if self.first_error.is_none() {
-            self.first_error.clone_from(&other.first_error);
+            self.first_error.clone_from(first_error);
         }
-        self.violations += other.violations;
-        self.stalled += other.stalled;
+        self.violations += violations;
+        self.stalled += stalled;
         for (sum, one) in [
-            (&mut self.response, &other.response),
-            (&mut self.service, &other.service),
-            (&mut self.first_byte, &other.first_byte),
-            (&mut self.lateness, &other.lateness),
-            (&mut self.connection_wait, &other.connection_wait),
-            (&mut self.session_wait, &other.session_wait),
-            (&mut self.connect, &other.connect),
+            (&mut self.response, response),
+            (&mut self.service, service),
+            (&mut self.first_byte, first_byte),
+            (&mut self.lateness, lateness),
+            (&mut self.connection_wait, connection_wait),
+            (&mut self.session_wait, session_wait),
+            (&mut self.connect, connect),
         ] {
             add(sum, one);
         }
-        match (&mut self.late_answers, &other.late_answers) {
+        match (&mut self.late_answers, late_answers) {
             (Some(sum), Some(one)) => sum.add(one),
             (none @ None, Some(one)) => *none = Some(one.clone()),
             (_, None) => {}
         }
-        self.classes.add(&other.classes);
-        for endpoint in &other.endpoints {
+        self.classes.add(classes);
+        for endpoint in endpoints {
             let known = self.endpoints.iter_mut().find(|e| e.name == endpoint.name);
             match known {
                 Some(sum) => sum.add(endpoint),
                 None => self.endpoints.push(endpoint.clone()),
             }
         }
-        self.asked_rate = match (self.asked_rate, other.asked_rate) {
+        self.asked_rate = match (self.asked_rate, *asked_rate) {
             (Some(sum), Some(one)) => Some(sum + one),
             (sum, one) => sum.or(one),
         };
@@ -52,17 +88,31 @@ impl Outcome {
 
 impl EndpointOutcome {
     fn add(&mut self, other: &Self) {
-        self.scheduled += other.scheduled;
-        self.ok += other.ok;
-        self.cut += other.cut;
-        self.errors.add(&other.errors);
+        let Self {
+            name: _,
+            scheduled,
+            ok,
+            cut,
+            errors,
+            first_failure,
+            violations,
+            response,
+            classes,
+            redirects,
+            to_https,
+            recorded_statuses,
+        } = other;
+        self.scheduled += scheduled;
+        self.ok += ok;
+        self.cut += cut;
+        self.errors.add(errors);
         if self.first_failure.is_none() {
-            self.first_failure.clone_from(&other.first_failure);
+            self.first_failure.clone_from(first_failure);
         }
-        self.violations += other.violations;
-        add(&mut self.response, &other.response);
-        self.classes.add(&other.classes);
-        for redirect in &other.redirects {
+        self.violations += violations;
+        add(&mut self.response, response);
+        self.classes.add(classes);
+        for redirect in redirects {
             let same =
                 |r: &&mut Redirect| (r.status, r.expected) == (redirect.status, redirect.expected);
             match self.redirects.iter_mut().find(same) {
@@ -71,17 +121,22 @@ impl EndpointOutcome {
             }
         }
         if self.to_https.is_none() {
-            self.to_https.clone_from(&other.to_https);
+            self.to_https.clone_from(to_https);
         }
-        self.recorded_statuses.add(&other.recorded_statuses);
+        self.recorded_statuses.add(recorded_statuses);
     }
 }
 
 impl RecordedStatuses {
     fn add(&mut self, other: &Self) {
-        self.compared += other.compared;
-        self.revalidated += other.revalidated;
-        for change in &other.changes {
+        let Self {
+            compared,
+            revalidated,
+            changes,
+        } = other;
+        self.compared += compared;
+        self.revalidated += revalidated;
+        for change in changes {
             let known = self.changes.iter_mut().find(|c| {
                 (&c.page, c.recorded, c.replayed)
                     == (&change.page, change.recorded, change.replayed)

@@ -1,7 +1,7 @@
 //! The page of `powerband load`: what was sent, what came back, how long it took, and whether to believe it.
 
 use crate::Style;
-use crate::figures::{counted, grouped, rate, share};
+use crate::figures::{counted, first_of, grouped, rate, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table, trimmed};
 use run::load::{
@@ -85,25 +85,16 @@ fn failed_entirely(document: &Document) -> Option<String> {
         .filter(failed)
         .map(|e| e.name.as_str())
         .collect();
-    let (shown, more) = names.split_at(names.len().min(MOST_NAMED));
-    let more = match more.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!names.is_empty()).then(|| format!("Every request failed of: {}{more}.", shown.join(", ")))
+    let named = || first_of(&names, MOST_NAMED);
+    (!names.is_empty()).then(|| format!("Every request failed of: {}.", named()))
 }
 
 /// The first line of what was merged.
 pub(crate) fn merged(files: &[&str], what: &str) -> String {
-    let (shown, more) = files.split_at(files.len().min(MOST_NAMED));
-    let more = match more.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     format!(
-        "{} merged: {}{more}.",
+        "{} merged: {}.",
         counted(files.len() as u64, what),
-        shown.join(", ")
+        first_of(files, MOST_NAMED)
     )
 }
 

@@ -23,6 +23,10 @@ pub struct MergedLogs<'a> {
     pub assertions: &'a [Assertion],
 }
 
+/// What is judged of documents alone.
+const NOT_HELD: &str = "A log does not say what was asked, whether the generator was punctual, or whether the run was interrupted; merge \
+                        documents to have that judged.";
+
 /// The whole page.
 pub fn merged_logs_page(logs: &MergedLogs<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
@@ -36,6 +40,7 @@ pub fn merged_logs_page(logs: &MergedLogs<'_>, style: Style) -> String {
         rate(ended as f64 / logs.length_s.max(1e-9)),
         grouped(logs.response.infinite)
     ));
+    sheet.prose(NOT_HELD);
     if let Some(note) = logs.note {
         sheet.prose(&format!("{note}."));
     }

@@ -27,7 +27,8 @@ pub struct Document {
     /// are over that `window_s`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Part>,
-    /// What was asked. Of merged runs: the first URL and seed, the sum of connections, requests and rates.
+    /// What was asked. Of merged runs: the first URL and seed; the sum of connections and requests; the longest duration and
+    /// warm-up; each rate; and as mean rate the requests due, over `window_s`.
     pub asked: Asked,
     /// How it ended.
     pub state: State,
@@ -77,7 +78,7 @@ pub struct Document {
     pub generator: Generator,
     /// What a reader must know before believing it, most important first.
     pub warnings: Vec<String>,
-    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer, such as when every request failed or an assertion is undecided; 128 + n ended by signal n. Where several apply: 128 + n; 3 because nothing was answered or the generator was too slow; 1; 3 for the other reasons.
+    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer, such as when every request failed or an assertion is undecided; 128 + n ended by signal n. Where several apply: 128 + n; 3 because nothing was answered, the generator was too slow, or a merged run was interrupted or given up; 1; 3 for the other reasons.
     pub exit_code: u8,
 }
 
@@ -91,7 +92,7 @@ pub struct Asked {
     pub workload: String,
     /// How requests were started.
     pub mode: Mode,
-    /// The arrival rate as given, e.g. `100` or `10..200` (open loop).
+    /// The arrival rate as given, e.g. `100` or `10..200` (open loop); of merged runs e.g. `2 x 100 + 50`.
     pub rate: Option<String>,
     /// Spacing of the arrivals: `poisson`, `constant` or `recorded` (open loop).
     pub arrivals: Option<String>,
@@ -136,9 +137,9 @@ pub enum Mode {
 pub enum State {
     /// As planned.
     Done,
-    /// By a signal: the figures are those of the requests until then.
+    /// By a signal: the figures are those of the requests until then; of merged runs one at least.
     Interrupted,
-    /// At once, because every connection failed.
+    /// At once, because every connection failed; of merged runs one at least.
     Unreachable,
 }
 
@@ -244,7 +245,8 @@ pub enum AssertionOutcome {
     Holds,
     /// It was exceeded.
     Fails,
-    /// Too few requests, a generator that was too late, or answers that are redirects or not the recorded ones.
+    /// Too few requests, a generator that was too late, answers that are redirects or not the recorded ones, or merged runs that
+    /// were never under way at the same time.
     Unknown,
 }
 

@@ -31,9 +31,9 @@ was answered or the generator was too slow; then 1; then 3 for the other reasons
 that cannot be written."
 )]
 pub struct LoadArgs {
-    /// What is done in place of sending load.
+    /// What to do with earlier runs, in place of sending load.
     #[command(subcommand)]
-    pub instead: Option<LoadVerb>,
+    pub verb: Option<LoadVerb>,
     /// What the load is sent to.
     #[command(flatten)]
     pub target: TargetArgs,
@@ -152,8 +152,9 @@ pub enum LoadVerb {
   powerband load merge machine-*.json --json > all.json
   powerband load merge machine-*.hlog --hdr-log all.hlog
 
-Counts and histograms are added, and percentiles are those of the sum. The runs must have been asked the same, \
-but for their rate, connections and seed.
+Counts and histograms are added, and percentiles are those of the sum. Of documents, the runs must have been asked the \
+same; URL, rate, connections, -n, duration, warm-up and seed may differ. A log does not say what was asked, whether the \
+generator was punctual, or whether the run was interrupted; merge documents to have that judged.
 
 Exit codes: as of powerband load; 2 files that cannot be merged.")]
 pub struct LoadMergeArgs {
@@ -163,7 +164,7 @@ pub struct LoadMergeArgs {
     /// Limits.
     #[command(flatten)]
     pub asserted: AssertedArgs,
-    /// Write the merged histograms as an HdrHistogram log: of logs one of each second, of documents one of the whole run
+    /// Write the merged histograms as an HdrHistogram log: from logs one interval per second in which intervals began; from documents a single interval
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub hdr_log: Option<PathBuf>,
     /// Print one JSON document instead of the page

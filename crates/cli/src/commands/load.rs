@@ -34,7 +34,7 @@ use std::sync::mpsc::Sender;
 
 /// `powerband load`.
 pub fn load(args: LoadArgs) -> Result<u8, Failure> {
-    if let Some(LoadVerb::Merge(args)) = &args.instead {
+    if let Some(LoadVerb::Merge(args)) = &args.verb {
         return merge::merge(args);
     }
     let mut order = order(&args, fallback_seed(Timestamp::now()))
@@ -115,8 +115,12 @@ fn ended(
 ) -> u8 {
     explain(document, why.as_deref());
     let why = why.filter(|_| document.exit_code != 1);
+    let name = match document.merged.is_empty() {
+        true => format!("load {}", document.asked.url),
+        false => "load merge".to_owned(),
+    };
     let suite = Suite {
-        name: &format!("load {}", document.asked.url),
+        name: &name,
         started_at: &document.started_at,
         elapsed_s: document.elapsed_s,
         assertions: &document.assertions,

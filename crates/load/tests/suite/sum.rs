@@ -1,6 +1,9 @@
 //! The sum of several generators' outcomes is the outcome of one that sent all requests.
 
-use load::{EndpointOutcome, HIGHEST_US, Outcome, StatusClass, new_histogram};
+use load::{
+    EndpointOutcome, HIGHEST_US, LateAnswers, Outcome, Redirect, StatusChange, StatusClass,
+    new_histogram,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -37,6 +40,28 @@ fn measured<'a>(requests: impl Iterator<Item = &'a Request>) -> Outcome {
         took[*page][usize::from(*failed)].record(*us).unwrap();
         let status = if *failed { 500 } else { 200 };
         *outcome.statuses.entry(status).or_default() += 1;
+        let violations = u64::from(*us > 500_000);
+        outcome.violations += violations;
+        endpoint.violations += violations;
+        endpoint.recorded_statuses.compared += 1;
+        endpoint.recorded_statuses.revalidated += u64::from(us % 7 == 0);
+        if *failed {
+            let said = format!("{us}");
+            outcome.first_error.get_or_insert(said);
+            changed(endpoint);
+        } else if us % 2 == 0 {
+            redirected(endpoint);
+        }
+        if us % 3 == 0 {
+            let late = outcome.late_answers.get_or_insert_with(|| {
+                Box::new(LateAnswers {
+                    counted: new_histogram(),
+                    without: new_histogram(),
+                })
+            });
+            late.counted.record(response_us).unwrap();
+            late.without.record(*us).unwrap();
+        }
     }
     let classes = [StatusClass::Success, StatusClass::ServerError];
     for (endpoint, took) in outcome.endpoints.iter_mut().zip(&took) {
@@ -47,6 +72,32 @@ fn measured<'a>(requests: impl Iterator<Item = &'a Request>) -> Outcome {
         }
     }
     outcome
+}
+
+/// A server error in place of the recorded answer.
+fn changed(page: &mut EndpointOutcome) {
+    let changes = &mut page.recorded_statuses.changes;
+    match changes.first_mut() {
+        Some(change) => change.answers += 1,
+        None => changes.push(StatusChange {
+            page: page.name.clone(),
+            recorded: 200,
+            replayed: 500,
+            answers: 1,
+        }),
+    }
+}
+
+fn redirected(page: &mut EndpointOutcome) {
+    match page.redirects.first_mut() {
+        Some(redirect) => redirect.answers += 1,
+        None => page.redirects.push(Redirect {
+            status: 302,
+            expected: false,
+            answers: 1,
+            location: Some("/login".to_owned()),
+        }),
+    }
 }
 
 fn page(name: &str) -> EndpointOutcome {
@@ -62,9 +113,18 @@ proptest! {
     #[test]
     fn split_streams_sum_up_to_the_whole(requests in requests()) {
         let whole = measured(requests.iter());
-        let mut sum = measured(requests.iter().filter(|r| r.3 == 0));
-        for generator in 1..4 {
-            sum.add(&measured(requests.iter().filter(|r| r.3 == generator)));
+        let parts = [0, 1, 2, 3].map(|generator| measured(requests.iter().filter(|r| r.3 == generator)));
+        let mut sum = Outcome::empty();
+        for part in &parts {
+            sum.add(part);
+        }
+        let first_error = parts.iter().find_map(|part| part.first_error.as_ref());
+        prop_assert_eq!(sum.first_error.as_ref(), first_error);
+        prop_assert_eq!(sum.violations, whole.violations);
+        prop_assert_eq!(sum.late_answers.is_some(), whole.late_answers.is_some());
+        if let (Some(sum), Some(whole)) = (&sum.late_answers, &whole.late_answers) {
+            prop_assert_eq!(&sum.counted, &whole.counted);
+            prop_assert_eq!(&sum.without, &whole.without);
         }
         prop_assert_eq!(sum.counts, whole.counts);
         prop_assert_eq!(sum.errors, whole.errors);
@@ -75,10 +135,33 @@ proptest! {
             prop_assert_eq!(&sum.name, &whole.name);
             prop_assert_eq!((sum.scheduled, sum.ok), (whole.scheduled, whole.ok));
             prop_assert_eq!(sum.errors, whole.errors);
+            prop_assert_eq!(sum.violations, whole.violations);
+            prop_assert_eq!(&sum.redirects, &whole.redirects);
+            prop_assert_eq!(&sum.recorded_statuses, &whole.recorded_statuses);
             prop_assert_eq!(&sum.response, &whole.response);
             for class in StatusClass::ALL {
                 prop_assert_eq!(sum.classes.get(class), whole.classes.get(class));
             }
         }
     }
+}
+
+#[test]
+fn a_page_that_only_one_generator_has_comes_last() {
+    let named = |name: &str| {
+        let mut outcome = Outcome::empty();
+        let mut page = page(name);
+        page.scheduled = 3;
+        outcome.endpoints.push(page);
+        outcome
+    };
+    let mut sum = named("GET /");
+    sum.add(&named("GET /cart"));
+    sum.add(&named("GET /"));
+    let found: Vec<_> = sum
+        .endpoints
+        .iter()
+        .map(|e| (e.name.as_str(), e.scheduled))
+        .collect();
+    assert_eq!(found, [("GET /", 6), ("GET /cart", 3)]);
 }

@@ -103,9 +103,8 @@ fn one(sheet: &mut Sheet, difference: &Difference) {
 
 /// In one line, without what a terminal would obey.
 fn quoted(text: &str) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
     match text {
         "" => "(nothing)".to_owned(),
-        text => text.chars().map(plain).collect(),
+        text => crate::plain(text),
     }
 }

@@ -26,6 +26,8 @@ pub struct Judged<'a> {
     pub limits: &'a [Limit],
     /// The workload is a recording.
     pub recording: bool,
+    /// Why no limit holds, whatever was measured.
+    pub doubt: Option<&'a str>,
 }
 
 /// What was measured, and what it comes to. `signal` ended the run.
@@ -47,6 +49,7 @@ pub fn document(
         objective: order.objective,
         limits: &order.limits,
         recording: order.plan.workload.order().is_some(),
+        doubt: None,
     };
     let mut document = figures(&judged, outcome, state);
     if let Some(said) = https {
@@ -106,7 +109,10 @@ pub fn figures(judged: &Judged<'_>, outcome: &Outcome, state: State) -> Document
         exit_code: 0,
     };
     let other_work = document.recorded.as_ref().is_some_and(|r| r.other_work);
-    let doubt = |page: Option<&str>| doubt(other_work, &redirects, page);
+    let doubt = |page: Option<&str>| match judged.doubt {
+        Some(doubt) => Some(doubt.to_owned()),
+        None => doubt(other_work, &redirects, page),
+    };
     let limits = judged.limits.iter();
     document.assertions = limits.map(|limit| limit.judge(outcome, &doubt)).collect();
     document
@@ -255,7 +261,8 @@ fn left_out(cut: u64, oldest: Duration) -> String {
     )
 }
 
-fn instant(unix_ns: u64) -> String {
+/// UTC, RFC 3339.
+pub fn instant(unix_ns: u64) -> String {
     jiff::Timestamp::from_nanosecond(i128::from(unix_ns))
         .map(|at| at.to_string())
         .unwrap_or_default()

@@ -9,7 +9,12 @@ mod windows;
 use super::assertions::{self, Limit};
 use crate::args::{AssertedArgs, LoadMergeArgs};
 use crate::{Failure, asked as request};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
+
+/// Of a file: a log of some hundred thousand seconds is smaller.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// A file that was read.
 #[derive(Debug)]
@@ -65,8 +70,15 @@ fn limits(asserted: &AssertedArgs) -> Result<Vec<Limit>, Failure> {
 
 fn read(file: &Path) -> Result<Input, Failure> {
     let name = file.display().to_string();
-    let bytes = std::fs::read(file)
+    let mut bytes = Vec::new();
+    File::open(file)
+        .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
         .map_err(|e| Failure::usage(format!("{name}: {e}; name a file that can be read")))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::usage(format!(
+            "{name}: it is larger than 1 GiB; give documents or logs of powerband load"
+        )));
+    }
     Ok(Input { name, bytes })
 }
 
@@ -76,7 +88,7 @@ fn kind(inputs: &[Input]) -> Result<Kind, Failure> {
     for input in inputs {
         let kind = Kind::of(&input.bytes).ok_or_else(|| {
             Failure::usage(format!(
-                "{}: neither {} nor {}",
+                "{}: neither {} nor {}; give files that powerband load wrote",
                 input.name,
                 Kind::Document.words(),
                 Kind::Log.words()
@@ -120,5 +132,9 @@ mod tests {
         let rows = input("rows.csv", "start_s,length_s");
         let said = kind(&[rows]).unwrap_err();
         assert!(said.message.starts_with("rows.csv: neither"));
+        assert!(
+            said.message
+                .ends_with("; give files that powerband load wrote")
+        );
     }
 }

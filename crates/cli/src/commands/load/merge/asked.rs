@@ -2,12 +2,18 @@
 
 use run::Sending;
 use run::load::{Asked, Document, Mode};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Pages named that one document lacks.
+const MOST_NAMED: usize = 5;
 
 /// A field that must be the same, and its value for people.
 type Field = (&'static str, fn(&Document) -> String);
 
 const SAME: [Field; 9] = [
-    ("workload", |d| d.asked.workload.clone()),
+    ("workload", |d| workload(&d.asked.workload).to_owned()),
     ("mode", |d| match d.asked.mode {
         Mode::Open => "open loop (--rate)".to_owned(),
         Mode::Closed => "closed loop (-c)".to_owned(),
@@ -28,6 +34,15 @@ const SAME: [Field; 9] = [
         or_none(said.as_ref())
     }),
 ];
+
+/// Machines have the file in different folders. What is requested without a file is a method and a path.
+fn workload(asked: &str) -> &str {
+    let file = Path::new(asked).file_name().and_then(OsStr::to_str);
+    match asked.contains(" /") {
+        true => asked,
+        false => file.unwrap_or(asked),
+    }
+}
 
 fn or_none(value: Option<&String>) -> String {
     value.map_or_else(|| "none".to_owned(), Clone::clone)
@@ -55,8 +70,28 @@ pub fn different(first: (&str, &Document), other: (&str, &Document)) -> Option<S
             )
         })
     };
-    let lines: Vec<String> = SAME.iter().filter_map(differs).collect();
+    let mut lines: Vec<String> = SAME.iter().filter_map(differs).collect();
+    lines.extend(pages(first, other));
+    lines.extend(pages(other, first));
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The names of requests that one document has and the other lacks. A document has those of its workload, sent or not.
+fn pages(one: (&str, &Document), other: (&str, &Document)) -> Option<String> {
+    let known: BTreeSet<&str> = names(other.1).collect();
+    let lacking: Vec<&str> = names(one.1).filter(|name| !known.contains(name)).collect();
+    (!lacking.is_empty()).then(|| {
+        format!(
+            "endpoints differ: {} has no {}, {} has; merge runs of one workload",
+            other.0,
+            report::first_of(&lacking, MOST_NAMED),
+            one.0
+        )
+    })
+}
+
+fn names(document: &Document) -> impl Iterator<Item = &str> {
+    document.endpoints.iter().map(|page| page.name.as_str())
 }
 
 /// What all together were asked, over so long a window.
@@ -78,7 +113,7 @@ pub fn together(documents: &[&Document], window_s: f64) -> Asked {
     }
 }
 
-/// `2 x 100 + 50`.
+/// `2 x 100 + 50`, and of what was merged before `2 x (2 x 100 + 50)`.
 fn rate(all: &[&Asked]) -> Option<String> {
     let mut counted: Vec<(&str, usize)> = Vec::new();
     for asked in all {
@@ -90,6 +125,7 @@ fn rate(all: &[&Asked]) -> Option<String> {
     }
     let words = counted.iter().map(|(rate, count)| match count {
         1 => (*rate).to_owned(),
+        count if rate.contains(' ') => format!("{count} x ({rate})"),
         count => format!("{count} x {rate}"),
     });
     Some(words.collect::<Vec<String>>().join(" + "))

@@ -1,4 +1,4 @@
-//! A document of `load --json` as the outcome that it was made of, as far as it holds that.
+//! A document of `load --json` as the outcome that it was made of, with what the document holds of it.
 
 use hdrhistogram::Histogram;
 use load::{
@@ -24,12 +24,18 @@ pub fn outcome(document: &Document) -> Result<Outcome, String> {
     if response.len() != counts.ok + document.counts.failed {
         return Err(damaged("`response` and `counts` differ"));
     }
+    let violations = document.objective.as_ref().map_or(0, |o| o.violations);
+    if violations > response.len() {
+        return Err(damaged("`violations` are more than the requests"));
+    }
+    checked("connections", document.asked.connections)?;
+    checked("requests", document.asked.requests.unwrap_or(0))?;
     let mut outcome = Outcome {
         counts,
         errors: errors(&document.errors, document.counts.failed)?,
         statuses: statuses(&document.statuses)?,
         first_error: document.first_error.clone(),
-        violations: document.objective.as_ref().map_or(0, |o| o.violations),
+        violations,
         response,
         service: histogram("service", &document.service)?,
         first_byte: histogram("first_byte", &document.first_byte)?,
@@ -39,10 +45,15 @@ pub fn outcome(document: &Document) -> Result<Outcome, String> {
         ..Outcome::empty()
     };
     if let Some(late) = &document.generator.late_answers {
-        outcome.late_answers = Some(Box::new(LateAnswers {
-            counted: within_bounds(&late.counted)?,
-            without: within_bounds(&late.without)?,
-        }));
+        let late = LateAnswers {
+            counted: read(&late.counted)?,
+            without: read(&late.without)?,
+        };
+        let answers = late.counted.len();
+        if late.without.len() != answers || answers > outcome.response.len() {
+            return Err(damaged("`late_answers` do not add up"));
+        }
+        outcome.late_answers = Some(Box::new(late));
     }
     for (class, response) in classes(&document.classes)? {
         outcome.classes.add_to(class, &response);
@@ -55,6 +66,14 @@ pub fn outcome(document: &Document) -> Result<Outcome, String> {
 
 fn damaged(what: impl Display) -> String {
     format!("{what}; the file was damaged after it was written")
+}
+
+/// A count that may be added to others.
+fn checked(name: &str, count: u64) -> Result<u64, String> {
+    match count {
+        ..=MOST => Ok(count),
+        _ => Err(damaged(format!("`{name}` = {count}"))),
+    }
 }
 
 fn counts(document: &Document) -> Result<Counts, String> {
@@ -88,7 +107,10 @@ fn counts(document: &Document) -> Result<Counts, String> {
         of.waited,
         ok_in_window,
     ];
-    if all.iter().any(|count| *count > MOST) || of.asked != of.ok + of.failed + of.cut {
+    if all.iter().any(|count| *count > MOST)
+        || of.asked != of.ok + of.failed + of.cut
+        || ok_in_window > of.ok
+    {
         return Err(damaged("`counts` do not add up"));
     }
     Ok(counts)
@@ -120,8 +142,8 @@ fn histogram(name: &str, latency: &Latency) -> Result<Histogram<u64>, String> {
         return Ok(new_histogram());
     }
     let hdr = latency.hdr.as_ref().ok_or(NO_HISTOGRAMS)?;
-    let found = within_bounds(hdr)?;
-    if found.len() != latency.count || found.len() > MOST {
+    let found = read(hdr).map_err(|why| format!("`{name}`: {why}"))?;
+    if found.len() != latency.count {
         return Err(damaged(format!(
             "the histogram of `{name}` has {} values, its `count` is {}",
             found.len(),
@@ -131,15 +153,19 @@ fn histogram(name: &str, latency: &Latency) -> Result<Histogram<u64>, String> {
     Ok(found)
 }
 
-/// A histogram with the bounds of ours.
-pub fn within_bounds(hdr: &Hdr) -> Result<Histogram<u64>, String> {
-    let found = hdr
-        .decode()
-        .map_err(|_| damaged("a histogram cannot be read"))?;
-    let mut ours = new_histogram();
-    ours.add(found)
-        .map_err(|e| damaged(format!("a histogram: {e}")))?;
-    Ok(ours)
+/// A histogram of the bounds that load writes.
+pub fn read(hdr: &Hdr) -> Result<Histogram<u64>, String> {
+    let found = hdr.decode(&new_histogram()).map_err(|e| e.to_string())?;
+    few_enough(&found)?;
+    Ok(found)
+}
+
+/// Or the number of its values is none of requests.
+pub fn few_enough(histogram: &Histogram<u64>) -> Result<(), String> {
+    match histogram.len() {
+        ..=MOST => Ok(()),
+        _ => Err(damaged("a histogram has too many values")),
+    }
 }
 
 fn classes(classes: &[Class]) -> Result<Vec<(StatusClass, Histogram<u64>)>, String> {
@@ -163,19 +189,31 @@ fn endpoint(of: &Endpoint) -> Result<EndpointOutcome, String> {
     endpoint.cut = cut;
     endpoint.errors = errors(&of.errors, of.failed)?;
     endpoint.response = histogram("response", &of.response)?;
+    if endpoint.response.len() != of.ok + of.failed {
+        return Err(damaged(format!(
+            "`response` and the counts of {} differ",
+            of.name
+        )));
+    }
     for (class, response) in classes(&of.classes)? {
         endpoint.classes.add_to(class, &response);
     }
-    endpoint.redirects = of
-        .redirects
-        .iter()
-        .map(|redirect| Redirect {
+    let mut redirected: u64 = 0;
+    for redirect in &of.redirects {
+        redirected = redirected.saturating_add(redirect.answers);
+        endpoint.redirects.push(Redirect {
             status: redirect.status,
             expected: redirect.expected,
-            answers: redirect.answers.min(MOST),
+            answers: redirect.answers,
             location: redirect.location.clone(),
-        })
-        .collect();
+        });
+    }
+    if redirected > of.ok {
+        return Err(damaged(format!(
+            "the redirects of {} are more than its good answers",
+            of.name
+        )));
+    }
     Ok(endpoint)
 }
 
@@ -184,9 +222,16 @@ fn compared(document: &Document, outcome: &mut Outcome) -> Result<(), String> {
     let Some(recorded) = &document.recorded else {
         return Ok(());
     };
+    let changed = recorded.changes.iter().map(|change| change.answers);
+    let changed = changed.fold(0, u64::saturating_add);
+    if recorded.compared > document.counts.answered
+        || changed.saturating_add(recorded.revalidated) > recorded.compared
+    {
+        return Err(damaged("the counts of `recorded` do not add up"));
+    }
     if let Some(first) = outcome.endpoints.first_mut() {
-        first.recorded_statuses.compared = recorded.compared.min(MOST);
-        first.recorded_statuses.revalidated = recorded.revalidated.min(MOST);
+        first.recorded_statuses.compared = recorded.compared;
+        first.recorded_statuses.revalidated = recorded.revalidated;
     }
     for change in &recorded.changes {
         let mut pages = outcome.endpoints.iter_mut();
@@ -196,7 +241,7 @@ fn compared(document: &Document, outcome: &mut Outcome) -> Result<(), String> {
             page: change.endpoint.clone(),
             recorded: change.recorded,
             replayed: change.replayed,
-            answers: change.answers.min(MOST),
+            answers: change.answers,
         });
     }
     Ok(())

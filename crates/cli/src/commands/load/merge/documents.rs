@@ -3,7 +3,7 @@
 use super::Input;
 use super::asked::{different, together};
 use super::decoded;
-use super::windows::{Window, apart, covered_ns};
+use super::windows::{Window, apart, covered_ns, never_together};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
 use crate::commands::load::document::{self, Judged, TOO_LATE_BEYOND, exit_code, figures};
@@ -12,21 +12,23 @@ use crate::commands::load::junit::JunitFile;
 use crate::commands::load::{ended, no_answer, show};
 use crate::{Failure, output};
 use jiff::Timestamp;
-use load::Outcome;
+use load::{MAX_NAMES, Outcome};
 use run::LatencyObjective;
-use run::load::{Document, Generator, Mode, Part, SCHEMA, State};
+use run::load::{Document, Generator, Part, SCHEMA, State};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-/// One document.
+/// Larger files are none of load: a document of 256 pages with full histograms is smaller.
+const MOST_BYTES: usize = 64 << 20;
+
+/// One document. Its histograms are decoded only while they are added.
 #[derive(Debug)]
 pub struct One {
     /// Of its file.
     pub name: String,
     /// What it says.
     pub document: Document,
-    /// What was measured.
-    pub outcome: Outcome,
 }
 
 /// The sum.
@@ -76,17 +78,26 @@ fn whole(document: &Document, outcome: &Outcome) -> Entry {
 impl One {
     /// Reads a document.
     pub fn read(name: &str, bytes: &[u8]) -> Result<One, String> {
-        let document: Document =
-            serde_json::from_slice(bytes).map_err(|e| unreadable(bytes, &e))?;
-        if document.schema != SCHEMA {
-            return Err(other_schema(&document.schema));
+        if bytes.len() > MOST_BYTES {
+            return Err(
+                "it is larger than 64 MiB; give a document of powerband load --json".to_owned(),
+            );
         }
-        let outcome = decoded::outcome(&document)?;
-        Ok(One {
-            name: name.to_owned(),
-            document,
-            outcome,
-        })
+        let mut value: Value = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+        plain(&mut value);
+        let schema = value["schema"].as_str();
+        if let Some(schema) = schema.filter(|schema| *schema != SCHEMA) {
+            return Err(other_schema(schema));
+        }
+        let document: Document = serde_json::from_value(value).map_err(|e| unreadable(&e))?;
+        if document.endpoints.len() > MAX_NAMES {
+            return Err(format!(
+                "it has {} endpoints, and load writes {MAX_NAMES} at most; give a document of powerband load --json",
+                document.endpoints.len()
+            ));
+        }
+        let name = name.to_owned();
+        Ok(One { name, document })
     }
 
     /// The runs that it is of.
@@ -106,13 +117,26 @@ impl One {
     }
 }
 
-fn unreadable(bytes: &[u8], error: &serde_json::Error) -> String {
-    let value: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
-    let schema = value.as_ref().and_then(|value| value["schema"].as_str());
-    match schema.filter(|schema| *schema != SCHEMA) {
-        Some(schema) => other_schema(schema),
-        None => format!("{error}; write it again with powerband load --json"),
+/// A terminal and the log of a CI system show what the file says: nothing in it that they would obey.
+fn plain(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = report::plain(text),
+        Value::Array(values) => values.iter_mut().for_each(plain),
+        Value::Object(fields) => {
+            let named = std::mem::take(fields).into_iter();
+            *fields = named
+                .map(|(name, mut value)| {
+                    plain(&mut value);
+                    (report::plain(&name), value)
+                })
+                .collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+fn unreadable(error: &serde_json::Error) -> String {
+    format!("{error}; write it again with powerband load --json")
 }
 
 fn other_schema(schema: &str) -> String {
@@ -148,13 +172,14 @@ pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
         }
     }
     all.sort_by_key(|one| one.document.started_at.parse::<Timestamp>().ok());
-    let parts: Vec<Part> = all.iter().flat_map(One::parts).collect();
+    let mut parts: Vec<Part> = all.iter().flat_map(One::parts).collect();
+    parts.sort_by_key(|part| part.started_at.parse::<Timestamp>().ok());
     twice(&parts)?;
     let windows = |of: fn(&Part) -> f64| -> Result<Vec<Window>, String> {
         parts.iter().map(|part| window(part, of(part))).collect()
     };
     let (due, under_way) = (windows(|p| p.window_s)?, windows(|p| p.elapsed_s)?);
-    let mut outcome = sum(&all);
+    let mut outcome = sum(&all)?;
     outcome.wall_started_ns = due.iter().map(|w| w.began_ns).min().unwrap_or(0);
     outcome.ended_ns = covered_ns(&due);
     outcome.finished_ns = covered_ns(&under_way).max(outcome.ended_ns);
@@ -167,12 +192,13 @@ pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
         }),
         limits,
         recording: documents.iter().any(|d| d.recorded.is_some()),
+        doubt: never_together(&due),
     };
     let mut document = figures(&judged, &outcome, state(&documents));
     document.generator = generator(&all, &document);
     let named = parts.iter().map(|p| p.file.as_str()).zip(due);
     let apart = apart(&named.collect::<Vec<_>>());
-    let notes: Vec<String> = [apart, urls(&parts), seeds(&document, &parts)]
+    let notes: Vec<String> = [apart, urls(&parts), bursts(&document, &parts)]
         .into_iter()
         .flatten()
         .collect();
@@ -194,6 +220,12 @@ fn twice(parts: &[Part]) -> Result<(), String> {
     for (index, part) in parts.iter().enumerate() {
         let same = |p: &&Part| (&p.started_at, p.seed) == (&part.started_at, part.seed);
         if let Some(known) = parts[..index].iter().find(same) {
+            if known.file == part.file {
+                return Err(format!(
+                    "{} (started at {}, seed {}) is given twice; give each run once",
+                    part.file, part.started_at, part.seed
+                ));
+            }
             return Err(format!(
                 "{} and {} are the same run (started at {}, seed {}); give each once",
                 known.file, part.file, part.started_at, part.seed
@@ -203,16 +235,18 @@ fn twice(parts: &[Part]) -> Result<(), String> {
     Ok(())
 }
 
-fn sum(all: &[One]) -> Outcome {
+fn sum(all: &[One]) -> Result<Outcome, String> {
     let mut sum = Outcome::empty();
     for one in all {
         let unknown = sum.first_error.is_none();
-        sum.add(&one.outcome);
+        let outcome =
+            decoded::outcome(&one.document).map_err(|why| format!("{}: {why}", one.name))?;
+        sum.add(&outcome);
         if let (true, Some(said)) = (unknown, &sum.first_error) {
             sum.first_error = Some(format!("{}: {said}", one.name));
         }
     }
-    sum
+    Ok(sum)
 }
 
 fn state(documents: &[&Document]) -> State {
@@ -272,15 +306,31 @@ fn urls(parts: &[Part]) -> Option<String> {
     ))
 }
 
-/// Machines with one seed send at the same offsets: arrivals in bursts in place of independent ones.
-fn seeds(document: &Document, parts: &[Part]) -> Option<String> {
-    if document.asked.mode == Mode::Closed || document.asked.speed.is_some() {
+/// Machines that send at the same offsets: arrivals in bursts in place of independent ones.
+fn bursts(document: &Document, parts: &[Part]) -> Option<String> {
+    let machines = parts.len();
+    if machines < 2 {
         return None;
     }
+    match document.asked.arrivals.as_deref()? {
+        "constant" => Some(format!(
+            "the requests of each of {machines} machines are evenly spaced, so that machines which start together send in bursts, \
+             whatever their seeds; use --arrivals poisson"
+        )),
+        "recorded" => Some(format!(
+            "each of {machines} machines sent every request of the recording, and those which start together send in bursts; send \
+             it from one machine, faster (--speed)"
+        )),
+        _ => seeds(parts),
+    }
+}
+
+fn seeds(parts: &[Part]) -> Option<String> {
     parts.iter().enumerate().find_map(|(index, part)| {
         let known = parts[..index].iter().find(|p| p.seed == part.seed)?;
         Some(format!(
-            "{} and {} have the same seed ({}): their requests were due at the same times after the start; give each machine its              own --seed",
+            "{} and {} have the same seed ({}): their requests were due at the same times after the start; \
+             give each machine its own --seed",
             known.file, part.file, part.seed
         ))
     })

@@ -1,23 +1,24 @@
 //! Logs of `load --hdr-log`, merged: the histograms of each second, without workload, statuses and throughput.
 
 use super::Input;
-use super::decoded::within_bounds;
-use super::windows::{Window, apart, covered_ns};
+use super::decoded;
+use super::windows::{Window, apart, covered_ns, never_together};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
-use crate::commands::load::document::{latency, of_assertions};
+use crate::commands::load::document::{instant, latency, of_assertions};
 use crate::commands::load::hdr_log::{self, Entry, SERVICE, WRITTEN_BY};
 use crate::commands::load::junit::{JunitFile, Suite};
 use crate::commands::load::{tell_assertions, with_files};
 use crate::{Failure, output};
+use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use jiff::Timestamp;
-use load::{HIGHEST_US, INFINITE_FROM_US, Outcome};
+use load::{HIGHEST_US, INFINITE_FROM_US, Outcome, new_histogram};
 use report::MergedLogs;
 use run::Hdr;
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-/// The intervals of the merged log are so long.
+/// Intervals that began within so long a time are one of the merged log.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A histogram of a log.
@@ -46,8 +47,13 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
         let named = |why| Failure::usage(format!("{}: {why}", input.name));
         let log = intervals(&input.bytes).map_err(named)?;
         outcome.add(&sum(&log).map_err(named)?);
+        // The sum of all bounds that of any second.
+        let bounded = decoded::few_enough(&outcome.response)
+            .and_then(|()| decoded::few_enough(&outcome.service));
+        bounded.map_err(named)?;
         logs.push(log);
     }
+    counted_twice(inputs, &logs).map_err(Failure::usage)?;
     let named = inputs.iter().map(|input| input.name.as_str());
     let extents = logs.iter().map(|log| extent(log));
     let windows: Vec<(&str, Window)> = named.clone().zip(extents).collect();
@@ -58,10 +64,9 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
         .hdr_log
         .as_deref()
         .map_or(Ok(()), |path| hdr_log::written(path, seconds(&all)));
-    let assertions: Vec<_> = limits
-        .iter()
-        .map(|l| l.judge(&outcome, &|_| None))
-        .collect();
+    let extents: Vec<Window> = windows.iter().map(|(_, window)| *window).collect();
+    let doubt = |_: Option<&str>| never_together(&extents).map(str::to_owned);
+    let assertions: Vec<_> = limits.iter().map(|l| l.judge(&outcome, &doubt)).collect();
     let covered = covered_ns(&all.iter().map(|i| i.window).collect::<Vec<_>>());
     let note = apart(&windows);
     let page = MergedLogs {
@@ -85,7 +90,7 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
     };
     let suite = Suite {
         name: "load merge",
-        started_at: &started_at(&all),
+        started_at: &instant(all.first().map_or(0, |interval| interval.window.began_ns)),
         elapsed_s: page.length_s,
         assertions: &assertions,
     };
@@ -100,12 +105,6 @@ fn no_answer(outcome: &Outcome) -> Option<&'static str> {
         (_, 0) => Some("every request failed"),
         _ => None,
     }
-}
-
-fn started_at(all: &[Interval]) -> String {
-    let began_ns = all.first().map_or(0, |interval| interval.window.began_ns);
-    Timestamp::from_nanosecond(i128::from(began_ns))
-        .map_or_else(|_| String::new(), |at| at.to_string())
 }
 
 /// The histograms of one log.
@@ -180,6 +179,31 @@ fn twice(inputs: &[Input]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The same values at the same instant in two logs are of one run, such as where a log was merged with a part of it.
+fn counted_twice(inputs: &[Input], logs: &[Vec<Interval>]) -> Result<(), String> {
+    let mut known: HashMap<(u64, bool, &Hdr), usize> = HashMap::new();
+    let all = logs
+        .iter()
+        .enumerate()
+        .flat_map(|(log, intervals)| intervals.iter().map(move |interval| (log, interval)));
+    for (log, interval) in all {
+        let key = (
+            interval.window.began_ns,
+            interval.service,
+            &interval.histogram,
+        );
+        let first = *known.entry(key).or_insert(log);
+        if first != log && !decoded::read(&interval.histogram)?.is_empty() {
+            return Err(format!(
+                "{} and {} have an interval with the same start and the same histogram, so that one run would count twice; \
+                 give each run once",
+                inputs[first].name, inputs[log].name
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// From the first interval to the last.
 fn extent(log: &[Interval]) -> Window {
     let began = log.iter().map(|i| i.window.began_ns).min();
@@ -191,17 +215,26 @@ fn extent(log: &[Interval]) -> Window {
     }
 }
 
+/// Response and service times.
+fn added(all: &[Interval]) -> Result<[Histogram<u64>; 2], String> {
+    let mut sums = [new_histogram(), new_histogram()];
+    for interval in all {
+        let found = decoded::read(&interval.histogram)?;
+        let sum = &mut sums[usize::from(interval.service)];
+        sum.add(&found).map_err(|e| e.to_string())?;
+        decoded::few_enough(sum)?;
+    }
+    Ok(sums)
+}
+
 /// What the limits are held against.
 fn sum(all: &[Interval]) -> Result<Outcome, String> {
-    let mut outcome = Outcome::empty();
-    for interval in all {
-        let found = within_bounds(&interval.histogram)?;
-        let sum = match interval.service {
-            true => &mut outcome.service,
-            false => &mut outcome.response,
-        };
-        sum.add(&found).map_err(|e| e.to_string())?;
-    }
+    let [response, service] = added(all)?;
+    let mut outcome = Outcome {
+        response,
+        service,
+        ..Outcome::empty()
+    };
     let ended = outcome.response.len();
     let failed = outcome.response.count_between(INFINITE_FROM_US, HIGHEST_US);
     outcome.counts.scheduled = ended;
@@ -212,21 +245,21 @@ fn sum(all: &[Interval]) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// One entry a second, made as it is written: each holds two histograms of 184 KiB.
+/// One entry for all intervals that began within one second, made as it is written: each holds two histograms of 184 KiB.
 fn seconds(all: &[Interval]) -> impl Iterator<Item = Entry> {
     let began_ns = all.first().map_or(0, |interval| interval.window.began_ns);
     let second = move |interval: &Interval| (interval.window.began_ns - began_ns) / SECOND_NS;
     let together = all.chunk_by(move |a, b| second(a) == second(b));
     together.map(move |chunk| {
         let extent = extent(chunk);
-        // All were decoded before.
-        let sum = sum(chunk).unwrap_or_else(|_| Outcome::empty());
+        let [response, service] =
+            added(chunk).expect("all intervals were decoded and added before");
         Entry {
             began: SystemTime::UNIX_EPOCH + Duration::from_nanos(began_ns),
             start: Duration::from_nanos(extent.began_ns - began_ns),
             length: Duration::from_nanos(extent.length_ns),
-            response: sum.response,
-            service: sum.service,
+            response,
+            service,
         }
     })
 }

@@ -1,5 +1,4 @@
 use super::*;
-use load::new_histogram;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -119,6 +118,56 @@ fn a_log_that_is_given_twice_is_refused() {
     };
     let said = twice(&[one, copy]).unwrap_err();
     assert_eq!(said.message, "one and copy are the same log; give it once");
+}
+
+#[test]
+fn a_log_and_what_it_was_merged_into_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = log(folder.path(), "one", [(0, 1_000, 0)].iter());
+    // Of another run, which began later and had no answer in its first seconds.
+    let other = log(folder.path(), "other", [(3, 9_000, 0)].iter());
+    let empty = log(folder.path(), "empty", [].iter());
+    let said = |logs: [&Input; 2]| {
+        let intervals = logs.map(|log| read(&log.bytes));
+        let inputs = logs.map(|log| Input {
+            name: log.name.clone(),
+            bytes: Vec::new(),
+        });
+        counted_twice(&inputs, &intervals)
+    };
+    assert_eq!(said([&one, &other]), Ok(()));
+    assert_eq!(said([&one, &empty]), Ok(()));
+    let merged = log(
+        folder.path(),
+        "merged",
+        [(0, 1_000, 0), (3, 9_000, 0)].iter(),
+    );
+    let refused = said([&one, &merged]).unwrap_err();
+    assert!(
+        refused.starts_with("one and merged have an interval with the same start"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn intervals_of_staggered_starts_are_added_up_by_the_second_of_their_begin() {
+    let interval = |began_ms: u64| {
+        let mut histogram = new_histogram();
+        histogram.record(began_ms).unwrap();
+        Interval {
+            window: Window {
+                began_ns: began_ms * 1_000_000,
+                length_ns: SECOND_NS,
+            },
+            service: false,
+            histogram: Hdr::compressed(&histogram),
+        }
+    };
+    let all = [10_000, 10_700, 11_000, 11_700].map(interval);
+    let found: Vec<_> = seconds(&all)
+        .map(|e| (e.start.as_millis(), e.length.as_millis(), e.response.len()))
+        .collect();
+    assert_eq!(found, [(0, 1_700, 2), (1_000, 1_700, 2)]);
 }
 
 #[test]
