@@ -78,7 +78,7 @@ class LoadMergeTest < PowerbandTest
     earlier = JSON.parse(text)
     earlier["response"].delete("hdr")
     File.write(File.join(@dir, "earlier.json"), JSON.generate(earlier))
-    refused(/earlier\.json: it holds no histograms.*write it again/, "1.json", "earlier.json")
+    refused(/earlier\.json: it holds no histograms.*write it again/, "earlier.json")
     refused(/gone\.json: No such file/, "gone.json")
     refused(/add --assert/, "1.json", "--junit", "report.xml")
   end
