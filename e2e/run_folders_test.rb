@@ -41,6 +41,8 @@ class RunFoldersTest < PowerbandTest
       assert_refused ended, 2, /--resume names no run/, newest
       assert_equal 1, ended.messages.size, ended.to_s
     end
+    made_run("20261122-214512-compare-1f3a", "interrupted", kind: "compare")
+    assert_refused powerband("tune", "--runs", runs, "--resume"), 2, newest
   end
 
   # Each run takes the other's cores, which spoils both.
@@ -58,6 +60,18 @@ class RunFoldersTest < PowerbandTest
   ensure
     first.signal(:INT)
     finish(first)
+  end
+
+  def test_a_run_names_another_one_that_begins_later
+    first = start(*experiment("compare", "threads=1", "threads=2", "--blocks", "6"), "--rate", "20")
+    await("the first trial", of: first) { first.err.include?("block 1") }
+    second = start(BINARY, "capacity", "--app", File.join(APPS, "hello"), "--slo", "p99=1s", "--runs", File.join(@dir, "others"))
+    await("its name", of: first) { first.err.match?(/another run is under way on this host \(PID #{second.pid}, /) }
+  ensure
+    [first, second].compact.each do |run|
+      run.signal(:INT)
+      finish(run)
+    end
   end
 
   def test_a_run_that_a_process_works_on_names_that_process
@@ -119,12 +133,12 @@ class RunFoldersTest < PowerbandTest
     end
   end
 
-  def made_run(id, state)
+  def made_run(id, state, kind: "tune")
     sample = JSON.parse(File.read(File.join(ROOT, "contract/samples/run/tune.json")))
     folder = File.join(runs, id)
     FileUtils.mkdir_p(folder)
     started_at = id.sub(/\A(....)(..)(..)-(..)(..)(..).*/, '\1-\2-\3T\4:\5:\6Z')
-    document = sample.merge("id" => id, "state" => state, "started_at" => started_at)
+    document = sample.merge("id" => id, "kind" => kind, "state" => state, "started_at" => started_at)
     File.write(File.join(folder, "run.json"), JSON.generate(document))
     folder
   end

@@ -28,12 +28,11 @@ class KnownAnswersTest < KnownAnswerTest
     end
   end
 
-  # The best two of the race meet the baseline in the same blocks.
-  def both_confirmed
-    assert_equal 2, @document["plan"]["finalists"], story
+  # The best of the race, one or two, meet the baseline in the same blocks.
+  def finalists_confirmed
     deciding = @document["comparisons"].select { |comparison| comparison["stage"] == "confirm" }
     against_today = deciding.select { |comparison| comparison["baseline"] == @document["arms"].first["name"] }
-    assert_equal 2, against_today.map { |comparison| comparison["candidate"] }.uniq.size, story
+    assert_equal @document["plan"]["finalists"], against_today.map { |comparison| comparison["candidate"] }.uniq.size, story
   end
 
   # T* = 1 + 15/5 = 4; bursts that are not evenly spread leave a little more to gain beyond it.
@@ -42,7 +41,7 @@ class KnownAnswersTest < KnownAnswerTest
       assert_includes 4..7, chosen["threads"], story
       assert_equal "better", confirmed["outcome"], story
       assert_operator confirmed["low"], :>, 2.0, story
-      both_confirmed
+      finalists_confirmed
       simulated
       counted
     end

@@ -10,9 +10,9 @@ mod output;
 mod progress;
 mod resumed;
 mod signals;
+mod usage;
 
-use args::{Cli, Command};
-use clap::Parser;
+use args::Command;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     if let Some(code) = commands::guard_if_asked() {
         return code;
     }
-    let result = resumed::whole(Cli::parse()).and_then(|cli| done(cli.command));
+    let result = resumed::whole(usage::parsed()).and_then(|cli| done(cli.command));
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {

@@ -9,7 +9,7 @@ use crate::commands::find;
 use crate::{Failure, asked};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches};
-use run::{Folder, Typed, Withheld};
+use run::{Folder, Kind, Typed, Withheld};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -34,13 +34,13 @@ pub fn typed() -> Option<Typed> {
 
 /// The command as it is typed, or as the run that is resumed was asked.
 pub fn whole(cli: Cli) -> Result<Cli, Failure> {
-    let Some((args, run)) =
-        experiment_args(&cli.command).and_then(|a| Some((a, a.resume.as_ref()?)))
+    let Some((kind, args, run)) = experiment_args(&cli.command)
+        .and_then(|(kind, args)| Some((kind, args, args.resume.as_ref()?)))
     else {
         return Ok(cli);
     };
     let Some(run) = run else {
-        return Err(unnamed(&runs_folder(args)));
+        return Err(unnamed(&runs_folder(args), kind));
     };
     let folder = folder(args, run)?;
     if !folder.join("run.json").is_file() {
@@ -120,18 +120,18 @@ pub fn how(verb: &str, folder: &Path) -> String {
         .join(" ")
 }
 
-fn experiment_args(command: &Command) -> Option<&ExperimentArgs> {
+fn experiment_args(command: &Command) -> Option<(Kind, &ExperimentArgs)> {
     match command {
-        Command::Tune(args) => Some(&args.experiment),
-        Command::Compare(args) => Some(&args.experiment),
-        Command::Sweep(args) => Some(&args.experiment),
+        Command::Tune(args) => Some((Kind::Tune, &args.experiment)),
+        Command::Compare(args) => Some((Kind::Compare, &args.experiment)),
+        Command::Sweep(args) => Some((Kind::Sweep, &args.experiment)),
         _ => None,
     }
 }
 
-/// `--resume` without RUN: the newest run that can go on is named, and is not taken unasked.
-fn unnamed(runs: &Path) -> Failure {
-    let newest = run::runs::newest_to_resume(runs);
+/// `--resume` without RUN: the newest run of this kind that can go on is named, else of another kind, and is not taken unasked.
+fn unnamed(runs: &Path, kind: Kind) -> Failure {
+    let newest = run::runs::newest_to_resume(runs, kind);
     let remedy = match newest {
         Ok(Some((kind, folder))) => {
             format!("the newest that can go on: {}", how(kind.verb(), &folder))

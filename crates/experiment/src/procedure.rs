@@ -28,7 +28,7 @@ pub struct Procedure<'a> {
     pub watcher: &'a dyn Watcher,
     /// What the host had done when this sitting began, and when that was.
     pub before: Option<(Activity, Instant)>,
-    /// What else was measured on this host when this began.
+    /// What else was measured on this host so far.
     pub other_runs: Vec<String>,
     /// Trials that the run will have at most, as far as is known.
     pub expected: u32,
@@ -212,6 +212,7 @@ impl<'a> Procedure<'a> {
             rate_per_s: plan.rate_per_s,
             started_s: self.elapsed_s(),
         };
+        spoiled::note_new_runs(&mut self.other_runs, self.watcher);
         let mut measured = trial::run(self.bench, assignment, self.watcher)?;
         let document = &mut self.store.document;
         document.plan.sending = Some(self.bench.sender.sending());

@@ -27,6 +27,16 @@ pub fn other_runs() -> Vec<String> {
     runs.map(|(pid, folder)| sentence(pid, &folder)).collect()
 }
 
+/// Adds the runs that began since the last look, and says them.
+pub fn note_new_runs(known: &mut Vec<String>, watcher: &dyn Watcher) {
+    for run in other_runs() {
+        if !known.contains(&run) {
+            watcher.on(Event::Note(format!("spoils measurements: {run}")));
+            known.push(run);
+        }
+    }
+}
+
 /// The run folder that the process works on: its lock has the process's number.
 fn measured_in(lock: &Path, pid: u32) -> Option<PathBuf> {
     let holder: u32 = std::fs::read_to_string(lock).ok()?.trim().parse().ok()?;

@@ -149,7 +149,7 @@ fn came_back(document: &Document) -> String {
         document.window_s
     );
     if let Some(asked) = document.asked.mean_rate_per_s {
-        let _ = write!(text, "; {} a second were scheduled", rate(asked));
+        let _ = write!(text, "; {} a second were asked for", rate(asked));
     }
     text.push('.');
     text

@@ -107,22 +107,31 @@ pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     Ok(found.rev().find(|path| path.join("run.json").is_file()))
 }
 
-/// The newest run under `root` that can be resumed, with what it is a run of.
-pub fn newest_to_resume(root: &Path) -> Result<Option<(Kind, PathBuf)>, FolderError> {
+/// The newest run under `root` that can be resumed, one of `kind` before others, with what it is a run of.
+pub fn newest_to_resume(root: &Path, kind: Kind) -> Result<Option<(Kind, PathBuf)>, FolderError> {
     let stopped = [
         Standing::Failed,
         Standing::Interrupted,
         Standing::Unfinished,
     ];
-    let mut found = kept(root)?.into_iter().rev();
-    Ok(found.find_map(|kept| {
+    let mut newest = None;
+    for kept in kept(root)?.into_iter().rev() {
         if kept.worker.is_some() || !stopped.contains(&kept.standing) {
-            return None;
+            continue;
         }
-        let run = Folder::open(&kept.path).ok()?.read().ok()?;
+        let Ok(run) = Folder::open(&kept.path).and_then(|folder| folder.read()) else {
+            continue;
+        };
         // Runs of a command are not resumed.
-        run.command.is_none().then_some((run.kind, kept.path))
-    }))
+        if run.command.is_some() {
+            continue;
+        }
+        if run.kind == kind {
+            return Ok(Some((kind, kept.path)));
+        }
+        newest.get_or_insert((run.kind, kept.path));
+    }
+    Ok(newest)
 }
 
 /// What orders start times: fractions of a second have different lengths.

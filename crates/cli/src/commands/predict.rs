@@ -14,7 +14,7 @@ use ::predict::{Application, Bench, Machine, PredictError, Question, WhatIf};
 use ask::Wanted;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Draws of the trace behind each interval: each costs a simulation.
 const DRAWS: u32 = 8;
@@ -98,6 +98,18 @@ pub fn predict(args: PredictArgs) -> Result<u8, Failure> {
     Ok(document.exit_code)
 }
 
+/// What the trace was read from.
+fn shown(named: &[PathBuf], root: &Path, uid: u32) -> String {
+    match named {
+        [] => ::inspect::folder_of_user(root, uid).display().to_string(),
+        named => named
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
 /// The trace, and where there is a second one, with I/O that grows as between both.
 fn application(
     args: &PredictArgs,
@@ -109,7 +121,12 @@ fn application(
             true => Failure::usage(e.to_string()),
             false => Failure::no_answer(e.to_string()),
         })?;
-        Application::read(&files, &wanted.selection).map_err(refused)
+        Application::read(&files, &wanted.selection).map_err(|e| match e {
+            PredictError::TooFew { .. } | PredictError::NoRequests { .. } => {
+                Failure::no_answer(format!("{}: {e}", shown(named, &root, uid)))
+            }
+            e => refused(e),
+        })
     };
     let Some((second, first)) = args
         .sources

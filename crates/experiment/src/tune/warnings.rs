@@ -154,9 +154,8 @@ fn parked(document: &Document) -> Option<String> {
 
 /// What on this host spoils what was measured, stolen time and swapping over the whole of it.
 pub fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
-    let mut other_runs = spoiled::other_runs();
-    other_runs.retain(|run| !procedure.other_runs.contains(run));
-    other_runs.extend(procedure.other_runs.iter().cloned());
+    let mut other_runs = procedure.other_runs.clone();
+    spoiled::note_new_runs(&mut other_runs, procedure.watcher);
     let Ok(facts) = host::facts::collect() else {
         return other_runs;
     };

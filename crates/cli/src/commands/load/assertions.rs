@@ -259,7 +259,7 @@ impl Limit {
         }
         let words = match self.measure {
             Measure::MinThroughput => format!("{words}, {:.1} too few", self.limit - measured),
-            _ => format!("{words}, {:.3} % too many", (measured - self.limit) * 100.0),
+            _ => format!("{words}, at most {} % may", percent(self.limit)),
         };
         (AssertionOutcome::Fails, Some(measured), words)
     }
@@ -283,7 +283,7 @@ impl Limit {
         }
         let words = format!(
             "{over} of {counted} requests took longer or failed, at most {} % may",
-            (may_be * 1e6).round() / 1e4
+            percent(may_be)
         );
         // The generator judges its p99 of enough requests only.
         match seen.outcome.generator_ok_at(percentile / 100.0) {
@@ -320,12 +320,20 @@ impl Limit {
             );
         }
         let over = ms - self.limit;
-        let words = format!(
-            "{ms:.1} ms, {over:.1} ms ({:.0} %) over",
-            over / self.limit * 100.0
-        );
+        let words = match ms / self.limit {
+            times if times > 10.0 => format!("{ms:.1} ms, {times:.0} times the limit"),
+            times => format!(
+                "{ms:.1} ms, {over:.1} ms ({:.0} %) over",
+                (times - 1.0) * 100.0
+            ),
+        };
         (AssertionOutcome::Fails, Some(ms), words)
     }
+}
+
+/// To four decimals, those that are zero left out.
+fn percent(share: f64) -> f64 {
+    (share * 1e6).round() / 1e4
 }
 
 #[cfg(test)]
@@ -433,6 +441,27 @@ mod tests {
         let unknown = judged(0, 0, "p99=1s");
         assert_eq!(unknown.outcome, AssertionOutcome::Unknown);
         assert!(unknown.sentence.contains("too few"), "{unknown:?}");
+    }
+
+    #[test]
+    fn what_fails_is_said_by_what_may_be() {
+        let said = |limit| {
+            read(limit, None).unwrap()[0]
+                .judge(&slow(200, 1_000), &certain)
+                .sentence
+        };
+        let far = said("p99=1ms");
+        assert!(far.contains("2000.9 ms, 2001 times the limit"), "{far}");
+        let near = said("p99=1s");
+        assert!(near.contains("1000.9 ms (100 %) over"), "{near}");
+        let mut failed = slow(0, 1_000);
+        failed.errors.status_5xx = 200;
+        let said = read("errors=0.1%", None).unwrap()[0].judge(&failed, &certain);
+        assert!(
+            said.sentence
+                .contains("200 of 1000 requests failed (20.000 %), at most 0.1 % may"),
+            "{said:?}"
+        );
     }
 
     #[test]
