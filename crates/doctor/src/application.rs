@@ -16,7 +16,7 @@ pub struct ApplicationFacts {
     pub pid: Option<u32>,
     /// It is a Puma that does not serve yet: its threads, workers and logs are not there.
     pub booting: bool,
-    /// It is a Ruby program that is no known server: its command line, without secrets.
+    /// The command line, without secrets, of a Ruby program that is not a known server.
     pub unknown_server: Option<String>,
     /// A run of Powerband started it, and set its environment.
     pub of_powerband: bool,

@@ -53,7 +53,7 @@ fn boot(facts: &ApplicationFacts) -> Vec<Checked> {
         .collect()
 }
 
-/// Only of a process that is no known server: the checks of threads and workers know nothing of it.
+/// For a process that is not a known server: the checks do not know its threads and workers.
 fn server(facts: &ApplicationFacts) -> Option<Checked> {
     let command = facts.unknown_server.as_ref()?;
     let pid = facts.pid?;

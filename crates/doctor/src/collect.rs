@@ -62,7 +62,7 @@ pub struct PumaConfig(pub Option<PathBuf>);
 #[derive(Debug)]
 pub enum Unexamined {
     Host(HostError),
-    /// The process that was named is no server.
+    /// The named process does not run Ruby.
     NoRuby(NoRuby),
 }
 
@@ -75,7 +75,7 @@ impl From<HostError> for Unexamined {
 /// Looks at everything once, and at what changes twice.
 ///
 /// # Errors
-/// When the host's facts cannot be read, or `pid` is no process, or none that runs Ruby.
+/// When the host's facts cannot be read, or `pid` does not exist or does not run Ruby.
 pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Unexamined> {
     let process = match asked.pid {
         Some(pid) => Some(ProcessFacts::collect(roots, pid)?),

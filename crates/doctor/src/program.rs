@@ -58,7 +58,7 @@ fn runs_ruby(pid: u32, roots: &Roots) -> bool {
     name.contains("ruby") || String::from_utf8_lossy(&maps()).contains("/libruby")
 }
 
-/// The command line of a Ruby program that is no server that is known; without its secrets.
+/// The command line, without secrets, of a Ruby program that is not a known server.
 pub fn unknown_server(process: &ProcessFacts) -> Option<String> {
     let words = process.commands.first()?;
     let of_passenger = |name: &&str| words[0].starts_with(*name);

@@ -105,7 +105,7 @@ fn junit_has_assertions(asserted: &AssertedArgs, limits: &[Limit]) -> Result<(),
 }
 
 /// What is said and written once the document is shown, and the exit code. `why`: why the figures are no honest answer;
-/// `files`: whether those beside it could be written.
+/// `files`: whether the files that the flags name could be written.
 fn ended(
     document: &Document,
     shown: Result<(), Failure>,

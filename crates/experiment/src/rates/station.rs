@@ -58,7 +58,7 @@ pub struct Offered {
 }
 
 impl Station<'_> {
-    /// As many connections as told, each asking again when it has its answer; and what the requests met in the server.
+    /// The given number of connections, each of which sends again once it has its answer; and what the requests met in the server.
     pub fn closed(
         &self,
         connections: usize,

@@ -5,7 +5,7 @@ use crate::request::Arm;
 use crate::tune::choose::Finalists;
 use crate::tune::path;
 
-/// What the choice depends on beside the budget.
+/// What the choice depends on, except for the budget.
 #[derive(Debug)]
 pub struct Choice<'a> {
     pub baseline: &'a Arm,
@@ -39,7 +39,7 @@ impl Choice<'_> {
     }
 
     /// The arms of each block: of those that are wanted the ones that fit, and more where there is room. `cost_s` are the seconds
-    /// that a trial takes beside its windows.
+    /// that a trial takes in addition to its windows.
     pub fn taken(
         &self,
         wanted: Vec<Arm>,

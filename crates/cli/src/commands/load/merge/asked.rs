@@ -1,4 +1,4 @@
-//! What merged runs were asked: the same but for what each machine may have of its own, which is added up.
+//! The questions of merged runs: equal except for what may differ between machines, such as the rate, which is added up.
 
 use run::Sending;
 use run::load::{Asked, Document, Mode};
