@@ -15,7 +15,7 @@ use stats::Look;
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
 pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     let blocks = procedure.store.document.plan.blocks;
-    let calibrating = procedure.bench.experiment.calibrating_trials();
+    let calibrating = procedure.experiment.calibrating_trials();
     procedure.expect(1 + calibrating + trials(arms, blocks));
     tune::pilot(procedure, &arms[0], 1)?;
     let most = arms.iter().map(|a| a.settings.concurrency()).max();
@@ -30,7 +30,7 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
         plan: &plan,
         because: "the first configuration is known",
     });
-    if procedure.bench.experiment.rehearse {
+    if procedure.experiment.rehearse {
         procedure.block(Stage::Compare, 1, 1, arms)?;
         return conclude_rehearsal(procedure, arms);
     }
@@ -80,7 +80,7 @@ fn refit(procedure: &mut Procedure<'_>, trials: u32) -> Result<(), Stopped> {
         fixed_s,
         warmup_s: 0.0,
     };
-    let window_s = procedure.bench.experiment.window.map(|w| w.as_secs_f64());
+    let window_s = procedure.experiment.window.map(|w| w.as_secs_f64());
     let left_s = budget_s - procedure.elapsed_s();
     let fitted = budget::fit_trials(left_s, overhead, trials, window_s);
     let timing =
@@ -167,22 +167,12 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
     Ok(())
 }
 
-/// As it is shown; with its name where that is not enough, since secrets look alike.
-pub fn called(arms: &[Arm], arm: &Arm) -> String {
-    let shown = arm.to_string();
-    let alike = arms.iter().filter(|other| other.to_string() == shown);
-    if arm.overlay.is_empty() || alike.count() < 2 {
-        return shown;
-    }
-    format!("{shown} ({})", arm.name)
-}
-
 /// The arms of which every trial failed, each with the reason.
 fn unmeasured(trials: &[run::Trial], arms: &[Arm]) -> Vec<String> {
     let failed = arms.iter().filter_map(|arm| {
         let (_, reason) = all_failed(trials, Stage::Compare, &arm.name)?;
         let reason = tune::first_line(&reason);
-        let called = called(arms, arm);
+        let called = arm.called_among(arms);
         Some(format!("{called} could not be measured: {reason}"))
     });
     failed.collect()
@@ -295,7 +285,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     let settings_of = |name: &str| {
         arms.iter()
             .find(|a| a.name == name)
-            .map_or_else(|| name.to_owned(), |arm| called(arms, arm))
+            .map_or_else(|| name.to_owned(), |arm| arm.called_among(arms))
     };
     let mut said: Vec<String> = document
         .comparisons
@@ -308,8 +298,12 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         .collect();
     let compared = |arm: &Arm| document.comparisons.iter().any(|c| c.candidate == arm.name);
     let missing = arms[1..].iter().filter(|arm| !compared(arm));
-    said.extend(missing.map(|arm| format!("{} could not be measured", called(arms, arm))));
-    let begun = format!("Against {}: {}", called(arms, &arms[0]), said.join("; "));
+    said.extend(missing.map(|arm| format!("{} could not be measured", arm.called_among(arms))));
+    let begun = format!(
+        "Against {}: {}",
+        arms[0].called_among(arms),
+        said.join("; ")
+    );
     document.verdict = Some(side_by_side(
         &document.comparisons,
         Measured::windows(document),

@@ -10,6 +10,7 @@ use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment, ServerKind};
 use crate::room;
 use crate::sending::Sender;
+use crate::spoiled::HostWatch;
 use servers::guard::GuardProgram;
 use servers::ruby::RubyInfo;
 use servers::{PassengerSpec, ServerCommand, agent, hooks, ruby, safety};
@@ -36,6 +37,8 @@ pub struct Bench<'a> {
     pub guard: GuardProgram,
     /// How requests are sent.
     pub sender: Sender,
+    /// What on this host spoils measurements.
+    pub host: HostWatch,
     /// Whom all that is started talks to.
     pub peers: &'a Peers<'a>,
 }
@@ -136,6 +139,7 @@ impl<'a> Bench<'a> {
             agent_ext,
             guard: installation.guard.clone(),
             sender: Sender::new(experiment),
+            host: HostWatch::begin(),
             peers,
         })
     }

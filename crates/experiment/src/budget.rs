@@ -43,6 +43,9 @@ pub struct Shape {
     pub timing: Timing,
 }
 
+/// Share of the baseline's saturated throughput at which latency is measured, unless a rate was given.
+pub const OBJECTIVE_LOAD: f64 = 0.7;
+
 /// Trials of the pilot: the baseline against itself.
 pub const PILOT_TRIALS: u32 = 2;
 
@@ -249,6 +252,20 @@ pub fn timing(window_s: f64) -> Timing {
         warmup_max_s: (2.0 * window_s).clamp(4.0, 30.0),
         saturation_s: window_s,
         objective_s: window_s,
+    }
+}
+
+/// What has to fit into a budget, and what could be left out of it.
+pub fn blocks_asked(calibrate: Option<u32>) -> (String, String) {
+    match calibrate {
+        None => ("six blocks".to_owned(), String::new()),
+        Some(wanted) => (
+            format!("six blocks beside the {wanted} of --calibrate={wanted}"),
+            match wanted {
+                0..=6 => ", no --calibrate".to_owned(),
+                _ => ", --calibrate=6 or none".to_owned(),
+            },
+        ),
     }
 }
 

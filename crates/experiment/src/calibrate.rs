@@ -11,7 +11,7 @@ use stats::{Better, Calibrated, EqualArms, EqualBlock, Look, Rule};
 
 /// Measures the blocks that were asked for and judges them; without `--calibrate` it does nothing.
 pub fn calibrate(procedure: &mut Procedure<'_>, baseline: &Arm) -> Result<(), Stopped> {
-    let Some(wanted) = procedure.bench.experiment.calibrate else {
+    let Some(wanted) = procedure.experiment.calibrate else {
         return Ok(());
     };
     let copy = Arm {

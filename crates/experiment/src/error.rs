@@ -30,3 +30,13 @@ impl Stopped {
         }
     }
 }
+
+/// How an attempt ended early.
+#[derive(Debug)]
+pub enum Failure {
+    Interrupted,
+    /// Would fail for every arm alike.
+    Fatal(String),
+    /// This trial does not count.
+    Trial(String),
+}

@@ -1,10 +1,13 @@
 //! The load generator at one server, whoever started it: the plan that all windows have in common, the cores that it
 //! runs on, and its early end when the server died or the user stopped everything.
 
+use crate::error::Failure;
 use crate::progress::{Event, Watcher};
 use crate::sending::Sender;
-use crate::trial::Failure;
-use load::{Arrivals, LoadError, Mode, Observer, Outcome, Plan, Progress, Stop, Target, Workload};
+use load::{
+    Arrivals, HangingPage, LoadError, Mode, Observer, Outcome, Plan, Progress, Stop, Target,
+    Workload,
+};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use servers::Running;
 use std::ops::ControlFlow;
@@ -70,8 +73,28 @@ impl Generator<'_> {
         Ok(outcome)
     }
 
+    /// Asks the server whether it wants the proxy's header, unless one has said so already. The page that made it stop
+    /// answering, where one did.
+    pub fn settle_https(&self) -> Result<Option<HangingPage>, Failure> {
+        if self.sender.is_settled() {
+            return Ok(None);
+        }
+        let plan = self.plan(Mode::closed(1), Stop::requests(1), 1);
+        let mut hanging = None;
+        let found = load::https(&plan, |plan| {
+            let outcome = self.unseen(plan)?;
+            hanging.clone_from(&outcome.hanging);
+            Ok::<_, Failure>(outcome)
+        })?;
+        let said = found.and_then(|found| self.sender.settle(&found, &plan));
+        if let Some(said) = said {
+            self.watcher.on(Event::Note(said));
+        }
+        Ok(hanging)
+    }
+
     /// Carries out a plan of which no figure is wanted.
-    pub fn unseen(&self, plan: &Plan) -> Result<Outcome, Failure> {
+    fn unseen(&self, plan: &Plan) -> Result<Outcome, Failure> {
         self.uncounted(plan, &mut |_| ControlFlow::Continue(()))
     }
 

@@ -2,6 +2,9 @@
 
 use run::Pinning;
 
+/// CPU share of one core from which the generator gets a core of its own.
+pub const GENERATOR_SHARE: f64 = 0.02;
+
 /// Every core for both.
 pub fn shared(reason: impl Into<String>) -> Pinning {
     Pinning {

@@ -1,35 +1,26 @@
 //! Runs blocks: each holds one trial of every arm in random order, and is the unit of evidence.
 
-use crate::arms::called;
-use crate::bench::Bench;
+use crate::discard;
 use crate::error::Stopped;
 use crate::layout;
 use crate::progress::{Event, Watcher};
-use crate::request::Arm;
+use crate::request::{Arm, Experiment};
 use crate::store::Store;
-use crate::trial::{self, Assignment, Serving, WarmupLength};
-use crate::{discard, flights, spoiled};
-use host::Roots;
-use host::facts::Activity;
+use crate::trial::{Assignment, Serving, WarmupLength};
+use crate::trials::Trials;
 use run::{Stage, State, Trial, TrialStatus};
 use stats::summary;
-use std::time::Instant;
-
-/// CPU share of one core from which the generator gets a core of its own.
-pub(crate) const GENERATOR_SHARE: f64 = 0.02;
 
 /// A run under way.
 pub struct Procedure<'a> {
-    /// What every trial shares.
-    pub bench: &'a Bench<'a>,
+    /// What was asked.
+    pub experiment: &'a Experiment,
+    /// What measures.
+    pub trials: &'a dyn Trials,
     /// The document and its folder.
     pub store: Store,
     /// Who watches.
     pub watcher: &'a dyn Watcher,
-    /// What the host had done when this sitting began, and when that was.
-    pub before: Option<(Activity, Instant)>,
-    /// What else was measured on this host so far.
-    pub other_runs: Vec<String>,
     /// Trials that the run will have at most, as far as is known.
     pub expected: u32,
     /// Seconds that are kept for what follows the trials.
@@ -40,15 +31,17 @@ pub struct Procedure<'a> {
 
 impl<'a> Procedure<'a> {
     /// Nothing measured yet in this sitting.
-    pub fn new(bench: &'a Bench<'a>, store: Store, watcher: &'a dyn Watcher) -> Procedure<'a> {
+    pub fn new(
+        experiment: &'a Experiment,
+        trials: &'a dyn Trials,
+        store: Store,
+        watcher: &'a dyn Watcher,
+    ) -> Procedure<'a> {
         Procedure {
-            bench,
+            experiment,
+            trials,
             store,
             watcher,
-            before: Activity::read(&Roots::default())
-                .ok()
-                .map(|before| (before, Instant::now())),
-            other_runs: spoiled::other_runs(),
             expected: 0,
             kept_s: 0.0,
             finished: 0,
@@ -62,7 +55,7 @@ impl<'a> Procedure<'a> {
 
     /// Settles the connections of the closed loop, for arms of which the largest serves so many requests at once.
     pub fn offer(&mut self, most: u32) {
-        let asked = self.bench.experiment.connections;
+        let asked = self.experiment.connections;
         self.store.document.plan.connections = asked.unwrap_or(2 * most);
     }
 
@@ -136,7 +129,7 @@ impl<'a> Procedure<'a> {
                 let arm = arms.iter().find(|arm| arm.name == trial.arm);
                 self.watcher.on(Event::Ended {
                     trial,
-                    called: &arm.map_or_else(|| trial.arm.clone(), |arm| called(arms, arm)),
+                    called: &arm.map_or_else(|| trial.arm.clone(), |arm| arm.called_among(arms)),
                     reused: true,
                 });
             }
@@ -150,7 +143,7 @@ impl<'a> Procedure<'a> {
                 return Err(Stopped::Interrupted);
             }
             let arm = &arms[index];
-            let called = called(arms, arm);
+            let called = arm.called_among(arms);
             let (finished, expected) = (self.finished, self.expected.max(self.finished + 1));
             self.watcher.on(Event::Trial {
                 stage,
@@ -192,7 +185,7 @@ impl<'a> Procedure<'a> {
         let timing = plan.timing;
         let folder = self.store.folder().trial_dir(&id)?;
         let folder = std::path::absolute(&folder).unwrap_or(folder);
-        let limit = self.bench.experiment.objective.latency;
+        let limit = self.experiment.objective.latency;
         let assignment = Assignment {
             id,
             stage,
@@ -212,32 +205,21 @@ impl<'a> Procedure<'a> {
             rate_per_s: plan.rate_per_s,
             started_s: self.elapsed_s(),
         };
-        spoiled::note_new_runs(&mut self.other_runs, self.watcher);
-        let mut measured = trial::run(self.bench, assignment, self.watcher)?;
+        let mut measured = self.trials.run(assignment, self.watcher)?;
         let document = &mut self.store.document;
-        document.plan.sending = Some(self.bench.sender.sending());
+        document.plan.sending = Some(self.trials.sending());
         let model = document.model.as_ref();
         // The model knows what the pilot ran with.
         measured.trial.predicted = model
             .filter(|_| arm.overlay.is_empty())
             .and_then(|model| model.foreseen(arm.settings));
-        document
-            .versions
-            .extend(flights::versions(&measured.snapshots));
+        document.versions.extend(measured.versions);
         // Not by what the document shows of it, where secrets look alike.
-        let overlay = self.bench.experiment.goal.baseline_overlay();
+        let overlay = self.experiment.goal.baseline_overlay();
         let baseline = arm.settings == document.plan.baseline
             && overlay.map_or(arm.overlay.is_empty(), |overlay| *overlay == arm.overlay);
-        if let (true, true, Some(window)) = (baseline, measured.trial.counts(), &measured.flight) {
-            let tree_cpu_ms = measured
-                .trial
-                .saturation
-                .as_ref()
-                .map_or(0.0, |w| w.cpu_ms_per_request);
-            if document.profile.is_none() && flights::unusable(&measured.snapshots).is_none() {
-                let locks_apart = flights::tells_locks(&measured.snapshots);
-                document.profile = flights::profile(window, locks_apart, tree_cpu_ms);
-            }
+        if baseline && document.profile.is_none() {
+            document.profile = measured.profile;
         }
         Ok(measured.trial)
     }
@@ -254,13 +236,13 @@ impl<'a> Procedure<'a> {
             .collect();
         let share = summary::median(&shares).unwrap_or(0.0);
         let pinned = !self.store.document.plan.pinning.generator_cores.is_empty();
-        let asked = self.bench.experiment.generator_core;
+        let asked = self.experiment.generator_core;
         let takes = format!("the generator takes {:.1} % of a core", share * 100.0);
         let so = match asked {
             None => "so",
             Some(_) => "and as was asked",
         };
-        let wanted = asked.unwrap_or(share > GENERATOR_SHARE);
+        let wanted = asked.unwrap_or(share > layout::GENERATOR_SHARE);
         let apart = wanted.then(|| layout::apart(format!("{takes}, {so} it has one of its own")));
         let pinning = match (apart.flatten(), asked) {
             (Some(apart), _) => apart,
@@ -294,6 +276,12 @@ impl<'a> Procedure<'a> {
         z ^ (z >> 31)
     }
 
+    /// What on the host spoiled what was measured so far.
+    pub fn host_warnings(&self) -> Vec<String> {
+        let load_average = self.store.document.host.load_average;
+        self.trials.host_warnings(load_average, self.watcher)
+    }
+
     /// Writes the document as it is.
     pub fn save(&mut self) -> Result<(), Stopped> {
         Ok(self.store.save(self.watcher.elapsed().as_secs_f64())?)
@@ -307,7 +295,7 @@ impl<'a> Procedure<'a> {
 
     fn discard_flights(&self, trial: &str) -> Result<(), Stopped> {
         let folder = self.store.folder().trial_dir(trial)?;
-        discard::discard(&folder, self.bench.experiment);
+        discard::discard(&folder, self.experiment);
         Ok(())
     }
 
@@ -316,7 +304,7 @@ impl<'a> Procedure<'a> {
         self.store.document.state = State::Done;
         self.save()?;
         for folder in self.store.folder().trial_dirs()? {
-            discard::discard(&folder, self.bench.experiment);
+            discard::discard(&folder, self.experiment);
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! Which rate comes next is decided in `capacity`; what a violation rate proves, in `stats`.
 
 mod answer;
+mod figure;
 mod lengths;
 mod pages;
 mod points;
@@ -11,12 +12,13 @@ mod simulated;
 mod station;
 mod undecided;
 
+pub(crate) use answer::doubt;
 pub use answer::{answer, document};
-pub(crate) use answer::{doubt, figure};
+pub(crate) use figure::figure;
 pub use search::Curve;
 
 use crate::bench::{Bench, Installation};
-use crate::error::Stopped;
+use crate::error::{Failure, Stopped};
 use crate::generator::Generator;
 use crate::idle_threads;
 use crate::layout;
@@ -25,7 +27,7 @@ use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
 use crate::sending::Sender;
 use crate::spoiled;
-use crate::trial::{self, Begun, Ended, Failure, Serving, WarmupLength};
+use crate::trial::{self, Begun, Ended, Serving, WarmupLength};
 use crate::{discard, flights};
 use run::{LatencyObjective, Pinning, RateSearch, Settings};
 use search::Question;
@@ -196,7 +198,7 @@ pub fn of_server(
         at_least: wanted.at_least,
     };
     let spoiled = spoiled::tell(watcher);
-    let settled = sender.settle(&station.generator);
+    let settled = station.generator.settle_https();
     let searched = settled.and_then(|hung| search::search(&station, &question(hung)));
     let mut search = searched.map_err(|failure| match failure {
         Failure::Trial(why) => Stopped::NoAnswer(format!("{target}: {why}")),

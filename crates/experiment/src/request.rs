@@ -307,6 +307,16 @@ impl Arm {
         }
     }
 
+    /// As it is shown among others; with its name where that is not enough, since secrets look alike.
+    pub fn called_among(&self, arms: &[Arm]) -> String {
+        let shown = self.to_string();
+        let alike = arms.iter().filter(|other| other.to_string() == shown);
+        if self.overlay.is_empty() || alike.count() < 2 {
+            return shown;
+        }
+        format!("{shown} ({})", self.name)
+    }
+
     /// An arm named after its knobs: `w2t3p` is two workers of three threads, preloaded.
     pub fn of(settings: Settings) -> Arm {
         Arm::with(settings, Overlay::default())

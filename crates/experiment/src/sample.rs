@@ -1,6 +1,7 @@
 //! What unit tests judge and word: the runs of the contract's samples, which were really measured.
 
-use run::{Document, Growth};
+use crate::request::Arm;
+use run::{ArmRates, Document, Growth, LatencyObjective, RateEnding, RateSearch, Settings};
 
 /// One of `compare`, `sweep` and `tune`.
 pub fn document(kind: &str) -> Document {
@@ -17,5 +18,44 @@ pub fn growth() -> Growth {
         trials: 9,
         resident_bytes: (214 << 20, 1_322 << 20),
         requests: 63_000,
+    }
+}
+
+pub const OBJECTIVE: LatencyObjective = LatencyObjective {
+    percentile: 99.0,
+    limit_ms: 250.0,
+};
+
+/// What a search of one process with so many threads may have come to.
+pub fn rates(threads: u16, ending: RateEnding, met: f64, ends: Option<(f64, f64)>) -> ArmRates {
+    let settings = Settings {
+        threads,
+        workers: 0,
+        preload: false,
+    };
+    ArmRates {
+        arm: Arm::of(settings).name,
+        called: None,
+        settings,
+        search: RateSearch {
+            objective: OBJECTIVE,
+            ending,
+            met_per_s: Some(met),
+            decided: true,
+            broke_per_s: Some(1.08 * met),
+            low_per_s: ends.map(|e| e.0),
+            high_per_s: ends.map(|e| e.1),
+            confidence: 0.95,
+            saturated_per_s: None,
+            saturated_connections: None,
+            doubted_per_s: None,
+            at_least: None,
+            curve: Vec::new(),
+            redirects: Vec::new(),
+            trials: Vec::new(),
+            took_s: 0.0,
+            out_of_reach: None,
+            warnings: Vec::new(),
+        },
     }
 }

@@ -3,12 +3,9 @@
 
 mod failing_pages;
 
-use crate::generator::Generator;
-use crate::progress::Event;
 use crate::request::Experiment;
-use crate::trial::Failure;
 use failing_pages::FailingPages;
-use load::{HangingPage, Header, Https, Outcome, Plan};
+use load::{Header, Https, Outcome, Plan};
 use run::{Redirects, Sending};
 use servers::Running;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -57,32 +54,20 @@ impl Sender {
         }
     }
 
-    /// Asks a server whether it wants the proxy's header, unless one has said so already. The page that made it stop
-    /// answering, where one did.
-    pub fn settle(&self, generator: &Generator<'_>) -> Result<Option<HangingPage>, Failure> {
-        if self.https.get().is_some() {
-            return Ok(None);
-        }
-        let plan = generator.plan(load::Mode::closed(1), load::Stop::requests(1), 1);
-        let mut hanging = None;
-        let found = load::https(&plan, |plan| {
-            let outcome = generator.unseen(plan)?;
-            hanging.clone_from(&outcome.hanging);
-            Ok(outcome)
-        })?;
-        let Some(found) = found else {
-            return Ok(hanging);
-        };
-        let trouble = trouble(&found, &plan);
-        let forwarded = found == Https::Forwarded;
+    /// Whether a server has said if it wants the proxy's header.
+    pub fn is_settled(&self) -> bool {
+        self.https.get().is_some()
+    }
+
+    /// Keeps what the first server wants; what a reader must know of it.
+    pub fn settle(&self, found: &Https, plan: &Plan) -> Option<String> {
+        let trouble = trouble(found, plan);
+        let forwarded = *found == Https::Forwarded;
         let said = trouble
             .clone()
             .or(forwarded.then(|| run::FORWARDED.to_owned()));
-        if let Some(said) = said {
-            generator.watcher.on(Event::Note(said));
-        }
         let _ = self.https.set(Settled { forwarded, trouble });
-        Ok(hanging)
+        said
     }
 
     /// For the document.

@@ -4,6 +4,7 @@ mod asked;
 
 use crate::bench::{Bench, Installation};
 use crate::budget::{self, Overhead, Windows, Wishes};
+use crate::described::{host_of_run, workload};
 use crate::error::Stopped;
 use crate::judge;
 use crate::layout;
@@ -16,8 +17,8 @@ use crate::sending::Sender;
 use crate::store::Store;
 use crate::{arms, command_runs, spoiled, tune};
 use asked::{asked, changed};
-use run::{Document, Folder, Host, Plan, SCHEMA, SdSource, State, Timing, WorkloadEntry};
-use std::collections::{BTreeMap, HashMap};
+use run::{Document, Folder, Plan, SCHEMA, SdSource, State, Timing};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Blocks of `compare` and `sweep` unless told otherwise: the fewest that can decide.
@@ -190,11 +191,11 @@ fn measure(
     if let Goal::Arms { arms, .. } = &experiment.goal {
         store.document.plan.baseline_environment = bench.told(&arms[0]);
     }
-    let mut procedure = Procedure::new(&bench, store, watcher);
+    let mut procedure = Procedure::new(experiment, &bench, store, watcher);
     let result = match (&experiment.goal, &experiment.workload_command) {
         (Goal::Tune, _) => tune::tune(&mut procedure),
         (Goal::Arms { arms, .. }, Some(command)) => {
-            command_runs::compare(&mut procedure, command, arms)
+            command_runs::compare(&mut procedure, &bench, command, arms)
         }
         (Goal::Arms { arms, .. }, None) => arms::compare(&mut procedure, arms),
     };
@@ -317,76 +318,12 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
 }
 
 fn too_short(budget_s: f64, short: budget::TooShort, calibrate: Option<u32>) -> Stopped {
-    let (blocks, fewer) = blocks_asked(calibrate);
+    let (blocks, fewer) = budget::blocks_asked(calibrate);
     Stopped::Configuration(format!(
         "--budget = {budget_s:.0}s: too short for {blocks}, and fewer can never show a difference at the 5 % level; give --budget {:.0}s or \
          more, fewer configurations{fewer}, or a shorter --window",
         short.least_s
     ))
-}
-
-/// What has to fit into a budget, and what could be left out of it.
-pub(crate) fn blocks_asked(calibrate: Option<u32>) -> (String, String) {
-    match calibrate {
-        None => ("six blocks".to_owned(), String::new()),
-        Some(wanted) => (
-            format!("six blocks beside the {wanted} of --calibrate={wanted}"),
-            match wanted {
-                0..=6 => ", no --calibrate".to_owned(),
-                _ => ", --calibrate=6 or none".to_owned(),
-            },
-        ),
-    }
-}
-
-pub(crate) fn workload(experiment: &Experiment) -> Vec<WorkloadEntry> {
-    let requests = experiment.workload.requests();
-    let total: f64 = requests.iter().map(|r| r.weight).sum();
-    let mut entries: Vec<WorkloadEntry> = Vec::new();
-    let mut known: HashMap<&str, usize> = HashMap::new();
-    // A recording has thousands of requests, of which those of one name are told as one.
-    let recorded = experiment.workload.order().is_some();
-    for request in requests {
-        let share = request.weight / total;
-        if let Some(index) = known.get(request.name.as_str()).filter(|_| recorded) {
-            entries[*index].share += share;
-            continue;
-        }
-        known.insert(&request.name, entries.len());
-        entries.push(WorkloadEntry {
-            name: request.name.clone(),
-            method: request.method.clone(),
-            path: request.path.clone(),
-            share,
-        });
-    }
-    entries
-}
-
-pub(crate) fn host_of_run() -> Host {
-    match host::facts::collect() {
-        Ok(facts) => Host {
-            cpu_model: facts.cpu_model.clone().unwrap_or_default(),
-            cores: facts.cores as u32,
-            effective_cores: facts.effective_cores,
-            memory_bytes: facts
-                .memory_limit_bytes
-                .map_or(facts.memory_total_bytes, |limit| {
-                    limit.min(facts.memory_total_bytes)
-                }),
-            kernel: facts.kernel.clone(),
-            load_average: facts.load_average_1m.unwrap_or(0.0),
-        },
-        // Without /proc nothing else would work either; the first trial says so.
-        Err(_) => Host {
-            cpu_model: String::new(),
-            cores: 1,
-            effective_cores: 1.0,
-            memory_bytes: 0,
-            kernel: String::new(),
-            load_average: 0.0,
-        },
-    }
 }
 
 #[cfg(test)]

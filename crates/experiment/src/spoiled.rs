@@ -2,8 +2,11 @@
 
 use crate::progress::{Event, Watcher};
 use host::Roots;
+use host::facts::Activity;
 use run::LOCK;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// Tells it, and returns it for the document.
 pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
@@ -27,13 +30,59 @@ pub fn other_runs() -> Vec<String> {
     runs.map(|(pid, folder)| sentence(pid, &folder)).collect()
 }
 
-/// Adds the runs that began since the last look, and says them.
-pub fn note_new_runs(known: &mut Vec<String>, watcher: &dyn Watcher) {
-    for run in other_runs() {
-        if !known.contains(&run) {
-            watcher.on(Event::Note(format!("spoils measurements: {run}")));
-            known.push(run);
+/// What spoils measurements on this host from a moment on.
+#[derive(Debug)]
+pub struct HostWatch {
+    /// What the host had done at that moment; `None` where it cannot be read.
+    before: Option<(Activity, Instant)>,
+    /// What other processes of powerband measured since.
+    other_runs: Mutex<Vec<String>>,
+}
+
+impl HostWatch {
+    /// From now on.
+    pub fn begin() -> HostWatch {
+        let before = Activity::read(&Roots::default()).ok();
+        HostWatch {
+            before: before.map(|before| (before, Instant::now())),
+            other_runs: Mutex::new(other_runs()),
         }
+    }
+
+    /// Notes the runs that began since the last look. All of them.
+    pub fn note_new_runs(&self, watcher: &dyn Watcher) -> Vec<String> {
+        let mut known = self
+            .other_runs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for run in other_runs() {
+            if !known.contains(&run) {
+                watcher.on(Event::Note(format!("spoils measurements: {run}")));
+                known.push(run);
+            }
+        }
+        known.clone()
+    }
+
+    /// Stolen time and swapping since, the load before the run, and other runs.
+    pub fn warnings(&self, load_average: f64, watcher: &dyn Watcher) -> Vec<String> {
+        let other_runs = self.note_new_runs(watcher);
+        let Ok(facts) = host::facts::collect() else {
+            return other_runs;
+        };
+        let facts = match (&self.before, Activity::read(&Roots::default())) {
+            (Some((before, since)), Ok(now)) => facts.observe(before, &now, since.elapsed()),
+            _ => facts,
+        };
+        let warnings = host::warnings(&host::HostFacts {
+            // Load and waiting of now are mostly this run's own; what was there before it is the question.
+            load_average_1m: Some(load_average),
+            cpu_pressure: None,
+            group_cpu_pressure: None,
+            ..facts
+        });
+        let warnings = warnings.iter().map(ToString::to_string);
+        warnings.chain(other_runs).collect()
     }
 }
 

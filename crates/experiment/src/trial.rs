@@ -10,7 +10,8 @@ mod serving;
 mod start;
 
 use crate::bench::Bench;
-use crate::error::Stopped;
+use crate::budget;
+use crate::error::{Failure, Stopped};
 use crate::flights;
 use crate::judge;
 use crate::progress::{Event, Watcher};
@@ -18,10 +19,11 @@ use crate::windows;
 pub use drive::Driver;
 use drive::Loop;
 use load::GeneratorTrouble;
-use run::{MachineMemory, Memory, Stage, Timing, Trial, TrialStatus, UsageSample, Warmup};
+use run::{MachineMemory, Memory, Profile, Stage, Timing, Trial, TrialStatus, UsageSample, Warmup};
 use servers::Running;
 pub use serving::{Begun, Ended, Serving, WarmupLength, with_server};
 pub use start::{hook, hook_to_its_end};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// What one trial is to be.
@@ -45,18 +47,15 @@ pub struct Assignment<'a> {
     pub started_s: f64,
 }
 
-/// Share of the baseline's saturated throughput at which latency is measured, unless a rate was given.
-pub const OBJECTIVE_LOAD: f64 = 0.7;
-
 /// What a trial gave beside the trial itself.
 #[derive(Debug)]
 pub struct Measured {
     /// The trial.
     pub trial: Trial,
-    /// The agent's files at the end.
-    pub snapshots: Vec<flight::Snapshot>,
-    /// The saturation window as the agent saw it.
-    pub flight: Option<flight::Window>,
+    /// What its processes say they are.
+    pub versions: BTreeMap<String, String>,
+    /// Means per request in the saturation window; `None` where the trial does not count, or the agent could not split their time.
+    pub profile: Option<Profile>,
 }
 
 /// Runs one trial.
@@ -68,8 +67,8 @@ pub fn run(
     let began = Instant::now();
     let mut measured = Measured {
         trial: blank(bench, &assignment),
-        snapshots: Vec::new(),
-        flight: None,
+        versions: BTreeMap::new(),
+        profile: None,
     };
     let flight_dir = assignment.serving.folder.join(flights::FOLDER);
     let mut begun = Begun::default();
@@ -80,7 +79,8 @@ pub fn run(
     measured.trial.boot_s = begun.boot_s;
     measured.trial.warmup = begun.warmup;
     measured.trial.beside = Some(begun.beside);
-    measured.snapshots = flights::counters(&flight_dir);
+    let snapshots = flights::counters(&flight_dir);
+    measured.versions = flights::versions(&snapshots);
     match result {
         Ok(()) => note_whether_steady(&mut measured.trial),
         Err(Failure::Interrupted) => return Err(Stopped::Interrupted),
@@ -90,18 +90,11 @@ pub fn run(
             measured.trial.reason = Some(reason);
         }
     }
+    if !measured.trial.counts() || flights::unusable(&snapshots).is_some() {
+        measured.profile = None;
+    }
     measured.trial.took_s = began.elapsed().as_secs_f64();
     Ok(measured)
-}
-
-/// How an attempt ended early.
-#[derive(Debug)]
-pub enum Failure {
-    Interrupted,
-    /// Would fail for every arm alike.
-    Fatal(String),
-    /// This trial does not count.
-    Trial(String),
 }
 
 fn blank(bench: &Bench<'_>, assignment: &Assignment<'_>) -> Trial {
@@ -155,14 +148,11 @@ fn measure(
                 .to_owned(),
         ));
     }
-    trial.split =
-        Some(flights::split(&seen, flights::tells_locks(&after))).filter(|s| s.requests > 0);
-    trial.saturation = Some(windows::window(
-        &saturation.outcome,
-        saturation.server_cpu,
-        false,
-    ));
-    measured.flight = Some(seen);
+    let locks_apart = flights::tells_locks(&after);
+    trial.split = Some(flights::split(&seen, locks_apart)).filter(|s| s.requests > 0);
+    let window = windows::window(&saturation.outcome, saturation.server_cpu, false);
+    measured.profile = flights::profile(&seen, locks_apart, window.cpu_ms_per_request);
+    trial.saturation = Some(window);
     pages::answer(&saturation.outcome, "at full load", Some(server))?;
     let share = saturation.outcome.generator_cpu_share();
     if share > load::MAX_CPU_SHARE {
@@ -172,7 +162,7 @@ fn measure(
     watcher.on(Event::Phase("measuring latency"));
     let rate = assignment
         .rate_per_s
-        .unwrap_or(OBJECTIVE_LOAD * saturation.outcome.throughput_per_s());
+        .unwrap_or(budget::OBJECTIVE_LOAD * saturation.outcome.throughput_per_s());
     let with_limit = bench.experiment.objective.latency.is_some();
     let mut samples = saturation.samples;
     if rate > 0.0 {

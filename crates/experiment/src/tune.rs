@@ -2,7 +2,6 @@
 
 mod answer;
 mod candidates;
-mod changes;
 mod choose;
 mod confirm;
 mod contradiction;
@@ -18,9 +17,7 @@ mod verdict;
 mod warnings;
 
 pub(crate) use model::foreseen;
-#[cfg(test)]
-pub(crate) use rates::tests::rates as sample_rates;
-pub(crate) use warnings::{host_warnings, warn};
+pub(crate) use warnings::warn;
 
 use crate::budget;
 use crate::calibrate::calibrate;
@@ -39,12 +36,12 @@ type Fates = BTreeMap<String, String>;
 /// Tunes; the document of the procedure's store holds the verdict afterwards.
 pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let baseline = Arm::of(procedure.store.document.plan.baseline);
-    if procedure.bench.experiment.objective.latency.is_some() {
+    if procedure.experiment.objective.latency.is_some() {
         let budget_s = procedure.store.document.plan.budget_s;
         procedure.kept_s = budget::kept_for_search(budget_s.unwrap_or(0.0));
     }
     let foreseen_arms = procedure.store.document.plan.arms;
-    let calibrating = procedure.bench.experiment.calibrating_trials();
+    let calibrating = procedure.experiment.calibrating_trials();
     procedure.expect(budget::PILOT_TRIALS + calibrating + raced(procedure, foreseen_arms));
     pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
     replan(procedure)?;
@@ -54,7 +51,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     calibrate(procedure, &baseline)?;
 
     let candidates = candidates::choose(procedure)?;
-    if searches(procedure.bench.experiment) {
+    if searches(procedure.experiment) {
         let winner = knob_search::search(procedure, &baseline, &candidates)?;
         return concluded(procedure, &baseline, Some(&winner));
     }
@@ -121,7 +118,7 @@ fn concluded(
         isolate::isolate(procedure, baseline, winner)?;
     }
     rates::measure(procedure, baseline, winner)?;
-    if let Some(total) = procedure.bench.experiment.total {
+    if let Some(total) = procedure.experiment.total {
         let document = &mut procedure.store.document;
         document.fleet = fleet::needed(document, baseline, total);
     }
@@ -169,7 +166,7 @@ pub(crate) fn pilot(
             }
             settle_rate(procedure, &ran[0]);
         } else if block == 2 && wanted > trials {
-            procedure.store.document.plan.rate_per_s = procedure.bench.experiment.rate;
+            procedure.store.document.plan.rate_per_s = procedure.experiment.rate;
             settle_rate(procedure, &ran[0]);
         }
         if procedure.store.document.plan.rate_per_s.is_none() {
@@ -185,14 +182,14 @@ pub(crate) fn pilot(
 fn settle_rate(procedure: &mut Procedure<'_>, trial: &Trial) {
     let measured = trial
         .capacity_per_s()
-        .map(|capacity| crate::trial::OBJECTIVE_LOAD * capacity);
+        .map(|capacity| crate::budget::OBJECTIVE_LOAD * capacity);
     let plan = &mut procedure.store.document.plan;
     plan.rate_per_s = plan.rate_per_s.or(measured).filter(|rate| *rate > 0.0);
 }
 
 /// Fits the rest into the budget, now that a trial's cost and the noise are known.
 fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
-    let experiment = procedure.bench.experiment;
+    let experiment = procedure.experiment;
     let seed = procedure.store.document.seed;
     let (capacities, ratio) = of_pilot(procedure);
     let budget_s = procedure.store.document.plan.budget_s;
@@ -258,7 +255,7 @@ fn windows(procedure: &Procedure<'_>) -> budget::Windows {
         capacity_per_s: capacities.iter().copied().fold(f64::INFINITY, f64::min),
         rate_per_s: plan.rate_per_s.unwrap_or(f64::INFINITY),
     };
-    let allowed = procedure.bench.experiment.objective.latency;
+    let allowed = procedure.experiment.objective.latency;
     let allowed = allowed.map(|latency| latency.allowed_violation_rate());
     budget::Windows::of(&seen, plan.margin, allowed)
 }
@@ -281,7 +278,7 @@ pub(crate) fn too_short_after_pilot(
     short: budget::TooShort,
 ) -> Stopped {
     let least_s = (short.least_s + procedure.elapsed_s()).ceil();
-    let (blocks, _) = crate::session::blocks_asked(procedure.bench.experiment.calibrate);
+    let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
     Stopped::Configuration(format!(
         "--budget = {budget_s:.0}s: a trial of this application takes {overhead_s:.1} s beside its windows, so \
          {blocks} need {least_s:.0}s; give --budget {least_s:.0}s or more"

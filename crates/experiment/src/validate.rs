@@ -14,15 +14,15 @@ mod traced;
 mod window;
 
 use crate::bench::{Bench, Installation};
-use crate::error::Stopped;
+use crate::described;
+use crate::error::{Failure, Stopped};
 use crate::idle_threads::{self, Waited};
 use crate::layout;
 use crate::peers::{self, Peers};
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
 use crate::room;
-use crate::session;
-use crate::trial::{Begun, Ended, Failure, Serving, WarmupLength, with_server};
+use crate::trial::{Begun, Ended, Serving, WarmupLength, with_server};
 use crate::{discard, flights, spoiled};
 use points::{Grid, Lengths};
 use predict::{Kinds, OfferedLoad, Point, PredictError};
@@ -97,7 +97,7 @@ fn validated(
 ) -> Result<Document, Stopped> {
     let watcher: &dyn Watcher = peers;
     // Before anything of ours keeps the machine busy.
-    let host = session::host_of_run();
+    let host = described::host_of_run();
     let spoiled = spoiled::tell(watcher);
     room::check_trace(experiment, folder, traced::RING, watcher)?;
     let mut bench = Bench::set_up(experiment, installation, folder, peers)?;
@@ -166,7 +166,7 @@ fn validated(
         host,
         versions: traced.versions,
         app_dir: experiment.app_dir.display().to_string(),
-        workload: session::workload(experiment),
+        workload: described::workload(experiment),
         sending: Some(bench.sender.sending()),
         trace: traced.document,
         window_s: question.window.as_secs_f64(),

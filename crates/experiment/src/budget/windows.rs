@@ -35,7 +35,7 @@ const BLOCKS: f64 = 6.0;
 /// Violations that a window should allow, or their number says little: 500 requests at p99.
 const ALLOWED_VIOLATIONS: f64 = 5.0;
 /// Utilisation at the common rate, as a share of the baseline's capacity.
-const UTILISATION: f64 = crate::trial::OBJECTIVE_LOAD;
+const UTILISATION: f64 = super::OBJECTIVE_LOAD;
 /// Times that a queue takes to settle, in a window.
 const SETTLED: f64 = 5.0;
 

@@ -2,7 +2,7 @@
 
 use super::judged;
 use super::{hopeless, runs};
-use crate::arms::{called, several, side_by_side};
+use crate::arms::{several, side_by_side};
 use crate::deciding::Measured;
 use crate::error::Stopped;
 use crate::judge::Judging;
@@ -19,7 +19,7 @@ const FEW_SAMPLES: f64 = 10.0;
 pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> {
     // One look, at the end: the number of runs is fixed beforehand.
     let judging = Judging::once(&procedure.store.document);
-    let rehearse = procedure.bench.experiment.rehearse;
+    let rehearse = procedure.experiment.rehearse;
     let found = runs(procedure);
     let measure = judged::measure(found);
     let rows = rows(procedure, arms);
@@ -49,10 +49,10 @@ pub fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopp
     for arm in arms {
         if let Some(reason) = hopeless(found, &arm.name) {
             let reason = tune::first_line(reason);
-            warnings.push(format!("{} was given up: {reason}", called(arms, arm)));
+            warnings.push(format!("{} was given up: {reason}", arm.called_among(arms)));
         }
     }
-    warnings.extend(tune::host_warnings(procedure));
+    warnings.extend(procedure.host_warnings());
     let document = &mut procedure.store.document;
     if let Some(command) = &mut document.command {
         command.comparisons = comparisons;
@@ -76,8 +76,8 @@ fn rows(procedure: &Procedure<'_>, arms: &[Arm]) -> Vec<CommandArm> {
     let found = runs(procedure);
     let measure = judged::measure(found);
     let row = |arm: &Arm| CommandArm {
-        environment: procedure.bench.told(arm),
-        called: called(arms, arm),
+        environment: procedure.trials.environment(arm),
+        called: arm.called_among(arms),
         ..row(&arm.name, found, measure)
     };
     arms.iter().map(row).collect()

@@ -6,6 +6,7 @@ mod judged;
 mod once;
 mod sampler;
 
+use crate::bench::Bench;
 use crate::error::Stopped;
 use crate::procedure::{Procedure, drop_hopeless};
 use crate::progress::Event;
@@ -48,6 +49,7 @@ pub fn planned(plan: &Plan, command: &CommandRuns) -> String {
 /// Runs the command in all arms, block by block, and judges at the end of them: the number of runs is fixed beforehand.
 pub fn compare(
     procedure: &mut Procedure<'_>,
+    bench: &Bench<'_>,
     command: &WorkloadCommand,
     arms: &[Arm],
 ) -> Result<(), Stopped> {
@@ -55,7 +57,7 @@ pub fn compare(
     procedure.expected = arms.len() as u32 * blocks;
     let mut live = arms.to_vec();
     for block in 1..=blocks {
-        run_block(procedure, command, block, (arms, &live))?;
+        run_block(procedure, bench, command, block, (arms, &live))?;
         let found = runs(procedure);
         let why = |arm: &str| hopeless(found, arm).map(str::to_owned);
         drop_hopeless(procedure, &mut live, why)?;
@@ -70,6 +72,7 @@ pub fn compare(
 /// One run in every arm that is left of all, in random order.
 fn run_block(
     procedure: &mut Procedure<'_>,
+    bench: &Bench<'_>,
     command: &WorkloadCommand,
     block: u32,
     (all, arms): (&[Arm], &[Arm]),
@@ -106,7 +109,7 @@ fn run_block(
         };
         let folder = procedure.store.folder().trial_dir(&asked.id)?;
         let folder = std::path::absolute(&folder).unwrap_or(folder);
-        let run = once::run(procedure.bench, &asked, &folder, procedure.watcher)?;
+        let run = once::run(bench, &asked, &folder, procedure.watcher)?;
         let called = called.as_str();
         procedure.watcher.on(Event::Ran { run: &run, called });
         if let Some(command) = &mut procedure.store.document.command {

@@ -5,10 +5,10 @@
 use super::sampler;
 use crate::bench::Bench;
 use crate::config::filled;
-use crate::error::Stopped;
+use crate::error::{Failure, Stopped};
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, WorkloadCommand};
-use crate::trial::{Failure, hook, hook_to_its_end};
+use crate::trial::{hook, hook_to_its_end};
 use host::Tree;
 use run::{CommandRun, MemorySample};
 use servers::Exit;

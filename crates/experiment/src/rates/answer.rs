@@ -1,9 +1,10 @@
 //! What a search comes to: its sentence, its exit code, its document.
 
 use super::Found;
+use super::figure::figure;
 use super::undecided::undecided;
+use crate::described::{host_of_run, workload};
 use crate::request::Experiment;
-use crate::session::{host_of_run, workload};
 use run::capacity::{Document, SCHEMA, Target};
 use run::{RateEnding, RateSearch};
 use std::time::Duration;
@@ -179,19 +180,10 @@ pub fn document(
     }
 }
 
-/// Three significant digits, as the search has them.
-pub fn figure(per_s: f64) -> String {
-    match per_s {
-        r if r >= 100.0 => format!("{r:.0}"),
-        r if r >= 10.0 => format!("{r:.1}").trim_end_matches(".0").to_owned(),
-        r => format!("{r:.2}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::sample_rates;
+    use crate::sample::rates as sample_rates;
 
     #[test]
     fn a_rate_that_must_be_carried_decides_the_exit_code() {

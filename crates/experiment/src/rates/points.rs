@@ -1,8 +1,14 @@
 //! The curve of a search: its trials, one row a rate.
 
-use super::search::Measured;
 use crate::windows::quantile_ms;
+use hdrhistogram::Histogram;
 use run::{RatePoint, RatePurpose, RateTrial};
+
+/// What was measured at one time.
+pub(super) struct Measured {
+    pub(super) trial: RateTrial,
+    pub(super) response: Histogram<u64>,
+}
 
 /// One point a rate: of its trials that count, those of the greatest length together. Trials that bracketed are too
 /// short to show anything but chance.

@@ -6,15 +6,15 @@ mod conclusion;
 mod saturation;
 mod window;
 
-use super::answer::figure;
+use super::figure::figure;
 use super::lengths::{self, Lengths};
 use super::pages::Pages;
+use super::points::Measured;
 use super::station::Station;
+use crate::error::Failure;
 use crate::idle_threads::Waited;
 use crate::progress::Event;
-use crate::trial::Failure;
 use capacity::{Ending, Purpose, RateBounds, RateGoal, RateStep};
-use hdrhistogram::Histogram;
 use run::{AtLeast, LatencyObjective, RateEnding, RatePurpose, RateSearch, RateTrial};
 use saturation::Saturated;
 use std::time::{Duration, Instant};
@@ -67,12 +67,6 @@ pub enum Curve {
     Wide,
     /// These.
     At(Vec<f64>),
-}
-
-/// What was measured at one time.
-pub(super) struct Measured {
-    pub(super) trial: RateTrial,
-    pub(super) response: Histogram<u64>,
 }
 
 /// A search under way.

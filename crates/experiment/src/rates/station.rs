@@ -1,9 +1,9 @@
 //! A server that answers, whoever started it, and the load that a search puts on it.
 
+use crate::error::Failure;
 use crate::flights;
 use crate::generator::{self, Generator};
 use crate::idle_threads::Waited;
-use crate::trial::Failure;
 use load::{Mode, Outcome, Stop};
 use run::Settings;
 use std::path::PathBuf;

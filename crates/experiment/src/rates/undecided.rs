@@ -1,6 +1,6 @@
 //! `--at-least`, not decided: what was seen at that rate, why that is not enough, and what would be.
 
-use super::answer::figure;
+use super::figure::figure;
 use run::{RateEnding, RatePurpose, RateSearch};
 
 /// `asked` names the rate and the objective.
@@ -75,7 +75,7 @@ fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::sample_rates;
+    use crate::sample::rates as sample_rates;
     use run::{RateEnding, RateTrial};
 
     fn window(asked_per_s: f64, requests: u64) -> RateTrial {

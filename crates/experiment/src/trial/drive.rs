@@ -1,6 +1,7 @@
 //! Drives load at a trial's server and watches the server meanwhile.
 
-use super::{Failure, Serving, warmup_of};
+use super::{Serving, warmup_of};
+use crate::error::Failure;
 use crate::generator::{self, Generator};
 use load::{Mode, Outcome, Plan, Progress, Stop};
 use run::{UsageSample, Warmup};

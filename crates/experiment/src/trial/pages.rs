@@ -1,7 +1,7 @@
 //! Whether a workload's pages answer at all. What a broken page gives is the capacity of an error page, so that nothing is
 //! measured with one.
 
-use super::Failure;
+use crate::error::Failure;
 use load::{BrokenPage, HangingPage, Outcome, RecordedStatuses, Redirect};
 use servers::Running;
 use std::fmt::Display;

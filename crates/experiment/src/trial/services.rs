@@ -1,8 +1,9 @@
 //! The services of a trial: their ports, folders and filled templates.
 
-use super::{Failure, Serving};
+use super::Serving;
 use crate::bench::Bench;
 use crate::config::filled;
+use crate::error::Failure;
 use crate::request::Service;
 use servers::{Ready, ServiceSpec};
 use std::collections::BTreeMap;

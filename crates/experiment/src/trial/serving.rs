@@ -1,8 +1,9 @@
 //! A server for as long as it is measured: hooks around it, its start, its warm-up, what it really runs with, its end.
 
 use super::drive::Driver;
-use super::{Failure, pages, start};
+use super::{pages, start};
 use crate::bench::Bench;
+use crate::error::Failure;
 use crate::flights;
 use crate::generator::Generator;
 use crate::progress::{Event, Watcher};
@@ -135,7 +136,7 @@ fn served<T>(
         watcher,
         sender: &bench.sender,
     };
-    let settled = bench.sender.settle(&generator);
+    let settled = generator.settle_https();
     let driver = Driver::new(generator, &server, serving);
     let result = settled
         .and_then(|hung| warmed_up(bench, &driver, serving, watcher, begun, hung.as_ref()))

@@ -1,7 +1,8 @@
 //! Starts a trial's server and reads back what it really runs with.
 
-use super::{Begun, Failure, Serving, configured, services};
+use super::{Begun, Serving, configured, services};
 use crate::bench::Bench;
+use crate::error::Failure;
 use crate::flights;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, ServerKind};

@@ -1,14 +1,12 @@
 //! Which configurations enter the race: the model scores every feasible one from the baseline's profile, and the
 //! few worth trying stay.
 
-use super::model;
+use super::model::{self, config, server_cores};
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::request::Arm;
-use capacity::{
-    Candidate, Config, Demand, Grid, MemoryLimit, MemoryModel, Observation, Scored, Small,
-};
-use run::{Document, Least, Plan, Profile, Settings};
+use capacity::{Candidate, Config, Grid, MemoryLimit, MemoryModel, Observation, Scored, Small};
+use run::{Document, Least, Plan, Settings};
 
 /// Share of the machine's memory that a candidate may be predicted to need.
 const USABLE_MEMORY: f64 = 0.85;
@@ -41,7 +39,7 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stoppe
     let chosen = chosen(plan, &scored, useful, most);
     let cores = server_cores(document);
     let chosen = capacity::cores_before_more(chosen, &scored, cores, config(plan.baseline), most);
-    if chosen.is_empty() && procedure.bench.experiment.knobs.is_empty() {
+    if chosen.is_empty() && procedure.experiment.knobs.is_empty() {
         return Err(Stopped::Configuration(
             "no other configuration fits the knobs and limits given; widen --threads, --workers or --max-memory".to_owned(),
         ));
@@ -61,7 +59,7 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stoppe
 
 /// What may be tried: what was asked for, else as much as the application can use.
 fn grid(procedure: &Procedure<'_>) -> Result<Grid, Stopped> {
-    let experiment = procedure.bench.experiment;
+    let experiment = procedure.experiment;
     let document = &procedure.store.document;
     let workers = experiment.workers.clone();
     if experiment.kind.has_threads() {
@@ -156,32 +154,6 @@ fn limit<'a>(document: &Document, model: &'a MemoryModel) -> Option<MemoryLimit<
         model,
         limit_bytes: limit_bytes as f64,
     })
-}
-
-/// What one request asks of the server. All CPU time of the process tree beyond native code counts as GVL time:
-/// Puma's own parsing and writing needs the GVL too, and happens outside the agent's span.
-pub fn demand(profile: &Profile) -> Result<Demand, Stopped> {
-    let native_ms = (profile.cpu_ms - profile.held_ms).max(0.0);
-    let held_ms = (profile.tree_cpu_ms - native_ms).max(profile.cpu_ms.min(profile.held_ms));
-    let io_ms = (profile.io_ms - native_ms).max(0.0);
-    Demand::new(held_ms / 1e3, io_ms / 1e3, native_ms / 1e3)
-        .map_err(|e| Stopped::NoAnswer(format!("the baseline's profile cannot be modelled: {e}")))
-}
-
-/// Cores that the server may use.
-pub fn server_cores(document: &Document) -> f64 {
-    match document.plan.pinning.server_cores.len() {
-        0 => document.host.effective_cores,
-        pinned => document.host.effective_cores.min(pinned as f64),
-    }
-}
-
-/// As the models have it.
-pub fn config(settings: Settings) -> Config {
-    Config {
-        workers: settings.workers,
-        threads: settings.threads,
-    }
 }
 
 /// A cluster preloads as the baseline does; from single mode it does what Puma does by default: preload.

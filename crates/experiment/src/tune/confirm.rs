@@ -138,7 +138,7 @@ fn fit(procedure: &mut Procedure<'_>, arms: &[Arm], begun: bool) -> Room {
         return Room(None);
     };
     let looks = stats::looks(plan.blocks, plan.alpha, procedure.store.document.seed);
-    let experiment = procedure.bench.experiment;
+    let experiment = procedure.experiment;
     // A look that was taken fixes those to come, and a number that follows the results would bias them.
     let may_have_fewer =
         !begun && experiment.blocks.is_none() && looks.is_some_and(|looks| looks.len() == 1);

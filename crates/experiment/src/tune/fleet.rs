@@ -79,7 +79,7 @@ fn servers(total_per_s: f64, each_per_s: f64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::rates::tests::rates;
+    use crate::sample::rates;
 
     /// A tune that recommends four threads, 168 a second, instead of one, 42.
     fn document() -> Document {

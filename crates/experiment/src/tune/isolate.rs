@@ -42,7 +42,7 @@ pub fn isolate(procedure: &mut Procedure<'_>, baseline: &Arm, winner: &Arm) -> R
         return Ok(());
     }
     let open = unmeasured(&procedure.store.document, baseline, winner);
-    let (open, refused) = split(open, &procedure.bench.arm_environments.apart);
+    let (open, refused) = split(open, procedure.trials.rejected_values());
     let room = Room::of(procedure);
     let earlier = procedure.store.earlier_arms(Stage::Path);
     let (open, left_out) = fit(open, &earlier, room);

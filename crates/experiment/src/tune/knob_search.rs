@@ -26,7 +26,7 @@ const WINDOWS_S: (f64, f64) = (2.0, 8.0);
 
 /// Shortens the windows where a search has more use for trials, unless their length was given.
 pub fn retime(procedure: &mut Procedure<'_>) {
-    let experiment = procedure.bench.experiment;
+    let experiment = procedure.experiment;
     let plan = &procedure.store.document.plan;
     let (Some(budget_s), Some(overhead_s)) = (plan.budget_s, procedure.overhead_s()) else {
         return;
@@ -166,7 +166,7 @@ fn planned(procedure: &Procedure<'_>) -> (u32, usize) {
     if let Some(search) = document.search.as_ref().filter(|_| measured) {
         return (search.planned_trials, search.most_arms as usize);
     }
-    let asked = procedure.bench.experiment.max_arms;
+    let asked = procedure.experiment.max_arms;
     let most_arms = asked.unwrap_or(budget::MOST_ARMS);
     let plan = &document.plan;
     let (Some(budget_s), Some(overhead_s)) = (plan.budget_s, procedure.overhead_s()) else {

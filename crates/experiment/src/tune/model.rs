@@ -1,12 +1,13 @@
 //! What the candidates are chosen by: the simulator on the pilot's trace, or, where there is none that it can use, the
 //! formulas on the pilot's profile. The document holds what was predicted, so that a resumed run chooses the same.
 
+mod demand;
 mod score;
 mod simulator;
 
+pub use demand::{config, demand, server_cores};
 pub use score::score;
 
-use super::candidates::{config, demand, server_cores};
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::progress::Event;

@@ -157,7 +157,7 @@ fn drop_arms(
     }
     for (name, fate) in leaving {
         if let Some(arm) = entered.iter().find(|arm| arm.name == name) {
-            let called = crate::arms::called(&entered, arm);
+            let called = arm.called_among(&entered);
             let note = format!("{called}: {fate}");
             procedure.watcher.on(Event::Note(note));
         }
@@ -188,7 +188,7 @@ fn beside_the_best(
     let document = &procedure.store.document;
     let baseline = &raced.arms[0];
     let tried: Vec<Settings> = raced.arms.iter().map(|arm| arm.settings).collect();
-    let most = procedure.bench.experiment.max_arms;
+    let most = procedure.experiment.max_arms;
     let next = contradiction::next(
         &measured(document, baseline, leading),
         baseline.settings,

@@ -8,7 +8,7 @@ use crate::budget;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::progress::Event;
-use crate::rates::{self, Curve, LEAST_BUDGET, Started, doubt, figure};
+use crate::rates::{Curve, LEAST_BUDGET, Started, doubt, figure};
 use crate::request::Arm;
 use run::{Answer, ArmRates, Document, LatencyObjective, RateEnding, RateSearch};
 use std::time::Duration;
@@ -157,8 +157,7 @@ fn search(
     let folder = folder.trial_dir(&format!("rates-{}", arm.name))?;
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let known = document.arms.iter().find(|a| a.name == arm.name);
-    let search = rates::of_arm(
-        procedure.bench,
+    let search = procedure.trials.highest_rate(
         Started {
             arm,
             folder: &folder,
@@ -247,48 +246,9 @@ fn apart(one: &RateSearch, other: &RateSearch) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use run::Settings;
-
-    const OBJECTIVE: LatencyObjective = LatencyObjective {
-        percentile: 99.0,
-        limit_ms: 250.0,
-    };
-
-    /// What a search of one process with so many threads may have come to.
-    pub fn rates(threads: u16, ending: RateEnding, met: f64, ends: Option<(f64, f64)>) -> ArmRates {
-        let settings = Settings {
-            threads,
-            workers: 0,
-            preload: false,
-        };
-        ArmRates {
-            arm: Arm::of(settings).name,
-            called: None,
-            settings,
-            search: RateSearch {
-                objective: OBJECTIVE,
-                ending,
-                met_per_s: Some(met),
-                decided: true,
-                broke_per_s: Some(1.08 * met),
-                low_per_s: ends.map(|e| e.0),
-                high_per_s: ends.map(|e| e.1),
-                confidence: 0.95,
-                saturated_per_s: None,
-                saturated_connections: None,
-                doubted_per_s: None,
-                at_least: None,
-                curve: Vec::new(),
-                redirects: Vec::new(),
-                trials: Vec::new(),
-                took_s: 0.0,
-                out_of_reach: None,
-                warnings: Vec::new(),
-            },
-        }
-    }
+    use crate::sample::{OBJECTIVE, rates};
 
     fn told(rates: &[ArmRates]) -> String {
         sentence(rates, OBJECTIVE).unwrap()

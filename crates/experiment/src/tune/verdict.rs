@@ -2,7 +2,6 @@
 
 use super::answer::{self, every_arm_breaks, limits, limits_and_why, none_meets, standing};
 use super::candidates::{CandidateArm, reason};
-use super::changes::changes;
 use super::choose::Finalists;
 use super::confirm::Confirmed;
 use super::warnings::{warn, warn_of_ends, warn_of_limits};
@@ -125,7 +124,7 @@ pub fn confirmed(
         baseline
     };
     let (changes, by_hand) = match *chosen == challenger {
-        true => changes(procedure.bench, chosen),
+        true => procedure.trials.changes(chosen),
         false => Default::default(),
     };
     let verdict = Verdict {
@@ -174,7 +173,7 @@ pub fn confirmed(
     document.comparisons.extend(comparisons);
     document.verdict = Some(verdict);
     warn_of_limits(document, chosen);
-    warn_of_ends(document, procedure.bench.experiment, chosen);
+    warn_of_ends(document, procedure.experiment, chosen);
     warn(procedure);
     challenger
 }
@@ -237,7 +236,7 @@ pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finali
                 warmup_s: 0.0,
             },
             super::windows(procedure),
-            super::wishes(procedure.bench.experiment),
+            super::wishes(procedure.experiment),
         )
     });
     let room = budget_s.map_or_else(String::new, |seconds| {

@@ -3,7 +3,7 @@
 use crate::idle_threads::{self, Waited};
 use crate::procedure::Procedure;
 use crate::request::{Arm, Experiment};
-use crate::{deciding, judge, spoiled};
+use crate::{deciding, judge};
 use run::{Document, Feasibility, Redirects, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
@@ -85,8 +85,9 @@ fn end(what: &str, allowed: Option<&[u16]>, value: u16, least: u16) -> Option<St
 
 /// What a reader must know before believing it.
 pub fn warn(procedure: &mut Procedure<'_>) {
-    let host_warnings = host_warnings(procedure);
-    let asked = procedure.bench.experiment;
+    let host_warnings = procedure.host_warnings();
+    let caveats = procedure.trials.sending_caveats();
+    let asked = procedure.experiment;
     let document = &mut procedure.store.document;
     let counted = document.trials.iter().filter(|t| t.counts()).count();
     let unsteady = document
@@ -126,7 +127,7 @@ pub fn warn(procedure: &mut Procedure<'_>) {
             &page.redirects,
         );
     }
-    document.warnings.extend(procedure.bench.sender.caveats());
+    document.warnings.extend(caveats);
     document.warnings.extend(redirects.warnings());
     if idle_threads::reach_puma(asked) {
         document.warnings.extend(parked(document));
@@ -150,31 +151,6 @@ fn parked(document: &Document) -> Option<String> {
         let (split, window) = (trial.split.as_ref()?, trial.saturation.as_ref()?);
         Waited::of(trial.settings, split, window.seconds)
     }))
-}
-
-/// What on this host spoils what was measured, stolen time and swapping over the whole of it.
-pub fn host_warnings(procedure: &Procedure<'_>) -> Vec<String> {
-    let mut other_runs = procedure.other_runs.clone();
-    spoiled::note_new_runs(&mut other_runs, procedure.watcher);
-    let Ok(facts) = host::facts::collect() else {
-        return other_runs;
-    };
-    let facts = match (
-        &procedure.before,
-        host::facts::Activity::read(&host::Roots::default()),
-    ) {
-        (Some((before, since)), Ok(now)) => facts.observe(before, &now, since.elapsed()),
-        _ => facts,
-    };
-    let warnings = host::warnings(&host::HostFacts {
-        // Load and waiting of now are mostly this run's own; what was there before it is the question.
-        load_average_1m: Some(procedure.store.document.host.load_average),
-        cpu_pressure: None,
-        group_cpu_pressure: None,
-        ..facts
-    });
-    let warnings = warnings.iter().map(ToString::to_string);
-    warnings.chain(other_runs).collect()
 }
 
 #[cfg(test)]

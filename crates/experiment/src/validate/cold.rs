@@ -6,8 +6,9 @@
 use super::Question;
 use super::pinned::{NotPinned, Pinned};
 use super::window::{Seen, Traffic, drive};
+use crate::error::Failure;
 use crate::progress::{Event, Watcher};
-use crate::trial::{Driver, Failure, Serving};
+use crate::trial::{Driver, Serving};
 use host::Cores;
 use std::path::Path;
 use std::time::Duration;

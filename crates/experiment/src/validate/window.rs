@@ -1,7 +1,8 @@
 //! One window of load, and all that was seen of server and machine meanwhile.
 
+use crate::error::Failure;
 use crate::flights;
-use crate::trial::{Driver, Failure};
+use crate::trial::Driver;
 use host::facts::Activity;
 use host::{Roots, cpu};
 use load::{Arrivals, Mode, Outcome, Sequence, Stop};

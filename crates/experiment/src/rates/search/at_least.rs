@@ -1,9 +1,9 @@
 //! `--at-least`: one rate is offered until it surely meets the objective or surely does not.
 
 use super::{ALPHA, Judge, MOST_LATE, Search, counted, judge};
-use crate::rates::answer::figure;
+use crate::error::Failure;
+use crate::rates::figure::figure;
 use crate::rates::lengths::Lengths;
-use crate::trial::Failure;
 use capacity::RateBounds;
 use run::RatePurpose;
 

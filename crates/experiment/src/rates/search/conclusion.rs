@@ -2,7 +2,7 @@
 
 use super::{ALPHA, LEAST, SETTLED, Saturated, Search, figure};
 use crate::idle_threads;
-use crate::procedure::GENERATOR_SHARE;
+use crate::layout::GENERATOR_SHARE;
 use crate::rates::lengths::{self, Lengths};
 use crate::rates::points::points;
 use capacity::{Ending, RateBounds, RateGoal};

@@ -1,11 +1,11 @@
 //! What a closed loop is answered: where the search begins, and what its answer must stay below.
 
 use super::{Judge, Question, Search};
+use crate::error::Failure;
 use crate::generator;
 use crate::progress::Event;
-use crate::rates::answer::figure;
+use crate::rates::figure::figure;
 use crate::rates::lengths::{self, Lengths};
-use crate::trial::Failure;
 use capacity::RateBounds;
 use run::RateEnding;
 use std::time::Duration;

@@ -1,10 +1,15 @@
 //! Which values mean nothing beside which others, and which give others their meaning.
 
-use super::space::{PRELOAD, SETTINGS, WORKERS};
 use crate::arm_environment::RejectedValue;
 use crate::request::SearchKnob;
 use knobs::{Allocator, Overlay};
 use search::Forbidden;
+
+/// The settings are the first factors, in this order.
+pub const WORKERS: usize = 0;
+pub const THREADS: usize = 1;
+pub const PRELOAD: usize = 2;
+pub const SETTINGS: usize = 3;
 
 /// Whether it is the allocator, of which some are the options, or the Ruby, which may not take all of the others.
 pub fn gives_others_their_meaning(knob: &str) -> bool {

@@ -3,7 +3,9 @@
 use super::super::answer::limits;
 use super::super::candidates::{CandidateArm, fits};
 use super::super::model;
-use super::constraints::{forbidden, gives_others_their_meaning};
+use super::constraints::{
+    PRELOAD, SETTINGS, THREADS, WORKERS, forbidden, gives_others_their_meaning,
+};
 use crate::arm_environment::RejectedValue;
 use crate::error::Stopped;
 use crate::judge;
@@ -17,12 +19,6 @@ use search::{
     Effect, End, Estimate, Factor, Fate, Foreseen, Found, How, LeftOut, Outcome, Point, Proposals,
     Space,
 };
-
-/// The settings are the first factors, in this order.
-pub const WORKERS: usize = 0;
-const THREADS: usize = 1;
-pub const PRELOAD: usize = 2;
-pub const SETTINGS: usize = 3;
 
 /// What is searched, with what its levels stand for.
 #[derive(Debug)]
@@ -50,7 +46,7 @@ impl Searched {
         baseline: &Arm,
         candidates: &[CandidateArm],
     ) -> Result<Searched, Stopped> {
-        let experiment = procedure.bench.experiment;
+        let experiment = procedure.experiment;
         let candidates: Vec<Settings> = candidates.iter().map(|e| e.arm.settings).collect();
         let today = baseline.settings;
         // What would make the machine swap is no candidate, and no neighbour of one.
@@ -70,7 +66,7 @@ impl Searched {
             workers: &workers,
             threads: &threads,
         };
-        let apart = &procedure.bench.arm_environments.apart;
+        let apart = procedure.trials.rejected_values();
         Searched::of(today, candidates, named, experiment.knobs.clone(), apart)
     }
 

@@ -46,7 +46,7 @@ impl Simulator {
             },
             quota: None,
             // As a trial's generator has it.
-            keep_alive: Some(procedure.bench.experiment.keep_alive),
+            keep_alive: Some(procedure.experiment.keep_alive),
         };
         let bench = Bench::new(application, machine).map_err(|e| e.to_string())?;
         let seed = document.seed;
