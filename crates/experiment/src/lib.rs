@@ -34,6 +34,8 @@ mod room;
 mod run_key;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod scripted;
 pub mod sending;
 mod session;
 mod set_up;

@@ -203,7 +203,12 @@ fn measure(
     (procedure.store, result)
 }
 
-fn fail(mut store: Store, stopped: Stopped, watcher: &dyn Watcher) -> (Store, Result<(), Stopped>) {
+/// Ends a run without its verdict, with the reason in its document.
+pub(crate) fn fail(
+    mut store: Store,
+    stopped: Stopped,
+    watcher: &dyn Watcher,
+) -> (Store, Result<(), Stopped>) {
     let interrupted = matches!(stopped, Stopped::Interrupted);
     store.document.state = if interrupted {
         State::Interrupted

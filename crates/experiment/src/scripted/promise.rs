@@ -1,0 +1,142 @@
+//! What is promised of claims and budgets, held over many runs.
+
+use super::{Script, compared, measured, threads, tuned, typed};
+use crate::request::Experiment;
+use run::{Answer, Document, Outcome, Settings};
+
+/// So many of `runs` may be wrong where one in twenty is: three standard deviations above the mean.
+fn wrong_at_most(runs: u32) -> f64 {
+    let mean = 0.05 * f64::from(runs);
+    mean + 3.0 * (0.95 * mean).sqrt()
+}
+
+fn claims(document: &Document) -> bool {
+    let mut comparisons = document.comparisons.iter();
+    comparisons.any(|c| matches!(c.outcome, Outcome::Better | Outcome::Worse))
+}
+
+#[test]
+fn a_comparison_finds_what_is_there() {
+    let script = Script::of(4.0, 12.0);
+    let document = measured(&script, &compared(1, &[threads(1), threads(3)], |_| ()));
+    let comparison = &document.comparisons[0];
+    assert_eq!(comparison.outcome, Outcome::Better);
+    let capacity = |arm: u16| script.capacity_per_s(threads(arm).settings);
+    let truth = capacity(3) / capacity(1);
+    let (low, high) = (comparison.low.unwrap(), comparison.high.unwrap());
+    assert!(
+        (comparison.ratio / truth - 1.0).abs() < 0.03,
+        "{comparison:?}"
+    );
+    assert!(low < comparison.ratio && comparison.ratio < high);
+}
+
+#[test]
+fn equal_arms_are_called_different_in_one_run_of_twenty_at_most() {
+    const RUNS: u32 = 50;
+    let wrong = (0..u64::from(RUNS)).filter(|seed| {
+        let script = Script {
+            alike: true,
+            noise: 0.03,
+            ..Script::of(4.0, 12.0)
+        };
+        let experiment = compared(*seed, &[threads(2), threads(3)], |_| ());
+        claims(&measured(&script, &experiment))
+    });
+    let wrong = wrong.count();
+    assert!(wrong as f64 <= wrong_at_most(RUNS), "{wrong} of {RUNS}");
+}
+
+/// The verdict's configuration, and how much more than the baseline it truly carries, as a ratio.
+fn tuned_to(script: &Script, experiment: &Experiment) -> (Document, Settings, f64) {
+    let document = measured(script, experiment);
+    let settings = document.verdict.as_ref().unwrap().settings;
+    let of = |settings| script.capacity_per_s(settings);
+    let ratio = of(settings) / of(document.plan.baseline);
+    (document, settings, ratio)
+}
+
+#[test]
+fn tune_comes_near_the_best_of_what_it_tried_on_applications_of_many_kinds() {
+    for (held_ms, io_ms) in [
+        (8.0, 0.5),
+        (4.0, 4.0),
+        (4.0, 12.0),
+        (2.0, 40.0),
+        (1.0, 150.0),
+    ] {
+        for seed in 0..2 {
+            let script = Script::of(held_ms, io_ms);
+            let (document, settings, ratio) = tuned_to(&script, &tuned(seed, |_| ()));
+            let tried = document
+                .arms
+                .iter()
+                .map(|arm| script.capacity_per_s(arm.settings));
+            let best = tried.fold(0.0, f64::max);
+            let chosen = script.capacity_per_s(settings);
+            let what = format!("{held_ms} ms held, {io_ms} ms I/O, seed {seed}: {settings}");
+            assert!(chosen >= 0.93 * best, "{what}: {chosen:.1} of {best:.1}");
+            assert!(ratio >= 1.0 - document.plan.margin, "{what}: {ratio:.3}");
+        }
+    }
+}
+
+#[test]
+fn tune_changes_nothing_where_every_configuration_is_alike() {
+    const RUNS: u32 = 12;
+    let wrong = (0..u64::from(RUNS)).filter(|seed| {
+        let script = Script {
+            alike: true,
+            noise: 0.02,
+            ..Script::of(4.0, 12.0)
+        };
+        let (document, ..) = tuned_to(&script, &tuned(*seed, |_| ()));
+        document.verdict.unwrap().answer == Answer::Change
+    });
+    let wrong = wrong.count();
+    assert!(wrong as f64 <= wrong_at_most(RUNS), "{wrong} of {RUNS}");
+}
+
+#[test]
+fn a_budget_is_kept() {
+    for budget in ["8m", "12m", "20m", "45m"] {
+        for slo in [None, typed("p99=100ms")] {
+            let script = Script::of(4.0, 12.0);
+            let with_slo = slo.is_some();
+            let experiment = tuned(1, |request| {
+                request.budget = typed(budget);
+                request.slo = slo;
+            });
+            measured(&script, &experiment);
+            let allowed = experiment.budget.unwrap().as_secs_f64();
+            let took = script.clock_s();
+            assert!(took <= 1.02 * allowed, "{budget}, {with_slo}: {took:.0} s");
+            assert!(
+                took >= 0.6 * allowed,
+                "{budget}, {with_slo}: only {took:.0} s"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_least_memory_that_carries_a_rate_is_near_the_truth() {
+    for seed in 0..2 {
+        let script = Script::of(4.0, 12.0);
+        let experiment = tuned(seed, |request| {
+            request.least = typed("memory");
+            request.rate = typed("150/s");
+            request.slo = typed("p99=500ms");
+        });
+        let (document, settings, _) = tuned_to(&script, &experiment);
+        assert!(script.capacity_per_s(settings) >= 150.0, "{settings}");
+        let carrying = document.arms.iter().map(|arm| arm.settings);
+        let carrying = carrying.filter(|arm| script.capacity_per_s(*arm) >= 1.05 * 150.0);
+        let least = carrying.map(Script::pss_bytes).min().unwrap();
+        let chosen = Script::pss_bytes(settings);
+        assert!(
+            chosen as f64 <= 1.05 * least as f64,
+            "{settings}: {chosen} of {least} bytes"
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! Runs that are broken off and go on come to what they would have come to.
+
+use super::{Script, compared, conducted, measured, resumed, scratch, threads, tuned, typed};
+use crate::error::Stopped;
+use crate::request::Experiment;
+use run::{Document, State, Trial, TrialStatus};
+
+/// What the trials that count have measured, by stage, block and arm.
+fn evidence(document: &Document) -> Vec<(String, u32, String, Option<f64>)> {
+    let counted = |trial: &&Trial| trial.status != TrialStatus::Abandoned;
+    let of = |trial: &Trial| {
+        let capacity = trial.capacity_per_s();
+        (
+            trial.stage.word().to_owned(),
+            trial.block,
+            trial.arm.clone(),
+            capacity,
+        )
+    };
+    let mut evidence: Vec<_> = document.trials.iter().filter(counted).map(of).collect();
+    evidence.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    evidence
+}
+
+/// Breaks a run off after these numbers of trials, and takes it to its end.
+fn broken_off(experiment: &Experiment, after: &[u32]) -> Document {
+    let runs = scratch();
+    for (sitting, trials) in after.iter().enumerate() {
+        let script = Script {
+            stopped_after: Some(*trials),
+            ..Script::of(4.0, 12.0)
+        };
+        let (document, result) = match sitting {
+            0 => conducted(&script, experiment, runs.path()),
+            _ => resumed(&script, experiment, runs.path()),
+        };
+        assert!(matches!(result, Err(Stopped::Interrupted)), "{result:?}");
+        assert_eq!(document.state, State::Interrupted);
+        assert!(document.verdict.is_none());
+    }
+    let (document, result) = resumed(&Script::of(4.0, 12.0), experiment, runs.path());
+    assert!(result.is_ok(), "{result:?}");
+    let mut ids: Vec<&str> = document.trials.iter().map(|t| t.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), document.trials.len(), "two trials have one name");
+    document
+}
+
+fn assert_same(whole: &Document, broken: &Document, when: &str) {
+    assert_eq!(evidence(whole), evidence(broken), "{when}");
+    assert_eq!(whole.comparisons, broken.comparisons, "{when}");
+    assert_eq!(whole.verdict, broken.verdict, "{when}");
+}
+
+#[test]
+fn a_comparison_that_was_broken_off_after_any_trial_comes_to_the_same() {
+    let experiment = compared(5, &[threads(1), threads(2), threads(3)], |_| ());
+    let script = Script::of(4.0, 12.0);
+    let whole = measured(&script, &experiment);
+    for trials in 0..script.trials() {
+        let broken = broken_off(&experiment, &[trials]);
+        assert_same(
+            &whole,
+            &broken,
+            &format!("broken off after {trials} trials"),
+        );
+    }
+    assert_same(&whole, &broken_off(&experiment, &[3, 4, 2]), "three times");
+}
+
+#[test]
+fn a_calibration_that_was_broken_off_comes_to_the_same() {
+    let experiment = compared(5, &[threads(2), threads(3)], |request| {
+        request.calibrate = typed("6");
+    });
+    let script = Script::of(4.0, 12.0);
+    let whole = measured(&script, &experiment);
+    for trials in (0..script.trials()).step_by(3) {
+        let broken = broken_off(&experiment, &[trials]);
+        assert_same(
+            &whole,
+            &broken,
+            &format!("broken off after {trials} trials"),
+        );
+        assert_eq!(whole.calibration, broken.calibration);
+    }
+}
+
+#[test]
+fn a_tune_that_was_broken_off_comes_to_the_same_candidates_and_the_same_answer() {
+    // Its blocks were fixed, so that the time which a broken-off trial costs changes nothing.
+    let experiment = tuned(5, |request| {
+        request.budget = typed("3h");
+        request.window = typed("4s");
+        request.blocks = typed("6");
+    });
+    let script = Script::of(4.0, 12.0);
+    let whole = measured(&script, &experiment);
+    for trials in (0..script.trials()).step_by(5) {
+        let broken = broken_off(&experiment, &[trials]);
+        assert_same(
+            &whole,
+            &broken,
+            &format!("broken off after {trials} trials"),
+        );
+        assert_eq!(whole.arms.len(), broken.arms.len());
+    }
+}
+
+#[test]
+fn a_run_that_has_ended_is_not_measured_again() {
+    let experiment = compared(5, &[threads(1), threads(3)], |_| ());
+    let runs = scratch();
+    let (whole, _) = conducted(&Script::of(4.0, 12.0), &experiment, runs.path());
+    let again = crate::session::resume(&mut experiment.clone(), &runs.path().join("run")).unwrap();
+    assert_eq!(again.document.trials.len(), whole.trials.len());
+    assert_eq!(again.document.verdict, whole.verdict);
+}
