@@ -9,7 +9,7 @@ class DoctorTest < PowerbandTest
   include Servers
 
   HOST = %w[clock-source conntrack cpu-pressure cpu-quota cpu-throttling governor huge-pages listen-backlog load
-            memory-limit memory-pressure open-files ports steal swap syn-backlog system-files].freeze
+            memory-limit memory-pressure open-files other-runs ports steal swap syn-backlog system-files].freeze
   APPLICATION = %w[connections environment gc-settings injected-code log-level malloc-arenas pool profiling workers
                    yjit].freeze
   FILES = {

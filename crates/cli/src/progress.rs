@@ -124,14 +124,9 @@ impl Watcher for Terminal {
                     String::new()
                 };
                 // What equal arms have shown is how their throughput scatters.
-                let effect = plan.detectable.effect;
-                let effect = effect.filter(|_| plan.objective.least.is_none());
-                let found = effect.map_or_else(String::new, |effect| {
-                    format!(
-                        "; differences smaller than about {:.1} % can go unseen",
-                        effect * 100.0
-                    )
-                });
+                let can_miss = plan.detectable.can_miss();
+                let can_miss = can_miss.filter(|_| plan.objective.least.is_none());
+                let found = can_miss.map_or_else(String::new, |it| format!("; such a run {it}"));
                 self.line(&format!(
                     "plan ({because}): {race}{} of the deciding comparison; windows of {:.1} s{found}",
                     run::counted(plan.blocks, "block"),

@@ -5,6 +5,7 @@
 mod configuration;
 mod pools;
 mod ruby;
+mod runs;
 #[cfg(test)]
 mod samples;
 mod workers;
@@ -12,6 +13,8 @@ mod workers;
 use host::{Checked, Outcome, Severity};
 
 use crate::application::ApplicationFacts;
+
+pub(crate) use runs::other_runs;
 
 /// The check's name.
 pub(crate) const BOOT: &str = "boot";

@@ -19,6 +19,7 @@ use servers::interpreter::Interpreter;
 use servers::pools::{Pool, pools};
 
 use crate::application::{ApplicationFacts, Counted, Environment};
+use crate::checks::other_runs;
 use crate::config_files::async_threads;
 use crate::named::{Clues, Named, is_title};
 use crate::program::{NoRuby, no_ruby, unknown_server};
@@ -113,6 +114,10 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Un
     let host = host.observe(&before, &Activity::read(roots)?, span);
 
     let mut checked = checks::of_host(&host);
+    // A run's own server is what that run measures.
+    if !application.as_ref().is_some_and(|app| app.of_powerband) {
+        checked.push(other_runs(&runs_under_way(roots)));
+    }
     checked.extend(checks::of_serving(&serving));
     match &application {
         Some(application) => checked.extend(of_application(application)),
@@ -128,6 +133,13 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Un
         observed_s: span.as_secs_f64(),
     };
     Ok(document::document(asked, looked_at, &checked))
+}
+
+/// Processes that work on a run, each with its folder.
+fn runs_under_way(roots: &Roots) -> Vec<(u32, PathBuf)> {
+    let locks = host::process::holders(roots, run::LOCK).into_iter();
+    let runs = locks.filter_map(|(pid, lock)| Some((pid, run::Folder::of_lock(&lock, pid)?)));
+    runs.collect()
 }
 
 const NO_APPLICATION: &str = "there is neither a powerband.toml nor an application in this folder, and no server was named with --pid";

@@ -145,12 +145,10 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
         .as_ref()
         .map(|c| sentence(c, plan.margin))
         .unwrap_or_default();
-    let found = plan.detectable.effect.map_or_else(String::new, |effect| {
-        format!(
-            " In {} blocks differences smaller than about {:.1} % can go unseen.",
-            plan.blocks,
-            effect * 100.0
-        )
+    let can_miss = plan.detectable.can_miss();
+    let found = can_miss.map_or_else(String::new, |can_miss| {
+        let blocks = run::counted(plan.blocks, "block");
+        format!(" A run of {blocks} {can_miss}.")
     });
     let failing = judge::failing(
         &document.trials,

@@ -4,6 +4,7 @@
 use crate::error::Failure;
 use crate::progress::{Event, Watcher};
 use crate::sending::Sender;
+use host::{OtherWork, Roots, Tree};
 use load::{
     Arrivals, HangingPage, LoadError, Mode, Observer, Outcome, Plan, Progress, Stop, Target,
     Workload,
@@ -66,7 +67,13 @@ impl Generator<'_> {
         plan: &Plan,
         enough: &mut dyn FnMut(&Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Outcome, Failure> {
-        let outcome = self.uncounted(plan, enough)?;
+        // Guards, servers and services descend from this process.
+        let others = || OtherWork::read(&Roots::default(), &Tree::from(std::process::id()));
+        let before = others();
+        let mut outcome = self.uncounted(plan, enough)?;
+        let span = Duration::from_nanos(outcome.finished_ns.saturating_sub(outcome.started_ns));
+        outcome.others = others().since(&before, span, self.cores);
+        outcome.own_cores = self.cores.to_vec();
         for said in self.sender.saw(&outcome, self.server) {
             self.watcher.on(Event::Note(said));
         }

@@ -3,8 +3,8 @@
 use crate::progress::{Event, Watcher};
 use host::Roots;
 use host::facts::Activity;
-use run::LOCK;
-use std::path::{Path, PathBuf};
+use run::{Folder, LOCK};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
 /// What other processes of powerband measure on this host now.
 pub fn other_runs() -> Vec<String> {
     let locks = host::process::holders(&Roots::default(), LOCK).into_iter();
-    let runs = locks.filter_map(|(pid, lock)| Some((pid, measured_in(&lock, pid)?)));
+    let runs = locks.filter_map(|(pid, lock)| Some((pid, Folder::of_lock(&lock, pid)?)));
     runs.map(|(pid, folder)| sentence(pid, &folder)).collect()
 }
 
@@ -86,15 +86,6 @@ impl HostWatch {
     }
 }
 
-/// The run folder that the process works on: its lock has the process's number.
-fn measured_in(lock: &Path, pid: u32) -> Option<PathBuf> {
-    let holder: u32 = std::fs::read_to_string(lock).ok()?.trim().parse().ok()?;
-    let folder = lock
-        .parent()
-        .filter(|folder| folder.join("trials").is_dir());
-    folder.filter(|_| holder == pid).map(Path::to_owned)
-}
-
 fn sentence(pid: u32, folder: &Path) -> String {
     format!(
         "another run is under way on this host (PID {pid}, {}), and each takes the other's cores; wait for its end, or stop it \
@@ -108,21 +99,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_names_its_run_by_the_process_that_holds_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = run::Folder::create(dir.path(), "20261120-214512-tune-1f3a").unwrap();
-        let held = folder.lock().unwrap();
-        let lock = folder.path().join(LOCK);
-        let own = std::process::id();
-        assert_eq!(measured_in(&lock, own).as_deref(), Some(folder.path()));
-        // Another program's file of this name, and a look of powerband runs.
-        assert_eq!(measured_in(&lock, own + 1), None);
-        std::fs::write(dir.path().join(LOCK), format!("{own}\n")).unwrap();
-        assert_eq!(measured_in(&dir.path().join(LOCK), own), None);
-        let said = sentence(7, folder.path());
+    fn a_run_is_named_with_its_process_and_folder() {
+        let said = sentence(7, Path::new("/runs/20261120-214512-tune-1f3a"));
         for part in ["PID 7", "-tune-1f3a", "kill 7"] {
             assert!(said.contains(part), "{said}");
         }
-        drop(held);
     }
 }

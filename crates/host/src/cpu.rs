@@ -78,7 +78,7 @@ pub fn computed_since(before: &CpuTimes, now: &CpuTimes) -> Duration {
     from_ticks(ticks, rustix::param::clock_ticks_per_second())
 }
 
-fn from_ticks(ticks: u64, per_second: u64) -> Duration {
+pub(crate) fn from_ticks(ticks: u64, per_second: u64) -> Duration {
     let per_second = per_second.max(1);
     let rest = (ticks % per_second).saturating_mul(1_000_000_000) / per_second;
     Duration::from_secs(ticks / per_second) + Duration::from_nanos(rest)

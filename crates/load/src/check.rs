@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::held_up::HeldUp;
 use crate::outcome::Outcome;
 
 /// Lateness up to this never matters to a web application.
@@ -27,31 +28,8 @@ pub const MAX_CPU_SHARE: f64 = 0.9;
 /// Requests from which on there is a p99 to be judged.
 const LEAST_FOR_P99: u64 = 100;
 
-/// What delayed the generator, and what to do about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum HeldUp {
-    /// Its own work, or nothing that is known.
-    #[error(
-        "free a core for it (--generator-core true, where servers are started), or ask for a lower rate"
-    )]
-    ByItself,
-    /// Other work on this machine had the cores.
-    #[error(
-        "other processes had the CPU (the generator ran for {:.2} s and waited {:.2} s for a core): end the other work, or \
-         measure on a quiet machine; if the server had the CPU, keep a core free for the generator (--generator-core true, where \
-         servers are started; taskset elsewhere)",
-        ran.as_secs_f64(), waited.as_secs_f64()
-    )]
-    ByOthers {
-        /// On a core, within the window.
-        ran: Duration,
-        /// For one.
-        waited: Duration,
-    },
-}
-
 /// Why the figures are the generator's rather than the server's.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GeneratorTrouble {
     /// Requests started late.
     #[error(
@@ -71,7 +49,7 @@ pub enum GeneratorTrouble {
     /// The delays reached the response times.
     #[error(
         "the generator's own delay is in the response times: without it p{} is {} ms, \
-         with it {} ms: {why}",
+         with it {} ms; {why}",
         percent(*quantile), ms(*without_us), ms(*with_us)
     )]
     Coloured {
@@ -87,7 +65,7 @@ pub enum GeneratorTrouble {
     /// Requests timed out before the generator came round to them.
     #[error(
         "the generator stood still: {requests} of the timeouts are its own, of requests that it \
-         did not begin in time: {why}"
+         did not begin in time; {why}"
     )]
     Stalled {
         /// How many.
@@ -116,9 +94,6 @@ fn percent(quantile: f64) -> f64 {
     (quantile * 1e6).round() / 1e4
 }
 
-/// Share of the window that the generator waits for a core before other processes are named as the cause.
-const WORTH_NAMING: f64 = 0.01;
-
 impl Outcome {
     /// Share of one core that the generator's thread used within the window, 0
     /// to 1. Waiting for late answers after its end would only dilute it.
@@ -141,20 +116,6 @@ impl Outcome {
             return self.generator_cpu_share();
         }
         (1.0 - self.generator_idle_in_window.as_secs_f64() / wall).max(0.0)
-    }
-
-    /// A generator that waits longer for a core than it runs is held up by others, whatever the rate.
-    fn held_up(&self) -> HeldUp {
-        let (ran, waited) = (
-            self.generator_cpu_in_window,
-            self.generator_waited_in_window,
-        );
-        // A generator that hardly runs hardly waits either.
-        if waited > ran && waited > self.window().mul_f64(WORTH_NAMING) {
-            HeldUp::ByOthers { ran, waited }
-        } else {
-            HeldUp::ByItself
-        }
     }
 
     /// The response times, each less its own lateness, but for lateness below
@@ -294,26 +255,6 @@ mod tests {
             late.to_string().contains("p99.9 of its delay is 3.0 ms"),
             "{late}"
         );
-    }
-
-    #[test]
-    fn the_remedy_fits_what_held_the_generator_up() {
-        let mut late = outcome(20_000, 3_000, 20);
-        late.stalled = 1;
-        late.generator_cpu_in_window = Duration::from_millis(200);
-        let mut said = |waited| {
-            late.generator_waited_in_window = Duration::from_millis(waited);
-            let troubles = [late.generator_ok(), late.generator_ok_at(0.99)];
-            troubles.map(|trouble| trouble.unwrap_err().to_string())
-        };
-        for own in said(150) {
-            assert!(own.ends_with("or ask for a lower rate"), "{own}");
-        }
-        for others in said(1_500) {
-            assert!(others.contains("waited 1.50 s for a core"), "{others}");
-            assert!(others.contains("end the other work"), "{others}");
-            assert!(!others.contains("lower rate"), "{others}");
-        }
     }
 
     /// Fewer starts are late than the p99 of lateness shows, and yet they are the p99 of the response.

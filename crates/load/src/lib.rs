@@ -19,6 +19,7 @@ mod engine;
 mod failure;
 mod hanging;
 mod header;
+mod held_up;
 mod https;
 mod keeping;
 mod limits;
@@ -45,7 +46,7 @@ mod workload_file;
 
 pub use arrivals::{Arrivals, Offsets, Part, Profile, ProfileProblem, Spacing};
 pub use broken::{BrokenPage, FirstFailure};
-pub use check::{GeneratorTrouble, HeldUp, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
+pub use check::{GeneratorTrouble, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
 pub use classes::{ByClass, StatusClass};
 pub use course::Interval;
 pub use engine::run;

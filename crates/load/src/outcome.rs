@@ -344,6 +344,10 @@ pub struct Outcome {
     /// The time within the window in which the generator's thread was ready to run and had no core, because others had
     /// them; 0 where the kernel does not count it.
     pub generator_waited_in_window: Duration,
+    /// Cores that are kept free for the generator; empty unless the caller, which pins it, says so.
+    pub own_cores: Vec<u32>,
+    /// Other processes that used the CPU meanwhile, as the caller names them: those that may run on `own_cores`, where there are any.
+    pub others: Vec<String>,
     /// The time within the window in which the generator waited: it slept, or
     /// it polled, found nothing and had nothing to start.
     pub generator_idle_in_window: Duration,
@@ -447,6 +451,8 @@ impl Outcome {
             generator_cpu: Duration::ZERO,
             generator_cpu_in_window: Duration::ZERO,
             generator_waited_in_window: Duration::ZERO,
+            own_cores: Vec::new(),
+            others: Vec::new(),
             generator_idle_in_window: Duration::ZERO,
             stalled: 0,
             oldest_cut: None,

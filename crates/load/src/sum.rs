@@ -36,6 +36,8 @@ impl Outcome {
             generator_cpu: _,
             generator_cpu_in_window: _,
             generator_waited_in_window: _,
+            own_cores: _,
+            others: _,
             generator_idle_in_window: _,
             stalled,
             oldest_cut: _,

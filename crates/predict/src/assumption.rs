@@ -83,8 +83,23 @@ impl fmt::Display for Assumption {
             } => {
                 write!(
                     to,
-                    "the sequence of running and waiting was recorded for {own} requests; {borrowed} take the sequence of another request to their endpoint, stretched to their own totals, and {typical} have their totals divided evenly, which makes the intervals wider: "
+                    "the sequence of running and waiting was recorded for {}",
+                    requests(*own)
                 )?;
+                let others = [
+                    (
+                        *borrowed,
+                        "the sequence of another request to the same endpoint, stretched to the request's own totals",
+                    ),
+                    (
+                        *typical,
+                        "its totals divided evenly, which makes the intervals wider",
+                    ),
+                ];
+                for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
+                    write!(to, "; for {} the model takes {what}", requests(count))?;
+                }
+                write!(to, ": ")?;
                 match one_in {
                     None => write!(
                         to,
@@ -159,6 +174,14 @@ impl fmt::Display for Assumption {
                 "{processes} processes of the folder ran at another time and were left out"
             ),
         }
+    }
+}
+
+fn requests(count: usize) -> String {
+    match count {
+        0 => "no request".to_owned(),
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
     }
 }
 
@@ -242,4 +265,39 @@ pub(crate) fn taken_for_granted(
         });
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_there_are_none_of_are_not_counted() {
+        let said = |own, borrowed, typical| {
+            let patterns = Patterns {
+                own,
+                borrowed,
+                typical,
+            };
+            let one_in = None;
+            Assumption::FewBursts { patterns, one_in }.to_string()
+        };
+        let none = said(0, 0, 600);
+        assert!(
+            none.starts_with(
+                "the sequence of running and waiting was recorded for no request; for 600 requests the model takes its totals"
+            ),
+            "{none}"
+        );
+        assert!(!none.contains("another request"), "{none}");
+        let some = said(1, 600, 0);
+        assert!(
+            some.contains(
+                "for 1 request; for 600 requests the model takes the sequence of another"
+            ),
+            "{some}"
+        );
+        assert!(!some.contains("evenly"), "{some}");
+        assert!(!none.contains(" 0 ") && !some.contains(" 0 "));
+    }
 }

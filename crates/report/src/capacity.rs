@@ -65,9 +65,14 @@ pub fn capacity_page(document: &Document, style: Style) -> String {
         counted(search.trials.len(), "window"),
         duration(document.elapsed_s)
     ));
-    if !search.warnings.is_empty() {
+    // Where there is no answer, the sentence has the reason.
+    let warnings = search.warnings.iter();
+    let warnings: Vec<_> = warnings
+        .filter(|warning| !document.sentence.contains(warning.as_str()))
+        .collect();
+    if !warnings.is_empty() {
         sheet.heading("Before you believe it");
-        for warning in &search.warnings {
+        for warning in warnings {
             sheet.labelled("- ", first_line(warning));
         }
     }

@@ -173,13 +173,8 @@ fn meaning(document: &Document) -> String {
         )
     });
     let compared = document.comparisons.iter().any(decides);
-    let found = match plan.detectable.effect.filter(|_| compared) {
-        Some(effect) => format!(
-            " Differences smaller than about {:.1} % can go unseen.",
-            effect * 100.0
-        ),
-        None => String::new(),
-    };
+    let can_miss = plan.detectable.can_miss().filter(|_| compared);
+    let found = can_miss.map_or_else(String::new, |can_miss| format!(" This run {can_miss}."));
     format!(
         "Answers a second: {}, each of which sends its next request as soon as it is answered, windows of {:.1} s.{at} {trials}{found}",
         counted(plan.connections, "client"),

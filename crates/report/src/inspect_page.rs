@@ -5,6 +5,7 @@ mod conclusions;
 mod endpoints;
 mod memory;
 mod parts;
+mod queue_cause;
 mod threads;
 
 use crate::Style;

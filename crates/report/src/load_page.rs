@@ -148,11 +148,26 @@ fn came_back(document: &Document) -> String {
         grouped((document.throughput_per_s * document.window_s).round() as u64),
         document.window_s
     );
-    if let Some(asked) = document.asked.mean_rate_per_s {
-        let _ = write!(text, "; {} a second were asked for", rate(asked));
+    if let Some(target_per_s) = document.asked.mean_rate_per_s {
+        // Of merged runs, requests are counted over the time of all.
+        let drawn_per_s = counts.asked as f64 / document.window_s;
+        let drawn_per_s = Some(drawn_per_s).filter(|_| document.merged.is_empty());
+        text.push_str(&target_rate(target_per_s, drawn_per_s));
     }
     text.push('.');
     text
+}
+
+/// The rate that was asked for, and the rate of the arrivals that the schedule drew for it.
+fn target_rate(target_per_s: f64, drawn_per_s: Option<f64>) -> String {
+    let target = format!("; target rate {} a second", rate(target_per_s));
+    match drawn_per_s.filter(|drawn| drawn.is_finite()) {
+        Some(drawn) if rate(drawn) != rate(target_per_s) => format!(
+            "{target}, for which the schedule drew {} arrivals a second",
+            rate(drawn)
+        ),
+        _ => target,
+    }
 }
 
 /// The answers beside the recorded ones.
@@ -391,6 +406,17 @@ fn seeds(document: &Document) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rate_asked_for_and_the_rate_drawn_have_two_words() {
+        assert_eq!(
+            target_rate(50.0, Some(51.3)),
+            "; target rate 50.0 a second, for which the schedule drew 51.3 arrivals a second"
+        );
+        for drawn in [None, Some(50.0), Some(f64::NAN)] {
+            assert_eq!(target_rate(50.0, drawn), "; target rate 50.0 a second");
+        }
+    }
 
     #[test]
     fn an_undecided_assertion_is_not_called_not_held() {

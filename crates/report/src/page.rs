@@ -156,8 +156,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
     }
     // Processes are counted, and do not scatter.
     let scatters = plan.objective.least != Some(Least::Processes);
-    let effect = plan.detectable.effect.filter(|_| scatters);
-    let effect = effect.map(|effect| effect * 100.0);
+    let can_miss = plan.detectable.can_miss().filter(|_| scatters);
     let mut deciding = document
         .comparisons
         .iter()
@@ -166,20 +165,17 @@ fn how(sheet: &mut Sheet, document: &Document) {
     let decided = deciding.peek().is_some();
     // What was found was not missed.
     let open = deciding.find(|c| c.outcome == Outcome::Undecided);
-    match (effect, open) {
-        (Some(effect), open) if open.is_some() || decided && sheet.is_full() => {
-            let _ = write!(
-                text,
-                " Differences smaller than about {effect:.1} % can go unseen in this run."
-            );
+    match (can_miss, open) {
+        (Some(can_miss), open) if open.is_some() || decided && sheet.is_full() => {
+            let _ = write!(text, " This run {can_miss}.");
             if sheet.is_full() {
-                text.push_str(" (Of differences of that size it finds four in five.)");
+                text.push_str(" (It finds four in five differences of that size.)");
             }
         }
         (None, Some(open)) if scatters => {
             let _ = write!(
                 text,
-                " How large a difference can go unseen is not known: {} too few to show how much equal trials differ.",
+                " How large a difference this run can miss is not known: {} too few to show how much equal trials differ.",
                 match open.blocks {
                     1 => "1 block is".to_owned(),
                     blocks => format!("{} are", counted(blocks, "block")),

@@ -42,8 +42,8 @@ fn traced(sheet: &mut Sheet, document: &Document) {
     sheet.labelled(
         "Traced  ",
         &format!(
-            "{} on Ruby {}, {}: {}, {} a second; each holds the GVL for {} ms and waits {} ms for I/O; GVL in use \
-             {} of the time, threads {}",
+            "{} on Ruby {}, {}: {}, {} a second; in the application each holds the GVL for {} ms and waits {} ms for I/O; \
+             the threads that serve hold the GVL {} of the time, and are busy with requests {}",
             traced.server,
             traced.ruby,
             words(size),
@@ -84,6 +84,15 @@ fn check(sheet: &mut Sheet, document: &Document) {
     );
     table.add_row(row);
     sheet.block(&trimmed(&table));
+    let from = match document.traced.queue_ms {
+        Some(_) => "when the proxy took them (X-Request-Start)",
+        None => {
+            "when a thread began them, because no proxy set X-Request-Start: time that they waited before is in neither row"
+        }
+    };
+    sheet.prose(&format!(
+        "Both rows count from the same instants to the end of the answer: {from}."
+    ));
 }
 
 fn first_rate(sheet: &mut Sheet, document: &Document) {
@@ -135,9 +144,24 @@ fn first_rate(sheet: &mut Sheet, document: &Document) {
     }
     if over.len() < document.points.len() || document.today.is_some() {
         sheet.block(&in_parts(sheet.style(), &head, &rows));
+        sheet.prose(what_is_counted(document.today.is_some()));
     }
     if !over.is_empty() {
         sheet.prose(&too_small(&over, per_s));
+    }
+}
+
+/// Why figures of the trace and of the simulation differ although the configuration is the same.
+fn what_is_counted(with_measured: bool) -> &'static str {
+    match with_measured {
+        true => {
+            "Measured: the arrivals of the trace, and the use of GVL and cores by the threads that serve. Predicted: Poisson arrivals \
+             at the rate asked for, and the use by these threads and the server's own, which accept connections."
+        }
+        false => {
+            "The use of GVL and cores is predicted for Poisson arrivals, and includes the server's own threads, which accept \
+             connections; of the trace (above) it is that of the threads that serve."
+        }
     }
 }
 

@@ -253,6 +253,17 @@ impl Folder {
         }
     }
 
+    /// The run folder that this process works on, whose lock it has open; `None` where the file is another program's, or the
+    /// process does not hold it.
+    #[must_use]
+    pub fn of_lock(lock: &Path, pid: u32) -> Option<PathBuf> {
+        let holder: u32 = fs::read_to_string(lock).ok()?.trim().parse().ok()?;
+        let folder = lock
+            .parent()
+            .filter(|folder| folder.join("trials").is_dir());
+        folder.filter(|_| holder == pid).map(Path::to_owned)
+    }
+
     /// The process that works on the folder; `None` where none does.
     pub fn worker(&self) -> Option<Worker> {
         let path = self.path.join(LOCK);
@@ -371,5 +382,26 @@ impl Trial {
                 latency.hdr = None;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_names_its_run_by_the_process_that_holds_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::create(dir.path(), "20261120-214512-tune-1f3a").unwrap();
+        let held = folder.lock().unwrap();
+        let lock = folder.path().join(LOCK);
+        let own = std::process::id();
+        let found = Folder::of_lock(&lock, own);
+        assert_eq!(found.as_deref(), Some(folder.path()));
+        // Another program's file of this name, and a look of powerband runs.
+        assert_eq!(Folder::of_lock(&lock, own + 1), None);
+        fs::write(dir.path().join(LOCK), format!("{own}\n")).unwrap();
+        assert_eq!(Folder::of_lock(&dir.path().join(LOCK), own), None);
+        drop(held);
     }
 }

@@ -219,6 +219,26 @@ pub struct Detectable {
     pub effect: Option<f64>,
 }
 
+/// From this effect on, a run finds nothing that a change of settings usually makes.
+const EXTREME: f64 = 0.5;
+
+impl Detectable {
+    /// What a run can miss, to follow its name: `can miss differences smaller than about 2.7 %`. `None` where that is not known.
+    #[must_use]
+    pub fn can_miss(&self) -> Option<String> {
+        let effect = self.effect?;
+        let percent = effect * 100.0;
+        Some(if effect < EXTREME {
+            format!("can miss differences smaller than about {percent:.1} %")
+        } else {
+            format!(
+                "can detect nothing but extreme differences (of about {percent:.0} % or more), because equal trials differ so much: \
+                 more blocks or a quiet machine help"
+            )
+        })
+    }
+}
+
 /// Where the assumed noise came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -304,5 +324,25 @@ mod tests {
         let text = serde_json::to_string(&none).unwrap();
         assert!(text.contains("null"), "{text}");
         assert_eq!(serde_json::from_str::<Detectable>(&text).unwrap(), none);
+    }
+
+    #[test]
+    fn a_run_that_detects_nothing_says_so_instead_of_a_bound() {
+        let said = |effect| {
+            let detectable = Detectable {
+                sd_log_ratio: 0.1,
+                source: SdSource::Pilot,
+                effect,
+            };
+            detectable.can_miss()
+        };
+        let usual = "can miss differences smaller than about 2.7 %";
+        assert_eq!(said(Some(0.027)).as_deref(), Some(usual));
+        let none = said(Some(0.9999)).unwrap();
+        assert!(
+            none.starts_with("can detect nothing but extreme differences (of about 100 % or more)"),
+            "{none}"
+        );
+        assert_eq!(said(None), None);
     }
 }

@@ -65,6 +65,11 @@ pattern!(
     BACKTRACE,
     r"^(?:from )?(?:\S+:\d+:in [`']|<internal:|\(eval)"
 );
+// A frame of a template, as Rails prints a backtrace: `app/views/products/index.html.erb:3`.
+pattern!(
+    TEMPLATE,
+    r"^\S*(?:app/views/\S+?|\.(?:erb|haml|slim|jbuilder|builder|rabl)):\d+"
+);
 // Code that is neither the application's nor its configuration's.
 pattern!(
     LIBRARY,
@@ -90,7 +95,20 @@ pub(crate) fn of(lines: &[&str], environment: &str) -> Option<Cause> {
         .or_else(|| first(&|line| uncaught(lines, line)))
         .or_else(|| first(&|line| logged(lines, line)))?;
     let remedy = remedy(&said, environment);
+    let after = lines[line + 1..].iter().copied();
+    let said = with_template(said, after.take_while(|line| !line.contains("Started ")));
     Some(Cause { said, line, remedy })
+}
+
+/// The message of an exception in a template, with the template's file and line: the first frame of one in the backtrace below it.
+fn with_template<'a>(said: String, mut after: impl Iterator<Item = &'a str>) -> String {
+    if !said.starts_with("ActionView::") {
+        return said;
+    }
+    let frame = after.find_map(|line| TEMPLATE.find(bare(line)));
+    frame.map_or(said.clone(), |frame| {
+        format!("{said} in {}", frame.as_str())
+    })
 }
 
 /// Why requests of a method for a path fail; nothing where the log does not connect the two.
@@ -125,9 +143,16 @@ pub(crate) fn of_page(lines: &[&str], request: &str, environment: &str) -> Optio
         let mine = rest
             .take_while(|at| id.is_some() || !lines[*at].contains("Started "))
             .filter(|at| id.is_none_or(|id| lines[*at].contains(id)));
-        let mut said = mine.filter_map(|at| Some((at, logged(lines, at)?)));
-        if let Some((at, said)) = said.next() {
-            return found(at, said);
+        let mine: Vec<usize> = mine.collect();
+        let said = mine.iter().enumerate();
+        let mut said = said.filter_map(|(nth, at)| Some((nth, logged(lines, *at)?)));
+        if let Some((nth, said)) = said.next() {
+            let cause = found(mine[nth], said)?;
+            let after = mine[nth + 1..].iter().map(|at| lines[*at]);
+            return Some(Cause {
+                said: with_template(cause.said, after),
+                ..cause
+            });
         }
     }
     None

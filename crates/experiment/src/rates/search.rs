@@ -36,6 +36,8 @@ const LEAST_REQUESTS: f64 = 20.0;
 const SETTLED: f64 = 5.0;
 /// Windows in a row with a late generator after which the machine is too busy to measure on.
 const MOST_LATE: u32 = 5;
+/// In every warning that gives the reason why windows do not count.
+const DO_NOT_COUNT: &str = "windows in a row do not count";
 /// What a trial takes beside its window, seconds, before one was measured.
 const ASIDE_S: f64 = 1.0;
 
@@ -169,6 +171,11 @@ pub fn search(station: &Station<'_>, question: &Question) -> Result<RateSearch, 
     Ok(found)
 }
 
+/// Why nothing more is measured after so many windows with a late generator.
+fn too_many(windows: u32, why: &str) -> String {
+    format!("{windows} {DO_NOT_COUNT}: {why}")
+}
+
 /// The judge of a search.
 type Judge<'a> = &'a dyn Fn(&[(u64, u64)]) -> (f64, f64);
 
@@ -227,8 +234,7 @@ impl Search<'_> {
                 // Lateness comes from a busy machine rather than from the rate, so the rate is offered again.
                 late += 1;
                 if late >= MOST_LATE {
-                    let why = format!("{late} windows in a row do not count: {why}");
-                    self.ended = Some((RateEnding::GeneratorLate, why));
+                    self.ended = Some((RateEnding::GeneratorLate, too_many(late, why)));
                 }
             } else {
                 late = 0;

@@ -123,6 +123,8 @@ impl Engine<'_> {
             ),
             generator_cpu_in_window: Duration::from_nanos(self.cpu_in_window_ns),
             generator_waited_in_window: Duration::from_nanos(self.waited_in_window_ns),
+            own_cores: Vec::new(),
+            others: Vec::new(),
             generator_idle_in_window: Duration::from_nanos(self.idling.in_window_ns()),
             stalled: tally.stalled,
             oldest_cut: tally.oldest_cut,

@@ -1,5 +1,6 @@
 //! What a request's user waits for, longest first, in plain words: queues before the application, then its parts.
 
+use super::queue_cause::{self, Uneven};
 use super::{ms, percent};
 use crate::sheet::Sheet;
 use run::inspect::{Document, ProcessState, Split, Traffic};
@@ -18,6 +19,8 @@ pub struct Served {
     /// Processes that run, or where none does, all of them.
     pub processes: u32,
     pub jobs: bool,
+    /// One of them that took most requests.
+    pub uneven: Option<Uneven>,
 }
 
 impl Served {
@@ -40,6 +43,7 @@ impl Served {
             threads: threads.flatten(),
             processes: u32::try_from(processes).unwrap_or(u32::MAX),
             jobs,
+            uneven: Uneven::of(document).filter(|_| !jobs),
         }
     }
 }
@@ -145,10 +149,8 @@ fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> Stri
              as queues that these processes do not serve first, or a start that was planned for later."
         ),
         Some((busy, threads)) => format!(
-            "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. \
-             Either {one}s arrive in bursts, which more {who} shorten, or they wait before the server: in a proxy's queue, behind \
-             kept connections that other processes accepted, in a deploy or restart, or the clock that sets X-Request-Start is \
-             another machine's."
+            "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. {}",
+            queue_cause::words(traffic, served.uneven, one, who)
         ),
         None => format!(
             "Too few {who} for the rate at which {one}s arrive make such a queue, and so does a proxy that holds {one}s back. {more}"

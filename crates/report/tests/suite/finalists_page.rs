@@ -260,7 +260,7 @@ fn more_threads_than_the_rule_names_are_explained_by_what_was_measured() {
 }
 
 #[test]
-fn what_can_go_unseen_is_not_guessed_from_few_blocks() {
+fn what_a_run_can_miss_is_not_guessed_from_few_blocks() {
     let mut document = tuned();
     let open = document.comparisons.last_mut().unwrap();
     (open.outcome, open.blocks) = (Outcome::Undecided, 2);
@@ -268,6 +268,6 @@ fn what_can_go_unseen_is_not_guessed_from_few_blocks() {
     document.plan.detectable.effect = None;
     holds(
         &page(&document),
-        &["How large a difference can go unseen is not known: 2 blocks are too few"],
+        &["How large a difference this run can miss is not known: 2 blocks are too few"],
     );
 }

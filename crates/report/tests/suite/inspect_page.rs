@@ -201,7 +201,7 @@ fn conclusions_begin_where_the_users_time_goes() {
     }
     let idle = flat(&page(&with_queue(1477.0, 1.2), 80));
     assert!(
-        idle.contains("a thread was free. Either requests arrive in bursts"),
+        idle.contains("on average a thread was free. Half of the requests waited at most"),
         "{idle}"
     );
     // A queue that is not the longest part stands behind that part, a short one has no sentence.

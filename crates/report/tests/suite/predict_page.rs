@@ -34,6 +34,31 @@ fn pages_keep_the_width_and_hold_what_the_document_says() {
     }
 }
 
+/// The same configuration has other figures in the trace and in the simulation: the page says what each counts.
+#[test]
+fn what_trace_and_simulation_count_is_said() {
+    let mut document = sample();
+    let before = flat(&page(&document, 160));
+    for said in [
+        "the threads that serve hold the GVL 33 % of the time, and are busy with requests 44 %",
+        "to the end of the answer: when the proxy took them (X-Request-Start).",
+        "of the trace (above) it is that of the threads that serve.",
+    ] {
+        assert!(before.contains(said), "{said}\n{before}");
+    }
+    document.traced.queue_ms = None;
+    document.today = Some(document.points[0].clone());
+    let page = flat(&page(&document, 160));
+    for said in [
+        "when a thread began them, because no proxy set X-Request-Start",
+        "Measured: the arrivals of the trace,",
+        "Predicted: Poisson arrivals at the rate asked for,",
+    ] {
+        assert!(page.contains(said), "{said}\n{page}");
+    }
+    assert!(!page.contains("of the trace (above)"), "{page}");
+}
+
 #[test]
 fn what_is_too_little_has_no_figures() {
     let mut document = sample();

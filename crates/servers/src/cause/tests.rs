@@ -292,3 +292,45 @@ fn an_exception_of_a_rack_application() {
     assert_eq!(cause.said, "KeyError: boom here");
     assert_eq!(found(log).unwrap().0, "KeyError: boom here");
 }
+
+/// As Rails 7.2 logs it, with request ids; another request of a template that fails comes in between.
+const TEMPLATES: &str =
+    "[32f50d71] Started GET \"/products\" for 127.0.0.1 at 2026-11-24 17:10:50 +0000
+[32f50d71]   Rendered products/index.html.erb (Duration: 1.2ms | GC: 0.0ms)
+[32f50d71]   
+[32f50d71] ActionView::Template::Error (undefined method `amount' for nil):
+[32f50d71] 
+Causes:
+[32f50d71] NoMethodError (undefined method `amount' for nil)
+[7a11cafe] app/views/carts/show.html.erb:9
+[32f50d71]     2: <% 3.times do |i| %>
+[32f50d71]     3:   <%= price(nil) %>
+[32f50d71]   
+[32f50d71] app/helpers/prices_helper.rb:15:in `price'
+[32f50d71] app/views/products/index.html.erb:3:in `block in _app_views_products_index_html_erb'
+[32f50d71] app/views/products/index.html.erb:2
+";
+
+#[test]
+fn an_exception_in_a_template_is_said_with_its_file_and_line() {
+    let said = "ActionView::Template::Error (undefined method `amount' for nil) in app/views/products/index.html.erb:3";
+    let lines: Vec<&str> = TEMPLATES.lines().collect();
+    let page = of_page(&lines, "GET /products", "production").unwrap();
+    assert_eq!(page.said, said);
+    let without_ids = TEMPLATES.replace("[32f50d71] ", "");
+    let lines: Vec<&str> = without_ids
+        .lines()
+        .filter(|line| !line.starts_with('['))
+        .collect();
+    let page = of_page(&lines, "GET /products", "production").unwrap();
+    assert_eq!(page.said, said);
+    assert_eq!(of(&lines, "production").unwrap().said, said);
+    // Nothing is invented where the backtrace has no template.
+    let missing = "ActionView::MissingTemplate (Missing template products/index):\n\napp/controllers/a.rb:3\n";
+    let lines: Vec<&str> = missing.lines().collect();
+    let said = of(&lines, "production").unwrap().said;
+    assert_eq!(
+        said,
+        "ActionView::MissingTemplate (Missing template products/index)"
+    );
+}

@@ -1,6 +1,6 @@
 //! `--at-least`: one rate is offered until it surely meets the objective or surely does not.
 
-use super::{ALPHA, Judge, MOST_LATE, Search, counted, judge};
+use super::{ALPHA, Judge, MOST_LATE, Search, counted, judge, too_many};
 use crate::error::Failure;
 use crate::rates::figure::figure;
 use crate::rates::lengths::Lengths;
@@ -39,8 +39,9 @@ impl Search<'_> {
                 late += 1;
                 if late >= MOST_LATE {
                     self.warnings.push(format!(
-                        "{} a second was given up: {late} windows in a row do not count: {why}",
-                        figure(per_s)
+                        "{} a second was given up: {}",
+                        figure(per_s),
+                        too_many(late, why)
                     ));
                     break;
                 }

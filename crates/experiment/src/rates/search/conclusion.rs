@@ -1,6 +1,6 @@
 //! What a search comes to: the bounds, how it ended, the curve, and what to know before believing it.
 
-use super::{ALPHA, LEAST, SETTLED, Saturated, Search, figure};
+use super::{ALPHA, DO_NOT_COUNT, LEAST, SETTLED, Saturated, Search, figure};
 use crate::idle_threads;
 use crate::layout::GENERATOR_SHARE;
 use crate::rates::lengths::{self, Lengths};
@@ -34,7 +34,11 @@ impl Search<'_> {
         let mut warnings: Vec<String> = ended.into_iter().map(|(_, why)| why).collect();
         // A longer search would find no more.
         if out_of_reach.is_none() {
-            warnings.extend(self.warnings(&bounds, saturated, lengths, goal));
+            let more = self.warnings(&bounds, saturated, lengths, goal);
+            let trials = self.measured.iter().map(|m| &m.trial);
+            let refused: Vec<&str> = trials.filter_map(|t| t.refused.as_deref()).collect();
+            warnings.extend(more);
+            warnings.extend(uncounted(&refused, &warnings));
         }
         warnings.extend(idle_threads::sentence(self.waited.iter().copied()));
         let redirects = self.station.generator.sender.take_redirects();
@@ -109,12 +113,6 @@ impl Search<'_> {
                     .to_owned(),
             );
         }
-        let trials = self.measured.iter().map(|m| &m.trial);
-        let refused: Vec<&str> = trials.filter_map(|t| t.refused.as_deref()).collect();
-        if let Some(why) = refused.last() {
-            let windows = run::counted(refused.len(), "window");
-            warnings.push(format!("the search does not count {windows}: {why}"));
-        }
         if let (Some(met), Some(at_first)) = (bounds.met_per_s, self.at_first) {
             let settling_s = lengths::settling_s(at_first.as_secs_f64(), met / saturated.per_s);
             if lengths.full_s < SETTLED * settling_s {
@@ -157,6 +155,14 @@ impl Search<'_> {
     }
 }
 
+/// Windows that do not count, with the last reason; nothing where a warning has it.
+fn uncounted(refused: &[&str], warnings: &[String]) -> Option<String> {
+    let why = refused.last()?;
+    let has_it = |warning: &String| warning.contains(DO_NOT_COUNT);
+    let windows = run::counted(refused.len(), "window");
+    (!warnings.iter().any(has_it)).then(|| format!("the search does not count {windows}: {why}"))
+}
+
 fn shared(used: f64, started_here: bool) -> Option<String> {
     let remedy = match started_here {
         true => "--generator-core true gives it one",
@@ -173,6 +179,17 @@ fn shared(used: f64, started_here: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_of_windows_that_do_not_count_is_said_once() {
+        let late = "the generator started requests late";
+        let said = uncounted(&[late, late], &["something else".to_owned()]).unwrap();
+        assert_eq!(said, format!("the search does not count 2 windows: {late}"));
+        let ended = super::super::too_many(5, late);
+        assert!(ended.ends_with(late), "{ended}");
+        assert_eq!(uncounted(&[late; 5], &[ended]), None);
+        assert_eq!(uncounted(&[], &[]), None);
+    }
 
     #[test]
     fn a_generator_that_takes_the_servers_cpu_is_told_with_the_remedy() {

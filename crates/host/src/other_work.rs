@@ -1,0 +1,169 @@
+//! Which processes outside a tree used the CPU between two readings of `/proc`. Processes that began and ended in between are not seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::time::Duration;
+
+use crate::cores::affinity_of;
+use crate::cpu::from_ticks;
+use crate::procfs::parse_stat;
+use crate::roots::Roots;
+use crate::tree::Tree;
+
+/// Share of a core below which a program is not named.
+const LEAST_SHARE: f64 = 0.01;
+/// Programs that are named.
+const MOST_NAMED: usize = 3;
+
+/// CPU times of all processes outside a tree, at one instant.
+#[derive(Debug, Clone, Default)]
+pub struct OtherWork {
+    /// By pid and start, which together tell processes apart.
+    processes: BTreeMap<(u32, u64), Process>,
+}
+
+#[derive(Debug, Clone)]
+struct Process {
+    name: String,
+    ticks: u64,
+}
+
+impl OtherWork {
+    /// Reads it now. Processes that cannot be read are left out.
+    #[must_use]
+    pub fn read(roots: &Roots, except: &Tree) -> Self {
+        let except: BTreeSet<u32> = except.pids().unwrap_or_default().into_iter().collect();
+        let entries = fs::read_dir(&roots.proc).into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let processes = pids.filter(|pid| !except.contains(pid)).filter_map(|pid| {
+            let text = fs::read(roots.of(Some(pid)).join("stat")).ok()?;
+            let stat = parse_stat(&String::from_utf8_lossy(&text))?;
+            let process = Process {
+                ticks: stat.user_ticks.saturating_add(stat.system_ticks),
+                name: stat.name,
+            };
+            Some(((pid, stat.start_ticks), process))
+        });
+        Self {
+            processes: processes.collect(),
+        }
+    }
+
+    /// The programs that used most CPU time since `before`, each with its share of a core over `span`, such as
+    /// `postgres (2 processes) 43 % of a core`. Only processes that may run on one of these cores; none given: on any.
+    #[must_use]
+    pub fn since(&self, before: &Self, span: Duration, cores: &[u32]) -> Vec<String> {
+        let may_run = |pid| {
+            let Ok(allowed) = affinity_of(Some(pid)) else {
+                return true;
+            };
+            cores.is_empty() || cores.iter().any(|core| allowed.contains(&(*core as usize)))
+        };
+        let per_second = rustix::param::clock_ticks_per_second();
+        let least_s = LEAST_SHARE * span.as_secs_f64();
+        let mut programs: BTreeMap<&str, Program> = BTreeMap::new();
+        for (key, process) in &self.processes {
+            let earlier = before.processes.get(key).map_or(0, |earlier| earlier.ticks);
+            let ticks = process.ticks.saturating_sub(earlier);
+            if ticks > 0 && may_run(key.0) {
+                let program = programs.entry(&process.name).or_default();
+                program.pids.push(key.0);
+                program.cpu_s += from_ticks(ticks, per_second).as_secs_f64();
+            }
+        }
+        let mut programs: Vec<_> = programs.into_iter().collect();
+        programs.retain(|(_, program)| program.cpu_s > least_s);
+        programs.sort_by(|(_, a), (_, b)| b.cpu_s.total_cmp(&a.cpu_s));
+        programs.truncate(MOST_NAMED);
+        let span_s = span.as_secs_f64().max(1e-9);
+        let said = programs.iter().map(|(name, program)| {
+            let share = 100.0 * program.cpu_s / span_s;
+            match program.pids.as_slice() {
+                [pid] => format!("{name} (PID {pid}) {share:.0} % of a core"),
+                pids => format!("{name} ({} processes) {share:.0} % of a core", pids.len()),
+            }
+        });
+        said.collect()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Program {
+    pids: Vec<u32>,
+    cpu_s: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A `/proc` with one process for each pid, name and ticks.
+    fn proc(processes: &[(u32, &str, u64)]) -> (tempfile::TempDir, Roots) {
+        let dir = tempfile::tempdir().unwrap();
+        for (pid, name, ticks) in processes {
+            let folder = dir.path().join(pid.to_string());
+            let task = folder.join("task").join(pid.to_string());
+            fs::create_dir_all(&task).unwrap();
+            fs::write(task.join("children"), "").unwrap();
+            let stat =
+                format!("{pid} ({name}) R 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 77 0 0");
+            fs::write(folder.join("stat"), stat).unwrap();
+        }
+        let roots = Roots {
+            proc: dir.path().into(),
+            ..Roots::default()
+        };
+        (dir, roots)
+    }
+
+    #[test]
+    fn programs_are_named_by_the_cpu_that_they_used_in_between() {
+        // No process has such a number, so that none has an affinity.
+        let own = 1_900_000_001;
+        let read = |processes: &[(u32, &str, u64)]| {
+            let (_dir, roots) = proc(processes);
+            OtherWork::read(&roots, &Tree::from(own).at(&roots.proc))
+        };
+        let before = read(&[
+            (own, "powerband", 0),
+            (1_900_000_002, "postgres", 500),
+            (1_900_000_003, "postgres", 500),
+            (1_900_000_004, "sshd", 9_000),
+            (1_900_000_005, "ended", 10),
+        ]);
+        let after = read(&[
+            (own, "powerband", 900),
+            (1_900_000_002, "postgres", 520),
+            (1_900_000_003, "postgres", 510),
+            (1_900_000_004, "sshd", 9_000),
+            (1_900_000_006, "cc1", 100),
+        ]);
+        let per_second = rustix::param::clock_ticks_per_second();
+        let span = Duration::from_secs_f64(200.0 / per_second as f64);
+        assert_eq!(
+            after.since(&before, span, &[0]),
+            [
+                "cc1 (PID 1900000006) 50 % of a core",
+                "postgres (2 processes) 15 % of a core"
+            ]
+        );
+        assert_eq!(after.since(&after, span, &[0]), [""; 0]);
+    }
+
+    #[test]
+    fn a_process_that_may_not_run_on_these_cores_is_not_named() {
+        let roots = Roots::default();
+        // The tree of a process that does not exist: this one counts as another.
+        let nobody = Tree::from(u32::MAX);
+        let now = OtherWork::read(&roots, &nobody);
+        let own: Vec<u32> = affinity_of(None)
+            .unwrap()
+            .iter()
+            .map(|c| *c as u32)
+            .collect();
+        let none = OtherWork::default();
+        let said = |cores: &[u32]| now.since(&none, Duration::from_millis(1), cores).len();
+        assert!(said(&own) > 0);
+        assert_eq!(said(&[1_000_000]), 0);
+    }
+}
