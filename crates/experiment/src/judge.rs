@@ -7,8 +7,8 @@ mod pairs;
 #[cfg(test)]
 pub mod sample;
 
-pub use failing::{Role, failing, withdrawn};
-pub use feasible::{Feasible, feasibility};
+pub use failing::{CORRECT_THE_PAGE, Role, Tally, failing, withdrawn};
+pub use feasible::{Feasible, feasibility, rate_of};
 pub use growth::{any_grows, equal_requests, growth, memory_bytes, resident};
 use pairs::pairs;
 pub use pairs::{best_of_three, p95_ms};

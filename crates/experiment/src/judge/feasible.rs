@@ -88,7 +88,11 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
 }
 
 /// How a rate stands to its limit, the rate, and its interval; `None` without requests.
-fn rate_of(counts: &[(u64, u64)], limit: f64, seed: u64) -> Option<(Feasibility, f64, (f64, f64))> {
+pub fn rate_of(
+    counts: &[(u64, u64)],
+    limit: f64,
+    seed: u64,
+) -> Option<(Feasibility, f64, (f64, f64))> {
     let rule = ViolationRule {
         objective_rate: limit,
         alpha: 0.05,
