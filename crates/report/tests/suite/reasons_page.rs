@@ -8,12 +8,28 @@ fn more_processes_than_cores_have_their_reason() {
     let mut document = sample("tune");
     let heading = "Why more processes than cores were tried";
     assert!(!page(&document).contains(heading));
-    let why = "more processes than 2 cores: a request waits for I/O for 80 % of its own time, when its process may leave a core \
-               idle, 60/s predicted, at most 50/s with 2 processes";
-    document.arms[1].fate = format!("the best prediction ({why}); won the elimination rounds");
-    let page = flat(&page(&document));
-    let listed = format!("{heading} - single × 4 threads: {why} ");
-    assert!(page.contains(&listed), "{page}");
+    let profile = document.profile.as_mut().unwrap();
+    (profile.io_ms, profile.held_ms) = (15.0, 5.0);
+    let fate = |most| {
+        format!(
+            "the best prediction (more processes than 2 cores: {most}/s predicted, at most 50/s with 2 processes); won the \
+             elimination rounds"
+        )
+    };
+    (document.arms[0].fate, document.arms[1].fate) = (fate(60), fate(55));
+    let said = flat(&page(&document));
+    let reason = "while a request waits for I/O (75 % of its own time), its process may leave a core idle that another process can \
+                  use; each process costs memory and context switches";
+    let listed = format!(
+        "{heading} - {reason} - single × 1 thread: 60/s predicted, at most 50/s with 2 processes - single × 4 threads: 55/s"
+    );
+    assert!(said.contains(&listed), "{said}");
+    document.profile.as_mut().unwrap().io_ms = 0.2;
+    let said = flat(&page(&document));
+    assert!(
+        said.contains("for only 4 % of their own time, so little is expected of it"),
+        "{said}"
+    );
 }
 
 #[test]
