@@ -333,6 +333,7 @@ pub fn summarise(
         time: arm_time::request_time(&valid),
         machine: arm_time::machine(&valid),
         feasible: feasible.standing,
+        broken: feasible.why,
     }
 }
 

@@ -157,8 +157,14 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
     let of = arm.violation_requests.map_or_else(String::new, |requests| {
         format!(" of {}", counted(requests, "request"))
     });
+    let mine = document.trials.iter().filter(|t| t.arm == arm.name);
+    let mut windows = mine.filter_map(|t| t.objective.as_ref().filter(|_| t.counts()));
+    let failed = match windows.any(|window| window.errors + window.timeouts > 0) {
+        true => "failed or ",
+        false => "",
+    };
     format!(
-        "{within}; {}{of} took longer than {}, at most {} may: {kept} (with 95 % confidence {} to {})",
+        "{within}; {}{of} {failed}took longer than {}, at most {} may: {kept} (with 95 % confidence {} to {})",
         share(seen),
         milliseconds(Some(limit.limit_ms)),
         share(limit.allowed_violation_rate()),

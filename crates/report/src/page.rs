@@ -41,6 +41,7 @@ fn written(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Str
         sheet.heading("What was tried");
         sheet.block(&tried::tried(document, style));
         limit_of_cgroup(&mut sheet, document);
+        why_not::write_broken(&mut sheet, document);
         no_latency::write(&mut sheet, document);
         why_not::write(&mut sheet, document);
         failed(&mut sheet, document);

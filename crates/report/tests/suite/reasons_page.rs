@@ -33,6 +33,45 @@ fn more_processes_than_cores_have_their_reason() {
 }
 
 #[test]
+fn a_limit_that_is_broken_has_its_figure_once() {
+    let mut document = sample("tune");
+    let heading = "Limits that are broken";
+    assert!(!page(&document).contains(heading));
+    let why = "10.0 % of its requests took longer than 250 ms, 1 % may";
+    let today = &mut document.arms[0];
+    (today.feasible, today.broken) = (run::Feasibility::Breaks, Some(why.to_owned()));
+    let listed = format!("{heading} - single × 1 thread: {why}");
+    let said = flat(&page(&document));
+    assert!(said.contains(&listed), "{said}");
+    // Where its figure is better than the answer's, the list of these says why it is not the answer.
+    document.arms[0].capacity_per_s = Some(1e6);
+    let said = flat(&page(&document));
+    assert!(!said.contains(heading), "{said}");
+    assert_eq!(said.matches(why).count(), 1, "{said}");
+}
+
+#[test]
+fn a_share_over_the_limit_says_whether_requests_failed() {
+    let mut document = sample("tune");
+    let name = document.arms[1].name.clone();
+    document.arms[1].violation_rate = Some(0.1);
+    document.arms[1].violation_interval = Some((0.05, 0.15));
+    document.verdict.as_mut().unwrap().settings = document.arms[1].settings;
+    document.verdict.as_mut().unwrap().answer = run::Answer::Change;
+    let late = flat(&page(&document));
+    assert!(late.contains(" took longer than 500 ms, at most"), "{late}");
+    assert!(!late.contains("failed or took"), "{late}");
+    let mut trials = document.trials.iter_mut().filter(|t| t.arm == name);
+    let window = trials.find_map(|t| t.objective.as_mut()).unwrap();
+    window.errors = 3;
+    let failed = flat(&page(&document));
+    assert!(
+        failed.contains(" failed or took longer than 500 ms"),
+        "{failed}"
+    );
+}
+
+#[test]
 fn changes_that_no_diff_holds_are_listed() {
     let mut document = sample("tune");
     let verdict = document.verdict.as_mut().unwrap();
