@@ -249,32 +249,9 @@ pub fn so_far(trials: &[Trial], stage: Stage, arms: &[Arm]) -> Vec<ArmSoFar> {
         .collect()
 }
 
-/// The trials that may speak for an arm: those of the deciding comparison, or of the race where it got no further. What
-/// chose an arm does not also judge it, and the pilot's windows differ in length and rate.
-fn evidence<'t>(arm: &str, trials: &'t [Trial]) -> Vec<&'t Trial> {
-    let stages = [
-        Stage::Confirm,
-        Stage::Compare,
-        Stage::Race,
-        Stage::Calibrate,
-        Stage::Pilot,
-    ];
-    let of = |stage: Stage| -> Vec<&'t Trial> {
-        trials
-            .iter()
-            .filter(|t| t.stage == stage && t.arm == arm)
-            .collect()
-    };
-    let found = stages
-        .into_iter()
-        .map(of)
-        .find(|found| found.iter().any(|t| t.counts()));
-    found.unwrap_or_else(|| trials.iter().filter(|t| t.arm == arm).collect())
-}
-
 /// How an arm stands to the limits, from what its row of the table rests on.
 pub fn standing(arm: &str, document: &Document) -> Feasible {
-    let mine = evidence(arm, &document.trials).into_iter();
+    let mine = run::evidence(arm, &document.trials).into_iter();
     feasibility(&mine.filter(|t| t.counts()).collect::<Vec<_>>(), document)
 }
 
@@ -286,7 +263,7 @@ pub fn summarise(
     document: &Document,
 ) -> ArmSummary {
     let trials = &document.trials;
-    let mine = evidence(&arm.name, trials);
+    let mine = run::evidence(&arm.name, trials);
     let failed = mine
         .iter()
         .filter(|t| t.status == run::TrialStatus::Failed)

@@ -3,7 +3,8 @@
 use crate::figures::{bytes, change_with_interval, counted, milliseconds, rate, share};
 use crate::no_latency;
 use crate::reading::{
-    advised, baseline, called, decides, latency_kept, latency_known, limit_word, memory_kept,
+    advised, baseline, called, decides, has_p99, latency_kept, latency_known, limit_word,
+    memory_kept,
 };
 use crate::sheet::{Sheet, first_line};
 use run::{ArmSummary, Document, Fitness, Metric, State, Worker};
@@ -144,9 +145,18 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         .plan
         .rate_per_s
         .map_or_else(String::new, |asked| format!(" at {}", per_s(asked)));
-    let p99 = |arm: &ArmSummary| milliseconds(arm.p99_ms);
-    let told = compared.map(|compared| compared.told(document, p99));
-    let within = format!("99 % within {}{at}{}", p99(arm), told.unwrap_or_default());
+    let p99 = |arm: &ArmSummary| match has_p99(document, arm) {
+        true => milliseconds(arm.p99_ms),
+        false => "unknown".to_owned(),
+    };
+    let within = match (no_latency::too_few(document, arm), compared) {
+        (None, compared) => {
+            let told = compared.map(|compared| compared.told(document, p99));
+            format!("99 % within {}{at}{}", p99(arm), told.unwrap_or_default())
+        }
+        (Some(few), None) => few,
+        (Some(few), Some(compared)) => format!("{few}; {}", compared.found),
+    };
     let Some(limit) = document.plan.objective.latency else {
         return format!("{within}; no limit was given");
     };
