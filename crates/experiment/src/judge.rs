@@ -157,6 +157,7 @@ pub fn told(
         sd_log_ratio: judged.sd_log_ratio,
         blocks_to_decide,
         not_comparable: None,
+        not_claimed: false,
     }
 }
 

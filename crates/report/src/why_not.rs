@@ -204,7 +204,7 @@ fn compared(document: &Document, met: &Comparison, arm: &ArmSummary) -> String {
         Feasibility::Breaks => format!("{in_blocks}, but neither keeps the limits"),
         Feasibility::Unclear => format!("{in_blocks}, but it is not proven to keep the limits"),
         _ => format!(
-            "{in_blocks}, which may be chance: it is the second of two configurations that were confirmed at once"
+            "{in_blocks}, which is not claimed, since it may be chance: it is the second of two configurations that were confirmed at once"
         ),
     }
 }
