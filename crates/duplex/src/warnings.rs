@@ -14,8 +14,8 @@ pub fn of(document: &Document, length_was_chosen: bool) -> Vec<String> {
     all.extend(setup(document));
     if !document.shadows.iter().any(|shadow| shadow.twin) {
         all.push(
-            "No A/A twin ran: a shadow differs from the primary also in how it gets its requests, and dynamic pages \
-             differ by themselves. A shadow that runs what the primary runs, marked as twin, shows how large these differences are."
+            "No twin ran (--twin NAME, a shadow that runs what the primary runs): a shadow differs from the primary also in how it \
+             gets its requests, and dynamic pages differ by themselves. A twin shows how large these differences are."
                 .to_owned(),
         );
     }

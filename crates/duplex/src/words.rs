@@ -103,7 +103,7 @@ pub fn too_little(missing: u64) -> String {
 /// The twin is no twin.
 pub fn unsound_setup(allowance: f64) -> String {
     format!(
-        "the A/A twin, which runs what the primary runs, differs from it by more than {} %; make the two equal first",
+        "the twin, which runs what the primary runs, differs from it by more than {} %; make the two equal first",
         round(allowance * 100.0)
     )
 }

@@ -23,7 +23,8 @@ impl Overhead {
         warmup_s: 4.0,
     };
 
-    fn seconds(&self) -> f64 {
+    /// Both together.
+    pub fn seconds(&self) -> f64 {
         self.fixed_s + self.warmup_s
     }
 }
@@ -65,7 +66,7 @@ pub const MOST_ARMS: usize = 8;
 /// twice its threads.
 const COVERING_ARMS: usize = 6;
 /// With so few arms any window is long enough.
-const FEW_ARMS: usize = 3;
+pub const FEW_ARMS: usize = 3;
 
 /// Arms, race blocks, confirming blocks, finalists.
 type Counts = (usize, u32, u32, u32);

@@ -7,8 +7,8 @@ mod pairs;
 #[cfg(test)]
 pub mod sample;
 
-pub use failing::{Role, failing, withdrawn};
-pub use feasible::{Feasible, feasibility};
+pub use failing::{CORRECT_THE_PAGE, Role, Tally, failing, withdrawn};
+pub use feasible::{Feasible, feasibility, rate_of};
 pub use growth::{any_grows, equal_requests, growth, memory_bytes, resident};
 use pairs::pairs;
 pub use pairs::{best_of_three, p95_ms};
@@ -157,6 +157,7 @@ pub fn told(
         sd_log_ratio: judged.sd_log_ratio,
         blocks_to_decide,
         not_comparable: None,
+        not_claimed: false,
     }
 }
 
@@ -249,32 +250,9 @@ pub fn so_far(trials: &[Trial], stage: Stage, arms: &[Arm]) -> Vec<ArmSoFar> {
         .collect()
 }
 
-/// The trials that may speak for an arm: those of the deciding comparison, or of the race where it got no further. What
-/// chose an arm does not also judge it, and the pilot's windows differ in length and rate.
-fn evidence<'t>(arm: &str, trials: &'t [Trial]) -> Vec<&'t Trial> {
-    let stages = [
-        Stage::Confirm,
-        Stage::Compare,
-        Stage::Race,
-        Stage::Calibrate,
-        Stage::Pilot,
-    ];
-    let of = |stage: Stage| -> Vec<&'t Trial> {
-        trials
-            .iter()
-            .filter(|t| t.stage == stage && t.arm == arm)
-            .collect()
-    };
-    let found = stages
-        .into_iter()
-        .map(of)
-        .find(|found| found.iter().any(|t| t.counts()));
-    found.unwrap_or_else(|| trials.iter().filter(|t| t.arm == arm).collect())
-}
-
 /// How an arm stands to the limits, from what its row of the table rests on.
 pub fn standing(arm: &str, document: &Document) -> Feasible {
-    let mine = evidence(arm, &document.trials).into_iter();
+    let mine = run::evidence(arm, &document.trials).into_iter();
     feasibility(&mine.filter(|t| t.counts()).collect::<Vec<_>>(), document)
 }
 
@@ -286,7 +264,7 @@ pub fn summarise(
     document: &Document,
 ) -> ArmSummary {
     let trials = &document.trials;
-    let mine = evidence(&arm.name, trials);
+    let mine = run::evidence(&arm.name, trials);
     let failed = mine
         .iter()
         .filter(|t| t.status == run::TrialStatus::Failed)
@@ -333,6 +311,7 @@ pub fn summarise(
         time: arm_time::request_time(&valid),
         machine: arm_time::machine(&valid),
         feasible: feasible.standing,
+        broken: feasible.why,
     }
 }
 

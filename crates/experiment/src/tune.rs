@@ -44,10 +44,22 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let calibrating = procedure.experiment.calibrating_trials();
     procedure.expect(budget::PILOT_TRIALS + calibrating + raced(procedure, foreseen_arms));
     pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
+    let before = procedure.expected;
     replan(procedure)?;
     procedure.save()?;
     let foreseen_arms = procedure.store.document.plan.arms;
     procedure.expect(calibrating + raced(procedure, foreseen_arms));
+    if let (Some(fixed_s), false) = (procedure.overhead_s(), searches(procedure.bench.experiment)) {
+        let trials = (before, procedure.expected);
+        // Of few configurations any window is long enough.
+        let judged = procedure.bench.experiment.window.is_none()
+            && foreseen_arms as usize > budget::FEW_ARMS;
+        let window_s = judged.then(|| windows(procedure).short_s);
+        let note = replanned(trials, fixed_s, window_s);
+        if let Some(note) = note {
+            procedure.watcher.on(Event::Note(note));
+        }
+    }
     calibrate(procedure, &baseline)?;
 
     let candidates = candidates::choose(procedure)?;
@@ -233,6 +245,23 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     Ok(())
 }
 
+/// Why there are more or fewer trials than were planned before the pilot; `None` where there are as many. `fixed_s` is what a trial
+/// takes beside its windows, `window_s` how long these have to be, where that is not given.
+fn replanned(trials: (u32, u32), fixed_s: f64, window_s: Option<f64>) -> Option<String> {
+    let (before, after) = trials;
+    let assumed_s = budget::Windows::ASSUMED.short_s;
+    let windows = window_s.map_or_else(String::new, |window_s| {
+        format!(", and needs windows of {window_s:.1} s ({assumed_s:.1} s assumed)")
+    });
+    (before != after).then(|| {
+        format!(
+            "after the pilot up to {after} trials fit into the budget, {before} were planned: a trial takes {fixed_s:.1} s beside its \
+             windows ({:.1} s assumed){windows}",
+            budget::Overhead::ASSUMED.seconds()
+        )
+    })
+}
+
 /// The capacities of the last two pilot trials, requests per second, and the logarithm of their ratio where there are two.
 fn of_pilot(procedure: &Procedure<'_>) -> (Vec<f64>, Vec<f64>) {
     let pilot = procedure.pilot();
@@ -307,4 +336,24 @@ fn unconfirmed(trials: &[Trial]) -> Stopped {
 /// What a log's dozen lines begin with.
 pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_number_of_trials_than_was_planned_has_its_reason() {
+        assert_eq!(
+            replanned((22, 36), 5.2, Some(2.4)).unwrap(),
+            "after the pilot up to 36 trials fit into the budget, 22 were planned: a trial takes 5.2 s beside its windows (8.0 s \
+             assumed), and needs windows of 2.4 s (5.0 s assumed)"
+        );
+        assert!(
+            replanned((36, 22), 12.0, None)
+                .unwrap()
+                .ends_with("12.0 s beside its windows (8.0 s assumed)")
+        );
+        assert_eq!(replanned((22, 22), 5.2, None), None);
+    }
 }

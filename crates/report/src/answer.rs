@@ -3,7 +3,8 @@
 use crate::figures::{bytes, change_with_interval, counted, milliseconds, rate, share};
 use crate::no_latency;
 use crate::reading::{
-    advised, baseline, called, decides, latency_kept, latency_known, limit_word, memory_kept,
+    advised, baseline, called, decides, has_p99, latency_kept, latency_known, limit_word,
+    memory_kept,
 };
 use crate::sheet::{Sheet, first_line};
 use run::{ArmSummary, Document, Fitness, Metric, State, Worker};
@@ -144,9 +145,18 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         .plan
         .rate_per_s
         .map_or_else(String::new, |asked| format!(" at {}", per_s(asked)));
-    let p99 = |arm: &ArmSummary| milliseconds(arm.p99_ms);
-    let told = compared.map(|compared| compared.told(document, p99));
-    let within = format!("99 % within {}{at}{}", p99(arm), told.unwrap_or_default());
+    let p99 = |arm: &ArmSummary| match has_p99(document, arm) {
+        true => milliseconds(arm.p99_ms),
+        false => "unknown".to_owned(),
+    };
+    let within = match (no_latency::too_few(document, arm), compared) {
+        (None, compared) => {
+            let told = compared.map(|compared| compared.told(document, p99));
+            format!("99 % within {}{at}{}", p99(arm), told.unwrap_or_default())
+        }
+        (Some(few), None) => few,
+        (Some(few), Some(compared)) => format!("{few}; {}", compared.found),
+    };
     let Some(limit) = document.plan.objective.latency else {
         return format!("{within}; no limit was given");
     };
@@ -157,8 +167,14 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
     let of = arm.violation_requests.map_or_else(String::new, |requests| {
         format!(" of {}", counted(requests, "request"))
     });
+    let mine = document.trials.iter().filter(|t| t.arm == arm.name);
+    let mut windows = mine.filter_map(|t| t.objective.as_ref().filter(|_| t.counts()));
+    let failed = match windows.any(|window| window.errors + window.timeouts > 0) {
+        true => "failed or ",
+        false => "",
+    };
     format!(
-        "{within}; {}{of} took longer than {}, at most {} may: {kept} (with 95 % confidence {} to {})",
+        "{within}; {}{of} {failed}took longer than {}, at most {} may: {kept} (with 95 % confidence {} to {})",
         share(seen),
         milliseconds(Some(limit.limit_ms)),
         share(limit.allowed_violation_rate()),

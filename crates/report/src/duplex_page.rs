@@ -51,5 +51,12 @@ fn reach(document: &Document) -> String {
             grouped(document.without_primary)
         ));
     }
-    text + "."
+    text.push('.');
+    if let Some(twin) = document.shadows.iter().find(|shadow| shadow.twin) {
+        text.push_str(&format!(
+            " The twin, {}, runs what the primary runs: where they differ, the way in which shadows get their requests does it.",
+            twin.name
+        ));
+    }
+    text
 }

@@ -2,7 +2,7 @@
 
 use crate::figures::{bytes, change_with_interval, counted, duration, number_of_ms, rate};
 use crate::markdown_table::{line, rows, sets};
-use crate::reading::{called, comparison_of, decides, is_baseline, latency_known};
+use crate::reading::{called, comparison_of, decides, has_p99, is_baseline, latency_known};
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
 use crate::{command_markdown, growth, no_latency};
@@ -129,7 +129,10 @@ fn measured(page: &mut String, document: &Document) {
                 change,
                 verdict,
                 percentile(arm, arm.p50_ms),
-                percentile(arm, arm.p99_ms),
+                match has_p99(document, arm) {
+                    true => percentile(arm, arm.p99_ms),
+                    false => none(),
+                },
                 arm.cpu_ms_per_request
                     .map_or_else(none, |ms| number_of_ms(Some(ms))),
                 memory(document, arm),

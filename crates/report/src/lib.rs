@@ -1,6 +1,7 @@
 //! Documents as text for a terminal, and the chart of a capacity document. Renders what the document holds and judges nothing anew.
 
 mod answer;
+mod beyond_cores;
 mod calc_page;
 mod capacity;
 mod capture_page;

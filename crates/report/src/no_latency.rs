@@ -1,8 +1,9 @@
 //! Why a configuration has no latency, or an infinite one: a figure that is missing without a word reads as a defect.
 
 use crate::figures::{counted, grouped, share};
-use crate::reading::{called, latency_known};
+use crate::reading::{called, has_p99, latency_known, latency_requests};
 use crate::sheet::Sheet;
+use run::load::least_values;
 use run::{ArmSummary, Document, Stage, Trial};
 
 const HEADING: &str = "Latency that is missing (–) or endless (∞)";
@@ -49,11 +50,28 @@ pub fn why(document: &Document, arm: &ArmSummary) -> Option<String> {
             }
         });
     }
+    if let Some(few) = too_few(document, arm) {
+        return Some(match arm.p50_ms {
+            None => format!("p50 is ∞{}; {few}", failed(&mine)),
+            Some(_) => few,
+        });
+    }
     match (arm.p50_ms, arm.p99_ms) {
         (None, _) => Some(format!("p50 and p99 are ∞{}", failed(&mine))),
         (_, None) => Some(format!("p99 is ∞{}", failed(&mine))),
         _ => partly(arm, &mine),
     }
+}
+
+/// Why an arm whose latency is known has no p99.
+pub fn too_few(document: &Document, arm: &ArmSummary) -> Option<String> {
+    (!has_p99(document, arm)).then(|| {
+        format!(
+            "no p99, since it takes {}, and its windows had {}; longer windows (--window, --budget) hold more",
+            counted(least_values(99.0), "request"),
+            latency_requests(document, arm)
+        )
+    })
 }
 
 /// The last reason why the latency of a trial does not count.

@@ -4,8 +4,8 @@ use crate::figures::{bytes, change_with_interval, counted, duration, rate, round
 use crate::reading::{advised, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{
-    Style, answer, command_page, fleet, growth, no_latency, predicted, rates, request_time, steps,
-    tables, tried, why_not,
+    Style, answer, beyond_cores, command_page, fleet, growth, no_latency, predicted, rates,
+    request_time, steps, tables, tried, why_not,
 };
 use run::{Calibration, Document, Fitness, Kind, Least, Outcome, TrialStatus, Worker};
 use std::fmt::Write;
@@ -41,10 +41,11 @@ fn written(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Str
         sheet.heading("What was tried");
         sheet.block(&tried::tried(document, style));
         limit_of_cgroup(&mut sheet, document);
+        why_not::write_broken(&mut sheet, document);
         no_latency::write(&mut sheet, document);
         why_not::write(&mut sheet, document);
         failed(&mut sheet, document);
-        beyond_cores(&mut sheet, document);
+        beyond_cores::write(&mut sheet, document);
     }
     let told = |arm: &run::ArmSummary| arm.label.is_some() || !arm.environment.is_empty();
     if document.arms.iter().any(told) {
@@ -84,17 +85,6 @@ fn failed(sheet: &mut Sheet, document: &Document) {
     };
     let failed: Vec<String> = document.arms.iter().filter_map(why).collect();
     sheet.listed("What failed", &failed);
-}
-
-/// Why configurations with more processes than cores were tried: the note in their fates.
-fn beyond_cores(sheet: &mut Sheet, document: &Document) {
-    let why = |arm: &run::ArmSummary| {
-        let note = &arm.fate[arm.fate.find("(more processes than ")? + 1..];
-        let note = &note[..note.find(')').unwrap_or(note.len())];
-        Some(format!("{}: {note}", called(document, arm)))
-    };
-    let notes: Vec<String> = document.arms.iter().filter_map(why).collect();
-    sheet.listed("Why more processes than cores were tried", &notes);
 }
 
 fn how(sheet: &mut Sheet, document: &Document) {

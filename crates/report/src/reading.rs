@@ -1,5 +1,6 @@
 //! What the page looks up in a document: how an arm is called, and which comparison speaks for it.
 
+use run::load::least_values;
 use run::{
     Answer, ArmSummary, Comparison, Document, Feasibility, Kind, LatencyObjective, Stage, Verdict,
 };
@@ -91,6 +92,21 @@ pub fn advised(document: &Document) -> Option<&ArmSummary> {
 /// Whether anything is known of an arm's latency: where nothing is, a missing percentile is not an infinite one.
 pub fn latency_known(arm: &ArmSummary) -> bool {
     arm.trials > 0 && arm.latency_trials != Some(0)
+}
+
+/// Requests whose response times an arm's percentiles are of.
+pub fn latency_requests(document: &Document, arm: &ArmSummary) -> u64 {
+    let counting = || {
+        let mine = run::evidence(&arm.name, &document.trials).into_iter();
+        let windows = mine.filter_map(|t| t.objective.as_ref().filter(|_| t.counts()));
+        windows.map(|window| window.requests).sum()
+    };
+    arm.violation_requests.unwrap_or_else(counting)
+}
+
+/// Whether so many requests have a p99: of fewer it would be the slowest.
+pub fn has_p99(document: &Document, arm: &ArmSummary) -> bool {
+    latency_requests(document, arm) >= least_values(99.0)
 }
 
 /// The word for a judgement on limits.

@@ -2,7 +2,7 @@
 
 use crate::Style;
 use crate::figures::{change_with_interval, milliseconds, number_of_ms, rate, rounded_change};
-use crate::reading::{called, called_by_name, decides, latency_known};
+use crate::reading::{called, called_by_name, decides, has_p99, latency_known};
 use crate::sheet::first_line;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use run::{ArmSummary, Comparison, Document, Metric, Outcome, Profile};
@@ -187,6 +187,10 @@ pub fn predicted(document: &Document, style: Style) -> String {
         false => NONE.to_owned(),
     };
     for arm in &document.arms {
+        let p99_ms = match has_p99(document, arm) {
+            true => measured(arm, arm.p99_ms),
+            false => NONE.to_owned(),
+        };
         table.add_row(vec![
             called(document, arm),
             per_s(arm.predicted_per_s),
@@ -194,7 +198,7 @@ pub fn predicted(document: &Document, style: Style) -> String {
             ms(arm.predicted_p50_ms),
             measured(arm, arm.p50_ms),
             ms(arm.predicted_p99_ms),
-            measured(arm, arm.p99_ms),
+            p99_ms,
             wrong(arm).unwrap_or_default().to_owned(),
         ]);
     }

@@ -5,7 +5,7 @@ use crate::figures::{
     bytes, change_with_interval, counted, number_of_ms, rate, rounded_change, share,
 };
 use crate::reading::{
-    advised, advises_change, baseline_word, called, comparison_of, decides, is_baseline,
+    advised, advises_change, baseline_word, called, comparison_of, decides, has_p99, is_baseline,
     latency_known, limits_word,
 };
 use crate::sheet::first_line;
@@ -50,7 +50,11 @@ pub fn tried(document: &Document, style: Style) -> String {
             compared(document, arm, style),
         ];
         if latency_known(arm) {
-            row.extend([arm.p50_ms, arm.p99_ms].map(number_of_ms));
+            row.push(number_of_ms(arm.p50_ms));
+            row.push(match has_p99(document, arm) {
+                true => number_of_ms(arm.p99_ms),
+                false => none(),
+            });
         } else {
             row.extend([none(), none()]);
         }

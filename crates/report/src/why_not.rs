@@ -32,13 +32,35 @@ pub fn unconfirmed(document: &Document, arm: &ArmSummary) -> bool {
     !confirmed && answer(document).is_some_and(|answer| looks_better(document, arm, answer))
 }
 
+/// Whether it says why the arm is not the answer.
+fn is_listed(document: &Document, arm: &ArmSummary) -> bool {
+    answer(document).is_some_and(|reference| {
+        arm.name != reference.name && arm.trials > 0 && looks_better(document, arm, reference)
+    })
+}
+
+/// Which limits the other configurations break, and by how much: the table has one word for it.
+pub fn write_broken(sheet: &mut Sheet, document: &Document) {
+    // Failures stand under a heading of their own.
+    let is_said = |arm: &ArmSummary| is_listed(document, arm) || arm.fate.contains("failed: ");
+    let broken = document.arms.iter().filter(|arm| !is_said(arm));
+    let broken: Vec<String> = broken
+        .filter_map(|arm| {
+            Some(format!(
+                "{}: {}",
+                called(document, arm),
+                arm.broken.as_ref()?
+            ))
+        })
+        .collect();
+    sheet.listed("Limits that are broken", &broken);
+}
+
 fn reasons(document: &Document) -> Vec<String> {
     let Some(reference) = answer(document) else {
         return Vec::new();
     };
-    let others = document.arms.iter().filter(|arm| {
-        arm.name != reference.name && arm.trials > 0 && looks_better(document, arm, reference)
-    });
+    let others = document.arms.iter().filter(|arm| is_listed(document, arm));
     others
         .map(|arm| {
             let figure = figure(document, arm).map_or_else(String::new, |at| format!(" ({at})"));
@@ -127,8 +149,11 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
     raced(document, arm, reference, left)
 }
 
-/// The limits that an arm breaks: as its fate has them, or those that its row breaks.
+/// The limits that an arm breaks. Older documents have them in its fate, or only the figures of its row.
 fn broken(document: &Document, arm: &ArmSummary, left: &str) -> String {
+    if let Some(why) = &arm.broken {
+        return format!("it breaks a limit: {why}");
+    }
     if let Some(why) = left.strip_prefix("breaks a limit: ") {
         return format!("it breaks a limit: {why}");
     }
@@ -179,7 +204,7 @@ fn compared(document: &Document, met: &Comparison, arm: &ArmSummary) -> String {
         Feasibility::Breaks => format!("{in_blocks}, but neither keeps the limits"),
         Feasibility::Unclear => format!("{in_blocks}, but it is not proven to keep the limits"),
         _ => format!(
-            "{in_blocks}, which may be chance: it is the second of two configurations that were confirmed at once"
+            "{in_blocks}, which is not claimed, since it may be chance: it is the second of two configurations that were confirmed at once"
         ),
     }
 }

@@ -288,6 +288,9 @@ pub struct ArmSummary {
     pub machine: Option<MachineMemory>,
     /// Whether it keeps the limits.
     pub feasible: Feasibility,
+    /// Which limits it breaks, and by how much, for a person; absent where it breaks none, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
 }
 
 /// Memory that grows with the requests served, by the rule in docs/method.md.

@@ -66,12 +66,12 @@ impl Document {
             .any(|shadow| shadow.twin && shadow.name == name)
     }
 
-    /// `the primary`, `the A/A twin base`, `b`.
+    /// `the primary`, `the twin base`, `b`.
     #[must_use]
     pub fn called(&self, name: &str) -> String {
         match name {
             PRIMARY => "the primary".to_owned(),
-            name if self.is_twin(name) => format!("the A/A twin {name}"),
+            name if self.is_twin(name) => format!("the twin {name}"),
             name => name.to_owned(),
         }
     }

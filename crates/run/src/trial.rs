@@ -270,3 +270,26 @@ pub struct Split {
     /// Queue time before the application, ms; absent where the server passed no `X-Request-Start`.
     pub queue_ms: Option<f64>,
 }
+
+/// The trials that may speak for an arm: those of the deciding comparison, or of the race where it got no further. What
+/// chose an arm does not also judge it, and the pilot's windows differ in length and rate.
+pub fn evidence<'t>(arm: &str, trials: &'t [Trial]) -> Vec<&'t Trial> {
+    let stages = [
+        Stage::Confirm,
+        Stage::Compare,
+        Stage::Race,
+        Stage::Calibrate,
+        Stage::Pilot,
+    ];
+    let of = |stage: Stage| -> Vec<&'t Trial> {
+        trials
+            .iter()
+            .filter(|t| t.stage == stage && t.arm == arm)
+            .collect()
+    };
+    let found = stages
+        .into_iter()
+        .map(of)
+        .find(|found| found.iter().any(|t| t.counts()));
+    found.unwrap_or_else(|| trials.iter().filter(|t| t.arm == arm).collect())
+}

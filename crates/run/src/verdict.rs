@@ -38,6 +38,10 @@ pub struct Comparison {
     /// Absent where that is not so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_comparable: Option<String>,
+    /// True where the test says `better` and that is not claimed: the rule for two finalists (docs/method.md) does not allow it.
+    /// Absent where that is not so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_claimed: bool,
 }
 
 impl Comparison {
@@ -45,6 +49,7 @@ impl Comparison {
     pub fn word(&self) -> &'static str {
         match self.not_comparable {
             Some(_) => "not comparable",
+            None if self.not_claimed => "not claimed",
             None => self.outcome.word(),
         }
     }

@@ -5,6 +5,10 @@ use super::feasible::MOST_FAILURES;
 use run::{Comparison, Outcome, Stage, Trial, Window};
 use std::collections::BTreeMap;
 
+/// What to do where a page fails.
+pub const CORRECT_THE_PAGE: &str =
+    "correct the page, or take it out of the workload (--path, [[request]])";
+
 /// The comparison, without a claim where one of its arms failed too many of its requests in the comparison's stage. What
 /// fails may be worse than what does not.
 pub fn withdrawn(trials: &[Trial], comparison: Comparison) -> Comparison {
@@ -51,31 +55,76 @@ pub fn failing(trials: &[Trial], stage: Stage, arm: &str, role: Role) -> Option<
 
 /// `windows`: each with whether its timeouts count.
 fn said<'t>(windows: impl Iterator<Item = (&'t Window, bool)>, when: &str) -> Option<String> {
-    let (mut failed, mut requests) = (0, 0);
-    // At least so many of those that count.
-    let mut pages = BTreeMap::<&str, u64>::new();
-    for (window, with_timeouts) in windows {
-        let left_out = if with_timeouts { 0 } else { window.timeouts };
-        failed += window.errors + window.timeouts - left_out;
-        requests += window.requests;
-        for page in &window.endpoints {
-            *pages.entry(&page.name).or_default() += page.failures.saturating_sub(left_out);
-        }
-    }
-    let share = failed as f64 / requests.max(1) as f64;
-    if share <= MOST_FAILURES {
+    let tally = Tally::of(windows);
+    let (failed, requests) = (tally.failed, tally.requests);
+    if tally.share() <= MOST_FAILURES {
         return None;
     }
-    let most = pages.into_iter().max_by_key(|(_, failures)| *failures);
-    let most = match most {
-        Some((name, failures)) if failures * 2 > failed => format!(", most of them {name}"),
-        Some((name, failures)) if failures > 0 => format!(", {failures} of them {name}"),
+    let most = match tally.worst() {
+        Some((name, page)) if page.failures * 2 > failed => format!(", most of them {name}"),
+        Some((name, page)) => format!(", {} of them {name}", page.failures),
         _ => String::new(),
     };
     Some(format!(
         "{:.1} % of the requests failed {when} ({failed} of {requests}{most})",
-        share * 100.0
+        tally.share() * 100.0
     ))
+}
+
+/// The failed requests of windows.
+#[derive(Debug, Default)]
+pub struct Tally<'t> {
+    failed: u64,
+    requests: u64,
+    /// At least so many failures of those that count.
+    pages: BTreeMap<&'t str, Page>,
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    failures: u64,
+    requests: u64,
+}
+
+impl<'t> Tally<'t> {
+    /// `windows`: each with whether its timeouts count.
+    pub fn of(windows: impl Iterator<Item = (&'t Window, bool)>) -> Tally<'t> {
+        let mut tally = Tally::default();
+        for (window, with_timeouts) in windows {
+            let left_out = if with_timeouts { 0 } else { window.timeouts };
+            tally.failed += window.errors + window.timeouts - left_out;
+            tally.requests += window.requests;
+            for of in &window.endpoints {
+                let page = tally.pages.entry(&of.name).or_default();
+                page.failures += of.failures.saturating_sub(left_out);
+                page.requests += of.requests;
+            }
+        }
+        tally
+    }
+
+    fn share(&self) -> f64 {
+        self.failed as f64 / self.requests.max(1) as f64
+    }
+
+    /// The page with the most failures.
+    fn worst(&self) -> Option<(&'t str, &Page)> {
+        let failing = self.pages.iter().filter(|(_, page)| page.failures > 0);
+        failing
+            .max_by_key(|(_, page)| page.failures)
+            .map(|(name, page)| (*name, page))
+    }
+
+    /// The page with the most failures, for a person: `GET /broken failed in 20.0 % of its requests (212 of 1,060)`.
+    pub fn worst_page(&self) -> Option<String> {
+        let (name, page) = self.worst()?;
+        Some(format!(
+            "{name} failed in {:.1} % of its requests ({} of {})",
+            100.0 * page.failures as f64 / page.requests.max(1) as f64,
+            run::grouped(page.failures),
+            run::grouped(page.requests)
+        ))
+    }
 }
 
 #[cfg(test)]

@@ -28,8 +28,9 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
     if let Some((Feasibility::Breaks, rate, _)) = failing {
         found.fails = true;
         found.breaks(format!(
-            "{:.1} % of its requests failed at full load",
-            rate * 100.0
+            "{:.1} % of its requests failed at full load, {:.0} % may",
+            rate * 100.0,
+            MOST_FAILURES * 100.0
         ));
     }
     if let Some(latency) = objective.latency {
@@ -43,11 +44,18 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
                 found.violations = Some((rate, interval));
                 found.requests = late.iter().map(|(_, requests)| requests).sum();
                 match standing {
-                    Feasibility::Breaks => found.breaks(format!(
-                        "{:.1} % of its requests took longer than {:.0} ms",
-                        rate * 100.0,
-                        latency.limit_ms
-                    )),
+                    Feasibility::Breaks => {
+                        let windows = trials.iter().filter_map(|t| t.objective.as_ref());
+                        let failed: u64 = windows.map(|w| w.errors + w.timeouts).sum();
+                        found.breaks(format!(
+                            "{:.1} % of its requests {}took longer than {} ms, {} % may",
+                            rate * 100.0,
+                            if failed > 0 { "failed or " } else { "" },
+                            latency.limit_ms,
+                            // Of p99.9 0.1.
+                            (latency.allowed_violation_rate() * 1e6).round() / 1e4
+                        ));
+                    }
                     Feasibility::Unclear => found.unclear(),
                     Feasibility::Meets => {}
                 }
@@ -78,7 +86,11 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
         // PSS repeats within a few per cent, so the range of what was seen stands for its interval.
         match (pss.iter().min(), pss.iter().max()) {
             (Some(least), _) if *least > limit => {
-                found.breaks(format!("it needs at least {} MiB of memory", least >> 20));
+                found.breaks(format!(
+                    "it needs at least {} MiB of memory, {} MiB are allowed",
+                    least >> 20,
+                    limit >> 20
+                ));
             }
             (Some(_), Some(most)) if *most <= limit => {}
             _ => found.unclear(),
@@ -88,7 +100,11 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
 }
 
 /// How a rate stands to its limit, the rate, and its interval; `None` without requests.
-fn rate_of(counts: &[(u64, u64)], limit: f64, seed: u64) -> Option<(Feasibility, f64, (f64, f64))> {
+pub fn rate_of(
+    counts: &[(u64, u64)],
+    limit: f64,
+    seed: u64,
+) -> Option<(Feasibility, f64, (f64, f64))> {
     let rule = ViolationRule {
         objective_rate: limit,
         alpha: 0.05,
@@ -116,7 +132,7 @@ pub struct Feasible {
     pub violations: Option<(f64, (f64, f64))>,
     /// Requests of which that rate is.
     pub requests: u64,
-    /// Which limit it breaks.
+    /// Which limits it breaks, and by how much.
     pub why: Option<String>,
     /// It fails too many of its requests, whatever the limits are.
     pub fails: bool,
@@ -143,12 +159,64 @@ impl Feasible {
 
     fn breaks(&mut self, why: String) {
         self.standing = Feasibility::Breaks;
-        self.why.get_or_insert(why);
+        self.why = Some(match self.why.take() {
+            Some(before) => format!("{before}, and {why}"),
+            None => why,
+        });
     }
 
     fn unclear(&mut self) {
         if self.standing == Feasibility::Meets {
             self.standing = Feasibility::Unclear;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_broken_limit_is_named_with_its_figure_and_the_limit() {
+        let mut document = crate::sample::document("tune");
+        let name = document.arms[1].name.clone();
+        document.plan.objective = Objective {
+            latency: Some(run::LatencyObjective {
+                percentile: 99.9,
+                limit_ms: 250.0,
+            }),
+            max_memory_bytes: Some(8 << 20),
+            least: None,
+            must_carry_per_s: None,
+        };
+        for trial in document.trials.iter_mut().filter(|t| t.arm == name) {
+            if let Some(window) = &mut trial.objective {
+                (window.violations, window.errors) = (Some(window.requests), 0);
+            }
+            if let Some(memory) = &mut trial.memory {
+                memory.pss_bytes = 9 << 20;
+            }
+        }
+        let why = |document: &Document| {
+            let mine = document.trials.iter();
+            let mine = mine.filter(|t| t.arm == name && t.counts());
+            feasibility(&mine.collect::<Vec<_>>(), document)
+                .why
+                .unwrap()
+        };
+        assert_eq!(
+            why(&document),
+            "100.0 % of its requests took longer than 250 ms, 0.1 % may, and it needs at least 9 MiB of memory, 8 MiB are allowed"
+        );
+        for trial in document.trials.iter_mut().filter(|t| t.arm == name) {
+            if let Some(window) = &mut trial.objective {
+                window.errors = 1;
+            }
+        }
+        let said = why(&document);
+        assert!(
+            said.contains("requests failed or took longer than 250 ms"),
+            "{said}"
+        );
     }
 }

@@ -346,7 +346,7 @@ impl Search<'_> {
         }
         let trial = described(&offered, per_s, purpose, recovery_s, recovered);
         watcher.on(Event::Offered { trial: &trial });
-        self.pages.add(&offered.outcome.endpoints);
+        self.pages.add(&offered.outcome.endpoints, purpose);
         self.measured.push(Measured {
             trial: trial.clone(),
             response: offered.outcome.response,

@@ -2,7 +2,7 @@
 
 use super::choose;
 use crate::deciding::{self, Measured};
-use crate::judge;
+use crate::judge::{self, Tally};
 use crate::request::Arm;
 use run::{
     Answer, ArmSummary, Comparison, Document, Feasibility, Metric, Outcome, Stage, TrialStatus,
@@ -50,8 +50,13 @@ pub fn answer(
 pub fn none_meets(document: &Document) -> String {
     let measured = document.arms.iter().filter(|arm| arm.trials > 0);
     if measured.clone().all(|arm| fails(document, &arm.name)) {
-        return "No configuration that was tried answers its requests at full load: of each more than 1 % failed."
-            .to_owned();
+        let counting = document.trials.iter().filter(|t| t.counts());
+        let windows = counting.filter_map(|t| t.saturation.as_ref());
+        let page = Tally::of(windows.map(|window| (window, true))).worst_page();
+        let page = page.map_or_else(String::new, |page| format!("; {page}"));
+        return format!(
+            "No configuration that was tried answers its requests at full load: of each more than 1 % failed{page}."
+        );
     }
     format!(
         "No configuration that was tried keeps the limits ({}).",

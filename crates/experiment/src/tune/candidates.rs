@@ -174,19 +174,14 @@ pub fn reason(document: &Document, candidate: &CandidateArm) -> String {
     }
 }
 
+/// That it has more processes than cores, and what is predicted of that. The page gives the general reason once.
 fn beyond_cores(document: &Document, settings: Settings) -> Option<String> {
     let cores = server_cores(document);
     let full = cores.floor().max(1.0) as u32;
     if settings.processes() <= full {
         return None;
     }
-    let profile = document.profile.as_ref()?;
-    let own_ms = profile.io_ms + profile.held_ms;
-    let io = profile.io_ms / own_ms.max(f64::MIN_POSITIVE);
-    let because = format!(
-        "more processes than {cores} cores: a request waits for I/O for {:.0} % of its own time, when its process may leave a core idle",
-        100.0 * io
-    );
+    let because = format!("more processes than {cores} cores");
     let predictions = document.model.iter().flat_map(|model| &model.predictions);
     let most = |processes: u32| {
         let of = predictions
@@ -196,11 +191,17 @@ fn beyond_cores(document: &Document, settings: Settings) -> Option<String> {
     };
     let compared = most(full).zip(model::foreseen(document, settings));
     Some(match compared {
-        Some((with_full, own)) => format!(
-            "{because}, {:.0}/s predicted, at most {with_full:.0}/s with {full} process{}",
-            own.capacity_per_s,
-            if full == 1 { "" } else { "es" }
-        ),
+        Some((with_full, own)) => {
+            let own = own.capacity_per_s;
+            let doubt = match own < with_full {
+                true => "; tried since predictions can be wrong",
+                false => "",
+            };
+            format!(
+                "{because}: {own:.0}/s predicted, at most {with_full:.0}/s with {full} process{}{doubt}",
+                if full == 1 { "" } else { "es" }
+            )
+        }
         None => because,
     })
 }
@@ -243,6 +244,7 @@ mod tests {
                 foreseen(2, 3, 240.0),
                 foreseen(2, 5, 300.0),
                 foreseen(3, 3, 330.0),
+                foreseen(3, 1, 250.0),
             ],
             contradiction: None,
             score: None,
@@ -263,8 +265,14 @@ mod tests {
         };
         assert_eq!(
             said(3, 3),
-            "another number of processes (more processes than 2 cores: a request waits for I/O for 75 % of its own time, when its \
-             process may leave a core idle, 330/s predicted, at most 300/s with 2 processes)"
+            "another number of processes (more processes than 2 cores: 330/s predicted, at most 300/s with 2 processes)"
+        );
+        assert!(
+            said(3, 1).ends_with(
+                "2 cores: 250/s predicted, at most 300/s with 2 processes; tried since predictions can be wrong)"
+            ),
+            "{}",
+            said(3, 1)
         );
         assert_eq!(said(2, 3), "another number of processes");
     }

@@ -3,7 +3,7 @@
 //! A search is taken or left whole: one that an interruption broke off is made again, one that was finished stays in
 //! the document.
 
-use super::reach::out_of_reach;
+use super::reach::{failures, out_of_reach};
 use crate::budget;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
@@ -24,15 +24,21 @@ pub fn measure(
 ) -> Result<(), Stopped> {
     let document = &procedure.store.document;
     let Some(objective) = document.plan.objective.latency else {
-        let why = "no latency objective was given (--slo), so no rate was searched that meets it";
+        let why = "no latency objective was given (--slo)";
         procedure.store.document.rates_skipped = Some(why.to_owned());
         return Ok(());
     };
+    if let Some(why) = failures(document) {
+        let document = &mut procedure.store.document;
+        if let Some(verdict) = &mut document.verdict {
+            verdict.sentence = format!("{} {why}.", verdict.sentence);
+        }
+        document.rates_skipped = Some(why);
+        return Ok(());
+    }
     if let Some(why) = out_of_reach(document) {
         let document = &mut procedure.store.document;
-        document.rates_skipped = Some(format!(
-            "no rate was searched: {why}; powerband capacity measures lower rates"
-        ));
+        document.rates_skipped = Some(format!("{why}; powerband capacity measures lower rates"));
         say_out_of_reach(document, &why);
         return Ok(());
     }
@@ -214,6 +220,9 @@ fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
 /// What a search may be quoted with; nothing where it found nothing.
 fn said(of: &ArmRates) -> Option<String> {
     let (search, with) = (&of.search, of.words());
+    if let Some(why) = &search.out_of_reach {
+        return Some(format!("none with {with}, since {why}"));
+    }
     let Some(met) = search.met_per_s else {
         let broke = search
             .broke_per_s
@@ -301,6 +310,21 @@ mod tests {
         assert_eq!(sentence(std::slice::from_ref(&rough), OBJECTIVE), None);
         rough.search.ending = RateEnding::NotEven;
         assert!(told(&[rough]).contains("less than 65.9"));
+    }
+
+    #[test]
+    fn a_rate_that_nothing_meets_is_none_with_the_reason() {
+        let mut broken = rates(5, RateEnding::NotEven, 2.0, None);
+        broken.search.met_per_s = None;
+        broken.search.out_of_reach = Some("GET /broken failed".to_owned());
+        let found = rates(3, RateEnding::Found, 94.0, None);
+        let said = told(&[broken.clone(), found]);
+        assert!(
+            said.contains(": none with single × 5 threads, since GET /broken failed; 94 with"),
+            "{said}"
+        );
+        let alone = told(&[broken]);
+        assert!(!alone.contains("2.16"), "{alone}");
     }
 
     /// Forty seconds each: where both fit both are searched, where one does it is, and no time that is left is kept back.

@@ -1,6 +1,37 @@
-//! Objectives that are hardly in reach: pages whose time without any wait is above the limit.
+//! Objectives that are out of reach at any rate: pages that fail, and pages whose time without any wait is above the limit.
 
-use run::{ArmSummary, Document, EndpointProfile, Profile};
+use crate::judge::{self, Tally};
+use run::{ArmSummary, Document, EndpointProfile, Feasibility, Profile, Window};
+
+/// Why no rate meets the latency limit: in every arm with trials more requests fail than may be over it. Timeouts do not count,
+/// since they may be of the rate.
+pub fn failures(document: &Document) -> Option<String> {
+    let limit = document.plan.objective.latency?;
+    let windows = |of: Option<&ArmSummary>| -> Vec<&Window> {
+        let mine = document.trials.iter().filter(|t| t.counts());
+        let mine = mine.filter(|t| of.is_none_or(|arm| t.arm == arm.name));
+        mine.filter_map(|t| t.objective.as_ref()).collect()
+    };
+    let breaks = |arm: &ArmSummary| {
+        let windows = windows(Some(arm));
+        let errors: Vec<(u64, u64)> = windows.iter().map(|w| (w.errors, w.requests)).collect();
+        let judged = judge::rate_of(&errors, limit.allowed_violation_rate(), document.seed);
+        judged.is_some_and(|(standing, ..)| standing == Feasibility::Breaks)
+    };
+    let mut tried = document.arms.iter().filter(|arm| arm.trials > 0).peekable();
+    tried.peek()?;
+    if !tried.all(breaks) {
+        return None;
+    }
+    let all = windows(None).into_iter();
+    let page = Tally::of(all.map(|window| (window, false))).worst_page()?;
+    Some(format!(
+        "{page}, and a failed request counts as over the limit, so no rate keeps p{} = {} ms: {}",
+        limit.percentile,
+        limit.limit_ms,
+        judge::CORRECT_THE_PAGE
+    ))
+}
 
 /// Why the latency limit is hardly in reach, where the pilot's profile says so and every arm with trials breaks it. The
 /// profile has means at full load: evidence, which a trial that may keep the limit contradicts.
@@ -56,7 +87,7 @@ fn alone_ms(profile: &Profile, of: &EndpointProfile) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::{Feasibility, LatencyObjective};
+    use run::LatencyObjective;
 
     fn document(io_ms: f64, share: u64) -> Document {
         let mut document = crate::sample::document("tune");
@@ -135,5 +166,47 @@ mod tests {
             arm.violation_interval = Some((0.0, 0.02));
         }
         assert_eq!(out_of_reach(&document), None);
+    }
+
+    /// The sample, in which of a hundred requests for a page so many fail in each window, half of them without an answer in time.
+    fn failing(failures: u64, spared: Option<&str>) -> Option<String> {
+        let mut document = document(3.0, 100);
+        for trial in &mut document.trials {
+            let Some(window) = &mut trial.objective else {
+                continue;
+            };
+            let failures = match spared == Some(&trial.arm) {
+                true => 0,
+                false => failures,
+            };
+            (window.requests, window.timeouts) = (200, failures / 2);
+            window.errors = failures - window.timeouts;
+            let model = window.endpoints[0].clone();
+            let page = |name: &str, failures| run::EndpointWindow {
+                name: name.to_owned(),
+                requests: 100,
+                failures,
+                ..model.clone()
+            };
+            window.endpoints = vec![page("GET /", 0), page("GET /broken", failures)];
+        }
+        super::failures(&document)
+    }
+
+    #[test]
+    fn a_page_that_fails_at_the_common_rate_keeps_every_rate_from_the_limit() {
+        let said = failing(40, None).unwrap();
+        assert!(
+            said.starts_with("GET /broken failed in 20.0 % of its requests ("),
+            "{said}"
+        );
+        assert!(
+            said.contains("so no rate keeps p99 = 250 ms: correct the page, or take it out"),
+            "{said}"
+        );
+        assert_eq!(failing(0, None), None);
+        assert_eq!(failing(2, None), None, "as few as may be late");
+        let spared = crate::sample::document("tune").arms[0].name.clone();
+        assert_eq!(failing(40, Some(&spared)), None, "one arm answers");
     }
 }

@@ -186,9 +186,13 @@ fn picked(document: &Document, baseline: &Arm, confirmed: Confirmed) -> (Arm, Ve
         comparison,
         second,
     } = confirmed;
-    let Some(second) = second else {
+    let Some(mut second) = second else {
         return (challenger, vec![comparison]);
     };
+    let better = |of: &Comparison| of.outcome == Outcome::Better;
+    let of_both = second.holds && better(&comparison);
+    second.against_baseline.not_claimed = better(&second.against_baseline) && !second.holds;
+    second.against_first.not_claimed = better(&second.against_first) && !of_both;
     let changes = |arm: &Arm, comparison: &Comparison| {
         answer::answer(document, baseline, arm, comparison).0 == Answer::Change
     };
@@ -355,22 +359,42 @@ mod tests {
         document.arms = rows.collect();
         document.arms[2].feasible = feasible;
         let model = document.comparisons.last().unwrap().clone();
-        let told = |outcome| Comparison {
+        let told = |outcome, of: &Arm, with: &Arm| Comparison {
             outcome,
+            baseline: with.name.clone(),
+            candidate: of.name.clone(),
             ..model.clone()
         };
         let confirmed = Confirmed {
             challenger: arms[1].clone(),
-            comparison: told(first),
+            comparison: told(first, &arms[1], &arms[0]),
             second: Some(Second {
                 arm: arms[2].clone(),
-                against_baseline: told(second),
-                against_first: told(over_first),
+                against_baseline: told(second, &arms[2], &arms[0]),
+                against_first: told(over_first, &arms[2], &arms[1]),
                 holds,
             }),
         };
         let (picked, comparisons) = picked(&document, &arms[0], confirmed);
         assert_eq!(comparisons.len(), 3);
+        // What the rule of two finalists does not allow is marked.
+        let claims = [
+            (&arms[0], second == Better && !holds),
+            (
+                &arms[1],
+                over_first == Better && !(holds && first == Better),
+            ),
+        ];
+        for (baseline, expected) in claims {
+            let mut beside = comparisons.iter();
+            let beside =
+                beside.find(|c| c.baseline == baseline.name && c.candidate == arms[2].name);
+            assert_eq!(
+                beside.unwrap().not_claimed,
+                expected,
+                "{first:?} {second:?} {over_first:?} {holds}"
+            );
+        }
         let answer = answer::answer(&document, &arms[0], &picked, &comparisons[0]).0;
         let at = arms.iter().position(|arm| *arm == picked).unwrap();
         (at, answer == Answer::Change)

@@ -41,7 +41,7 @@ fn overall(answers: &Answers) -> String {
         share(differ)
     );
     match &answers.twin {
-        None => text.push_str(". There is no A/A twin, and dynamic pages differ by themselves: judge each difference yourself."),
+        None => text.push_str(". There is no twin (a shadow that runs what the primary runs), and dynamic pages differ by themselves: judge each difference yourself."),
         Some(twin) => {
             text.push_str(&format!(
                 "; of {} that {twin} answered too, {} by {} alone and {} by {twin} alone.",

@@ -15,7 +15,7 @@ pub fn counts(sheet: &mut Sheet, document: &Document) {
         "failed",
         "dropped",
         "server\nerrors",
-        "given\nlater by",
+        "copy sent\nlater by",
         "",
     ];
     let mut all = table(sheet.style(), &head, 1);

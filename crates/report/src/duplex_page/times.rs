@@ -111,9 +111,9 @@ fn opposite_signs(one: &Comparison, endpoints: usize) -> Option<String> {
     named.extend(endpoints.map(|endpoint| format!("the mean of {}", endpoint.endpoint)));
     (!named.is_empty()).then(|| {
         format!(
-            "The columns are over all requests that both answered; the difference is the typical one of batches, stretches of \
-             time that each count the same. The two point in different directions in {}: this happens \
-             where a few batches outweigh the others in the columns.",
+            "The columns are over all requests that both answered; the difference is the typical one of \
+             stretches of time that each count the same. The two point in different directions in {}: this happens \
+             where a few stretches outweigh the others in the columns.",
             named.join(", ")
         )
     })
@@ -179,11 +179,12 @@ fn behind(one: &Comparison) -> String {
         counted(one.requests, "request")
     )];
     if times.batches > 0 {
-        parts.push(counted(times.batches, "batch"));
+        // Each counts the same; docs/method.md calls them batches.
+        parts.push(format!("{} of time", counted(times.batches, "stretch")));
     }
     if times.widened > 1.005 {
         parts.push(format!(
-            "intervals {:.2} times as wide, because neighbouring batches resemble each other ({:.2})",
+            "intervals {:.2} times as wide, because neighbouring stretches resemble each other (correlation {:.2})",
             times.widened,
             times.correlation.unwrap_or_default()
         ));
@@ -199,7 +200,10 @@ fn behind(one: &Comparison) -> String {
         (one.reference_lost, &one.reference),
     ];
     for (count, name) in lost.into_iter().filter(|(count, _)| *count > 0) {
-        parts.push(format!("{} lost at {name}", grouped(count)));
+        parts.push(format!(
+            "{} that {name} lost (dropped, failed or server errors)",
+            grouped(count)
+        ));
     }
     if one.other_status > 0 {
         parts.push(format!(

@@ -265,7 +265,8 @@ pub fn pools(sheet: &mut Sheet, document: &Document) {
     let mut rows = Vec::new();
     for pool in &document.pools {
         rows.push(vec![
-            pool.pool.to_string(),
+            // The document counts from 0.
+            format!("no. {}", u32::from(pool.pool) + 1),
             pool.size.to_string(),
             pool.connections_max.to_string(),
             format!("{:.1}", pool.busy_mean),

@@ -48,6 +48,7 @@ fn comparison(metric: Metric, outcome: Outcome) -> Comparison {
         sd_log_ratio: Some(0.02),
         blocks_to_decide: None,
         not_comparable: None,
+        not_claimed: false,
     }
 }
 

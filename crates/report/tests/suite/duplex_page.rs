@@ -37,7 +37,7 @@ fn pages_keep_the_width_and_hold_what_the_document_says() {
             .for_each(|one| assert!(page.contains(one), "{one}\n{page}"));
         for part in [
             "6,000 requests in 5 min 00 s",
-            "Response times: new against the A/A twin twin",
+            "Response times: new against the twin twin",
             "Response times: slow against new",
             "GET /orders/:id",
             "Against the primary",
@@ -48,6 +48,8 @@ fn pages_keep_the_width_and_hold_what_the_document_says() {
             "shadow: 12.5",
             "kind of difference is noise",
             "What became of the requests",
+            "The twin, twin, runs what the primary runs",
+            "24 stretches of time",
             "queue full",
         ] {
             assert!(
@@ -63,6 +65,11 @@ fn pages_keep_the_width_and_hold_what_the_document_says() {
     }
     // A narrow terminal breaks words inside of cells, and no line.
     page(&document, 80);
+    let wide = page(&document, 120);
+    for absent in ["A/A", "batch", "given", " lost at "] {
+        assert!(!wide.contains(absent), "{absent}: {wide}");
+    }
+    assert!(wide.contains("copy sent"), "{wide}");
 }
 
 #[test]

@@ -168,6 +168,31 @@ fn every_reason_has_its_words() {
 }
 
 #[test]
+fn a_second_finalist_that_may_not_be_claimed_is_not_called_better() {
+    let verdicts = |not_claimed| {
+        let mut document = tuned();
+        met(&mut document, Outcome::Undecided, 1.02);
+        let beside = document.comparisons.iter_mut().rev().nth(1).unwrap();
+        beside.not_claimed = not_claimed;
+        let text = page(&document);
+        let mut rows = text.lines();
+        let row =
+            rows.find(|line| line.starts_with("single × 6 threads against single × 1 thread"));
+        row.unwrap().to_owned()
+    };
+    assert!(
+        verdicts(false).contains("  better  "),
+        "{}",
+        verdicts(false)
+    );
+    assert!(
+        verdicts(true).contains("  not claimed  "),
+        "{}",
+        verdicts(true)
+    );
+}
+
+#[test]
 fn no_row_looks_better_and_nothing_is_said() {
     let mut document = tuned();
     document.arms[2].capacity_per_s = Some(120.0);

@@ -43,6 +43,7 @@ fn every_part_is_there_at_every_width() {
             "Calls, corrected for GVL wait",
             "Requests by how long they took",
             "Database connection pools",
+            "no. 1",
             "Where a job's time goes",
             "job HardWorker",
             "≤",

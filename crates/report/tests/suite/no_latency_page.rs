@@ -58,9 +58,41 @@ fn an_infinite_percentile_is_explained_by_what_failed() {
     holds(&page(&document), &[told]);
 }
 
+/// The slowest of 97 requests is no p99.
+#[test]
+fn a_percentile_of_too_few_requests_is_left_out_with_the_reason() {
+    let document = sample("compare");
+    let text = page(&document);
+    let why = "no p99, since it takes 100 requests, and its windows had 97; longer windows (--window, --budget) hold more";
+    holds(
+        &text,
+        &[
+            "Latency that is missing (–) or endless (∞)",
+            &format!("single × 3 threads: {why}"),
+        ],
+    );
+    assert!(!text.contains("38.0"), "{text}");
+    let markdown = report::experiment_markdown(&document, "powerband compare");
+    assert!(
+        markdown.contains(why) && !markdown.contains("| 38.0 |"),
+        "{markdown}"
+    );
+    let mut document = sample("tune");
+    document.verdict.as_mut().unwrap().answer = Answer::Keep;
+    for arm in &mut document.arms {
+        arm.violation_requests = Some(62);
+    }
+    let text = page(&document);
+    holds(
+        &text,
+        &["Latency no p99, since it takes 100 requests, and its windows had 62;"],
+    );
+    assert!(!text.contains("99 % within 101"), "{text}");
+}
+
 #[test]
 fn nothing_is_said_where_every_latency_is_known() {
-    for name in ["tune", "compare", "sweep"] {
+    for name in ["tune", "sweep"] {
         let text = page(&sample(name));
         assert!(!text.contains("missing (–)"), "{text}");
     }

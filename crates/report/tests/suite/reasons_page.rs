@@ -8,12 +8,67 @@ fn more_processes_than_cores_have_their_reason() {
     let mut document = sample("tune");
     let heading = "Why more processes than cores were tried";
     assert!(!page(&document).contains(heading));
-    let why = "more processes than 2 cores: a request waits for I/O for 80 % of its own time, when its process may leave a core \
-               idle, 60/s predicted, at most 50/s with 2 processes";
-    document.arms[1].fate = format!("the best prediction ({why}); won the elimination rounds");
-    let page = flat(&page(&document));
-    let listed = format!("{heading} - single × 4 threads: {why} ");
-    assert!(page.contains(&listed), "{page}");
+    let profile = document.profile.as_mut().unwrap();
+    (profile.io_ms, profile.held_ms) = (15.0, 5.0);
+    let fate = |most| {
+        format!(
+            "the best prediction (more processes than 2 cores: {most}/s predicted, at most 50/s with 2 processes); won the \
+             elimination rounds"
+        )
+    };
+    (document.arms[0].fate, document.arms[1].fate) = (fate(60), fate(55));
+    let said = flat(&page(&document));
+    let reason = "while a request waits for I/O (75 % of its own time), its process may leave a core idle that another process can \
+                  use; each process costs memory and context switches";
+    let listed = format!(
+        "{heading} - {reason} - single × 1 thread: 60/s predicted, at most 50/s with 2 processes - single × 4 threads: 55/s"
+    );
+    assert!(said.contains(&listed), "{said}");
+    document.profile.as_mut().unwrap().io_ms = 0.2;
+    let said = flat(&page(&document));
+    assert!(
+        said.contains("for only 4 % of their own time, so little is expected of it"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_limit_that_is_broken_has_its_figure_once() {
+    let mut document = sample("tune");
+    let heading = "Limits that are broken";
+    assert!(!page(&document).contains(heading));
+    let why = "10.0 % of its requests took longer than 250 ms, 1 % may";
+    let today = &mut document.arms[0];
+    (today.feasible, today.broken) = (run::Feasibility::Breaks, Some(why.to_owned()));
+    let listed = format!("{heading} - single × 1 thread: {why}");
+    let said = flat(&page(&document));
+    assert!(said.contains(&listed), "{said}");
+    // Where its figure is better than the answer's, the list of these says why it is not the answer.
+    document.arms[0].capacity_per_s = Some(1e6);
+    let said = flat(&page(&document));
+    assert!(!said.contains(heading), "{said}");
+    assert_eq!(said.matches(why).count(), 1, "{said}");
+}
+
+#[test]
+fn a_share_over_the_limit_says_whether_requests_failed() {
+    let mut document = sample("tune");
+    let name = document.arms[1].name.clone();
+    document.arms[1].violation_rate = Some(0.1);
+    document.arms[1].violation_interval = Some((0.05, 0.15));
+    document.verdict.as_mut().unwrap().settings = document.arms[1].settings;
+    document.verdict.as_mut().unwrap().answer = run::Answer::Change;
+    let late = flat(&page(&document));
+    assert!(late.contains(" took longer than 500 ms, at most"), "{late}");
+    assert!(!late.contains("failed or took"), "{late}");
+    let mut trials = document.trials.iter_mut().filter(|t| t.arm == name);
+    let window = trials.find_map(|t| t.objective.as_mut()).unwrap();
+    window.errors = 3;
+    let failed = flat(&page(&document));
+    assert!(
+        failed.contains(" failed or took longer than 500 ms"),
+        "{failed}"
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl Search<'_> {
             (Ending::OutOfTime, _) => RateEnding::OutOfTime,
         };
         let out_of_reach = match bounds.met_per_s {
-            None => self.pages.out_of_reach(self.question.objective),
+            None => (self.pages).out_of_reach(self.question.objective, self.question.seed),
             Some(_) => None,
         };
         let mut warnings: Vec<String> = ended.into_iter().map(|(_, why)| why).collect();
