@@ -37,6 +37,9 @@ pub struct Evidence {
     ratios: Vec<f64>,
     pub correlation: f64,
     pub widened: f64,
+    /// By at most what share of the reference's time the mirror's wait for a core lengthens the candidate's: mean over batches,
+    /// each of which counts the same, as for the ratio.
+    pub core_wait: f64,
 }
 
 /// Of the mean.
@@ -46,7 +49,11 @@ pub fn of_means(series: &Series) -> Option<Evidence> {
     let most = [MANY, FEW].into_iter().find(|most| enough(*most))?;
     let found = batches(&series.sums, |sum| sum.requests, most);
     let pairs: Vec<(f64, f64)> = found.iter().filter_map(Sum::means_ms).collect();
-    Evidence::of(&pairs)
+    let waits = found.iter().map(|sum| (sum.waited_ns, sum.reference_ns));
+    let waits: Vec<f64> = waits
+        .map(|(waited, reference)| waited as f64 / reference as f64)
+        .collect();
+    Evidence::of(&pairs, &waits)
 }
 
 /// Of a percentile, 0 to 1.
@@ -64,7 +71,12 @@ pub fn of_quantile(series: &Series, q: f64) -> Option<Evidence> {
     });
     // One batch in which it is infinite, and there is no ratio.
     let pairs = quantiles.collect::<Option<Vec<(f64, f64)>>>()?;
-    (pairs.len() as u64 >= LEAST_BATCHES).then(|| Evidence::of(&pairs))?
+    let wait = |(spread, (reference, candidate)): (&Spread, &(f64, f64))| {
+        let unwaited = spread.unwaited.quantile_ns(q).unwrap_or(*candidate);
+        (candidate - unwaited) / reference
+    };
+    let waits: Vec<f64> = found.iter().zip(&pairs).map(wait).collect();
+    (pairs.len() as u64 >= LEAST_BATCHES).then(|| Evidence::of(&pairs, &waits))?
 }
 
 /// Requests that are still lacking for an interval of the mean.
@@ -85,8 +97,8 @@ fn filled(series: &Series) -> (u64, u64) {
 }
 
 impl Evidence {
-    /// From (reference, candidate) of each batch.
-    fn of(pairs: &[(f64, f64)]) -> Option<Evidence> {
+    /// From (reference, candidate) of each batch, and the share of the reference that the mirror waited for a core.
+    fn of(pairs: &[(f64, f64)], waits: &[f64]) -> Option<Evidence> {
         let logs: Vec<f64> = pairs
             .iter()
             .map(|(reference, candidate)| (candidate / reference).ln())
@@ -100,6 +112,7 @@ impl Evidence {
             ratios: ratios.collect(),
             correlation,
             widened,
+            core_wait: stats::summary::mean(waits)?,
         })
     }
 

@@ -108,6 +108,16 @@ pub fn unsound_setup(allowance: f64) -> String {
     )
 }
 
+/// A host without a core for the mirror.
+pub fn core_wait(wait_ms: f64, allowance: f64) -> String {
+    format!(
+        "the mirror itself waited for a CPU core for {} ms of each answer (mean), which is {} % of the primary's response time \
+         and in the shadow's times alone; give the mirror a core that nothing else uses, or compare with a twin (--twin NAME)",
+        round(wait_ms),
+        round(allowance * 100.0)
+    )
+}
+
 /// Other answers.
 pub fn other_work(share: f64) -> String {
     format!(
