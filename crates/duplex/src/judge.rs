@@ -85,7 +85,13 @@ fn judged(
     let found =
         (evidence.as_ref()).and_then(|evidence| evidence.compare(all.margin, ALPHA, allowance));
     let times = times(&contest.all, evidence.as_ref(), allowed);
-    let (outcome, why) = verdict(all, contest, &times, found.as_ref(), allowance);
+    let (outcome, why) = match found.as_ref() {
+        Some(found) => verdict(all, contest, &times, found, allowance),
+        None => {
+            let so_far = estimate::progress(&contest.all);
+            (Outcome::Undecided, Some(words::too_little(so_far, span_s)))
+        }
+    };
     let longer = found
         .as_ref()
         .and_then(|found| estimate::run_to_decide(found, all.margin, allowance));
@@ -110,13 +116,9 @@ fn verdict(
     all: &Comparison,
     contest: &Contest,
     times: &Times,
-    found: Option<&stats::Comparison>,
+    found: &stats::Comparison,
     allowance: f64,
 ) -> (Outcome, Option<String>) {
-    let Some(found) = found else {
-        let missing = estimate::lacking(&contest.all);
-        return (Outcome::Undecided, Some(words::too_little(missing)));
-    };
     if allowance > MOST_ALLOWED {
         return (
             Outcome::Undecided,

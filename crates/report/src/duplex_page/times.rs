@@ -183,7 +183,8 @@ fn behind(one: &Comparison) -> String {
     }
     if times.widened > 1.005 {
         parts.push(format!(
-            "intervals {:.2} times as wide, because neighbouring batches resemble each other ({:.2})",
+            "intervals {:.2} times as wide, because neighbouring batches may resemble each other (correlation {:.2}, and the \
+             standard error of so few)",
             times.widened,
             times.correlation.unwrap_or_default()
         ));

@@ -84,10 +84,10 @@ fn a_wider_interval_has_its_reason() {
     let text = |document: &Document| flat(&page(document, 100));
     assert!(!text(&document).contains(" wider for "));
     document.comparisons[0].allowance = 0.12;
-    assert!(text(&document).contains("and 12.0 % wider for what the twin differs by"));
+    assert!(text(&document).contains("and 12.00 % wider for what the twin differs by"));
     document.comparisons[0].reference = run::duplex::PRIMARY.to_owned();
-    assert!(text(&document).contains("and 12.0 % wider for the mirror's own wait for a CPU core"));
-    // The interval shows a tenth of a per cent.
+    assert!(text(&document).contains("and 12.00 % wider for the mirror's own wait for a CPU core"));
+    // No interval shows so little.
     document.comparisons[0].allowance = 0.0001;
     assert!(!text(&document).contains(" wider for "));
 }

@@ -92,7 +92,7 @@ pub struct Times {
     pub batches: u32,
     /// Serial correlation of neighbouring batches' log ratios, as estimated; absent without batches.
     pub correlation: Option<f64>,
-    /// What the interval of the mean was widened by because of it, a factor; 1 where it was not.
+    /// What the interval of the mean was widened by because of it and its standard error, a factor; 1 where it was not.
     pub widened: f64,
 }
 
