@@ -34,6 +34,10 @@ pub struct ShadowOutcome {
     pub copy: u16,
     /// Sent to the shadow this long after it was given to the primary; 0 where it was not sent.
     pub delay_ns: u64,
+    /// How long, between request and answer, the mirror's thread was ready to run and had no core; part of the answer's
+    /// `took_ns`. Absent without an answer, in logs of earlier versions, and where the kernel does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<u64>,
     /// Answer or failure.
     pub outcome: Outcome,
     /// In what its answer differs from the primary's; empty where it does not, or cannot be compared.
@@ -153,6 +157,37 @@ pub struct Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_of_an_earlier_version_does_not_know_the_wait() {
+        #[derive(Serialize)]
+        struct Earlier {
+            shadow: u16,
+            copy: u16,
+            delay_ns: u64,
+            outcome: Outcome,
+            differences: Vec<Difference>,
+        }
+        let earlier = Earlier {
+            shadow: 1,
+            copy: 0,
+            delay_ns: 7,
+            outcome: Outcome::Dropped(Drop::Late),
+            differences: Vec::new(),
+        };
+        let written = rmp_serde::to_vec_named(&earlier).unwrap();
+        let read: ShadowOutcome = rmp_serde::from_slice(&written).unwrap();
+        assert_eq!((read.delay_ns, read.waited_ns), (7, None));
+        // What is unknown is written as it was before.
+        assert_eq!(rmp_serde::to_vec_named(&read).unwrap(), written);
+        let waited_ns = Some(40);
+        let later = ShadowOutcome { waited_ns, ..read };
+        let written = rmp_serde::to_vec_named(&later).unwrap();
+        assert_eq!(
+            rmp_serde::from_slice::<ShadowOutcome>(&written).unwrap(),
+            later
+        );
+    }
 
     #[test]
     fn causes_are_called_what_files_call_them() {

@@ -69,16 +69,20 @@ impl Contest {
         if candidate == Seen::Dropped || reference == Seen::Dropped {
             return;
         }
-        let took_ns = |seen| match seen {
-            Seen::Answered { took_ns, .. } => Some(took_ns),
+        let time = |seen| match seen {
+            Seen::Answered { time, .. } => Some(time),
             _ => None,
         };
-        let (candidate, reference) = (took_ns(candidate), took_ns(reference));
-        self.all.add(window, candidate, reference);
+        let (candidate, reference) = (time(candidate), time(reference));
         if self.endpoints.len() <= endpoint {
             self.endpoints.resize_with(endpoint + 1, Series::default);
         }
-        self.endpoints[endpoint].add(window, candidate, reference);
+        for series in [&mut self.all, &mut self.endpoints[endpoint]] {
+            series.add(window, candidate, reference.map(|time| time.took_ns));
+            if self.reference == Side::Primary {
+                series.add_wait(window, candidate);
+            }
+        }
     }
 
     /// Windows are twice as long from now on.

@@ -6,7 +6,8 @@
 //! two servers share of the machine's and the traffic's mood is in both times of a batch and not in their ratio. Where
 //! the log ratios of neighbouring batches resemble each other all the same, their deviations are widened by
 //! sqrt((1 + r) / (1 - r)), which is what an autoregressive series of that correlation takes off the precision of its
-//! mean.
+//! mean. So few batches show r only roughly, and one that is too low costs more coverage than one that is too high costs
+//! width: so r is the estimate and its standard error, sqrt((1 - r²) / n).
 
 use stats::{Better, Rule, SignedRank, Verdict};
 
@@ -37,6 +38,9 @@ pub struct Evidence {
     ratios: Vec<f64>,
     pub correlation: f64,
     pub widened: f64,
+    /// By at most what share of the reference's time the mirror's wait for a core lengthens the candidate's: mean over batches,
+    /// each of which counts the same, as for the ratio.
+    pub core_wait: f64,
 }
 
 /// Of the mean.
@@ -46,7 +50,11 @@ pub fn of_means(series: &Series) -> Option<Evidence> {
     let most = [MANY, FEW].into_iter().find(|most| enough(*most))?;
     let found = batches(&series.sums, |sum| sum.requests, most);
     let pairs: Vec<(f64, f64)> = found.iter().filter_map(Sum::means_ms).collect();
-    Evidence::of(&pairs)
+    let waits = found.iter().map(|sum| (sum.waited_ns, sum.reference_ns));
+    let waits: Vec<f64> = waits
+        .map(|(waited, reference)| waited as f64 / reference as f64)
+        .collect();
+    Evidence::of(&pairs, &waits)
 }
 
 /// Of a percentile, 0 to 1.
@@ -64,13 +72,38 @@ pub fn of_quantile(series: &Series, q: f64) -> Option<Evidence> {
     });
     // One batch in which it is infinite, and there is no ratio.
     let pairs = quantiles.collect::<Option<Vec<(f64, f64)>>>()?;
-    (pairs.len() as u64 >= LEAST_BATCHES).then(|| Evidence::of(&pairs))?
+    let wait = |(spread, (reference, candidate)): (&Spread, &(f64, f64))| {
+        let unwaited = spread.unwaited.quantile_ns(q).unwrap_or(*candidate);
+        (candidate - unwaited) / reference
+    };
+    let waits: Vec<f64> = found.iter().zip(&pairs).map(wait).collect();
+    (pairs.len() as u64 >= LEAST_BATCHES).then(|| Evidence::of(&pairs, &waits))?
 }
 
-/// Requests that are still lacking for an interval of the mean.
-pub fn lacking(series: &Series) -> u64 {
-    let (_, requests) = filled(series);
-    (REQUESTS_A_BATCH * FEW).saturating_sub(requests)
+/// What there is of what an interval of the mean needs at least.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Batches that could be made of it, and the least number.
+    pub batches: u64,
+    pub needed: u64,
+    /// Requests that both have to answer yet; 0 where only time is lacking.
+    pub requests: u64,
+    /// How many times as long a run at the same rate has enough; `None` before the first request.
+    pub longer: Option<f64>,
+}
+
+/// Of a run that is too short for an interval of the mean.
+pub fn progress(series: &Series) -> Progress {
+    let (windows, requests) = filled(series);
+    let (least_windows, least_requests) = (2 * FEW, REQUESTS_A_BATCH * FEW);
+    let times = |least: u64, found: u64| least as f64 / found as f64;
+    Progress {
+        batches: (windows / 2).min(requests / REQUESTS_A_BATCH),
+        needed: FEW,
+        requests: least_requests.saturating_sub(requests),
+        longer: (requests > 0)
+            .then(|| times(least_windows, windows).max(times(least_requests, requests))),
+    }
 }
 
 fn weight(spread: &Spread) -> u64 {
@@ -85,21 +118,23 @@ fn filled(series: &Series) -> (u64, u64) {
 }
 
 impl Evidence {
-    /// From (reference, candidate) of each batch.
-    fn of(pairs: &[(f64, f64)]) -> Option<Evidence> {
+    /// From (reference, candidate) of each batch, and the share of the reference that the mirror waited for a core.
+    fn of(pairs: &[(f64, f64)], waits: &[f64]) -> Option<Evidence> {
         let logs: Vec<f64> = pairs
             .iter()
             .map(|(reference, candidate)| (candidate / reference).ln())
             .collect();
         let centre = SignedRank::of(&logs).ok()?.estimate();
         let correlation = correlation(&logs)?;
-        let r = correlation.clamp(0.0, MOST_CORRELATED);
+        let error = ((1.0 - correlation.powi(2)) / logs.len() as f64).sqrt();
+        let r = (correlation + error).clamp(0.0, MOST_CORRELATED);
         let widened = ((1.0 + r) / (1.0 - r)).sqrt();
         let ratios = logs.iter().map(|x| (centre + widened * (x - centre)).exp());
         Some(Evidence {
             ratios: ratios.collect(),
             correlation,
             widened,
+            core_wait: stats::summary::mean(waits)?,
         })
     }
 
@@ -170,4 +205,82 @@ fn correlation(series: &[f64]) -> Option<f64> {
         .map(|two| (two[0] - mean) * (two[1] - mean))
         .sum();
     Some(((n * products / squares + 1.0) / (n - 3.0)).clamp(-1.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_distr::{Distribution, StandardNormal};
+    use rand_pcg::Pcg64;
+
+    const RUNS: u32 = 400;
+
+    /// Two identical servers. Times of requests are log-normal, so that a few are very long; each server has good and bad
+    /// batches, which neighbours share as a first-order autoregressive series does.
+    struct Equal {
+        batches: usize,
+        /// Correlation of one batch with the next.
+        memory: f64,
+    }
+
+    impl Equal {
+        const REQUESTS: usize = 13;
+        /// Standard deviations of logarithms.
+        const REQUEST: f64 = 1.0;
+        const BATCH: f64 = 0.5;
+
+        fn run(&self, seed: u64) -> Option<Evidence> {
+            let mut rng = Pcg64::seed_from_u64(seed);
+            let mut normal = move || -> f64 { StandardNormal.sample(&mut rng) };
+            let fresh = Self::BATCH * (1.0 - self.memory.powi(2)).sqrt();
+            let mut moods = [normal(), normal()].map(|z| Self::BATCH * z);
+            let mut batch = || {
+                let means = moods.map(|mood| {
+                    let times =
+                        (0..Self::REQUESTS).map(|_| (mood + Self::REQUEST * normal()).exp());
+                    times.sum::<f64>()
+                });
+                moods = moods.map(|mood| self.memory * mood + fresh * normal());
+                (means[0], means[1])
+            };
+            let pairs: Vec<(f64, f64)> = (0..self.batches).map(|_| batch()).collect();
+            Evidence::of(&pairs, &vec![0.0; self.batches])
+        }
+
+        fn covered(&self, runs: u32) -> u32 {
+            let holds = |seed: &u64| {
+                let (_, low, high) = self.run(*seed).unwrap().interval(0.0).unwrap();
+                low <= 1.0 && 1.0 <= high
+            };
+            (0..u64::from(runs)).filter(holds).count() as u32
+        }
+    }
+
+    #[test]
+    fn intervals_of_few_batches_hold_the_truth_where_neighbours_resemble_each_other() {
+        for batches in [8, 12, 24, 40] {
+            for memory in [0.0, 0.3, 0.5] {
+                let covered = Equal { batches, memory }.covered(RUNS);
+                // Significantly fewer than 95 in a hundred is a broken promise.
+                let chance = stats::binomial_at_most(covered, RUNS, 0.95);
+                assert!(chance > 0.01, "{batches} {memory}: {covered}");
+            }
+        }
+    }
+
+    #[test]
+    fn too_few_batches_have_no_interval() {
+        let of = |batches| {
+            Equal {
+                batches,
+                memory: 0.0,
+            }
+            .run(1)
+        };
+        assert!(of(3).is_none());
+        for batches in 4..6 {
+            assert_eq!(of(batches).unwrap().interval(0.0), None);
+        }
+    }
 }

@@ -16,8 +16,25 @@ pub const MOST_LOST: f64 = 0.01;
 /// Where a larger share of answers than this has another status, the two did not do the same work.
 pub const MOST_OTHER_STATUS: f64 = 0.01;
 
-/// Nothing is claimed where two copies of the same configuration differ by more than this for certain.
+/// Nothing is claimed where two copies of the same configuration differ by more than this for certain, or where the mirror's wait
+/// for a core may lengthen a shadow's times by more.
 pub const MOST_ALLOWED: f64 = 0.25;
+
+/// What is taken off every difference of a contest.
+#[derive(Debug, Clone, Copy)]
+struct Allowed {
+    /// By so much the twin differs from the primary for certain.
+    twin: f64,
+    /// Only one side's times hold the mirror's wait for a core.
+    core_wait: bool,
+}
+
+impl Allowed {
+    fn of(self, evidence: Option<&Evidence>) -> f64 {
+        let wait = evidence.filter(|_| self.core_wait);
+        self.twin + wait.map_or(0.0, |evidence| evidence.core_wait)
+    }
+}
 
 /// Each contest, in its order.
 pub fn comparisons(all: &Comparison, span_s: f64) -> Vec<duplex::Comparison> {
@@ -25,13 +42,17 @@ pub fn comparisons(all: &Comparison, span_s: f64) -> Vec<duplex::Comparison> {
         .contests
         .iter()
         .find(|contest| contest.purpose == Purpose::Setup);
-    let allowance = twin.map_or(0.0, |twin| bias(twin, all.margin));
+    let bias = twin.map_or(0.0, |twin| bias(twin, all.margin));
     let of = |contest: &Contest| {
-        let allowance = match contest.purpose {
-            Purpose::Claim => allowance,
-            _ => 0.0,
+        let allowed = Allowed {
+            twin: match contest.purpose {
+                Purpose::Claim => bias,
+                _ => 0.0,
+            },
+            // What the twin differs by contains the wait, which is part of the setup.
+            core_wait: contest.reference == Side::Primary && contest.purpose != Purpose::Setup,
         };
-        judged(all, contest, allowance, span_s)
+        judged(all, contest, allowed, span_s)
     };
     all.contests.iter().map(of).collect()
 }
@@ -53,12 +74,24 @@ fn bias(twin: &Contest, margin: f64) -> f64 {
     (interval.low - 1.0).max(1.0 / interval.high - 1.0).max(0.0)
 }
 
-fn judged(all: &Comparison, contest: &Contest, allowance: f64, span_s: f64) -> duplex::Comparison {
+fn judged(
+    all: &Comparison,
+    contest: &Contest,
+    allowed: Allowed,
+    span_s: f64,
+) -> duplex::Comparison {
     let evidence = estimate::of_means(&contest.all);
+    let allowance = allowed.of(evidence.as_ref());
     let found =
         (evidence.as_ref()).and_then(|evidence| evidence.compare(all.margin, ALPHA, allowance));
-    let times = times(&contest.all, evidence.as_ref(), allowance);
-    let (outcome, why) = verdict(all, contest, &times, found.as_ref(), allowance);
+    let times = times(&contest.all, evidence.as_ref(), allowed);
+    let (outcome, why) = match found.as_ref() {
+        Some(found) => verdict(all, contest, &times, found, allowance),
+        None => {
+            let so_far = estimate::progress(&contest.all);
+            (Outcome::Undecided, Some(words::too_little(so_far, span_s)))
+        }
+    };
     let longer = found
         .as_ref()
         .and_then(|found| estimate::run_to_decide(found, all.margin, allowance));
@@ -74,7 +107,7 @@ fn judged(all: &Comparison, contest: &Contest, allowance: f64, span_s: f64) -> d
         candidate_lost: contest.candidate_lost,
         reference_lost: contest.reference_lost,
         allowance,
-        endpoints: endpoints(all, contest, allowance),
+        endpoints: endpoints(all, contest, allowed),
         all: times,
     }
 }
@@ -83,15 +116,14 @@ fn verdict(
     all: &Comparison,
     contest: &Contest,
     times: &Times,
-    found: Option<&stats::Comparison>,
+    found: &stats::Comparison,
     allowance: f64,
 ) -> (Outcome, Option<String>) {
-    let Some(found) = found else {
-        let missing = estimate::lacking(&contest.all);
-        return (Outcome::Undecided, Some(words::too_little(missing)));
-    };
     if allowance > MOST_ALLOWED {
-        return (Outcome::Undecided, Some(words::unsound_setup(allowance)));
+        return (
+            Outcome::Undecided,
+            Some(unsound(&contest.all, contest, allowance)),
+        );
     }
     let other_status = contest.other_status as f64 / contest.asked().max(1) as f64;
     if other_status > MOST_OTHER_STATUS {
@@ -105,6 +137,14 @@ fn verdict(
         return (Outcome::Undecided, Some(words::few_decide(times)));
     }
     (outcome, None)
+}
+
+/// Why nothing is claimed: the two do not get their requests under the same conditions.
+fn unsound(series: &Series, contest: &Contest, allowance: f64) -> String {
+    match contest.reference {
+        Side::Primary => words::core_wait(series.sums.total().wait_ms(), allowance),
+        Side::Shadow(_) => words::unsound_setup(allowance),
+    }
 }
 
 /// Losses make a server look faster than it is, and never slower: so they forbid one side of the verdict.
@@ -134,7 +174,7 @@ fn contradicted(times: &Times, outcome: Outcome) -> bool {
     }
 }
 
-fn endpoints(all: &Comparison, contest: &Contest, allowance: f64) -> Vec<EndpointTimes> {
+fn endpoints(all: &Comparison, contest: &Contest, allowed: Allowed) -> Vec<EndpointTimes> {
     let numbered = contest.endpoints.iter().enumerate();
     let asked =
         numbered.filter(|(_, series)| series.spreads.iter().any(|s| s.candidate.count() > 0));
@@ -156,10 +196,15 @@ fn endpoints(all: &Comparison, contest: &Contest, allowance: f64) -> Vec<Endpoin
         )
     });
     let of = |(number, series, evidence): (usize, &Series, Option<Evidence>)| {
-        let times = times(series, evidence.as_ref(), allowance);
+        let allowance = allowed.of(evidence.as_ref());
+        let times = times(series, evidence.as_ref(), allowed);
         let at = |alpha: f64| evidence.as_ref()?.compare(all.margin, alpha, allowance);
         let found = at(alpha).map(|found| outcome(found.verdict));
-        let mut why = found.and_then(|outcome| hollow(all, contest, &times, outcome));
+        let mut why = found.and_then(|outcome| {
+            (allowance > MOST_ALLOWED)
+                .then(|| unsound(series, contest, allowance))
+                .or_else(|| hollow(all, contest, &times, outcome))
+        });
         let outcome = match why {
             Some(_) => Some(Outcome::Undecided),
             None => found,
@@ -192,7 +237,7 @@ fn hollow(all: &Comparison, contest: &Contest, times: &Times, outcome: Outcome) 
         .or_else(|| reference().filter(|_| outcome != Outcome::Better))
 }
 
-fn times(series: &Series, evidence: Option<&Evidence>, allowance: f64) -> Times {
+fn times(series: &Series, evidence: Option<&Evidence>, allowed: Allowed) -> Times {
     let total = series.sums.total();
     let means = total.means_ms();
     let spread = series.spreads.total();
@@ -202,7 +247,7 @@ fn times(series: &Series, evidence: Option<&Evidence>, allowance: f64) -> Times 
             ms(spread.reference.quantile_ns(q)),
             ms(spread.candidate.quantile_ns(q)),
         );
-        figure(pooled, estimate::of_quantile(series, q).as_ref(), allowance)
+        figure(pooled, estimate::of_quantile(series, q).as_ref(), allowed)
     };
     Times {
         requests: total.requests,
@@ -214,7 +259,7 @@ fn times(series: &Series, evidence: Option<&Evidence>, allowance: f64) -> Times 
                 means.map(|(_, candidate)| candidate),
             ),
             evidence,
-            allowance,
+            allowed,
         ),
         p50: quantile(0.5),
         p95: quantile(0.95),
@@ -228,14 +273,14 @@ fn times(series: &Series, evidence: Option<&Evidence>, allowance: f64) -> Times 
 fn figure(
     (reference_ms, candidate_ms): (Option<f64>, Option<f64>),
     evidence: Option<&Evidence>,
-    allowance: f64,
+    allowed: Allowed,
 ) -> Figure {
     let plain = reference_ms
         .zip(candidate_ms)
         .map(|(reference, candidate)| candidate / reference);
     let interval = plain
         .and(evidence)
-        .and_then(|evidence| evidence.interval(allowance));
+        .and_then(|evidence| evidence.interval(allowed.of(Some(evidence))));
     Figure {
         candidate_ms,
         reference_ms,

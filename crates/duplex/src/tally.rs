@@ -19,6 +19,8 @@ pub struct Tally {
     lost: u64,
     delays_ns: u64,
     sent: u64,
+    waited_ns: u64,
+    waits_unknown: u64,
 }
 
 impl Tally {
@@ -32,6 +34,8 @@ impl Tally {
             match &copy.outcome {
                 Outcome::Answered(answer) if answer.complete => {
                     self.answered += 1;
+                    self.waited_ns = self.waited_ns.saturating_add(copy.waited_ns.unwrap_or(0));
+                    self.waits_unknown += u64::from(copy.waited_ns.is_none());
                     self.compared += u64::from(primary.is_some());
                     let fails = answer.status >= 500;
                     let errs = fails && primary.is_some_and(|primary| primary.status < 500);
@@ -75,6 +79,8 @@ impl Tally {
             coverage: share(self.compared),
             lost: share(self.lost),
             delay_ms: (self.sent > 0).then(|| self.delays_ns as f64 / self.sent as f64 / 1e6),
+            core_wait_ms: (self.answered > 0 && self.waits_unknown == 0)
+                .then(|| self.waited_ns as f64 / self.answered as f64 / 1e6),
             inside: None,
         }
     }

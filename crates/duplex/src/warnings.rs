@@ -1,7 +1,7 @@
 //! What a reader must know before believing a comparison.
 
 use run::Outcome;
-use run::duplex::{Document, Purpose, Shadow};
+use run::duplex::{Document, PRIMARY, Purpose, Shadow};
 
 use crate::comparison::OTHER;
 use crate::judge::MOST_LOST;
@@ -19,6 +19,7 @@ pub fn of(document: &Document, length_was_chosen: bool) -> Vec<String> {
                 .to_owned(),
         );
     }
+    all.extend(unknown_wait(document));
     all.extend(tails(document));
     if let Some(part) = document.not_read.first() {
         all.push(format!(
@@ -92,6 +93,21 @@ fn setup(document: &Document) -> Option<String> {
             "Of {} there is too little yet to say what the setup itself does to response times.",
             document.called(&setup.candidate)
         )
+    })
+}
+
+/// Against the primary the mirror's wait for a core would have to be taken off.
+fn unknown_wait(document: &Document) -> Option<String> {
+    let mut claims = (document.comparisons.iter())
+        .filter(|one| one.purpose == Purpose::Claim && one.reference == PRIMARY);
+    let unknown = |name: &str| {
+        let mut shadows = document.shadows.iter().filter(|shadow| shadow.name == name);
+        shadows.any(|shadow| shadow.answered > 0 && shadow.core_wait_ms.is_none())
+    };
+    claims.any(|one| unknown(&one.candidate)).then(|| {
+        "How long the mirror waited for a CPU core is unknown: the log is of an earlier version, or the kernel does not count it. \
+         Where cores were short, that wait makes shadows look slower than the primary."
+            .to_owned()
     })
 }
 

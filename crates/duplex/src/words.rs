@@ -3,6 +3,8 @@
 use run::Outcome;
 use run::duplex::{Answers, Comparison, Document, Figure, NotRead, Purpose, Standing, Times};
 
+use crate::estimate::Progress;
+
 /// What the caller knows of a document and this crate does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
@@ -92,18 +94,44 @@ fn differing(answers: &Answers) -> Option<String> {
     }
 }
 
-/// Too few requests or too short.
-pub fn too_little(missing: u64) -> String {
-    match missing {
-        0 => "the run is too short yet: at least 24 stretches of time are needed in which both answered".to_owned(),
-        missing => format!("at least {missing} more requests that both answer are needed"),
-    }
+/// Too few requests or too short a run for an interval.
+pub fn too_little(so_far: Progress, span_s: f64) -> String {
+    let Progress {
+        batches,
+        needed,
+        requests,
+        longer,
+    } = so_far;
+    let what = format!(
+        "{}, {needed} are needed",
+        many(batches as usize, "batch", "batches")
+    );
+    let more_s = longer.map(|times| (times - 1.0) * span_s);
+    let run = more_s.map(|more_s| format!("run about {} longer", duration(more_s.max(1.0))));
+    let requests = (requests > 0).then(|| {
+        format!(
+            "at least {} that both answer",
+            many(requests as usize, "more request", "more requests")
+        )
+    });
+    let remedy: Vec<String> = run.into_iter().chain(requests).collect();
+    format!("{what}: {}", remedy.join(", for "))
 }
 
 /// The twin is no twin.
 pub fn unsound_setup(allowance: f64) -> String {
     format!(
         "the twin, which runs what the primary runs, differs from it by more than {} %; make the two equal first",
+        round(allowance * 100.0)
+    )
+}
+
+/// A host without a core for the mirror.
+pub fn core_wait(wait_ms: f64, allowance: f64) -> String {
+    format!(
+        "the mirror itself waited for a CPU core for {} ms of each answer (mean), which is {} % of the primary's response time \
+         and in the shadow's times alone; give the mirror a core that nothing else uses, or compare with a twin (--twin NAME)",
+        round(wait_ms),
         round(allowance * 100.0)
     )
 }

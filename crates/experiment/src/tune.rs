@@ -49,11 +49,11 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     procedure.save()?;
     let foreseen_arms = procedure.store.document.plan.arms;
     procedure.expect(calibrating + raced(procedure, foreseen_arms));
-    if let (Some(fixed_s), false) = (procedure.overhead_s(), searches(procedure.bench.experiment)) {
+    if let (Some(fixed_s), false) = (procedure.overhead_s(), searches(procedure.experiment)) {
         let trials = (before, procedure.expected);
         // Of few configurations any window is long enough.
-        let judged = procedure.bench.experiment.window.is_none()
-            && foreseen_arms as usize > budget::FEW_ARMS;
+        let judged =
+            procedure.experiment.window.is_none() && foreseen_arms as usize > budget::FEW_ARMS;
         let window_s = judged.then(|| windows(procedure).short_s);
         let note = replanned(trials, fixed_s, window_s);
         if let Some(note) = note {

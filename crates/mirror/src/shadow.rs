@@ -9,6 +9,7 @@
 //! finds none is dropped there and counted by its cause.
 
 mod connection;
+mod core_wait;
 mod difference;
 mod endpoint;
 mod exchange;

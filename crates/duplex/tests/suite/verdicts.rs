@@ -1,7 +1,7 @@
 //! What may be said of whom, and what may not.
 
 use crate::support::{answer, asked, compared, dropped, error, late, of, shadows, spoil, traffic};
-use capture::Outcome as At;
+use capture::{Outcome as At, Pair};
 use duplex::Comparison;
 use run::Outcome;
 use run::duplex::EndpointTimes;
@@ -55,14 +55,29 @@ fn a_short_run_says_what_is_missing() {
     let document = compared(&["a"], &traffic(50, &[0.5], 2));
     let found = of(&document, "a", Claim);
     assert_eq!((found.outcome, document.exit_code), (Outcome::Undecided, 3));
-    assert!(
-        document.sentence.contains("at least 70 more requests"),
-        "{}",
+    let said = |requests: &[Pair]| {
+        let document = compared(&["a"], requests);
+        assert_eq!(document.exit_code, 3);
         document.sentence
+    };
+    assert_eq!(
+        document.sentence,
+        "a against the primary is undecided: 5 batches, 12 are needed: run about 4 s longer, for at least 70 more requests that \
+         both answer."
     );
     assert_eq!(found.all.mean.low, None);
-    let document = compared(&["a"], &[]);
-    assert_eq!((document.exit_code, document.requests), (3, 0));
+    assert!(
+        said(&[])
+            .ends_with("0 batches, 12 are needed: at least 120 more requests that both answer.")
+    );
+    // Requests enough, and too little time: 2 s in which so many as in 20 come.
+    let mut dense = traffic(400, &[0.5], 2);
+    dense.iter_mut().for_each(|pair| pair.at_ns /= 10);
+    assert!(
+        said(&dense).ends_with("4 batches, 12 are needed: run about 4 s longer."),
+        "{}",
+        said(&dense)
+    );
 }
 
 #[test]

@@ -92,6 +92,7 @@ pub fn outcome(shadow: usize, outcome: Outcome) -> ShadowOutcome {
         shadow: shadow as u16,
         copy: 0,
         delay_ns: 300_000,
+        waited_ns: Some(0),
         outcome,
         differences: Vec::new(),
     }

@@ -12,6 +12,7 @@ use capture::{Answer, Failure, Field};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::connection::Connection;
+use super::core_wait::CoreWait;
 use super::held::Held;
 use super::request::Rendered;
 use crate::digest::Digest;
@@ -29,6 +30,8 @@ pub(super) struct Whole {
     pub(super) body: Vec<u8>,
     /// Headers and body, given back when the answer goes.
     pub(super) _held: Held,
+    /// How long this thread had no core between request and answer, where that is known.
+    pub(super) waited_ns: Option<u64>,
     /// The connection can be used again.
     pub(super) keeps: bool,
 }
@@ -53,25 +56,42 @@ pub(super) async fn exchange(
     request: &Rendered,
     to_head: bool,
     keeping: Keeping,
+    core_wait: &CoreWait,
 ) -> Result<Whole, Broken> {
-    let (mut timed, sent) = talk(connection, request, to_head, keeping).await?;
-    let (sent_at, sent_whole) = sent.unwrap_or((timed.last, false));
-    let since = |at: Instant| nanoseconds(at.saturating_duration_since(sent_at));
+    let (mut timed, sent) = talk(connection, request, to_head, keeping, core_wait).await?;
+    let waited_ns = core_wait.so_far_ns();
+    let unsent = || Sent {
+        at: timed.last,
+        whole: false,
+        waited_ns,
+    };
+    let sent = sent.unwrap_or_else(unsent);
+    let since = |at: Instant| nanoseconds(at.saturating_duration_since(sent.at));
     timed.whole.answer.first_byte_ns = since(timed.first);
     timed.whole.answer.took_ns = since(timed.last);
-    timed.whole.keeps &= sent_whole && connection.read.is_empty();
+    timed.whole.waited_ns = waited_ns
+        .zip(sent.waited_ns)
+        .map(|(after, before)| after.saturating_sub(before));
+    timed.whole.keeps &= sent.whole && connection.read.is_empty();
     Ok(timed.whole)
 }
 
-/// When the request had been written, and whether all of it was.
-type Sent = Option<(Instant, bool)>;
+/// The request has been written.
+struct Sent {
+    at: Instant,
+    /// All of it was.
+    whole: bool,
+    /// How long this thread had had no core by then.
+    waited_ns: Option<u64>,
+}
 
 async fn talk(
     connection: &mut Connection,
     request: &Rendered,
     to_head: bool,
     keeping: Keeping,
-) -> Result<(Timed, Sent), Broken> {
+    core_wait: &CoreWait,
+) -> Result<(Timed, Option<Sent>), Broken> {
     let (reader, mut writer) = tokio::io::split(&mut connection.stream);
     let mut write = pin!(async {
         writer.write_all(&request.head).await?;
@@ -90,7 +110,12 @@ async fn talk(
             && let Poll::Ready(written) = write.as_mut().poll(context)
         {
             // Whatever went wrong, an answer may have come before; if not, reading tells.
-            sent = Some((Instant::now(), written.is_ok()));
+            // The wait is read before the clock here and after it at the end, so that a core that is lost in between counts.
+            sent = Some(Sent {
+                waited_ns: core_wait.so_far_ns(),
+                at: Instant::now(),
+                whole: written.is_ok(),
+            });
         }
         read.as_mut().poll(context)
     })
@@ -259,6 +284,7 @@ impl Kept {
             headers,
             body: self.body,
             _held: self.keeping.held,
+            waited_ns: None,
             keeps,
         }
     }

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout_at;
 
 use super::connection::Connection;
+use super::core_wait::CoreWait;
 use super::exchange::{Broken, Keeping, Whole, exchange, nanoseconds};
 use super::gate::Gate;
 use super::held::Held;
@@ -44,6 +45,7 @@ pub(super) struct Lane {
     conversations: Semaphore,
     idle: RefCell<Vec<Connection>>,
     unreachable: Cell<bool>,
+    core_wait: Rc<CoreWait>,
     /// Where cookies or tokens are to be its own.
     pub(super) sessions: Option<RefCell<Sessions>>,
 }
@@ -75,7 +77,13 @@ impl Carried {
 }
 
 impl Lane {
-    pub(super) fn new(shadow: Shadow, index: usize, dialer: Dialer, gate: Arc<Gate>) -> Self {
+    pub(super) fn new(
+        shadow: Shadow,
+        index: usize,
+        dialer: Dialer,
+        gate: Arc<Gate>,
+        core_wait: Rc<CoreWait>,
+    ) -> Self {
         Self {
             index,
             gate,
@@ -83,6 +91,7 @@ impl Lane {
             conversations: Semaphore::new(shadow.connections),
             idle: RefCell::default(),
             unreachable: Cell::new(false),
+            core_wait,
             sessions: shadow.learns().then(|| RefCell::new(Sessions::new())),
             shadow,
         }
@@ -155,7 +164,7 @@ impl Lane {
                 held: Held::nothing(self.gate.counts.clone(), self.gate.limits.bytes),
                 most_bytes: self.gate.limits.compared_bytes,
             };
-            let talk = exchange(&mut connection, rendered, to_head, keeping);
+            let talk = exchange(&mut connection, rendered, to_head, keeping, &self.core_wait);
             match timeout_at(deadline, talk).await {
                 Ok(Ok(whole)) => {
                     if whole.keeps {

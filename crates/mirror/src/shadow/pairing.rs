@@ -164,6 +164,7 @@ impl UnderWay {
                 shadow: copy.shadow as u16,
                 copy: copy.copy,
                 delay_ns: carried.delay_ns,
+                waited_ns: carried.whole.as_ref().and_then(|whole| whole.waited_ns),
                 outcome: carried.outcome,
                 differences: found,
             }

@@ -12,6 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Duration, sleep, timeout_at};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::core_wait::CoreWait;
 use super::endpoint::Endpoints;
 use super::gate::{Gate, Told};
 use super::held::Held;
@@ -60,10 +61,17 @@ pub(super) fn run(
     mut told: UnboundedReceiver<Told>,
 ) {
     out_of_the_way();
-    let lanes = shadows
-        .into_iter()
-        .enumerate()
-        .map(|(index, (shadow, dialer))| Rc::new(Lane::new(shadow, index, dialer, gate.clone())));
+    let core_wait = Rc::new(CoreWait::of_this_thread());
+    let lane = |(index, (shadow, dialer))| {
+        Rc::new(Lane::new(
+            shadow,
+            index,
+            dialer,
+            gate.clone(),
+            core_wait.clone(),
+        ))
+    };
+    let lanes = shadows.into_iter().enumerate().map(lane);
     let hub = Rc::new(Hub {
         lanes: lanes.collect(),
         gate: gate.clone(),

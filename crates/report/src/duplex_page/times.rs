@@ -4,7 +4,7 @@ use crate::figures::{change_with_interval, counted, grouped, number_of_ms, share
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table, trimmed};
 use run::Outcome;
-use run::duplex::{Comparison, Document, EndpointTimes, Figure, Purpose, Times};
+use run::duplex::{Comparison, Document, EndpointTimes, Figure, PRIMARY, Purpose, Times};
 
 /// One comparison in full.
 pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endpoints: usize) {
@@ -184,16 +184,19 @@ fn behind(one: &Comparison) -> String {
     }
     if times.widened > 1.005 {
         parts.push(format!(
-            "intervals {:.2} times as wide, because neighbouring stretches resemble each other (correlation {:.2})",
+            "intervals {:.2} times as wide, because neighbouring stretches may resemble each other (correlation {:.2}, and the \
+             standard error of so few)",
             times.widened,
             times.correlation.unwrap_or_default()
         ));
     }
-    if one.allowance > 0.0 {
-        parts.push(format!(
-            "and {} wider for what the twin differs by",
-            share(one.allowance)
-        ));
+    // Less is not to be seen in the interval.
+    if one.allowance >= 0.0005 {
+        let reason = match one.reference.as_str() {
+            PRIMARY => "the mirror's own wait for a CPU core",
+            _ => "what the twin differs by",
+        };
+        parts.push(format!("and {} wider for {reason}", share(one.allowance)));
     }
     let lost = [
         (one.candidate_lost, &one.candidate),

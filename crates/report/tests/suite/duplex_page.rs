@@ -86,6 +86,20 @@ fn failures_are_infinite_and_the_unknown_a_dash() {
 }
 
 #[test]
+fn a_wider_interval_has_its_reason() {
+    let mut document = sample();
+    let text = |document: &Document| flat(&page(document, 100));
+    assert!(!text(&document).contains(" wider for "));
+    document.comparisons[0].allowance = 0.12;
+    assert!(text(&document).contains("and 12.00 % wider for what the twin differs by"));
+    document.comparisons[0].reference = run::duplex::PRIMARY.to_owned();
+    assert!(text(&document).contains("and 12.00 % wider for the mirror's own wait for a CPU core"));
+    // No interval shows so little.
+    document.comparisons[0].allowance = 0.0001;
+    assert!(!text(&document).contains(" wider for "));
+}
+
+#[test]
 fn a_difference_against_its_columns_is_explained() {
     const WHY: &str = "point in different directions";
     let mut document = sample();

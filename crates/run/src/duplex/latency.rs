@@ -30,8 +30,9 @@ pub struct Comparison {
     pub candidate_lost: u64,
     /// Requests lost at the reference likewise.
     pub reference_lost: u64,
-    /// A factor of 1 + this that the interval is widened by on both sides, because the A/A twin was seen to differ from
-    /// the primary; 0 where it was not.
+    /// A factor of 1 + this that the interval of the mean is widened by on both sides. Against the A/A twin: what the twin was
+    /// seen to differ from the primary by. Against the primary: what the mirror's wait for a CPU core adds to the shadow's times
+    /// at most. 0 where neither was seen.
     pub allowance: f64,
     /// All requests together.
     pub all: Times,
@@ -91,7 +92,7 @@ pub struct Times {
     pub batches: u32,
     /// Serial correlation of neighbouring batches' log ratios, as estimated; absent without batches.
     pub correlation: Option<f64>,
-    /// What the interval of the mean was widened by because of it, a factor; 1 where it was not.
+    /// What the interval of the mean was widened by because of it and its standard error, a factor; 1 where it was not.
     pub widened: f64,
 }
 

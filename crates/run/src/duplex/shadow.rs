@@ -31,6 +31,10 @@ pub struct Shadow {
     pub lost: f64,
     /// How long after the primary it was given a request, mean, ms; in no response time. Absent when it was given none.
     pub delay_ms: Option<f64>,
+    /// How long the mirror waited for a CPU core between a request and the end of its answer, mean, ms; it is part of the shadow's response
+    /// times, and only the overlap with the shadow's work is not due to the mirror. Absent when not known of every answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_wait_ms: Option<f64>,
     /// Where its time goes and what it costs, from its agent's flight files; absent unless these were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<Inside>,

@@ -150,6 +150,7 @@ mod tests {
                 shadow: 0,
                 copy: 0,
                 delay_ns: 0,
+                waited_ns: None,
                 outcome: Outcome::Answered(answer),
                 differences: Vec::new(),
             }],
