@@ -3,7 +3,8 @@
 use crate::Style;
 use crate::figures::{counted, duration, number_of_ms, rate, share};
 use crate::sheet::{Sheet, first_line};
-use crate::tables::{NONE, table, trimmed};
+use crate::tables::{NONE, table};
+use comfy_table::Table;
 use run::capacity::Document;
 use run::load::least_values;
 use run::{RatePoint, RateSearch};
@@ -54,7 +55,7 @@ pub fn capacity_page(document: &Document, style: Style) -> String {
     );
     if !search.curve.is_empty() {
         sheet.heading("What became of the requests at each rate, per second");
-        sheet.block(&curve(document, style));
+        sheet.table(curve(document, style));
     }
     sheet.heading("How it was measured");
     sheet.prose(&format!(
@@ -90,7 +91,7 @@ fn is_the_limit(search: &RateSearch, clients: u32, threads_known: bool) -> bool 
     met < saturated && (threads_known || mean_ms >= 2.0 * search.objective.limit_ms)
 }
 
-fn curve(document: &Document, style: Style) -> String {
+fn curve(document: &Document, style: Style) -> Table {
     let head = [
         "rate",
         "arrived",
@@ -123,7 +124,7 @@ fn curve(document: &Document, style: Style) -> String {
             remark(&document.search, point),
         ]);
     }
-    trimmed(&table)
+    table
 }
 
 fn percentile(point: &RatePoint, percentile: f64, ms: Option<f64>) -> String {

@@ -3,7 +3,7 @@
 use crate::Style;
 use crate::figures::{counted, duration, grouped, milliseconds, rate, share};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, table, trimmed};
+use crate::tables::{NONE, table};
 use run::capture::{Count, Document};
 use run::load::least_values;
 
@@ -188,7 +188,7 @@ fn of_endpoints(sheet: &mut Sheet, document: &Document, most: usize) {
             endpoint.error_share.map_or_else(|| NONE.to_owned(), share),
         ]);
     }
-    sheet.block(&trimmed(&rows));
+    sheet.table(rows);
     if document.endpoints.len() > most {
         let more = document.endpoints.len() - most;
         sheet.prose(&format!("and {more} more: --limit shows them"));

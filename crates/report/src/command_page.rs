@@ -3,7 +3,7 @@
 
 use crate::figures::{bytes, change_with_interval, counted, duration, grouped};
 use crate::sheet::{Sheet, first_line};
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{NONE, align_left, table};
 use run::{CommandArm, CommandRuns, Document};
 
 /// Writes what stands between the answer and the warnings.
@@ -15,13 +15,13 @@ pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
         for arm in &command.arms {
             rows.add_row(memory_row(arm));
         }
-        sheet.block(&trimmed(&rows));
+        sheet.table(rows);
         sheet.heading("Medians of the runs");
         let mut rows = table(style, &RUNS_HEAD, 1);
         for arm in &command.arms {
             rows.add_row(runs_row(arm));
         }
-        sheet.block(&trimmed(&rows));
+        sheet.table(rows);
     }
     if command.arms.iter().any(|arm| !arm.environment.is_empty()) {
         sheet.heading("What each configuration sets");
@@ -37,7 +37,7 @@ pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
                 rows.add_row([called, &set.variable, holds]);
             }
         }
-        sheet.block(&trimmed(&rows));
+        sheet.table(rows);
     }
     if !command.runs.is_empty() {
         sheet.heading("How it was measured");
@@ -50,7 +50,7 @@ pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
             rows.add_row(row);
         }
         align_left(&mut rows, 1);
-        sheet.block(&trimmed(&rows));
+        sheet.table(rows);
         sheet.prose(&side_by_side(document, command));
     }
     let failed: Vec<String> = command

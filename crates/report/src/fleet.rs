@@ -2,7 +2,7 @@
 
 use crate::figures::{grouped, rate};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, table, trimmed};
+use crate::tables::{NONE, table};
 use run::{Document, Fleet, FleetBasis, ServersNeeded};
 
 /// The section; nothing where no total was named.
@@ -35,7 +35,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         row.extend(cost.map(money));
         table.add_row(row);
     }
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
     sheet.prose(&format!("{}{}", less(fleet), taken_from(fleet.basis)));
 }
 

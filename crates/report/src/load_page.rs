@@ -3,7 +3,8 @@
 use crate::Style;
 use crate::figures::{counted, first_of, grouped, rate, share};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{NONE, align_left, table};
+use comfy_table::Table;
 use run::load::{
     Assertion, AssertionOutcome, Document, Endpoint, Latency, Mode, Recorded, State, least_values,
 };
@@ -56,15 +57,15 @@ pub fn load_page(document: &Document, style: Style) -> String {
     }
     if document.counts.answered > 0 {
         sheet.line("");
-        sheet.block(&latencies(document, style));
+        sheet.table(latencies(document, style));
     }
     if document.endpoints.len() > 1 {
         sheet.line("");
-        sheet.block(&endpoints(document, style));
+        endpoints(&mut sheet, document);
     }
     if document.statuses.len() > 1 {
         sheet.line("");
-        sheet.block(&statuses(document, style));
+        sheet.table(statuses(document, style));
     }
     sheet.line("");
     judged(&mut sheet, document);
@@ -208,7 +209,7 @@ fn failures(document: &Document) -> String {
     text + "."
 }
 
-fn latencies(document: &Document, style: Style) -> String {
+fn latencies(document: &Document, style: Style) -> Table {
     let due = match document.asked.mode {
         Mode::Open => "request due",
         Mode::Closed => "request begun",
@@ -254,7 +255,7 @@ fn latencies(document: &Document, style: Style) -> String {
 pub(crate) fn latency_table<'a>(
     style: Style,
     rows: impl IntoIterator<Item = (&'a str, &'a Latency, String)>,
-) -> String {
+) -> Table {
     let head = ["ms", "p50", "p90", "p99", "p99.9", "max", "mean", ""];
     let mut table = table(style, &head, 1);
     align_left(&mut table, head.len() - 1);
@@ -266,7 +267,7 @@ pub(crate) fn latency_table<'a>(
             table.add_row(row);
         }
     }
-    trimmed(&table)
+    table
 }
 
 /// p50, p90, p99, p99.9, largest and mean.
@@ -301,12 +302,12 @@ fn milliseconds(ms: f64) -> String {
     }
 }
 
-fn endpoints(document: &Document, style: Style) -> String {
+fn endpoints(sheet: &mut Sheet, document: &Document) {
     let redirects = document.endpoints.iter().any(|e| !e.redirects.is_empty());
     let mut head = vec!["request, response in ms", "scheduled", "failed"];
     head.extend(redirects.then_some("redirects"));
     head.extend(["p50", "p90", "p99", "p99.9", "max", "mean"]);
-    let mut table = table(style, &head, 1);
+    let mut table = table(sheet.style(), &head, 1);
     for endpoint in document.endpoints.iter().take(MOST_ENDPOINTS) {
         let mut row = vec![
             endpoint.name.clone(),
@@ -317,12 +318,11 @@ fn endpoints(document: &Document, style: Style) -> String {
         row.extend(quantiles(&endpoint.response));
         table.add_row(row);
     }
-    let mut text = trimmed(&table);
+    sheet.table(table);
     let more = document.endpoints.len().saturating_sub(MOST_ENDPOINTS);
     if more > 0 {
-        let _ = writeln!(text, "and {more} more, which --json has");
+        sheet.line(&format!("and {more} more, which --json has"));
     }
-    text
 }
 
 /// Their share of the good answers.
@@ -333,12 +333,12 @@ fn redirected(endpoint: &Endpoint) -> String {
     }
 }
 
-fn statuses(document: &Document, style: Style) -> String {
+fn statuses(document: &Document, style: Style) -> Table {
     let mut table = table(style, &["status", "answers"], 1);
     for (status, count) in &document.statuses {
         table.add_row(vec![status.clone(), grouped(*count)]);
     }
-    trimmed(&table)
+    table
 }
 
 fn judged(sheet: &mut Sheet, document: &Document) {

@@ -58,7 +58,7 @@ pub fn merged_logs_page(logs: &MergedLogs<'_>, style: Style) -> String {
                 "request sent to last byte".to_owned(),
             ),
         ];
-        sheet.block(&latency_table(style, rows));
+        sheet.table(latency_table(style, rows));
     }
     if !logs.assertions.is_empty() {
         sheet.line("");

@@ -39,7 +39,7 @@ fn written(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Str
     }
     if !document.arms.is_empty() {
         sheet.heading("What was tried");
-        sheet.block(&tried::tried(document, style));
+        sheet.tables(tried::tried(document, style));
         limit_of_cgroup(&mut sheet, document);
         why_not::write_broken(&mut sheet, document);
         no_latency::write(&mut sheet, document);
@@ -50,7 +50,7 @@ fn written(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Str
     let told = |arm: &run::ArmSummary| arm.label.is_some() || !arm.environment.is_empty();
     if document.arms.iter().any(told) {
         sheet.heading("What each configuration sets");
-        sheet.block(&tables::environments(document, style));
+        sheet.table(tables::environments(document, style));
     }
     if !document.trials.is_empty() {
         how(&mut sheet, document);
@@ -185,12 +185,12 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
         _ => "The deciding comparisons",
     };
     sheet.heading(title);
-    sheet.block(&tables::deciding(document, sheet.style()));
+    sheet.table(tables::deciding(document, sheet.style()));
     if document.memory.is_empty() {
         return;
     }
     sheet.line("");
-    sheet.block(&tables::memory(document, sheet.style()));
+    sheet.table(tables::memory(document, sheet.style()));
     let compared = |arm: &run::ArmSummary| {
         let mut memory = document.memory.iter();
         memory.any(|c| [&c.candidate, &c.baseline].contains(&&arm.name))
@@ -254,7 +254,7 @@ fn searched(sheet: &mut Sheet, document: &Document) {
     if !search.effects.is_empty() {
         sheet.heading("What each knob does, on average over the others");
         let of_latency = document.plan.objective.least == Some(run::Least::Latency);
-        sheet.block(&tables::effects(search, of_latency, sheet.style()));
+        sheet.table(tables::effects(search, of_latency, sheet.style()));
     }
     for left_out in &search.left_out {
         sheet.prose(left_out);
@@ -378,9 +378,9 @@ fn details(sheet: &mut Sheet, document: &Document) {
         return;
     }
     sheet.heading("Details");
-    sheet.block(&tables::details(document, sheet.style()));
+    sheet.table(tables::details(document, sheet.style()));
     if document.comparisons.iter().any(|c| !decides(c)) {
         sheet.line("");
-        sheet.block(&tables::screening(document, sheet.style()));
+        sheet.table(tables::screening(document, sheet.style()));
     }
 }

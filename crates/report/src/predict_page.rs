@@ -3,7 +3,7 @@
 use crate::Style;
 use crate::figures::{bytes, counted, number_of_ms, rate, rounded_change};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, in_parts, table, trimmed};
+use crate::tables::{NONE, in_parts, table};
 use run::predict::{Answer, Document, Figures, Point, Rate, Size};
 
 /// The whole page.
@@ -83,7 +83,7 @@ fn check(sheet: &mut Sheet, document: &Document) {
         .map(|error| rounded_change(1.0 + error)),
     );
     table.add_row(row);
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
     let from = match document.traced.queue_ms {
         Some(_) => "when the proxy took them (X-Request-Start)",
         None => {
@@ -143,7 +143,7 @@ fn first_rate(sheet: &mut Sheet, document: &Document) {
         }
     }
     if over.len() < document.points.len() || document.today.is_some() {
-        sheet.block(&in_parts(sheet.style(), &head, &rows));
+        sheet.tables(in_parts(sheet.style(), &head, &rows));
         sheet.prose(what_is_counted(document.today.is_some()));
     }
     if !over.is_empty() {
@@ -205,7 +205,7 @@ fn other_rates(sheet: &mut Sheet, document: &Document) {
             rows.push(row);
         }
     }
-    sheet.block(&in_parts(sheet.style(), &head, &rows));
+    sheet.tables(in_parts(sheet.style(), &head, &rows));
 }
 
 fn answered(document: &Document, point: &Point, answer: &Answer, at: &Rate) -> Vec<String> {
@@ -317,7 +317,7 @@ fn capacities(sheet: &mut Sheet, document: &Document) {
         }
         rows.push(row);
     }
-    sheet.block(&in_parts(sheet.style(), &head, &rows));
+    sheet.tables(in_parts(sheet.style(), &head, &rows));
     if let Some(objective) = objective {
         sheet.prose(&format!(
             "Interval (90 %): up to its lower end the p{} keeps the limit, beyond its upper end it does not; at rates between them \

@@ -11,7 +11,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         return;
     }
     sheet.heading("Predicted and measured");
-    sheet.block(&tables::predicted(document, sheet.style()));
+    sheet.table(tables::predicted(document, sheet.style()));
     let Some(model) = &document.model else {
         return;
     };

@@ -3,7 +3,8 @@
 use crate::Style;
 use crate::figures::rate;
 use crate::sheet::{Sheet, first_line};
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{NONE, align_left, table};
+use comfy_table::Table;
 use run::{ArmRates, Document, RateEnding};
 
 /// The section; nothing where no search was asked for.
@@ -19,7 +20,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         objective.percentile, objective.limit_ms
     ));
     if !document.rates.is_empty() {
-        sheet.block(&rows(&document.rates, sheet.style()));
+        sheet.table(rows(&document.rates, sheet.style()));
     }
     for arm in &document.rates {
         for warning in &arm.search.warnings {
@@ -45,7 +46,7 @@ fn closed(arm: &ArmRates) -> bool {
     arm.search.low_per_s.is_some() && arm.search.high_per_s.is_some()
 }
 
-fn rows(arms: &[ArmRates], style: Style) -> String {
+fn rows(arms: &[ArmRates], style: Style) -> Table {
     let head = [
         "configuration",
         "highest rate\nthat met it",
@@ -79,5 +80,5 @@ fn rows(arms: &[ArmRates], style: Style) -> String {
             remark.to_owned(),
         ]);
     }
-    trimmed(&table)
+    table
 }

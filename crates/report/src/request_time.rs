@@ -16,7 +16,7 @@ pub fn write(sheet: &mut Sheet, profile: &Profile, document: &Document) {
         "today" => "Where a request spends its time today, at full load".to_owned(),
         other => format!("Where a request spends its time with the {other}, at full load"),
     });
-    sheet.block(&tables::profile(profile, sheet.style()));
+    sheet.table(tables::profile(profile, sheet.style()));
     // As `inspect` says it.
     let threads = run::whole_threads(profile.useful_threads);
     let mut settings = document.arms.iter().map(|arm| arm.settings);

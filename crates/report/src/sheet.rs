@@ -1,14 +1,33 @@
 //! The sheet that the page is written on: headings, prose that wraps, lines as they are.
 
 use crate::Style;
+use crate::tables::trimmed;
+use comfy_table::Table;
 
 /// Prose wider than this is hard to follow.
 const WIDEST_PROSE: usize = 100;
 
-/// Text as it grows.
+/// What the page consists of.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// Begins a part of the page.
+    Heading(String),
+    /// Prose that stands out; the first of a page is its answer.
+    Bold(String),
+    /// Prose, behind a label where that is not empty.
+    Prose { label: String, text: String },
+    /// A line as it is.
+    Line(String),
+    /// A line of a diff.
+    Diff(String),
+    /// A table.
+    Table(Box<Table>),
+}
+
+/// The page as it grows.
 #[derive(Debug)]
 pub struct Sheet {
-    text: String,
+    pieces: Vec<Piece>,
     style: Style,
     full: bool,
 }
@@ -17,7 +36,7 @@ impl Sheet {
     /// An empty one.
     pub fn new(style: Style) -> Sheet {
         Sheet {
-            text: String::new(),
+            pieces: Vec::new(),
             style,
             full: false,
         }
@@ -37,8 +56,29 @@ impl Sheet {
     }
 
     /// What was written.
+    pub fn into_pieces(self) -> Vec<Piece> {
+        self.pieces
+    }
+
+    /// What was written, for a terminal.
     pub fn into_text(self) -> String {
-        self.text
+        let pieces = self.pieces.iter();
+        pieces.map(|piece| self.text_of(piece)).collect()
+    }
+
+    fn text_of(&self, piece: &Piece) -> String {
+        match piece {
+            Piece::Heading(text) => format!("\n{}\n", self.painted("1", &self.wrapped("", text))),
+            Piece::Bold(text) => self.painted("1", &self.wrapped("", text)) + "\n",
+            Piece::Prose { label, text } => self.wrapped(label, text) + "\n",
+            Piece::Line(text) => format!("{text}\n"),
+            Piece::Diff(line) => match line.as_bytes().first() {
+                Some(b'+') => self.painted("32", line) + "\n",
+                Some(b'-') => self.painted("31", line) + "\n",
+                _ => format!("{line}\n"),
+            },
+            Piece::Table(table) => trimmed(table),
+        }
     }
 
     /// How it may look.
@@ -48,15 +88,12 @@ impl Sheet {
 
     /// A heading after an empty line.
     pub fn heading(&mut self, text: &str) {
-        self.text.push('\n');
-        self.bold(text);
+        self.pieces.push(Piece::Heading(text.to_owned()));
     }
 
     /// Prose that stands out.
     pub fn bold(&mut self, text: &str) {
-        let wrapped = self.wrapped("", text);
-        let text = self.painted("1", &wrapped);
-        self.line(&text);
+        self.pieces.push(Piece::Bold(text.to_owned()));
     }
 
     /// Prose.
@@ -66,8 +103,10 @@ impl Sheet {
 
     /// Prose behind a label; its further lines are indented by as much.
     pub fn labelled(&mut self, label: &str, text: &str) {
-        let wrapped = self.wrapped(label, text);
-        self.line(&wrapped);
+        self.pieces.push(Piece::Prose {
+            label: label.to_owned(),
+            text: text.to_owned(),
+        });
     }
 
     /// Sentences under a heading; without any, nothing.
@@ -83,23 +122,27 @@ impl Sheet {
 
     /// A line as it is.
     pub fn line(&mut self, text: &str) {
-        self.text.push_str(text);
-        self.text.push('\n');
+        self.pieces.push(Piece::Line(text.to_owned()));
     }
 
-    /// Lines as they are.
-    pub fn block(&mut self, text: &str) {
-        self.text.push_str(text);
+    /// A table.
+    pub fn table(&mut self, table: Table) {
+        self.pieces.push(Piece::Table(Box::new(table)));
+    }
+
+    /// The parts of a table, below each other.
+    pub fn tables(&mut self, tables: Vec<Table>) {
+        for (index, table) in tables.into_iter().enumerate() {
+            if index > 0 {
+                self.line("");
+            }
+            self.table(table);
+        }
     }
 
     /// A line of a diff.
     pub fn diff_line(&mut self, line: &str) {
-        let line = match line.as_bytes().first() {
-            Some(b'+') => self.painted("32", line),
-            Some(b'-') => self.painted("31", line),
-            _ => line.to_owned(),
-        };
-        self.line(&line);
+        self.pieces.push(Piece::Diff(line.to_owned()));
     }
 
     fn painted(&self, code: &str, text: &str) -> String {

@@ -25,7 +25,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         "The best alternative, which is not recommended: its changes one at a time".to_owned()
     });
     if !verdict.path.is_empty() {
-        sheet.block(&tables::path(document, sheet.style()));
+        sheet.table(tables::path(document, sheet.style()));
     }
     if let Some(said) = together(document, &verdict.path) {
         sheet.prose(&said);

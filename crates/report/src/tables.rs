@@ -43,14 +43,14 @@ pub fn align_left(table: &mut Table, index: usize) {
 }
 
 /// The comparisons that a claim rests on, block by block.
-pub fn deciding(document: &Document, style: Style) -> String {
+pub fn deciding(document: &Document, style: Style) -> Table {
     let metric = document.plan.objective.metric();
     let deciding = document.comparisons.iter().filter(|c| decides(c));
     compared(document, deciding, metric, style)
 }
 
 /// The memory of the same arms.
-pub fn memory(document: &Document, style: Style) -> String {
+pub fn memory(document: &Document, style: Style) -> Table {
     compared(document, document.memory.iter(), Metric::Memory, style)
 }
 
@@ -59,7 +59,7 @@ fn compared<'a>(
     comparisons: impl Iterator<Item = &'a Comparison>,
     metric: Metric,
     style: Style,
-) -> String {
+) -> Table {
     let head = ["comparison", metric.words(), "verdict", "p", "blocks"];
     let mut table = table(style, &head, head.len());
     for comparison in comparisons {
@@ -79,7 +79,7 @@ fn compared<'a>(
             comparison.blocks.to_string(),
         ]);
     }
-    trimmed(&table)
+    table
 }
 
 /// Whether less memory is better is for the reader to say where something else was asked for.
@@ -92,7 +92,7 @@ pub fn memory_word(comparison: &Comparison) -> &'static str {
 }
 
 /// What the elimination rounds saw.
-pub fn screening(document: &Document, style: Style) -> String {
+pub fn screening(document: &Document, style: Style) -> Table {
     let metric = document.plan.objective.metric().words();
     let head = ["elimination rounds, which prove nothing", metric, "rounds"];
     let mut table = table(style, &head, head.len());
@@ -107,11 +107,11 @@ pub fn screening(document: &Document, style: Style) -> String {
             comparison.blocks.to_string(),
         ]);
     }
-    trimmed(&table)
+    table
 }
 
 /// The variables of each arm that sets any.
-pub fn environments(document: &Document, style: Style) -> String {
+pub fn environments(document: &Document, style: Style) -> Table {
     let head = ["configuration", "sets", "to"];
     let mut table = table(style, &head, head.len());
     for arm in &document.arms {
@@ -140,11 +140,11 @@ pub fn environments(document: &Document, style: Style) -> String {
             ]);
         }
     }
-    trimmed(&table)
+    table
 }
 
 /// What a request costs in each arm, and why the arm was tried.
-pub fn details(document: &Document, style: Style) -> String {
+pub fn details(document: &Document, style: Style) -> Table {
     let head = ["configuration", "CPU a request", "why, and how it left"];
     let mut table = table(style, &head, 1);
     align_left(&mut table, head.len() - 1);
@@ -156,11 +156,11 @@ pub fn details(document: &Document, style: Style) -> String {
             first_line(&arm.fate).to_owned(),
         ]);
     }
-    trimmed(&table)
+    table
 }
 
 /// What the model said of each arm, beside what came.
-pub fn predicted(document: &Document, style: Style) -> String {
+pub fn predicted(document: &Document, style: Style) -> Table {
     let head = [
         "configuration",
         "most/s\npredicted",
@@ -202,11 +202,11 @@ pub fn predicted(document: &Document, style: Style) -> String {
             wrong(arm).unwrap_or_default().to_owned(),
         ]);
     }
-    trimmed(&table)
+    table
 }
 
 /// Where the baseline's request time goes.
-pub fn profile(profile: &Profile, style: Style) -> String {
+pub fn profile(profile: &Profile, style: Style) -> Table {
     let waits: &[&str] = match profile.lock_wait_ms {
         Some(_) => &[
             "waiting for\na lock",
@@ -247,11 +247,11 @@ pub fn profile(profile: &Profile, style: Style) -> String {
         let (lock_wait_ms, io_ms) = (profile.lock_wait_ms, profile.io_ms);
         table.add_row(row("all", profile.requests, times, lock_wait_ms, io_ms));
     }
-    trimmed(&table)
+    table
 }
 
 /// The path from the baseline to the challenger.
-pub fn path(document: &Document, style: Style) -> String {
+pub fn path(document: &Document, style: Style) -> Table {
     let metric = document.plan.objective.metric().words();
     let head = ["change", "from", "to", metric, ""];
     let mut table = table(style, &head, head.len());
@@ -279,11 +279,11 @@ pub fn path(document: &Document, style: Style) -> String {
             how.to_owned(),
         ]);
     }
-    trimmed(&table)
+    table
 }
 
 /// What the screen found of each knob; of latency only where that is what was asked for.
-pub fn effects(search: &run::Search, of_latency: bool, style: Style) -> String {
+pub fn effects(search: &run::Search, of_latency: bool, style: Style) -> Table {
     let latency = of_latency.then_some("p95");
     let head: Vec<&str> = ["knob", "throughput", "memory"]
         .into_iter()
@@ -307,7 +307,7 @@ pub fn effects(search: &run::Search, of_latency: bool, style: Style) -> String {
         row.push(effect.found.clone());
         table.add_row(row);
     }
-    trimmed(&table)
+    table
 }
 
 /// Columns of the longest line of a cell.
@@ -333,7 +333,7 @@ pub fn names_fit(style: Style, head: &[&str], rows: &[Vec<String>], between: usi
 /// A wide table as one table, or where the terminal is too narrow as several below each other, each with the first
 /// column: nothing is left out. Names that are too long for a line wrap. Columns without a heading hold words, the others
 /// figures.
-pub fn in_parts(style: Style, head: &[&str], rows: &[Vec<String>]) -> String {
+pub fn in_parts(style: Style, head: &[&str], rows: &[Vec<String>]) -> Vec<Table> {
     let widths: Vec<usize> = head
         .iter()
         .enumerate()
@@ -380,9 +380,9 @@ pub fn in_parts(style: Style, head: &[&str], rows: &[Vec<String>]) -> String {
         for row in rows {
             table.add_row(of(&|index| row[index].clone()));
         }
-        trimmed(&table)
+        table
     };
-    parts.iter().map(part).collect::<Vec<_>>().join("\n")
+    parts.iter().map(part).collect()
 }
 
 /// Without the padding that the table leaves at the ends of lines.

@@ -9,9 +9,9 @@ use crate::reading::{
     latency_known, limits_word,
 };
 use crate::sheet::first_line;
-use crate::tables::{BETWEEN, NONE, align_left, in_parts, names_fit, table, trimmed};
+use crate::tables::{BETWEEN, NONE, align_left, in_parts, names_fit, table};
 use crate::why_not;
-use comfy_table::ColumnConstraint;
+use comfy_table::{ColumnConstraint, Table};
 use run::{Answer, ArmSummary, Comparison, Document, Kind, Metric};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const WIDE: u16 = 100;
 const NARROW: u16 = 80;
 
 /// The table.
-pub fn tried(document: &Document, style: Style) -> String {
+pub fn tried(document: &Document, style: Style) -> Vec<Table> {
     let objective = &document.plan.objective;
     let limited = objective.latency.is_some() || objective.max_memory_bytes.is_some();
     let against = match objective.metric() {
@@ -92,7 +92,7 @@ pub fn tried(document: &Document, style: Style) -> String {
         }
     }
     table.add_rows(rows);
-    trimmed(&table)
+    vec![table]
 }
 
 /// On two lines, where there are two words.

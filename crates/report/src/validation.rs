@@ -7,7 +7,8 @@ mod rows;
 use crate::Style;
 use crate::figures::{counted, duration, rate};
 use crate::sheet::{Sheet, first_line};
-use crate::tables::{align_left, table, trimmed};
+use crate::tables::{align_left, table};
+use comfy_table::Table;
 use rows::Rows;
 use run::validation::{Document, Moving};
 
@@ -19,7 +20,7 @@ pub fn validation_page(document: &Document, style: Style) -> String {
     sheet.bold(&document.sentence);
     for rows in rows::all(document) {
         sheet.heading(rows.title);
-        sheet.block(&drawn(&rows, style));
+        sheet.table(drawn(&rows, style));
         sheet.prose(rows.meaning);
     }
     sheet.heading("What it was predicted from");
@@ -41,7 +42,7 @@ pub fn validation_page(document: &Document, style: Style) -> String {
     sheet.into_text()
 }
 
-fn drawn(rows: &Rows, style: Style) -> String {
+fn drawn(rows: &Rows, style: Style) -> Table {
     let mut table = table(style, rows.head, rows.words);
     if rows.words == 0 {
         align_left(&mut table, 0);
@@ -49,7 +50,7 @@ fn drawn(rows: &Rows, style: Style) -> String {
     for row in &rows.rows {
         table.add_row(row);
     }
-    trimmed(&table)
+    table
 }
 
 /// What pinning a worker to a core could be worth is in the first two figures.

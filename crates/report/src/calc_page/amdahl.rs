@@ -2,7 +2,7 @@
 
 use super::percent;
 use crate::sheet::Sheet;
-use crate::tables::{align_left, table, trimmed};
+use crate::tables::{align_left, table};
 use run::calc::Amdahl;
 
 pub fn page(sheet: &mut Sheet, amdahl: &Amdahl) {
@@ -33,5 +33,5 @@ pub fn page(sheet: &mut Sheet, amdahl: &Amdahl) {
     if let Some(limit) = amdahl.limit {
         table.add_row(vec!["∞".to_owned(), format!("{limit:.3}")]);
     }
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
 }

@@ -3,7 +3,7 @@
 use super::percent;
 use crate::figures::grouped;
 use crate::sheet::Sheet;
-use crate::tables::{table, trimmed};
+use crate::tables::table;
 use run::calc::{Pool, PoolFleet};
 
 pub fn page(sheet: &mut Sheet, pool: &Pool) {
@@ -52,7 +52,7 @@ pub fn page(sheet: &mut Sheet, pool: &Pool) {
         pool.deploy,
     );
     sum("total during a deploy".to_owned(), pool.most);
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
     if let Some(limit) = pool.limit {
         sheet.labelled(
             "Server limit  ",

@@ -3,7 +3,7 @@
 use super::percent;
 use crate::figures::{milliseconds, rate};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{NONE, align_left, table};
 use run::calc::{Queue, QueueAnswer, QueueModel};
 
 pub fn page(sheet: &mut Sheet, queue: &Queue) {
@@ -75,7 +75,7 @@ fn answers(sheet: &mut Sheet, queue: &Queue) {
     row("in queue and service".to_owned(), &|a| {
         Some(format!("{:.2}", a.in_system))
     });
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
 }
 
 fn rates(sheet: &mut Sheet, queue: &Queue) {
@@ -119,7 +119,7 @@ fn rates(sheet: &mut Sheet, queue: &Queue) {
         row.push(marks.join(", "));
         table.add_row(row);
     }
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
 }
 
 fn name(model: QueueModel) -> &'static str {

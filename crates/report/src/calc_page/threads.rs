@@ -3,7 +3,7 @@
 use super::percent;
 use crate::figures::rate;
 use crate::sheet::Sheet;
-use crate::tables::{align_left, table, trimmed};
+use crate::tables::{align_left, table};
 use run::calc::{BoundBy, Threads};
 
 pub fn page(sheet: &mut Sheet, threads: &Threads) {
@@ -71,7 +71,7 @@ pub fn page(sheet: &mut Sheet, threads: &Threads) {
             mark.to_owned(),
         ]);
     }
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
 }
 
 /// The time of a request that has the server to itself.

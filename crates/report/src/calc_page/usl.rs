@@ -1,7 +1,7 @@
 //! `calc usl`.
 
 use crate::sheet::Sheet;
-use crate::tables::{align_left, table, trimmed};
+use crate::tables::{align_left, table};
 use run::calc::{Estimate, Usl};
 
 pub fn page(sheet: &mut Sheet, usl: &Usl) {
@@ -37,7 +37,7 @@ pub fn page(sheet: &mut Sheet, usl: &Usl) {
     if let Some(most) = &usl.peak_throughput {
         row("X at the peak", most, 1, "throughput at that N");
     }
-    sheet.block(&trimmed(&parameters));
+    sheet.table(parameters);
     sheet.heading("Measured against fitted");
     let mut points = table(
         sheet.style(),
@@ -53,7 +53,7 @@ pub fn page(sheet: &mut Sheet, usl: &Usl) {
             format!("{:.0} %", point.efficiency * 100.0),
         ]);
     }
-    sheet.block(&trimmed(&points));
+    sheet.table(points);
     sheet.prose(&format!(
         "Scatter about the fit {:.1} %, {} {} of freedom.",
         usl.scatter * 100.0,

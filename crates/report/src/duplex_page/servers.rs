@@ -2,7 +2,7 @@
 
 use crate::figures::{bytes, grouped, milliseconds, share};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{NONE, align_left, table};
 use run::duplex::{Document, Inside, Shadow};
 
 /// Requests of each shadow by what became of them.
@@ -36,7 +36,7 @@ pub fn counts(sheet: &mut Sheet, document: &Document) {
             causes(shadow),
         ]);
     }
-    sheet.block(&trimmed(&all));
+    sheet.table(all);
 }
 
 fn causes(shadow: &Shadow) -> String {
@@ -95,5 +95,5 @@ pub fn inside(sheet: &mut Sheet, document: &Document) {
         one.allocations.map(|count| grouped(count.round() as u64))
     });
     row("memory (PSS)", &|one| one.pss_bytes.map(bytes));
-    sheet.block(&trimmed(&all));
+    sheet.table(all);
 }

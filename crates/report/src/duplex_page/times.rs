@@ -2,7 +2,7 @@
 
 use crate::figures::{change_with_interval, counted, grouped, number_of_ms, share};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{NONE, align_left, table};
 use run::Outcome;
 use run::duplex::{Comparison, Document, EndpointTimes, Figure, PRIMARY, Purpose, Times};
 
@@ -28,7 +28,7 @@ pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endp
             change(figure),
         ]);
     }
-    sheet.block(&trimmed(&figures));
+    sheet.table(figures);
     sheet.prose(&behind(one));
     if one.endpoints.len() > 1 || (one.endpoints.len() == 1 && endpoints > 0) {
         by_endpoint(sheet, one, endpoints);
@@ -63,7 +63,7 @@ fn by_endpoint(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
             judged(endpoint),
         ]);
     }
-    sheet.block(&trimmed(&rows));
+    sheet.table(rows);
     reasons(sheet, one, endpoints);
     if one.endpoints.len() > endpoints {
         sheet.prose(&format!(
@@ -165,7 +165,7 @@ pub fn background(sheet: &mut Sheet, document: &Document) {
             ));
         }
     }
-    sheet.block(&trimmed(&all));
+    sheet.table(all);
     for reason in reasons {
         sheet.prose(&reason);
     }

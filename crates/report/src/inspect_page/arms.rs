@@ -36,7 +36,7 @@ pub fn table_of(sheet: &mut Sheet, arms: &[Arm]) {
             }),
         ]);
     }
-    sheet.block(&in_parts(sheet.style(), &head, &rows));
+    sheet.tables(in_parts(sheet.style(), &head, &rows));
     for arm in arms {
         if let Some(why) = arm
             .against
@@ -69,7 +69,7 @@ pub fn table_of(sheet: &mut Sheet, arms: &[Arm]) {
             },
         ]);
     }
-    sheet.block(&in_parts(sheet.style(), &head, &rows));
+    sheet.tables(in_parts(sheet.style(), &head, &rows));
 }
 
 fn name(arm: &str) -> &str {

@@ -36,7 +36,7 @@ pub fn table(sheet: &mut Sheet, title: &str, all: &[Traffic], limit: usize) {
         "{title} (times are means in ms, p50 and p99 percentiles)"
     ));
     let rows: Vec<Vec<String>> = all.iter().take(limit).map(row).collect();
-    sheet.block(&in_parts(sheet.style(), &HEAD, &rows));
+    sheet.tables(in_parts(sheet.style(), &HEAD, &rows));
     let more = all.len().saturating_sub(limit);
     if more > 0 {
         sheet.line(&format!("and {more} more: --limit N, --json or --csv"));

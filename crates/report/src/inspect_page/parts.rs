@@ -3,7 +3,7 @@
 use super::{ms, ms_or_none, percent};
 use crate::figures::{counted, grouped, share};
 use crate::sheet::Sheet;
-use crate::tables::{NONE, align_left, in_parts, table, trimmed};
+use crate::tables::{NONE, align_left, in_parts, table};
 use run::inspect::{CallKind, Document, Times, Traffic};
 use run::load::least_values;
 
@@ -117,7 +117,7 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
             "the server waits for the GVL, before and after the application",
         );
     }
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
 }
 
 /// Percentiles.
@@ -141,7 +141,7 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
         row.push(ms(times.mean_ms));
         table.add_row(row);
     }
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
 }
 
 /// One percentile, marked where it is an upper bound; none of requests too few for it.
@@ -194,7 +194,7 @@ pub fn calls(sheet: &mut Sheet, traffic: &Traffic) {
             ms_or_none(call.really_ms_per_call),
         ]);
     }
-    sheet.block(&in_parts(sheet.style(), &head, &rows));
+    sheet.tables(in_parts(sheet.style(), &head, &rows));
 }
 
 fn kind(kind: CallKind) -> &'static str {
@@ -241,7 +241,7 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
         row.extend(full.then_some(share_of_work));
         rows.push(row);
     }
-    sheet.block(&in_parts(sheet.style(), &head, &rows));
+    sheet.tables(in_parts(sheet.style(), &head, &rows));
 }
 
 /// Connection pools over time.
@@ -278,7 +278,7 @@ pub fn pools(sheet: &mut Sheet, document: &Document) {
             grouped(pool.samples),
         ]);
     }
-    sheet.block(&in_parts(sheet.style(), &head, &rows));
+    sheet.tables(in_parts(sheet.style(), &head, &rows));
 }
 
 /// What the collector did to the processes.

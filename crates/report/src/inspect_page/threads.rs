@@ -2,7 +2,7 @@
 
 use super::percent;
 use crate::sheet::Sheet;
-use crate::tables::{NONE, align_left, table, trimmed};
+use crate::tables::{NONE, align_left, table};
 use run::inspect::Threads;
 
 pub fn advice(sheet: &mut Sheet, advice: &Threads) {
@@ -49,7 +49,7 @@ pub fn advice(sheet: &mut Sheet, advice: &Threads) {
             marks.join(", "),
         ]);
     }
-    sheet.block(&trimmed(&table));
+    sheet.table(table);
     let said = |sentence: &&String| !advice.plain.contains(sentence);
     for sentence in advice.sentences.iter().filter(said) {
         sheet.labelled("- ", sentence);
