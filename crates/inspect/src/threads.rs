@@ -127,7 +127,7 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
     };
     said.push(format!(
         "A {one} runs Ruby for {:.1} ms and waits for the database or the network for {:.1} ms. A process runs Ruby in one thread \
-         at a time, so that about {} {} it busy; with more, they wait for one another, and more processes serve more.",
+         at a time, so that about {} {} it busy; more threads wait for one another, and more processes serve more.",
         split.held_ms,
         split.io_ms,
         threads_of(useful),
@@ -165,7 +165,7 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
 fn few(traffic: &Traffic, one: &str) -> Option<String> {
     (traffic.requests < FEW).then(|| {
         format!(
-            "{} {} tell little: these figures want at least {FEW}, under the load that you care about.",
+            "{} {} are too few: these figures need at least {FEW}, under the load that you care about.",
             traffic.requests,
             if traffic.requests == 1 { one.to_owned() } else { format!("{one}s") }
         )
@@ -180,7 +180,8 @@ fn sentences(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
     said.extend(few(traffic, one));
     said.push(match advice.useful_threads {
         Some(t) => format!(
-            "A {one} runs Ruby for {:.1} ms and does I/O for {:.1} ms, so that T* = 1 + I/O / held = {t:.1}: {} would keep one process's GVL busy if {one}s never collided; more of them only wait for it, and more processes help instead.",
+            "A {one} runs Ruby for {:.1} ms and does I/O for {:.1} ms, so that T* = 1 + I/O / held = {t:.1}: {} would keep one \
+             process's GVL busy if {one}s never waited for one another; more threads only wait for it, and more processes help instead.",
             split.held_ms,
             split.io_ms,
             threads_of(t.ceil())
@@ -192,11 +193,13 @@ fn sentences(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
         .filter(|ms| *ms > MUCH_OF_HELD * split.held_ms)
     {
         said.push(format!(
-            "For {starved:.1} ms of each {one} the GVL was held without a processor. Where the cores are overloaded that is no work: held is then too long and T* too low, and fewer processes, or more cores, help first."
+            "For {starved:.1} ms of each {one} its thread held the GVL and had no core. If the cores are overloaded, that is \
+             not work: the time held is then too long and T* too low, and fewer processes, or more cores, help first."
         ));
     }
     if split.lock_wait_ms.is_none() {
-        said.push("Lock wait was not measured and stands in I/O, so that T* is an upper limit: waiting for a mutex or a connection makes it too high.".to_owned());
+        said.push("Lock wait was not measured apart and is a part of I/O, so that T* is an upper limit: waits for a mutex or a \
+                   connection make it too high.".to_owned());
     } else if let (Some(with), Some(t), Some(locks_ms)) = (
         advice.useful_threads_with_locks,
         advice.useful_threads,
@@ -204,7 +207,8 @@ fn sentences(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
     ) && with >= t + 0.1
     {
         said.push(format!(
-            "Lock wait, {locks_ms:.1} ms a {one}, is left out: taken for I/O it would give {with:.1}, and the more threads the more. What threads queue for there is a station of its own; look at the pool and at mutexes before adding threads."
+            "Lock wait, {locks_ms:.1} ms a {one}, is not counted as I/O: with it T* would be {with:.1}, and would grow with the \
+             number of threads. More threads queue for the same lock: look at the pool and at mutexes before you add threads."
         ));
     }
     said.push(match advice.amdahl_limit {
@@ -223,11 +227,13 @@ fn sentences(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
             .filter(|b| *b < f64::from(present) / 2.0)
         {
             said.push(format!(
-                "That wait is of light load: with {present} threads, {busy:.1} {one}s were in flight when one began, itself included. With more at a time each waits longer."
+                "That wait was measured under light load: with {present} threads, {busy:.1} {one}s were in progress when one \
+                 began, itself included. Under more load each waits longer."
             ));
         }
     }
-    said.push("All of this holds I/O time constant, which it is not once the database slows under more threads: powerband tune tries the few counts that are worth it.".to_owned());
+    said.push("All of this assumes that I/O takes as long with more threads, which is wrong for a database that slows down \
+               under them: powerband tune measures the few counts that are worth it.".to_owned());
     said
 }
 
@@ -236,7 +242,7 @@ fn rule_of_thumb(step: StepDown, present: u32, start: u32, exact: bool) -> Strin
         StepVerdict::Lower if present > start => format!("lower: begin with {start}"),
         StepVerdict::Lower => format!("lower: try {} and measure again", present - 1),
         StepVerdict::Keep => "keep".to_owned(),
-        StepVerdict::Room => format!("room: {} would do", present + 1),
+        StepVerdict::Room => format!("there is room: try {}", present + 1),
     };
     let tail = step.p99_gvl_wait_ms.map_or(String::new(), |ms| {
         let bound = if exact { "" } else { "≤" };

@@ -150,7 +150,8 @@ fn quoted(word: &str) -> String {
 fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool) -> Vec<String> {
     let mut said = Vec::new();
     if fibers {
-        said.push("Fibers serve requests in some of these processes: several share a thread, and what is known by thread (held, GVL wait, I/O, CPU, allocations) is not theirs. It is left out.".to_owned());
+        said.push("Fibers serve requests in some of these processes: several share a thread, so that figures of a thread (GVL \
+                   held, GVL wait, I/O, CPU, allocations) are of no single request. They are left out.".to_owned());
     } else if document
         .processes
         .iter()
@@ -187,7 +188,8 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
     }
     if let (Some(since), false) = (&document.scope.since, rings_reach) {
         said.push(format!(
-            "The rings do not reach back to {since}: all requests since {} are there, older ones in part. Rates are left out; POWERBAND_RING makes rings longer.",
+            "The rings, which hold the latest requests of each process, do not reach back to {since}: all requests since {} are \
+             there, older ones in part. Rates are left out; POWERBAND_RING makes rings longer.",
             document.scope.records_from
         ));
     }
@@ -198,19 +200,22 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
     let faults = sum(|p| p.faults);
     if faults > 0 {
         said.push(format!(
-            "The agent swallowed {faults} errors of its own; the server's log has the first of each process."
+            "The agent rescued {} of its own, and no request failed because of them; the server's log has the first of each process.",
+            run::counted(faults, "error")
         ));
     }
     let skew = sum(|p| p.clock_skew);
     if skew > 0 {
         said.push(format!(
-            "{skew} requests came with a queue time below zero or beyond the agent's limit (POWERBAND_QUEUE_LIMIT): the proxy's clock and this machine's disagree, or clients set X-Request-Start and the proxy does not overwrite it."
+            "{} came with a queue time below zero or beyond the agent's limit (POWERBAND_QUEUE_LIMIT): the proxy's clock and this machine's disagree, or clients set X-Request-Start and the proxy does not overwrite it.",
+            run::counted(skew, "request")
         ));
     }
     let lost = sum(|p| p.endpoints_lost);
     if lost > 0 {
         said.push(format!(
-            "{lost} requests stand under (other): more endpoints were asked for than the table holds."
+            "{} counted under (other), because there were more endpoints than the table holds.",
+            of_requests(lost, "is", "are")
         ));
     }
     let died = sum(|p| match p.state {
@@ -218,11 +223,22 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
         _ => 0,
     });
     if died > 0 {
+        let (whose, count) = match died {
+            1 => ("its process", "is"),
+            _ => ("their processes", "are"),
+        };
         said.push(format!(
-            "{died} requests were being served when their processes died, and count nowhere."
+            "{} in progress when {whose} died, and {count} in no figure.",
+            of_requests(died, "was", "were")
         ));
     }
     said
+}
+
+/// `1 request was`, `3 requests were`.
+fn of_requests(count: u64, one: &str, several: &str) -> String {
+    let verb = if count == 1 { one } else { several };
+    format!("{} {verb}", run::counted(count, "request"))
 }
 
 fn served(document: &Document) -> impl Iterator<Item = &Process> {

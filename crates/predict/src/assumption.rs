@@ -65,7 +65,8 @@ impl fmt::Display for Assumption {
         match self {
             Self::IoConstant => write!(
                 to,
-                "I/O takes as long as in the trace however many requests are served: a database or an upstream that slows down under more is not foreseen; give a second trace at another level to have it fitted"
+                "I/O takes as long as in the trace, however many requests are served: the model does not foresee a database or \
+                 an upstream that slows down under more load; give a second trace, made at another rate, and it does"
             ),
             Self::IoGrows { growth } => write!(
                 to,
@@ -117,20 +118,23 @@ impl fmt::Display for Assumption {
             }
             Self::QueueUnknown => write!(
                 to,
-                "no proxy said when requests came (X-Request-Start): arrivals are taken as when a thread began, so that the self-check does not see what waited before"
+                "no proxy set X-Request-Start: the model takes the instant at which a thread began a request for its arrival, \
+                 so that the self-check does not see the time in a queue before"
             ),
             Self::FrontAssumed => write!(
                 to,
-                "accepting a connection takes the server's own threads {} µs: nothing in the trace says it; one with powerband trace --keep does",
+                "accepting a connection takes {} µs of the server's own threads: a usual value, because the trace does not hold \
+                 it (powerband trace --keep records it)",
                 ASSUMED_FRONT_NS / 1_000
             ),
             Self::HandOverUnknown => write!(
                 to,
-                "the GVL changes hands in no time: too few hand-overs were recorded to measure it"
+                "handing the GVL from one thread to the next takes no time: too few hand-overs were recorded to measure it"
             ),
             Self::ColdAsTraced => write!(
                 to,
-                "what it costs when the GVL moves between cores is in the requests' CPU time as it was in the trace: a configuration that keeps more cores busy takes less than predicted, and one that leaves more of them idle takes more"
+                "the cost of threads that move between cores is a part of the requests' CPU time, as it was in the trace: a \
+                 configuration that keeps more cores busy takes less than predicted, and one that leaves more of them idle takes more"
             ),
             Self::LocksLeftOut { ms } => write!(
                 to,
@@ -142,12 +146,13 @@ impl fmt::Display for Assumption {
             ),
             Self::Starved { share } => write!(
                 to,
-                "for {:.0} % of the time that requests held the GVL they had no processor: taken as a busy core, and their steps shortened to the processor time they had; where it was I/O that keeps the GVL, predictions are too fast",
+                "for {:.0} % of the time that requests held the GVL their threads had no core: the model takes that for the \
+                 wait for a busy core, and counts their CPU time alone; if it was I/O that keeps the GVL, predictions are too fast",
                 100.0 * share
             ),
             Self::CpuUnknown => write!(
                 to,
-                "the thread's CPU time was not measured: the GVL is taken to be held only while computing"
+                "the threads' CPU time was not measured: the model assumes that a thread computes as long as it holds the GVL"
             ),
             Self::ConnectionsKept { kept, opened } => write!(
                 to,

@@ -28,11 +28,13 @@ pub enum PredictError {
         utilisation: f64,
     },
     #[error(
-        "fibers serve these requests: what a thread does is then nobody's, so that a request's steps cannot be told; nothing can be predicted for a server under a fiber scheduler"
+        "fibers serve these requests: several share a thread, so that its times cannot be divided among them; nothing can be \
+         predicted for a server under a fiber scheduler"
     )]
     Fibers,
     #[error(
-        "the agent could not tell held, waiting and I/O apart in process {pid}: it needs CRuby 3.2 or newer on Linux, and no other tool at the GVL's hook"
+        "the agent could not tell GVL held, GVL wait and I/O apart in process {pid}: it needs CRuby 3.2 or newer on Linux, and \
+         no other tool at the GVL's hook"
     )]
     NotSplit { pid: u32 },
     #[error(
@@ -57,7 +59,8 @@ pub enum PredictError {
     )]
     SameLevel { fewer: f64, more: f64 },
     #[error(
-        "I/O took {found:.2} times as long at {more:.2} requests in service as at {fewer:.2}: that is more than in proportion, which no straight line holds; what was asked is saturated at the higher level, so trace at two lower ones"
+        "I/O took {found:.2} times as long at {more:.2} requests in service as at {fewer:.2}: I/O grows faster than the load, \
+         and the model fits a straight line; the database or upstream is saturated at the higher level, so trace at two lower ones"
     )]
     SteepIo { fewer: f64, more: f64, found: f64 },
     #[error(transparent)]
@@ -67,6 +70,6 @@ pub enum PredictError {
 fn but_jobs(jobs: usize) -> String {
     match jobs {
         0 => String::new(),
-        jobs => format!(", only {jobs} jobs, which no arrivals at a server are predicted for"),
+        jobs => format!(", only {jobs} jobs, and predict is about requests"),
     }
 }

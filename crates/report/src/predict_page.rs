@@ -320,14 +320,14 @@ fn capacities(sheet: &mut Sheet, document: &Document) {
     sheet.tables(in_parts(sheet.style(), &head, &rows));
     if let Some(objective) = objective {
         sheet.prose(&format!(
-            "Interval (90 %): up to its lower end the p{} keeps the limit, beyond its upper end it does not; at rates between them \
-             it is undecided, and so marked above.",
+            "Interval (90 %): up to its lower end the p{} keeps the limit, beyond its upper end it does not. Rates within it \
+             are undecided, and marked so above.",
             objective.percentile
         ));
     }
     sheet.prose(
-        "Knee: the mean response is twice that of a request that comes alone. Add capacity at 80 % of it, or of the rate that \
-         meets the objective where that is less.",
+        "Knee: the rate at which the mean response time is twice that of a request alone. Add capacity at: 80 % of the knee, or \
+         of the rate that meets the objective, whichever is lower.",
     );
 }
 

@@ -58,8 +58,8 @@ pub(super) fn log_level(facts: &ApplicationFacts) -> Outcome {
                 either(facts),
                 "every query and every template is logged",
                 evidence,
-                "At the level debug Rails makes and writes a line for each query, with its values; that takes time while \
-                 the GVL is held, and the disk's.",
+                "At the level debug Rails builds and writes a line for each query, with its values: that takes CPU time while \
+                 the GVL is held, and disk time.",
                 remedy,
             )
         };
@@ -109,16 +109,19 @@ pub(super) fn profiling(facts: &ApplicationFacts) -> Outcome {
         };
         let lines: Vec<String> = files.iter().flat_map(|file| file.lines(left_on)).collect();
         if lines.is_empty() {
-            return Outcome::fine(format!("no call in {} files of config", files.len()));
+            return Outcome::fine(format!(
+                "no profiling call in {} files below config",
+                files.len()
+            ));
         }
         Outcome::found(
             either(facts),
             "profiling is left on",
             lines.join("; "),
-            "GC::Profiler keeps a record of every collection for ever and measures each; tracing allocations makes every \
-             object dearer. Neither is meant to stay.",
-            "remove the line, or switch it on by a variable when you need it; GC.stat and powerband run tell of the \
-             collector for less",
+            "GC::Profiler keeps a record of every collection for ever and measures each; tracing allocations makes each \
+             allocation slower. Neither is meant to stay on.",
+            "remove the line, or switch it on by a variable when you need it; GC.stat and powerband run show the work of the \
+             collector at a lower cost",
         )
     })
 }
@@ -160,7 +163,7 @@ pub(super) fn injected_code(facts: &ApplicationFacts) -> Outcome {
             set.join(", ") + agent,
             "It is a part of what is measured: an allocator, a profiler or an option changes memory and speed of every \
              request.",
-            "see that production has the same; unset it where it has not",
+            "check that production loads the same code; if it does not, unset it here",
         )
     })
 }

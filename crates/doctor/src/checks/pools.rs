@@ -23,7 +23,7 @@ fn sized<'a>(pools: &'a [Pool], environment: &Environment) -> Known<Vec<Sized<'a
             .and_then(pool_of_url)
             .or_else(|| pool.connections(&environment.variables));
         let connections = connections.ok_or_else(|| {
-            format!("the pool{} in config/database.yml is computed by Ruby; hold it against the threads yourself", of(pool))
+            format!("the pool{} in config/database.yml is computed by Ruby; compare it with the threads yourself", of(pool))
         })?;
         all.push(Sized { pool, connections });
     }
@@ -102,7 +102,7 @@ pub(super) fn pool(facts: &ApplicationFacts) -> Outcome {
             "a process needs more database connections than its pool has",
             format!("{threads_words}, {}", small.join(", ")),
             "Threads beyond the pool wait for a connection that another one holds, and fail after five seconds \
-             (ActiveRecord::ConnectionTimeoutError). More threads than connections mostly wait.",
+             (ActiveRecord::ConnectionTimeoutError).",
             format!(
                 "write pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\", {}){} %> in config/database.yml and set RAILS_MAX_THREADS \
                  for both; powerband calc pool adds up what the database must allow",

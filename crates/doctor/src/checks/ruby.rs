@@ -91,10 +91,10 @@ pub(super) fn gc_settings(facts: &ApplicationFacts) -> Outcome {
             }
             Outcome::found(
                 Severity::HarmsServer,
-                "settings of the garbage collector do not do what they are set for",
+                "settings of the garbage collector have no effect",
                 wrong.join("; "),
-                "Ruby does not say so: of names that it does not know never, of values that it refuses only when it is \
-                 started with -w. The collector then runs otherwise than whoever set them believes.",
+                "Ruby ignores unknown names without a message, and reports values that it refuses only when it is started \
+                 with -w. The collector then runs with other settings than you believe.",
                 "remove them, or set those that this Ruby's manual page lists; ruby -w -e '' prints what it takes",
             )
         })

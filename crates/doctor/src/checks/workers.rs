@@ -29,10 +29,10 @@ pub(super) fn workers(facts: &ApplicationFacts) -> Outcome {
             severity,
             "there are more worker processes than CPU time for them",
             evidence,
-            "Each process can use one core. Beyond the cores they take turns; beyond a quota all of them stand still when \
-             it is used up, in the middle of requests.",
-            "lower the workers to the cores or the quota, or show by powerband tune that more serve more; requests that \
-             wait for I/O are threads' work",
+            "Each process can use one core. More processes than cores take turns; with a quota all of them stop, in the middle \
+             of requests, when it is used up.",
+            "lower the workers to the cores or the quota, unless powerband tune shows that more serve more; for requests that \
+             wait for I/O add threads",
         )
     })
 }

@@ -55,8 +55,8 @@ pub(super) fn steal(facts: &HostFacts) -> Outcome {
         Severity::SpoilsMeasurements,
         "the hypervisor gives CPU time to other machines",
         evidence,
-        "Time in which the machine stands still counts as time of the request that was served then; how much it is \
-         depends on strangers.",
+        "Time in which this machine stands still is a part of the response times of the requests that it serves then; how much \
+         it is depends on the other machines.",
         "measure on a machine with dedicated cores, or at another hour; trust only comparisons within one run",
     )
 }
@@ -131,8 +131,8 @@ pub(super) fn pressure(facts: &HostFacts) -> Outcome {
         Severity::SpoilsMeasurements,
         "processes wait for a CPU",
         evidence,
-        "A request that has to wait for a CPU takes longer for a reason that is not the server's; short bursts show \
-         here that a load average hides.",
+        "A request that has to wait for a CPU takes longer for a reason that is not the server's. This figure shows short \
+         bursts, which a load average hides.",
         match facts.limiting_quota() {
             Some(_) => "stop other processes of the cgroup, or raise its CPU quota",
             None => "stop other programs, or give the machine more cores",

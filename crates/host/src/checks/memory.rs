@@ -16,8 +16,8 @@ const GROUP_LIMIT: f64 = crate::group_use::USABLE_SHARE;
 
 pub(super) fn swap(facts: &HostFacts) -> Outcome {
     let remedy = "stop other programs, lower the number of processes, or add memory";
-    let why = "A page that has to come back from disk takes as long as a whole request, and which request it hits is \
-               chance: the slowest answers then tell of the disk.";
+    let why = "A page that has to come back from disk takes as long as a whole request, and hits any request by chance: the \
+               slowest response times are then those of the disk.";
     let used_mib = facts.swap_used_bytes / (1 << 20);
     let rate = facts.swapped_pages_per_s();
     let swapped = facts
@@ -68,7 +68,7 @@ pub(super) fn pressure(facts: &HostFacts) -> Outcome {
 }
 
 /// Why there is no pressure to look at.
-pub(super) const NO_PRESSURE: &str = "this kernel does not tell pressure (/proc/pressure; Linux 4.20 and later, unless it is switched off)";
+pub(super) const NO_PRESSURE: &str = "this kernel does not report pressure (/proc/pressure; Linux 4.20 and later, unless it is switched off)";
 
 pub(super) fn limit(facts: &HostFacts) -> Outcome {
     let Some(memory) = facts.group_memory else {

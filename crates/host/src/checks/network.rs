@@ -41,7 +41,7 @@ pub(super) fn ports(facts: &ServingFacts) -> Outcome {
     Outcome::of(&both, |&((first, last), time_wait)| {
         let ports = u64::from(last - first) + 1;
         let evidence = format!(
-            "{time_wait} closed connections to one address still hold a port, of {ports} ({first} to {last})"
+            "closed connections to one address still hold {time_wait} of {ports} ports ({first} to {last})"
         );
         if time_wait as f64 <= ports as f64 * TIME_WAIT_LIMIT {
             return Outcome::Fine(evidence);
@@ -63,8 +63,8 @@ pub(super) fn listen_backlog(facts: &ServingFacts) -> Outcome {
         "net.core.somaxconn",
         Severity::HarmsServer,
         "the queue of connections that wait to be accepted is short",
-        "The kernel cuts the server's backlog (Puma asks for 1024) to it. In a burst, connections beyond it are dropped \
-         and come again after a second or more.",
+        "The kernel cuts the server's backlog (Puma asks for 1024) to this length. In a burst, connections beyond it are \
+         dropped, and clients try again after a second or more.",
     )
 }
 
@@ -146,7 +146,7 @@ mod tests {
         assert!(
             found(ports(&with(501)))
                 .evidence
-                .contains("501 closed connections to one address still hold a port, of 1000")
+                .contains("still hold 501 of 1000 ports")
         );
         let all = ServingFacts {
             port_range: Ok((0, u16::MAX)),

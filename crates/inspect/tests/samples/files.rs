@@ -236,7 +236,7 @@ fn under_fibers_the_split_and_calls_are_left_out() {
 #[test]
 fn starvation_is_said_beside_the_advice() {
     let said = |document: Document| document.threads.unwrap().sentences.join(" ");
-    let words = "without a processor";
+    let words = "held the GVL and had no core";
     assert!(!said(one("wide_wrapped")).contains(words));
     let folder = tempfile::tempdir().unwrap();
     let no_cpu: Vec<(usize, &[u8])> = (0..8)

@@ -76,7 +76,7 @@ fn closed_loops_tell_the_costs_again() {
     assert!(off(cold.wake_ns, TRUE.wake_ns) < 0.03, "{cold:?}");
     let said = |of: &Application| {
         let all = of.assumptions().iter();
-        all.filter(|a| a.to_string().contains("moves between cores"))
+        all.filter(|a| a.to_string().contains("move between cores"))
             .count()
     };
     assert_eq!((said(&traced()), said(&found)), (1, 0));

@@ -33,7 +33,7 @@ pub fn page(sheet: &mut Sheet, threads: &Threads) {
     sheet.labelled(
         "threads  ",
         &format!(
-            "{} for each thread of every process: it is never without work",
+            "{} times the threads of each process: every thread always has a request",
             rate(f64::from(threads.processes) * 1e3 / alone_ms(threads))
         ),
     );

@@ -158,7 +158,7 @@ fn rates_within_the_interval_are_undecided_in_every_table() {
     let expected = [undecided, undecided, None].into_iter().cycle();
     let expected: Vec<_> = expected.take(document.points.len()).collect();
     assert_eq!(other, expected, "{page}");
-    assert!(flat(&page).contains("at rates between them it is undecided"));
+    assert!(flat(&page).contains("Rates within it are undecided"));
 }
 
 /// Nothing that the self-check refutes is shown, and why is.

@@ -46,9 +46,9 @@ pub fn amdahl(args: &AmdahlArgs, given: &mut Given) -> Option<Document> {
             "The parallel part is shared out evenly, the rest runs one after the other, and nothing is lost on the way: \
              no queue, no garbage collection, no slower database."
                 .to_owned(),
-            "For the threads of a Ruby process the parallel part is I/O / (I/O + GVL held); the limit is then the number \
-             of threads that would keep it running Ruby all the time if requests never met, and what a saturated process gains by N \
-             threads lies between Amdahl's figure and the lesser of N and that limit."
+            "For the threads of a Ruby process the parallel part is I/O / (I/O + GVL held). The limit is then the number of \
+             threads that would keep the process running Ruby all the time if requests never waited for one another. A saturated \
+             process gains by N threads at least Amdahl's figure, and at most N or that limit, whichever is lower."
                 .to_owned(),
         ],
         amdahl: Some(amdahl),

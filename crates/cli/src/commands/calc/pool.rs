@@ -265,7 +265,7 @@ mod tests {
             "{said}"
         );
         assert!(
-            said.contains("nothing waits") && said.contains("count 3."),
+            said.contains("does no harm") && said.contains("count 3."),
             "{said}"
         );
         args.pool = Some("3".to_owned());

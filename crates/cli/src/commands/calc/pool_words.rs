@@ -8,7 +8,7 @@ const DEFAULT_POOL_SIZE: u32 = 20;
 /// The answer.
 pub fn sentence(pool: &Pool) -> String {
     let opened = format!(
-        "Up to {} connections between deploys and {} while one overlaps",
+        "Up to {} connections between deploys and {} during a deploy",
         pool.running, pool.most
     );
     match pool.limit {
@@ -16,17 +16,17 @@ pub fn sentence(pool: &Pool) -> String {
             "{opened}: compare with the server's max_connections, and leave some for administrators."
         ),
         Some(limit) if limit.free_running < 0 => format!(
-            "{opened}: {} more than the {} that the server has to give, deploy or not. Put PgBouncer in front, or run with fewer \
+            "{opened}: already between deploys {} more than the {} that the server can give. Put PgBouncer in front, or run with fewer \
              threads or processes.",
             -limit.free_running, limit.usable
         ),
         Some(limit) if limit.free_deploying < 0 => format!(
-            "{opened}: it runs, and the next deploy fails for {} connections of the {} that the server has to give. Let deploys \
+            "{opened}: enough between deploys, but during a deploy {} more than the {} that the server can give. Let deploys \
              overlap less, raise max_connections, or put PgBouncer in front.",
             -limit.free_deploying, limit.usable
         ),
         Some(limit) => format!(
-            "{opened}: within the {} that the server has to give, {} to spare. No pooler is needed.",
+            "{opened}: the server can give {}, so that {} are free even then. No pooler is needed.",
             limit.usable, limit.free_deploying
         ),
     }
@@ -37,11 +37,11 @@ pub fn assumptions() -> Vec<String> {
     [
         "One database. Each further database, replica or shard has a pool of its own in every process; calculate it against its own \
          server.",
-        "At most: a pool opens connections as threads ask for them and closes those that are idle for 300 s (idle_timeout), so that \
-         fewer are open at a quiet time. What must not fail is the worst.",
-        "A pool is the threads; with an executor of async queries (load_async) also its threads and one more, as the Rails guide \
-         on configuring has it. Job servers with threads of their own beside the workers (Solid Queue: 2) \
-         need as many more.",
+        "These are the most connections that can be open: a pool opens them as threads need them, and closes those that are \
+         idle for 300 s (idle_timeout).",
+        "A pool needs one connection for each thread; with an executor of async queries (load_async) also one for each of its \
+         threads and one more, as the Rails guide on configuring says. Job servers that run further threads (Solid Queue: 2) \
+         need as many connections more.",
     ]
     .map(str::to_owned)
     .to_vec()
@@ -57,8 +57,8 @@ pub fn warnings(pool: &Pool) -> Vec<String> {
             }
             if u64::from(present) > fleet.pool {
                 warnings.push(format!(
-                    "pool: {present} is {} more than a {name} process with {} can use: nothing waits, and as a process opens no more \
-                     connections than its threads ask for, the figures above count {}. It may stay, or follow the threads as in the \
+                    "pool: {present} is {} more than a {name} process with {} can use. That does no harm: a process opens no \
+                     more connections than its threads need, so the figures above count {}. It may stay, or follow the threads as in the \
                      line for config/database.yml.",
                     u64::from(present) - fleet.pool,
                     run::counted(fleet.threads, "thread"),
@@ -66,7 +66,7 @@ pub fn warnings(pool: &Pool) -> Vec<String> {
                 ));
             } else if u64::from(present) < fleet.pool {
                 warnings.push(format!(
-                    "pool: {present} is {} short for a {name} process: its threads can wait for a connection, which looks like I/O and \
+                    "pool: {present} is {} too few for a {name} process: its threads can wait for a connection, which looks like I/O and \
                      ends in ActiveRecord::ConnectionTimeoutError after 5 s (checkout_timeout). powerband inspect shows such waits.",
                     fleet.pool - u64::from(present)
                 ));
@@ -76,7 +76,7 @@ pub fn warnings(pool: &Pool) -> Vec<String> {
     if let (Some(busy), Some(limit)) = (pool.busy, pool.limit) {
         if busy.enough > limit.usable {
             warnings.push(format!(
-                "Even a pooler needs {} connections for {:.1} busy on average, more than the server has to give: shorten \
+                "Even a pooler needs {} connections for {:.1} busy on average, more than the server can give: shorten \
                  transactions.",
                 busy.enough, busy.mean
             ));
@@ -117,9 +117,7 @@ pub fn files(pool: &Pool) -> Vec<PoolFile> {
     }
     let mut files = Vec::new();
     if pool.pooler {
-        lines.push(
-            "  # Through PgBouncer: its port, and none of what belongs to a session.".to_owned(),
-        );
+        lines.push("  # Through PgBouncer: its port, and nothing that needs a session.".to_owned());
         lines.push("  port: 6432".to_owned());
         lines.push(
             "  prepared_statements: false  # may stay on with PgBouncer 1.21 or newer and max_prepared_statements over 0".to_owned(),

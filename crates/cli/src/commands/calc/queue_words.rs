@@ -44,26 +44,26 @@ pub fn sentence(queue: &Queue) -> String {
 /// What the formulas take for granted.
 pub fn assumptions(queue: &Queue) -> Vec<String> {
     let mut assumptions = vec![
-        "A steady rate and an endless line: nobody gives up, nothing is refused, and the answers do not slow down under load \
-         (Little's law alone needs none of this)."
+        "The rate is steady and the queue has no limit: no client gives up, no request is refused, and the service time does \
+         not grow under load. (Little's law holds without all this.)"
             .to_owned(),
-        "A server is what a request has to itself while it is served: for requests that mostly wait for I/O a thread, for those \
-         that mostly run Ruby a process, but never more of them than there are cores."
+        "A server here is what one request occupies while it is served: a thread, where requests mostly wait for I/O; a \
+         process, where they mostly run Ruby (count no more processes than cores)."
             .to_owned(),
     ];
     assumptions.push(match queue.believed {
-        QueueModel::Ggc => "Allen and Cunneen: the wait of M/M/c times the mean of both variations. An approximation: in \
-             simulations a few per cent off with Poisson arrivals, with others up to 20 % at 90 % utilisation and 60 % at 70 %; its \
-             percentiles take delayed requests to wait for an exponential time."
+        QueueModel::Ggc => "Allen and Cunneen: the wait of M/M/c times the mean of both variations. It is an approximation: in \
+             simulations it was off by a few per cent with Poisson arrivals, and with others by up to 20 % at 90 % utilisation \
+             and 60 % at 70 %. Its percentiles assume that delayed requests wait for an exponential time."
             .to_owned(),
-        QueueModel::Mg1 => "Pollaczek and Khinchine: Poisson arrivals and one server; the mean is exact for any service time with \
-             this variation, percentiles for a gamma distribution."
+        QueueModel::Mg1 => "Pollaczek and Khinchine: Poisson arrivals and one server; the mean is exact for any service time \
+             with this variation; the percentiles assume a gamma distribution."
             .to_owned(),
         _ => "Erlang C: Poisson arrivals and exponential service times; exact.".to_owned(),
     });
     assumptions.push(
-        "Sharing is for cores that switch between requests instead of letting them queue: every request is slowed down by the same \
-         factor, short or long."
+        "Processor sharing is for cores that switch between requests instead of serving one after the other: it slows every \
+         request down by the same factor, short or long."
             .to_owned(),
     );
     assumptions
@@ -79,7 +79,7 @@ pub fn warnings(queue: &Queue, nearly: f64) -> Vec<String> {
             false => "one per cent more traffic is more than the servers can do".to_owned(),
         };
         warnings.push(format!(
-            "At {:.1} % utilisation {what}, and the queue takes about {} to settle: no rate is that steady.",
+            "At {:.1} % utilisation {what}, and the queue takes about {} to settle: real traffic does not stay steady for so long.",
             busy * 100.0,
             time(queue.service_ms / (1.0 - busy.sqrt()).powi(2))
         ));
@@ -92,7 +92,8 @@ pub fn warnings(queue: &Queue, nearly: f64) -> Vec<String> {
         }
         if queue.service_scv > 4.0 || queue.arrival_scv > 4.0 {
             warnings.push(
-                "With a variation over 4 two moments say little: the figures depend on more than they hold. Simulate, or measure."
+                "With a variation over 4 the wait depends on more than mean and variation, and these formulas know nothing \
+                 else. Simulate, or measure."
                     .to_owned(),
             );
         }

@@ -190,7 +190,7 @@ fn sentence(threads: &Threads, at: &ThreadsRow) -> String {
         ),
         None => (
             format!("{:.1} requests a second", at.throughput_per_s),
-            "it is one of so many: the GVL is never held, and no thread waits for another",
+            "it adds its own share alone: the GVL is never held, and no thread waits for another",
         ),
     };
     let waits = match threads.gvl_bound_per_s {
@@ -214,12 +214,13 @@ fn sentence(threads: &Threads, at: &ThreadsRow) -> String {
 
 fn assumptions() -> Vec<String> {
     [
-        "Every thread always has a request (saturation). At a lower rate requests wait less for the GVL, and in no queue.",
+        "Every thread always has a request (saturation). At a lower rate requests wait less for the GVL and do not queue.",
         "I/O takes as long with many threads as with few. Once the database or an upstream slows down, more threads are worth \
          less than this, or harm: measure again with more.",
-        "Bursts of exponential length, served in their order. More regular bursts wait less and need fewer threads; waiting for \
-         a lock or for a pooled connection that was counted as I/O makes the count too high.",
-        "No garbage collection, no 100 ms quantum of the GVL, none of the server's own work.",
+        "The stretches in which a request runs Ruby have exponential lengths, and are served in their order. With more regular \
+         ones requests wait less and fewer threads are enough. Waits for a lock or a pooled connection that were counted as I/O \
+         make the count too high.",
+        "Left out are garbage collection, the GVL's time slice of 100 ms, and the server's own work.",
     ]
     .map(str::to_owned)
     .to_vec()

@@ -24,10 +24,10 @@ pub fn usl(args: &UslArgs, given: &mut Given) -> Option<Document> {
         sentence: sentence(&document),
         assumptions: [
             "One law over the whole range: the same application, data and machine, and a load that always keeps N busy (a closed \
-             loop without pauses). A hard limit (a pool, the generator, a core count) is no contention, and bends the curve \
-             elsewhere.",
-            "Throughput scatters by a share of itself, independently. Intervals are profiles of the least-squares fit, exact for \
-             normal scatter where neither s nor k is held at 0.",
+             loop without pauses). A hard limit (a pool, the load generator, the number of cores) is not contention, and \
+             gives the curve another shape.",
+            "The scatter is a share of the throughput, independent from one measurement to the next. Intervals are profiles of \
+             the least-squares fit, exact for normal scatter where neither s nor k is held at 0.",
         ]
         .map(str::to_owned)
         .to_vec(),
@@ -80,15 +80,15 @@ fn sentence(usl: &Usl) -> String {
     };
     match (&usl.peak, &usl.peak_throughput) {
         (Some(peak), Some(most)) if peak.high.is_some() => format!(
-            "Throughput peaks at N = {:.0} ({}) with {:.1} a second ({}); beyond, more makes it less.",
+            "Throughput peaks at N = {:.0} ({}) with {:.1} a second ({}); with a greater N it falls.",
             peak.value,
             range(peak, 0),
             most.value,
             range(most, 1)
         ),
         (Some(peak), _) => format!(
-            "The fit puts a peak at N = {:.0}, but these measurements do not show that there is one: any from N = {:.0} up is as \
-             good.",
+            "The fit puts a peak at N = {:.0}, but these measurements do not show that there is one: every N from {:.0} up fits \
+             them as well.",
             peak.value, peak.low
         ),
         _ => format!(
@@ -113,8 +113,8 @@ fn warnings(usl: &Usl, points: &[Measured]) -> Vec<String> {
     }
     if usl.scatter > MUCH_SCATTER {
         warnings.push(format!(
-            "The measurements lie {:.0} % off the fit: the law is not what was measured, or the noise is larger than what it is to \
-             explain. Do not use the parameters.",
+            "The measurements lie {:.0} % off the fit: either the law does not describe this system, or the noise is larger \
+             than the effect. Do not use the parameters.",
             usl.scatter * 100.0
         ));
     }

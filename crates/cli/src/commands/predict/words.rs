@@ -41,7 +41,7 @@ fn no_answer(document: &Document) -> String {
         })
     });
     format!(
-        "No answer: predicted under its own arrivals, the traced configuration is too far from what was recorded: {}.",
+        "No answer: the model does not reproduce the trace itself. Under the recorded arrivals its prediction is off: {}.",
         off.collect::<Vec<_>>().join(", ")
     )
 }
@@ -132,14 +132,15 @@ fn begin(document: &Document) -> String {
     };
     let because = match &objective {
         Some(objective) if at.is_some_and(|at| is_undecided(point, at)) => format!(
-            "the smallest configuration that probably keeps {objective} (undecided, the interval holds the limit)"
+            "the smallest configuration that probably keeps {objective} (undecided: the interval contains the limit)"
         ),
         Some(objective) if per_s <= point.add_at_per_s => {
             format!("the smallest configuration that keeps {objective} with room to grow")
         }
         Some(objective) => format!("the smallest configuration that keeps {objective}"),
         None => {
-            "the smallest configuration within 3 % of the most that any of these can do".to_owned()
+            "the smallest configuration that can serve at least 97 % of what the best of these can"
+                .to_owned()
         }
     };
     let answer = at
@@ -154,7 +155,7 @@ fn begin(document: &Document) -> String {
             )
         });
     format!(
-        "At {} a second begin with {}, {because}{}{answer}. It does at most {} a second; from {} on add capacity.",
+        "At {} a second begin with {}, {because}{}{answer}. It serves at most {} a second; add capacity from {} a second on.",
         round(per_s),
         words(point.size),
         within_memory(document),
@@ -182,10 +183,10 @@ fn left_open(document: &Document) -> String {
     let open = fits.filter(|p| p.rates.first().is_some_and(|at| is_undecided(p, at)));
     match open.count() {
         0 => String::new(),
-        1 => " by the best estimate; of 1 the interval holds the limit, so that it is undecided"
+        1 => " by the best estimate; 1 is undecided, because its interval contains the limit"
             .to_owned(),
         many => format!(
-            " by the best estimate; of {many} the interval holds the limit, so that they are undecided"
+            " by the best estimate; {many} are undecided, because their intervals contain the limit"
         ),
     }
 }
@@ -213,7 +214,7 @@ pub fn assumptions(document: &Document, connections_known: bool) -> Vec<String> 
         format!(", with a quota of {} of them", round(quota))
     });
     said.push(format!(
-        "the server has {} cores{quota}, and nothing else computes on them: --cores and --quota say otherwise",
+        "the server has {} cores{quota}, and no other program uses them (change with --cores and --quota)",
         round(asked.cores)
     ));
     match (&document.memory, asked.memory_bytes) {
@@ -233,9 +234,9 @@ pub fn warnings(document: &Document) -> Vec<String> {
     let (mean, p99) = (check.error.mean_ms, check.error.p99_ms);
     if !check.failed && (mean.abs() > MUCH.0 || p99.abs() > MUCH.1) {
         said.push(format!(
-            "At the traced configuration, where the truth is known, the model is off by {:+.0} % at the mean and {:+.0} % at \
-             the p99: believe the order of the configurations rather than the figures, whose intervals are as wide. A \
-             machine that others keep busy does this; trace again on a quiet one.",
+            "For the traced configuration, whose true figures are known, the model is off by {:+.0} % at the mean and {:+.0} % at \
+             the p99: trust the order of the configurations more than the figures, whose intervals are as wide as \
+             this error. Other programs on the machine can cause it: trace again on a quiet one.",
             100.0 * mean,
             100.0 * p99
         ));
@@ -244,7 +245,7 @@ pub fn warnings(document: &Document) -> Vec<String> {
     let busiest = traced.utilisation_gvl.max(traced.utilisation_threads);
     if busiest > BUSY {
         said.push(format!(
-            "The trace was made at {:.0} % utilisation: errors grow with it. Up to {:.0} % they are smaller.",
+            "The trace was made at {:.0} % utilisation. Errors grow with utilisation: trace at {:.0} % or less.",
             100.0 * busiest,
             100.0 * BUSY
         ));
@@ -332,7 +333,7 @@ mod tests {
         assert!(
             warnings(&document)
                 .iter()
-                .all(|w| !w.contains("believe the order"))
+                .all(|w| !w.contains("trust the order"))
         );
     }
 
@@ -374,7 +375,7 @@ mod tests {
         document.points[0].objective = interval(rate_per_s - 3.0);
         let said = sentence(&document);
         assert!(
-            said.starts_with("Not one of") && said.contains("of 1 the interval holds"),
+            said.starts_with("Not one of") && said.contains("; 1 is undecided, because"),
             "{said}"
         );
         document.points[0].objective = interval(rate_per_s - 9.0);
