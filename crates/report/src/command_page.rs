@@ -1,10 +1,12 @@
 //! The page of a command that was run in each arm's environment: how its memory lay, the medians of the runs, and the
 //! comparisons side by side.
 
-use crate::figures::{bytes, change_with_interval, counted, duration, grouped};
+use crate::figures::{
+    bytes, change_with_interval, counted, duration, grouped, is_change_of, last_digit_of_bytes,
+};
 use crate::sheet::{Sheet, first_line};
 use crate::tables::{NONE, align_left, table};
-use run::{CommandArm, CommandRuns, Document};
+use run::{CommandArm, CommandRuns, Document, Metric};
 
 /// Writes what stands between the answer and the warnings.
 pub fn write(sheet: &mut Sheet, document: &Document, command: &CommandRuns) {
@@ -186,10 +188,34 @@ pub fn side_by_side(document: &Document, command: &CommandRuns) -> String {
             document.plan.alpha * 100.0
         ),
     };
+    let given = command.comparisons.iter().all(|c| gives(command, c));
+    let of_blocks = match given {
+        true => "",
+        false => "A change is the typical one within blocks, and need not be that of the medians. ",
+    };
     format!(
-        "{said}Each comparison rests on one figure of each run. The samples of a run depend on each other, so they do not count as \
+        "{said}{of_blocks}Each comparison rests on one figure of each run. The samples of a run depend on each other, so they do not count as \
          separate evidence."
     )
+}
+
+/// Whether the medians, as they are shown, give the change.
+fn gives(command: &CommandRuns, c: &run::Comparison) -> bool {
+    let of = |name: &str| {
+        let arm = command.arms.iter().find(|arm| arm.name == name)?;
+        match c.metric {
+            Metric::WallTime => arm.wall_s,
+            Metric::MedianMemory => arm.median_bytes.map(|bytes| bytes as f64),
+            Metric::PeakMemory => arm.peak_bytes.map(|bytes| bytes as f64),
+            _ => None,
+        }
+    };
+    let last_digit: fn(f64) -> f64 = match c.metric {
+        Metric::WallTime => |_| 0.01,
+        _ => last_digit_of_bytes,
+    };
+    let figures = of(&c.candidate).zip(of(&c.baseline));
+    figures.is_none_or(|figures| is_change_of(c.ratio, figures, last_digit))
 }
 
 fn called<'a>(command: &'a CommandRuns, name: &'a str) -> &'a str {

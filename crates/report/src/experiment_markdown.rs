@@ -5,7 +5,7 @@ use crate::markdown_table::{line, rows, sets};
 use crate::reading::{called, comparison_of, decides, has_p99, is_baseline, latency_known};
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
-use crate::{command_markdown, growth, no_latency};
+use crate::{command_markdown, growth, no_latency, tried};
 use run::{ArmSummary, Document, RequestTime};
 use std::fmt::Write;
 
@@ -26,6 +26,9 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
     page.push_str("\n### What was measured\n\n");
     measured(&mut page, document);
     let _ = write!(page, "\n{}\n", meaning(document));
+    if let Some(of_blocks) = tried::changes_are_of_blocks(document) {
+        let _ = write!(page, "\n{of_blocks}\n");
+    }
     if let Some(missing) = no_latency::markdown(document) {
         let _ = write!(page, "\n{missing}");
     }

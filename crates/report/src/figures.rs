@@ -70,6 +70,34 @@ pub fn change_with_interval(ratio: f64, low: Option<f64>, high: Option<f64>) -> 
     }
 }
 
+/// Whether a change, as it is shown, is that of two figures, as they are shown: rounding aside. `last_digit` is what the last digit of
+/// such a figure counts.
+pub fn is_change_of(ratio: f64, figures: (f64, f64), last_digit: fn(f64) -> f64) -> bool {
+    let (ours, theirs) = figures;
+    let own = ours / theirs;
+    let rounded = |figure: f64| last_digit(figure) / figure / 2.0;
+    let shown = if (ratio - 1.0).abs() >= 0.995 {
+        0.005
+    } else {
+        0.0005
+    };
+    (own - ratio).abs() <= shown + own * (rounded(ours) + rounded(theirs)) + 1e-9
+}
+
+/// Of [`rate`] and [`number_of_ms`].
+pub fn last_digit(figure: f64) -> f64 {
+    if figure >= 100.0 { 1.0 } else { 0.1 }
+}
+
+/// Of [`bytes`].
+pub fn last_digit_of_bytes(bytes: f64) -> f64 {
+    let mib = f64::from(1 << 20);
+    match bytes / mib {
+        in_gib if in_gib >= 10_240.0 => 102.4 * mib,
+        _ => mib,
+    }
+}
+
 /// `0.42 %`.
 pub fn share(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
@@ -122,5 +150,16 @@ mod tests {
             "+12.0 % (+8.0 to +16.0)"
         );
         assert_eq!(duration(432.0), "7 min 12 s");
+    }
+
+    #[test]
+    fn figures_give_a_change_where_rounding_explains_the_rest() {
+        let gives = |ratio, figures| is_change_of(ratio, figures, last_digit);
+        assert!(gives(1.0, (42.0, 42.0)) && gives(4.02, (170.0, 42.3)));
+        assert!(gives(0.912, (22.2, 24.4)) && !gives(0.8, (22.2, 24.4)));
+        assert!(!gives(1.38, (126.0, 84.0)));
+        let mib = |mib: f64| mib * 1_048_576.0;
+        let gives = |ratio, figures| is_change_of(ratio, figures, last_digit_of_bytes);
+        assert!(gives(0.85, (mib(17.0), mib(20.0))) && !gives(0.85, (mib(170.0), mib(210.0))));
     }
 }

@@ -40,6 +40,9 @@ fn written(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Str
     if !document.arms.is_empty() {
         sheet.heading("What was tried");
         sheet.tables(tried::tried(document, style));
+        if let Some(of_blocks) = tried::changes_are_of_blocks(document) {
+            sheet.prose(&of_blocks);
+        }
         limit_of_cgroup(&mut sheet, document);
         why_not::write_broken(&mut sheet, document);
         no_latency::write(&mut sheet, document);

@@ -2,7 +2,8 @@
 
 use crate::Style;
 use crate::figures::{
-    bytes, change_with_interval, counted, number_of_ms, rate, rounded_change, share,
+    bytes, change_with_interval, counted, is_change_of, last_digit, last_digit_of_bytes,
+    number_of_ms, rate, rounded_change, share,
 };
 use crate::reading::{
     advised, advises_change, baseline_word, called, comparison_of, decides, has_p99, is_baseline,
@@ -112,7 +113,8 @@ fn compared(document: &Document, arm: &ArmSummary, style: Style) -> String {
         Some(c) => format!(
             "{}{} ({})",
             rounded_change(c.ratio),
-            baseline_in_rounds(document, c).map_or_else(String::new, |at| format!(" (from {at})")),
+            baseline_in_rounds(document, c)
+                .map_or_else(String::new, |per_s| format!(" (from {}/s)", rate(per_s))),
             counted(c.blocks, "round")
         ),
         None => return none(),
@@ -126,7 +128,7 @@ fn compared(document: &Document, arm: &ArmSummary, style: Style) -> String {
 }
 
 /// The baseline's throughput in the rounds in which both arms count.
-fn baseline_in_rounds(document: &Document, comparison: &Comparison) -> Option<String> {
+fn baseline_in_rounds(document: &Document, comparison: &Comparison) -> Option<f64> {
     if comparison.metric != Metric::Capacity {
         return None;
     }
@@ -149,7 +151,42 @@ fn baseline_in_rounds(document: &Document, comparison: &Comparison) -> Option<St
         0 => (shared[middle - 1] + shared[middle]) / 2.0,
         _ => shared[middle],
     };
-    Some(format!("{}/s", rate(median)))
+    Some(median)
+}
+
+/// What the changes are of, where the figures beside them give others.
+pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
+    let today = document
+        .arms
+        .iter()
+        .find(|arm| is_baseline(document, arm))?;
+    let pss = |arm: &ArmSummary| arm.pss_bytes.map(|bytes| bytes as f64);
+    let gives = |arm: &ArmSummary, c: &Comparison| {
+        let (figures, last_digit): (_, fn(f64) -> f64) = match c.metric {
+            Metric::Capacity if decides(c) => {
+                (arm.capacity_per_s.zip(today.capacity_per_s), last_digit)
+            }
+            Metric::Capacity => (
+                arm.capacity_per_s.zip(baseline_in_rounds(document, c)),
+                last_digit,
+            ),
+            Metric::Memory => (pss(arm).zip(pss(today)), last_digit_of_bytes),
+            // Another figure stands beside it, or one that does not vary.
+            _ => return true,
+        };
+        figures.is_none_or(|figures| is_change_of(c.ratio, figures, last_digit))
+    };
+    let given = |arm: &ArmSummary| {
+        let of_today = |c: &&Comparison| c.candidate == arm.name && c.baseline == today.name;
+        let beside = document.memory.iter().filter(of_today);
+        let mut compared = comparison_of(document, arm).into_iter().chain(beside);
+        compared.all(|c| c.baseline != today.name || gives(arm, c))
+    };
+    (!document.arms.iter().all(given)).then(|| {
+        "Changes are the typical ones within blocks, or elimination rounds, in which both ran close together; the figures beside them \
+         are medians of all trials, and need not give the same change."
+            .to_owned()
+    })
 }
 
 /// What became of an arm, in a word or two.

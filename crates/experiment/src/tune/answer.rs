@@ -53,6 +53,8 @@ pub fn none_meets(document: &Document) -> String {
         let counting = document.trials.iter().filter(|t| t.counts());
         let windows = counting.filter_map(|t| t.saturation.as_ref());
         let page = Tally::of(windows.map(|window| (window, true))).worst_page();
+        // With a limit on latency the reason why no rate keeps it names the page.
+        let page = page.filter(|_| document.plan.objective.latency.is_none());
         let page = page.map_or_else(String::new, |page| format!("; {page}"));
         return format!(
             "No configuration that was tried answers its requests at full load: of each more than 1 % failed{page}."
@@ -386,6 +388,25 @@ mod tests {
                 assert_eq!(said.contains("limit"), limited, "{said}");
             }
         }
+    }
+
+    #[test]
+    fn the_page_that_fails_most_is_named_where_nothing_answers() {
+        let mut document = crate::sample::document("tune");
+        document.plan.objective.latency = None;
+        document.plan.objective.max_memory_bytes = None;
+        let trials = document.trials.iter_mut();
+        for window in trials.filter_map(|t| t.saturation.as_mut()) {
+            window.errors = window.requests;
+            window.endpoints.truncate(1);
+            let page = &mut window.endpoints[0];
+            (page.name, page.requests, page.failures) = ("GET /broken".to_owned(), 50, 10);
+        }
+        let said = none_meets(&document);
+        assert!(
+            said.contains("1 % failed; GET /broken failed in 20.0 % of its requests ("),
+            "{said}"
+        );
     }
 
     /// As in a container, whose memory limit is the default of --max-memory.

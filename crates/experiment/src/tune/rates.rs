@@ -33,7 +33,10 @@ pub fn measure(
         if let Some(verdict) = &mut document.verdict {
             verdict.sentence = format!("{} {why}.", verdict.sentence);
         }
-        document.rates_skipped = Some(why);
+        document.rates_skipped = Some(
+            "more requests fail, at any rate, than may be over the limit (see the answer)"
+                .to_owned(),
+        );
         return Ok(());
     }
     if let Some(why) = out_of_reach(document) {

@@ -1,6 +1,8 @@
 //! Response times of two servers side by side.
 
-use crate::figures::{change_with_interval, counted, grouped, number_of_ms, share};
+use crate::figures::{
+    change_with_interval, counted, grouped, is_change_of, last_digit, number_of_ms, share,
+};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table};
 use run::Outcome;
@@ -33,7 +35,7 @@ pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endp
     if one.endpoints.len() > 1 || (one.endpoints.len() == 1 && endpoints > 0) {
         by_endpoint(sheet, one, endpoints);
     }
-    if let Some(why) = opposite_signs(one, endpoints) {
+    if let Some(why) = of_stretches(one, endpoints) {
         sheet.prose(&why);
     }
 }
@@ -101,22 +103,37 @@ fn judged(endpoint: &EndpointTimes) -> String {
     }
 }
 
-/// Why a row's difference has another sign than its columns, where one of those shown does.
-fn opposite_signs(one: &Comparison, endpoints: usize) -> Option<String> {
+/// What the differences are of, where the columns give others, and why some have another sign than these.
+fn of_stretches(one: &Comparison, endpoints: usize) -> Option<String> {
+    let shown = || one.endpoints.iter().take(endpoints);
+    let means = shown().map(|endpoint| &endpoint.times.mean);
+    let figures = one.all.figures().into_iter().map(|(_, figure)| figure);
+    if figures.chain(means).all(is_of_columns) {
+        return None;
+    }
+    let mut text = "The columns are over all requests that both answered; the difference is the typical one of stretches of time that \
+                    each count the same, and need not be that of the columns."
+        .to_owned();
     let figures = one.all.figures().into_iter();
     let rows = figures.filter(|(_, figure)| is_opposite(figure));
     let mut named: Vec<String> = rows.map(|(name, _)| name.to_owned()).collect();
-    let shown = one.endpoints.iter().take(endpoints);
-    let endpoints = shown.filter(|endpoint| is_opposite(&endpoint.times.mean));
+    let endpoints = shown().filter(|endpoint| is_opposite(&endpoint.times.mean));
     named.extend(endpoints.map(|endpoint| format!("the mean of {}", endpoint.endpoint)));
-    (!named.is_empty()).then(|| {
-        format!(
-            "The columns are over all requests that both answered; the difference is the typical one of \
-             stretches of time that each count the same. The two point in different directions in {}: this happens \
-             where a few stretches outweigh the others in the columns.",
+    if !named.is_empty() {
+        text += &format!(
+            " The two point in different directions in {}: this happens where a few stretches outweigh the others in the columns.",
             named.join(", ")
-        )
-    })
+        );
+    }
+    Some(text)
+}
+
+/// Whether the columns, as they are shown, give the difference. Without an interval it is theirs.
+fn is_of_columns(figure: &Figure) -> bool {
+    let figures = figure.candidate_ms.zip(figure.reference_ms);
+    let ratio = figure.ratio.filter(|_| figure.low.is_some());
+    let both = figures.zip(ratio);
+    both.is_none_or(|(figures, ratio)| is_change_of(ratio, figures, last_digit))
 }
 
 /// As a reader sees it: figures that round to the same have no sign.

@@ -1,5 +1,6 @@
 //! The page of a command's runs says what lies where, which comparisons stand side by side, and what failed.
 
+use crate::support::flat;
 use report::{Style, experiment_markdown, page};
 use run::{
     CommandArm, CommandRun, CommandRuns, Comparison, Distribution, Document, MemoryMeasure, Metric,
@@ -112,6 +113,12 @@ fn the_page_has_distributions_medians_and_three_comparisons() {
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells[..4], ["today", "7,000", "200", "MiB"]);
     assert!(page.contains("-20.0 % (-25.0 to -15.0)"), "{page}");
+    // The medians of the wall time are equal.
+    let of_blocks = "A change is the typical one within blocks";
+    assert!(flat(&page).contains(of_blocks), "{page}");
+    let mut document = document();
+    document.command.as_mut().unwrap().comparisons.remove(0);
+    assert!(!flat(&report::page(&document, style)).contains(of_blocks));
     assert!(
         !page.contains("throughput") && !page.contains("more\n"),
         "{page}"
