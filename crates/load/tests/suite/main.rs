@@ -4,6 +4,8 @@ mod connections;
 mod failures;
 mod https;
 mod loops;
+#[path = "../support/measured.rs"]
+mod measured;
 mod measures;
 mod parser;
 mod recorded;

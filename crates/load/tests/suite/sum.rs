@@ -1,14 +1,11 @@
 //! The sum of several generators' outcomes is the outcome of one that sent all requests.
 
+use crate::measured::Request;
 use load::{
-    EndpointOutcome, HIGHEST_US, LateAnswers, Outcome, Redirect, StatusChange, StatusClass,
-    new_histogram,
+    EndpointOutcome, LateAnswers, Outcome, Redirect, StatusChange, StatusClass, new_histogram,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
-
-/// A request: which page, how long it took, whether it failed, and which generator sent it.
-type Request = (usize, u64, bool, usize);
 
 const PAGES: [&str; 3] = ["GET /", "GET /cart", "POST /cart"];
 
@@ -19,27 +16,11 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     )
 }
 
-/// What a generator that sends these requests measures.
-fn measured<'a>(requests: impl Iterator<Item = &'a Request>) -> Outcome {
-    let mut outcome = Outcome::empty();
-    outcome.endpoints = PAGES.map(page).into();
-    let mut took = [(); PAGES.len()].map(|()| [new_histogram(), new_histogram()]);
+/// With what recordings, redirects, limits and late answers add.
+fn measured<'a>(requests: impl Iterator<Item = &'a Request> + Clone) -> Outcome {
+    let mut outcome = crate::measured::measured(requests.clone(), &PAGES);
     for (page, us, failed, _) in requests {
         let endpoint = &mut outcome.endpoints[*page];
-        let failures = u64::from(*failed);
-        outcome.counts.scheduled += 1;
-        endpoint.scheduled += 1;
-        outcome.errors.status_5xx += failures;
-        endpoint.errors.status_5xx += failures;
-        outcome.counts.ok += 1 - failures;
-        endpoint.ok += 1 - failures;
-        let response_us = if *failed { HIGHEST_US } else { *us };
-        outcome.response.record(response_us).unwrap();
-        outcome.service.record(*us).unwrap();
-        endpoint.response.record(response_us).unwrap();
-        took[*page][usize::from(*failed)].record(*us).unwrap();
-        let status = if *failed { 500 } else { 200 };
-        *outcome.statuses.entry(status).or_default() += 1;
         let violations = u64::from(*us > 500_000);
         outcome.violations += violations;
         endpoint.violations += violations;
@@ -59,16 +40,8 @@ fn measured<'a>(requests: impl Iterator<Item = &'a Request>) -> Outcome {
                     without: new_histogram(),
                 })
             });
-            late.counted.record(response_us).unwrap();
+            late.counted.record(us * 2).unwrap();
             late.without.record(*us).unwrap();
-        }
-    }
-    let classes = [StatusClass::Success, StatusClass::ServerError];
-    for (endpoint, took) in outcome.endpoints.iter_mut().zip(&took) {
-        let occurred = classes.iter().zip(took).filter(|(_, h)| !h.is_empty());
-        for (class, histogram) in occurred {
-            outcome.classes.add_to(*class, histogram);
-            endpoint.classes.add_to(*class, histogram);
         }
     }
     outcome

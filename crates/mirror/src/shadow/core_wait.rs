@@ -58,7 +58,11 @@ mod tests {
         let spinning = AtomicBool::new(true);
         let grown = std::thread::scope(|scope| {
             for _ in 0..64 {
-                scope.spawn(|| while spinning.load(Relaxed) {});
+                scope.spawn(|| {
+                    while spinning.load(Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
             }
             let grown = (0..1_000_000).any(|_| wait.so_far_ns().is_some_and(|now| now > first));
             spinning.store(false, Relaxed);

@@ -50,11 +50,25 @@ impl Kind {
 /// `powerband load merge`.
 pub fn merge(args: &LoadMergeArgs) -> Result<u8, Failure> {
     let limits = limits(&args.asserted)?;
-    let inputs: Result<Vec<Input>, Failure> = args.files.iter().map(|file| read(file)).collect();
-    let inputs = inputs?;
-    match kind(&inputs)? {
+    let inputs = all(args.files.iter().map(|file| read(file))).map_err(Failure::usage)?;
+    match kind(&inputs).map_err(Failure::usage)? {
         Kind::Document => documents::merge(args, &inputs, &limits),
         Kind::Log => logs::merge(args, &inputs, &limits),
+    }
+}
+
+/// All values, or every reason why one is missing, a line each.
+fn all<T>(found: impl IntoIterator<Item = Result<T, String>>) -> Result<Vec<T>, String> {
+    let (mut values, mut reasons) = (Vec::new(), Vec::new());
+    for one in found {
+        match one {
+            Ok(value) => values.push(value),
+            Err(why) => reasons.push(why),
+        }
+    }
+    match reasons.is_empty() {
+        true => Ok(values),
+        false => Err(reasons.join("\n")),
     }
 }
 
@@ -68,45 +82,44 @@ fn limits(asserted: &AssertedArgs) -> Result<Vec<Limit>, Failure> {
     Ok(limits)
 }
 
-fn read(file: &Path) -> Result<Input, Failure> {
+fn read(file: &Path) -> Result<Input, String> {
     let name = file.display().to_string();
     let mut bytes = Vec::new();
     File::open(file)
         .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|e| Failure::usage(format!("{name}: {e}; name a file that can be read")))?;
+        .map_err(|e| format!("{name}: {e}; name a file that can be read"))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(Failure::usage(format!(
+        return Err(format!(
             "{name}: it is larger than 1 GiB; give documents or logs of powerband load"
-        )));
+        ));
     }
     Ok(Input { name, bytes })
 }
 
 /// Documents and logs hold different things, so that their sum would be neither.
-fn kind(inputs: &[Input]) -> Result<Kind, Failure> {
-    let mut first: Option<(&Input, Kind)> = None;
-    for input in inputs {
-        let kind = Kind::of(&input.bytes).ok_or_else(|| {
-            Failure::usage(format!(
+fn kind(inputs: &[Input]) -> Result<Kind, String> {
+    let known = |input: &Input| {
+        Kind::of(&input.bytes).ok_or_else(|| {
+            format!(
                 "{}: neither {} nor {}; give files that powerband load wrote",
                 input.name,
                 Kind::Document.words(),
                 Kind::Log.words()
-            ))
-        })?;
-        let (of_first, wanted) = *first.get_or_insert((input, kind));
-        if kind != wanted {
-            return Err(Failure::usage(format!(
-                "{} is {}, {} is {}; merge files of one kind",
-                of_first.name,
-                wanted.words(),
-                input.name,
-                kind.words()
-            )));
-        }
+            )
+        })
+    };
+    let kinds = all(inputs.iter().map(known))?;
+    let wanted = *kinds.first().ok_or("no file; name those to merge")?;
+    match inputs.iter().zip(&kinds).find(|(_, kind)| **kind != wanted) {
+        None => Ok(wanted),
+        Some((other, kind)) => Err(format!(
+            "{} is {}, {} is {}; merge files of one kind",
+            inputs[0].name,
+            wanted.words(),
+            other.name,
+            kind.words()
+        )),
     }
-    let (_, kind) = first.ok_or_else(|| Failure::usage("no file; name those to merge"))?;
-    Ok(kind)
 }
 
 #[cfg(test)]
@@ -124,17 +137,31 @@ mod tests {
     fn documents_and_logs_are_not_merged_with_each_other() {
         let (document, log) = (input("a.json", "{}"), input("b.hlog", "#[Histogram"));
         let said = kind(&[document, log]).unwrap_err();
-        assert_eq!(said.code, 2);
         assert_eq!(
-            said.message,
+            said,
             "a.json is a document of load --json, b.hlog is a log of load --hdr-log; merge files of one kind"
         );
         let rows = input("rows.csv", "start_s,length_s");
-        let said = kind(&[rows]).unwrap_err();
-        assert!(said.message.starts_with("rows.csv: neither"));
+        let empty = input("empty", "");
+        let said = kind(&[rows, empty]).unwrap_err();
+        let lines: Vec<&str> = said.lines().collect();
+        for (line, name) in lines.iter().zip(["rows.csv", "empty"]) {
+            assert!(line.starts_with(&format!("{name}: neither")), "{said}");
+            assert!(
+                line.ends_with("; give files that powerband load wrote"),
+                "{said}"
+            );
+        }
+        assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn every_file_that_cannot_be_read_is_named() {
+        let said = all(["/nowhere/a", "/nowhere/b"].map(|name| read(Path::new(name)))).unwrap_err();
+        let lines: Vec<&str> = said.lines().collect();
         assert!(
-            said.message
-                .ends_with("; give files that powerband load wrote")
+            lines[0].starts_with("/nowhere/a: ") && lines[1].starts_with("/nowhere/b: "),
+            "{said}"
         );
     }
 }

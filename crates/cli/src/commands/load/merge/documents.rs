@@ -1,9 +1,9 @@
 //! Documents of `load --json`, merged.
 
-use super::Input;
 use super::asked::{different, together};
 use super::decoded;
 use super::windows::{Window, apart, covered_ns, never_together};
+use super::{Input, all};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
 use crate::commands::load::document::{self, Judged, TOO_LATE_BEYOND, exit_code, figures};
@@ -47,11 +47,10 @@ pub struct Merged {
 /// Merges, shows and judges.
 pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result<u8, Failure> {
     let read = |input: &Input| {
-        One::read(&input.name, &input.bytes)
-            .map_err(|why| Failure::usage(format!("{}: {why}", input.name)))
+        One::read(&input.name, &input.bytes).map_err(|why| format!("{}: {why}", input.name))
     };
-    let all: Result<Vec<One>, Failure> = inputs.iter().map(read).collect();
-    let merged = merged(all?, limits).map_err(Failure::usage)?;
+    let read = all(inputs.iter().map(read));
+    let merged = (read.and_then(|read| merged(read, limits))).map_err(Failure::usage)?;
     let junit = JunitFile::asked(args.asserted.junit.as_deref())?;
     let document = &merged.document;
     let logged = args.hdr_log.as_deref().map_or(Ok(()), |path| {
@@ -165,21 +164,29 @@ fn window(part: &Part, length_s: f64) -> Result<Window, String> {
 
 /// The sum of all, judged as one run is.
 pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
-    if let Some((first, others)) = all.split_first() {
+    let differ = all.split_first().and_then(|(first, others)| {
         let first = (first.name.as_str(), &first.document);
-        for other in others {
-            different(first, (&other.name, &other.document)).map_or(Ok(()), Err)?;
-        }
-    }
+        let of = |other: &One| different(first, (&other.name, &other.document));
+        let reasons: Vec<String> = others.iter().filter_map(of).collect();
+        (!reasons.is_empty()).then(|| reasons.join("\n"))
+    });
     all.sort_by_key(|one| one.document.started_at.parse::<Timestamp>().ok());
     let mut parts: Vec<Part> = all.iter().flat_map(One::parts).collect();
     parts.sort_by_key(|part| part.started_at.parse::<Timestamp>().ok());
-    twice(&parts)?;
-    let windows = |of: fn(&Part) -> f64| -> Result<Vec<Window>, String> {
-        parts.iter().map(|part| window(part, of(part))).collect()
-    };
-    let (due, under_way) = (windows(|p| p.window_s)?, windows(|p| p.elapsed_s)?);
-    let mut outcome = sum(&all)?;
+    let windows = parts.iter().map(|part| {
+        let due = window(part, part.window_s)?;
+        Ok((due, window(part, part.elapsed_s)?))
+    });
+    let (windows, outcome) = (super::all(windows), sum(&all));
+    let reasons = [
+        differ,
+        twice(&parts),
+        windows.as_ref().err().cloned(),
+        outcome.as_ref().err().cloned(),
+    ];
+    super::all(reasons.into_iter().flatten().map(Err::<(), String>))?;
+    let (due, under_way): (Vec<Window>, Vec<Window>) = windows?.into_iter().unzip();
+    let mut outcome = outcome?;
     outcome.wall_started_ns = due.iter().map(|w| w.began_ns).min().unwrap_or(0);
     outcome.ended_ns = covered_ns(&due);
     outcome.finished_ns = covered_ns(&under_way).max(outcome.ended_ns);
@@ -215,29 +222,29 @@ pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
     })
 }
 
-/// A run that is in two files would count twice.
-fn twice(parts: &[Part]) -> Result<(), String> {
-    for (index, part) in parts.iter().enumerate() {
+/// Runs that are in two files would count twice.
+fn twice(parts: &[Part]) -> Option<String> {
+    let known = |(index, part): (usize, &Part)| {
         let same = |p: &&Part| (&p.started_at, p.seed) == (&part.started_at, part.seed);
-        if let Some(known) = parts[..index].iter().find(same) {
-            if known.file == part.file {
-                return Err(format!(
-                    "{} (started at {}, seed {}) is given twice; give each run once",
-                    part.file, part.started_at, part.seed
-                ));
-            }
-            return Err(format!(
+        let known = parts[..index].iter().find(same)?;
+        Some(match known.file == part.file {
+            true => format!(
+                "{} (started at {}, seed {}) is given twice; give each run once",
+                part.file, part.started_at, part.seed
+            ),
+            false => format!(
                 "{} and {} are the same run (started at {}, seed {}); give each once",
                 known.file, part.file, part.started_at, part.seed
-            ));
-        }
-    }
-    Ok(())
+            ),
+        })
+    };
+    let reasons: Vec<String> = parts.iter().enumerate().filter_map(known).collect();
+    (!reasons.is_empty()).then(|| reasons.join("\n"))
 }
 
 fn sum(all: &[One]) -> Result<Outcome, String> {
     let mut sum = Outcome::empty();
-    for one in all {
+    let added = all.iter().map(|one| {
         let unknown = sum.first_error.is_none();
         let outcome =
             decoded::outcome(&one.document).map_err(|why| format!("{}: {why}", one.name))?;
@@ -245,7 +252,9 @@ fn sum(all: &[One]) -> Result<Outcome, String> {
         if let (true, Some(said)) = (unknown, &sum.first_error) {
             sum.first_error = Some(format!("{}: {said}", one.name));
         }
-    }
+        Ok(())
+    });
+    super::all(added)?;
     Ok(sum)
 }
 

@@ -1,8 +1,8 @@
 //! Logs of `load --hdr-log`, merged: the histograms of each second, without workload, statuses and throughput.
 
-use super::Input;
 use super::decoded;
 use super::windows::{Window, apart, covered_ns, never_together};
+use super::{Input, all};
 use crate::args::LoadMergeArgs;
 use crate::commands::load::assertions::Limit;
 use crate::commands::load::document::{instant, latency, of_assertions};
@@ -24,6 +24,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A histogram of a log.
 #[derive(Debug)]
 struct Interval {
+    /// Of its file, from 1.
+    line: usize,
     window: Window,
     /// Of service times, otherwise of response times.
     service: bool,
@@ -32,27 +34,25 @@ struct Interval {
 
 /// Merges, shows and judges.
 pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result<u8, Failure> {
-    if args.json {
-        return Err(Failure::usage(
-            "--json: logs hold neither workload nor statuses; merge documents of load --json, or write a log with --hdr-log",
-        ));
-    }
-    if let Some(why) = limits.iter().find_map(Limit::beyond_histograms) {
-        return Err(Failure::usage(why));
-    }
-    twice(inputs)?;
+    let json = args.json.then(|| {
+        "--json: logs hold neither workload nor statuses; merge documents of load --json, or write a log with --hdr-log"
+            .to_owned()
+    });
+    let beyond = limits.iter().filter_map(Limit::beyond_histograms);
+    let reasons = json.into_iter().chain(beyond).chain(twice(inputs));
+    all(reasons.map(Err::<(), String>)).map_err(Failure::usage)?;
     let mut outcome = Outcome::empty();
-    let mut logs: Vec<Vec<Interval>> = Vec::new();
-    for input in inputs {
-        let named = |why| Failure::usage(format!("{}: {why}", input.name));
+    let logs = inputs.iter().map(|input| {
+        let named = |why| format!("{}: {why}", input.name);
         let log = intervals(&input.bytes).map_err(named)?;
         outcome.add(&sum(&log).map_err(named)?);
         // The sum of all bounds that of any second.
         let bounded = decoded::few_enough(&outcome.response)
             .and_then(|()| decoded::few_enough(&outcome.service));
         bounded.map_err(named)?;
-        logs.push(log);
-    }
+        Ok(log)
+    });
+    let logs: Vec<Vec<Interval>> = all(logs).map_err(Failure::usage)?;
     counted_twice(inputs, &logs).map_err(Failure::usage)?;
     let named = inputs.iter().map(|input| input.name.as_str());
     let extents = logs.iter().map(|log| extent(log));
@@ -119,8 +119,13 @@ fn intervals(bytes: &[u8]) -> Result<Vec<Interval>, String> {
     }
     let mut base = Duration::ZERO;
     let mut found = Vec::new();
-    for entry in IntervalLogIterator::new(bytes) {
-        let entry = entry.map_err(|_| cut_off("a line cannot be read"))?;
+    for (line, text) in (1..).zip(text.split_inclusive('\n')) {
+        let at_line = |what: &str| cut_off(&format!("line {line} {what}"));
+        // A line holds one entry, or none.
+        let entry = match IntervalLogIterator::new(text.as_bytes()).next() {
+            Some(entry) => entry.map_err(|_| at_line("cannot be read"))?,
+            None => continue,
+        };
         let LogEntry::Interval(interval) = entry else {
             if let LogEntry::BaseTime(at) = entry {
                 base = at;
@@ -131,19 +136,20 @@ fn intervals(bytes: &[u8]) -> Result<Vec<Interval>, String> {
         let began_ns = began.and_then(|at| u64::try_from(at.as_nanos()).ok());
         let length_ns = u64::try_from(interval.duration().as_nanos()).ok();
         let (Some(began_ns), Some(length_ns)) = (began_ns, length_ns) else {
-            return Err(cut_off("a line has no time"));
+            return Err(at_line("has no time"));
         };
         let service = match interval.tag() {
             None => false,
             Some(tag) if tag.as_str() == SERVICE => true,
             Some(tag) => {
                 return Err(format!(
-                    "it has a tag that load does not write, {:?}",
+                    "line {line} has a tag that load does not write, {:?}; merge logs of powerband load --hdr-log",
                     tag.as_str()
                 ));
             }
         };
         found.push(Interval {
+            line,
             window: Window {
                 began_ns,
                 length_ns,
@@ -155,7 +161,10 @@ fn intervals(bytes: &[u8]) -> Result<Vec<Interval>, String> {
     let services = found.iter().filter(|interval| interval.service).count();
     match found.len() {
         0 => Err("it has no interval".to_owned()),
-        all if all != 2 * services => Err(cut_off("its last line is missing")),
+        all if all != 2 * services => Err(cut_off(&format!(
+            "the line after line {} is missing",
+            text.lines().count()
+        ))),
         _ => Ok(found),
     }
 }
@@ -166,22 +175,22 @@ fn cut_off(what: &str) -> String {
     )
 }
 
-/// A copy would count twice.
-fn twice(inputs: &[Input]) -> Result<(), Failure> {
-    for (index, input) in inputs.iter().enumerate() {
-        if let Some(known) = inputs[..index].iter().find(|i| i.bytes == input.bytes) {
-            return Err(Failure::usage(format!(
-                "{} and {} are the same log; give it once",
-                known.name, input.name
-            )));
-        }
-    }
-    Ok(())
+/// Copies would count twice.
+fn twice(inputs: &[Input]) -> Vec<String> {
+    let known = |(index, input): (usize, &Input)| {
+        let mut earlier = inputs[..index].iter();
+        let known = earlier.find(|i| i.bytes == input.bytes)?;
+        Some(format!(
+            "{} and {} are the same log; give it once",
+            known.name, input.name
+        ))
+    };
+    inputs.iter().enumerate().filter_map(known).collect()
 }
 
 /// The same values at the same instant in two logs are of one run, such as where a log was merged with a part of it.
 fn counted_twice(inputs: &[Input], logs: &[Vec<Interval>]) -> Result<(), String> {
-    let mut known: HashMap<(u64, bool, &Hdr), usize> = HashMap::new();
+    let mut known: HashMap<(u64, bool, &Hdr), (usize, usize)> = HashMap::new();
     let all = logs
         .iter()
         .enumerate()
@@ -192,12 +201,12 @@ fn counted_twice(inputs: &[Input], logs: &[Vec<Interval>]) -> Result<(), String>
             interval.service,
             &interval.histogram,
         );
-        let first = *known.entry(key).or_insert(log);
+        let (first, line) = *known.entry(key).or_insert((log, interval.line));
         if first != log && !decoded::read(&interval.histogram)?.is_empty() {
             return Err(format!(
-                "{} and {} have an interval with the same start and the same histogram, so that one run would count twice; \
-                 give each run once",
-                inputs[first].name, inputs[log].name
+                "{} and {} have an interval with the same start and the same histogram (lines {line} and {}), so that one run \
+                 would count twice; give each run once",
+                inputs[first].name, inputs[log].name, interval.line
             ));
         }
     }
@@ -219,7 +228,8 @@ fn extent(log: &[Interval]) -> Window {
 fn added(all: &[Interval]) -> Result<[Histogram<u64>; 2], String> {
     let mut sums = [new_histogram(), new_histogram()];
     for interval in all {
-        let found = decoded::read(&interval.histogram)?;
+        let found = decoded::read(&interval.histogram)
+            .map_err(|why| format!("line {}: {why}", interval.line))?;
         let sum = &mut sums[usize::from(interval.service)];
         sum.add(&found).map_err(|e| e.to_string())?;
         decoded::few_enough(sum)?;

@@ -1,19 +1,17 @@
 mod refusals;
+#[path = "../../../../../../load/tests/support/measured.rs"]
+mod requests;
 
 use super::*;
 use crate::commands::load::assertions;
-use load::{
-    EndpointOutcome, HIGHEST_US, LateAnswers, Redirect, StatusChange, StatusClass, new_histogram,
-};
+use load::{LateAnswers, Redirect, StatusChange};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use requests::Request;
 use run::Sending;
 use run::load::{Asked, AssertionOutcome, Mode};
 
 const PAGES: [&str; 2] = ["GET /", "GET /cart"];
-
-/// A request: its page, how long it took, whether it failed, and which machine sent it.
-type Request = (usize, u64, bool, usize);
 
 fn asked(seed: u64) -> Asked {
     Asked {
@@ -36,55 +34,15 @@ fn asked(seed: u64) -> Asked {
     }
 }
 
-/// What a machine that sends these requests measures.
+/// What a machine that sends these requests measures, every answer of which it read late.
 fn measured<'a>(requests: impl Iterator<Item = &'a Request>) -> Outcome {
-    let mut outcome = Outcome::empty();
-    for name in PAGES {
-        let mut page = EndpointOutcome::new(name);
-        page.response = new_histogram();
-        outcome.endpoints.push(page);
-    }
-    let mut took = [(); PAGES.len()].map(|()| [new_histogram(), new_histogram()]);
-    let mut late = LateAnswers {
-        counted: new_histogram(),
-        without: new_histogram(),
-    };
-    for (page, us, failed, _) in requests {
-        let endpoint = &mut outcome.endpoints[*page];
-        let failures = u64::from(*failed);
-        outcome.counts.scheduled += 1;
-        outcome.counts.completed += 1;
-        endpoint.scheduled += 1;
-        outcome.errors.status_5xx += failures;
-        endpoint.errors.status_5xx += failures;
-        outcome.counts.ok += 1 - failures;
-        outcome.counts.ok_in_window += 1 - failures;
-        endpoint.ok += 1 - failures;
-        let response_us = if *failed { HIGHEST_US } else { *us };
-        outcome.response.record(response_us).unwrap();
-        outcome.service.record(*us).unwrap();
-        outcome.first_byte.record(*us).unwrap();
-        outcome.connect.record(*us).unwrap();
-        outcome.connection_wait.record(*us).unwrap();
-        outcome.lateness.record(1).unwrap();
-        late.counted.record(response_us).unwrap();
-        late.without.record(response_us).unwrap();
-        endpoint.response.record(response_us).unwrap();
-        took[*page][usize::from(*failed)].record(*us).unwrap();
-        let status = if *failed { 500 } else { 200 };
-        *outcome.statuses.entry(status).or_default() += 1;
-    }
-    let classes = [StatusClass::Success, StatusClass::ServerError];
-    for (endpoint, took) in outcome.endpoints.iter_mut().zip(&took) {
-        let occurred = classes.iter().zip(took).filter(|(_, h)| !h.is_empty());
-        for (class, histogram) in occurred {
-            outcome.classes.add_to(*class, histogram);
-            endpoint.classes.add_to(*class, histogram);
-        }
-    }
-    if !late.counted.is_empty() {
-        outcome.late_answers = Some(Box::new(late));
-    }
+    let mut outcome = requests::measured(requests, &PAGES);
+    let response = &outcome.response;
+    let late = (!response.is_empty()).then(|| LateAnswers {
+        counted: response.clone(),
+        without: response.clone(),
+    });
+    outcome.late_answers = late.map(Box::new);
     outcome
 }
 

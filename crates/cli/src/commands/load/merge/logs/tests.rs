@@ -89,13 +89,18 @@ fn a_log_that_is_cut_off_or_of_another_tool_is_refused() {
     let said = |text: &str| intervals(text.as_bytes()).unwrap_err();
     let half = &whole[..whole.len() - 20];
     assert!(
-        said(half).contains("a line cannot be read"),
+        said(half).starts_with(&format!("line {} cannot be read; ", whole.lines().count())),
         "{}",
         said(half)
     );
     let (lines, _) = whole.trim_end().rsplit_once('\n').unwrap();
     let without_last = format!("{lines}\n");
-    assert!(said(&without_last).contains("last line is missing"));
+    let missing = format!("the line after line {} is missing; ", lines.lines().count());
+    assert!(
+        said(&without_last).starts_with(&missing),
+        "{}",
+        said(&without_last)
+    );
     let heads: Vec<&str> = whole
         .lines()
         .take_while(|line| !line.contains(",HIST"))
@@ -105,7 +110,14 @@ fn a_log_that_is_cut_off_or_of_another_tool_is_refused() {
     let other = whole.replace(&format!("#{WRITTEN_BY}"), "#wrk2 ");
     assert!(said(&other).contains("the unit of its values is not known"));
     let tagged = whole.replace("Tag=service", "Tag=query");
-    assert!(said(&tagged).contains("\"query\""), "{}", said(&tagged));
+    let first = heads.len() + 2;
+    let tag = format!("line {first} has a tag that load does not write, \"query\"; ");
+    assert!(said(&tagged).starts_with(&tag), "{}", said(&tagged));
+    let damaged = whole.replacen("HISTF", "HISTG", 1);
+    let log = intervals(damaged.as_bytes()).unwrap();
+    let refused = sum(&log).unwrap_err();
+    let line = format!("line {}: the histogram cannot be read", heads.len() + 1);
+    assert!(refused.starts_with(&line), "{refused}");
 }
 
 #[test]
@@ -116,8 +128,18 @@ fn a_log_that_is_given_twice_is_refused() {
         name: "copy".to_owned(),
         bytes: one.bytes.clone(),
     };
-    let said = twice(&[one, copy]).unwrap_err();
-    assert_eq!(said.message, "one and copy are the same log; give it once");
+    let again = Input {
+        name: "again".to_owned(),
+        bytes: one.bytes.clone(),
+    };
+    let said = twice(&[one, copy, again]);
+    assert_eq!(
+        said,
+        [
+            "one and copy are the same log; give it once",
+            "one and again are the same log; give it once"
+        ]
+    );
 }
 
 #[test]
@@ -144,7 +166,9 @@ fn a_log_and_what_it_was_merged_into_are_refused() {
     );
     let refused = said([&one, &merged]).unwrap_err();
     assert!(
-        refused.starts_with("one and merged have an interval with the same start"),
+        refused.starts_with(
+            "one and merged have an interval with the same start and the same histogram (lines "
+        ),
         "{refused}"
     );
 }
@@ -155,6 +179,7 @@ fn intervals_of_staggered_starts_are_added_up_by_the_second_of_their_begin() {
         let mut histogram = new_histogram();
         histogram.record(began_ms).unwrap();
         Interval {
+            line: 1,
             window: Window {
                 began_ns: began_ms * 1_000_000,
                 length_ns: SECOND_NS,

@@ -70,6 +70,37 @@ fn runs_that_were_asked_different_things_are_refused_by_field_and_values() {
 }
 
 #[test]
+fn every_reason_is_given_at_once() {
+    let different = |machine, timeout_ms| {
+        let mut document = hundred(machine, 0);
+        document.asked.timeout_ms = timeout_ms;
+        document
+    };
+    let mut damaged = different(4, 30_000.0);
+    damaged.counts.ok = 91;
+    damaged.window_s = -1.0;
+    let all = vec![
+        one("a", &hundred(1, 0)),
+        one("b", &different(2, 5_000.0)),
+        one("c", &different(3, 6_000.0)),
+        one("copy", &hundred(1, 0)),
+        one("d", &damaged),
+    ];
+    let said = merged(all, &[]).unwrap_err();
+    let wanted = [
+        "timeout differs: 30000 ms in a, 5000 ms in b; ",
+        "timeout differs: 30000 ms in a, 6000 ms in c; ",
+        "a and copy are the same run (started at ",
+        "d: started_at = ",
+        "d: `counts` do not add up; ",
+    ];
+    assert_eq!(said.lines().count(), wanted.len(), "{said}");
+    for (line, wanted) in said.lines().zip(wanted) {
+        assert!(line.starts_with(wanted), "{line}");
+    }
+}
+
+#[test]
 fn a_run_that_is_in_two_files_is_refused() {
     let all = vec![one("a", &hundred(1, 0)), one("copy", &hundred(1, 0))];
     let said = merged(all, &[]).unwrap_err();
