@@ -11,7 +11,7 @@
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak mirror-identical experiments lint rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak mirror-identical experiments lint rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -125,6 +125,17 @@ fuzz:
 # The agent's extension under the address sanitizer and valgrind: about a quarter of an hour. KIND=asan: a minute.
 agent-memcheck:
 	script/agent-memcheck $(KIND)
+
+# The script and style of `report --html`, from web/src to web/dist: committed, so that a build of the tool needs no Node.
+web:
+	cd web && npm ci --ignore-scripts --no-audit --no-fund && npx tsc --noEmit && node build.mjs
+
+# The page in a browser; first whether web/dist is what web/src gives.
+web-test: build
+	@script/bootstrap web
+	$(MAKE) web
+	git diff --exit-code --stat web/dist
+	cd web && node --test --test-reporter=spec test/
 
 contract:
 	cargo run --quiet --package powerband-run --example contract

@@ -29,6 +29,20 @@ class RunFoldersTest < PowerbandTest
     assert_match(/nothing to delete/, powerband("runs", "--runs", runs, "--prune", "--older-than", "99999d", "--yes").err)
   end
 
+  def test_a_run_is_written_as_a_page_for_a_browser
+    made_run("20261121-214512-tune-1f3a", "done")
+    written = powerband("report", "--runs", runs, "--html")
+    assert_equal 0, written.code, written.to_s
+    page = written.out.chomp
+    assert_equal File.join(run_folders.fetch(0), "page.html"), page
+    assert_equal "600", format("%o", File.stat(page).mode & 0o777)
+    assert_match(/\A<!doctype html>/, File.read(page))
+    elsewhere = File.join(@dir, "run.html")
+    assert_equal "#{elsewhere}\n", powerband("report", "--runs", runs, "--html=#{elsewhere}").out
+    assert_equal File.read(page), File.read(elsewhere)
+    assert_refused powerband("report", "--runs", runs, "--html=#{@dir}/none/run.html"), 2, %r{--html = ".*/none/run.html": No such file}
+  end
+
   def test_a_resume_without_a_run_names_the_newest_that_can_go_on
     %w[tune compare].each do |verb|
       none = powerband(verb, "--resume", "--runs", runs)

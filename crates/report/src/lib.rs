@@ -1,4 +1,4 @@
-//! Documents as text for a terminal, and the chart of a capacity document. Renders what the document holds and judges nothing anew.
+//! Documents as text for a terminal, runs as a page of HTML, and the chart of a capacity document. Renders what the document holds and judges nothing anew.
 
 mod answer;
 mod beyond_cores;
@@ -14,6 +14,7 @@ mod experiment_markdown;
 mod figures;
 mod fleet;
 mod growth;
+mod html;
 mod inspect_page;
 mod listing;
 mod load_page;
@@ -41,6 +42,7 @@ pub use doctor_page::doctor_page;
 pub use duplex_page::duplex_page;
 pub use experiment_markdown::experiment_markdown;
 pub use figures::{first_of, plain};
+pub use html::html_page;
 pub use inspect_page::{USUAL_ENDPOINTS, inspect_page, inspect_page_in_full};
 pub use listing::listing;
 pub use load_page::load_page;

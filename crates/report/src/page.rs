@@ -2,7 +2,7 @@
 
 use crate::figures::{bytes, change_with_interval, counted, duration, rate, rounded_change};
 use crate::reading::{advised, called, decides};
-use crate::sheet::{Sheet, first_line};
+use crate::sheet::{Piece, Sheet, first_line};
 use crate::{
     Style, answer, beyond_cores, command_page, fleet, growth, no_latency, predicted, rates,
     request_time, steps, tables, tried, why_not,
@@ -28,14 +28,23 @@ pub fn page_in_full(document: &Document, style: Style) -> String {
     written(document, Sheet::in_full(style), None)
 }
 
-fn written(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> String {
+/// The whole page in pieces.
+pub fn pieces_in_full(document: &Document, style: Style) -> Vec<Piece> {
+    sheet(document, Sheet::in_full(style), None).into_pieces()
+}
+
+fn written(document: &Document, empty: Sheet, worker: Option<Worker>) -> String {
+    sheet(document, empty, worker).into_text()
+}
+
+fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet {
     let style = sheet.style();
     growth::write(&mut sheet, document);
     answer::write(&mut sheet, document, worker);
     if let Some(command) = &document.command {
         command_page::write(&mut sheet, document, command);
         warnings(&mut sheet, document);
-        return sheet.into_text();
+        return sheet;
     }
     if !document.arms.is_empty() {
         sheet.heading("What was tried");
@@ -76,7 +85,7 @@ fn written(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Str
     if sheet.is_full() {
         details(&mut sheet, document);
     }
-    sheet.into_text()
+    sheet
 }
 
 /// Why configurations failed; the other ways to leave are for experts.

@@ -286,6 +286,12 @@ impl Folder {
         self.write_json(&format!("trials/{}.json", trial.id), trial)
     }
 
+    /// Writes the run's page as HTML; where it is.
+    pub fn write_page(&self, page: &str) -> Result<PathBuf, FolderError> {
+        self.write_whole("page.html", page.as_bytes())?;
+        Ok(self.path.join("page.html"))
+    }
+
     /// Writes what `powerband capacity` found, and its chart.
     pub fn write_capacity(
         &self,

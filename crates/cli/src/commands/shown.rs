@@ -6,6 +6,7 @@ use crate::{Failure, output};
 use clap::CommandFactory;
 use run::Folder;
 use run::runs::newest;
+use std::path::Path;
 
 /// `powerband report`.
 pub fn report(args: ReportArgs) -> Result<u8, Failure> {
@@ -18,9 +19,12 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
             })?)
         }
     };
-    let (document, worker) = folder
-        .and_then(|folder| Ok((folder.read()?, folder.worker())))
-        .map_err(|e| Failure::usage(e.to_string()))?;
+    let folder = folder.map_err(|e| Failure::usage(e.to_string()))?;
+    if let Some(file) = &args.html {
+        return html(&folder, file.as_deref());
+    }
+    let document = folder.read().map_err(|e| Failure::usage(e.to_string()))?;
+    let worker = folder.worker();
     match worker.filter(|_| !args.json && document.verdict.is_none()) {
         Some(worker) => output::print(&report::page_while_running(
             &document,
@@ -29,6 +33,26 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
         ))?,
         None => output::document(&document, args.json, args.full)?,
     }
+    Ok(0)
+}
+
+/// Writes the page as HTML, and prints where it is.
+fn html(folder: &Folder, file: Option<&Path>) -> Result<u8, Failure> {
+    let document = folder.read().map_err(|e| Failure::usage(e.to_string()))?;
+    let page = report::html_page(&document);
+    let written = match file {
+        None => folder.write_page(&page).map_err(|e| e.to_string()),
+        Some(file) => std::fs::write(file, &page)
+            .map(|()| file.to_owned())
+            .map_err(|e| {
+                format!(
+                    "--html = \"{}\": {e}; name a file in a folder that you may write to",
+                    file.display()
+                )
+            }),
+    };
+    let path = written.map_err(Failure::usage)?;
+    output::print(&format!("{}\n", path.display()))?;
     Ok(0)
 }
 

@@ -1,0 +1,97 @@
+use super::*;
+
+fn sample(kind: &str) -> Document {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/run");
+    let text = std::fs::read(format!("{folder}/{kind}.json")).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+/// The text of the element with this id.
+fn script<'a>(page: &'a str, id: &str) -> &'a str {
+    let begin = format!("<script type=\"application/json\" id=\"{id}\">");
+    let (_, text) = page.split_once(&begin).unwrap();
+    text.split_once("</script>").unwrap().0
+}
+
+#[test]
+fn a_page_has_the_answer_the_tables_the_charts_and_the_document() {
+    for kind in ["tune", "compare", "sweep"] {
+        let document = sample(kind);
+        let page = html_page(&document);
+        let answer = html! { h1 { (document.verdict.as_ref().unwrap().sentence) } }.into_string();
+        assert!(page.contains(&answer), "{kind}");
+        assert!(page.contains("<h2>What was tried</h2>"));
+        assert!(!page.contains("<!--powerband:"), "an empty place is left");
+        let whole: Document = serde_json::from_str(script(&page, "document")).unwrap();
+        assert_eq!(whole.id, document.id);
+        let charts: serde_json::Value = serde_json::from_str(script(&page, "charts")).unwrap();
+        let ids: Vec<&str> = charts
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| c["id"].as_str().unwrap())
+            .collect();
+        assert!(
+            ids.starts_with(&["throughput", "blocks"]),
+            "{kind}: {ids:?}"
+        );
+        assert!(ids.contains(&"memory"), "{ids:?}");
+    }
+}
+
+#[test]
+fn names_from_users_are_text_wherever_they_stand() {
+    let mut document = sample("tune");
+    let attack =
+        "</script><script>alert(1)</script><!--powerband:document--><img src=x onerror=alert(2)>";
+    document.id = attack.to_owned();
+    document.arms[1].label = Some(attack.to_owned());
+    document.arms[1].fate = attack.to_owned();
+    document.warnings.push(attack.to_owned());
+    document.plan.workload[0].path = attack.to_owned();
+    let verdict = document.verdict.as_mut().unwrap();
+    verdict.sentence = attack.to_owned();
+    verdict.changes[0].diff = format!("+{attack}\n");
+    document.profile.as_mut().unwrap().endpoints[0].name = attack.to_owned();
+    let page = html_page(&document);
+    let ours = TEMPLATE.matches("<script").count();
+    assert_eq!(page.matches("<script").count(), ours);
+    assert_eq!(page.matches("</script").count(), ours);
+    assert!(!page.contains("<img"));
+    let whole: Document = serde_json::from_str(script(&page, "document")).unwrap();
+    assert_eq!(whole.id, attack);
+}
+
+#[test]
+fn a_run_without_trials_or_an_answer_has_a_page_too() {
+    let mut document = sample("tune");
+    document.verdict = None;
+    document.state = run::State::Interrupted;
+    document.trials.clear();
+    document.arms.clear();
+    document.comparisons.clear();
+    document.model = None;
+    document.profile = None;
+    let page = html_page(&document);
+    assert!(page.contains("<h1>This run was interrupted and has no answer yet.</h1>"));
+    assert_eq!(script(&page, "charts"), "[]");
+}
+
+#[test]
+fn the_blocks_are_those_of_the_comparison() {
+    let document = sample("compare");
+    let comparison = &document.comparisons[0];
+    let charts = charts::charts(&document);
+    let blocks = charts.iter().find(|chart| chart.id == "blocks").unwrap();
+    assert_eq!(blocks.rows.len(), comparison.blocks as usize);
+    let band = blocks.band.as_ref().unwrap();
+    assert!((band.low - 100.0 * (comparison.low.unwrap() - 1.0)).abs() < 1e-9);
+    let inside = blocks
+        .rows
+        .iter()
+        .filter(|row| band.low <= row.value && row.value <= band.high);
+    assert!(
+        inside.count() * 2 >= blocks.rows.len(),
+        "the typical block lies in the interval"
+    );
+}

@@ -1,0 +1,31 @@
+// What the page is given to draw. The Rust crate `report` writes it (crates/report/src/html/charts.rs); the words in it are final.
+
+/** A number with a name, and its interval where it has one. */
+export interface Row {
+  name: string;
+  value: number;
+  low?: number;
+  high?: number;
+  /** Which series or part it belongs to. */
+  series?: string;
+  /** Position on a second axis: a block, a prediction. */
+  at?: number;
+}
+
+/** One chart. */
+export interface Chart {
+  id: string;
+  kind: "trials" | "blocks" | "parts" | "predictions";
+  title: string;
+  /** How to read it, in a sentence. */
+  note: string;
+  /** Unit of `value`, as the axis shows it. */
+  unit: string;
+  /** Unit of `at`. */
+  atUnit?: string;
+  /** A value to draw a line at, and its name. */
+  mark?: { value: number; name: string };
+  /** An interval to draw a band for. */
+  band?: { low: number; high: number; name: string };
+  rows: Row[];
+}

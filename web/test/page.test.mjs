@@ -1,0 +1,166 @@
+// The page of each kind of run in a real browser: what it shows, that it reports no error, that it can be used by keyboard, on a
+// phone, in the dark, on paper and with a screen reader.
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { after, before, test } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
+import { chromium } from "playwright-core";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const powerband = process.env.POWERBAND_BINARY ?? join(root, "target/release/powerband");
+const browserPath = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => existsSync(path));
+const ATTACK = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
+
+let folder;
+let browser;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "powerband-page-"));
+  // Its sandbox needs a user other than root.
+  browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+});
+
+after(async () => {
+  await browser?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The address of the page of a sample, which `change` may change before. */
+function pageOf(kind, change = () => {}) {
+  const document = JSON.parse(readFileSync(join(root, `contract/samples/run/${kind}.json`), "utf8"));
+  change(document);
+  const run = join(folder, document.id);
+  mkdirSync(join(run, "trials"), { recursive: true });
+  writeFileSync(join(run, "run.json"), JSON.stringify(document));
+  const written = execFileSync(powerband, ["report", run, "--html"], { encoding: "utf8" }).trim();
+  return { url: pathToFileURL(written).href, document, written };
+}
+
+/** Opens an address; fails on any error or message of the browser. */
+async function opened(url, options = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const said = [];
+  page.on("console", (message) => said.push(message.text()));
+  page.on("pageerror", (error) => said.push(String(error)));
+  page.on("dialog", (dialog) => said.push(`dialog: ${dialog.message()}`));
+  page.on("request", (request) => {
+    if (request.url() !== url) said.push(`asked for ${request.url()}`);
+  });
+  await page.goto(url);
+  return { page, said, close: () => context.close() };
+}
+
+for (const kind of ["tune", "compare", "sweep"]) {
+  test(`the page of ${kind} shows the answer, its charts and every table`, async () => {
+    const { url, document } = pageOf(kind);
+    const { page, said, close } = await opened(url);
+    assert.equal((await page.locator("h1").textContent()).trim(), document.verdict.sentence.trim());
+    const charts = await page.evaluate(() => JSON.parse(window.document.getElementById("charts").textContent));
+    assert.ok(charts.length >= 3, `${charts.length} charts`);
+    assert.equal(await page.locator("#pictures > figure").count(), charts.length);
+    for (const chart of charts) {
+      const figure = page.locator(`#chart-${chart.id}`);
+      assert.ok((await figure.locator("svg[aria-label]").count()) >= 1, chart.id);
+      const rows = await figure.locator("tbody tr").count();
+      assert.equal(rows, chart.rows.length, `the table of ${chart.id} has every figure`);
+    }
+    const dots = await page.locator("#chart-throughput svg circle").count();
+    assert.equal(dots, charts.find((chart) => chart.id === "throughput").rows.length);
+    assert.deepEqual(said, []);
+    await close();
+  });
+
+  test(`the page of ${kind} has no violation that axe finds, in light and in dark`, async () => {
+    const { url } = pageOf(kind);
+    for (const colorScheme of ["light", "dark"]) {
+      const { page, close } = await opened(url, { colorScheme });
+      for (const summary of await page.locator("summary").all()) await summary.click();
+      // axe is a script of the test's own, which the page's policy would refuse.
+      const found = await new AxeBuilder({ page }).analyze();
+      const violations = found.violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.target).join(", ")}`);
+      assert.deepEqual(violations, [], colorScheme);
+      await close();
+    }
+  });
+}
+
+test("the page fits a phone: nothing but wide tables and charts scrolls sideways", async () => {
+  const { url } = pageOf("tune");
+  const { page, said, close } = await opened(url, { viewport: { width: 360, height: 740 } });
+  const [content, view] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  assert.ok(content <= view, `${content} of ${view} pixels`);
+  const swatches = await page.locator("#chart-request-time svg:not([viewBox])").all();
+  for (const swatch of swatches) assert.ok((await swatch.boundingBox()).width < 40, "a swatch of the legend is small");
+  assert.ok(swatches.length >= 3);
+  assert.deepEqual(said, []);
+  await close();
+});
+
+test("the diff is copied by keyboard", async () => {
+  const { url, document } = pageOf("tune");
+  const { page, close } = await opened(url, { permissions: ["clipboard-read", "clipboard-write"] });
+  const button = page.getByRole("button", { name: "Copy" }).first();
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: /Copied/ }).first().waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(copied.includes(document.verdict.changes[0].diff.trim()), copied);
+  await close();
+});
+
+test("the page prints with its charts and without buttons", async () => {
+  const { url } = pageOf("tune");
+  const { page, close } = await opened(url);
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".diff button").first().isVisible(), false);
+  assert.equal(await page.locator("#chart-throughput svg").first().isVisible(), true);
+  const pdf = await page.pdf();
+  assert.ok(pdf.length > 20_000, `${pdf.length} bytes`);
+  await close();
+});
+
+test("the page can be read without JavaScript", async () => {
+  const { url, document } = pageOf("compare");
+  const { page, close } = await opened(url, { javaScriptEnabled: false });
+  assert.equal((await page.locator("h1").textContent()).trim(), document.verdict.sentence.trim());
+  assert.ok((await page.locator("table").count()) >= 2);
+  await close();
+});
+
+test("no script in a name runs", async () => {
+  const { url } = pageOf("tune", (document) => {
+    document.arms[1].label = ATTACK;
+    document.warnings.push(ATTACK);
+    document.verdict.sentence = ATTACK;
+    document.profile.endpoints[0].name = ATTACK;
+  });
+  const { page, said, close } = await opened(url);
+  assert.equal(await page.locator("h1").textContent(), ATTACK);
+  assert.ok((await page.locator("svg").first().textContent()).includes("<img"));
+  assert.equal(await page.locator("img").count(), 0);
+  assert.deepEqual(said, []);
+  await close();
+});
+
+test("a run of 200 trials gives a page of at most 2 MiB", async () => {
+  const { url, written, document } = pageOf("tune", (document) => {
+    const { trials } = document;
+    document.trials = Array.from({ length: 200 }, (_, index) => {
+      const trial = structuredClone(trials[index % trials.length]);
+      trial.id = `${trial.id}-${index}`;
+      return trial;
+    });
+  });
+  assert.equal(document.trials.length, 200);
+  assert.ok(readFileSync(written).length < 2 * 1024 * 1024);
+  const { page, said, close } = await opened(url);
+  assert.ok((await page.locator("#chart-throughput svg circle").count()) > 150);
+  assert.deepEqual(said, []);
+  await close();
+});
