@@ -40,7 +40,8 @@ class RunFoldersTest < PowerbandTest
     elsewhere = File.join(@dir, "run.html")
     assert_equal "#{elsewhere}\n", powerband("report", "--runs", runs, "--html=#{elsewhere}").out
     assert_equal File.read(page), File.read(elsewhere)
-    assert_refused powerband("report", "--runs", runs, "--html=#{@dir}/none/run.html"), 2, %r{--html = ".*/none/run.html": No such file}
+    assert_refused powerband("report", "--runs", runs, "--html=#{@dir}/none/run.html"), 2,
+                   %r{--html = ".*/none/run.html": No such file}
   end
 
   def test_a_resume_without_a_run_names_the_newest_that_can_go_on
