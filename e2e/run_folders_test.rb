@@ -37,6 +37,7 @@ class RunFoldersTest < PowerbandTest
     assert_equal File.join(run_folders.fetch(0), "page.html"), page
     assert_equal "600", format("%o", File.stat(page).mode & 0o777)
     assert_match(/\A<!doctype html>/, File.read(page))
+    assert_equal "#{page}\n", powerband("report", "--html", run_folders.fetch(0)).out, "the run is no file of --html"
     elsewhere = File.join(@dir, "run.html")
     assert_equal "#{elsewhere}\n", powerband("report", "--runs", runs, "--html=#{elsewhere}").out
     assert_equal File.read(page), File.read(elsewhere)

@@ -354,7 +354,7 @@ pub struct ReportArgs {
     #[arg(long)]
     pub json: bool,
     /// Write the page with charts as one HTML file [default: page.html in the run's folder]
-    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["json", "full"])]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "full"])]
     pub html: Option<Option<PathBuf>>,
     /// Print the parts for experts too: why each configuration was tried and how it left, elimination rounds, parts of a search
     #[arg(long, conflicts_with = "json")]

@@ -11,6 +11,7 @@ mod search;
 mod simulated;
 mod station;
 mod undecided;
+mod violations;
 
 pub(crate) use answer::doubt;
 pub use answer::{answer, document};

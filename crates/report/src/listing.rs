@@ -2,7 +2,8 @@
 
 use crate::figures::{bytes, counted, duration, small_bytes};
 use crate::sheet::first_line;
-use crate::tables::{BETWEEN, trimmed};
+use crate::sheet::trimmed;
+use crate::tables::BETWEEN;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use run::runs::{Kept, Standing};
 

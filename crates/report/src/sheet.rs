@@ -1,7 +1,6 @@
 //! The sheet that the page is written on: headings, prose that wraps, lines as they are.
 
 use crate::Style;
-use crate::tables::trimmed;
 use comfy_table::Table;
 
 /// Prose wider than this is hard to follow.
@@ -173,6 +172,14 @@ impl Sheet {
         }
         wrapped
     }
+}
+
+/// Without the padding that the table leaves at the ends of lines.
+pub fn trimmed(table: &Table) -> String {
+    table
+        .lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
 }
 
 /// The first line of a text that may quote a log.

@@ -384,11 +384,3 @@ pub fn in_parts(style: Style, head: &[&str], rows: &[Vec<String>]) -> Vec<Table>
     };
     parts.iter().map(part).collect()
 }
-
-/// Without the padding that the table leaves at the ends of lines.
-pub fn trimmed(table: &Table) -> String {
-    table
-        .lines()
-        .map(|line| line.trim_end().to_owned() + "\n")
-        .collect()
-}

@@ -177,6 +177,12 @@ fn conduct(
                 let page = report::experiment_markdown(&store.document, &markdown::typed());
                 markdown::write(path, &page)?;
             }
+            if !args.speech.quiet {
+                output::say(&format!(
+                    "with charts, as one file for a browser: powerband report --html {}",
+                    folder.display()
+                ));
+            }
             Ok(code)
         }
         Err(Stopped::Interrupted) => {

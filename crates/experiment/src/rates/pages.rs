@@ -1,6 +1,6 @@
 //! Pages that fail or never answer within the limit: then no rate meets the objective, however long is searched.
 
-use super::search::{ALPHA, judge};
+use super::violations::{ALPHA, judge};
 use crate::judge::CORRECT_THE_PAGE;
 use load::EndpointOutcome;
 use run::{LatencyObjective, RatePurpose};

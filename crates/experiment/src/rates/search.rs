@@ -11,6 +11,7 @@ use super::lengths::{self, Lengths};
 use super::pages::Pages;
 use super::points::Measured;
 use super::station::Station;
+use super::violations::{ALPHA, judge};
 use crate::error::Failure;
 use crate::idle_threads::Waited;
 use crate::progress::Event;
@@ -22,8 +23,6 @@ use window::{counted, described};
 
 /// Distance of the bounds at which a search is content.
 pub const WIDTH: f64 = 0.08;
-/// One minus the confidence of the two-sided intervals of the violation rate, so 2.5 % on either side.
-pub const ALPHA: f64 = 0.05;
 /// Where the search begins, as a share of the saturated throughput.
 const START: f64 = 0.6;
 /// Beyond this share of the saturated throughput nothing is offered.
@@ -161,7 +160,7 @@ pub fn search(station: &Station<'_>, question: &Question) -> Result<RateSearch, 
     }
     let mut found = search.concluded(bounds, ended, saturated, lengths, goal);
     found.at_least = question.at_least.map(|per_s| {
-        let judge = self::judge(allowed, question.seed, ALPHA / f64::from(looks));
+        let judge = super::violations::judge(allowed, question.seed, ALPHA / f64::from(looks));
         let met = match found.out_of_reach {
             Some(_) => Some(false),
             None => at_least::verdict(rates.surely(per_s, judge), per_s, &bounds, saturated.per_s),
@@ -182,19 +181,6 @@ type Judge<'a> = &'a dyn Fn(&[(u64, u64)]) -> (f64, f64);
 /// The shorter of two probes, or the one that there is.
 fn quicker(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
-}
-
-/// The interval of a violation rate behind trials.
-pub fn judge(allowed: f64, seed: u64, alpha: f64) -> impl Fn(&[(u64, u64)]) -> (f64, f64) {
-    move |trials| {
-        let rule = stats::ViolationRule {
-            objective_rate: allowed,
-            alpha,
-            seed,
-        };
-        // No trial without requests gets here; were it so, nothing would be sure.
-        stats::meets(trials, &rule).map_or((0.0, 1.0), |f| (f.interval.low, f.interval.high))
-    }
 }
 
 impl Search<'_> {

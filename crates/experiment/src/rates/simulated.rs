@@ -5,7 +5,8 @@
 //! P(T > t) = e^{-μt} + C · μ (e^{-μt} - e^{-dt}) / (d - μ), C being Erlang's probability of waiting.
 
 use super::lengths;
-use super::search::{ALPHA, WIDTH, judge};
+use super::search::WIDTH;
+use super::violations::{ALPHA, judge};
 use capacity::{Ending, RateBounds, RateGoal, RateSearch, RateStep, RateTrial};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1};

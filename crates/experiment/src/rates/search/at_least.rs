@@ -1,9 +1,10 @@
 //! `--at-least`: one rate is offered until it surely meets the objective or surely does not.
 
-use super::{ALPHA, Judge, MOST_LATE, Search, counted, judge, too_many};
+use super::{Judge, MOST_LATE, Search, counted, too_many};
 use crate::error::Failure;
 use crate::rates::figure::figure;
 use crate::rates::lengths::Lengths;
+use crate::rates::violations::{ALPHA, judge};
 use capacity::RateBounds;
 use run::RatePurpose;
 

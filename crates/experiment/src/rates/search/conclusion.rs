@@ -1,10 +1,11 @@
 //! What a search comes to: the bounds, how it ended, the curve, and what to know before believing it.
 
-use super::{ALPHA, DO_NOT_COUNT, LEAST, SETTLED, Saturated, Search, figure};
+use super::{DO_NOT_COUNT, LEAST, SETTLED, Saturated, Search, figure};
 use crate::idle_threads;
 use crate::layout::GENERATOR_SHARE;
 use crate::rates::lengths::{self, Lengths};
 use crate::rates::points::points;
+use crate::rates::violations::ALPHA;
 use capacity::{Ending, RateBounds, RateGoal};
 use run::{RateEnding, RatePurpose, RateSearch};
 

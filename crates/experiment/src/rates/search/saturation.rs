@@ -227,7 +227,7 @@ mod tests {
             short_s: 0.1,
             full_s: 0.2,
         };
-        let judge = super::super::judge(0.01, 1, 0.05);
+        let judge = crate::rates::violations::judge(0.01, 1, 0.05);
         let mut rates: capacity::RateSearch<Judge<'_>> = capacity::RateSearch::new(goal, &judge);
         let bounds = RateBounds {
             ending: Ending::AtLeast,
