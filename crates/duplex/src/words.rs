@@ -104,7 +104,7 @@ pub fn too_little(so_far: Progress, span_s: f64) -> String {
     } = so_far;
     let what = format!(
         "{}, {needed} are needed",
-        many(batches as usize, "batch", "batches")
+        many(batches as usize, "stretch of time", "stretches of time")
     );
     let more_s = longer.map(|times| (times - 1.0) * span_s);
     let run = more_s.map(|more_s| format!("run about {} longer", duration(more_s.max(1.0))));

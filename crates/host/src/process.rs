@@ -63,6 +63,11 @@ impl ProcessFacts {
         let owner = fs::metadata(&process)
             .map_err(|_| HostError::Gone { pid })?
             .uid();
+        // A process that its parent has not waited for yet has no command and no environment.
+        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        if parse_stat(&stat).is_some_and(|stat| stat.ended) {
+            return Err(HostError::Gone { pid });
+        }
         let tree = Tree::from(pid).at(&roots.proc);
         let pids = tree.pids().map_err(|e| e.to_string());
         let open_files = pids.as_ref().map_err(Clone::clone).and_then(|pids| {

@@ -64,13 +64,13 @@ impl fmt::Display for HeldUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HeldUp::ByItself => f.write_str(
-                "free a core for it (--generator-core true, where servers are started), or ask for a lower rate",
+                "free a core for it (with taskset; --generator-core true where powerband starts the server), or ask for a lower rate",
             ),
             HeldUp::ByOthers(waited) => write!(
                 f,
                 "other processes had the CPU (the generator ran for {} and waited {} for a core{}): end the other work, or measure on \
-                 a quiet machine; if the server had the CPU, keep a core free for the generator (--generator-core true, where servers \
-                 are started; taskset elsewhere)",
+                 a quiet machine; if the server had the CPU, keep a core free for the generator (with taskset; --generator-core true \
+                 where powerband starts the server)",
                 seconds(waited.ran),
                 seconds(waited.waited),
                 waited.most()

@@ -33,6 +33,14 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
                 sheet.labelled("Memory      ", &memory);
             }
         }
+        if document.state == State::Interrupted {
+            sheet.prose(&format!(
+                "This run was interrupted after its answer, so what follows an answer (single variables, highest rates) may be \
+                 missing. To go on: powerband {} --resume {}",
+                document.kind.verb(),
+                document.id
+            ));
+        }
         return;
     }
     if let Some(worker) = worker {

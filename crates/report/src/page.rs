@@ -311,8 +311,12 @@ fn headroom(sheet: &mut Sheet, document: &Document) {
                 room.utilisation_at_rate * 100.0
             ));
         }
+        let of_what = match highest_rate(document) {
+            Some(_) => "the highest rate that met the objective",
+            None => "the most that it answers",
+        };
         sheet.prose(&format!(
-            "Add capacity when traffic reaches {} a second, 80 % of the most that it answers: beyond that, queues grow fast.",
+            "Add capacity when traffic reaches {} a second, 80 % of {of_what}: beyond that, queues grow fast.",
             rate(room.add_capacity_at_per_s)
         ));
     }
@@ -330,6 +334,13 @@ fn headroom(sheet: &mut Sheet, document: &Document) {
         "It takes {:.1} s to start; {overlap}",
         room.boot_s
     ));
+}
+
+/// That of the configuration which the verdict advises.
+fn highest_rate(document: &Document) -> Option<f64> {
+    let arm = document.verdict.as_ref()?.arm.as_ref()?;
+    let rates = document.rates.iter().find(|rates| rates.arm == *arm)?;
+    rates.search.met_per_s
 }
 
 fn changes(sheet: &mut Sheet, document: &Document) {

@@ -233,7 +233,7 @@ impl Detectable {
         } else {
             format!(
                 "can detect nothing but extreme differences (of about {percent:.0} % or more), because equal trials differ so much: \
-                 more blocks or a quiet machine help"
+                 a quiet machine helps, or longer windows"
             )
         })
     }

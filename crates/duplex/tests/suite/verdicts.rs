@@ -62,19 +62,18 @@ fn a_short_run_says_what_is_missing() {
     };
     assert_eq!(
         document.sentence,
-        "a against the primary is undecided: 5 batches, 12 are needed: run about 4 s longer, for at least 70 more requests that \
+        "a against the primary is undecided: 5 stretches of time, 12 are needed: run about 4 s longer, for at least 70 more requests that \
          both answer."
     );
     assert_eq!(found.all.mean.low, None);
-    assert!(
-        said(&[])
-            .ends_with("0 batches, 12 are needed: at least 120 more requests that both answer.")
-    );
+    assert!(said(&[]).ends_with(
+        "0 stretches of time, 12 are needed: at least 120 more requests that both answer."
+    ));
     // Requests enough, and too little time: 2 s in which so many as in 20 come.
     let mut dense = traffic(400, &[0.5], 2);
     dense.iter_mut().for_each(|pair| pair.at_ns /= 10);
     assert!(
-        said(&dense).ends_with("4 batches, 12 are needed: run about 4 s longer."),
+        said(&dense).ends_with("4 stretches of time, 12 are needed: run about 4 s longer."),
         "{}",
         said(&dense)
     );

@@ -49,7 +49,7 @@ pub fn parse_latency(asked: &Asked) -> Result<LatencyObjective, Problem> {
         ));
     };
     let limit = parse_duration(&Asked::new(limit, asked.origin.clone()))
-        .map_err(|_| Problem::of(asked, "the limit needs a unit", remedy))?;
+        .map_err(|_| Problem::of(asked, "the limit must be above 0 and have a unit", remedy))?;
     Ok(LatencyObjective {
         percentile,
         limit_ms: limit.as_secs_f64() * 1e3,

@@ -4,6 +4,7 @@
 //! the document.
 
 use super::reach::{failures, out_of_reach};
+use super::verdict::ADD_CAPACITY_AT;
 use crate::budget;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
@@ -92,10 +93,25 @@ pub fn measure(
     let place = |rates: &ArmRates| arms.iter().position(|arm| arm.name == rates.arm);
     procedure.store.document.rates.sort_by_key(place);
     let said = sentence(&procedure.store.document.rates, objective);
-    if let (Some(said), Some(verdict)) = (said, &mut procedure.store.document.verdict) {
+    let document = &mut procedure.store.document;
+    if let (Some(said), Some(verdict)) = (said, &mut document.verdict) {
         verdict.sentence = format!("{} {said}", verdict.sentence);
     }
+    lower_headroom(document);
     Ok(())
+}
+
+/// Capacity is added before the objective is missed, which it is at lower rates than the most that is answered.
+fn lower_headroom(document: &mut Document) {
+    let Some(verdict) = &mut document.verdict else {
+        return;
+    };
+    let rates = document.rates.iter();
+    let mut mine = rates.filter(|rates| Some(&rates.arm) == verdict.arm.as_ref());
+    let met_per_s = mine.find_map(|rates| rates.search.met_per_s);
+    if let (Some(met_per_s), Some(room)) = (met_per_s, &mut verdict.headroom) {
+        room.add_capacity_at_per_s = room.add_capacity_at_per_s.min(ADD_CAPACITY_AT * met_per_s);
+    }
 }
 
 /// In the answer where it is about limits, and before all that a reader must know.
@@ -264,6 +280,27 @@ mod tests {
 
     fn told(rates: &[ArmRates]) -> String {
         sentence(rates, OBJECTIVE).unwrap()
+    }
+
+    #[test]
+    fn capacity_is_added_before_the_objective_is_missed() {
+        let mut document = crate::sample::document("tune");
+        let arm = document.arms[1].name.clone();
+        document.verdict.as_mut().unwrap().arm = Some(arm.clone());
+        let room = |document: &Document| {
+            let verdict = document.verdict.as_ref().unwrap();
+            verdict.headroom.as_ref().unwrap().add_capacity_at_per_s
+        };
+        let before = room(&document);
+        for (met, expected) in [(2.0 * before, before), (before / 2.0, 0.4 * before)] {
+            let found = rates(4, RateEnding::Found, met, None);
+            document.rates = vec![ArmRates {
+                arm: arm.clone(),
+                ..found
+            }];
+            lower_headroom(&mut document);
+            assert!((room(&document) / expected - 1.0).abs() < 1e-9, "{met}");
+        }
     }
 
     #[test]

@@ -217,6 +217,20 @@ fn a_server_is_seen_with_its_workers_and_threads() {
 }
 
 #[test]
+fn a_process_that_its_parent_has_not_waited_for_is_gone() {
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    let pid = ended.id();
+    let roots = Roots::default();
+    let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    while !host::procfs::parse_stat(&stat()).unwrap().ended {
+        std::thread::yield_now();
+    }
+    let facts = ProcessFacts::collect(&roots, pid);
+    assert!(matches!(facts, Err(HostError::Gone { pid: gone }) if gone == pid));
+    ended.wait().unwrap();
+}
+
+#[test]
 fn a_puma_serves_once_its_server_thread_is_there() {
     for (name, serves) in [
         ("ruby\n", false),

@@ -308,6 +308,21 @@ fn what_a_configuration_sets_in_the_environment_stands_with_it() {
 }
 
 #[test]
+fn a_run_that_was_interrupted_after_its_answer_says_so_and_how_to_go_on() {
+    let mut document = tuned();
+    let goes_on = format!("powerband tune --resume {}", document.id);
+    assert!(!page(&document).contains("interrupted"));
+    document.state = State::Interrupted;
+    let page = page(&document)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    for part in ["This run was interrupted after its answer", &goes_on] {
+        assert!(page.contains(part), "{page}");
+    }
+}
+
+#[test]
 fn a_run_without_an_answer_says_how_to_go_on() {
     let mut document = tuned();
     document.verdict = None;
