@@ -104,7 +104,7 @@ pub struct LimitArgs {
     /// Requests that may wait for a shadow [default: 256]
     #[arg(long, value_name = "N")]
     pub queue: Option<String>,
-    /// Requests that may be under way to a shadow [default: 64]
+    /// Requests that may be under way to a shadow, each on a kept connection; for Puma at most its threads [default: 64]
     #[arg(long, value_name = "N")]
     pub shadow_connections: Option<String>,
     /// Bytes of requests and answers held for all shadows together [default: 64MiB]

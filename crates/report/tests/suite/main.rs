@@ -16,4 +16,5 @@ mod reasons_page;
 mod run_page;
 #[path = "../support/mod.rs"]
 mod support;
+mod unfinished_page;
 mod validation_page;
