@@ -184,6 +184,8 @@ pub struct Shadow {
     pub queue: usize,
     /// Most requests under way to it.
     pub connections: usize,
+    /// Whether a connection carries several requests. A thread of Puma waits on such a connection for the next one.
+    pub keep_alive: bool,
     /// Headers that are changed on the way.
     pub rewrite: Vec<Rewrite>,
     /// A cookie that the primary has set is replaced by the one that this shadow has set in answer to the same request.

@@ -87,6 +87,10 @@ pub struct CopyArgs {
     /// A header taken out on the way to shadows; may be repeated
     #[arg(long, value_name = "NAME")]
     pub remove_header: Vec<String>,
+    /// Send many copies over one connection to a shadow; without it each copy has a connection of its own, because a thread of
+    /// Puma waits on a kept connection before it serves another
+    #[arg(long)]
+    pub shadow_keep_alive: bool,
     /// Each shadow sets cookies of its own, and is sent those in place of the primary's
     #[arg(long)]
     pub cookie_jar: bool,
@@ -104,7 +108,7 @@ pub struct LimitArgs {
     /// Requests that may wait for a shadow [default: 256]
     #[arg(long, value_name = "N")]
     pub queue: Option<String>,
-    /// Requests that may be under way to a shadow, each on a kept connection; for Puma at most its threads [default: 64]
+    /// Requests that may be under way to a shadow [default: 64]
     #[arg(long, value_name = "N")]
     pub shadow_connections: Option<String>,
     /// Bytes of requests and answers held for all shadows together [default: 64MiB]

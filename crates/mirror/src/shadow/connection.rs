@@ -2,12 +2,15 @@
 
 use std::pin::Pin;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 use crate::stream::Stream;
+
+/// Longest wait for a server that said it would close.
+const CLOSING: Duration = Duration::from_millis(100);
 
 /// A connection and what was read from it but not yet used.
 pub(super) struct Connection {
@@ -24,6 +27,16 @@ impl Connection {
             read: BytesMut::new(),
             since: Instant::now(),
         }
+    }
+
+    /// Waits shortly for the server to close it first: who does keeps the port for a minute, and a server has one port, while each
+    /// connection of ours takes another.
+    pub(super) async fn closed_by_server(&mut self) {
+        let mut rest = [0; 256];
+        let closed =
+            async { while self.stream.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
+        // Who does not close in this time does so later, or never.
+        let _ = tokio::time::timeout(CLOSING, closed).await;
     }
 
     /// Nothing has come since the last answer, the connection's end included.

@@ -1,5 +1,5 @@
 //! The way to one shadow: a bounded number of conversations at once, first come
-//! first served, over kept connections; and what happens when nobody is there.
+//! first served, over kept connections where that is asked for; and what happens when nobody is there.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -167,8 +167,10 @@ impl Lane {
             let talk = exchange(&mut connection, rendered, to_head, keeping, &self.core_wait);
             match timeout_at(deadline, talk).await {
                 Ok(Ok(whole)) => {
-                    if whole.keeps {
+                    if whole.keeps && self.shadow.keep_alive {
                         self.keep(connection);
+                    } else if !whole.keeps {
+                        connection.closed_by_server().await;
                     }
                     return Carried {
                         outcome: Outcome::Answered(whole.answer.clone()),

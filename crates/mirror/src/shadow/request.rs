@@ -157,6 +157,9 @@ pub(super) fn render(request: &Taken, shadow: &Shadow, changes: &Changes) -> Ren
         }
     }
     field(&mut head, SHADOW_MARK, shadow.name.as_bytes());
+    if !shadow.keep_alive {
+        field(&mut head, "Connection", b"close");
+    }
     if !body.is_empty() || matches!(request.method.as_str(), "POST" | "PUT" | "PATCH") {
         field(
             &mut head,

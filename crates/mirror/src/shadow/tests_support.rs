@@ -26,6 +26,7 @@ pub(crate) fn shadow(name: &str, port: u16) -> Shadow {
         deadline: Duration::from_secs(30),
         queue: 10,
         connections: 4,
+        keep_alive: true,
         rewrite: Vec::new(),
         cookie_jar: false,
         tokens: Vec::new(),

@@ -1,6 +1,7 @@
 //! What a shadow is sent, and what is told of it.
 
 use std::io::Write;
+use std::sync::atomic::Ordering;
 
 use capture::Outcome;
 use mirror::{Destination, Rewrite, Sample, Upstream};
@@ -51,6 +52,42 @@ fn requests_arrive_as_they_were_with_a_mark() {
         .map(|one| one.kind.as_str())
         .collect();
     assert_eq!(kinds, ["line x", "line y"]);
+    driven.stop(PATIENCE);
+}
+
+/// A kept connection binds a thread of Puma between requests, and the client's answer does not wait for a new one.
+#[test]
+fn each_copy_has_a_connection_unless_they_are_to_be_kept() {
+    for (keep_alive, connections) in [(false, 3), (true, 1)] {
+        let server = scripted(|got, stream| {
+            let keeps = got.header("connection") != Some("close");
+            ok(stream, "x") && keeps
+        });
+        let mut next = shadow("next", server.port);
+        next.keep_alive = keep_alive;
+        let driven = Driven::new(&settings(vec![next]));
+        for _ in 0..3 {
+            assert!(driven.ask(&get("/"), "x"));
+            let pair = driven.pair();
+            assert!(matches!(pair.shadows[0].outcome, Outcome::Answered(_)));
+        }
+        assert_eq!(server.connections.load(Ordering::SeqCst), connections);
+        driven.stop(PATIENCE);
+    }
+}
+
+/// Such a server says that it keeps the connection, and is not waited for.
+#[test]
+fn a_server_that_keeps_what_was_to_be_closed_is_left() {
+    let server = scripted(|_, stream| ok(stream, "x"));
+    let mut next = shadow("next", server.port);
+    next.keep_alive = false;
+    let driven = Driven::new(&settings(vec![next]));
+    for connections in 1..=3 {
+        assert!(driven.ask(&get("/"), "x"));
+        driven.pair();
+        assert_eq!(server.connections.load(Ordering::SeqCst), connections);
+    }
     driven.stop(PATIENCE);
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::Value;
 
 /// Keys that a shadow may have of its own.
-pub const OF_SHADOWS: [&str; 15] = [
+pub const OF_SHADOWS: [&str; 16] = [
     "sample",
     "sample_by",
     "methods",
@@ -23,6 +23,7 @@ pub const OF_SHADOWS: [&str; 15] = [
     "deadline",
     "queue",
     "shadow_connections",
+    "shadow_keep_alive",
     "cacert",
 ];
 
@@ -324,6 +325,7 @@ fn flags(args: &MirrorArgs) -> Layer {
     }
     let set = [
         ("cookie_jar", copies.cookie_jar),
+        ("shadow_keep_alive", copies.shadow_keep_alive),
         ("reuse_port", args.reuse_port),
         ("accept_proxy_protocol", args.origin.accept_proxy_protocol),
     ];

@@ -328,6 +328,7 @@ impl Reading<'_> {
             queue: self.whole("queue", own, 1, 65_536, 256) as usize,
             connections: self.whole("shadow_connections", own, 1, 4096, 64) as usize,
             rewrite,
+            keep_alive: self.given("shadow_keep_alive", own, flag).unwrap_or(false),
             cookie_jar: self.given("cookie_jar", own, flag).unwrap_or(false),
         })
     }
