@@ -1,11 +1,9 @@
 // What the page is given to draw. The Rust crate `report` writes it (crates/report/src/html/charts.rs); the words in it are final.
 
-/** A number with a name, and its interval where it has one. */
+/** A number with a name. */
 export interface Row {
   name: string;
   value: number;
-  low?: number;
-  high?: number;
   /** Which series or part it belongs to. */
   series?: string;
   /** Position on a second axis: a block, a prediction. */
@@ -26,6 +24,6 @@ export interface Chart {
   /** A value to draw a line at, and its name. */
   mark?: { value: number; name: string };
   /** An interval to draw a band for. */
-  band?: { low: number; high: number; name: string };
+  band?: { low: number; high: number };
   rows: Row[];
 }

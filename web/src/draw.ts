@@ -17,7 +17,17 @@ type Drawn = SVGSVGElement | HTMLElement;
 const names = (rows: Row[]): string[] => [...new Set(rows.map((row) => row.name))];
 const series = (rows: Row[]): string[] => [...new Set(rows.map((row) => row.series ?? row.name))];
 
-const height = (chart: Chart): number => ROW * names(chart.rows).length + 80;
+/** One line for each name: the name on the left, its values on the right. */
+const named = (chart: Chart): Plot.PlotOptions => ({
+  width: WIDTH,
+  height: ROW * names(chart.rows).length + 80,
+  marginLeft: NAMES,
+  marginRight: 30,
+  marginTop: 28,
+  marginBottom: 40,
+  style: STYLE,
+  y: { label: null, domain: names(chart.rows) },
+});
 
 function marks(chart: Chart): Plot.Markish[] {
   const most = Math.max(...chart.rows.map((row) => row.value));
@@ -32,15 +42,8 @@ function marks(chart: Chart): Plot.Markish[] {
 /** Every trial as a dot, the median of each name as a bar. */
 function trials(chart: Chart): Drawn {
   return Plot.plot({
-    width: WIDTH,
-    height: height(chart),
-    marginLeft: NAMES,
-    marginRight: 30,
-    marginTop: 28,
-    marginBottom: 40,
-    style: STYLE,
+    ...named(chart),
     x: { label: chart.unit, zero: true, grid: true },
-    y: { label: null, domain: names(chart.rows) },
     marks: [
       ...marks(chart),
       Plot.dot(chart.rows, { x: "value", y: "name", fill: DOT, fillOpacity: 0.6, r: 5, title: (row: Row) => `${row.series}: ${row.value}` }),
@@ -73,15 +76,8 @@ function blocks(chart: Chart): Drawn {
 /** Parts of each name, one upon the other. */
 function parts(chart: Chart): Drawn {
   return Plot.plot({
-    width: WIDTH,
-    height: height(chart),
-    marginLeft: NAMES,
-    marginRight: 30,
-    marginTop: 28,
-    marginBottom: 40,
-    style: STYLE,
+    ...named(chart),
     x: { label: chart.unit, grid: true },
-    y: { label: null, domain: names(chart.rows) },
     color: { legend: true, domain: series(chart.rows), range: COLOURS },
     marks: [
       Plot.barX(chart.rows, Plot.stackX({ x: "value", y: "name", fill: "series", order: series(chart.rows), title: (row: Row) => `${row.series}: ${row.value}` })),

@@ -18,8 +18,6 @@ function columns(chart: Chart): [string, (row: Row) => string][] {
     ["of", has("series"), (row) => row.series ?? ""],
     [chart.atUnit ?? "at", has("at"), (row) => rounded(row.at)],
     [chart.unit, true, (row) => rounded(row.value)],
-    ["low", has("low"), (row) => rounded(row.low)],
-    ["high", has("high"), (row) => rounded(row.high)],
   ];
   return all.filter(([, shown]) => shown).map(([title, , of]) => [title, of]);
 }

@@ -4,12 +4,13 @@ use crate::request::Experiment;
 use run::{Host, WorkloadEntry};
 use std::collections::HashMap;
 
+/// The requests and the share of each.
 pub fn workload(experiment: &Experiment) -> Vec<WorkloadEntry> {
     let requests = experiment.workload.requests();
     let total: f64 = requests.iter().map(|r| r.weight).sum();
     let mut entries: Vec<WorkloadEntry> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
-    // A recording has thousands of requests, of which those of one name are told as one.
+    // A recording has thousands of requests: those with the same name make one entry.
     let recorded = experiment.workload.order().is_some();
     for request in requests {
         let share = request.weight / total;
@@ -28,6 +29,7 @@ pub fn workload(experiment: &Experiment) -> Vec<WorkloadEntry> {
     entries
 }
 
+/// This host, with its load before the run.
 pub fn host_of_run() -> Host {
     match host::facts::collect() {
         Ok(facts) => Host {

@@ -2,7 +2,7 @@
 
 use run::Pinning;
 
-/// CPU share of one core from which the generator gets a core of its own.
+/// Share of one core from which on the generator gets a dedicated core, 0 to 1.
 pub const GENERATOR_SHARE: f64 = 0.02;
 
 /// Every core for both.

@@ -413,14 +413,20 @@ pub fn measured(script: &Script, experiment: &Experiment) -> Document {
     document
 }
 
+fn with_runs_in(experiment: &Experiment, runs: &Path) -> Experiment {
+    Experiment {
+        runs_dir: runs.to_owned(),
+        ..experiment.clone()
+    }
+}
+
 /// Begins a run in this folder and conducts it to its end, or until it stops.
 pub fn conducted(
     script: &Script,
     experiment: &Experiment,
     runs: &Path,
 ) -> (Document, Result<(), Stopped>) {
-    let mut experiment = experiment.clone();
-    experiment.runs_dir = runs.to_owned();
+    let experiment = with_runs_in(experiment, runs);
     let mut store = session::begin(&experiment, "2026-11-20T21:45:12Z", "run").unwrap();
     store.document.host = Host {
         cpu_model: "scripted".to_owned(),
@@ -439,8 +445,7 @@ pub fn resumed(
     experiment: &Experiment,
     runs: &Path,
 ) -> (Document, Result<(), Stopped>) {
-    let mut experiment = experiment.clone();
-    experiment.runs_dir = runs.to_owned();
+    let mut experiment = with_runs_in(experiment, runs);
     let store = session::resume(&mut experiment, &runs.join("run")).unwrap();
     continued(script, &experiment, store)
 }

@@ -245,8 +245,8 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// Why there are more or fewer trials than were planned before the pilot; `None` where there are as many. `fixed_s` is what a trial
-/// takes beside its windows, `window_s` how long these have to be, where that is not given.
+/// Why there are more or fewer trials than were planned before the pilot; `None` where there are as many. A trial takes `fixed_s`
+/// without its windows; `window_s` is the length that windows need, `None` where the user gave one.
 fn replanned(trials: (u32, u32), fixed_s: f64, window_s: Option<f64>) -> Option<String> {
     let (before, after) = trials;
     let assumed_s = budget::Windows::ASSUMED.short_s;

@@ -184,7 +184,7 @@ pub struct Shadow {
     pub queue: usize,
     /// Most requests under way to it.
     pub connections: usize,
-    /// Whether a connection carries several requests. A thread of Puma waits on such a connection for the next one.
+    /// Whether connections are reused. After an answer a thread of Puma waits on a kept connection for the next request.
     pub keep_alive: bool,
     /// Headers that are changed on the way.
     pub rewrite: Vec<Rewrite>,

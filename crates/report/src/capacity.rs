@@ -66,17 +66,13 @@ pub fn capacity_page(document: &Document, style: Style) -> String {
         counted(search.trials.len(), "window"),
         duration(document.elapsed_s)
     ));
-    // Where there is no answer, the sentence has the reason.
+    // A document without an answer has its reason in the sentence.
     let warnings = search.warnings.iter();
-    let warnings: Vec<_> = warnings
+    let warnings: Vec<String> = warnings
         .filter(|warning| !document.sentence.contains(warning.as_str()))
+        .map(|warning| first_line(warning).to_owned())
         .collect();
-    if !warnings.is_empty() {
-        sheet.heading("Before you believe it");
-        for warning in warnings {
-            sheet.labelled("- ", first_line(warning));
-        }
-    }
+    sheet.listed("Before you believe it", &warnings);
     sheet.into_text()
 }
 

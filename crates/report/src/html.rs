@@ -21,21 +21,18 @@ const WIDE: Style = Style {
     colour: false,
 };
 
-/// The page. The document may have its histograms; the page's copy of it has none.
+/// The page of a document as `run.json` has it, without histograms.
 pub fn html_page(document: &Document) -> String {
-    let mut slim = document.clone();
-    slim.trials.iter_mut().for_each(run::Trial::drop_histograms);
-    let title = match &slim.verdict {
+    let title = match &document.verdict {
         Some(verdict) => first_line(&verdict.sentence).to_owned(),
-        None => format!("Powerband: {}", slim.id),
+        None => format!("Powerband: {}", document.id),
     };
     let title = html! { (title) };
-    let body = body(&slim);
     filled(&[
         ("title", &title.into_string()),
-        ("body", &body.into_string()),
-        ("charts", &in_script(&charts::charts(&slim))),
-        ("document", &in_script(&slim)),
+        ("body", &body(document).into_string()),
+        ("charts", &in_script(&charts::charts(document))),
+        ("document", &in_script(document)),
     ])
 }
 

@@ -4,6 +4,7 @@ use run::load::least_values;
 use run::{
     Answer, ArmSummary, Comparison, Document, Feasibility, Kind, LatencyObjective, Stage, Verdict,
 };
+use std::collections::BTreeMap;
 
 /// What the first arm is called: `tune` compares with what runs today, the others with what was named first.
 pub fn baseline_word(document: &Document) -> &'static str {
@@ -55,6 +56,14 @@ pub fn called(document: &Document, arm: &ArmSummary) -> String {
 pub fn called_by_name(document: &Document, name: &str) -> String {
     let arm = document.arms.iter().find(|arm| arm.name == name);
     arm.map_or_else(|| name.to_owned(), |arm| called(document, arm))
+}
+
+/// The capacities of an arm in a stage, requests per second by block.
+pub fn capacities_by_block(document: &Document, stage: Stage, arm: &str) -> BTreeMap<u32, f64> {
+    let trials = document.trials.iter();
+    let mine = trials.filter(|t| t.stage == stage && t.arm == arm && t.counts());
+    mine.filter_map(|t| Some((t.block, t.capacity_per_s()?)))
+        .collect()
 }
 
 /// Whether a claim may rest on the comparison.

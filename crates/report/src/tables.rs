@@ -205,26 +205,22 @@ pub fn predicted(document: &Document, style: Style) -> Table {
     table
 }
 
-/// Where the baseline's request time goes.
-pub fn profile(profile: &Profile, style: Style) -> Table {
-    let waits: &[&str] = match profile.lock_wait_ms {
-        Some(_) => &[
+/// What a request's time in the application consists of, as headings; where waits for locks are known, they are apart from I/O.
+pub fn parts_of_time(locks_apart: bool) -> Vec<&'static str> {
+    let waits: &[&str] = match locks_apart {
+        true => &[
             "waiting for\na lock",
             "waiting for database\nor network (I/O)",
         ],
-        None => &["waiting for database,\nnetwork or a lock"],
+        false => &["waiting for database,\nnetwork or a lock"],
     };
-    let head = [
-        &[
-            "request",
-            "requests",
-            "total",
-            "running\nRuby",
-            "waiting to run\nRuby (GVL)",
-        ],
-        waits,
-    ]
-    .concat();
+    [&["running\nRuby", "waiting to run\nRuby (GVL)"], waits].concat()
+}
+
+/// Where the baseline's request time goes.
+pub fn profile(profile: &Profile, style: Style) -> Table {
+    let parts = parts_of_time(profile.lock_wait_ms.is_some());
+    let head = [vec!["request", "requests", "total"], parts].concat();
     let mut table = table(style, &head, 1);
     let row = |name: &str, requests: u64, times: [f64; 3], lock_wait_ms: Option<f64>, io_ms| {
         let times = times.into_iter().chain(lock_wait_ms).chain([io_ms]);

@@ -6,15 +6,14 @@ use crate::figures::{
     number_of_ms, rate, rounded_change, share,
 };
 use crate::reading::{
-    advised, advises_change, baseline_word, called, comparison_of, decides, has_p99, is_baseline,
-    latency_known, limits_word,
+    advised, advises_change, baseline_word, called, capacities_by_block, comparison_of, decides,
+    has_p99, is_baseline, latency_known, limits_word,
 };
 use crate::sheet::first_line;
 use crate::tables::{BETWEEN, NONE, align_left, in_parts, names_fit, table};
 use crate::why_not;
 use comfy_table::{ColumnConstraint, Table};
 use run::{Answer, ArmSummary, Comparison, Document, Kind, Metric};
-use std::collections::BTreeMap;
 
 /// Terminal columns in which an interval fits on one line.
 const WIDE: u16 = 100;
@@ -132,12 +131,7 @@ fn baseline_in_rounds(document: &Document, comparison: &Comparison) -> Option<f6
     if comparison.metric != Metric::Capacity {
         return None;
     }
-    let of = |arm: &str| {
-        let trials = document.trials.iter();
-        let mine = trials.filter(|t| t.stage == comparison.stage && t.arm == arm && t.counts());
-        let figures = mine.filter_map(|t| Some((t.block, t.capacity_per_s()?)));
-        figures.collect::<BTreeMap<u32, f64>>()
-    };
+    let of = |arm: &str| capacities_by_block(document, comparison.stage, arm);
     let (theirs, ours) = (of(&comparison.baseline), of(&comparison.candidate));
     let mut shared: Vec<f64> = theirs
         .into_iter()
@@ -154,7 +148,7 @@ fn baseline_in_rounds(document: &Document, comparison: &Comparison) -> Option<f6
     Some(median)
 }
 
-/// What the changes are of, where the figures beside them give others.
+/// What the changes are computed from; `None` where the figures in the same rows give the same changes.
 pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
     let today = document
         .arms
@@ -171,7 +165,7 @@ pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
                 last_digit,
             ),
             Metric::Memory => (pss(arm).zip(pss(today)), last_digit_of_bytes),
-            // Another figure stands beside it, or one that does not vary.
+            // The row shows another figure than the one compared, or one that does not vary.
             _ => return true,
         };
         figures.is_none_or(|figures| is_change_of(c.ratio, figures, last_digit))

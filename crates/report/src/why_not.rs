@@ -41,7 +41,7 @@ fn is_listed(document: &Document, arm: &ArmSummary) -> bool {
 
 /// Which limits the other configurations break, and by how much: the table has one word for it.
 pub fn write_broken(sheet: &mut Sheet, document: &Document) {
-    // Failures stand under a heading of their own.
+    // Failed configurations have a separate section.
     let is_said = |arm: &ArmSummary| is_listed(document, arm) || arm.fate.contains("failed: ");
     let broken = document.arms.iter().filter(|arm| !is_said(arm));
     let broken: Vec<String> = broken

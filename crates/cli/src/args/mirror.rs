@@ -87,8 +87,7 @@ pub struct CopyArgs {
     /// A header taken out on the way to shadows; may be repeated
     #[arg(long, value_name = "NAME")]
     pub remove_header: Vec<String>,
-    /// Send many copies over one connection to a shadow; without it each copy has a connection of its own, because a thread of
-    /// Puma waits on a kept connection before it serves another
+    /// Reuse connections to shadows [default: a new connection for each copy, since a thread of Puma waits on a kept one]
     #[arg(long)]
     pub shadow_keep_alive: bool,
     /// Each shadow sets cookies of its own, and is sent those in place of the primary's

@@ -51,21 +51,29 @@ fn assert_same(whole: &Document, broken: &Document, when: &str) {
     assert_eq!(evidence(whole), evidence(broken), "{when}");
     assert_eq!(whole.comparisons, broken.comparisons, "{when}");
     assert_eq!(whole.verdict, broken.verdict, "{when}");
+    assert_eq!(whole.calibration, broken.calibration, "{when}");
+    assert_eq!(whole.arms.len(), broken.arms.len(), "{when}");
 }
 
-#[test]
-fn a_comparison_that_was_broken_off_after_any_trial_comes_to_the_same() {
-    let experiment = compared(5, &[threads(1), threads(2), threads(3)], |_| ());
+/// Breaks the run off after none of its trials, and after each further `step` of them.
+fn assert_comes_to_the_same(experiment: &Experiment, step: usize) {
     let script = Script::of(4.0, 12.0);
-    let whole = measured(&script, &experiment);
-    for trials in 0..script.trials() {
-        let broken = broken_off(&experiment, &[trials]);
+    let whole = measured(&script, experiment);
+    for trials in (0..script.trials()).step_by(step) {
+        let broken = broken_off(experiment, &[trials]);
         assert_same(
             &whole,
             &broken,
             &format!("broken off after {trials} trials"),
         );
     }
+}
+
+#[test]
+fn a_comparison_that_was_broken_off_after_any_trial_comes_to_the_same() {
+    let experiment = compared(5, &[threads(1), threads(2), threads(3)], |_| ());
+    assert_comes_to_the_same(&experiment, 1);
+    let whole = measured(&Script::of(4.0, 12.0), &experiment);
     assert_same(&whole, &broken_off(&experiment, &[3, 4, 2]), "three times");
 }
 
@@ -74,38 +82,18 @@ fn a_calibration_that_was_broken_off_comes_to_the_same() {
     let experiment = compared(5, &[threads(2), threads(3)], |request| {
         request.calibrate = typed("6");
     });
-    let script = Script::of(4.0, 12.0);
-    let whole = measured(&script, &experiment);
-    for trials in (0..script.trials()).step_by(3) {
-        let broken = broken_off(&experiment, &[trials]);
-        assert_same(
-            &whole,
-            &broken,
-            &format!("broken off after {trials} trials"),
-        );
-        assert_eq!(whole.calibration, broken.calibration);
-    }
+    assert_comes_to_the_same(&experiment, 3);
 }
 
 #[test]
 fn a_tune_that_was_broken_off_comes_to_the_same_candidates_and_the_same_answer() {
-    // Its blocks were fixed, so that the time which a broken-off trial costs changes nothing.
+    // The number of blocks is given, so the time that a broken-off trial costs changes nothing.
     let experiment = tuned(5, |request| {
         request.budget = typed("3h");
         request.window = typed("4s");
         request.blocks = typed("6");
     });
-    let script = Script::of(4.0, 12.0);
-    let whole = measured(&script, &experiment);
-    for trials in (0..script.trials()).step_by(5) {
-        let broken = broken_off(&experiment, &[trials]);
-        assert_same(
-            &whole,
-            &broken,
-            &format!("broken off after {trials} trials"),
-        );
-        assert_eq!(whole.arms.len(), broken.arms.len());
-    }
+    assert_comes_to_the_same(&experiment, 5);
 }
 
 #[test]

@@ -29,13 +29,13 @@ impl Connection {
         }
     }
 
-    /// Waits shortly for the server to close it first: who does keeps the port for a minute, and a server has one port, while each
-    /// connection of ours takes another.
+    /// Waits briefly for the server to close the connection. The side that closes first keeps the pair of ports in TIME_WAIT for a
+    /// minute; on our side that uses up a local port for each copy.
     pub(super) async fn closed_by_server(&mut self) {
         let mut rest = [0; 256];
         let closed =
             async { while self.stream.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
-        // Who does not close in this time does so later, or never.
+        // A server that does not close in this time is not waited for.
         let _ = tokio::time::timeout(CLOSING, closed).await;
     }
 

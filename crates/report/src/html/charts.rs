@@ -1,9 +1,9 @@
 //! What the page's charts show, for `web/src/draw.ts`: figures of the document under the names of the tables.
 
-use crate::reading::{called, called_by_name, decides};
+use crate::reading::{called, called_by_name, capacities_by_block, decides};
+use crate::tables::parts_of_time;
 use run::{Comparison, Document, Metric, Profile, Trial};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// One chart.
 #[derive(Debug, Serialize, PartialEq)]
@@ -50,7 +50,6 @@ pub struct Mark {
 pub struct Band {
     pub low: f64,
     pub high: f64,
-    pub name: String,
 }
 
 #[derive(Debug, Serialize, PartialEq)]
@@ -68,17 +67,14 @@ const MIB: f64 = 1_048_576.0;
 /// Those that the document has figures for.
 pub fn charts(document: &Document) -> Vec<Chart> {
     let charts = [
-        throughput(document),
+        Some(throughput(document)),
         deciding(document),
         document.profile.as_ref().map(request_time),
-        memory(document),
+        Some(memory(document)),
         predictions(document),
     ];
-    charts
-        .into_iter()
-        .flatten()
-        .filter(|chart| !chart.rows.is_empty())
-        .collect()
+    let charts = charts.into_iter().flatten();
+    charts.filter(|chart| !chart.rows.is_empty()).collect()
 }
 
 fn trials(document: &Document, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<Row> {
@@ -101,8 +97,8 @@ fn trials(document: &Document, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<Ro
     document.arms.iter().flat_map(of_arm).collect()
 }
 
-fn throughput(document: &Document) -> Option<Chart> {
-    Some(Chart {
+fn throughput(document: &Document) -> Chart {
+    Chart {
         id: "throughput",
         kind: Kind::Trials,
         title: "What each configuration answered at full load".to_owned(),
@@ -113,12 +109,12 @@ fn throughput(document: &Document) -> Option<Chart> {
         mark: None,
         band: None,
         rows: trials(document, Trial::capacity_per_s),
-    })
+    }
 }
 
-fn memory(document: &Document) -> Option<Chart> {
+fn memory(document: &Document) -> Chart {
     let limit = document.plan.objective.max_memory_bytes;
-    Some(Chart {
+    Chart {
         id: "memory",
         kind: Kind::Trials,
         title: "Memory of each configuration".to_owned(),
@@ -134,19 +130,14 @@ fn memory(document: &Document) -> Option<Chart> {
         rows: trials(document, |trial| {
             Some(trial.memory.as_ref()?.pss_bytes as f64 / MIB)
         }),
-    })
+    }
 }
 
 /// The first comparison that a claim rests on, block by block.
 fn deciding(document: &Document) -> Option<Chart> {
     let by_throughput = |c: &&Comparison| decides(c) && c.metric == Metric::Capacity;
     let comparison = document.comparisons.iter().find(by_throughput)?;
-    let of = |arm: &str| -> BTreeMap<u32, f64> {
-        let mine = document.trials.iter();
-        let mine = mine.filter(|t| t.stage == comparison.stage && t.arm == arm && t.counts());
-        mine.filter_map(|t| Some((t.block, t.capacity_per_s()?)))
-            .collect()
-    };
+    let of = |arm: &str| capacities_by_block(document, comparison.stage, arm);
     let theirs = of(&comparison.baseline);
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     let row = |(block, ours): (u32, f64)| {
@@ -175,7 +166,6 @@ fn deciding(document: &Document) -> Option<Chart> {
         band: interval.map(|(low, high)| Band {
             low: percent(low),
             high: percent(high),
-            name: "interval".to_owned(),
         }),
         rows: of(&comparison.candidate).into_iter().filter_map(row).collect(),
     })
@@ -183,23 +173,16 @@ fn deciding(document: &Document) -> Option<Chart> {
 
 fn request_time(profile: &Profile) -> Chart {
     let of = |name: &str, held: f64, gvl: f64, lock: Option<f64>, io: f64| {
-        let io_words = match lock {
-            Some(_) => "waiting for database or network (I/O)",
-            None => "waiting for database, network or a lock",
-        };
-        let part = |series: &str, value: f64| Row {
+        let times = [Some(held), Some(gvl), lock, Some(io)];
+        let parts = parts_of_time(lock.is_some()).into_iter();
+        let row = |(part, value): (&str, f64)| Row {
             name: name.to_owned(),
             value,
-            series: Some(series.to_owned()),
+            series: Some(part.replace('\n', " ")),
             at: None,
         };
-        let mut parts = vec![
-            part("running Ruby", held),
-            part("waiting to run Ruby (GVL)", gvl),
-        ];
-        parts.extend(lock.map(|lock| part("waiting for a lock", lock)));
-        parts.push(part(io_words, io));
-        parts
+        let parts = parts.zip(times.into_iter().flatten());
+        parts.map(row).collect::<Vec<_>>()
     };
     let endpoints = profile.endpoints.iter().take(10);
     let rows =

@@ -58,7 +58,7 @@ fn an_infinite_percentile_is_explained_by_what_failed() {
     holds(&page(&document), &[told]);
 }
 
-/// The slowest of 97 requests is no p99.
+/// With fewer than 100 requests a p99 would be the slowest of them.
 #[test]
 fn a_percentile_of_too_few_requests_is_left_out_with_the_reason() {
     let document = sample("compare");
