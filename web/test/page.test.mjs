@@ -150,7 +150,8 @@ test("no script in a name runs", async () => {
 
 test("a run of 200 trials gives a page of at most 2 MiB", async () => {
   const { url, written, document } = pageOf("tune", (document) => {
-    const { trials } = document;
+    // The chart has the trials that the table rests on.
+    const trials = document.trials.filter((trial) => trial.stage === "confirm");
     document.trials = Array.from({ length: 200 }, (_, index) => {
       const trial = structuredClone(trials[index % trials.length]);
       trial.id = `${trial.id}-${index}`;
@@ -160,7 +161,7 @@ test("a run of 200 trials gives a page of at most 2 MiB", async () => {
   assert.equal(document.trials.length, 200);
   assert.ok(readFileSync(written).length < 2 * 1024 * 1024);
   const { page, said, close } = await opened(url);
-  assert.ok((await page.locator("#chart-throughput svg circle").count()) > 150);
+  assert.equal(await page.locator("#chart-throughput svg circle").count(), 200);
   assert.deepEqual(said, []);
   await close();
 });

@@ -77,13 +77,12 @@ pub fn charts(document: &Document) -> Vec<Chart> {
     charts.filter(|chart| !chart.rows.is_empty()).collect()
 }
 
+/// Those that the arm's row in the table rests on.
 fn trials(document: &Document, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<Row> {
     let of_arm = |arm: &run::ArmSummary| {
         let name = called(document, arm);
-        let mine = document
-            .trials
-            .iter()
-            .filter(|t| t.arm == arm.name && t.counts());
+        let mine = run::evidence(&arm.name, &document.trials).into_iter();
+        let mine = mine.filter(|trial| trial.counts());
         let rows = mine.filter_map(|trial| {
             Some(Row {
                 name: name.clone(),
@@ -102,7 +101,7 @@ fn throughput(document: &Document) -> Chart {
         id: "throughput",
         kind: Kind::Trials,
         title: "What each configuration answered at full load".to_owned(),
-        note: "Each dot is one trial; the bar is the median of the configuration's trials."
+        note: "Each dot is one trial of those behind the table; the bar is their median."
             .to_owned(),
         unit: "good answers a second",
         at_unit: None,

@@ -95,3 +95,28 @@ fn the_blocks_are_those_of_the_comparison() {
         "the typical block lies in the interval"
     );
 }
+
+#[test]
+fn the_dots_are_the_trials_behind_the_table() {
+    for kind in ["tune", "compare", "sweep"] {
+        let document = sample(kind);
+        let charts = charts::charts(&document);
+        let throughput = charts
+            .iter()
+            .find(|chart| chart.id == "throughput")
+            .unwrap();
+        for arm in &document.arms {
+            let name = crate::reading::called(&document, arm);
+            let mine = throughput.rows.iter().filter(|row| row.name == name);
+            let mut values: Vec<f64> = mine.map(|row| row.value).collect();
+            values.sort_by(f64::total_cmp);
+            assert_eq!(values.len(), arm.trials as usize, "{kind}: {name}");
+            let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+            assert_eq!(
+                Some((low + high) / 2.0),
+                arm.capacity_per_s,
+                "{kind}: {name}"
+            );
+        }
+    }
+}
