@@ -4,6 +4,7 @@ mod calc;
 mod capture;
 mod compare;
 mod doctor;
+mod init;
 mod inspect;
 mod load;
 mod mirror;
@@ -17,6 +18,7 @@ pub use capture::{
 };
 pub use compare::{ShadowLogArgs, SideBySideArgs};
 pub use doctor::DoctorArgs;
+pub use init::InitArgs;
 pub use inspect::InspectArgs;
 pub use load::{AssertedArgs, LoadArgs, LoadMergeArgs, LoadVerb, RequestArgs, TargetArgs};
 pub use mirror::MirrorArgs;
@@ -44,6 +46,8 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a powerband.toml for an application, with the requests that its users send
+    Init(InitArgs),
     /// Find the thread and process counts that serve the most within your limits
     Tune(TuneArgs),
     /// Measure named configurations head to head, e.g. threads=3 threads=5,workers=2; or compare what a mirror logged

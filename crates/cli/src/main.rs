@@ -20,7 +20,14 @@ fn main() -> ExitCode {
     if let Some(code) = commands::guard_if_asked() {
         return code;
     }
+    if std::env::args_os().len() == 1 {
+        return ended(commands::welcome());
+    }
     let result = resumed::whole(usage::parsed()).and_then(|cli| done(cli.command));
+    ended(result)
+}
+
+fn ended(result: Result<u8, Failure>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
@@ -32,6 +39,7 @@ fn main() -> ExitCode {
 
 fn done(command: Command) -> Result<u8, Failure> {
     match command {
+        Command::Init(init) => commands::init(&init),
         Command::Tune(tune) => commands::tune(tune),
         Command::Compare(compare) => commands::compare(compare),
         Command::Sweep(sweep) => commands::sweep(sweep),

@@ -1,5 +1,6 @@
 //! `doctor`: what spoils a measurement or harms a server here, as a page or a document.
 
+use super::init::is_application;
 use crate::args::DoctorArgs;
 use crate::{Failure, asked, output};
 use ::doctor::{Asked, Configured, PumaConfig, Unexamined};
@@ -11,14 +12,6 @@ use std::time::Duration;
 
 /// Between the two readings of what changes: long enough for a share of 2 % to be two ticks of each CPU.
 const SPAN: Duration = Duration::from_secs(1);
-
-/// Any of these makes a folder an application's.
-const APPLICATION: &[&str] = &[
-    "config.ru",
-    "config/application.rb",
-    "config/puma.rb",
-    "Gemfile",
-];
 
 /// `powerband doctor`.
 pub fn doctor(args: DoctorArgs) -> Result<u8, Failure> {
@@ -99,8 +92,7 @@ fn from_file(path: &Path) -> Result<Configured, Failure> {
 
 /// This folder, if it is an application's.
 fn here() -> Option<Configured> {
-    let found = APPLICATION.iter().any(|name| Path::new(name).is_file());
-    found.then(|| plain(absolute(Path::new(".")), None))
+    is_application(Path::new(".")).then(|| plain(absolute(Path::new(".")), None))
 }
 
 fn plain(folder: PathBuf, environment: Option<&experiment::config::Asked>) -> Configured {

@@ -1,0 +1,33 @@
+//! What `init` takes.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `init`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without --from the requests come from log/production.log, then log/development.log, then the routes (bin/rails routes, which \
+                  boots the application). Secrets in queries are left out.\n\n\
+                  Examples:\n  powerband init\n  powerband init --from /var/log/nginx/access.log\n  powerband init --print\n\n\
+                  Exit codes: 0 done; 2 wrong usage, a file that cannot be read, or powerband.toml is there already."
+)]
+pub struct InitArgs {
+    /// Folder of the application
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "POWERBAND_APP",
+        default_value = ".",
+        hide_env = true
+    )]
+    pub app: PathBuf,
+    /// Where the requests come from: a log of Rails, an access log, a HAR file, a capture file
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Replace a powerband.toml that is there
+    #[arg(long, conflicts_with = "print")]
+    pub force: bool,
+    /// Print the file and write nothing
+    #[arg(long)]
+    pub print: bool,
+}

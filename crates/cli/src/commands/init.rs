@@ -1,0 +1,249 @@
+//! `init`: a `powerband.toml` with the requests that users send; and what `powerband` alone says of a folder.
+
+use super::guard_program;
+use crate::args::InitArgs;
+use crate::{Failure, asked, output};
+use servers::ServerCommand;
+use servers::commands::{CommandSpec, RunningCommand, Waited};
+use setup::{Application, Beginning, Pages, Server};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Any of these makes a folder an application's.
+const APPLICATION: &[&str] = &[
+    "config.ru",
+    "config/application.rb",
+    "config/puma.rb",
+    "Gemfile",
+];
+
+const LOGS: [&str; 2] = ["log/production.log", "log/development.log"];
+/// Of a log its end: what users ask for lately.
+const MOST_OF_A_LOG: u64 = 64 << 20;
+/// `bin/rails routes` boots the application.
+const ROUTES_WITHIN: Duration = Duration::from_secs(60);
+
+/// `powerband init`.
+pub fn init(args: &InitArgs) -> Result<u8, Failure> {
+    let folder = &args.app;
+    if !is_application(folder) {
+        return Err(Failure::usage(format!(
+            "--app = {:?}: no application is there ({}); name its folder",
+            folder.display().to_string(),
+            APPLICATION.join(", ")
+        )));
+    }
+    let file = folder.join(asked::CONFIG_NAME);
+    if file.exists() && !args.force && !args.print {
+        return Err(Failure::usage(format!(
+            "{}: the file is there already; add --force to replace it, or --print to see what would be written",
+            file.display()
+        )));
+    }
+    let application = application(folder);
+    let (pages, from) = match &args.from {
+        Some(from) => {
+            let pages = pages_of(from)?.ok_or_else(|| {
+                Failure::usage(format!(
+                    "--from = {:?}: no GET request for a page is in it; name another file",
+                    from.display().to_string()
+                ))
+            })?;
+            (Some(pages), from.display().to_string())
+        }
+        None => found(folder, &application),
+    };
+    let text = setup::written(&Beginning {
+        application: &application,
+        pages: pages.as_ref(),
+        from: &from,
+        today: today(folder, application.server),
+    });
+    if args.print {
+        output::print(&text)?;
+        return Ok(0);
+    }
+    written(&file, &text, args.force)
+        .map_err(|e| Failure::usage(format!("{}: {e}; --print shows the text", file.display())))?;
+    let requests = match &pages {
+        Some(pages) => format!(
+            "{} from {from}",
+            run::counted(pages.pages.len() as u64, "page")
+        ),
+        None => "GET / alone, since no log and no routes were found".to_owned(),
+    };
+    output::say(&format!(
+        "{} is written for {application}: {requests}. Read it, correct what is wrong, then run: powerband tune",
+        file.display()
+    ));
+    Ok(0)
+}
+
+/// `powerband` alone: what is here, and what to do about it.
+pub fn welcome() -> Result<u8, Failure> {
+    let here = Path::new(".");
+    let mut text = String::new();
+    if is_application(here) {
+        let application = application(here);
+        let today = match today(here, application.server) {
+            Some((threads, workers)) => format!(
+                ", configured for {} and {}",
+                match workers {
+                    0 => "a single process".to_owned(),
+                    workers => run::counted(u64::from(workers), "worker"),
+                },
+                run::counted(u64::from(threads), "thread")
+            ),
+            None => String::new(),
+        };
+        text += &format!("This folder holds {application}{today}.\n\n");
+    } else {
+        text += "This folder holds no Ruby application. In the folder of one:\n\n";
+    }
+    let first = match here.join(asked::CONFIG_NAME).is_file() {
+        true => ("tune", "find the threads and workers that serve the most"),
+        false => ("init", "write a powerband.toml with your users' requests"),
+    };
+    let verbs = [
+        first,
+        (
+            "tune --path / --slo p99=250ms",
+            "the same for one page, without powerband.toml",
+        ),
+        ("doctor", "find what spoils measurements or harms a server"),
+        (
+            "run -- bundle exec puma",
+            "start the server with the agent; see powerband inspect",
+        ),
+        (
+            "load http://127.0.0.1:3000/ --rate 40",
+            "send load to any URL",
+        ),
+        ("help", "all verbs; help VERB has flags and examples"),
+    ];
+    let width = verbs.iter().map(|(verb, _)| verb.len()).max().unwrap_or(0);
+    for (verb, what) in verbs {
+        text += &format!("  powerband {verb:width$}   {what}\n");
+    }
+    output::print(&text)?;
+    Ok(0)
+}
+
+pub fn is_application(folder: &Path) -> bool {
+    APPLICATION.iter().any(|name| folder.join(name).is_file())
+}
+
+fn application(folder: &Path) -> Application {
+    let lock = std::fs::read_to_string(folder.join("Gemfile.lock"));
+    Application::of_lock(&lock.unwrap_or_default())
+}
+
+/// Threads and workers, as Puma itself reads the configuration.
+fn today(folder: &Path, server: Server) -> Option<(u16, u16)> {
+    if server != Server::Puma {
+        return None;
+    }
+    let command = ServerCommand::Puma {
+        program: servers::default_puma_command(folder),
+        config: None,
+    };
+    let production = [("RAILS_ENV", "production"), ("RACK_ENV", "production")];
+    let env: BTreeMap<String, String> = production
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let found = servers::configured(&command, folder, &env)?;
+    Some((found.threads, found.workers))
+}
+
+/// The first source that has pages, and its name.
+fn found(folder: &Path, application: &Application) -> (Option<Pages>, String) {
+    for name in LOGS {
+        // A log that cannot be read is no reason to stop: the routes are left.
+        if let Ok(Some(pages)) = pages_of(&folder.join(name)) {
+            return (Some(pages), name.to_owned());
+        }
+    }
+    let routes = "bin/rails routes";
+    let asked = application.is_rails() && folder.join("bin/rails").is_file();
+    let pages = asked.then(|| routes_of(folder)).flatten();
+    (pages, routes.to_owned())
+}
+
+/// What a file holds of requests; `None` where it has no page.
+fn pages_of(path: &Path) -> Result<Option<Pages>, Failure> {
+    let wrong = |why: String, remedy: &str| {
+        Failure::usage(format!(
+            "--from = {:?}: {why}; {remedy}",
+            path.display().to_string()
+        ))
+    };
+    let mut file =
+        File::open(path).map_err(|e| wrong(e.to_string(), "name a file that can be read"))?;
+    let end =
+        end_of(&mut file).map_err(|e| wrong(e.to_string(), "name a file that can be read"))?;
+    let text = String::from_utf8_lossy(&end);
+    if setup::is_rails_log(&text) {
+        return Ok(Pages::of_rails_log(&text));
+    }
+    let file =
+        File::open(path).map_err(|e| wrong(e.to_string(), "name a file that can be read"))?;
+    let traffic = capture::Traffic::read_from(file)
+        .map_err(|e| wrong(e.to_string(), "docs/traffic.md lists the formats"))?;
+    Ok(Pages::of_traffic(&traffic))
+}
+
+fn end_of(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST_OF_A_LOG)))?;
+    let mut end = Vec::new();
+    file.take(MOST_OF_A_LOG).read_to_end(&mut end)?;
+    Ok(end)
+}
+
+/// The pages that Rails knows; `None` where it does not start.
+fn routes_of(folder: &Path) -> Option<Pages> {
+    output::error(
+        "no log with requests is here: asking bin/rails routes, which boots the application",
+    );
+    let dir = tempfile::tempdir().ok()?;
+    let log = dir.path().join("routes");
+    let running = RunningCommand::start(&CommandSpec {
+        guard: &guard_program(),
+        command: "bin/rails routes",
+        cwd: folder,
+        env: &BTreeMap::new(),
+        log: &log,
+    });
+    let running = running.ok()?;
+    let ended = running.wait(ROUTES_WITHIN);
+    let well = matches!(&ended, Waited::Ended(exit, _) if exit.success());
+    let why = match &ended {
+        Waited::Running => format!("it did not end within {} s", ROUTES_WITHIN.as_secs()),
+        _ => running.excerpt(),
+    };
+    running.stop();
+    if !well {
+        output::error(&format!("bin/rails routes failed: {why}"));
+        return None;
+    }
+    Pages::of_routes(&std::fs::read_to_string(&log).ok()?)
+}
+
+/// Whole or not at all.
+fn written(file: &PathBuf, text: &str, replace: bool) -> std::io::Result<()> {
+    if !replace {
+        let mut new = OpenOptions::new().write(true).create_new(true).open(file)?;
+        return new.write_all(text.as_bytes());
+    }
+    let folder = file
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    new.write_all(text.as_bytes())?;
+    new.persist(file)?;
+    Ok(())
+}

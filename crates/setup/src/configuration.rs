@@ -1,0 +1,200 @@
+//! A `powerband.toml` to begin with: what is known is set, what is to be decided stands there as a comment.
+
+use crate::{Application, Pages, Server, Source};
+use std::fmt::Write;
+
+/// What the file is made from.
+#[derive(Debug)]
+pub struct Beginning<'a> {
+    pub application: &'a Application,
+    /// `None`: the first page is `/`.
+    pub pages: Option<&'a Pages>,
+    /// Where the pages come from, such as `log/production.log`.
+    pub from: &'a str,
+    /// Threads and workers of today, where the server's configuration says them.
+    pub today: Option<(u16, u16)>,
+}
+
+/// The file.
+#[must_use]
+pub fn written(beginning: &Beginning<'_>) -> String {
+    let application = beginning.application;
+    let mut text = format!(
+        "# What `powerband tune`, compare, sweep and capacity are to do here: {application}.\n\
+         # Flags win over this file. Every key: docs/configuration.md.\n"
+    );
+    objective(&mut text);
+    server(&mut text, application);
+    baseline(&mut text, beginning.today);
+    pages(&mut text, beginning);
+    safety(&mut text);
+    text
+}
+
+fn objective(text: &mut String) {
+    text.push_str(
+        "\n[objective]\n\
+         slo = \"p99=500ms\"               # 99 % of the requests within 500 ms; errors count as late\n\
+         # max_memory = \"1GiB\"           # of all processes of the server; the limit of the container where there is one\n\
+         \n[tune]\n\
+         budget = \"20m\"                  # 10 minutes are enough for a first answer on a quiet machine\n",
+    );
+}
+
+fn server(text: &mut String, application: &Application) {
+    if application.server != Server::Puma {
+        let _ = write!(
+            text,
+            "\n[server]\nkind = {}\n",
+            quoted(application.server.key())
+        );
+        return;
+    }
+    text.push_str(
+        "\n# [server]\n\
+         # command = \"bin/start --port {port}\"    # where something else than `puma` starts the server\n",
+    );
+}
+
+fn baseline(text: &mut String, today: Option<(u16, u16)>) {
+    text.push_str(
+        "\n# What production runs today. Without these keys the server's configuration is read",
+    );
+    match today {
+        Some((threads, workers)) => {
+            let _ = write!(
+                text,
+                ", which says:\n# [baseline]\n# threads = {threads}\n# workers = {workers}\n"
+            );
+        }
+        None => text.push_str(".\n# [baseline]\n# threads = 3\n# workers = 2\n"),
+    }
+}
+
+fn pages(text: &mut String, beginning: &Beginning<'_>) {
+    let from = beginning.from;
+    let Some(pages) = beginning.pages else {
+        text.push_str(
+            "\n# The requests. No log and no routes say what users ask for, so this is a guess: put the pages that matter here.\n\
+             [[workload.request]]\npath = \"/\"\n",
+        );
+        return;
+    };
+    let _ = match pages.source {
+        Source::Routes => write!(
+            text,
+            "\n# The requests: pages of {from} that need no record, {} of {}. How often users ask for each is not known: set the\n\
+             # weights, and add the pages of a record that matter, such as /products/1.\n",
+            pages.pages.len(),
+            pages.of_pages
+        ),
+        Source::RailsLog | Source::Recording => write!(
+            text,
+            "\n# The requests: the {} most frequent of {} pages in {from}, {:.0} % of {} GET requests for pages. The record in a path,\n\
+             # such as the 1 in /products/1, has to exist in the data that is used here.\n",
+            pages.pages.len(),
+            pages.of_pages,
+            100.0 * pages.requests as f64 / pages.of_requests.max(1) as f64,
+            pages.of_requests
+        ),
+    };
+    if pages.other_methods > 0 {
+        let _ = writeln!(
+            text,
+            "# {} requests of other methods, such as POST, are left out: they change data.",
+            pages.other_methods
+        );
+    }
+    for page in &pages.pages {
+        let _ = write!(
+            text,
+            "\n[[workload.request]]\nname = {}\npath = {}\nweight = {}\n",
+            quoted(&page.name),
+            quoted(&page.path),
+            page.weight
+        );
+    }
+}
+
+fn safety(text: &mut String) {
+    text.push_str(
+        "\n# The server runs in the production environment: give it data of its own. Addresses that are not on this machine are refused.\n\
+         # [app.env]\n\
+         # DATABASE_URL = \"postgresql:///my_app_tuning\"\n\
+         # RAILS_LOG_LEVEL = \"warn\"\n",
+    );
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Page;
+
+    fn pages(source: Source) -> Pages {
+        Pages {
+            pages: vec![Page {
+                name: "GET /se\"arch".to_owned(),
+                path: "/se\"arch?q=1".to_owned(),
+                weight: 60,
+            }],
+            source,
+            requests: 60,
+            of_requests: 80,
+            of_pages: 4,
+            other_methods: 3,
+        }
+    }
+
+    fn made(pages: Option<&Pages>, lock: &str) -> (String, toml::Table) {
+        let text = written(&Beginning {
+            application: &Application::of_lock(lock),
+            pages,
+            from: "log/production.log",
+            today: Some((3, 2)),
+        });
+        let table = text.parse().unwrap();
+        (text, table)
+    }
+
+    #[test]
+    fn the_file_is_toml_with_the_pages() {
+        let (text, table) = made(Some(&pages(Source::RailsLog)), "    unicorn (6.1.0)\n");
+        assert_eq!(table["server"]["kind"].as_str(), Some("unicorn"));
+        let request = &table["workload"]["request"][0];
+        assert_eq!(request["path"].as_str(), Some("/se\"arch?q=1"));
+        assert_eq!(request["weight"].as_integer(), Some(60));
+        assert!(text.contains("the 1 most frequent of 4 pages in log/production.log, 75 % of 80"));
+        assert!(text.contains("# threads = 3\n# workers = 2"));
+        assert!(text.contains("3 requests of other methods"));
+    }
+
+    #[test]
+    fn without_a_source_the_guess_is_said_to_be_one() {
+        let (text, table) = made(None, "");
+        assert!(text.contains("this is a guess"));
+        assert_eq!(table["workload"]["request"][0]["path"].as_str(), Some("/"));
+        assert!(!table.contains_key("server"));
+        let (text, _) = made(Some(&pages(Source::Routes)), "");
+        assert!(text.contains("How often users ask for each is not known"));
+    }
+
+    /// What stands there as a comment is what a user makes a key of.
+    #[test]
+    fn comments_that_are_keys_are_toml() {
+        let (text, _) = made(None, "");
+        let key = |line: &&str| line.starts_with("# [") || line.contains(" = ");
+        let lines = text
+            .lines()
+            .filter(|line| line.starts_with("# "))
+            .filter(key);
+        let uncommented: String = lines.map(|line| format!("{}\n", &line[2..])).collect();
+        let table: toml::Table = uncommented.parse().unwrap();
+        for section in ["server", "baseline", "app"] {
+            assert!(table.contains_key(section), "{section}:\n{uncommented}");
+        }
+    }
+}

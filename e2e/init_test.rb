@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "tmpdir"
+require_relative "support/powerband"
+
+# `powerband init` writes a powerband.toml that the other verbs accept; `powerband` alone says what a folder holds.
+class InitTest < PowerbandTest
+  STOREFRONT = File.join(ROOT, "examples/storefront")
+
+  def application
+    Dir.mktmpdir do |dir|
+      File.write(File.join(dir, "config.ru"), "run ->(_) { [200, {}, []] }\n")
+      File.write(File.join(dir, "Gemfile.lock"), "GEM\n  specs:\n    puma (6.6.0)\n    rails (7.2.2)\n")
+      yield dir
+    end
+  end
+
+  def log(dir, name, requests)
+    FileUtils.mkdir_p(File.join(dir, "log"))
+    lines = requests.flat_map do |target, times|
+      ["Started GET \"#{target}\" for 127.0.0.1 at 2026-11-24 10:00:00 +0000\n"] * times
+    end
+    File.write(File.join(dir, "log", name), lines.join)
+  end
+
+  def test_pages_come_from_the_log_and_the_file_is_accepted
+    application do |dir|
+      log(dir, "production.log", "/" => 6, "/products/7" => 3, "/login?token=s3cret" => 1)
+      made = powerband("init", "--app", dir)
+      assert_equal 0, made.code, made.err
+      assert_match(
+        %r{powerband\.toml is written for a Rails 7\.2\.2 application with Puma .*: 3 pages from log/production\.log}, made.err
+      )
+      text = File.read(File.join(dir, "powerband.toml"))
+      assert_includes text, %(path = "/products/7"\nweight = 30)
+      refute_includes text, "s3cret"
+      # Nothing but the budget is wrong.
+      refused = powerband("tune", "--app", dir, "--budget", "1s")
+      assert_refused refused, 2, /--budget = 1s: too short/
+    end
+  end
+
+  def test_a_file_that_is_there_is_replaced_only_with_force
+    application do |dir|
+      log(dir, "development.log", "/" => 2)
+      file = File.join(dir, "powerband.toml")
+      File.write(file, "# mine\n")
+      refused = powerband("init", "--app", dir)
+      assert_refused refused, 2, /powerband\.toml: the file is there already; add --force to replace it/
+      printed = powerband("init", "--app", dir, "--print")
+      assert_includes printed.out, %(path = "/")
+      assert_equal "# mine\n", File.read(file)
+      assert_equal 0, powerband("init", "--app", dir, "--force").code
+      assert_includes File.read(file), "log/development.log"
+    end
+  end
+
+  def test_an_access_log_is_read_too
+    application do |dir|
+      access = File.join(dir, "access.log")
+      line = ->(method, path) { %(10.0.0.1 - - [24/Nov/2026:10:00:00 +0000] "#{method} #{path} HTTP/1.1" 200 512 "-" "curl"\n) }
+      File.write(access, (line.call("GET", "/books") * 3) + line.call("POST", "/books") + line.call("GET", "/logo.png"))
+      printed = powerband("init", "--app", dir, "--from", access, "--print")
+      assert_equal 0, printed.code, printed.err
+      assert_includes printed.out, %(path = "/books"\nweight = 100)
+      assert_includes printed.out, "1 requests of other methods"
+      refute_includes printed.out, "logo"
+    end
+  end
+
+  def test_without_a_log_rails_says_its_routes
+    printed = powerband("init", "--app", STOREFRONT, "--from", File.join(STOREFRONT, "config/routes.rb"), "--print")
+    assert_refused printed, 2, /routes\.rb/, %r{docs/traffic\.md lists the formats}
+    Dir.mktmpdir do |dir|
+      FileUtils.cp_r("#{STOREFRONT}/.", dir)
+      FileUtils.rm_rf(File.join(dir, "log"))
+      made = powerband("init", "--app", dir, "--print")
+      assert_equal 0, made.code, made.err
+      assert_match(%r{asking bin/rails routes, which boots the application}, made.err)
+      assert_includes made.out, %(path = "/products"\n)
+      refute_match(%r{:id|"/up"}, made.err)
+    end
+  end
+
+  def test_what_is_no_application
+    Dir.mktmpdir do |dir|
+      refused = powerband("init", "--app", dir)
+      assert_refused refused, 2, /--app = .*: no application is there \(config\.ru/
+    end
+    application do |dir|
+      empty = File.join(dir, "log.txt")
+      log(dir, "posts.log", "/app.css" => 3)
+      FileUtils.touch(empty)
+      assert_refused powerband("init", "--app", dir, "--from", empty), 2, /--from = .*log\.txt/
+      styles = File.join(dir, "log/posts.log")
+      assert_refused powerband("init", "--app", dir, "--from", styles), 2, /no GET request for a page is in it/
+      refute_path_exists File.join(dir, "powerband.toml")
+    end
+  end
+
+  def test_powerband_alone_says_what_is_here
+    here = powerband(chdir: STOREFRONT)
+    assert_equal 0, here.code, here.err
+    assert_match(
+      /\AThis folder holds a Rails [\d.]+ application with Puma [\d.]+, configured for a single process and 3 threads\./, here.out
+    )
+    assert_includes here.out, "powerband tune "
+    Dir.mktmpdir do |dir|
+      empty = powerband(chdir: dir)
+      assert_equal 0, empty.code
+      assert_match(/\AThis folder holds no Ruby application/, empty.out)
+      assert_includes empty.out, "powerband init"
+    end
+  end
+end
