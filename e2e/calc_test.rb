@@ -55,11 +55,11 @@ class CalcTest < PowerbandTest
   def test_an_objective_that_is_not_met_is_an_answer
     ended = powerband("calc", "queue", "--rate", "45", "--service", "20ms", "--objective", "p99=250ms")
     assert_equal 1, ended.code, ended.to_s
-    assert_match(/p99 = 250 ms is met up to 31\.6 a second, at 63 % utilisation/, flat(ended))
+    assert_match(/p99 ≤ 250 ms is met up to 31\.6 a second, at 63 % utilisation/, flat(ended))
     assert_equal 0, powerband("calc", "queue", "--rate", "31", "--service", "20ms", "--objective", "p99=250ms").code
     never = powerband("calc", "queue", "--service", "100ms", "--objective", "p99=250ms")
     assert_equal 1, never.code, never.to_s
-    assert_match(/No rate meets p99 = 250 ms/, flat(never))
+    assert_match(/No rate meets p99 ≤ 250 ms/, flat(never))
   end
 
   def test_everything_wrong_is_told_at_once

@@ -39,6 +39,6 @@ class CapacityCurveTest < PowerbandTest
     texts = REXML::Document.new(File.read(path)).root.get_elements("//text").map { |text| text.text.to_s.strip }
     SERIES.each { |name| assert_includes texts, name }
     assert(texts.any? { |text| text.include?("requests per second") }, texts.inspect)
-    assert(texts.any? { |text| text.start_with?("highest that meets p90 = 700 ms") }, texts.inspect)
+    assert(texts.any? { |text| text.start_with?("highest that meets p90 ≤ 700 ms") }, texts.inspect)
   end
 end

@@ -14,7 +14,31 @@ pub fn parsed() -> Cli {
 }
 
 fn with_tip(mut error: Error, words: &[String]) -> Error {
+    let is_path = |value: &ContextValue| match value {
+        ContextValue::String(flag) => flag.starts_with("--path"),
+        _ => false,
+    };
+    if error.kind() == ErrorKind::ArgumentConflict
+        && error.get(ContextKind::PriorArg).is_some_and(is_path)
+        && error.get(ContextKind::InvalidArg).is_some_and(is_path)
+    {
+        tip(
+            &mut error,
+            "--path names one page; a workload file (--workload FILE) names several, each in a [[request]] with its path and weight",
+        );
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    if words.get(1).is_some_and(|verb| verb == "run")
+        && !words.iter().any(|word| word == "--")
+        && let Some(command) = command_without_separator(words)
+    {
+        tip(
+            &mut error,
+            &format!("the command stands behind '--': powerband run -- {command}"),
+        );
         return error;
     }
     let word = match error.get(ContextKind::InvalidArg) {
@@ -22,13 +46,30 @@ fn with_tip(mut error: Error, words: &[String]) -> Error {
         _ => return error,
     };
     if word.starts_with('/') && takes_path(words) {
-        let tip = StyledStr::from(format!("to ask for this page, use '--path {word}'"));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        tip(
+            &mut error,
+            &format!("to ask for this page, use '--path {word}'"),
+        );
     } else if word.starts_with('-') && !is_flag_of_another(&error) {
         // Else clap advises to pass it as a value behind `--`, where nobody wants one that begins with a hyphen.
         error.remove(ContextKind::Suggested);
     }
     error
+}
+
+fn tip(error: &mut Error, words: &str) {
+    let tip = ContextValue::StyledStrs(vec![StyledStr::from(words.to_owned())]);
+    error.insert(ContextKind::Suggested, tip);
+}
+
+/// From the first word behind `run` that is no flag; `None` where none is.
+fn command_without_separator(words: &[String]) -> Option<String> {
+    let at = words
+        .iter()
+        .skip(2)
+        .position(|word| !word.starts_with('-'))?
+        + 2;
+    Some(words[at..].join(" "))
 }
 
 fn takes_path(words: &[String]) -> bool {
@@ -65,6 +106,23 @@ mod tests {
         );
         let of_runs = said("powerband runs /products");
         assert!(!of_runs.contains("--path"), "{of_runs}");
+    }
+
+    #[test]
+    fn several_pages_stand_in_a_workload_file() {
+        let twice = said("powerband tune --path /a --path /b");
+        assert!(twice.contains("tip: --path names one page"), "{twice}");
+        let budgets = said("powerband tune --budget 5m --budget 6m");
+        assert!(!budgets.contains("tip:"), "{budgets}");
+    }
+
+    #[test]
+    fn a_command_to_run_stands_behind_the_separator() {
+        let bare = said("powerband run bundle exec puma -p 3000");
+        let tip = "the command stands behind '--': powerband run -- bundle exec puma -p 3000";
+        assert!(bare.contains(tip), "{bare}");
+        let flag = said("powerband run -t 3 -- puma");
+        assert!(!flag.contains("behind '--'"), "{flag}");
     }
 
     #[test]

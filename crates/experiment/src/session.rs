@@ -304,6 +304,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
         finalists: Some(finalists),
         connections: experiment.connections.unwrap_or(2 * baseline.concurrency()),
         rate_per_s: experiment.rate,
+        rate_from_per_s: None,
         timing,
         detectable: judge::foreseen(
             blocks,

@@ -71,16 +71,24 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         .chain(candidates.iter().map(|e| e.arm.clone()))
         .collect();
     offer(procedure, &first);
-    procedure.expect(raced(procedure, first.len() as u32));
+    let first_arms = first.len() as u32;
+    procedure.expect(raced(procedure, first_arms));
     let names = first
         .iter()
         .map(|a| a.settings.to_string())
         .collect::<Vec<_>>()
         .join("; ");
     let plan = procedure.store.document.plan.clone();
+    let room = match first_arms >= plan.arms {
+        true => format!(
+            "; the budget has room for {}",
+            run::counted(plan.arms, "configuration")
+        ),
+        false => String::new(),
+    };
     procedure.watcher.on(Event::Planned {
         plan: &plan,
-        because: &format!("elimination rounds of {names}"),
+        because: &format!("elimination rounds of {names}{room}"),
     });
 
     let mut fates = Fates::new();
@@ -192,11 +200,14 @@ pub(crate) fn pilot(
 }
 
 fn settle_rate(procedure: &mut Procedure<'_>, trial: &Trial) {
-    let measured = trial
-        .capacity_per_s()
-        .map(|capacity| crate::budget::OBJECTIVE_LOAD * capacity);
     let plan = &mut procedure.store.document.plan;
-    plan.rate_per_s = plan.rate_per_s.or(measured).filter(|rate| *rate > 0.0);
+    if plan.rate_per_s.is_some() {
+        return;
+    }
+    plan.rate_from_per_s = trial.capacity_per_s().filter(|capacity| *capacity > 0.0);
+    plan.rate_per_s = plan
+        .rate_from_per_s
+        .map(|capacity| crate::budget::OBJECTIVE_LOAD * capacity);
 }
 
 /// Fits the rest into the budget, now that a trial's cost and the noise are known.

@@ -125,15 +125,26 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
         ));
         return said;
     };
+    let overloaded = split
+        .starved_ms
+        .filter(|ms| *ms > MUCH_OF_HELD * split.held_ms);
     said.push(format!(
         "A {one} runs Ruby for {:.1} ms and waits for the database or the network for {:.1} ms. A process runs Ruby in one thread \
-         at a time, so that about {} {} it busy; more threads wait for one another, and more processes serve more.",
+         at a time, so that about {} {} it busy; more threads wait for one another{}.",
         split.held_ms,
         split.io_ms,
         threads_of(useful),
-        if useful > 1.0 { "keep" } else { "keeps" }
+        if useful > 1.0 { "keep" } else { "keeps" },
+        match overloaded {
+            Some(_) => "",
+            None => ", and more processes serve more",
+        }
     ));
-    let present = advice.present.map(f64::from);
+    // A conclusion about a count that is too low would mislead.
+    let present = advice
+        .present
+        .map(f64::from)
+        .filter(|_| overloaded.is_none());
     said.extend(present.map(|present| match present {
         present if present > useful + 1.0 => format!(
             "Today each has {}, more than that: powerband tune measures whether fewer serve as much.",
@@ -150,14 +161,13 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
 "A part of the waiting may be for locks or pooled connections, which this recording does not tell apart; then fewer \
              threads are enough.".to_owned());
     }
-    if split
-        .starved_ms
-        .is_some_and(|ms| ms > MUCH_OF_HELD * split.held_ms)
-    {
-        said.push(
-            "The cores were overloaded, so that this count is too low; fewer processes, or more cores, help first."
-                .to_owned(),
-        );
+    if let Some(starved_ms) = overloaded {
+        said.push(format!(
+            "The cores were overloaded: for {starved_ms:.1} of the {:.1} ms a thread had no core. On free cores a {one} runs Ruby for less \
+             time, so that more threads than these would be useful. Conclude nothing about threads here: give the server more cores, or \
+             fewer processes, and measure again.",
+            split.held_ms
+        ));
     }
     said
 }
@@ -184,7 +194,7 @@ fn sentences(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
              process's GVL busy if {one}s never waited for one another; more threads only wait for it, and more processes help instead.",
             split.held_ms,
             split.io_ms,
-            threads_of(t.ceil())
+            threads_of(run::whole_threads(t))
         ),
         None => format!("A {one} holds the GVL for no measurable time: T* sets no limit."),
     });
@@ -272,6 +282,27 @@ mod tests {
         assert_eq!(amdahl_threads(0.37), 3);
         assert_eq!(amdahl_threads(0.0), 1);
         assert_eq!(amdahl_threads(1.0), 21);
+    }
+
+    #[test]
+    fn overloaded_cores_leave_no_conclusion_about_threads() {
+        let sample = include_str!("../../../contract/samples/inspect/wide.json");
+        let document: run::inspect::Document = serde_json::from_str(sample).unwrap();
+        let (advice, mut traffic) = (document.threads.unwrap(), document.requests.unwrap());
+        let split = traffic.split.as_mut().unwrap();
+        (split.held_ms, split.starved_ms) = (10.0, Some(1.0));
+        let said = |traffic: &Traffic| plain(&advice, traffic, "request").join(" ");
+        assert!(said(&traffic).contains("Today each has"));
+        traffic.split.as_mut().unwrap().starved_ms = Some(8.0);
+        let short = said(&traffic);
+        assert!(
+            !short.contains("Today each has") && !short.contains("more processes"),
+            "{short}"
+        );
+        assert!(
+            short.contains("for 8.0 of the 10.0 ms a thread had no core"),
+            "{short}"
+        );
     }
 
     /// p = 3/4: T* = 4, one thread holds the GVL a quarter of its time.

@@ -7,7 +7,7 @@ use crate::reading::{
     memory_kept,
 };
 use crate::sheet::{Sheet, first_line};
-use run::{ArmSummary, Document, Fitness, Metric, State, Worker};
+use run::{Answer, ArmSummary, Document, Fitness, Kind, Metric, Stage, State, Verdict, Worker};
 
 /// Writes it. `worker` is the process that still works on the run.
 pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
@@ -32,6 +32,9 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
                 let memory = memory(document, arm, used, compared(Metric::Memory));
                 sheet.labelled("Memory      ", &memory);
             }
+        }
+        if let Some(said) = rests_on_elimination(document, verdict) {
+            sheet.prose(&said);
         }
         if document.state == State::Interrupted {
             sheet.prose(&format!(
@@ -75,6 +78,23 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
         State::Done => sheet.bold("This run has no answer."),
     }
     sheet.prose(&next);
+}
+
+/// What "keep" rests on where the elimination rounds left no other configuration.
+fn rests_on_elimination(document: &Document, verdict: &Verdict) -> Option<String> {
+    if document.kind != Kind::Tune
+        || verdict.answer != Answer::Keep
+        || document.comparisons.iter().any(decides)
+    {
+        return None;
+    }
+    let raced = document.trials.iter().filter(|t| t.stage == Stage::Race);
+    let rounds = raced.map(|t| t.block).max()?;
+    Some(format!(
+        "This rests on {}: each of the others was dropped there, so no deciding comparison was run. Small advantages are not excluded: \
+         powerband compare tests one that you name.",
+        counted(rounds, "elimination round")
+    ))
 }
 
 /// The comparison that the answer rests on, where it is of this figure: how the advised arm stands to the other one.

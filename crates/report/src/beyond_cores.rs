@@ -1,5 +1,6 @@
 //! Why configurations with more processes than cores were tried: the reason once, then what is predicted of each.
 
+use crate::figures::counted;
 use crate::reading::called;
 use crate::sheet::Sheet;
 use run::{ArmSummary, Document};
@@ -25,10 +26,18 @@ fn reason(document: &Document) -> String {
         let own_ms = profile.io_ms + profile.held_ms;
         profile.io_ms / own_ms.max(f64::MIN_POSITIVE)
     });
+    let pinning = &document.plan.pinning;
+    let cores = match pinning.generator_cores.len() {
+        0 => String::new(),
+        ours => format!(
+            "the server has {} here, since the generator has {ours} of the host's; ",
+            counted(pinning.server_cores.len(), "core")
+        ),
+    };
     let cost = "each process costs memory and context switches";
     match share {
         Some(share) if share < WAITS => format!(
-            "requests wait for I/O for only {:.0} % of their own time, so little is expected of it, and {cost}: tried in case today's \
+            "{cores}requests wait for I/O for only {:.0} % of their own time, so little is expected of it, and {cost}: tried in case today's \
              profile misleads",
             100.0 * share
         ),
@@ -37,7 +46,7 @@ fn reason(document: &Document) -> String {
                 format!(" ({:.0} % of its own time)", 100.0 * share)
             });
             format!(
-                "while a request waits for I/O{share}, its process may leave a core idle that another process can use; {cost}"
+                "{cores}while a request waits for I/O{share}, its process may leave a core idle that another process can use; {cost}"
             )
         }
     }

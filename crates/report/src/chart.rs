@@ -46,7 +46,7 @@ fn draw(document: &Document, area: &Area<'_>) -> Result<(), String> {
     let widest = marks.into_iter().flatten().fold(most, f64::max).max(1e-3) * 1.04;
     area.fill(&WHITE).map_err(told)?;
     let objective = search.objective;
-    let kept = format!("p{} = {} ms", objective.percentile, objective.limit_ms);
+    let kept = objective.to_string();
     let title = match search.met_per_s {
         Some(met) => format!("{} requests a second meet {kept}", rate(met)),
         None if search.ending == RateEnding::NotEven => {

@@ -1,7 +1,7 @@
 //! The page that a run ends with: the answer first, then why, then what to change.
 
 use crate::figures::{bytes, change_with_interval, counted, duration, rate, rounded_change};
-use crate::reading::{advised, called, decides};
+use crate::reading::{advised, baseline_word, called, decides};
 use crate::sheet::{Piece, Sheet, first_line};
 use crate::{
     Style, answer, beyond_cores, command_page, fleet, growth, no_latency, predicted, rates,
@@ -150,9 +150,20 @@ fn how(sheet: &mut Sheet, document: &Document) {
         );
     }
     if let Some(asked) = plan.rate_per_s {
+        let from = plan.rate_from_per_s.map_or_else(String::new, |capacity| {
+            format!(
+                ", {:.0} % of the {} that the {} configuration answered at full load in the pilot",
+                100.0 * asked / capacity,
+                rate(capacity),
+                match baseline_word(document) {
+                    "today" => "present",
+                    other => other,
+                }
+            )
+        });
         let _ = write!(
             text,
-            " Latency: {} requests a second at random moments (Poisson).",
+            " Latency: {} requests a second at random moments (Poisson){from}.",
             rate(asked)
         );
     }

@@ -85,9 +85,9 @@ fn check(sheet: &mut Sheet, document: &Document) {
     table.add_row(row);
     sheet.table(table);
     let from = match document.traced.queue_ms {
-        Some(_) => "when the proxy took them (X-Request-Start)",
+        Some(_) => "the moments in X-Request-Start, which a proxy or the load generator sets",
         None => {
-            "when a thread began them, because no proxy set X-Request-Start: time that they waited before is in neither row"
+            "the moments at which a thread began them, because nothing set X-Request-Start: time that they waited before is in neither row"
         }
     };
     sheet.prose(&format!(
@@ -274,7 +274,7 @@ fn capacities(sheet: &mut Sheet, document: &Document) {
     let mut head = vec!["".to_owned(), "at most".to_owned(), "knee".to_owned()];
     if let Some(objective) = objective {
         head.push(format!(
-            "p{} = {} ms",
+            "p{} ≤ {} ms",
             objective.percentile,
             number_of_ms(Some(objective.limit_ms))
         ));

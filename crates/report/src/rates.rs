@@ -16,8 +16,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         return;
     }
     sheet.heading(&format!(
-        "Highest rate that meets p{} = {} ms, requests per second",
-        objective.percentile, objective.limit_ms
+        "Highest rate that meets {objective}, requests per second"
     ));
     if !document.rates.is_empty() {
         sheet.table(rows(&document.rates, sheet.style()));
@@ -25,6 +24,11 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     for arm in &document.rates {
         for warning in &arm.search.warnings {
             sheet.labelled("- ", &format!("{}: {}", arm.words(), first_line(warning)));
+        }
+    }
+    for arm in &document.rates {
+        if let Some(said) = below_the_common_rate(document, arm) {
+            sheet.prose(&said);
         }
     }
     if document.rates.iter().any(|arm| !closed(arm)) {
@@ -40,6 +44,23 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         };
         sheet.prose(&format!("{not}: {why}."));
     }
+}
+
+/// That the latency windows kept the limit at a rate above the highest that the search found.
+fn below_the_common_rate(document: &Document, arm: &ArmRates) -> Option<String> {
+    let (common, met) = (document.plan.rate_per_s?, arm.search.met_per_s?);
+    let limit = document.plan.objective.latency?;
+    let summary = document.arms.iter().find(|a| a.name == arm.arm)?;
+    let kept = summary.violation_rate? <= limit.allowed_violation_rate();
+    (met < common && kept).then(|| {
+        format!(
+            "The latency windows of {} kept the limit at {}/s, above the {}/s found here. Near the highest rate some windows keep it \
+             and others do not: plan with the lower of the two.",
+            arm.words(),
+            rate(common),
+            rate(met)
+        )
+    })
 }
 
 fn closed(arm: &ArmRates) -> bool {

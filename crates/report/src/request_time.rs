@@ -1,7 +1,7 @@
 //! Where a request spends its time with the baseline, and how many threads that keeps busy.
 
 use crate::figures::{change_with_interval, counted, milliseconds};
-use crate::reading::{advised, baseline_word, called, decides};
+use crate::reading::{advised, baseline, baseline_word, called, decides};
 use crate::sheet::Sheet;
 use crate::tables;
 use run::{Document, EndpointProfile, Profile};
@@ -9,6 +9,9 @@ use std::fmt::Write;
 
 /// Lock wait is worth a sentence from this share of a request's time on.
 const MUCH_LOCK_WAIT: f64 = 0.05;
+
+/// The GVL is held for so many times the CPU time of a request: worth a sentence.
+const MUCH_WITHOUT_CPU: f64 = 1.2;
 
 /// The section.
 pub fn write(sheet: &mut Sheet, profile: &Profile, document: &Document) {
@@ -58,6 +61,22 @@ pub fn write(sheet: &mut Sheet, profile: &Profile, document: &Document) {
             milliseconds(Some(lock_wait_ms))
         ));
     }
+    if let Some(said) = held_beyond_cpu(document, profile) {
+        sheet.prose(&said);
+    }
+}
+
+/// Why a request runs Ruby for longer than it takes CPU time, where that shows.
+fn held_beyond_cpu(document: &Document, profile: &Profile) -> Option<String> {
+    let cpu_ms = baseline(document)?.cpu_ms_per_request?;
+    (profile.held_ms > MUCH_WITHOUT_CPU * cpu_ms).then(|| {
+        format!(
+            "Running Ruby is the time for which a request holds the GVL, {} on average. That is more than its CPU time, {}: the rest \
+             are waits for a core, and calls that do not release the GVL.",
+            milliseconds(Some(profile.held_ms)),
+            milliseconds(Some(cpu_ms))
+        )
+    })
 }
 
 /// Why the answer has more threads than so many keep a process busy.

@@ -162,7 +162,7 @@ fn broken(document: &Document, arm: &ArmSummary, left: &str) -> String {
     let latency = objective
         .latency
         .filter(|limit| breaks(latency_kept(arm, *limit)));
-    let latency = latency.map(|limit| format!("p{} = {} ms", limit.percentile, limit.limit_ms));
+    let latency = latency.map(|limit| limit.to_string());
     let memory = objective
         .max_memory_bytes
         .filter(|limit| breaks(memory_kept(document, arm, *limit)));

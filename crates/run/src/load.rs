@@ -78,7 +78,7 @@ pub struct Document {
     pub generator: Generator,
     /// What a reader must know before believing it, most important first.
     pub warnings: Vec<String>,
-    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer, such as when every request failed or an assertion is undecided; 128 + n ended by signal n. Where several apply: 128 + n; 3 because nothing was answered, the generator was too slow, or a merged run was interrupted or given up; 1; 3 for the other reasons.
+    /// The exit code: 0 done; 1 an assertion failed; 3 no honest answer, such as when every request failed or an assertion is undecided; 128 + n ended by signal n. Where several apply: 128 + n; 3 because nothing was answered, the generator was too slow (unless it was only late and every assertion holds), or a merged run was interrupted or given up; 1; 3 for the other reasons.
     pub exit_code: u8,
 }
 
@@ -346,6 +346,9 @@ pub struct Generator {
     pub ok: bool,
     /// Why not, and what to do.
     pub trouble: Option<String>,
+    /// The trouble is late starts and nothing else: the response times are at least those of the server, so that an assertion that holds, holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_late: bool,
     /// CPU time of its thread, seconds.
     pub cpu_s: f64,
     /// Share of one core that it used, 0 to 1; of merged runs the largest.

@@ -5,6 +5,7 @@ use crate::sending::Sending;
 use crate::verdict::Metric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What was decided before measuring.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +49,9 @@ pub struct Plan {
     pub connections: u32,
     /// Arrival rate of every objective window, requests per second; absent until the baseline is known.
     pub rate_per_s: Option<f64>,
+    /// Answers a second of the baseline at full load, in the pilot, of which `rate_per_s` is 70 %; absent where the rate was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_from_per_s: Option<f64>,
     /// Lengths of a trial's parts.
     pub timing: Timing,
     /// Minimum detectable effect of the deciding comparison.
@@ -180,6 +184,12 @@ pub struct LatencyObjective {
     pub percentile: f64,
     /// Response time that it may not exceed, milliseconds from the scheduled time of the request.
     pub limit_ms: f64,
+}
+
+impl fmt::Display for LatencyObjective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p{} ≤ {} ms", self.percentile, self.limit_ms)
+    }
 }
 
 impl LatencyObjective {

@@ -1,6 +1,6 @@
 //! Whether an arm meets a tail objective, judged as a rate of violations.
 //!
-//! "p99 = 250 ms" is the statement that at most 1 % of requests take longer;
+//! "p99 ≤ 250 ms" is the statement that at most 1 % of requests take longer;
 //! an error or a timeout counts as longer. A p99 read off one short trial is
 //! noise; the rate pools every block.
 //!

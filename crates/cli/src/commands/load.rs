@@ -258,6 +258,7 @@ fn no_answer(document: &Document, to_https: bool) -> Option<String> {
             &document.asked.url,
             to_https,
         )),
+        _ if document::holds_although_late(document) => None,
         (Some(trouble), _) => Some(format!("do not quote these figures: {trouble}")),
         _ => None,
     }

@@ -115,11 +115,12 @@ impl<'t> Tally<'t> {
             .map(|(name, page)| (*name, page))
     }
 
-    /// The page with the most failures, for a person: `GET /broken failed in 20.0 % of its requests (212 of 1,060)`.
-    pub fn worst_page(&self) -> Option<String> {
+    /// The page with the most failures, for a person: `GET /broken failed in 20.0 % of its requests at full load (212 of 1,060)`.
+    /// `when`: which windows were counted, since other parts of a page count others.
+    pub fn worst_page(&self, when: &str) -> Option<String> {
         let (name, page) = self.worst()?;
         Some(format!(
-            "{name} failed in {:.1} % of its requests ({} of {})",
+            "{name} failed in {:.1} % of its requests {when} ({} of {})",
             100.0 * page.failures as f64 / page.requests.max(1) as f64,
             run::grouped(page.failures),
             run::grouped(page.requests)

@@ -52,13 +52,12 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
                         if found.fails && failed * 2 > over {
                             found.standing = Feasibility::Breaks;
                         } else {
+                            let allowed = latency.allowed_violation_rate();
+                            let (seen, allowed) = beside(allowed * 100.0, rate * 100.0, 1);
                             found.breaks(format!(
-                                "{:.1} % of its requests {}took longer than {} ms, {} % may",
-                                rate * 100.0,
+                                "{seen} % of its requests {}took longer than {} ms, {allowed} % may",
                                 if failed > 0 { "failed or " } else { "" },
-                                latency.limit_ms,
-                                // Of p99.9 0.1.
-                                (latency.allowed_violation_rate() * 1e6).round() / 1e4
+                                latency.limit_ms
                             ));
                         }
                     }
@@ -75,9 +74,8 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
         let carried: Vec<f64> = trials.iter().filter_map(|t| t.capacity_per_s()).collect();
         let most = carried.iter().copied().fold(0.0, f64::max);
         if !carried.is_empty() && most < rate {
-            found.breaks(format!(
-                "it answers {most:.1} of {rate:.1} requests a second"
-            ));
+            let (most, rate) = beside(rate, most, 1);
+            found.breaks(format!("it answers {most} of {rate} requests a second"));
         } else if carried.iter().any(|carried| *carried < rate) {
             found.unclear();
         }
@@ -92,10 +90,10 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
         // PSS repeats within a few per cent, so the range of what was seen stands for its interval.
         match (pss.iter().min(), pss.iter().max()) {
             (Some(least), _) if *least > limit => {
+                let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+                let (least, limit) = beside(mib(limit), mib(*least), 0);
                 found.breaks(format!(
-                    "it needs at least {} MiB of memory, {} MiB are allowed",
-                    least >> 20,
-                    limit >> 20
+                    "it needs at least {least} MiB of memory, {limit} MiB are allowed"
                 ));
             }
             (Some(_), Some(most)) if *most <= limit => {}
@@ -103,6 +101,16 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
         }
     }
     found
+}
+
+/// A figure and its limit. The figure has at least so many decimals, and as many more, up to four, as tell it from the limit.
+fn beside(limit: f64, figure: f64, decimals: usize) -> (String, f64) {
+    // 0.1 is 0.09999999999 after a subtraction.
+    let limit = (limit * 1e4).round() / 1e4;
+    let shown = |decimals: usize| format!("{figure:.decimals$}");
+    let differs = |shown: &String| shown.parse() != Ok(limit);
+    let figure = (decimals..4).map(shown).find(differs);
+    (figure.unwrap_or_else(|| shown(4)), limit)
 }
 
 /// How a rate stands to its limit, the rate, and its interval; `None` without requests.
@@ -181,6 +189,18 @@ impl Feasible {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_over_its_limit_does_not_look_equal_to_it() {
+        let shown = |limit, figure, decimals| beside(limit, figure, decimals).0;
+        assert_eq!(shown(1.0, 10.0, 1), "10.0");
+        assert_eq!(shown(1.0, 1.04, 1), "1.04");
+        assert_eq!(shown(300.0, 300.004, 0), "300.004");
+        assert_eq!(shown(300.0, 312.4, 0), "312");
+        assert_eq!(shown(80.0, 79.6, 1), "79.6");
+        assert_eq!(shown(80.0, 80.0, 1), "80.0000");
+        assert_eq!(beside(0.1 - 1e-12, 5.0, 1).1, 0.1);
+    }
 
     #[test]
     fn every_broken_limit_is_named_with_its_figure_and_the_limit() {

@@ -19,10 +19,8 @@ pub fn answer(search: &RateSearch) -> (String, u8) {
     };
     let objective = search.objective;
     let asked = format!(
-        "{} requests a second with p{} = {} ms",
-        figure(at_least.per_s),
-        objective.percentile,
-        objective.limit_ms
+        "{} requests a second with {objective}",
+        figure(at_least.per_s)
     );
     let confidence = 100.0 * search.confidence;
     let (said, code) = match at_least.met {
@@ -42,7 +40,7 @@ pub fn answer(search: &RateSearch) -> (String, u8) {
 /// The highest rate that meets the objective.
 fn highest(search: &RateSearch) -> (String, u8) {
     let objective = search.objective;
-    let kept = format!("p{} = {} ms", objective.percentile, objective.limit_ms);
+    let kept = objective.to_string();
     let interval = match (search.low_per_s, search.high_per_s) {
         (Some(low), Some(high)) => format!(
             "with 95 % confidence the limit lies between {} and {}",
@@ -129,7 +127,9 @@ fn highest(search: &RateSearch) -> (String, u8) {
 
 /// Why the rate found may be too high, where the search could not look.
 pub(crate) fn doubt(search: &RateSearch) -> Option<String> {
-    if let Some(doubted) = search.doubted_per_s {
+    // Below a rate that is met with confidence one window that was not met is chance.
+    let sure = |rate: f64| search.low_per_s.is_some_and(|low| rate <= low);
+    if let Some(doubted) = search.doubted_per_s.filter(|rate| !sure(*rate)) {
         return Some(format!(
             "a window at {} requests a second did not meet the objective, and too few windows were measured there to decide; give a longer --budget",
             figure(doubted)
@@ -217,5 +217,9 @@ mod tests {
             said.contains("a window at 80 requests a second did not"),
             "{said}"
         );
+        // What is met with confidence is not in doubt for one window.
+        (search.low_per_s, search.saturated_per_s) = (Some(90.0), Some(120.0));
+        let (said, _) = answer(&search);
+        assert!(!said.contains("too high"), "{said}");
     }
 }

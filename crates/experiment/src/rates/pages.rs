@@ -81,7 +81,7 @@ impl Pages {
         }
         let (name, page) = self.seen.iter().max_by_key(|(_, page)| page.errors)?;
         Some(format!(
-            "{name} answered {:.1} % of its requests with errors ({} of {}), which count as over the limit at any rate: \
+            "{name} answered {:.1} % of its requests with errors ({} of {} in the search), which count as over the limit at any rate: \
              {CORRECT_THE_PAGE}",
             100.0 * page.errors as f64 / page.asked.max(1) as f64,
             run::grouped(page.errors),
@@ -153,7 +153,7 @@ mod tests {
         let found = said(20, 6).unwrap();
         assert!(
             found.starts_with(
-                "GET /broken answered 20.0 % of its requests with errors (120 of 600), which count as over the limit at any rate: \
+                "GET /broken answered 20.0 % of its requests with errors (120 of 600 in the search), which count as over the limit at any rate: \
                  correct the page"
             ),
             "{found}"

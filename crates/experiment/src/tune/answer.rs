@@ -52,7 +52,7 @@ pub fn none_meets(document: &Document) -> String {
     if measured.clone().all(|arm| fails(document, &arm.name)) {
         let counting = document.trials.iter().filter(|t| t.counts());
         let windows = counting.filter_map(|t| t.saturation.as_ref());
-        let page = Tally::of(windows.map(|window| (window, true))).worst_page();
+        let page = Tally::of(windows.map(|window| (window, true))).worst_page("at full load");
         // With a limit on latency the reason why no rate keeps it names the page.
         let page = page.filter(|_| document.plan.objective.latency.is_none());
         let page = page.map_or_else(String::new, |page| format!("; {page}"));
@@ -81,9 +81,7 @@ pub fn limits_and_why(document: &Document, arm: &Arm) -> String {
 /// The limits that were given.
 pub fn limits(document: &Document) -> String {
     let objective = &document.plan.objective;
-    let latency = objective
-        .latency
-        .map(|limit| format!("p{} = {} ms", limit.percentile, limit.limit_ms));
+    let latency = objective.latency.map(|limit| limit.to_string());
     let memory = objective
         .max_memory_bytes
         .map(|bytes| format!("{} MiB of memory", bytes >> 20));
@@ -350,7 +348,7 @@ mod tests {
         for outcome in [Outcome::Undecided, Outcome::Better] {
             let said = said(outcome, [breaks, breaks]);
             assert!(
-                said.contains("Today's settings do not keep the limits (p99 = 250 ms"),
+                said.contains("Today's settings do not keep the limits (p99 ≤ 250 ms"),
                 "{said}"
             );
             assert!(said.ends_with("nor does single × 4 threads."), "{said}");
@@ -404,7 +402,9 @@ mod tests {
         }
         let said = none_meets(&document);
         assert!(
-            said.contains("1 % failed; GET /broken failed in 20.0 % of its requests ("),
+            said.contains(
+                "1 % failed; GET /broken failed in 20.0 % of its requests at full load ("
+            ),
             "{said}"
         );
     }

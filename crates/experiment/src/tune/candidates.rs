@@ -181,7 +181,10 @@ fn beyond_cores(document: &Document, settings: Settings) -> Option<String> {
     if settings.processes() <= full {
         return None;
     }
-    let because = format!("more processes than {cores} cores");
+    let because = match cores == 1.0 {
+        true => "more processes than 1 core".to_owned(),
+        false => format!("more processes than {cores} cores"),
+    };
     let predictions = document.model.iter().flat_map(|model| &model.predictions);
     let most = |processes: u32| {
         let of = predictions

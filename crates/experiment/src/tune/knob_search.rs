@@ -77,7 +77,13 @@ pub fn search(
         .map_err(|e| Stopped::Configuration(format!("what was asked cannot be searched: {e}")))?;
     searched.note(&mut procedure.store.document, planned, most_arms);
     procedure.save()?;
+    let before = procedure.expected;
     procedure.expect(planned);
+    if let Some(fixed_s) = procedure.overhead_s()
+        && let Some(note) = super::replanned((before, procedure.expected), fixed_s, None)
+    {
+        procedure.watcher.on(Event::Note(note));
+    }
     let outcome = conduct(procedure, &searched, &mut search)?;
     conclude(procedure, baseline, candidates, &searched, &outcome)
 }

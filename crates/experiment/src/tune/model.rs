@@ -34,7 +34,7 @@ pub fn predict_grid(
         Ok(simulated) => simulated,
         Err(reason) => {
             procedure.watcher.on(Event::Note(format!(
-                "candidates are chosen by formulas instead of the simulator: {reason}"
+                "the simulator cannot be used, so formulas choose the candidates: {reason}"
             )));
             let model = formulas(&procedure.store.document, &configs, reason)?;
             (model, None)

@@ -175,8 +175,7 @@ fn search(
     let document = &procedure.store.document;
     let plan = &document.plan;
     procedure.watcher.on(Event::Note(format!(
-        "searching the highest rate that meets p{} = {:.0} ms: {}",
-        objective.percentile, objective.limit_ms, arm
+        "searching the highest rate that meets {objective}: {arm}"
     )));
     let folder = procedure.store.folder();
     let folder = folder.trial_dir(&format!("rates-{}", arm.name))?;
@@ -204,9 +203,9 @@ fn search(
     Ok(search)
 }
 
-/// "The highest rate that met p99 = 250 ms: 61 requests a second with … (95 % sure: 55 to 66), 94 with …".
+/// "The highest rate that met p99 ≤ 250 ms: 61 requests a second with … (95 % sure: 55 to 66), 94 with …".
 fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
-    let kept = format!("p{} = {} ms", objective.percentile, objective.limit_ms);
+    let kept = objective.to_string();
     let doubted = rates.iter().filter_map(|of| {
         let why = doubt(&of.search)?;
         Some(format!(
@@ -310,7 +309,7 @@ mod tests {
         let said = told(&[before.clone(), far]);
         assert_eq!(
             said,
-            "Highest rate that met p99 = 250 ms, in requests a second: 61 with single × 5 threads (95 % sure: 55 to 66); 94 with \
+            "Highest rate that met p99 ≤ 250 ms, in requests a second: 61 with single × 5 threads (95 % sure: 55 to 66); 94 with \
              single × 3 threads (95 % sure: 88 to 101)."
         );
         let near = rates(3, RateEnding::Found, 94.0, Some((65.0, 101.0)));

@@ -24,11 +24,10 @@ pub fn failures(document: &Document) -> Option<String> {
         return None;
     }
     let all = windows(None).into_iter();
-    let page = Tally::of(all.map(|window| (window, false))).worst_page()?;
+    let page =
+        Tally::of(all.map(|window| (window, false))).worst_page("where latency is measured")?;
     Some(format!(
-        "{page}, and a failed request counts as over the limit, so no rate keeps p{} = {} ms: {}",
-        limit.percentile,
-        limit.limit_ms,
+        "{page}, and a failed request counts as over the limit, so no rate keeps {limit}: {}",
         judge::CORRECT_THE_PAGE
     ))
 }
@@ -197,11 +196,13 @@ mod tests {
     fn a_page_that_fails_at_the_common_rate_keeps_every_rate_from_the_limit() {
         let said = failing(40, None).unwrap();
         assert!(
-            said.starts_with("GET /broken failed in 20.0 % of its requests ("),
+            said.starts_with(
+                "GET /broken failed in 20.0 % of its requests where latency is measured ("
+            ),
             "{said}"
         );
         assert!(
-            said.contains("so no rate keeps p99 = 250 ms: correct the page, or take it out"),
+            said.contains("so no rate keeps p99 ≤ 250 ms: correct the page, or take it out"),
             "{said}"
         );
         assert_eq!(failing(0, None), None);

@@ -49,9 +49,7 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
             _ => "no latency window of it counts".to_owned(),
         };
         document.warnings.push(format!(
-            "that {chosen} keeps p{} = {:.0} ms is not proven: {seen}; {}",
-            limit.percentile,
-            limit.limit_ms,
+            "that {chosen} keeps {limit} is not proven: {seen}; {}",
             deciding::proof(Some(arm))
         ));
     }

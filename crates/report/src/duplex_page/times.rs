@@ -201,8 +201,8 @@ fn behind(one: &Comparison) -> String {
     }
     if times.widened > 1.005 {
         parts.push(format!(
-            "intervals {:.2} times as wide, because neighbouring stretches may resemble each other (correlation {:.2}, and the \
-             standard error of so few)",
+            "intervals {:.2} times as wide as for independent stretches: neighbouring ones resemble each other with a correlation of {:.2}, \
+             to which its standard error is added because it comes from few stretches",
             times.widened,
             times.correlation.unwrap_or_default()
         ));

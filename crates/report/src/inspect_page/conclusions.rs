@@ -54,8 +54,9 @@ pub fn write(sheet: &mut Sheet, traffic: &Traffic, served: Served) {
     let queue = traffic.queue.map_or(0.0, |queue| queue.mean_ms);
     let whole = wall + queue;
     let part = if whole > 0.0 { queue / whole } else { 0.0 };
+    let no_core = queue_cause::waits_for_core(traffic).is_some();
     let largest_inside = traffic.split.map_or(wall, |split| {
-        let parts = parts(&split).map(|(share, _)| share * wall);
+        let parts = parts(&split, no_core).map(|(share, _)| share * wall);
         parts.into_iter().fold(0.0, f64::max)
     });
     let queue_first = queue > largest_inside;
@@ -69,7 +70,7 @@ pub fn write(sheet: &mut Sheet, traffic: &Traffic, served: Served) {
             true => "of its time",
             false => "of its time in the application",
         };
-        sentences.insert(at, largest(split, place));
+        sentences.insert(at, largest(split, no_core, place));
     }
     sentences.iter().for_each(|sentence| sheet.prose(sentence));
     let share_of_work = traffic.split.and_then(|s| s.io_share_of_work);
@@ -81,16 +82,30 @@ pub fn write(sheet: &mut Sheet, traffic: &Traffic, served: Served) {
     }
 }
 
-/// Share of the time in the application, and what it means.
-fn parts(split: &Split) -> [(f64, &'static str); 4] {
+/// Share of the time in the application, and what it means. `no_core`: threads that hold the GVL wait for a core.
+fn parts(split: &Split, no_core: bool) -> [(f64, &'static str); 4] {
     [
         (
             split.held_share,
-            "runs Ruby: faster code shortens it, and more processes on free cores serve more. More threads do not.",
+            match no_core {
+                true => {
+                    "runs Ruby or waits for a core to run it: faster code and more cores shorten it. More threads or processes do not."
+                }
+                false => {
+                    "runs Ruby: faster code shortens it, and more processes on free cores serve more. More threads do not."
+                }
+            },
         ),
         (
             split.gvl_wait_share,
-            "waits while other threads of its process run Ruby (the GVL lets one at a time): fewer threads a process, or more processes, shorten it.",
+            match no_core {
+                true => {
+                    "waits while other threads of its process hold the GVL, which lets one run Ruby at a time: fewer threads a process, or more cores, shorten it."
+                }
+                false => {
+                    "waits while other threads of its process run Ruby (the GVL lets one at a time): fewer threads a process, or more processes, shorten it."
+                }
+            },
         ),
         (
             split.lock_wait_share.unwrap_or(0.0),
@@ -104,8 +119,8 @@ fn parts(split: &Split) -> [(f64, &'static str); 4] {
 }
 
 /// The largest part in plain words, and what shortens it.
-fn largest(split: &Split, place: &str) -> String {
-    let (share, says) = parts(split)
+fn largest(split: &Split, no_core: bool, place: &str) -> String {
+    let (share, says) = parts(split, no_core)
         .into_iter()
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .unwrap_or_default();
@@ -132,6 +147,9 @@ fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> Stri
         percent(part)
     );
     let more = match traffic.split {
+        _ if queue_cause::waits_for_core(traffic).is_some() => {
+            "Its threads wait for a core already: faster code or more cores shorten the queue, more processes or threads do not."
+        }
         Some(split) if split.io_share + split.lock_wait_share.unwrap_or(0.0) < 0.5 => {
             "More processes on free cores shorten the queue; more threads of a process wait for its GVL."
         }

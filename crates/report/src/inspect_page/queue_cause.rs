@@ -59,19 +59,28 @@ pub fn words(traffic: &Traffic, uneven: Option<Uneven>, one: &str, who: &str) ->
         .unwrap_or_else(|| by_distribution(traffic, one, who))
 }
 
-/// Wait for a core.
-fn starved(traffic: &Traffic) -> Option<String> {
+/// How long the GVL is held for a request, the server's work around the application included, and how much of that without a
+/// core, ms; `None` where that is too little to matter.
+pub fn waits_for_core(traffic: &Traffic) -> Option<(f64, f64)> {
     let split = traffic.split.as_ref()?;
     let held_ms = split.held_ms + traffic.server.and_then(|s| s.held_ms).unwrap_or(0.0);
     let starved_ms = split.starved_ms.filter(|ms| *ms >= STARVED * held_ms)?;
-    (held_ms > 0.0).then(|| {
-        format!(
-            "The likely cause is the wait for a core: of the {} ms that a request holds the GVL, its thread had no core for {} ms, and \
-             the threads that accept connections wait for one as well. Fewer processes, or more cores, shorten it.",
-            ms(held_ms),
-            ms(starved_ms)
-        )
-    })
+    (held_ms > 0.0).then_some((held_ms, starved_ms))
+}
+
+/// Wait for a core.
+fn starved(traffic: &Traffic) -> Option<String> {
+    let (held_ms, starved_ms) = waits_for_core(traffic)?;
+    let server = match traffic.server.and_then(|s| s.held_ms) {
+        Some(_) => ", the server's work around the application included",
+        None => "",
+    };
+    Some(format!(
+        "The likely cause is the wait for a core: of the {} ms that a request holds the GVL{server}, its thread had no core for {} ms, \
+         and the threads that accept connections wait for one as well. Fewer processes, or more cores, shorten it.",
+        ms(held_ms),
+        ms(starved_ms)
+    ))
 }
 
 fn one_process(uneven: Uneven) -> String {
@@ -165,6 +174,7 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("no core for 8.00 ms"), "{said}");
+        assert!(!said.contains("included"), "{said}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn advice(sheet: &mut Sheet, advice: &Threads) {
             (
                 advice
                     .useful_threads
-                    .is_some_and(|t| t.ceil() as u32 == row.threads),
+                    .is_some_and(|t| run::whole_threads(t) as u32 == row.threads),
                 "T*",
             ),
         ];

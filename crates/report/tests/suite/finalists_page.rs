@@ -110,7 +110,7 @@ fn every_reason_has_its_words() {
             limit_ms: 250.0,
         });
     });
-    let limit = "(142/s): it breaks a limit: p99 = 250 ms";
+    let limit = "(142/s): it breaks a limit: p99 ≤ 250 ms";
     assert!(broken.ends_with(limit), "{broken}");
     let eliminated = with(&|document| {
         let why = "more threads; breaks a limit: 1,100 MiB of memory, 1,024 MiB are allowed";

@@ -215,6 +215,30 @@ fn conclusions_begin_where_the_users_time_goes() {
     assert!(!short.contains("A request waits"), "{short}");
 }
 
+/// More processes shorten no wait for a core.
+#[test]
+fn where_cores_are_short_nothing_advises_more_processes() {
+    let mut document = with_queue(1477.0, 1.2);
+    let requests = document.requests.as_mut().unwrap();
+    let split = requests.split.as_mut().unwrap();
+    (split.held_share, split.gvl_wait_share) = (0.6, 0.2);
+    (split.lock_wait_share, split.io_share) = (Some(0.1), 0.1);
+    (split.held_ms, split.starved_ms) = (10.0, Some(0.5));
+    let free = flat(&page(&document, 80));
+    assert!(free.contains("more processes on free cores"), "{free}");
+    for busy in [1.2, 2.9] {
+        let requests = document.requests.as_mut().unwrap();
+        requests.busy_threads = Some(busy);
+        requests.split.as_mut().unwrap().starved_ms = Some(8.0);
+        let short = flat(&page(&document, 80));
+        assert!(
+            short.contains("it runs Ruby or waits for a core"),
+            "{short}"
+        );
+        assert!(!short.contains("ore processes on free cores"), "{short}");
+    }
+}
+
 #[test]
 fn what_a_query_really_took_is_there_at_every_width() {
     let document = sample();

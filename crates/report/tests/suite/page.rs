@@ -391,7 +391,7 @@ fn the_rates_that_meet_the_objective_stand_in_a_table_and_a_missing_bound_is_a_d
     holds(
         &text,
         &[
-            "Highest rate that meets p99 = 250 ms",
+            "Highest rate that meets p99 ≤ 250 ms",
             "highest rate lowest rate 95 % sure: windows",
             "61.0 64.0 55.5 –",
             "took 3 s to recover",

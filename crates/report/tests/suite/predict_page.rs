@@ -41,7 +41,7 @@ fn what_trace_and_simulation_count_is_said() {
     let before = flat(&page(&document, 160));
     for said in [
         "the threads that serve hold the GVL 33 % of the time, and are busy with requests 44 %",
-        "to the end of the answer: when the proxy took them (X-Request-Start).",
+        "to the end of the answer: the moments in X-Request-Start, which a proxy or the load generator sets.",
         "of the trace (above) it is that of the threads that serve.",
     ] {
         assert!(before.contains(said), "{said}\n{before}");
@@ -50,7 +50,7 @@ fn what_trace_and_simulation_count_is_said() {
     document.today = Some(document.points[0].clone());
     let page = flat(&page(&document, 160));
     for said in [
-        "when a thread began them, because no proxy set X-Request-Start",
+        "the moments at which a thread began them, because nothing set X-Request-Start",
         "Measured: the arrivals of the trace,",
         "Predicted: Poisson arrivals at the rate asked for,",
     ] {
@@ -107,7 +107,7 @@ fn objectives_and_memory_have_columns() {
     for width in [60, 80, 100] {
         let page = page(&document, width);
         within(width, &page);
-        for said in ["p99 = 250 ms", "never", "45.0-55.0", "1024 MiB", "meets it"] {
+        for said in ["p99 ≤ 250 ms", "never", "45.0-55.0", "1024 MiB", "meets it"] {
             assert!(flat(&page).contains(said), "{said}\n{page}");
         }
         let too_much = page.lines().filter(|line| line.ends_with("too much"));

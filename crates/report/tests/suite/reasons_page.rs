@@ -24,6 +24,12 @@ fn more_processes_than_cores_have_their_reason() {
         "{heading} - {reason} - single × 1 thread: 60/s predicted, at most 50/s with 2 processes - single × 4 threads: 55/s"
     );
     assert!(said.contains(&listed), "{said}");
+    document.plan.pinning.server_cores = vec![0];
+    document.plan.pinning.generator_cores = vec![1];
+    let pinned = flat(&page(&document));
+    let cores =
+        "- the server has 1 core here, since the generator has 1 of the host's; while a request";
+    assert!(pinned.contains(cores), "{pinned}");
     document.profile.as_mut().unwrap().io_ms = 0.2;
     let said = flat(&page(&document));
     assert!(
@@ -85,4 +91,62 @@ fn changes_that_no_diff_holds_are_listed() {
     let alone = flat(&page(&document));
     let heading = "What to change by hand";
     assert!(alone.contains(&listed(heading)), "{alone}");
+}
+
+#[test]
+fn keep_without_a_deciding_comparison_says_what_it_rests_on() {
+    let mut document = sample("tune");
+    let verdict = document.verdict.as_mut().unwrap();
+    verdict.answer = run::Answer::Keep;
+    verdict.settings = document.arms[0].settings;
+    let rests = "This rests on 2 elimination rounds:";
+    assert!(!flat(&page(&document)).contains("elimination round:"));
+    document.comparisons.clear();
+    document.trials.retain(|t| t.stage != run::Stage::Confirm);
+    for trial in &mut document.trials {
+        (trial.stage, trial.block) = (run::Stage::Race, 2);
+    }
+    let said = flat(&page(&document));
+    assert!(said.contains(rests), "{said}");
+}
+
+#[test]
+fn the_rate_of_the_latency_windows_has_its_source() {
+    let mut document = sample("tune");
+    document.plan.rate_per_s = Some(42.0);
+    assert!(!flat(&page(&document)).contains("in the pilot"));
+    document.plan.rate_from_per_s = Some(60.0);
+    let said = flat(&page(&document));
+    let source = "Latency: 42.0 requests a second at random moments (Poisson), 70 % of the 60.0 that the present configuration \
+                  answered at full load in the pilot.";
+    assert!(said.contains(source), "{said}");
+}
+
+#[test]
+fn a_highest_rate_below_that_of_the_latency_windows_is_explained() {
+    let mut document = sample("tune");
+    let arm = &mut document.arms[1];
+    (arm.violation_rate, arm.violation_interval) = (Some(0.0), Some((0.0, 0.01)));
+    let (name, settings) = (arm.name.clone(), arm.settings);
+    document.plan.rate_per_s = Some(111.0);
+    let met = |met: f64| {
+        let text = r#"{"objective":{"percentile":99.0,"limit_ms":500.0},"ending":"found","decided":true,"confidence":0.95,
+                       "curve":[],"trials":[],"took_s":1.0,"warnings":[]}"#;
+        let mut search: serde_json::Value = serde_json::from_str(text).unwrap();
+        search["met_per_s"] = met.into();
+        run::ArmRates {
+            called: None,
+            arm: name.clone(),
+            settings,
+            search: serde_json::from_value(search).unwrap(),
+        }
+    };
+    document.rates = vec![met(120.0)];
+    assert!(!flat(&page(&document)).contains("plan with the lower"));
+    document.rates = vec![met(105.0)];
+    let said = flat(&page(&document));
+    assert!(
+        said.contains("kept the limit at 111/s, above the 105/s found here"),
+        "{said}"
+    );
 }

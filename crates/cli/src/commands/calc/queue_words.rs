@@ -25,7 +25,7 @@ pub fn sentence(queue: &Queue) -> String {
         ));
     }
     if let Some(objective) = &queue.objective {
-        let limit = format!("p{} = {}", objective.percentile, time(objective.limit_ms));
+        let limit = format!("p{} ≤ {}", objective.percentile, time(objective.limit_ms));
         said.push(match (objective.knee_per_s, objective.knee_utilisation) {
             (Some(rate), Some(busy)) => format!(
                 "{limit} is met up to {} a second, at {:.0} % utilisation.",

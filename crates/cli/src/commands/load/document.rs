@@ -119,10 +119,11 @@ pub fn figures(judged: &Judged<'_>, outcome: &Outcome, state: State) -> Document
 }
 
 fn generator(outcome: &Outcome) -> Generator {
-    let trouble = outcome.generator_ok().err().map(|t| t.to_string());
+    let trouble = outcome.generator_ok().err();
     Generator {
         ok: trouble.is_none(),
-        trouble,
+        only_late: trouble.as_ref().is_some_and(|t| t.only_adds()),
+        trouble: trouble.map(|t| t.to_string()),
         cpu_s: outcome.generator_cpu.as_secs_f64(),
         cpu_share: outcome.generator_cpu_share(),
         cpu_us_per_request: outcome
@@ -178,12 +179,20 @@ pub fn redirects_in_doubt(document: &Document) -> Vec<String> {
 
 /// See `exit_code` in the document.
 pub fn exit_code(document: &Document) -> u8 {
-    let honest = document.generator.ok && document.state == State::Done;
+    let honest =
+        (document.generator.ok || holds_although_late(document)) && document.state == State::Done;
     // Where not one request succeeded, the figures are those of an error; an assertion may say no to them all the same.
     if !honest || document.counts.answered == 0 {
         return 3;
     }
     of_assertions(&document.assertions, document.counts.ok)
+}
+
+/// Whether there are assertions and all hold of figures to which a late generator has only added.
+pub fn holds_although_late(document: &Document) -> bool {
+    document.generator.only_late
+        && !document.assertions.is_empty()
+        && of_assertions(&document.assertions, document.counts.ok) == 0
 }
 
 /// Of figures that are an honest answer.

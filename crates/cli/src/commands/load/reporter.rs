@@ -178,7 +178,7 @@ fn described(interval: &Interval) -> String {
         false => format!("max {}", latency(interval.max_us)),
     };
     let mut words = format!(
-        "asked {}, sent {}, answered {}, p50 {}, {tail}, failed {}",
+        "due {}, sent {}, ok {}, p50 {}, {tail}, failed {}",
         rate(slice.due),
         rate(slice.sent),
         rate(slice.ok),

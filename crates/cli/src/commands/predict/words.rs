@@ -111,7 +111,7 @@ fn begin(document: &Document) -> String {
     let objective = document
         .asked
         .objective
-        .map(|o| format!("p{} = {} ms", o.percentile, round(o.limit_ms)));
+        .map(|o| format!("p{} ≤ {} ms", o.percentile, round(o.limit_ms)));
     let Some((point, at)) = begun(document) else {
         let many = document.points.len();
         return match (&objective, document.exit_code) {
@@ -355,10 +355,10 @@ mod tests {
         };
         document.points[0].objective = interval(rate_per_s + 1.0);
         for (add_at_per_s, keeps) in [
-            (rate_per_s - 1.0, "that keeps p99 = 250 ms: mean"),
+            (rate_per_s - 1.0, "that keeps p99 ≤ 250 ms: mean"),
             (
                 rate_per_s + 1.0,
-                "that keeps p99 = 250 ms with room to grow: mean",
+                "that keeps p99 ≤ 250 ms with room to grow: mean",
             ),
         ] {
             document.points[0].add_at_per_s = add_at_per_s;
@@ -368,7 +368,7 @@ mod tests {
         document.points[0].objective = interval(rate_per_s - 1.0);
         let said = sentence(&document);
         assert!(
-            said.contains("that probably keeps p99 = 250 ms (undecided"),
+            said.contains("that probably keeps p99 ≤ 250 ms (undecided"),
             "{said}"
         );
         (document.begin_with, document.exit_code) = (None, 1);

@@ -298,11 +298,21 @@ fn generator(all: &[One], of_sum: &Document) -> Generator {
     let sent = of_sum.counts.sent;
     Generator {
         ok: trouble.is_none() && each().all(|g| g.ok),
+        only_late: only_late(each(), &of_sum.generator),
         trouble,
         cpu_s,
         cpu_share: each().map(|g| g.cpu_share).fold(0.0, f64::max),
         cpu_us_per_request: (sent > 0).then(|| cpu_s * 1e6 / sent as f64),
         late_answers: of_sum.generator.late_answers.clone(),
+    }
+}
+
+/// Every generator with a trouble was late and nothing else; so was their sum where none had one.
+fn only_late<'a>(each: impl Iterator<Item = &'a Generator>, of_sum: &Generator) -> bool {
+    let troubled: Vec<&Generator> = each.filter(|g| !g.ok).collect();
+    match troubled.is_empty() {
+        true => of_sum.only_late,
+        false => troubled.iter().all(|g| g.only_late),
     }
 }
 

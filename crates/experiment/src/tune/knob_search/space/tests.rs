@@ -168,7 +168,7 @@ fn a_limit_that_is_broken_is_named() {
         searched.found(document, &outcome, 1.0);
         document.search.as_ref().unwrap().effects[0].found.clone()
     };
-    assert_eq!(effect(&mut document), "breaks a limit (p99 = 250 ms)");
+    assert_eq!(effect(&mut document), "breaks a limit (p99 ≤ 250 ms)");
     let fate = Fate {
         point: searched.point(settings).unwrap(),
         stage: search::Stage::Race,
@@ -185,7 +185,7 @@ fn a_limit_that_is_broken_is_named() {
     assert_eq!(said, expected);
     document.trials.clear();
     let said = searched.fate(&fate, &document);
-    assert_eq!(said, "breaks a limit (p99 = 250 ms) (elimination)");
+    assert_eq!(said, "breaks a limit (p99 ≤ 250 ms) (elimination)");
     document.plan.objective.latency = None;
     assert_eq!(effect(&mut document), "its requests fail");
 }

@@ -270,6 +270,26 @@ fn a_generator_that_was_late_leaves_no_answer_and_is_named() {
 }
 
 #[test]
+fn assertions_that_hold_of_a_late_generator_hold() {
+    let code = |only_late, limits_given: &str| {
+        let mut late = hundred(2, 0);
+        late.generator.ok = false;
+        late.generator.trouble = Some("the generator started requests late".to_owned());
+        late.generator.only_late = only_late;
+        let all = vec![one("a", &hundred(1, 0)), one("b", &late)];
+        let limits = match limits_given {
+            "" => Vec::new(),
+            given => limits(given),
+        };
+        merged(all, &limits).unwrap().document.exit_code
+    };
+    assert_eq!(code(true, "errors=50%,p50=1s"), 0);
+    assert_eq!(code(false, "errors=50%,p50=1s"), 3, "another trouble");
+    assert_eq!(code(true, "errors=50%,p50=1us"), 3, "one does not hold");
+    assert_eq!(code(true, ""), 3, "none was asserted");
+}
+
+#[test]
 fn a_run_that_was_broken_off_leaves_no_answer_and_is_named() {
     let mut broken = hundred(2, 0);
     broken.state = State::Interrupted;
