@@ -6,6 +6,7 @@
 mod args;
 mod asked;
 mod commands;
+mod examples;
 mod output;
 mod progress;
 mod resumed;

@@ -1,16 +1,22 @@
 //! The command line as clap reads it, with better tips where clap has none or a wrong one.
 
 use crate::args::Cli;
+use crate::examples;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Error, Parser};
+use clap::{CommandFactory, Error, FromArgMatches};
 
 /// Ends the program where the words are wrong, or ask for help.
 pub fn parsed() -> Cli {
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    Cli::try_parse().unwrap_or_else(|error| with_tip(error, &words).exit())
+    let mut command = examples::added(Cli::command());
+    let cli = command.try_get_matches_from_mut(std::env::args_os());
+    let cli = cli.and_then(|matches| {
+        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    });
+    cli.unwrap_or_else(|error| with_tip(error, &words).exit())
 }
 
 fn with_tip(mut error: Error, words: &[String]) -> Error {
@@ -90,6 +96,7 @@ fn is_flag_of_another(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
 
     fn said(words: &str) -> String {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();

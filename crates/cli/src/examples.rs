@@ -1,0 +1,208 @@
+//! The examples at the end of the help of each verb, for those that have none beside their flags.
+
+use clap::Command;
+
+/// What a user wants, and the command for it.
+type Example = (&'static str, &'static str);
+
+const EXAMPLES: &[(&str, &[Example])] = &[
+    (
+        "tune",
+        &[
+            (
+                "The settings that serve the most while 99 % of the requests end within 250 ms",
+                "powerband tune --path /products --slo p99=250ms --budget 20m",
+            ),
+            (
+                "The allocator, the garbage collector and more, searched together",
+                "powerband tune --workload workload.toml --knobs usual --budget 40m",
+            ),
+            (
+                "The least memory that serves 80 requests a second",
+                "powerband tune --least memory --rate 80/s --slo p99=250ms",
+            ),
+        ],
+    ),
+    (
+        "compare",
+        &[
+            (
+                "Today's settings against two others",
+                "powerband compare threads=3 threads=5 threads=5,workers=2",
+            ),
+            (
+                "Another allocator",
+                "powerband compare threads=5 threads=5,allocator=jemalloc",
+            ),
+            (
+                "What a mirror logged of its shadows",
+                "powerband compare --shadow-log monday.log.pbc",
+            ),
+        ],
+    ),
+    (
+        "sweep",
+        &[
+            (
+                "One to five threads with two workers",
+                "powerband sweep threads=1,2,3,4,5 --baseline workers=2",
+            ),
+            (
+                "A variable of the garbage collector",
+                "powerband sweep gc.malloc_limit=16MiB,32MiB,64MiB",
+            ),
+        ],
+    ),
+    (
+        "capacity",
+        &[
+            (
+                "The highest rate of this application",
+                "powerband capacity --path /products --slo p99=250ms",
+            ),
+            (
+                "Whether a server that runs serves 90 requests a second",
+                "powerband capacity http://127.0.0.1:3000/ --slo p99=250ms --at-least 90/s",
+            ),
+        ],
+    ),
+    (
+        "run",
+        &[
+            (
+                "A server with the agent inside",
+                "powerband run -- bundle exec puma -C config/puma.rb",
+            ),
+            ("What it does meanwhile", "powerband inspect"),
+        ],
+    ),
+    (
+        "inspect",
+        &[
+            ("Servers of this user", "powerband inspect"),
+            (
+                "The flight files of one of them, with all figures",
+                "powerband inspect /tmp/powerband-flight --full",
+            ),
+            ("The last ten minutes", "powerband inspect --last 10m"),
+        ],
+    ),
+    (
+        "predict",
+        &[
+            (
+                "Other numbers of processes and threads at today's rate",
+                "powerband predict FLIGHT_DIR --objective p99=250ms",
+            ),
+            (
+                "A database that takes twice as long",
+                "powerband predict FLIGHT_DIR --what-if io=2x",
+            ),
+        ],
+    ),
+    (
+        "trace",
+        &[(
+            "Five seconds of every thread, for ui.perfetto.dev",
+            "powerband trace --gvl --for 5s",
+        )],
+    ),
+    (
+        "doctor",
+        &[
+            (
+                "This host and the application in this folder",
+                "powerband doctor",
+            ),
+            ("A server that runs", "powerband doctor --pid 4711"),
+        ],
+    ),
+    (
+        "report",
+        &[
+            ("The newest run again", "powerband report"),
+            (
+                "With charts, as one file for a browser",
+                "powerband report --html=report.html",
+            ),
+        ],
+    ),
+    (
+        "runs",
+        &[
+            ("All runs and what they occupy", "powerband runs"),
+            (
+                "Delete all but the newest five",
+                "powerband runs --prune --keep 5 --yes",
+            ),
+        ],
+    ),
+];
+
+/// The command line with these examples.
+pub fn added(mut command: Command) -> Command {
+    for (verb, examples) in EXAMPLES {
+        command = command.mut_subcommand(verb, |verb| {
+            let mut text = String::from("Examples:");
+            for (what, example) in *examples {
+                text += &format!("\n  # {what}\n  {example}");
+            }
+            if let Some(rest) = verb.get_after_help() {
+                text += &format!("\n\n{rest}");
+            }
+            verb.after_help(text)
+        });
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::{CommandFactory, Parser};
+
+    fn help(verb: &Command) -> String {
+        verb.get_after_help()
+            .map_or_else(String::new, ToString::to_string)
+    }
+
+    /// A verb with verbs below it may have the examples there.
+    fn in_all(verb: &Command) -> String {
+        verb.get_subcommands().map(in_all).collect::<String>() + &help(verb)
+    }
+
+    #[test]
+    fn every_verb_has_examples() {
+        let without_flags = ["completions", "man", "help"];
+        for verb in added(Cli::command()).get_subcommands() {
+            let name = verb.get_name();
+            let there = in_all(verb).contains("  powerband ");
+            assert!(
+                there || without_flags.contains(&name),
+                "{name} has no example"
+            );
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_command() {
+        let mut seen = 0;
+        for verb in added(Cli::command()).get_subcommands() {
+            // A backslash goes on in the next line.
+            let text = in_all(verb);
+            let pieces: Vec<&str> = text.split("\\\n").map(str::trim_start).collect();
+            let text = pieces.concat();
+            for line in text.lines().filter(|line| line.starts_with("  powerband ")) {
+                // A remark stands behind two spaces.
+                let example = line.trim().split("  ").next().unwrap_or_default();
+                let words = servers::split_words(example).unwrap();
+                if let Err(wrong) = Cli::try_parse_from(&words) {
+                    panic!("{example}: {wrong}");
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 30, "{seen}");
+    }
+}
