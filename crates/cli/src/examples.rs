@@ -205,4 +205,54 @@ mod tests {
         }
         assert!(seen > 30, "{seen}");
     }
+
+    /// The commands in the blocks of a page, each in one line.
+    fn commands(page: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut in_block = false;
+        let joined = page
+            .split("\\\n")
+            .map(str::trim_start)
+            .collect::<Vec<_>>()
+            .concat();
+        for line in joined.lines() {
+            if line.trim_start().starts_with("```") {
+                in_block = !in_block;
+                continue;
+            }
+            // A remark, another command or a file stands behind.
+            let line = line.trim_start().trim_start_matches("$ ");
+            let end = [" #", " |", " >", " &", " 2>", ";"]
+                .iter()
+                .filter_map(|mark| line.find(mark))
+                .min();
+            let command = line[..end.unwrap_or(line.len())].trim();
+            if in_block && command.starts_with("powerband ") {
+                found.push(command.to_owned());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_command_of_the_docs_is_one() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        let pages = std::fs::read_dir(format!("{root}/docs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let pages = pages.filter(|path| path.extension().is_some_and(|e| e == "md"));
+        let mut wrong = Vec::new();
+        let mut seen = 0;
+        for path in pages.chain([format!("{root}/README.md").into()]) {
+            for command in commands(&std::fs::read_to_string(&path).unwrap()) {
+                seen += 1;
+                let words = servers::split_words(&command).unwrap();
+                if let Err(why) = Cli::try_parse_from(&words) {
+                    wrong.push(format!("{}: {command}: {why}", path.display()));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(seen > 50, "{seen}");
+    }
 }
