@@ -11,7 +11,7 @@
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak mirror-identical experiments lint rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -45,6 +45,12 @@ rust-lint:
 lint: rust-lint
 	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null # its lock follows our crates'
 	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
+	@if command -v codespell >/dev/null; then $(MAKE) --no-print-directory spelling; else echo 'codespell is not installed: the spelling was not checked'; fi
+
+# Spelling everywhere (.codespellrc); in the docs also the words of our vocabulary. Tables of runs are as they were made.
+spelling:
+	codespell --quiet-level 7
+	git ls-files -z '*.md' ':!CHANGELOG.md' ':!contract' ':!bench/*/RESULTS.md' ':!bench/*/SOAK.md' ':!bench/*/IDENTICAL.md' | xargs -0 codespell -D script/prose/words.txt
 
 rust:
 	cargo test --workspace --locked

@@ -16,7 +16,7 @@ class Page
 
   def heading
     <<~MARKDOWN
-      # #{@made.name}: the search beside the grid
+      # #{@made.name}: the search against the grid
 
       Made by `ruby bench/grid/run.rb #{@made.name}` on #{Time.now.utc.strftime('%Y-%m-%d')}, seed #{@seed}: #{Figures.machine}.
       What is measured how: [README.md](../README.md). The space: #{@made.space.described}.

@@ -278,7 +278,7 @@ pub struct Arm {
     pub name: String,
     /// Its threads, workers and preloading.
     pub settings: Settings,
-    /// What it sets beside them.
+    /// What it also sets.
     pub overlay: Overlay,
     /// What the user calls it; else it is called by its knobs.
     pub label: Option<String>,

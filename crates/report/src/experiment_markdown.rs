@@ -256,7 +256,7 @@ fn machine(page: &mut String, document: &Document) {
 }
 
 fn configurations(page: &mut String, document: &Document) {
-    rows(page, &["configuration", "settings", "sets beside them"], 3);
+    rows(page, &["configuration", "settings", "also sets"], 3);
     for arm in &document.arms {
         let first = if is_baseline(document, arm) {
             " (the first)"

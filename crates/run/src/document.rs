@@ -237,7 +237,7 @@ pub struct ArmSummary {
     pub label: Option<String>,
     /// Its threads, workers and preloading.
     pub settings: Settings,
-    /// What it sets beside them; absent where that is nothing.
+    /// What it also sets; absent where that is nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<SetVariable>,
     /// How it came to be tried, and how it left.
