@@ -6,14 +6,17 @@ export interface Row {
   value: number;
   /** Which series or part it belongs to. */
   series?: string;
-  /** Position on a second axis: a block, a prediction. */
+  /** Position on a second axis: a block, a prediction, a rate, a percentile. */
   at?: number;
+  /** Ends of the interval of the value. */
+  low?: number;
+  high?: number;
 }
 
 /** One chart. */
 export interface Chart {
   id: string;
-  kind: "trials" | "blocks" | "parts" | "predictions";
+  kind: "trials" | "blocks" | "parts" | "predictions" | "lines" | "percentiles" | "heat" | "intervals";
   title: string;
   /** How to read it, in a sentence. */
   note: string;
@@ -23,6 +26,8 @@ export interface Chart {
   atUnit?: string;
   /** A value to draw a line at, and its name. */
   mark?: { value: number; name: string };
+  /** The same on the axis of `at`. */
+  atMark?: { value: number; name: string };
   /** An interval to draw a band for. */
   band?: { low: number; high: number };
   rows: Row[];

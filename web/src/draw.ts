@@ -73,7 +73,7 @@ function blocks(chart: Chart): Drawn {
   });
 }
 
-/** Parts of each name, one upon the other. */
+/** Parts of each name, stacked. */
 function parts(chart: Chart): Drawn {
   return Plot.plot({
     ...named(chart),
@@ -107,7 +107,115 @@ function predictions(chart: Chart): Drawn {
   });
 }
 
-const kinds = { trials, blocks, parts, predictions };
+const legend = (chart: Chart): Plot.PlotOptions["color"] => ({ legend: true, domain: series(chart.rows), range: COLOURS });
+
+const across = (chart: Chart): Plot.PlotOptions => ({
+  width: WIDTH,
+  height: 340,
+  marginLeft: 60,
+  marginTop: 36,
+  marginRight: 40,
+  marginBottom: 44,
+  style: STYLE,
+  color: legend(chart),
+});
+
+/** A horizontal line at the limit, unless it is too far away, and a vertical one at the answer. */
+function limits(chart: Chart): Plot.Markish[] {
+  const most = Math.max(...chart.rows.map((row) => row.value));
+  const made: Plot.Markish[] = [];
+  if (chart.mark && chart.mark.value <= FAR * most) {
+    const { value, name } = chart.mark;
+    made.push(
+      Plot.ruleY([value], { stroke: "currentColor", strokeDasharray: "4 3" }),
+      Plot.text([value], { y: (at: number) => at, text: () => name, frameAnchor: "right", dy: -8, fill: "currentColor" }),
+    );
+  }
+  if (chart.atMark) {
+    const { value, name } = chart.atMark;
+    made.push(
+      Plot.ruleX([value], { stroke: "currentColor", strokeDasharray: "4 3" }),
+      Plot.text([value], { x: (at: number) => at, text: () => name, frameAnchor: "top", dy: -12, fill: "currentColor" }),
+    );
+  }
+  return made;
+}
+
+const titled = (row: Row): string => `${row.series}, ${row.name}: ${row.value}`;
+
+/** A line for each series, with its points where there are few. */
+function lines(chart: Chart): Drawn {
+  const few = chart.rows.length <= 120;
+  return Plot.plot({
+    ...across(chart),
+    x: { label: chart.atUnit },
+    y: { label: chart.unit, grid: true, zero: true },
+    marks: [
+      Plot.lineY(chart.rows, { x: "at", y: "value", stroke: "series", strokeWidth: 1.8 }),
+      few ? Plot.dot(chart.rows, { x: "at", y: "value", fill: "series", r: 3, title: titled }) : null,
+      ...limits(chart),
+    ],
+  });
+}
+
+/** Percentiles by how rare what lies above them is: 50 %, 90 %, 99 % and 99.9 % are as far apart. */
+function percentiles(chart: Chart): Drawn {
+  const rare = (row: Row): number => 100 / (100 - (row.at ?? 0));
+  const ticks = [2, 10, 100, 1000, 10000].filter((tick) => tick <= Math.max(...chart.rows.map(rare)) * 1.01);
+  return Plot.plot({
+    ...across(chart),
+    x: { type: "log", label: chart.atUnit, ticks, tickFormat: (tick: number) => `p${Number((100 - 100 / tick).toFixed(3))}` },
+    y: { label: chart.unit, grid: true, zero: true },
+    marks: [
+      Plot.lineY(chart.rows, { x: rare, y: "value", stroke: "series", strokeWidth: 1.8 }),
+      Plot.dot(chart.rows, { x: rare, y: "value", fill: "series", r: 3.5, title: titled }),
+      ...limits(chart),
+    ],
+  });
+}
+
+/** A cell for each pair, darker with more, and its value in it. */
+function heat(chart: Chart): Drawn {
+  const most = Math.max(...chart.rows.map((row) => row.value));
+  return Plot.plot({
+    width: Math.min(WIDTH, 150 + 110 * series(chart.rows).length),
+    height: 60 + 44 * names(chart.rows).length,
+    marginLeft: 120,
+    marginTop: 36,
+    style: STYLE,
+    x: { domain: series(chart.rows), axis: "top", label: null },
+    y: { domain: names(chart.rows), label: null },
+    color: { type: "linear", range: ["#e8f1fa", COLOURS[0]], domain: [0, most] },
+    marks: [
+      Plot.cell(chart.rows, { x: "series", y: "name", fill: "value", inset: 1 }),
+      Plot.text(chart.rows, {
+        x: "series",
+        y: "name",
+        text: (row: Row) => String(Number(row.value.toPrecision(3))),
+        fill: (row: Row) => (row.value > 0.8 * most ? "white" : "#1d1d1f"),
+      }),
+    ],
+  });
+}
+
+/** An estimate and its interval for each name, a panel for each series. */
+function intervals(chart: Chart): Drawn {
+  const panels = series(chart.rows);
+  return Plot.plot({
+    ...named(chart),
+    height: (ROW * names(chart.rows).length + 40) * panels.length + 60,
+    fy: { label: null, domain: panels, axis: null },
+    x: { label: chart.unit, grid: true },
+    marks: [
+      Plot.ruleX(chart.mark ? [chart.mark.value] : [], { stroke: "currentColor" }),
+      Plot.text(panels.map((panel) => ({ panel })), { fy: "panel", text: "panel", frameAnchor: "top-left", dy: -14, fill: "currentColor", fontWeight: "bold" }),
+      Plot.ruleY(chart.rows, { fy: "series", y: "name", x1: "low", x2: "high", stroke: DOT, strokeWidth: 3 }),
+      Plot.dot(chart.rows, { fy: "series", y: "name", x: "value", fill: DOT, r: 5, title: (row: Row) => `${row.value} (${row.low} to ${row.high})` }),
+    ],
+  });
+}
+
+const kinds = { trials, blocks, parts, predictions, lines, percentiles, heat, intervals };
 
 /** The chart as a picture. */
 export function draw(chart: Chart): Drawn {

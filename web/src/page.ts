@@ -18,6 +18,8 @@ function columns(chart: Chart): [string, (row: Row) => string][] {
     ["of", has("series"), (row) => row.series ?? ""],
     [chart.atUnit ?? "at", has("at"), (row) => rounded(row.at)],
     [chart.unit, true, (row) => rounded(row.value)],
+    ["from", has("low"), (row) => rounded(row.low)],
+    ["to", has("high"), (row) => rounded(row.high)],
   ];
   return all.filter(([, shown]) => shown).map(([title, , of]) => [title, of]);
 }

@@ -1,8 +1,9 @@
-// The page of each kind of run in a real browser: what it shows, that it reports no error, that it can be used by keyboard, on a
+// The page of each kind of document in a real browser: what it shows, that it reports no error, that it can be used by keyboard, on a
 // phone, in the dark, on paper and with a screen reader.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { createServer } from "node:http";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -162,6 +163,72 @@ test("a run of 200 trials gives a page of at most 2 MiB", async () => {
   assert.ok(readFileSync(written).length < 2 * 1024 * 1024);
   const { page, said, close } = await opened(url);
   assert.equal(await page.locator("#chart-throughput svg circle").count(), 200);
+  assert.deepEqual(said, []);
+  await close();
+});
+
+/** The samples of the other documents, and the charts that they have figures for. */
+const SAMPLES = {
+  load: ["percentiles", "over-time", "answered"],
+  "inspect/wide": ["request-time", "job-time"],
+  "predict/mixed": ["configurations"],
+  "duplex/three": ["differences"],
+};
+
+/** What load measures of a server that answers at once. */
+async function loaded() {
+  const server = createServer((_, answer) => answer.end("hello"));
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  const url = `http://127.0.0.1:${server.address().port}/`;
+  const asked = ["load", url, "--rate", "200", "--duration", "3s", "--slo", "p99=250ms", "--json", "-q"];
+  // A machine that is busy makes the generator late: exit code 3, and a document all the same.
+  const text = await new Promise((done) => execFile(powerband, asked, { maxBuffer: 1 << 26 }, (_, out) => done(out)));
+  server.close();
+  return text;
+}
+
+/** The address of the page of another document. */
+async function documentOf(sample, change = () => {}) {
+  const text = sample === "load" ? await loaded() : readFileSync(join(root, `contract/samples/${sample}.json`), "utf8");
+  const document = JSON.parse(text);
+  change(document);
+  const file = join(folder, `${sample.replace("/", "-")}.json`);
+  writeFileSync(file, JSON.stringify(document));
+  const written = execFileSync(powerband, ["report", file, "--html"], { encoding: "utf8" }).trim();
+  return { url: pathToFileURL(written).href, document };
+}
+
+for (const [sample, charts] of Object.entries(SAMPLES)) {
+  test(`the page of ${sample} shows its charts with their figures, and is well`, async () => {
+    const { url, document } = await documentOf(sample);
+    for (const colorScheme of ["light", "dark"]) {
+      const { page, said, close } = await opened(url, { colorScheme });
+      const ids = await page.locator("#pictures > figure").evaluateAll((all) => all.map((figure) => figure.id));
+      for (const chart of charts) {
+        assert.ok(ids.includes(`chart-${chart}`), `${chart} of ${ids}`);
+        assert.ok((await page.locator(`#chart-${chart} details tbody tr`).count()) > 0);
+        assert.ok((await page.locator(`#chart-${chart} svg[viewBox]`).count()) > 0);
+      }
+      assert.ok((await page.locator("h1").textContent()).length > 10);
+      if (document.sentence) assert.equal(await page.locator("h1").textContent(), document.sentence.split("\n")[0]);
+      const found = await new AxeBuilder({ page }).analyze();
+      assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html)}`), []);
+      assert.deepEqual(said, []);
+      await close();
+    }
+    const phone = await opened(url, { viewport: { width: 360, height: 740 } });
+    const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `${wide} pixels`);
+    await phone.close();
+  });
+}
+
+test("no script in the name of an endpoint of another document runs", async () => {
+  const { url } = await documentOf("inspect/wide", (document) => {
+    document.endpoints[0].name = ATTACK;
+  });
+  const { page, said, close } = await opened(url);
+  assert.ok((await page.textContent("body")).includes(ATTACK));
   assert.deepEqual(said, []);
   await close();
 });

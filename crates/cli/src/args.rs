@@ -74,7 +74,7 @@ pub enum Command {
     Capture(CaptureArgs),
     /// Tell what on this host, or in an application's configuration, spoils measurements or harms a server
     Doctor(DoctorArgs),
-    /// Show a run again (the newest one unless told otherwise)
+    /// Show a run again, by default the newest, or a document that --json printed; also as HTML with charts
     Report(ReportArgs),
     /// List the runs and what they occupy, or delete old ones
     Runs(RunsArgs),
@@ -343,7 +343,7 @@ pub struct RunArgs {
 /// `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run's name or folder [default: the newest]
+    /// The run's name or folder, or a file that --json of any verb was written to [default: the newest run]
     pub run: Option<PathBuf>,
     /// Where run folders are [default: powerband-runs]
     #[arg(
@@ -357,7 +357,7 @@ pub struct ReportArgs {
     /// Print the JSON document instead
     #[arg(long)]
     pub json: bool,
-    /// Write the page with charts as one HTML file [default: page.html in the run's folder]
+    /// Write the page with charts as one HTML file [default: page.html in the run's folder, or next to the document]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "full"])]
     pub html: Option<Option<PathBuf>>,
     /// Print the parts for experts too: why each configuration was tried and how it left, elimination rounds, parts of a search

@@ -12,6 +12,10 @@ use run::calc::Document;
 
 /// The whole page.
 pub fn calc_page(document: &Document, style: Style) -> String {
+    sheet(document, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&document.sentence);
     if let Some(found) = &document.amdahl {
@@ -31,7 +35,7 @@ pub fn calc_page(document: &Document, style: Style) -> String {
     }
     sheet.listed("Before you believe it", &document.warnings);
     sheet.listed("What this takes for granted", &document.assumptions);
-    sheet.into_text()
+    sheet
 }
 
 /// `24.1 %`.

@@ -11,6 +11,10 @@ use run::{RatePoint, RateSearch};
 
 /// The whole page.
 pub fn capacity_page(document: &Document, style: Style) -> String {
+    sheet(document, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&document.sentence);
     let search = &document.search;
@@ -73,7 +77,7 @@ pub fn capacity_page(document: &Document, style: Style) -> String {
         .map(|warning| first_line(warning).to_owned())
         .collect();
     sheet.listed("Before you believe it", &warnings);
-    sheet.into_text()
+    sheet
 }
 
 /// Whether the closed loop's throughput is what the server answers at most. It is not where a higher rate met the

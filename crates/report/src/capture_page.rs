@@ -12,6 +12,10 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /// The whole page, with at most so many endpoints.
 pub fn capture_page(document: &Document, endpoints: usize, style: Style) -> String {
+    sheet(document, endpoints, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, endpoints: usize, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&what(document));
     if let Some(origin) = &document.origin {
@@ -65,7 +69,7 @@ pub fn capture_page(document: &Document, endpoints: usize, style: Style) -> Stri
     }
     of_endpoints(&mut sheet, document, endpoints);
     left_out(&mut sheet, document);
-    sheet.into_text()
+    sheet
 }
 
 /// `traffic.pbc: capture file, 12,345 requests on 67 connections in 10 min, from 2026-11-21T12:45:58Z`

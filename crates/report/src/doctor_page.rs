@@ -6,6 +6,10 @@ use run::doctor::{Document, Finding, Severity};
 
 /// The whole page.
 pub fn doctor_page(document: &Document, style: Style) -> String {
+    sheet(document, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&document.sentence);
     looked_at(&mut sheet, document);
@@ -38,7 +42,7 @@ pub fn doctor_page(document: &Document, style: Style) -> String {
         .map(|one| format!("{}: {}", one.check, one.why))
         .collect();
     sheet.listed("Could not be looked at", &unknown);
-    sheet.into_text()
+    sheet
 }
 
 fn looked_at(sheet: &mut Sheet, document: &Document) {

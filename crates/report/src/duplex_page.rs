@@ -11,6 +11,10 @@ use run::duplex::{Comparison, Document, Purpose};
 
 /// The whole page, with at most so many endpoints of each comparison.
 pub fn duplex_page(document: &Document, endpoints: usize, style: Style) -> String {
+    sheet(document, endpoints, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, endpoints: usize, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&document.sentence);
     sheet.prose(&reach(document));
@@ -30,7 +34,7 @@ pub fn duplex_page(document: &Document, endpoints: usize, style: Style) -> Strin
             sheet.labelled("- ", &format!("{}: {}", part.file, part.reason));
         }
     }
-    sheet.into_text()
+    sheet
 }
 
 /// Those that answer what was asked; the others are background.

@@ -1,16 +1,16 @@
-//! The page of a run as one HTML file that needs nothing else: the words of the terminal's page, charts, and the document itself.
+//! The page of a document as one HTML file that needs nothing else: the words of the terminal's page, charts, and the document itself.
 //!
 //! `web/` has its script and style. The script draws what `charts` holds; everything else is here, so that the page can be read and
 //! printed without it. Names come from users: `maud` escapes all text, and the page's policy allows no script but ours.
 
+mod about;
 mod charts;
 mod pieces;
 
 use crate::Style;
-use crate::page::pieces_in_full;
+use crate::readable::Readable;
 use crate::sheet::{Piece, first_line};
 use maud::{Markup, html};
-use run::Document;
 
 /// Built by `make web`.
 const TEMPLATE: &str = include_str!("../../../web/dist/page.html");
@@ -21,19 +21,27 @@ const WIDE: Style = Style {
     colour: false,
 };
 
-/// The page of a document as `run.json` has it, without histograms.
-pub fn html_page(document: &Document) -> String {
-    let title = match &document.verdict {
-        Some(verdict) => first_line(&verdict.sentence).to_owned(),
-        None => format!("Powerband: {}", document.id),
-    };
-    let title = html! { (title) };
-    filled(&[
-        ("title", &title.into_string()),
-        ("body", &body(document).into_string()),
-        ("charts", &in_script(&charts::charts(document))),
-        ("document", &in_script(document)),
-    ])
+impl Readable {
+    /// The page as HTML; a run is written as `run.json` has it, without histograms.
+    pub fn html(&self) -> String {
+        let pieces = self.sheet(true, WIDE).into_pieces();
+        let title = html! { (title(&pieces)) };
+        filled(&[
+            ("title", &title.into_string()),
+            ("body", &body(self, &pieces).into_string()),
+            ("charts", &in_script(&charts::charts(self))),
+            ("document", &in_script(self)),
+        ])
+    }
+}
+
+/// The first sentence that stands out.
+fn title(pieces: &[Piece]) -> &str {
+    let bold = |piece: &&Piece| matches!(piece, Piece::Bold(_));
+    match pieces.iter().find(bold) {
+        Some(Piece::Bold(text)) => first_line(text),
+        _ => "Powerband",
+    }
 }
 
 /// The template with its places filled in one pass: what is filled in may look like a place.
@@ -59,8 +67,7 @@ fn in_script(value: &impl serde::Serialize) -> String {
     text.replace('<', "\\u003c")
 }
 
-fn body(document: &Document) -> Markup {
-    let pieces = pieces_in_full(document, WIDE);
+fn body(document: &Readable, pieces: &[Piece]) -> Markup {
     // The answer and its figures come before the charts, everything else after them.
     let answer = pieces
         .iter()
@@ -72,41 +79,7 @@ fn body(document: &Document) -> Markup {
             noscript { p { "The charts need JavaScript; the tables below have their figures." } }
         }
         (pieces::marked_up(rest, false))
-        (about(document))
-    }
-}
-
-/// What the run was, and how to repeat and check it.
-fn about(document: &Document) -> Markup {
-    let plan = &document.plan;
-    let host = &document.host;
-    html! {
-        h2 { "Check this" }
-        dl {
-            dt { "run" } dd { (document.id) ", begun " (document.started_at) }
-            dt { "host" }
-            dd {
-                (host.cpu_model) ", " (run::counted(host.cores, "core"))
-                @if host.effective_cores < f64::from(host.cores) { " (" (host.effective_cores) " of them usable)" }
-                ", load average before the run " (format!("{:.2}", host.load_average))
-            }
-            dt { "versions" }
-            dd {
-                "powerband " (document.powerband_version)
-                @for (name, version) in &document.versions { ", " (name) " " (version) }
-            }
-            dt { "seed" } dd { (document.seed) }
-            dt { "environment" } dd { (plan.environment) }
-            dt { "requests" }
-            dd {
-                @for (index, entry) in plan.workload.iter().enumerate() {
-                    @if index > 0 { "; " }
-                    (entry.method) " " (entry.path) " (" (format!("{:.0} %", entry.share * 100.0)) ")"
-                }
-            }
-            dt { "the same again" } dd { code { "powerband " (document.kind.verb()) " … --seed " (document.seed) } }
-            dt { "every figure" } dd { "The JSON document is in this file, in the element with the id \"document\"." }
-        }
+        (about::about(document))
     }
 }
 

@@ -19,15 +19,15 @@ pub const USUAL_ENDPOINTS: usize = 20;
 
 /// The page, with at most so many endpoints and as many job classes.
 pub fn inspect_page(document: &Document, endpoints: usize, style: Style) -> String {
-    written(document, endpoints, Sheet::new(style))
+    sheet(document, endpoints, Sheet::new(style)).into_text()
 }
 
 /// The same with what experts want.
 pub fn inspect_page_in_full(document: &Document, endpoints: usize, style: Style) -> String {
-    written(document, endpoints, Sheet::in_full(style))
+    sheet(document, endpoints, Sheet::in_full(style)).into_text()
 }
 
-fn written(document: &Document, endpoints: usize, mut sheet: Sheet) -> String {
+pub(crate) fn sheet(document: &Document, endpoints: usize, mut sheet: Sheet) -> Sheet {
     sheet.bold(&what(document));
     sheet.prose(&reach(document));
     for warning in &document.warnings {
@@ -74,7 +74,7 @@ fn written(document: &Document, endpoints: usize, mut sheet: Sheet) -> String {
         parts::calls(&mut sheet, jobs);
     }
     not_read(&mut sheet, document);
-    sheet.into_text()
+    sheet
 }
 
 /// `12,345 requests and 12 jobs in 3 processes of puma 6.6.0 (2 live, 1 died), ruby 3.3.8`

@@ -1,4 +1,5 @@
-//! Documents as text for a terminal, runs as a page of HTML, and the chart of a capacity document. Renders what the document holds and judges nothing anew.
+//! Documents as text for a terminal and as pages of HTML, and the chart of a capacity document. Renders what the document holds and judges
+//! nothing again.
 
 mod answer;
 mod beyond_cores;
@@ -25,6 +26,7 @@ mod page;
 mod predict_page;
 mod predicted;
 mod rates;
+mod readable;
 mod reading;
 mod request_time;
 mod sheet;
@@ -42,13 +44,13 @@ pub use doctor_page::doctor_page;
 pub use duplex_page::duplex_page;
 pub use experiment_markdown::experiment_markdown;
 pub use figures::{first_of, plain};
-pub use html::html_page;
 pub use inspect_page::{USUAL_ENDPOINTS, inspect_page, inspect_page_in_full};
 pub use listing::listing;
 pub use load_page::load_page;
 pub use merged_logs_page::{MergedLogs, merged_logs_page};
 pub use page::{page, page_in_full, page_while_running};
 pub use predict_page::predict_page;
+pub use readable::Readable;
 pub use validation::{validation_markdown, validation_page};
 
 /// How the page may look.

@@ -18,6 +18,10 @@ const MOST_NAMED: usize = 5;
 
 /// The whole page.
 pub fn load_page(document: &Document, style: Style) -> String {
+    sheet(document, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     let files: Vec<&str> = document
         .merged
@@ -70,7 +74,7 @@ pub fn load_page(document: &Document, style: Style) -> String {
     sheet.line("");
     judged(&mut sheet, document);
     sheet.prose(&generator(document));
-    sheet.into_text()
+    sheet
 }
 
 /// Every request failed, or every one of some pages: nothing below describes a working page then.

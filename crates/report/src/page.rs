@@ -2,7 +2,7 @@
 
 use crate::figures::{bytes, change_with_interval, counted, duration, rate, rounded_change};
 use crate::reading::{advised, baseline_word, called, decides};
-use crate::sheet::{Piece, Sheet, first_line};
+use crate::sheet::{Sheet, first_line};
 use crate::{
     Style, answer, beyond_cores, command_page, fleet, growth, no_latency, predicted, rates,
     request_time, steps, tables, tried, why_not,
@@ -28,9 +28,14 @@ pub fn page_in_full(document: &Document, style: Style) -> String {
     written(document, Sheet::in_full(style), None)
 }
 
-/// The whole page in pieces.
-pub fn pieces_in_full(document: &Document, style: Style) -> Vec<Piece> {
-    sheet(document, Sheet::in_full(style), None).into_pieces()
+/// The page, to be read in pieces.
+pub(crate) fn sheet_in_short(document: &Document, style: Style) -> Sheet {
+    sheet(document, Sheet::new(style), None)
+}
+
+/// The same with the parts that experts want.
+pub(crate) fn sheet_in_full(document: &Document, style: Style) -> Sheet {
+    sheet(document, Sheet::in_full(style), None)
 }
 
 fn written(document: &Document, empty: Sheet, worker: Option<Worker>) -> String {

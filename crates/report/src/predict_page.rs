@@ -8,6 +8,10 @@ use run::predict::{Answer, Document, Figures, Point, Rate, Size};
 
 /// The whole page.
 pub fn predict_page(document: &Document, style: Style) -> String {
+    sheet(document, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&document.sentence);
     traced(&mut sheet, document);
@@ -18,7 +22,7 @@ pub fn predict_page(document: &Document, style: Style) -> String {
             "Predictions are left out here, because they are as wrong as this; --json has them.",
         );
         sheet.listed("What this takes for granted", &document.assumptions);
-        return sheet.into_text();
+        return sheet;
     }
     if !document.asked.rates_per_s.is_empty() {
         first_rate(&mut sheet, document);
@@ -29,7 +33,7 @@ pub fn predict_page(document: &Document, style: Style) -> String {
     capacities(&mut sheet, document);
     sheet.listed("Before you believe it", &document.warnings);
     sheet.listed("What this takes for granted", &document.assumptions);
-    sheet.into_text()
+    sheet
 }
 
 fn traced(sheet: &mut Sheet, document: &Document) {

@@ -16,6 +16,10 @@ pub use markdown::validation_markdown;
 
 /// The whole page.
 pub fn validation_page(document: &Document, style: Style) -> String {
+    sheet(document, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     sheet.bold(&document.sentence);
     for rows in rows::all(document) {
@@ -39,7 +43,7 @@ pub fn validation_page(document: &Document, style: Style) -> String {
             sheet.labelled("- ", first_line(warning));
         }
     }
-    sheet.into_text()
+    sheet
 }
 
 fn drawn(rows: &Rows, style: Style) -> Table {

@@ -4,12 +4,21 @@ use super::experiments::find;
 use crate::args::{Cli, ReportArgs};
 use crate::{Failure, output};
 use clap::CommandFactory;
+use report::Readable;
 use run::Folder;
 use run::runs::newest;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `powerband report`.
 pub fn report(args: ReportArgs) -> Result<u8, Failure> {
+    if let Some(file) = args
+        .run
+        .as_deref()
+        .map(Path::new)
+        .filter(|path| path.is_file())
+    {
+        return of_file(&args, file);
+    }
     let folder = match &args.run {
         Some(run) => Folder::open(&find(&args.runs, run)),
         None => {
@@ -20,10 +29,17 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
         }
     };
     let folder = folder.map_err(|e| Failure::usage(e.to_string()))?;
-    if let Some(file) = &args.html {
-        return html(&folder, file.as_deref());
-    }
     let document = folder.read().map_err(|e| Failure::usage(e.to_string()))?;
+    if let Some(file) = &args.html {
+        let page = Readable::Run(Box::new(document)).html();
+        let written = match file {
+            None => folder
+                .write_page(&page)
+                .map_err(|e| Failure::usage(e.to_string()))?,
+            Some(file) => html(&page, file)?,
+        };
+        return said(&written);
+    }
     let worker = folder.worker();
     match worker.filter(|_| !args.json && document.verdict.is_none()) {
         Some(worker) => output::print(&report::page_while_running(
@@ -36,23 +52,43 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Writes the page as HTML, and prints where it is.
-fn html(folder: &Folder, file: Option<&Path>) -> Result<u8, Failure> {
-    let document = folder.read().map_err(|e| Failure::usage(e.to_string()))?;
-    let page = report::html_page(&document);
-    let written = match file {
-        None => folder.write_page(&page).map_err(|e| e.to_string()),
-        Some(file) => std::fs::write(file, &page)
-            .map(|()| file.to_owned())
-            .map_err(|e| {
-                format!(
-                    "--html = \"{}\": {e}; name a file in a folder that you may write to",
-                    file.display()
-                )
-            }),
-    };
-    let path = written.map_err(Failure::usage)?;
-    output::print(&format!("{}\n", path.display()))?;
+/// A document that `--json` printed into a file.
+fn of_file(args: &ReportArgs, file: &Path) -> Result<u8, Failure> {
+    let wrong = |why: String| Failure::usage(format!("{}: {why}", file.display()));
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| wrong(format!("{e}; name a file that can be read")))?;
+    let document = Readable::parse(&text).map_err(wrong)?;
+    match &args.html {
+        Some(page) => {
+            let beside = || file.with_extension("html");
+            let page = page.clone().unwrap_or_else(beside);
+            said(&html(&document.html(), &page)?)
+        }
+        None if args.json => {
+            output::json(&document)?;
+            Ok(0)
+        }
+        None => {
+            output::print(&document.page(args.full, output::style()))?;
+            Ok(0)
+        }
+    }
+}
+
+/// Writes the page.
+fn html(page: &str, file: &Path) -> Result<PathBuf, Failure> {
+    let written = std::fs::write(file, page).map(|()| file.to_owned());
+    written.map_err(|e| {
+        Failure::usage(format!(
+            "--html = \"{}\": {e}; name a file in a folder that you may write to",
+            file.display()
+        ))
+    })
+}
+
+/// Prints where it is.
+fn said(page: &Path) -> Result<u8, Failure> {
+    output::print(&format!("{}\n", page.display()))?;
     Ok(0)
 }
 

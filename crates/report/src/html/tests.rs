@@ -1,4 +1,5 @@
 use super::*;
+use run::Document;
 
 fn sample(kind: &str) -> Document {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/run");
@@ -17,7 +18,7 @@ fn script<'a>(page: &'a str, id: &str) -> &'a str {
 fn a_page_has_the_answer_the_tables_the_charts_and_the_document() {
     for kind in ["tune", "compare", "sweep"] {
         let document = sample(kind);
-        let page = html_page(&document);
+        let page = Readable::Run(Box::new(document.clone())).html();
         let answer = html! { h1 { (document.verdict.as_ref().unwrap().sentence) } }.into_string();
         assert!(page.contains(&answer), "{kind}");
         assert!(page.contains("<h2>What was tried</h2>"));
@@ -53,7 +54,7 @@ fn names_from_users_are_text_wherever_they_stand() {
     verdict.sentence = attack.to_owned();
     verdict.changes[0].diff = format!("+{attack}\n");
     document.profile.as_mut().unwrap().endpoints[0].name = attack.to_owned();
-    let page = html_page(&document);
+    let page = Readable::Run(Box::new(document.clone())).html();
     let ours = TEMPLATE.matches("<script").count();
     assert_eq!(page.matches("<script").count(), ours);
     assert_eq!(page.matches("</script").count(), ours);
@@ -72,7 +73,7 @@ fn a_run_without_trials_or_an_answer_has_a_page_too() {
     document.comparisons.clear();
     document.model = None;
     document.profile = None;
-    let page = html_page(&document);
+    let page = Readable::Run(Box::new(document.clone())).html();
     assert!(page.contains("<h1>This run was interrupted and has no answer yet.</h1>"));
     assert_eq!(script(&page, "charts"), "[]");
 }
@@ -81,7 +82,7 @@ fn a_run_without_trials_or_an_answer_has_a_page_too() {
 fn the_blocks_are_those_of_the_comparison() {
     let document = sample("compare");
     let comparison = &document.comparisons[0];
-    let charts = charts::charts(&document);
+    let charts = charts::charts(&Readable::Run(Box::new(document.clone())));
     let blocks = charts.iter().find(|chart| chart.id == "blocks").unwrap();
     assert_eq!(blocks.rows.len(), comparison.blocks as usize);
     let band = blocks.band.as_ref().unwrap();
@@ -100,7 +101,7 @@ fn the_blocks_are_those_of_the_comparison() {
 fn the_dots_are_the_trials_behind_the_table() {
     for kind in ["tune", "compare", "sweep"] {
         let document = sample(kind);
-        let charts = charts::charts(&document);
+        let charts = charts::charts(&Readable::Run(Box::new(document.clone())));
         let throughput = charts
             .iter()
             .find(|chart| chart.id == "throughput")
@@ -119,4 +120,72 @@ fn the_dots_are_the_trials_behind_the_table() {
             );
         }
     }
+}
+
+fn readable(sample: &str) -> Readable {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples");
+    let text = std::fs::read_to_string(format!("{folder}/{sample}.json")).unwrap();
+    Readable::parse(&text).unwrap()
+}
+
+/// Every kind of which there is a sample: its answer is the title, and its charts are those that it has figures for.
+#[test]
+fn other_documents_have_a_page_with_their_charts() {
+    let all: [(&str, &[&str]); 8] = [
+        ("inspect/wide", &["request-time", "job-time"]),
+        ("predict/mixed", &["configurations"]),
+        ("duplex/three", &["differences"]),
+        ("doctor/application", &[]),
+        ("calc/queue", &[]),
+        ("calc/pool", &[]),
+        (
+            "run/tune",
+            &["throughput", "blocks", "request-time", "memory"],
+        ),
+        (
+            "run/sweep",
+            &["throughput", "blocks", "request-time", "memory"],
+        ),
+    ];
+    for (sample, wanted) in all {
+        let document = readable(sample);
+        let page = document.html();
+        assert!(
+            page.contains("<h1>") && !page.contains("<!--powerband:"),
+            "{sample}"
+        );
+        let charts: serde_json::Value = serde_json::from_str(script(&page, "charts")).unwrap();
+        let charts = charts.as_array().unwrap();
+        let ids: Vec<&str> = charts.iter().map(|c| c["id"].as_str().unwrap()).collect();
+        for id in wanted {
+            assert!(ids.contains(id), "{sample}: {ids:?}");
+        }
+        assert!(!wanted.is_empty() || ids.is_empty(), "{sample}: {ids:?}");
+        // The document in the page is read again.
+        Readable::parse(script(&page, "document")).unwrap();
+    }
+}
+
+#[test]
+fn predictions_that_the_page_leaves_out_have_no_chart() {
+    let Readable::Predict(mut predicted) = readable("predict/mixed") else {
+        panic!("another kind");
+    };
+    predicted.self_check.failed = true;
+    assert!(charts::charts(&Readable::Predict(predicted)).is_empty());
+}
+
+#[test]
+fn what_is_no_document_is_refused_with_the_remedy() {
+    let said = |text: &str| Readable::parse(text).unwrap_err();
+    assert!(said("{").starts_with("no JSON document"));
+    assert!(said("[]").contains("its schema is missing"));
+    assert!(said(r#"{"schema":"other/load/1"}"#).contains("its schema is missing"));
+    let newer = said(r#"{"schema":"powerband/load/2"}"#);
+    assert!(
+        newer.contains("this version reads powerband/load/1"),
+        "{newer}"
+    );
+    assert!(said(r#"{"schema":"powerband/trace/1"}"#).contains("of which there is no page"));
+    assert!(said(r#"{"schema":"powerband/load/1"}"#).contains("damaged"));
 }

@@ -1,0 +1,154 @@
+//! Charts of a run: its trials, the deciding comparison, where request time goes, memory, predictions.
+
+use super::inspect::parts_of;
+use super::{Band, Chart, Kind, MIB, Mark, Row};
+use crate::reading::{called, called_by_name, capacities_by_block, decides};
+use run::{Comparison, Document, Metric, Profile, Trial};
+
+pub fn charts(document: &Document) -> Vec<Chart> {
+    let charts = [
+        Some(throughput(document)),
+        deciding(document),
+        document.profile.as_ref().map(request_time),
+        Some(memory(document)),
+        predictions(document),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+/// Those that the arm's row in the table rests on.
+fn trials(document: &Document, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<Row> {
+    let of_arm = |arm: &run::ArmSummary| {
+        let name = called(document, arm);
+        let mine = run::evidence(&arm.name, &document.trials).into_iter();
+        let mine = mine.filter(|trial| trial.counts());
+        let rows = mine.filter_map(|trial| {
+            let which = format!("{}, block {}", trial.stage.word(), trial.block);
+            Some(Row::new(name.clone(), figure(trial)?).of(which))
+        });
+        rows.collect::<Vec<_>>()
+    };
+    document.arms.iter().flat_map(of_arm).collect()
+}
+
+fn throughput(document: &Document) -> Chart {
+    Chart {
+        unit: "good answers a second",
+        rows: trials(document, Trial::capacity_per_s),
+        ..Chart::new(
+            "throughput",
+            Kind::Trials,
+            "What each configuration answered at full load",
+            "Each dot is one trial of those behind the table; the bar is their median.",
+        )
+    }
+}
+
+fn memory(document: &Document) -> Chart {
+    let limit = document.plan.objective.max_memory_bytes;
+    Chart {
+        unit: "MiB",
+        mark: limit.map(|bytes| Mark {
+            value: bytes as f64 / MIB,
+            name: "limit".to_owned(),
+        }),
+        rows: trials(document, |trial| {
+            Some(trial.memory.as_ref()?.pss_bytes as f64 / MIB)
+        }),
+        ..Chart::new(
+            "memory",
+            Kind::Trials,
+            "Memory of each configuration",
+            "The largest proportional set size (PSS) of the server's processes in each trial.",
+        )
+    }
+}
+
+/// The first comparison that a claim rests on, block by block.
+fn deciding(document: &Document) -> Option<Chart> {
+    let by_throughput = |c: &&Comparison| decides(c) && c.metric == Metric::Capacity;
+    let comparison = document.comparisons.iter().find(by_throughput)?;
+    let of = |arm: &str| capacities_by_block(document, comparison.stage, arm);
+    let theirs = of(&comparison.baseline);
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    let row = |(block, ours): (u32, f64)| {
+        let value = percent(ours / theirs.get(&block)?);
+        Some(Row::new(format!("block {block}"), value).at(f64::from(block)))
+    };
+    let (one, other) = (
+        called_by_name(document, &comparison.candidate),
+        called_by_name(document, &comparison.baseline),
+    );
+    let interval = comparison.low.zip(comparison.high);
+    Some(Chart {
+        unit: "difference in throughput, %",
+        at_unit: Some("block"),
+        band: interval.map(|(low, high)| Band {
+            low: percent(low),
+            high: percent(high),
+        }),
+        rows: of(&comparison.candidate)
+            .into_iter()
+            .filter_map(row)
+            .collect(),
+        ..Chart::new(
+            "blocks",
+            Kind::Blocks,
+            format!("{one} against {other}, block by block"),
+            "Each dot is one block, in which both were measured shortly after each other; the band is the interval of the difference. \
+             Dots on one side of 0 are the evidence of a difference.",
+        )
+    })
+}
+
+fn request_time(profile: &Profile) -> Chart {
+    let endpoints = profile.endpoints.iter().take(10);
+    let rows = endpoints.flat_map(|e| {
+        let times = [
+            Some(e.held_ms),
+            Some(e.gvl_wait_ms),
+            e.lock_wait_ms,
+            Some(e.io_ms),
+        ];
+        parts_of(&e.name, times)
+    });
+    // Of one endpoint it is the same.
+    let all = (profile.endpoints.len() != 1).then(|| {
+        let p = profile;
+        let times = [
+            Some(p.held_ms),
+            Some(p.gvl_wait_ms),
+            p.lock_wait_ms,
+            Some(p.io_ms),
+        ];
+        parts_of("all", times)
+    });
+    Chart {
+        unit: "ms a request",
+        rows: rows.chain(all.into_iter().flatten()).collect(),
+        ..Chart::new(
+            "request-time",
+            Kind::Parts,
+            "Where a request spends its time today, at full load",
+            "Means of one request in the application, without the wait for a thread.",
+        )
+    }
+}
+
+fn predictions(document: &Document) -> Option<Chart> {
+    document.model.as_ref()?;
+    let row = |arm: &run::ArmSummary| {
+        Some(Row::new(called(document, arm), arm.capacity_per_s?).at(arm.predicted_per_s?))
+    };
+    Some(Chart {
+        unit: "measured, good answers a second",
+        at_unit: Some("predicted, good answers a second"),
+        rows: document.arms.iter().filter_map(row).collect(),
+        ..Chart::new(
+            "predictions",
+            Kind::Predictions,
+            "Predicted and measured throughput",
+            "On the line both agree. Predictions choose what is tried and prove nothing.",
+        )
+    })
+}

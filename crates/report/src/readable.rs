@@ -1,0 +1,108 @@
+//! Any document that `--json` prints: read by its schema, shown as text or as HTML.
+
+use crate::sheet::Sheet;
+use crate::{
+    Style, calc_page, capacity, capture_page, doctor_page, duplex_page, inspect_page, load_page,
+    page, predict_page, validation,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Every schema is `powerband/NAME/1`.
+const PREFIX: &str = "powerband/";
+const VERSION: &str = "1";
+
+/// Endpoints on a page of `inspect`, of a comparison of shadows, and of recorded traffic.
+const ENDPOINTS: usize = inspect_page::USUAL_ENDPOINTS;
+
+/// A document, by what it is of.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Readable {
+    Run(Box<run::Document>),
+    Load(Box<run::load::Document>),
+    Capacity(Box<run::capacity::Document>),
+    Inspect(Box<run::inspect::Document>),
+    Predict(Box<run::predict::Document>),
+    Validation(Box<run::validation::Document>),
+    Duplex(Box<run::duplex::Document>),
+    Doctor(Box<run::doctor::Document>),
+    Calc(Box<run::calc::Document>),
+    Capture(Box<run::capture::Document>),
+}
+
+impl Readable {
+    /// Reads the text of a document.
+    ///
+    /// # Errors
+    /// That it is none, of a newer version, or damaged, with the remedy.
+    pub fn parse(text: &str) -> Result<Readable, String> {
+        let value: Value = serde_json::from_str(text)
+            .map_err(|e| format!("no JSON document ({e}); give one that --json printed"))?;
+        let schema = value["schema"].as_str().unwrap_or_default().to_owned();
+        let named = schema
+            .strip_prefix(PREFIX)
+            .and_then(|rest| rest.split_once('/'));
+        let Some((name, version)) = named else {
+            return Err(
+                "no document of Powerband: its schema is missing; give one that --json printed"
+                    .to_owned(),
+            );
+        };
+        if version != VERSION {
+            return Err(format!(
+                "its schema is {schema}, and this version reads {PREFIX}{name}/{VERSION}; use the version of powerband that wrote it"
+            ));
+        }
+        match name {
+            "run" => decoded(value).map(Readable::Run),
+            "load" => decoded(value).map(Readable::Load),
+            "capacity" => decoded(value).map(Readable::Capacity),
+            "inspect" => decoded(value).map(Readable::Inspect),
+            "predict" => decoded(value).map(Readable::Predict),
+            "validation" => decoded(value).map(Readable::Validation),
+            "duplex" => decoded(value).map(Readable::Duplex),
+            "doctor" => decoded(value).map(Readable::Doctor),
+            "calc" => decoded(value).map(Readable::Calc),
+            "capture" => decoded(value).map(Readable::Capture),
+            _ => Err(format!(
+                "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
+                 predict, mirror, doctor, calc or capture info"
+            )),
+        }
+    }
+
+    /// The page for a terminal.
+    pub fn page(&self, in_full: bool, style: Style) -> String {
+        self.sheet(in_full, style).into_text()
+    }
+
+    pub(crate) fn sheet(&self, in_full: bool, style: Style) -> Sheet {
+        match self {
+            Readable::Run(run) if in_full => page::sheet_in_full(run, style),
+            Readable::Run(run) => page::sheet_in_short(run, style),
+            Readable::Load(load) => load_page::sheet(load, style),
+            Readable::Capacity(found) => capacity::sheet(found, style),
+            Readable::Inspect(read) => {
+                let empty = match in_full {
+                    true => Sheet::in_full(style),
+                    false => Sheet::new(style),
+                };
+                inspect_page::sheet(read, ENDPOINTS, empty)
+            }
+            Readable::Predict(predicted) => predict_page::sheet(predicted, style),
+            Readable::Validation(scored) => validation::sheet(scored, style),
+            Readable::Duplex(compared) => duplex_page::sheet(compared, ENDPOINTS, style),
+            Readable::Doctor(found) => doctor_page::sheet(found, style),
+            Readable::Calc(calculated) => calc_page::sheet(calculated, style),
+            Readable::Capture(held) => capture_page::sheet(held, ENDPOINTS, style),
+        }
+    }
+}
+
+fn decoded<D: DeserializeOwned>(value: Value) -> Result<Box<D>, String> {
+    serde_json::from_value(value).map(Box::new).map_err(|e| {
+        format!("the document is damaged, or of another version of powerband: {e}; use the version that wrote it")
+    })
+}
