@@ -8,8 +8,8 @@ const OPENING: &str = "# Knobs
 
 <!-- Generated from crates/knobs by `make contract`; a test fails when it is stale. -->
 
-What `powerband compare` and `powerband sweep` can set, beside `threads`, `workers` and `preload`: whatever a server takes
-from its environment, what Ruby is told by calls as it boots, and what stands in the configuration of Puma, Passenger
+What `powerband compare` and `powerband sweep` can set in addition to `threads`, `workers` and `preload`: whatever a server takes
+from its environment, what calls at boot set in Ruby, and what stands in the configuration of Puma, Passenger
 and nginx. `tune` searches threads, workers and preloading, and with `--knobs` those of these that are named.
 
 ```sh

@@ -26,8 +26,8 @@ pub const KNOBS: &[Knob] = &[
         versions: Versions::ALL,
         default: "the `ruby` on the `PATH`",
         example: "/opt/ruby-3.4/bin/ruby",
-        about: "Path of the Ruby that runs the server, from the configuration's folder: Puma and Unicorn are started by it, Passenger is \
-                told it, a command of your own finds its folder first on `PATH`.",
+        about: "Path of the Ruby that runs the server, from the configuration's folder: Puma and Unicorn are started by it, Passenger gets \
+                its path, a command of your own finds its folder first on `PATH`.",
         caution: "Its gems must be there; the agent's extension is built for each version.",
     },
     Knob {
