@@ -4,7 +4,8 @@ import type { Chart, Row } from "./chart";
 
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a8a8a", "#b8a800"];
 const WIDTH = 840;
-const NAMES = 210;
+/** Room for the longest name, within these bounds, at about so many pixels a character. */
+const NAMES = { least: 120, most: 340, character: 7.4 };
 const ROW = 34;
 const STYLE = { fontSize: "13px" };
 /** Between Okabe and Ito's two blues, so that it stands out on white and on black. */
@@ -17,11 +18,16 @@ type Drawn = SVGSVGElement | HTMLElement;
 const names = (rows: Row[]): string[] => [...new Set(rows.map((row) => row.name))];
 const series = (rows: Row[]): string[] => [...new Set(rows.map((row) => row.series ?? row.name))];
 
+function room(all: string[]): number {
+  const longest = Math.max(...all.map((name) => name.length)) * NAMES.character + 16;
+  return Math.min(NAMES.most, Math.max(NAMES.least, longest));
+}
+
 /** One line for each name: the name on the left, its values on the right. */
 const named = (chart: Chart): Plot.PlotOptions => ({
   width: WIDTH,
   height: ROW * names(chart.rows).length + 80,
-  marginLeft: NAMES,
+  marginLeft: room(names(chart.rows)),
   marginRight: 30,
   marginTop: 28,
   marginBottom: 40,

@@ -22,7 +22,7 @@ pub fn marked_up(pieces: &[Piece], with_answer: bool) -> Markup {
         @for group in grouped(pieces) {
             @match group {
                 Group::One(Piece::Bold(text)) => {
-                    @if std::mem::take(&mut is_first) { h1 { (text) } } @else { p { strong { (text) } } }
+                    @if std::mem::take(&mut is_first) { (answer(text)) } @else { p { strong { (text) } } }
                 }
                 Group::One(Piece::Heading(text)) => h2 { (text) },
                 Group::One(Piece::Prose { text, .. }) => p { (text) },
@@ -36,6 +36,18 @@ pub fn marked_up(pieces: &[Piece], with_answer: bool) -> Markup {
                 Group::Diff(lines) => (diff(&lines)),
             }
         }
+    }
+}
+
+/// The first sentence as the title, and the others below it.
+fn answer(text: &str) -> Markup {
+    let (first, others) = match text.split_once(". ") {
+        Some((first, others)) => (format!("{first}."), others),
+        None => (text.to_owned(), ""),
+    };
+    html! {
+        h1 { (first) }
+        @if !others.is_empty() { p { strong { (others) } } }
     }
 }
 

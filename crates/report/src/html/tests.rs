@@ -189,3 +189,14 @@ fn what_is_no_document_is_refused_with_the_remedy() {
     assert!(said(r#"{"schema":"powerband/trace/1"}"#).contains("of which there is no page"));
     assert!(said(r#"{"schema":"powerband/load/1"}"#).contains("damaged"));
 }
+
+#[test]
+fn the_title_is_the_first_sentence() {
+    let mut document = sample("tune");
+    document.verdict.as_mut().unwrap().sentence =
+        "Keep single × 3 threads: p99.9 holds. A second one.".to_owned();
+    let page = Readable::Run(Box::new(document)).html();
+    assert!(page.contains(
+        "<h1>Keep single × 3 threads: p99.9 holds.</h1><p><strong>A second one.</strong></p>"
+    ));
+}
