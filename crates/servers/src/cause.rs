@@ -187,7 +187,10 @@ fn of_a_server(lines: &[&str], at: usize) -> Option<String> {
         });
     }
     if NO_WORKER.is_match(line) {
-        let next = bare(lines.get(at + 1)?);
+        // Workers that fail together write between each other's lines: Puma marks each line with the worker's process id.
+        let worker = PREFIX.find(lines[at]).map_or("", |found| found.as_str());
+        let mut rest = lines[at + 1..].iter();
+        let next = bare(rest.find(|line| line.starts_with(worker))?);
         return (!next.is_empty() && !BACKTRACE.is_match(next)).then(|| next.to_owned());
     }
     if let Some(found) = SPAWN_FAILED.captures(line) {

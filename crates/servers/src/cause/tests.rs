@@ -87,6 +87,25 @@ App 12035 output:     /usr/share/passenger/helper-scripts/rack-preloader.rb:101:
 }
 
 #[test]
+fn workers_that_fail_together_write_between_each_others_lines() {
+    let mixed = "[9631] ! Unable to start worker
+[9627] ! Unable to start worker
+[9631] key not found: \"STRIPE_KEY\"
+[9627] key not found: \"STRIPE_KEY\"
+[9631] config.ru:1:in `fetch'";
+    assert_found(
+        mixed,
+        "key not found: \"STRIPE_KEY\"",
+        "STRIPE_KEY = \"VALUE\" under [app.env]",
+    );
+    // The second worker's head, before the first one's message.
+    assert_eq!(
+        of(&mixed.lines().take(2).collect::<Vec<_>>(), "production"),
+        None
+    );
+}
+
+#[test]
 fn a_worker_that_cannot_be_started_is_told_once_the_log_says_why() {
     let lines: Vec<&str> = OF_A_WORKER.lines().collect();
     assert!(never_boots(&lines));
