@@ -46,37 +46,37 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write a powerband.toml for an application, with the requests that its users send
+    /// Write a powerband.toml with the requests that users send
     Init(InitArgs),
-    /// Find the thread and process counts that serve the most within your limits
+    /// Find the threads and processes that serve the most
     Tune(TuneArgs),
-    /// Measure named configurations head to head, e.g. threads=3 threads=5,workers=2; or compare what a mirror logged
+    /// Compare named settings, or what a mirror logged
     Compare(CompareArgs),
-    /// Measure one knob at several values, e.g. threads=1,2,3
+    /// Measure one setting at several values
     Sweep(SweepArgs),
-    /// Send load to a URL and measure what its users would see
+    /// Send load to a URL and measure the response times
     Load(LoadArgs),
-    /// Find the highest arrival rate that meets an objective, and what happens beyond it
+    /// Find the highest arrival rate that meets an objective
     Capacity(CapacityArgs),
-    /// Give live traffic to a server, and copies of it to others that you compare with it
+    /// Copy live traffic to candidates and compare their answers
     Mirror(Box<MirrorArgs>),
-    /// Start any Ruby server with the agent inside, nothing in the application changed
+    /// Start a Ruby server with the agent inside
     Run(RunArgs),
-    /// Show where request time goes, from the flight files of servers that run or have ended
+    /// Show where request time goes, from flight files
     Inspect(InspectArgs),
-    /// Calculate threads, queues, scaling and connections from figures that you give
+    /// Calculate threads, queues, scaling and connections
     Calc(CalcArgs),
-    /// Predict other numbers of processes and threads from a trace, or score such predictions
+    /// Predict other numbers of processes and threads from flight files
     Predict(Box<PredictArgs>),
-    /// Record what the threads of a running server do, for Perfetto
+    /// Record what each thread of a server does, for Perfetto
     Trace(TraceArgs),
-    /// Look into files of recorded traffic, convert, cut, redact and join them
+    /// Convert, cut, redact and join files of recorded traffic
     Capture(CaptureArgs),
-    /// Tell what on this host, or in an application's configuration, spoils measurements or harms a server
+    /// Find what spoils measurements or harms a server
     Doctor(DoctorArgs),
-    /// Show a run again, by default the newest, or a document that --json printed; also as HTML with charts
+    /// Show a run or a document again, also as HTML
     Report(ReportArgs),
-    /// List the runs and what they occupy, or delete old ones
+    /// List runs, and delete old ones
     Runs(RunsArgs),
     /// Print a shell's completions
     Completions {

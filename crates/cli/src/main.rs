@@ -12,6 +12,7 @@ mod progress;
 mod resumed;
 mod signals;
 mod usage;
+mod verbs;
 
 use args::Command;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! The command line as clap reads it, with better tips where clap has none or a wrong one.
 
 use crate::args::Cli;
-use crate::examples;
+use crate::{examples, verbs};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error, FromArgMatches};
@@ -11,7 +11,7 @@ pub fn parsed() -> Cli {
     let words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let mut command = examples::added(Cli::command());
+    let mut command = verbs::grouped(examples::added(Cli::command()));
     let cli = command.try_get_matches_from_mut(std::env::args_os());
     let cli = cli.and_then(|matches| {
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))

@@ -1,4 +1,4 @@
-//! Which framework and which server an application's Gemfile.lock names.
+//! Which framework and which server an application's Gemfile.lock names, or its Gemfile where there is no lock.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ pub struct Application {
     pub server_version: Option<String>,
 }
 
-/// A gem in the version that is locked.
+/// A gem, in the version that is locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gem {
     /// As people write it, such as `Rails`.
     pub name: &'static str,
-    pub version: String,
+    pub version: Option<String>,
 }
 
 /// Servers that Powerband starts.
@@ -58,17 +58,24 @@ const FRAMEWORKS: [(&str, &str); 4] = [
 ];
 
 impl Application {
-    /// From the text of Gemfile.lock. Without one, or with several servers, Puma is taken, as Powerband does.
+    /// From the texts of Gemfile.lock and Gemfile; either may be empty. Where they name no server, or several, Puma is
+    /// taken, as Powerband does.
     #[must_use]
-    pub fn of_lock(lock: &str) -> Application {
+    pub fn of_bundle(lock: &str, gemfile: &str) -> Application {
+        let named = |gem: &str| -> Option<Option<String>> {
+            match locked(lock, gem) {
+                Some(version) => Some(Some(version)),
+                None => (lock.is_empty() && asked_for(gemfile, gem)).then_some(None),
+            }
+        };
         let framework = FRAMEWORKS.iter().find_map(|(gem, name)| {
-            let version = locked(lock, gem)?;
+            let version = named(gem)?;
             Some(Gem { name, version })
         });
         let servers = [Server::Puma, Server::Unicorn, Server::Passenger];
         let server = servers
             .into_iter()
-            .find(|server| locked(lock, server.key()).is_some())
+            .find(|server| named(server.key()).is_some())
             .unwrap_or(Server::Puma);
         Application {
             framework,
@@ -89,7 +96,11 @@ impl Application {
 impl fmt::Display for Application {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.framework {
-            Some(gem) => write!(f, "a {} {} application", gem.name, gem.version)?,
+            Some(Gem {
+                name,
+                version: Some(version),
+            }) => write!(f, "a {name} {version} application")?,
+            Some(gem) => write!(f, "a {} application", gem.name)?,
             None => f.write_str("a Rack application")?,
         }
         match &self.server_version {
@@ -97,6 +108,16 @@ impl fmt::Display for Application {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a line of the Gemfile asks for a gem.
+fn asked_for(gemfile: &str, gem: &str) -> bool {
+    gemfile.lines().any(|line| {
+        let rest = line.trim_start().strip_prefix("gem ");
+        let name = rest.and_then(|rest| rest.trim_start().strip_prefix(['"', '\'']));
+        name.and_then(|name| name.strip_prefix(gem))
+            .is_some_and(|rest| rest.starts_with(['"', '\'']))
+    })
 }
 
 /// The version of a gem in Gemfile.lock. Lines of dependencies are indented further.
@@ -117,13 +138,13 @@ mod tests {
 
     #[test]
     fn framework_and_server_come_from_the_lock() {
-        let found = Application::of_lock(LOCK);
+        let found = Application::of_bundle(LOCK, "");
         assert!(found.is_rails());
         assert_eq!(
             found.to_string(),
             "a Rails 7.2.2.1 application with Puma 6.6.0"
         );
-        let unicorn = Application::of_lock("    sinatra (4.1.0)\n    unicorn (6.1.0)\n");
+        let unicorn = Application::of_bundle("    sinatra (4.1.0)\n    unicorn (6.1.0)\n", "");
         assert_eq!(unicorn.server, Server::Unicorn);
         assert_eq!(
             unicorn.to_string(),
@@ -132,10 +153,21 @@ mod tests {
     }
 
     #[test]
+    fn without_a_lock_the_gemfile_says_it() {
+        let gemfile = "source \"x\"\n# gem \"hanami\"\n  gem 'rails', '~> 7.2'\ngem \"puma_worker_killer\"\ngem \"unicorn\"\n";
+        let found = Application::of_bundle("", gemfile);
+        assert!(found.is_rails());
+        assert_eq!(found.server, Server::Unicorn);
+        assert_eq!(found.to_string(), "a Rails application");
+        let locked = Application::of_bundle("    puma (6.6.0)\n", gemfile);
+        assert_eq!(locked.to_string(), "a Rack application with Puma 6.6.0");
+    }
+
+    #[test]
     fn a_dependency_of_another_gem_is_no_gem_of_the_application() {
-        let found =
-            Application::of_lock("    capybara (3.4)\n      puma (>= 5)\n      rails (>= 7)\n");
-        assert_eq!(found, Application::of_lock(""));
+        let dependencies = "    capybara (3.4)\n      puma (>= 5)\n      rails (>= 7)\n";
+        let found = Application::of_bundle(dependencies, "");
+        assert_eq!(found, Application::of_bundle("", ""));
         assert_eq!(found.to_string(), "a Rack application");
     }
 }

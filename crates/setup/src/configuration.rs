@@ -151,7 +151,7 @@ mod tests {
 
     fn made(pages: Option<&Pages>, lock: &str) -> (String, toml::Table) {
         let text = written(&Beginning {
-            application: &Application::of_lock(lock),
+            application: &Application::of_bundle(lock, ""),
             pages,
             from: "log/production.log",
             today: Some((3, 2)),

@@ -137,8 +137,8 @@ pub fn is_application(folder: &Path) -> bool {
 }
 
 fn application(folder: &Path) -> Application {
-    let lock = std::fs::read_to_string(folder.join("Gemfile.lock"));
-    Application::of_lock(&lock.unwrap_or_default())
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    Application::of_bundle(&text("Gemfile.lock"), &text("Gemfile"))
 }
 
 /// Threads and workers, as Puma itself reads the configuration.
