@@ -10,6 +10,7 @@ mod load;
 mod mirror;
 mod predict;
 mod trace;
+mod watch;
 
 pub use calc::{AmdahlArgs, CalcArgs, Calculation, PoolArgs, QueueArgs, ThreadsArgs, UslArgs};
 pub use capture::{
@@ -24,6 +25,7 @@ pub use load::{AssertedArgs, LoadArgs, LoadMergeArgs, LoadVerb, RequestArgs, Tar
 pub use mirror::MirrorArgs;
 pub use predict::{PredictArgs, ValidateArgs};
 pub use trace::TraceArgs;
+pub use watch::WatchArgs;
 
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
@@ -64,6 +66,8 @@ pub enum Command {
     Run(RunArgs),
     /// Show where request time goes, from flight files
     Inspect(InspectArgs),
+    /// Show where request time goes now, live in the terminal
+    Watch(WatchArgs),
     /// Calculate threads, queues, scaling and connections
     Calc(CalcArgs),
     /// Predict other numbers of processes and threads from flight files

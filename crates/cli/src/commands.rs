@@ -6,6 +6,7 @@ mod capture;
 mod doctor;
 mod duplex;
 mod experiments;
+mod flight_root;
 mod image;
 mod init;
 mod inject;
@@ -17,6 +18,7 @@ mod predict;
 mod runs;
 mod shown;
 mod trace;
+mod watch;
 
 pub use calc::calc;
 pub use capacity::capacity;
@@ -32,6 +34,7 @@ pub use predict::predict;
 pub use runs::runs;
 pub use shown::{completions, man, report};
 pub use trace::trace;
+pub use watch::watch;
 
 use rustix::process::geteuid;
 use servers::guard::{self, GuardProgram};
@@ -74,16 +77,5 @@ fn cache_dir() -> PathBuf {
         Some(root) => root.join("powerband"),
         // Everybody's folder: another user must find no name there that is worth taking first.
         None => std::env::temp_dir().join(format!("powerband-{}", geteuid().as_raw())),
-    }
-}
-
-/// Where the agent writes when it is not told otherwise, as `docs/agent.md` has it.
-fn flight_root() -> PathBuf {
-    let named = |key: &str| std::env::var_os(key).filter(|value| !value.is_empty());
-    match named("POWERBAND_DIR") {
-        Some(folder) => PathBuf::from(folder),
-        None => named("XDG_RUNTIME_DIR")
-            .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
-            .join("powerband"),
     }
 }

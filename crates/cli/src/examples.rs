@@ -88,6 +88,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "watch",
+        &[
+            ("Why servers are slow now; q ends it", "powerband watch"),
+            (
+                "The next ten seconds as text",
+                "powerband watch --once --for 10s",
+            ),
+        ],
+    ),
+    (
         "predict",
         &[
             (

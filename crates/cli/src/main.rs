@@ -50,6 +50,7 @@ fn done(command: Command) -> Result<u8, Failure> {
         Command::Mirror(mirror) => commands::mirror(*mirror),
         Command::Run(run) => commands::run(run),
         Command::Inspect(inspect) => commands::inspect(inspect),
+        Command::Watch(watch) => commands::watch(&watch),
         Command::Calc(calc) => commands::calc(calc),
         Command::Predict(predict) => commands::predict(*predict),
         Command::Trace(trace) => commands::trace(trace),

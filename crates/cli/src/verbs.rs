@@ -5,7 +5,10 @@ use clap::Command;
 
 const GROUPS: &[(&str, &[&str])] = &[
     ("Tune", &["init", "tune", "compare", "sweep", "capacity"]),
-    ("Look inside", &["run", "inspect", "trace", "doctor"]),
+    (
+        "Look inside",
+        &["run", "inspect", "watch", "trace", "doctor"],
+    ),
     ("Traffic", &["load", "mirror", "capture"]),
     ("Formulas and predictions", &["calc", "predict"]),
     ("Runs", &["report", "runs"]),

@@ -71,6 +71,17 @@ pub(crate) fn cpu_in(tree: &Tree, pids: &[u32]) -> Result<TreeCpu, HostError> {
     })
 }
 
+/// CPU time of one process without what descends from it; `None` where it is gone.
+#[must_use]
+pub fn process_cpu(pid: u32) -> Option<TreeCpu> {
+    let stat = Tree::from(pid).stat(pid).ok()??;
+    let per_second = rustix::param::clock_ticks_per_second();
+    Some(TreeCpu {
+        user: from_ticks(stat.user_ticks, per_second),
+        system: from_ticks(stat.system_ticks, per_second),
+    })
+}
+
 /// What all processors computed since `before`, whoever it was for: less what [`tree_cpu`] says, what others took.
 #[must_use]
 pub fn computed_since(before: &CpuTimes, now: &CpuTimes) -> Duration {

@@ -25,8 +25,11 @@ mod unrecorded;
 mod written;
 
 pub use counters::{SavedError, read_saved, saved};
+pub use instant::printable;
 pub use interval::Baseline;
+pub use process::state as process_state;
 pub use reading::{Reading, Selection, counters, read};
 pub use sources::{InspectError, files, folder_of_user};
+pub use sums::{Measured, Sum, Sums};
 pub use unrecorded::unrecorded;
 pub use written::{Asked, document};

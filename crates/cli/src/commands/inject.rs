@@ -29,7 +29,9 @@ pub fn run(args: RunArgs) -> Result<u8, Failure> {
         args.flight_dir.as_deref(),
         given,
     ));
-    let folder = args.flight_dir.unwrap_or_else(super::flight_root);
+    let folder = args
+        .flight_dir
+        .unwrap_or_else(super::flight_root::flight_root);
     output::say(&match given("POWERBAND_ENABLED") {
         Some(off) if OFF.contains(&off.to_lowercase().as_str()) => {
             format!("powerband: POWERBAND_ENABLED={off}: the agent records nothing")

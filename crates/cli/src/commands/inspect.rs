@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// `powerband inspect`.
 pub fn inspect(args: InspectArgs) -> Result<u8, Failure> {
     let now_ns = now_ns();
-    let root = super::flight_root();
+    let root = super::flight_root::flight_root();
     if args.prometheus {
         let uid = rustix::process::getuid().as_raw();
         return prometheus::print(&args, &::inspect::folder_of_user(&root, uid));
@@ -88,7 +88,7 @@ fn read(
     ))
 }
 
-fn found(sources: &[PathBuf], root: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn found(sources: &[PathBuf], root: &Path) -> Result<Vec<PathBuf>, Failure> {
     let uid = rustix::process::getuid().as_raw();
     ::inspect::files(sources, root, uid).map_err(|e| match e.is_usage() {
         true => Failure::usage(e.to_string()),

@@ -115,7 +115,10 @@ fn application(
     args: &PredictArgs,
     wanted: &Wanted,
 ) -> Result<(Vec<PathBuf>, Application), Failure> {
-    let (root, uid) = (super::flight_root(), rustix::process::getuid().as_raw());
+    let (root, uid) = (
+        super::flight_root::flight_root(),
+        rustix::process::getuid().as_raw(),
+    );
     let read = |named: &[PathBuf]| {
         let files = ::inspect::files(named, &root, uid).map_err(|e| match e.is_usage() {
             true => Failure::usage(e.to_string()),

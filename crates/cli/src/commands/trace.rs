@@ -74,7 +74,7 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
         let remedy = "give a size from 1MiB to 1GiB";
         problems.push(Problem::of(&asked, "out of range", remedy));
     }
-    let target = args.target.unwrap_or_else(super::flight_root);
+    let target = args.target.unwrap_or_else(super::flight_root::flight_root);
     if !target.exists() {
         problems.push(Problem::with(
             format!("{} is not there", target.display()),

@@ -1,0 +1,25 @@
+//! What `watch` takes.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `watch`.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// Folders of flight files, or flight files [default: this user's files where the agent writes: $POWERBAND_DIR, else
+    /// powerband in $XDG_RUNTIME_DIR or /tmp]
+    #[arg(value_name = "DIR|FILE")]
+    pub sources: Vec<PathBuf>,
+    /// Length of the window that figures are of, 1s to 5m
+    #[arg(long = "for", value_name = "DURATION", default_value = "5s")]
+    pub length: String,
+    /// Time between two readings, 200ms to 1m
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    pub interval: String,
+    /// Print one window as text and end; also where stdout is no terminal
+    #[arg(long, conflicts_with = "interval")]
+    pub once: bool,
+    /// Only the application with this root folder
+    #[arg(long, value_name = "FOLDER")]
+    pub application: Option<String>,
+}

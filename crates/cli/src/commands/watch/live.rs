@@ -1,0 +1,125 @@
+//! The screen that is drawn again after every reading, every key and every change of size.
+
+use super::readings::Readings;
+use crate::signals::Signals;
+use crate::{Failure, output};
+use ::watch::{Action, Reading, View, Window};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+use std::collections::VecDeque;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// A signal is seen after this time at the latest.
+const LOOK: Duration = Duration::from_millis(100);
+/// Readings that a window keeps, so that a long one at short intervals needs no more memory.
+const KEPT: u32 = 100;
+
+/// Shows windows until a key or a signal ends it. The terminal is restored then, and when the program panics.
+pub fn show(
+    readings: Readings,
+    first: Reading,
+    length: Duration,
+    interval: Duration,
+) -> Result<u8, Failure> {
+    let failed = |e: io::Error| {
+        Failure::usage(format!(
+            "the terminal cannot be used: {e}; powerband watch --once prints text"
+        ))
+    };
+    let signals = Signals::listen().map_err(failed)?;
+    let terminal = ratatui::try_init().map_err(failed)?;
+    let mut screen = Screen {
+        view: View {
+            colour: output::style().colour,
+            source: readings.shown(),
+            ..View::default()
+        },
+        readings,
+        history: VecDeque::from([first]),
+        window: None,
+        length,
+    };
+    let ended = screen.until_end(terminal, &signals, interval);
+    ratatui::restore();
+    ended.map_err(failed)
+}
+
+struct Screen {
+    view: View,
+    readings: Readings,
+    history: VecDeque<Reading>,
+    window: Option<Window>,
+    length: Duration,
+}
+
+impl Screen {
+    fn until_end(
+        &mut self,
+        mut terminal: DefaultTerminal,
+        signals: &Signals,
+        interval: Duration,
+    ) -> io::Result<u8> {
+        let mut due = Instant::now() + interval;
+        loop {
+            terminal.draw(|frame| {
+                let window = self.window.as_ref();
+                self.view.draw(window, frame.area(), frame.buffer_mut());
+            })?;
+            loop {
+                if let Some(signal) = signals.received() {
+                    return Ok(128 + signal);
+                }
+                if Instant::now() >= due {
+                    self.read();
+                    due = Instant::now() + interval;
+                    break;
+                }
+                let wait = due.saturating_duration_since(Instant::now()).min(LOOK);
+                if !event::poll(wait)? {
+                    continue;
+                }
+                match event::read()? {
+                    Event::Key(key) => match self.view.key(key, self.window.as_ref()) {
+                        Action::End => return Ok(0),
+                        Action::Draw => break,
+                        Action::Nothing => {}
+                    },
+                    Event::Resize(..) => break,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// A server that restarts is no reason to end: the screen says why there is nothing new.
+    fn read(&mut self) {
+        let reading = match self.readings.read() {
+            Ok(reading) => reading,
+            Err(failure) => {
+                self.view.problem = Some(failure.message);
+                self.window = None;
+                self.history.clear();
+                return;
+            }
+        };
+        self.view.problem = None;
+        let starts = reading.at.saturating_sub(self.length);
+        // The second reading decides: the oldest one lies at the beginning of the window or before it.
+        while self.history.get(1).is_some_and(|next| next.at <= starts) {
+            self.history.pop_front();
+        }
+        self.window = self
+            .history
+            .front()
+            .map(|oldest| Window::between(oldest, &reading));
+        let spacing = self.length / KEPT;
+        let is_apart = self
+            .history
+            .back()
+            .is_none_or(|last| reading.at >= last.at + spacing);
+        if is_apart {
+            self.history.push_back(reading);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Where request time goes, in one sentence with its figures.
+
+use crate::window::{Window, call_ms, pool_ms};
+use flight::CallKind;
+use inspect::{Sum, Sums};
+
+/// Below so many requests the sentence says how few they are.
+const FEW: u64 = 20;
+/// A share of held time without a core that is worth words.
+const STARVED: f64 = 0.2;
+
+/// The part of the time that is largest, and the verb that tests what helps. It claims nothing beyond the figures.
+#[must_use]
+pub fn diagnosis(window: &Window) -> String {
+    let seconds = window.length.as_secs_f64();
+    let sums = &window.all;
+    let in_flight = window.in_flight();
+    if sums.requests == 0 && in_flight == 0 {
+        return format!("No request ended within {seconds:.1} s, and none is in progress.");
+    }
+    if sums.requests == 0 {
+        let of = window.threads().map_or_else(String::new, |threads| {
+            format!(" on {}", run::counted(threads, "thread"))
+        });
+        return format!(
+            "No request ended within {seconds:.1} s, and {in_flight} in progress{of}; `powerband trace --gvl --for 5s` records what \
+             the threads wait for."
+        );
+    }
+    let few = match sums.requests {
+        n if n < FEW => format!("Only {} ended: ", run::counted(n, "request")),
+        _ => String::new(),
+    };
+    few + &largest(window)
+}
+
+fn largest(window: &Window) -> String {
+    let sums = &window.all;
+    let queue = sums.queue.mean_ms().unwrap_or(0.0);
+    let (Some(wall), Some(held), Some(gvl), Some(io)) = (
+        sums.split_wall.mean_ms(),
+        sums.held.mean_ms(),
+        sums.gvl_wait.mean_ms(),
+        sums.io.mean_ms(),
+    ) else {
+        let wall = sums.wall.mean_ms().unwrap_or(0.0);
+        return format!(
+            "a request takes {wall:.1} ms in the application; these processes do not measure the parts of that time."
+        );
+    };
+    let whole = queue + wall;
+    let lock = sums.lock_wait.mean_ms().unwrap_or(0.0);
+    let most = queue.max(held).max(gvl).max(lock).max(io);
+    if most == queue {
+        return format!(
+            "requests wait {queue:.1} ms of their {whole:.1} ms in the queue before the application, while {} in it on average; \
+             `powerband tune` tests whether more threads or processes do better.",
+            busy(window)
+        );
+    }
+    if most == gvl {
+        return format!(
+            "threads wait {gvl:.1} ms a request for the GVL, of {whole:.1} ms in all; `powerband tune` tests whether fewer threads \
+             or more processes do better."
+        );
+    }
+    if most == lock {
+        let pool = pool_ms(sums).filter(|pool| *pool >= lock / 2.0);
+        let pool = pool.map_or_else(String::new, |pool| {
+            format!(" ({pool:.1} ms in checkouts from a connection pool)")
+        });
+        return format!(
+            "requests wait {lock:.1} ms of their {whole:.1} ms for locks{pool}; `powerband inspect` shows locks and pools."
+        );
+    }
+    if most == io {
+        return format!(
+            "requests wait {io:.1} ms of their {whole:.1} ms for I/O{}{}; `powerband inspect` shows it by endpoint.",
+            by_kind(sums),
+            mostly_in(window, |sums| sums.io)
+        );
+    }
+    let gc = sums.gc.mean_ms();
+    let gc = gc.map_or_else(String::new, |gc| {
+        format!(", {gc:.1} ms of the whole in garbage collection")
+    });
+    let starved = sums.starved.mean_ms().filter(|ms| *ms >= STARVED * held);
+    match starved {
+        Some(ms) => format!(
+            "requests hold the GVL for {held:.1} ms of their {whole:.1} ms, and have no CPU core for {ms:.1} ms of that; \
+             `powerband doctor` shows what limits CPU here."
+        ),
+        None => format!(
+            "requests run Ruby for {held:.1} ms of their {whole:.1} ms{gc}{}; `powerband inspect` shows it by endpoint.",
+            mostly_in(window, |sums| sums.held)
+        ),
+    }
+}
+
+fn busy(window: &Window) -> String {
+    let busy = window.busy();
+    match window.threads() {
+        Some(threads) => format!("{busy:.1} of {} are", run::counted(threads, "thread")),
+        None => format!("{busy:.1} threads are"),
+    }
+}
+
+fn by_kind(sums: &Sums) -> String {
+    let kinds = [
+        (CallKind::Sql, "SQL"),
+        (CallKind::Http, "HTTP"),
+        (CallKind::Cache, "cache"),
+        (CallKind::Redis, "Redis"),
+    ];
+    let known = kinds.map(|(kind, name)| (call_ms(sums, kind).unwrap_or(0.0), name));
+    let most = known.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    match most {
+        Some((ms, name)) if ms >= 0.05 => format!(" (most in {name} calls: {ms:.1} ms)"),
+        _ => String::new(),
+    }
+}
+
+/// The endpoint that has most of a sum, where there are several.
+fn mostly_in(window: &Window, of: impl Fn(&Sums) -> Sum) -> String {
+    let whole = of(&window.all).total() as f64;
+    let most = window
+        .endpoints
+        .iter()
+        .max_by_key(|row| of(&row.sums).total());
+    match most {
+        Some(row) if window.endpoints.len() > 1 && whole > 0.0 => format!(
+            ", {:.0} % of it in {}",
+            100.0 * of(&row.sums).total() as f64 / whole,
+            row.name
+        ),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{process, reading, served};
+    use flight::Totals;
+
+    fn said(endpoints: &[(&str, Totals)], in_flight: u64) -> String {
+        let before = reading(0, vec![process(1, 0, &[])]);
+        let mut process = process(1, 0, endpoints);
+        process.in_flight = in_flight;
+        diagnosis(&Window::between(&before, &reading(5, vec![process])))
+    }
+
+    #[test]
+    fn the_largest_part_is_named_with_its_figures() {
+        let gvl = "threads wait 62.0 ms a request for the GVL, of 77.0 ms in all; `powerband tune` tests whether fewer threads or more processes do better.";
+        assert_eq!(said(&[("a", served(100, 10, 62))], 0), gvl);
+        let ruby = "requests run Ruby for 18.0 ms of their 24.0 ms, 0.0 ms of the whole in garbage collection, 83 % of it in b; `powerband inspect` shows it by endpoint.";
+        let two = [("a", served(50, 6, 1)), ("b", served(50, 30, 1))];
+        assert_eq!(said(&two, 0), ruby);
+        let io = said(&[("a", served(100, 1, 1))], 0);
+        assert!(
+            io.starts_with("requests wait 5.0 ms of their 7.0 ms for I/O;"),
+            "{io}"
+        );
+    }
+
+    #[test]
+    fn locks_queue_and_a_missing_core() {
+        let mut locked = served(100, 1, 1);
+        locked.lock_wait_ns = 100 * 9_000_000;
+        locked.wall_ns += locked.lock_wait_ns;
+        let lock = said(&[("a", locked)], 0);
+        assert!(
+            lock.starts_with("requests wait 9.0 ms of their 16.0 ms for locks;"),
+            "{lock}"
+        );
+        let mut starved = served(100, 20, 1);
+        starved.cpu_ns /= 2;
+        let starved = said(&[("a", starved)], 0);
+        assert!(
+            starved.contains("no CPU core for 10.0 ms of that"),
+            "{starved}"
+        );
+        let mut queued = served(100, 1, 1);
+        (queued.queue_ns, queued.queue_known) = (100 * 40_000_000, 100);
+        let queued = said(&[("a", queued)], 0);
+        let words = "requests wait 40.0 ms of their 47.0 ms in the queue before the application, while 0.1 of 5 threads are in it";
+        assert!(queued.starts_with(words), "{queued}");
+    }
+
+    #[test]
+    fn few_requests_and_none() {
+        assert!(
+            said(&[("a", served(3, 1, 1))], 0).starts_with("Only 3 requests ended: requests wait")
+        );
+        assert_eq!(
+            said(&[], 0),
+            "No request ended within 5.0 s, and none is in progress."
+        );
+        assert!(
+            said(&[], 5)
+                .starts_with("No request ended within 5.0 s, and 5 in progress on 5 threads;")
+        );
+    }
+}

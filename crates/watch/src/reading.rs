@@ -1,0 +1,155 @@
+//! What the flight files of running processes, and `/proc`, said at one instant.
+
+use flight::{FlightFile, Header, Origin, ProcessId, Snapshot, Totals};
+use inspect::{Measured, printable, process_state};
+use run::inspect::ProcessState;
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// PSS costs milliseconds for each process, during which the kernel holds its memory map.
+const PSS_EVERY: Duration = Duration::from_secs(30);
+
+/// All processes at one instant.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// On a clock that only goes forward.
+    pub at: Duration,
+    /// Nanoseconds since 1970.
+    pub wall_ns: u64,
+    pub processes: Vec<Process>,
+}
+
+/// A process that runs.
+#[derive(Debug, Clone)]
+pub struct Process {
+    pub id: (ProcessId, Option<Origin>),
+    pub name: String,
+    pub pid: u32,
+    /// Processes with the same parent, application and server are siblings.
+    pub family: (u32, String, String),
+    pub worker: Option<u32>,
+    pub threads: Option<u32>,
+    pub created_wall_ns: u64,
+    pub in_flight: u64,
+    /// Whether it runs cannot be seen from here, as of another container: it counts while its counters grow.
+    pub of_unknown_life: bool,
+    pub measured: Measured,
+    pub further: bool,
+    pub totals: Totals,
+    pub endpoints: Vec<(String, Totals)>,
+    /// `None` where the process runs in another container, or belongs to another user.
+    pub cpu: Option<Duration>,
+    pub rss_bytes: Option<u64>,
+    pub pss_bytes: Option<u64>,
+}
+
+/// Reads again and again.
+#[derive(Debug, Default)]
+pub struct Reader {
+    application: Option<String>,
+    /// Files of processes that have ended, which nobody writes to any more.
+    ended: BTreeSet<PathBuf>,
+    pss: HashMap<u32, u64>,
+    pss_at: Option<Duration>,
+}
+
+impl Reader {
+    /// Of one application alone, by its root folder, or of all.
+    #[must_use]
+    pub fn of(application: Option<String>) -> Self {
+        Self {
+            application,
+            ..Self::default()
+        }
+    }
+
+    /// Reads the files of running processes. Files that cannot be read are left out: most are being made.
+    pub fn read(&mut self, files: &[PathBuf], at: Duration, wall_ns: u64) -> Reading {
+        let with_pss = self.pss_at.is_none_or(|last| at >= last + PSS_EVERY);
+        if with_pss {
+            self.pss_at = Some(at);
+            self.pss.clear();
+        }
+        let mut processes = Vec::new();
+        for path in files {
+            if self.ended.contains(path) {
+                continue;
+            }
+            let Ok(snapshot) = FlightFile::open(path).and_then(|file| file.counters()) else {
+                continue;
+            };
+            let ended = [ProcessState::Closed, ProcessState::Died];
+            let state = process_state(path, &snapshot.header);
+            if ended.contains(&state) {
+                self.ended.insert(path.clone());
+            } else if self.takes(&snapshot.header) {
+                let mut process = self.process(&snapshot, with_pss);
+                process.of_unknown_life = state == ProcessState::Unknown;
+                processes.push(process);
+            }
+        }
+        processes.sort_by_key(|p| (p.family.clone(), p.worker, p.pid));
+        Reading {
+            at,
+            wall_ns,
+            processes,
+        }
+    }
+
+    fn takes(&self, header: &Header) -> bool {
+        let root = flight::application_of(&header.app_root);
+        let asked = self.application.as_deref();
+        asked.is_none_or(|asked| flight::application_of(asked) == root)
+    }
+
+    fn process(&mut self, snapshot: &Snapshot, with_pss: bool) -> Process {
+        let mut process = Process::of(snapshot);
+        if flight::runs_here(&snapshot.header) {
+            let pid = process.pid;
+            process.cpu = host::cpu::process_cpu(pid).map(|cpu| cpu.total());
+            process.rss_bytes = host::memory::rss(pid);
+            if with_pss {
+                let pss = host::memory::resident(pid).and_then(|memory| memory.pss_bytes);
+                self.pss.extend(pss.map(|bytes| (pid, bytes)));
+            }
+            process.pss_bytes = self.pss.get(&pid).copied();
+        }
+        process
+    }
+}
+
+impl Process {
+    /// What a file holds of it.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Self {
+        let header = &snapshot.header;
+        let used = snapshot.endpoints.iter().filter(|e| e.totals.requests > 0);
+        let worker = header.server.worker_index;
+        Self {
+            id: (header.process(), header.origin),
+            name: match worker {
+                Some(worker) => format!("worker {worker} ({})", header.pid),
+                None => format!("pid {}", header.pid),
+            },
+            pid: header.pid,
+            family: (
+                header.parent_pid,
+                printable(&header.app_root),
+                printable(&header.server.name),
+            ),
+            worker,
+            threads: header.server.max_threads,
+            created_wall_ns: header.created_wall_ns,
+            in_flight: header.in_flight,
+            of_unknown_life: false,
+            measured: Measured::by(header),
+            further: header.counts_further(),
+            totals: snapshot.totals,
+            endpoints: used.map(|e| (printable(&e.name), e.totals)).collect(),
+            cpu: None,
+            rss_bytes: None,
+            pss_bytes: None,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require "io/console"
+require "pty"
+require_relative "support/powerband"
+require_relative "support/servers"
+
+# `powerband watch` on a real Puma: as text, and live under a pseudo-terminal.
+class WatchTest < PowerbandTest
+  include Servers
+
+  def test_a_window_as_text
+    page = watched { powerband("watch", "--for", "2s", @flight) }
+    assert_equal 0, page.code, page.to_s
+    text = page.out.split.join(" ")
+    ["1 process, puma", "requests/s", "GET /", "for I/O", "pid #{@site.started.pid}", " PSS"].each do |words|
+      assert_includes text, words, page.out
+    end
+    page.out.lines.each { |line| assert_operator line.chomp.length, :<=, 100, line }
+    refute_includes page.out, "\e"
+  end
+
+  def test_live_until_q
+    screen = nil
+    code, before, after = watched do
+      live("watch", "--interval", "200ms", @flight) do |output, input|
+        await("the totals on the screen") { (screen = read(output)).include?("requests/s") }
+        input.write("\t")
+        # Only cells that change are sent, so that words may come in pieces.
+        await("the other table") { (screen = read(output)).include?("GET") }
+        input.write("q")
+      end
+    end
+    assert_equal 0, code, screen
+    assert_equal before, after, "the terminal is as it was"
+    assert_includes @shown, "\e[?1049h"
+    assert_operator @shown.rindex("\e[?1049l"), :>, @shown.rindex("\e[?1049h"), "the screen of before is back"
+  end
+
+  def test_wrong_usage_and_nothing_to_watch
+    empty = File.join(@dir, "empty")
+    Dir.mkdir(empty)
+    assert_refused powerband("watch", File.join(@dir, "no")), 2, /no: No such file/, /name a folder of flight files/
+    assert_refused powerband("watch", empty), 3, /no flight file in .*empty/
+    assert_refused powerband("watch", "--for", "10"), 2, /--for = "10"/
+    assert_refused powerband("watch", "--for", "1h", "--interval", "1ms"), 2,
+                   /--for = "1h": out of range; give a time from 1s to 5m/, /--interval = "1ms": out of range/
+    sample = File.join(ROOT, "contract/samples/flight/wide.flight")
+    assert_refused powerband("watch", "--for", "1s", sample), 3,
+                   /no process runs that writes to the flight files/, /powerband inspect/
+  end
+
+  private
+
+  # Runs the block while a server answers one request after the other.
+  def watched
+    @flight = File.join(@dir, "flight")
+    @site = puma(File.join(APPS, "mixed"), before: [BINARY, "run", "--flight-dir", @flight, "--"])
+    ends = false
+    client = Thread.new { @site.get("/") until ends }
+    await("a flight file") { Dir.glob(File.join(@flight, "**/*.flight")).any? }
+    yield
+  ensure
+    ends = true
+    client&.join
+    stop(@site, :KILL) if @site
+  end
+
+  # The exit code of a command under a terminal of 24 lines, and the terminal's settings before and after it.
+  def live(*words)
+    @shown = String.new(encoding: Encoding::BINARY)
+    main, terminal = PTY.open
+    terminal.winsize = [24, 80]
+    before = settings(terminal)
+    environment = clean_environment.merge("TERM" => "xterm", LeftRunning::VARIABLE => @mark)
+    pid = Process.spawn(environment, BINARY, *words, in: terminal, out: terminal, err: terminal)
+    yield main, main
+    status = nil
+    await("the end of watch") { read(main) && (status = Process.wait2(pid, Process::WNOHANG)&.last) }
+    read(main)
+    [status.exitstatus, before, settings(terminal)]
+  ensure
+    [main, terminal].each(&:close)
+  end
+
+  # Everything that was shown so far.
+  def read(main)
+    loop { @shown << main.read_nonblock(1 << 16) }
+  rescue IO::WaitReadable
+    @shown.dup.force_encoding(Encoding::UTF_8)
+  end
+
+  def settings(terminal)
+    IO.popen(%w[stty -g], in: terminal, &:read)
+  end
+end
