@@ -37,6 +37,18 @@ class WatchTest < PowerbandTest
     assert_operator @shown.rindex("\e[?1049l"), :>, @shown.rindex("\e[?1049h"), "the screen of before is back"
   end
 
+  def test_a_closed_terminal_ends_it
+    watched do
+      live("watch", "--interval", "200ms", @flight) do |output, _|
+        await("the totals on the screen") { read(output).include?("requests/s") }
+        output.close
+        await("the end of watch") { @status = Process.wait2(@pid, Process::WNOHANG)&.last }
+        break
+      end
+      assert_equal 129, @status.exitstatus, @status.inspect
+    end
+  end
+
   def test_wrong_usage_and_nothing_to_watch
     empty = File.join(@dir, "empty")
     Dir.mkdir(empty)
@@ -73,7 +85,7 @@ class WatchTest < PowerbandTest
     terminal.winsize = [24, 80]
     before = settings(terminal)
     environment = clean_environment.merge("TERM" => "xterm", LeftRunning::VARIABLE => @mark)
-    pid = Process.spawn(environment, BINARY, *words, in: terminal, out: terminal, err: terminal)
+    pid = @pid = Process.spawn(environment, BINARY, *words, in: terminal, out: terminal, err: terminal)
     yield main, main
     status = nil
     await("the end of watch") { read(main) && (status = Process.wait2(pid, Process::WNOHANG)&.last) }

@@ -8,6 +8,7 @@ use crate::{Failure, output};
 use ::watch::Window;
 use experiment::config::{Asked, Problem, parse_duration};
 use readings::Readings;
+use std::io::IsTerminal;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ pub fn watch(args: &WatchArgs) -> Result<u8, Failure> {
     let (length, interval) = times(args)?;
     let mut readings = Readings::of(args);
     let first = readings.read()?;
-    if !args.once && output::is_terminal() {
+    if !args.once && output::is_terminal() && std::io::stdin().is_terminal() {
         return live::show(readings, first, length, interval);
     }
     std::thread::sleep(length);

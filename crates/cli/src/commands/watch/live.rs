@@ -6,12 +6,16 @@ use crate::{Failure, output};
 use ::watch::{Action, Reading, View, Window};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;
 use std::time::{Duration, Instant};
 
 /// A signal is seen after this time at the latest.
 const LOOK: Duration = Duration::from_millis(100);
+/// The exit code where the terminal was closed, as after its signal.
+const SIGHUP: u8 = 128 + 1;
 /// Readings that a window keeps, so that a long one at short intervals needs no more memory.
 const KEPT: u32 = 100;
 
@@ -41,8 +45,26 @@ pub fn show(
         length,
     };
     let ended = screen.until_end(terminal, &signals, interval);
-    ratatui::restore();
-    ended.map_err(failed)
+    // A closed terminal needs no restoring.
+    let restored = ratatui::try_restore();
+    let code = ended.map_err(failed)?;
+    if code != SIGHUP {
+        restored.map_err(failed)?;
+    }
+    Ok(code)
+}
+
+/// Waits for input, and says whether the terminal was closed instead. SIGHUP reaches only the processes that a terminal
+/// controls, and crossterm reads the end of a closed one again and again, for ever.
+fn is_closed_within(wait: Duration) -> io::Result<bool> {
+    let stdin = io::stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
+    match rustix::event::poll(&mut polled, Some(&wait)) {
+        Ok(_) => Ok(polled[0].revents().contains(PollFlags::HUP)),
+        Err(Errno::INTR) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
 }
 
 struct Screen {
@@ -76,7 +98,12 @@ impl Screen {
                     break;
                 }
                 let wait = due.saturating_duration_since(Instant::now()).min(LOOK);
-                if !event::poll(wait)? {
+                if is_closed_within(wait)? {
+                    // Its end writes to the terminal, and panics where that fails.
+                    std::mem::forget(terminal);
+                    return Ok(SIGHUP);
+                }
+                if !event::poll(Duration::ZERO)? {
                     continue;
                 }
                 match event::read()? {
