@@ -42,6 +42,17 @@ class HttpsTest < PowerbandTest
     stop(site)
   end
 
+  def test_a_redirect_that_comes_too_late_is_no_answer_and_has_the_remedy
+    # It answers 502 in the first seconds, as a proxy does while the server boots.
+    site = puma(File.join(APPS, "https_only"), env: { "BOOTS_FOR" => "3" })
+    ended = powerband("load", site.url, "--rate", "20", "--duration", "5s", "--quiet", "-H", "Authorization: Bearer s3cret")
+    assert_equal 3, ended.code, ended.to_s
+    assert_match(/did so too late for the run to start again: repeat it with --header "X-Forwarded-Proto: https"/, ended.err)
+    assert_match(/do not quote these figures: they include redirects to https/, ended.err)
+    refute_match(/also where X-Forwarded-Proto/, ended.to_s)
+    stop(site)
+  end
+
   private
 
   def workload = File.join(@dir, "workload.toml")

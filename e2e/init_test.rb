@@ -83,6 +83,22 @@ class InitTest < PowerbandTest
     end
   end
 
+  def test_an_application_that_does_not_boot_gets_no_file
+    Dir.mktmpdir do |dir|
+      FileUtils.cp_r("#{STOREFRONT}/.", dir)
+      FileUtils.rm_rf([File.join(dir, "log"), File.join(dir, "powerband.toml")])
+      File.write(File.join(dir, "config/initializers/stripe.rb"), %(ENV.fetch("STRIPE_KEY")\n))
+      refused = powerband("init", "--app", dir)
+      assert_refused refused, 3, %r{bin/rails routes failed}, /key not found: "STRIPE_KEY"/, /--env STRIPE_KEY=VALUE/
+      refute_includes refused.err, "/tmp/.tmp"
+      refute_path_exists File.join(dir, "powerband.toml")
+      made = powerband("init", "--app", dir, "--env", "STRIPE_KEY=x")
+      assert_equal 0, made.code, made.err
+      assert_includes File.read(File.join(dir, "powerband.toml")), %(path = "/products"\n)
+      assert_refused powerband("init", "--app", dir, "--force", "--env", "STRIPE_KEY"), 2, /--env = "STRIPE_KEY": sets nothing/
+    end
+  end
+
   def test_what_is_no_application
     Dir.mktmpdir do |dir|
       refused = powerband("init", "--app", dir)
@@ -103,7 +119,8 @@ class InitTest < PowerbandTest
     here = powerband(chdir: STOREFRONT)
     assert_equal 0, here.code, here.err
     assert_match(
-      /\AThis folder holds a Rails( [\d.]+)? application( with Puma [\d.]+)?, configured for a single process and 3 threads\./, here.out
+      /\AThis folder holds a Rails( [\d.]+)? application( with Puma [\d.]+)?, configured for a single process and 3 threads\./,
+      here.out
     )
     assert_includes here.out, "powerband tune "
     Dir.mktmpdir do |dir|

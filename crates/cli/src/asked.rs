@@ -7,6 +7,7 @@ use experiment::config::{
 };
 use experiment::{Arm, Goal};
 use run::Kind;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The file that is read when it is there and none was named.
@@ -135,12 +136,21 @@ fn flags(
         request.total_rate = given(&tune.total_rate, "--total-rate");
         request.server_cost = given(&tune.server_cost, "--server-cost");
     }
-    for assignment in &args.env {
+    let (env, wrong) = assignments(&args.env);
+    problems.extend(wrong);
+    for (key, value) in env {
+        request.env.insert(key, Asked::new(value, "--env"));
+    }
+    request
+}
+
+/// The variables of `--env KEY=VALUE`, and what is wrong with the others.
+pub fn assignments(given: &[String]) -> (BTreeMap<String, String>, Vec<Problem>) {
+    let (mut env, mut problems) = (BTreeMap::new(), Vec::new());
+    for assignment in given {
         match assignment.split_once('=') {
             Some((key, value)) if !key.is_empty() => {
-                request
-                    .env
-                    .insert(key.to_owned(), Asked::new(value, "--env"));
+                env.insert(key.to_owned(), value.to_owned());
             }
             _ => problems.push(Problem::of(
                 &Asked::new(assignment.clone(), "--env"),
@@ -149,7 +159,7 @@ fn flags(
             )),
         }
     }
-    request
+    (env, problems)
 }
 
 /// The arms of `compare`, those of the file where none are named. The same configuration twice is an A/A comparison,

@@ -142,7 +142,10 @@ fn verdict(
 /// Why nothing is claimed: the two do not get their requests under the same conditions.
 fn unsound(series: &Series, contest: &Contest, allowance: f64) -> String {
     match contest.reference {
-        Side::Primary => words::core_wait(series.sums.total().wait_ms(), allowance),
+        Side::Primary => {
+            let has_twin = contest.purpose == Purpose::Primary;
+            words::core_wait(series.sums.total().wait_ms(), allowance, has_twin)
+        }
         Side::Shadow(_) => words::unsound_setup(allowance),
     }
 }

@@ -127,10 +127,14 @@ pub fn unsound_setup(allowance: f64) -> String {
 }
 
 /// A host without a core for the mirror.
-pub fn core_wait(wait_ms: f64, allowance: f64) -> String {
+pub fn core_wait(wait_ms: f64, allowance: f64, has_twin: bool) -> String {
+    let fairer = match has_twin {
+        true => "; the comparison with the twin has this wait on both sides",
+        false => ", or compare with a twin (--twin NAME)",
+    };
     format!(
         "the mirror itself waited for a CPU core for {} ms of each answer (mean), which is {} % of the primary's response time \
-         and in the shadow's times alone; give the mirror a core that nothing else uses, or compare with a twin (--twin NAME)",
+         and in the shadow's times alone; give the mirror a core that nothing else uses{fairer}",
         round(wait_ms),
         round(allowance * 100.0)
     )

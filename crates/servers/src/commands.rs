@@ -104,6 +104,12 @@ impl RunningCommand {
         }
     }
 
+    /// Why it failed, without the name of its log.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        self.log.excerpt().brief()
+    }
+
     /// What its output says of a failure, secrets masked, as it stands in messages.
     pub fn excerpt(&self) -> String {
         self.log.excerpt().to_string()

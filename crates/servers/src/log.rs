@@ -47,6 +47,17 @@ struct Parts {
 }
 
 impl Excerpt {
+    /// The reason and the remedy, or else the last lines, without the name of the log: for a log that is deleted.
+    pub(crate) fn brief(&self) -> String {
+        let Parts { why, lines, .. } = &*self.0;
+        match why {
+            Some((said, Some(remedy))) => format!("{said}\n  {remedy}"),
+            Some((said, None)) => said.clone(),
+            None if lines.is_empty() => "it wrote nothing".to_owned(),
+            None => format!("its last lines:\n    {}", lines.join("\n    ")),
+        }
+    }
+
     /// Whether a line that is shown says so.
     pub(crate) fn says(&self, text: &str) -> bool {
         self.0.lines.iter().any(|line| line.contains(text))

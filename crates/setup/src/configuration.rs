@@ -34,10 +34,10 @@ pub fn written(beginning: &Beginning<'_>) -> String {
 fn objective(text: &mut String) {
     text.push_str(
         "\n[objective]\n\
-         slo = \"p99=500ms\"               # 99 % of the requests within 500 ms; errors count as late\n\
+         slo = \"p99=250ms\"               # 99 % of the requests within 250 ms; errors count as late\n\
          # max_memory = \"1GiB\"           # of all processes of the server; the limit of the container where there is one\n\
          \n[tune]\n\
-         budget = \"20m\"                  # 10 minutes are enough for a first answer on a quiet machine\n",
+         budget = \"20m\"                  # a quiet machine may answer in 10m; the least is said where it is too short\n",
     );
 }
 

@@ -9,7 +9,8 @@ use std::path::PathBuf;
     after_help = "Without --from the requests come from log/production.log, then log/development.log, then the routes (bin/rails routes, which \
                   boots the application). Secrets in queries are left out.\n\n\
                   Examples:\n  powerband init\n  powerband init --from /var/log/nginx/access.log\n  powerband init --print\n\n\
-                  Exit codes: 0 done; 2 wrong usage, a file that cannot be read, or powerband.toml is there already."
+                  Exit codes: 0 done; 2 wrong usage, a file that cannot be read, or powerband.toml is there already; 3 the application does not boot, \
+                  so that its routes are not known: nothing is written."
 )]
 pub struct InitArgs {
     /// Folder of the application
@@ -24,6 +25,9 @@ pub struct InitArgs {
     /// Where the requests come from: a log of Rails, an access log, a HAR file, a capture file
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
+    /// A variable that the application needs to boot, where its routes are asked for; may be repeated
+    #[arg(long = "env", value_name = "KEY=VALUE")]
+    pub env: Vec<String>,
     /// Replace a powerband.toml that is there
     #[arg(long, conflicts_with = "print")]
     pub force: bool,

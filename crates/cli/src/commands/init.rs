@@ -23,7 +23,8 @@ const APPLICATION: &[&str] = &[
 const LOGS: [&str; 2] = ["log/production.log", "log/development.log"];
 /// Of a log its end: what users ask for lately.
 const MOST_OF_A_LOG: u64 = 64 << 20;
-/// `bin/rails routes` boots the application.
+const ROUTES: &str = "bin/rails routes";
+/// The application boots for them.
 const ROUTES_WITHIN: Duration = Duration::from_secs(60);
 
 /// `powerband init`.
@@ -43,6 +44,10 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
             file.display()
         )));
     }
+    let (env, wrong) = asked::assignments(&args.env);
+    if !wrong.is_empty() {
+        return Err(asked::failure(&wrong));
+    }
     let application = application(folder);
     let (pages, from) = match &args.from {
         Some(from) => {
@@ -54,7 +59,7 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
             })?;
             (Some(pages), from.display().to_string())
         }
-        None => found(folder, &application),
+        None => found(folder, &application, &env)?,
     };
     let text = setup::written(&Beginning {
         application: &application,
@@ -111,7 +116,7 @@ pub fn welcome() -> Result<u8, Failure> {
         first,
         (
             "tune --path / --slo p99=250ms",
-            "the same for one page, without powerband.toml",
+            "search for one page, without powerband.toml",
         ),
         ("doctor", "find what spoils measurements or harms a server"),
         (
@@ -160,17 +165,23 @@ fn today(folder: &Path, server: Server) -> Option<(u16, u16)> {
 }
 
 /// The first source that has pages, and its name.
-fn found(folder: &Path, application: &Application) -> (Option<Pages>, String) {
+fn found(
+    folder: &Path,
+    application: &Application,
+    env: &BTreeMap<String, String>,
+) -> Result<(Option<Pages>, String), Failure> {
     for name in LOGS {
         // A log that cannot be read is no reason to stop: the routes are left.
         if let Ok(Some(pages)) = pages_of(&folder.join(name)) {
-            return (Some(pages), name.to_owned());
+            return Ok((Some(pages), name.to_owned()));
         }
     }
-    let routes = "bin/rails routes";
     let asked = application.is_rails() && folder.join("bin/rails").is_file();
-    let pages = asked.then(|| routes_of(folder)).flatten();
-    (pages, routes.to_owned())
+    let pages = match asked {
+        true => routes_of(folder, env)?,
+        false => None,
+    };
+    Ok((pages, ROUTES.to_owned()))
 }
 
 /// What a file holds of requests; `None` where it has no page.
@@ -204,33 +215,42 @@ fn end_of(file: &mut File) -> std::io::Result<Vec<u8>> {
     Ok(end)
 }
 
-/// The pages that Rails knows; `None` where it does not start.
-fn routes_of(folder: &Path) -> Option<Pages> {
-    output::error(
-        "no log with requests is here: asking bin/rails routes, which boots the application",
-    );
-    let dir = tempfile::tempdir().ok()?;
+/// The pages that Rails knows; `None` where it has none.
+fn routes_of(folder: &Path, env: &BTreeMap<String, String>) -> Result<Option<Pages>, Failure> {
+    output::error(&format!(
+        "no log with requests is here: asking {ROUTES}, which boots the application"
+    ));
+    let failed = |why: String| {
+        Failure::no_answer(format!(
+            "{ROUTES} failed, so that the pages of this application are not known and nothing is written: {why}\n  A variable that is missing \
+             is given with --env KEY=VALUE. powerband init --from FILE takes the pages of a log or a recording instead"
+        ))
+    };
+    let dir = tempfile::tempdir().map_err(|e| failed(e.to_string()))?;
     let log = dir.path().join("routes");
     let running = RunningCommand::start(&CommandSpec {
         guard: &guard_program(),
-        command: "bin/rails routes",
+        command: ROUTES,
         cwd: folder,
-        env: &BTreeMap::new(),
+        env,
         log: &log,
     });
-    let running = running.ok()?;
+    let running = running.map_err(|e| failed(e.to_string()))?;
     let ended = running.wait(ROUTES_WITHIN);
-    let well = matches!(&ended, Waited::Ended(exit, _) if exit.success());
     let why = match &ended {
-        Waited::Running => format!("it did not end within {} s", ROUTES_WITHIN.as_secs()),
-        _ => running.excerpt(),
+        Waited::Ended(exit, _) if exit.success() => None,
+        Waited::Running => Some(format!(
+            "it did not end within {} s",
+            ROUTES_WITHIN.as_secs()
+        )),
+        _ => Some(running.brief()),
     };
     running.stop();
-    if !well {
-        output::error(&format!("bin/rails routes failed: {why}"));
-        return None;
+    if let Some(why) = why {
+        return Err(failed(why));
     }
-    Pages::of_routes(&std::fs::read_to_string(&log).ok()?)
+    let routes = std::fs::read_to_string(&log).map_err(|e| failed(e.to_string()))?;
+    Ok(Pages::of_routes(&routes))
 }
 
 /// Whole or not at all.

@@ -73,16 +73,14 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     let logged = log.map_or(Ok(()), HdrLog::finish);
     let (outcome, reached, written) = measured?;
     order.asked.sending.forwarded_https = order.plan.headers.len() > headers;
-    let trouble = ::load::asked_for_https(&order.plan, &outcome)
-        .map(|location| sending::trouble(&Https::Asked { location }, &order.plan));
-    let trouble = trouble.flatten();
-    if let Some(trouble) = &trouble {
-        output::error(trouble);
+    let https = https_trouble(&order.plan, &outcome, &signals);
+    if let Some(https) = &https {
+        output::error(&https.said);
     }
     let document = document::document(
         &order,
         &outcome,
-        trouble.as_deref(),
+        https.as_ref(),
         signals.received(),
         reached,
     );
@@ -91,7 +89,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     } else {
         show(&document, args.speech.json, rows_on_stdout)
     };
-    let why = no_answer(&document, trouble.is_some());
+    let why = no_answer(&document, https.as_ref());
     Ok(ended(&document, shown, why, junit, vec![written, logged]))
 }
 
@@ -142,6 +140,31 @@ fn settle(plan: &mut Plan, redirected: &Outcome, signals: &Signals) -> Result<()
         output::error(&format!("{}: the run starts again", run::FORWARDED));
     }
     Ok(())
+}
+
+/// Answers of the measured window redirect to https.
+#[derive(Debug)]
+pub struct HttpsTrouble {
+    /// Where to, and the remedy.
+    pub said: String,
+    /// A proxy's header would have prevented it.
+    pub avoidable: bool,
+}
+
+/// A server that still boots may redirect for the first time when the run can no longer start again with a proxy's header.
+fn https_trouble(plan: &Plan, outcome: &Outcome, signals: &Signals) -> Option<HttpsTrouble> {
+    let location = ::load::asked_for_https(plan, outcome)?;
+    let run = |plan: &Plan| ::load::run(plan, &mut Asking(signals));
+    let avoidable =
+        signals.received().is_none() && ::load::takes_forwarded(plan, run).unwrap_or(false);
+    let said = match avoidable {
+        true => format!(
+            "the server redirects to {location} without X-Forwarded-Proto: https, and did so too late for the run to start again: \
+             repeat it with --header \"X-Forwarded-Proto: https\""
+        ),
+        false => sending::trouble(&Https::Asked { location }, plan)?,
+    };
+    Some(HttpsTrouble { said, avoidable })
 }
 
 /// Ends such requests when the user does.
@@ -241,7 +264,8 @@ fn tell_assertions(assertions: &[Assertion]) {
 }
 
 /// Why the figures are no honest answer. `to_https`: what to do about redirects to https is said already.
-fn no_answer(document: &Document, to_https: bool) -> Option<String> {
+/// Why the figures are no honest answer.
+fn no_answer(document: &Document, https: Option<&HttpsTrouble>) -> Option<String> {
     match (&document.generator.trouble, &document.first_error) {
         _ if document.state == State::Interrupted => {
             Some("interrupted: these are the figures until then".to_owned())
@@ -256,8 +280,11 @@ fn no_answer(document: &Document, to_https: bool) -> Option<String> {
         (_, first) if document.counts.ok == 0 => Some(every_failed(
             first.as_deref(),
             &document.asked.url,
-            to_https,
+            https.is_some(),
         )),
+        _ if https.is_some_and(|https| https.avoidable) => Some(
+            "do not quote these figures: they include redirects to https, which are no answers of the application".to_owned(),
+        ),
         _ if document::holds_although_late(document) => None,
         (Some(trouble), _) => Some(format!("do not quote these figures: {trouble}")),
         _ => None,

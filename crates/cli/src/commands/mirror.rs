@@ -318,8 +318,9 @@ impl Running {
                 output::style(),
             ))?,
         }
-        // Whoever duplexes traffic for hours and stops it is not told that it failed because nothing was decided.
-        Ok(if comparison.requests == 0 { 3 } else { 0 })
+        // A mirror that runs for hours and is stopped has not failed where nothing is decided yet.
+        let compared = comparison.comparisons.iter().any(|one| one.requests > 0);
+        Ok(if compared { 0 } else { 3 })
     }
 }
 

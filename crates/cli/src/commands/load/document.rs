@@ -1,5 +1,6 @@
 //! The load document made of what the generator measured.
 
+use super::HttpsTrouble;
 use super::assertions::Limit;
 use super::order::Order;
 use hdrhistogram::Histogram;
@@ -31,11 +32,11 @@ pub struct Judged<'a> {
 }
 
 /// What was measured, and what it comes to. `signal` ended the run.
-/// `https` is what came of asking whether the server redirects to it.
+/// `https`: answers redirect to it.
 pub fn document(
     order: &Order,
     outcome: &Outcome,
-    https: Option<&str>,
+    https: Option<&HttpsTrouble>,
     signal: Option<u8>,
     reached: bool,
 ) -> Document {
@@ -52,15 +53,19 @@ pub fn document(
         doubt: None,
     };
     let mut document = figures(&judged, outcome, state);
-    if let Some(said) = https {
-        document.warnings.insert(0, format!("{said}."));
+    if let Some(https) = https {
+        document.warnings.insert(0, format!("{}.", https.said));
     }
     if order.plan.workload.lacks_statuses() {
         document
             .warnings
             .push(format!("Statuses: {}.", ::load::NO_STATUSES));
     }
-    document.exit_code = signal.map_or_else(|| exit_code(&document), |signal| 128 + signal);
+    let of_figures = match https.is_some_and(|https| https.avoidable) {
+        true => 3,
+        false => exit_code(&document),
+    };
+    document.exit_code = signal.map_or(of_figures, |signal| 128 + signal);
     document
 }
 

@@ -58,7 +58,7 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
     });
     let shown = show(document, args.json, false);
     merged.notes.iter().for_each(|note| output::error(note));
-    let why = merged.broken_off.or_else(|| no_answer(document, false));
+    let why = merged.broken_off.or_else(|| no_answer(document, None));
     Ok(ended(document, shown, why, junit, vec![logged]))
 }
 
