@@ -177,7 +177,7 @@ pub struct Request {
     /// Each request of a recording is sent with the `Host` that it was recorded with.
     pub replay_host: Option<Asked>,
     /// Workload written in the configuration itself, as TOML.
-    pub workload_inline: Option<String>,
+    pub workload_inline: Option<Asked>,
     /// One path to GET instead of a workload.
     pub path: Option<Asked>,
     /// A command to run instead of a server that is asked.

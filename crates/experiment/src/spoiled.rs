@@ -4,7 +4,7 @@ use crate::progress::{Event, Watcher};
 use host::Roots;
 use host::facts::Activity;
 use run::{Folder, LOCK};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -16,18 +16,50 @@ pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
         .iter()
         .map(ToString::to_string)
         .collect();
-    found.extend(other_runs());
-    for warning in &found {
+    let others = other_runs();
+    let now = found
+        .iter()
+        .cloned()
+        .chain(others.iter().map(OtherRun::now));
+    for warning in now {
         watcher.on(Event::Note(format!("spoils measurements: {warning}")));
     }
+    found.extend(others.iter().map(OtherRun::afterwards));
     found
 }
 
-/// What other processes of powerband measure on this host now.
-pub fn other_runs() -> Vec<String> {
+/// What another process of powerband measures on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct OtherRun {
+    pid: u32,
+    folder: PathBuf,
+}
+
+impl OtherRun {
+    /// While it can still be stopped.
+    fn now(&self) -> String {
+        let pid = self.pid;
+        format!(
+            "another run is under way on this host (PID {pid}, {}), and each takes the other's cores; wait for its end, or stop it \
+             (kill {pid}), and measure again",
+            self.folder.display()
+        )
+    }
+
+    /// For the document: by the time it is read, another process may have the number.
+    fn afterwards(&self) -> String {
+        format!(
+            "another run ({}) was under way on this host at the same time, and each took the other's cores; measure again without it",
+            self.folder.display()
+        )
+    }
+}
+
+/// All that are under way now.
+fn other_runs() -> Vec<OtherRun> {
     let locks = host::process::holders(&Roots::default(), LOCK).into_iter();
     let runs = locks.filter_map(|(pid, lock)| Some((pid, Folder::of_lock(&lock, pid)?)));
-    runs.map(|(pid, folder)| sentence(pid, &folder)).collect()
+    runs.map(|(pid, folder)| OtherRun { pid, folder }).collect()
 }
 
 /// What spoils measurements on this host from a moment on.
@@ -36,7 +68,7 @@ pub struct HostWatch {
     /// What the host had done at that moment; `None` where it cannot be read.
     before: Option<(Activity, Instant)>,
     /// What other processes of powerband measured since.
-    other_runs: Mutex<Vec<String>>,
+    other_runs: Mutex<Vec<OtherRun>>,
 }
 
 impl HostWatch {
@@ -57,11 +89,11 @@ impl HostWatch {
             .unwrap_or_else(PoisonError::into_inner);
         for run in other_runs() {
             if !known.contains(&run) {
-                watcher.on(Event::Note(format!("spoils measurements: {run}")));
+                watcher.on(Event::Note(format!("spoils measurements: {}", run.now())));
                 known.push(run);
             }
         }
-        known.clone()
+        known.iter().map(OtherRun::afterwards).collect()
     }
 
     /// Stolen time and swapping since, the load before the run, and other runs.
@@ -86,23 +118,24 @@ impl HostWatch {
     }
 }
 
-fn sentence(pid: u32, folder: &Path) -> String {
-    format!(
-        "another run is under way on this host (PID {pid}, {}), and each takes the other's cores; wait for its end, or stop it \
-         (kill {pid}), and measure again",
-        folder.display()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_run_is_named_with_its_process_and_folder() {
-        let said = sentence(7, Path::new("/runs/20261120-214512-tune-1f3a"));
-        for part in ["PID 7", "-tune-1f3a", "kill 7"] {
-            assert!(said.contains(part), "{said}");
+        let run = OtherRun {
+            pid: 7,
+            folder: PathBuf::from("/runs/20261120-214512-tune-1f3a"),
+        };
+        for part in ["PID 7", "-tune-1f3a", "kill 7", " is under way"] {
+            assert!(run.now().contains(part), "{}", run.now());
         }
+        let afterwards = run.afterwards();
+        assert!(
+            afterwards.contains("-tune-1f3a) was under way"),
+            "{afterwards}"
+        );
+        assert!(!afterwards.contains("kill"), "{afterwards}");
     }
 }

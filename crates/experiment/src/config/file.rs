@@ -196,7 +196,8 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
             );
         }
         if !inline.is_empty() {
-            request.workload_inline = Some(inline.to_string());
+            let origin = format!("workload in {}", reader.file);
+            request.workload_inline = Some(Asked::new(inline.to_string(), origin));
         }
         reader.rest(
             workload,
@@ -263,8 +264,17 @@ mod tests {
         let headers = request.headers.iter().map(|h| h.text.as_str());
         assert!(headers.eq(["Authorization: a, b", "X-A: c"]));
         assert_eq!(request.keep_alive.unwrap().text, "true");
-        let workload = load::Workload::from_toml(&request.workload_inline.unwrap()).unwrap();
+        let workload = load::Workload::from_toml(&request.workload_inline.unwrap().text).unwrap();
         assert_eq!(workload.names(), ["GET /", "GET /a"]);
+    }
+
+    #[test]
+    fn what_a_file_says_has_the_name_of_that_file() {
+        let text = "[workload]\nrequest = []\n[baseline]\nthreads = 3\n";
+        let request = read_file(text, Path::new("/app/ci.toml")).unwrap();
+        let inline = request.workload_inline.unwrap();
+        assert_eq!(inline.origin, "workload in ci.toml");
+        assert_eq!(request.baseline.unwrap().origin, "baseline in ci.toml");
     }
 
     #[test]

@@ -413,8 +413,8 @@ impl Collected {
             )
         } else if let Some(inline) = &request.workload_inline {
             (
-                Workload::from_toml_in(inline, base),
-                "workload in powerband.toml".to_owned(),
+                Workload::from_toml_in(&inline.text, base),
+                inline.origin.clone(),
             )
         } else {
             (Workload::get("/"), "the default workload".to_owned())
