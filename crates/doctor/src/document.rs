@@ -98,7 +98,7 @@ fn sentence(document: &Document) -> String {
         );
     }
     let boot = document.findings.iter().find(|found| found.check == BOOT);
-    let boots = |found: &Finding| format!("{}. ", sentence_case(&found.what));
+    let boots = |found: &Finding| format!("{}. ", run::sentence_case(&found.what));
     let mut text = boot.map(boots).unwrap_or_default() + &parts.join(", ");
     if notes > 0 {
         text.push_str(&format!("; {notes} {}", verb(notes, "note", "notes")));
@@ -109,12 +109,6 @@ fn sentence(document: &Document) -> String {
         verb(fine, "check", "checks")
     ));
     text
-}
-
-fn sentence_case(text: &str) -> String {
-    let mut characters = text.chars();
-    let first = characters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(characters).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a document has kept of a flight file, without the file.
 
 use crate::endpoint::Endpoint;
-use crate::header::{About, Header, Layout, Server, State};
+use crate::header::{About, Field, Header, Layout, Server, State, Unit};
 use crate::life::Origin;
 use crate::snapshot::{Skipped, Snapshot};
 use crate::totals::Totals;
@@ -61,6 +61,20 @@ impl Header {
                 ring_capacity,
                 ..Layout::default()
             },
+        }
+    }
+}
+
+impl Field {
+    /// A measured field of a header without a file.
+    #[must_use]
+    pub fn without_file(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            offset: 0,
+            size: 0,
+            unit: Unit::None,
+            measured: true,
         }
     }
 }

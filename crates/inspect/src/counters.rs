@@ -6,7 +6,7 @@ use crate::reading::{ended, refused, skipped};
 use crate::written::Asked;
 use flight::{
     Collector, Endpoint, Field, FlightFile, Header, Histogram, Origin, Skipped, Snapshot, State,
-    Totals, Unit,
+    Totals,
 };
 use run::counters::{self, Document, Process, SCHEMA};
 use run::inspect::ProcessState;
@@ -177,7 +177,11 @@ pub fn restored(process: &Process) -> Snapshot {
     header.counts_statuses = process.counts_statuses;
     header.counts_edges = process.counts_edges;
     header.about.arm.clone_from(&process.arm);
-    header.fields = process.measured.iter().map(|name| field(name)).collect();
+    header.fields = process
+        .measured
+        .iter()
+        .map(|name| Field::without_file(name))
+        .collect();
     header.in_flight = process.in_flight;
     header.written = process.written;
     header.faults = process.faults;
@@ -198,16 +202,6 @@ pub fn restored(process: &Process) -> Snapshot {
         queue: histogram(&of.queue),
     });
     Snapshot::of_counters(header, totals(&process.totals), endpoints.collect())
-}
-
-fn field(name: &str) -> Field {
-    Field {
-        name: name.to_owned(),
-        offset: 0,
-        size: 0,
-        unit: Unit::None,
-        measured: true,
-    }
 }
 
 fn totals(counters: &BTreeMap<String, u64>) -> Totals {

@@ -51,6 +51,7 @@ pub use merged_logs_page::{MergedLogs, merged_logs_page};
 pub use page::{page, page_in_full, page_while_running};
 pub use predict_page::predict_page;
 pub use readable::Readable;
+pub use sheet::wrapped;
 pub use validation::{validation_markdown, validation_page};
 
 /// How the page may look.

@@ -2,9 +2,11 @@
 
 use crate::Style;
 use comfy_table::Table;
+use std::borrow::Cow;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Prose wider than this is hard to follow.
-const WIDEST_PROSE: usize = 100;
+const WIDEST_PROSE: u16 = 100;
 
 /// What the page consists of.
 #[derive(Debug, Clone)]
@@ -153,25 +155,24 @@ impl Sheet {
     }
 
     fn wrapped(&self, label: &str, text: &str) -> String {
-        let width = usize::from(self.style.width).min(WIDEST_PROSE);
-        let indent = label.chars().count();
-        let mut wrapped = label.to_owned();
-        let mut column = indent;
-        for word in text.split_whitespace() {
-            let length = word.chars().count();
-            if column > indent && column + 1 + length > width {
-                wrapped.push('\n');
-                wrapped.push_str(&" ".repeat(indent));
-                column = indent;
-            } else if column > indent {
-                wrapped.push(' ');
-                column += 1;
-            }
-            wrapped.push_str(word);
-            column += length;
-        }
-        wrapped
+        let text: Vec<&str> = text.split_whitespace().collect();
+        wrapped(label, &text.join(" "), self.style.width.min(WIDEST_PROSE)).join("\n")
     }
+}
+
+/// Lines that are not longer than the width where words allow it, the first behind the label and the others below its end.
+#[must_use]
+pub fn wrapped(label: &str, text: &str, width: u16) -> Vec<String> {
+    let indent = " ".repeat(label.chars().count());
+    let options = Options::new(usize::from(width))
+        .initial_indent(label)
+        .subsequent_indent(&indent)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .break_words(false);
+    let lines = textwrap::wrap(text, options);
+    lines.into_iter().map(Cow::into_owned).collect()
 }
 
 /// Without the padding that the table leaves at the ends of lines.

@@ -1,4 +1,4 @@
-//! Counts as sentences have them.
+//! Counts, and the first letter, as sentences have them.
 
 /// `1 trial`, `3 trials`, `2 processes`, `1,240 requests`.
 pub fn counted(count: impl TryInto<u64>, one: &str) -> String {
@@ -11,6 +11,13 @@ pub fn counted(count: impl TryInto<u64>, one: &str) -> String {
         false => "s",
     };
     format!("{} {one}{ending}", grouped(count))
+}
+
+/// The text with a capital first letter, where that is an ASCII letter.
+pub fn sentence_case(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
 }
 
 /// `1,240`.

@@ -37,7 +37,7 @@ pub mod verdict;
 
 pub use calibration::*;
 pub use command::*;
-pub use counts::{counted, grouped, whole_threads};
+pub use counts::{counted, grouped, sentence_case, whole_threads};
 pub use document::*;
 pub use environment::{SetVariable, called};
 pub use fleet::*;

@@ -76,8 +76,8 @@ fn largest(window: &Window) -> String {
     if most == io {
         return format!(
             "requests wait {io:.1} ms of their {whole:.1} ms for I/O{}{}; `powerband inspect` shows it by endpoint.",
-            by_kind(sums),
-            mostly_in(window, |sums| sums.io)
+            mostly_in(window, |sums| sums.io),
+            by_kind(sums)
         );
     }
     let gc = sums.gc.mean_ms();
@@ -105,6 +105,7 @@ fn busy(window: &Window) -> String {
     }
 }
 
+/// The kind of calls that takes longest. Its time is no part of I/O alone: a call also runs Ruby.
 fn by_kind(sums: &Sums) -> String {
     let kinds = [
         (CallKind::Sql, "SQL"),
@@ -115,7 +116,9 @@ fn by_kind(sums: &Sums) -> String {
     let known = kinds.map(|(kind, name)| (call_ms(sums, kind).unwrap_or(0.0), name));
     let most = known.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
     match most {
-        Some((ms, name)) if ms >= 0.05 => format!(" (most in {name} calls: {ms:.1} ms)"),
+        Some((ms, name)) if ms >= 0.05 => {
+            format!("; {name} calls take {ms:.1} ms, the Ruby in them included")
+        }
         _ => String::new(),
     }
 }

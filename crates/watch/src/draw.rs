@@ -1,8 +1,7 @@
 //! The screen: totals, where time goes, the diagnosis, workers unlike their siblings, and a table.
 
 use crate::diagnosis::diagnosis;
-use crate::stragglers::stragglers;
-use crate::table::{Row as Figures, Rows};
+use crate::table::{COLUMN, Row as Figures, Rows};
 use crate::view::{Tab, View};
 use crate::window::Window;
 use inspect::Sums;
@@ -36,7 +35,7 @@ impl View {
         let mut lines = Vec::new();
         lines.extend(self.problem.iter().flat_map(|problem| {
             let style = self.painted(Color::Yellow);
-            wrapped(problem, body.width)
+            report::wrapped("", problem, body.width)
                 .into_iter()
                 .map(move |line| Line::styled(line, style))
         }));
@@ -57,7 +56,7 @@ impl View {
         let mut lines = vec![Line::styled(title(window), bold)];
         let most = usize::from(height / 4).max(1);
         let mut add = |text: &str, style: Style, most: usize| {
-            let mut parts = wrapped(text, width);
+            let mut parts = report::wrapped("", text, width);
             if parts.len() > most {
                 parts.truncate(most);
                 if let Some(last) = parts.last_mut() {
@@ -67,8 +66,9 @@ impl View {
             lines.extend(parts.into_iter().map(|part| Line::styled(part, style)));
         };
         add(&totals(window), Style::new(), most);
-        add(&capitalised(&diagnosis(window)), bold, most);
-        for (_, why) in stragglers(window).iter().take(most) {
+        add(&run::sentence_case(&diagnosis(window)), bold, most);
+        let unlike = window.processes.iter().flat_map(|row| &row.unlike);
+        for why in unlike.take(most) {
             add(&format!("! {why}"), self.painted(Color::Yellow), 2);
         }
         if height >= TALL {
@@ -102,7 +102,7 @@ impl View {
         let legend = parts.map(|(name, mark, _, ms)| {
             ms.map_or_else(String::new, |ms| format!("{mark} {name} {ms:.1} ms   "))
         });
-        let legend = wrapped(&legend.concat(), width);
+        let legend = report::wrapped("", &legend.concat(), width);
         let mut lines = vec![Line::from(spans)];
         lines.extend(legend.into_iter().map(Line::from));
         lines
@@ -133,7 +133,7 @@ impl View {
                 false => row,
             }
         };
-        let figures = rows.titles.iter().map(|_| rows.column_width());
+        let figures = rows.titles.iter().map(|_| COLUMN);
         let widths = std::iter::once(rows.name_width).chain(figures);
         let table = Table::new(rows.rows.iter().map(row), widths.map(Constraint::Length))
             .column_spacing(0)
@@ -228,33 +228,10 @@ fn totals(window: &Window) -> String {
     words.join(", ")
 }
 
-fn capitalised(sentence: &str) -> String {
-    let mut rest = sentence.chars();
-    let first = rest
-        .next()
-        .map_or_else(String::new, |c| c.to_uppercase().to_string());
-    first + rest.as_str()
-}
-
 /// Without its end, which a mark stands for.
 fn cut(text: &str, width: u16) -> String {
     let room = usize::from(width).saturating_sub(1);
     text.chars().take(room).chain(['…']).collect()
-}
-
-/// Lines of at most so many characters, broken at spaces.
-pub(crate) fn wrapped(text: &str, width: u16) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= usize::from(width) => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

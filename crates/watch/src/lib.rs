@@ -1,12 +1,13 @@
 //! What servers do now: two readings of their flight files in, a window of figures and its picture out.
 //!
-//! [`Reader`] reads files and `/proc`, [`Window::between`] takes the difference of two readings, [`diagnosis`] says
-//! where request time goes. [`View::draw`] draws it all and [`plain`] makes text of the same picture. The terminal and the
+//! [`Reader`] reads files and `/proc`, [`Window::between`] takes the difference of two readings, [`View::draw`]
+//! draws it and says where request time goes, and [`plain()`] makes text of the same picture. The terminal and the
 //! clock are the caller's.
 
 mod diagnosis;
 mod draw;
 mod plain;
+mod process_row;
 mod reading;
 #[cfg(test)]
 mod samples;
@@ -15,9 +16,7 @@ mod table;
 mod view;
 mod window;
 
-pub use diagnosis::diagnosis;
 pub use plain::plain;
-pub use reading::{Process, Reader, Reading};
-pub use stragglers::stragglers;
-pub use view::{Action, Tab, View};
-pub use window::{EndpointRow, ProcessRow, Window};
+pub use reading::{Reader, Reading};
+pub use view::{Action, View};
+pub use window::Window;

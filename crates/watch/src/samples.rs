@@ -1,7 +1,7 @@
 //! Processes for the tests.
 
 use crate::reading::{Process, Reading};
-use flight::{Field, Header, Snapshot, Totals, Unit};
+use flight::{Field, Header, Snapshot, Totals};
 use std::time::Duration;
 
 /// Requests that ran Ruby and waited for the GVL for so long each, and for 5 ms for I/O.
@@ -33,7 +33,7 @@ pub fn process(pid: u32, worker: u32, endpoints: &[(&str, Totals)]) -> Process {
         "cpu_ns",
         "server_held_us",
     ];
-    header.fields = fields.map(field).to_vec();
+    header.fields = fields.map(Field::without_file).to_vec();
     let totals = endpoints.iter().map(|(_, totals)| *totals).sum();
     let mut process = Process::of(&Snapshot::of_counters(header, totals, Vec::new()));
     process.endpoints = endpoints
@@ -41,16 +41,6 @@ pub fn process(pid: u32, worker: u32, endpoints: &[(&str, Totals)]) -> Process {
         .map(|(name, totals)| ((*name).to_owned(), *totals))
         .collect();
     process
-}
-
-fn field(name: &str) -> Field {
-    Field {
-        name: name.to_owned(),
-        offset: 0,
-        size: 0,
-        unit: Unit::None,
-        measured: true,
-    }
 }
 
 pub fn reading(at_s: u64, processes: Vec<Process>) -> Reading {

@@ -1,6 +1,6 @@
 //! Workers unlike their siblings.
 
-use crate::window::{ProcessRow, Window};
+use crate::process_row::ProcessRow;
 use std::collections::HashMap;
 
 /// Below so many requests a mean says little.
@@ -10,19 +10,16 @@ const UNLIKE: f64 = 1.5;
 /// More resident memory than the siblings' mean that is worth a line.
 const MUCH_BYTES: f64 = 100.0 * 1024.0 * 1024.0;
 
-/// A sentence for each, with the pid.
-#[must_use]
-pub fn stragglers(window: &Window) -> Vec<(u32, String)> {
-    let mut found = Vec::new();
-    for row in &window.processes {
+/// By what each process is unlike its siblings, in the order of the processes.
+pub fn stragglers(processes: &[ProcessRow]) -> Vec<Vec<String>> {
+    let unlike = processes.iter().map(|row| {
         let family = &row.process.family;
-        let siblings: Vec<&ProcessRow> = window
-            .processes
+        let siblings: Vec<&ProcessRow> = processes
             .iter()
             .filter(|other| other.process.family == *family && other.process.pid != row.process.pid)
             .collect();
         if siblings.is_empty() || row.process.worker.is_none() {
-            continue;
+            return Vec::new();
         }
         let whys = [
             stuck(row, &siblings),
@@ -31,9 +28,9 @@ pub fn stragglers(window: &Window) -> Vec<(u32, String)> {
         ];
         let name = &row.process.name;
         let said = whys.into_iter().flatten();
-        found.extend(said.map(|why| (row.process.pid, format!("{name} {why}"))));
-    }
-    found
+        said.map(|why| format!("{name} {why}")).collect()
+    });
+    unlike.collect()
 }
 
 fn stuck(row: &ProcessRow, siblings: &[&ProcessRow]) -> Option<String> {
@@ -48,7 +45,7 @@ fn stuck(row: &ProcessRow, siblings: &[&ProcessRow]) -> Option<String> {
     })
 }
 
-/// For the same endpoints: another mix of requests is no difference between workers.
+/// Compares the same endpoints, because workers that got different requests take different times.
 fn slow(row: &ProcessRow, siblings: &[&ProcessRow]) -> Option<String> {
     let mut theirs: HashMap<&str, (u64, u64)> = HashMap::new();
     for (name, sums) in siblings.iter().flat_map(|sibling| &sibling.endpoints) {
@@ -95,15 +92,19 @@ fn large(row: &ProcessRow, siblings: &[&ProcessRow]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{process, reading, served};
+    use crate::reading::Process;
+    use crate::samples::{process, served};
+    use std::time::Duration;
 
-    fn of(rows: Vec<crate::Process>) -> Vec<(u32, String)> {
-        let before = reading(0, Vec::new());
-        let mut after = reading(5, rows);
-        for process in &mut after.processes {
-            process.created_wall_ns = before.wall_ns;
-        }
-        stragglers(&Window::between(&before, &after))
+    fn of(processes: Vec<Process>) -> Vec<(u32, String)> {
+        let rows = processes
+            .iter()
+            .map(|process| ProcessRow::between(None, process, Duration::from_secs(5)));
+        let unlike = stragglers(&rows.collect::<Vec<_>>());
+        let named = processes.iter().zip(unlike);
+        named
+            .flat_map(|(process, whys)| whys.into_iter().map(|why| (process.pid, why)))
+            .collect()
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The figures of a window as rows, and which columns a width has room for.
 
-use crate::stragglers::stragglers;
 use crate::view::Tab;
 use crate::window::{Window, pool_ms};
 use inspect::Sums;
 
-/// Columns of a figure, the space before it included.
-const COLUMN: u16 = 8;
+/// Characters of a figure, the space before it included.
+pub const COLUMN: u16 = 8;
 /// The least that a name has.
 const NAME: u16 = 16;
 const LONGEST_NAME: u16 = 44;
@@ -41,51 +40,34 @@ impl Rows {
         let longest = all.iter().map(|(name, ..)| name.chars().count()).max();
         let longest = u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX);
         let name_width = longest.clamp(NAME, LONGEST_NAME);
-        let present: Vec<&str> = all.first().map_or_else(Vec::new, |(_, _, cells)| {
-            cells.iter().map(|(title, _)| *title).collect()
-        });
+        let cells = all.first().map_or(&[][..], |(.., cells)| cells);
+        let mut titles: Vec<&str> = cells.iter().map(|(title, _)| *title).collect();
         let room = usize::from(width.saturating_sub(name_width) / COLUMN).max(1);
-        let kept: Vec<&str> = KEPT
-            .into_iter()
-            .filter(|title| present.contains(title))
-            .take(room)
-            .collect();
-        let shown = |title: &&str| kept.contains(title);
+        let present = KEPT.into_iter().filter(|title| titles.contains(title));
+        let kept: Vec<&str> = present.take(room).collect();
+        titles.retain(|title| kept.contains(title));
+        let rows = all.into_iter().map(|(name, straggler, cells)| Row {
+            name,
+            straggler,
+            cells: cells
+                .into_iter()
+                .filter(|(title, _)| kept.contains(title))
+                .map(|(_, text)| text)
+                .collect(),
+        });
         Self {
             name_width: width
                 .saturating_sub(COLUMN * kept.len() as u16)
                 .min(name_width),
-            titles: all.first().map_or_else(Vec::new, |(_, _, cells)| {
-                cells
-                    .iter()
-                    .map(|(title, _)| *title)
-                    .filter(shown)
-                    .collect()
-            }),
-            rows: all
-                .into_iter()
-                .map(|(name, straggler, cells)| Row {
-                    name,
-                    straggler,
-                    cells: cells
-                        .into_iter()
-                        .filter(|(title, _)| shown(title))
-                        .map(|(_, text)| text)
-                        .collect(),
-                })
-                .collect(),
+            rows: rows.collect(),
+            titles,
         }
-    }
-
-    pub fn column_width(&self) -> u16 {
-        COLUMN
     }
 }
 
 type Cells = Vec<(&'static str, String)>;
 
 fn processes(window: &Window) -> Vec<(String, bool, Cells)> {
-    let unlike = stragglers(window);
     let rows = window.processes.iter().map(|row| {
         let process = &row.process;
         let mut cells = figures(window, &row.sums);
@@ -95,8 +77,7 @@ fn processes(window: &Window) -> Vec<(String, bool, Cells)> {
         cells.push(("CPU", known(cores)));
         cells.push(("RSS", known(rss)));
         cells.push(("busy", format!("{}/{threads}", process.in_flight)));
-        let straggler = unlike.iter().any(|(pid, _)| *pid == process.pid);
-        (process.name.clone(), straggler, cells)
+        (process.name.clone(), !row.unlike.is_empty(), cells)
     });
     rows.collect()
 }

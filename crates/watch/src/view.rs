@@ -28,7 +28,7 @@ pub struct View {
     pub colour: bool,
     /// Where the files are.
     pub source: String,
-    /// Why there is no newer window.
+    /// Why the last reading failed.
     pub problem: Option<String>,
 }
 

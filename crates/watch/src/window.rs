@@ -1,7 +1,9 @@
 //! What processes did between two readings.
 
-use crate::reading::{Process, Reading};
-use flight::{CallKind, Totals};
+use crate::process_row::ProcessRow;
+use crate::reading::Reading;
+use crate::stragglers::stragglers;
+use flight::CallKind;
 use inspect::{Sum, Sums};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -14,18 +16,6 @@ pub struct Window {
     pub processes: Vec<ProcessRow>,
     /// Those with the most request time first.
     pub endpoints: Vec<EndpointRow>,
-}
-
-/// One process.
-#[derive(Debug, Clone)]
-pub struct ProcessRow {
-    pub process: Process,
-    pub sums: Sums,
-    pub endpoints: Vec<(String, Sums)>,
-    /// CPU time by wall time: 1 is a core.
-    pub cores: Option<f64>,
-    /// Requests were in progress at both readings.
-    pub serving_throughout: bool,
 }
 
 /// One endpoint or job class, over all processes.
@@ -62,6 +52,10 @@ impl Window {
             }
             window.processes.push(row);
         }
+        let unlike = stragglers(&window.processes);
+        for (row, unlike) in window.processes.iter_mut().zip(unlike) {
+            row.unlike = unlike;
+        }
         window.endpoints = endpoints
             .into_iter()
             .map(|(name, sums)| EndpointRow { name, sums })
@@ -94,39 +88,6 @@ impl Window {
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.processes.iter().map(|row| row.process.in_flight).sum()
-    }
-}
-
-impl ProcessRow {
-    fn between(old: Option<&Process>, now: &Process, length: Duration) -> Self {
-        let sums = |after: &Totals, before: Option<&Totals>| {
-            let grown = before.map_or(*after, |before| after.since(before));
-            let mut sums = Sums::default();
-            sums.add(&grown, &now.measured, now.further);
-            sums
-        };
-        let before: HashMap<&str, &Totals> = old
-            .into_iter()
-            .flat_map(|old| &old.endpoints)
-            .map(|(name, totals)| (name.as_str(), totals))
-            .collect();
-        let each = now.endpoints.iter().map(|(name, totals)| {
-            let grown = sums(totals, before.get(name.as_str()).copied());
-            (name.clone(), grown)
-        });
-        let cpu = now.cpu.map(|cpu| match old {
-            Some(old) => old.cpu.map(|before| cpu.saturating_sub(before)),
-            None => Some(cpu),
-        });
-        Self {
-            process: now.clone(),
-            sums: sums(&now.totals, old.map(|old| &old.totals)),
-            endpoints: each.filter(|(_, sums)| sums.requests > 0).collect(),
-            cores: cpu
-                .flatten()
-                .map(|cpu| cpu.as_secs_f64() / length.as_secs_f64().max(1e-9)),
-            serving_throughout: now.in_flight > 0 && old.is_some_and(|old| old.in_flight > 0),
-        }
     }
 }
 

@@ -119,7 +119,7 @@ impl Screen {
         }
     }
 
-    /// A server that restarts is no reason to end: the screen says why there is nothing new.
+    /// Goes on where no process runs, as while a server restarts: the screen says why there is no new window.
     fn read(&mut self) {
         let reading = match self.readings.read() {
             Ok(reading) => reading,

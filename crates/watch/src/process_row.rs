@@ -1,0 +1,56 @@
+//! What one process did between two readings.
+
+use crate::reading::Process;
+use flight::Totals;
+use inspect::Sums;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// One process.
+#[derive(Debug, Clone)]
+pub struct ProcessRow {
+    pub process: Process,
+    pub sums: Sums,
+    pub endpoints: Vec<(String, Sums)>,
+    /// CPU time by wall time: 1 is a core.
+    pub cores: Option<f64>,
+    /// Requests were in progress at both readings.
+    pub serving_throughout: bool,
+    /// By what it is unlike its siblings: a sentence each.
+    pub unlike: Vec<String>,
+}
+
+impl ProcessRow {
+    /// What `now` has more than `old`; all of it where the process began in between.
+    pub fn between(old: Option<&Process>, now: &Process, length: Duration) -> Self {
+        let sums = |after: &Totals, before: Option<&Totals>| {
+            let grown = before.map_or(*after, |before| after.since(before));
+            let mut sums = Sums::default();
+            sums.add(&grown, &now.measured, now.further);
+            sums
+        };
+        let before: HashMap<&str, &Totals> = old
+            .into_iter()
+            .flat_map(|old| &old.endpoints)
+            .map(|(name, totals)| (name.as_str(), totals))
+            .collect();
+        let each = now.endpoints.iter().map(|(name, totals)| {
+            let grown = sums(totals, before.get(name.as_str()).copied());
+            (name.clone(), grown)
+        });
+        let cpu = now.cpu.map(|cpu| match old {
+            Some(old) => old.cpu.map(|before| cpu.saturating_sub(before)),
+            None => Some(cpu),
+        });
+        Self {
+            process: now.clone(),
+            sums: sums(&now.totals, old.map(|old| &old.totals)),
+            endpoints: each.filter(|(_, sums)| sums.requests > 0).collect(),
+            cores: cpu
+                .flatten()
+                .map(|cpu| cpu.as_secs_f64() / length.as_secs_f64().max(1e-9)),
+            serving_throughout: now.in_flight > 0 && old.is_some_and(|old| old.in_flight > 0),
+            unlike: Vec::new(),
+        }
+    }
+}
