@@ -46,16 +46,24 @@ struct Parts {
     path: PathBuf,
 }
 
+impl Parts {
+    /// The exception and its message, and the remedy below it.
+    fn reason(&self) -> Option<String> {
+        let (said, remedy) = self.why.as_ref()?;
+        Some(match remedy {
+            Some(remedy) => format!("{said}\n  {remedy}"),
+            None => said.clone(),
+        })
+    }
+}
+
 impl Excerpt {
     /// The reason and the remedy, or else the last lines, without the name of the log: for a log that is deleted.
     pub(crate) fn brief(&self) -> String {
-        let Parts { why, lines, .. } = &*self.0;
-        match why {
-            Some((said, Some(remedy))) => format!("{said}\n  {remedy}"),
-            Some((said, None)) => said.clone(),
-            None if lines.is_empty() => "it wrote nothing".to_owned(),
-            None => format!("its last lines:\n    {}", lines.join("\n    ")),
-        }
+        self.0.reason().unwrap_or_else(|| match &*self.0.lines {
+            [] => "it wrote nothing".to_owned(),
+            lines => format!("its last lines:\n    {}", lines.join("\n    ")),
+        })
     }
 
     /// Whether a line that is shown says so.
@@ -66,19 +74,15 @@ impl Excerpt {
 
 impl Display for Excerpt {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Parts { why, lines, path } = &*self.0;
+        let Parts { lines, path, .. } = &*self.0;
         let (path, joined) = (path.display(), lines.join("\n    "));
-        let Some((said, remedy)) = why else {
+        let Some(reason) = self.0.reason() else {
             if lines.is_empty() {
                 return write!(f, "it wrote nothing to {path}");
             }
             return write!(f, "the last lines of {path}:\n    {joined}");
         };
-        write!(f, "{said}")?;
-        if let Some(remedy) = remedy {
-            write!(f, "\n  {remedy}")?;
-        }
-        write!(f, "\n  from {path}:\n    {joined}")
+        write!(f, "{reason}\n  from {path}:\n    {joined}")
     }
 }
 

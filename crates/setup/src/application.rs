@@ -1,4 +1,4 @@
-//! Which framework and which server an application's Gemfile.lock names, or its Gemfile where there is no lock.
+//! The framework and the server of an application, as its Gemfile.lock says or, without one, its Gemfile.
 
 use std::fmt;
 
@@ -62,20 +62,19 @@ impl Application {
     /// taken, as Powerband does.
     #[must_use]
     pub fn of_bundle(lock: &str, gemfile: &str) -> Application {
-        let named = |gem: &str| -> Option<Option<String>> {
-            match locked(lock, gem) {
-                Some(version) => Some(Some(version)),
-                None => (lock.is_empty() && asked_for(gemfile, gem)).then_some(None),
-            }
+        let has = |gem: &str| match lock.is_empty() {
+            true => asked_for(gemfile, gem),
+            false => locked(lock, gem).is_some(),
         };
-        let framework = FRAMEWORKS.iter().find_map(|(gem, name)| {
-            let version = named(gem)?;
-            Some(Gem { name, version })
+        let found = FRAMEWORKS.iter().find(|(gem, _)| has(gem));
+        let framework = found.map(|(gem, name)| Gem {
+            name,
+            version: locked(lock, gem),
         });
         let servers = [Server::Puma, Server::Unicorn, Server::Passenger];
         let server = servers
             .into_iter()
-            .find(|server| named(server.key()).is_some())
+            .find(|server| has(server.key()))
             .unwrap_or(Server::Puma);
         Application {
             framework,

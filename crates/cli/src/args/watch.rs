@@ -16,7 +16,7 @@ pub struct WatchArgs {
     /// Time between two readings, 200ms to 1m
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     pub interval: String,
-    /// Print one window as text and end; also where stdout is no terminal
+    /// Print one window as text and end; the default where stdin or stdout is no terminal
     #[arg(long, conflicts_with = "interval")]
     pub once: bool,
     /// Only the application with this root folder

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Where the agent writes when it is not told otherwise, as `docs/agent.md` has it.
+/// Where the agent writes by default; `docs/agent.md` has the rule.
 pub fn flight_root() -> PathBuf {
     let named = |key: &str| std::env::var_os(key).filter(|value| !value.is_empty());
     match named("POWERBAND_DIR") {

@@ -222,8 +222,8 @@ fn routes_of(folder: &Path, env: &BTreeMap<String, String>) -> Result<Option<Pag
     ));
     let failed = |why: String| {
         Failure::no_answer(format!(
-            "{ROUTES} failed, so that the pages of this application are not known and nothing is written: {why}\n  A variable that is missing \
-             is given with --env KEY=VALUE. powerband init --from FILE takes the pages of a log or a recording instead"
+            "{ROUTES} failed, so that the pages of this application are not known and nothing is written: {why}\n  powerband init --from FILE \
+             takes the pages of a log or a recording instead"
         ))
     };
     let dir = tempfile::tempdir().map_err(|e| failed(e.to_string()))?;
