@@ -42,7 +42,7 @@ class WatchTest < PowerbandTest
       live("watch", "--interval", "200ms", @flight) do |output, _|
         await("the totals on the screen") { read(output).include?("requests/s") }
         output.close
-        await("the end of watch") { @status = Process.wait2(@pid, Process::WNOHANG)&.last }
+        await("the end of watch") { ended? }
         break
       end
       assert_equal 129, @status.exitstatus, @status.inspect
@@ -85,15 +85,17 @@ class WatchTest < PowerbandTest
     terminal.winsize = [24, 80]
     before = settings(terminal)
     environment = clean_environment.merge("TERM" => "xterm", LeftRunning::VARIABLE => @mark)
-    pid = @pid = Process.spawn(environment, BINARY, *words, in: terminal, out: terminal, err: terminal)
+    @pid = Process.spawn(environment, BINARY, *words, in: terminal, out: terminal, err: terminal)
     yield main, main
-    status = nil
-    await("the end of watch") { read(main) && (status = Process.wait2(pid, Process::WNOHANG)&.last) }
+    await("the end of watch") { read(main) && ended? }
     read(main)
-    [status.exitstatus, before, settings(terminal)]
+    [@status.exitstatus, before, settings(terminal)]
   ensure
+    Process.kill(:KILL, @pid) unless @status || ended?
     [main, terminal].each(&:close)
   end
+
+  def ended? = !(@status = Process.wait2(@pid, Process::WNOHANG)&.last).nil?
 
   # Everything that was shown so far.
   def read(main)

@@ -5,7 +5,7 @@ use capture::{Outcome as At, Pair, ShadowOutcome};
 use duplex::Comparison;
 use run::Outcome;
 use run::duplex::Document;
-use run::duplex::Purpose::{Claim, Setup};
+use run::duplex::Purpose::{Claim, Primary, Setup};
 
 /// Each answer of a shadow comes later by what `wait_ms` says of its request's number and its time, ms.
 fn delayed(mut pairs: Vec<Pair>, wait_ms: impl Fn(u64, f64) -> f64) -> Vec<Pair> {
@@ -175,4 +175,16 @@ fn amplified_copies_wait_as_long_as_their_mean() {
     let document = comparison.document(&asked());
     let allowance = of(&document, "a", Claim).allowance;
     assert!((allowance - 0.1).abs() < 0.005, "{allowance}");
+}
+
+#[test]
+fn where_a_twin_runs_none_is_advised() {
+    let pairs = delayed(traffic(4_000, &[1.0, 1.0], 1), |_, took| 20.0 * took);
+    let document = compared(&["a", "twin"], &pairs);
+    let why = of(&document, "a", Primary).why.as_deref().unwrap();
+    assert!(
+        why.ends_with("the comparison with the twin has this wait on both sides"),
+        "{why}"
+    );
+    assert!(!why.contains("--twin"), "{why}");
 }
