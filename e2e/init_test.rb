@@ -52,6 +52,7 @@ class InitTest < PowerbandTest
       assert_includes printed.out, %(path = "/")
       assert_equal "# mine\n", File.read(file)
       assert_equal 0, powerband("init", "--app", dir, "--force").code
+      assert_equal 0o666 & ~File.umask, File.stat(file).mode & 0o777, "as of any new file"
       assert_includes File.read(file), "log/development.log"
     end
   end

@@ -124,6 +124,16 @@ class TraceTest < PowerbandTest
     assert_match(/'puma' for '--pid/, ended.err)
   end
 
+  # As `inspect` and `predict` say it: a folder that was not named is no wrong usage.
+  def test_without_a_server_there_is_no_answer
+    Dir.mktmpdir do |empty|
+      nowhere = File.join(empty, "flights")
+      ended = powerband("trace", "--gvl", env: { "POWERBAND_DIR" => nowhere })
+      assert_refused ended, 3, /#{Regexp.escape(nowhere)} is not there; start the server with powerband run/
+      assert_refused powerband("trace", "--gvl", nowhere), 2, /is not there/
+    end
+  end
+
   def test_wrong_arguments_are_told_together
     ended = powerband("trace", flight_dir, "--for", "5", "--buffer", "1KiB")
     assert_refused ended, 2, /--gvl/, /--for/, /--buffer/, /is not there/

@@ -18,8 +18,24 @@ pub fn tell_notes(notes: &[String]) {
     notes.iter().for_each(|note| output::error(note));
 }
 
-/// Flags and file merged, with what is wrong with either so far. `baseline` is the flag of the command that has one.
+/// [`merged`], and says which file was found without being named, with the limit that it sets.
 pub fn request(
+    args: &ExperimentArgs,
+    tune: Option<&TuneArgs>,
+    baseline: Option<&String>,
+) -> Result<(Request, Vec<Problem>), Failure> {
+    let found = merged(args, tune, baseline)?;
+    if let Some(path) = config_path(args).filter(|_| args.config.is_none()) {
+        let slo = found.0.slo.as_ref();
+        let slo = slo.filter(|slo| slo.origin.contains(CONFIG_NAME));
+        let limit = slo.map_or_else(String::new, |slo| format!(" (slo = {:?})", slo.text));
+        output::say(&format!("settings from {}{limit}", path.display()));
+    }
+    Ok(found)
+}
+
+/// Flags and file merged, with what is wrong with either so far. `baseline` is the flag of the command that has one.
+pub fn merged(
     args: &ExperimentArgs,
     tune: Option<&TuneArgs>,
     baseline: Option<&String>,
@@ -67,7 +83,10 @@ fn config_path(args: &ExperimentArgs) -> Option<PathBuf> {
     if args.config.is_some() {
         return args.config.clone();
     }
-    let beside = Path::new(args.app.as_deref().unwrap_or(".")).join(CONFIG_NAME);
+    let beside = match &args.app {
+        Some(app) => Path::new(app).join(CONFIG_NAME),
+        None => PathBuf::from(CONFIG_NAME),
+    };
     beside.is_file().then_some(beside)
 }
 

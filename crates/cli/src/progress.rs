@@ -116,7 +116,7 @@ impl Watcher for Terminal {
                 let timing = plan.timing;
                 let race = if plan.race_blocks > 0 {
                     format!(
-                        "{} of up to {}, then ",
+                        "{} of up to {} each, then ",
                         run::counted(plan.race_blocks, "elimination round"),
                         run::counted(plan.arms, "configuration")
                     )
@@ -124,7 +124,7 @@ impl Watcher for Terminal {
                     String::new()
                 };
                 // What equal arms have shown is how their throughput scatters.
-                let can_miss = plan.detectable.can_miss();
+                let can_miss = plan.detectable.can_miss_with_remedy();
                 let can_miss = can_miss.filter(|_| plan.objective.least.is_none());
                 let found = can_miss.map_or_else(String::new, |it| format!("; such a run {it}"));
                 self.line(&format!(

@@ -145,7 +145,7 @@ fn conclude_alone(procedure: &mut Procedure<'_>, arm: &Arm) -> Result<(), Stoppe
         .as_ref()
         .map(|c| sentence(c, plan.margin))
         .unwrap_or_default();
-    let can_miss = plan.detectable.can_miss();
+    let can_miss = plan.detectable.can_miss_with_remedy();
     let found = can_miss.map_or_else(String::new, |can_miss| {
         let blocks = run::counted(plan.blocks, "block");
         format!(" A run of {blocks} {can_miss}.")
@@ -310,6 +310,11 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     ));
     let several = several(document.comparisons.len(), document.plan.alpha);
     document.warnings.extend(several);
+    let unproven: Vec<String> = arms
+        .iter()
+        .filter_map(|arm| tune::unproven(document, arm, arm.called_among(arms)))
+        .collect();
+    document.warnings.extend(unproven);
     tune::warn(procedure);
     Ok(())
 }

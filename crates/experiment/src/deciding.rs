@@ -2,15 +2,17 @@
 
 use crate::judge;
 use crate::request::MOST_BLOCKS;
-use run::{ArmSummary, Comparison, Document, Outcome};
+use run::{ArmSummary, Comparison, Document, Outcome, Stage, Trial};
 
 /// What else than blocks a person can change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measured {
     /// Windows of a server under load.
     Windows {
         /// Longer ones would not help.
         memory_grows: bool,
+        /// How fast the deciding blocks were measured; `None` before the first.
+        pace: Option<Pace>,
     },
     /// A command, from its start to its end.
     Commands,
@@ -21,6 +23,44 @@ impl Measured {
     pub fn windows(document: &Document) -> Measured {
         Measured::Windows {
             memory_grows: judge::any_grows(document),
+            pace: Pace::of(document),
+        }
+    }
+}
+
+/// What the deciding blocks of a run took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    blocks: u32,
+    block_s: f64,
+    /// From the start of the run to the end of the last of them.
+    run_s: f64,
+    /// Without a budget a run lasts as long as its blocks.
+    has_budget: bool,
+}
+
+impl Pace {
+    fn of(document: &Document) -> Option<Pace> {
+        let deciding = |t: &&Trial| matches!(t.stage, Stage::Confirm | Stage::Compare);
+        let trials = || document.trials.iter().filter(deciding);
+        let blocks = trials().map(|t| t.block).max()?;
+        let measured_s: f64 = trials().map(|t| t.took_s).sum();
+        let ended_s = trials().map(|t| t.started_s + t.took_s);
+        Some(Pace {
+            blocks,
+            block_s: measured_s / f64::from(blocks),
+            run_s: ended_s.fold(0.0, f64::max),
+            has_budget: document.plan.budget_s.is_some(),
+        })
+    }
+
+    /// The flags of a run with so many blocks and with windows as long as these, and how long it takes.
+    fn flags(self, blocks: u32) -> String {
+        let more = blocks.saturating_sub(self.blocks);
+        let minutes = ((self.run_s + f64::from(more) * self.block_s) / 60.0).ceil();
+        match self.has_budget {
+            true => format!("--blocks {blocks} --budget {minutes:.0}m"),
+            false => format!("--blocks {blocks}, about {minutes:.0} min"),
         }
     }
 }
@@ -53,8 +93,14 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
     let mut open = open(comparisons).peekable();
     open.peek()?;
     if let Some(blocks) = blocks(comparisons) {
+        let flags = match measured {
+            Measured::Windows {
+                pace: Some(pace), ..
+            } => pace.flags(blocks),
+            _ => format!("--blocks {blocks}"),
+        };
         return Some(format!(
-            "about {blocks} blocks should be enough to tell (--blocks {blocks})"
+            "about {blocks} blocks should be enough to tell ({flags})"
         ));
     }
     if open.clone().any(|c| c.sd_log_ratio.is_none()) {
@@ -63,10 +109,11 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
     let instead = match measured {
         Measured::Windows {
             memory_grows: false,
+            ..
         } => "a quieter machine, longer windows (--window) or a wider margin (--margin)",
-        Measured::Windows { memory_grows: true } => {
-            "a quieter machine or a wider margin (--margin)"
-        }
+        Measured::Windows {
+            memory_grows: true, ..
+        } => "a quieter machine or a wider margin (--margin)",
         Measured::Commands => {
             "a quieter machine, a command that does more work or a wider margin (--margin)"
         }
@@ -82,6 +129,7 @@ mod tests {
 
     const WINDOWS: Measured = Measured::Windows {
         memory_grows: false,
+        pace: None,
     };
 
     fn undecided(blocks_to_decide: Option<u32>) -> Comparison {
@@ -115,6 +163,35 @@ mod tests {
         }
         let of_command = words(&[undecided(Some(30))], Measured::Commands).unwrap();
         assert!(!of_command.contains("--window"), "{of_command}");
+    }
+
+    /// Six blocks of 20 s that end 300 s after the start: nine more take three minutes.
+    #[test]
+    fn the_remedy_has_its_cost() {
+        let mut document = crate::sample::document("tune");
+        let said = |document: &Document| {
+            words(&[undecided(Some(15))], Measured::windows(document)).unwrap()
+        };
+        let model = document.trials[0].clone();
+        document.trials = (1..=6)
+            .flat_map(|block| [(block, 0.0), (block, 10.0)])
+            .map(|(block, after_s)| Trial {
+                stage: Stage::Confirm,
+                block,
+                started_s: 180.0 + f64::from(block - 1) * 20.0 + after_s,
+                took_s: 10.0,
+                ..model.clone()
+            })
+            .collect();
+        document.plan.budget_s = Some(300.0);
+        assert_eq!(
+            said(&document),
+            "about 15 blocks should be enough to tell (--blocks 15 --budget 8m)"
+        );
+        document.plan.budget_s = None;
+        assert!(said(&document).ends_with("(--blocks 15, about 8 min)"));
+        document.trials.clear();
+        assert!(said(&document).ends_with("(--blocks 15)"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use run::{FileChange, RateSearch, Sending, SetVariable};
 
 impl Trials for Bench<'_> {
     fn run(&self, assignment: Assignment<'_>, watcher: &dyn Watcher) -> Result<Measured, Stopped> {
-        self.host.note_new_runs(watcher);
+        self.host.look(watcher);
         trial::run(self, assignment, watcher)
     }
 

@@ -34,9 +34,34 @@ pub fn asked(generator_core: Option<bool>) -> Pinning {
         .unwrap_or_else(|| shared("there is no core that the generator could have to itself"))
 }
 
+/// A layout that leaves the server fewer cores than the machine has, in words.
+pub fn said(pinning: &Pinning) -> String {
+    let cores = |cores: &[u32]| run::counted(cores.len(), "core");
+    format!(
+        "{} for the server and {} for the generator ({}); --generator-core false gives the server all cores, as it may have in production",
+        cores(&pinning.server_cores),
+        cores(&pinning.generator_cores),
+        pinning.reason
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_core_that_is_taken_from_the_server_is_said_with_the_flag_that_gives_it_back() {
+        let pinning = Pinning {
+            server_cores: vec![0],
+            generator_cores: vec![1],
+            reason: "the generator takes 3.0 % of a core, so it has one of its own".to_owned(),
+        };
+        let said = said(&pinning);
+        assert!(said.starts_with(
+            "1 core for the server and 1 core for the generator (the generator takes 3.0 %"
+        ));
+        assert!(said.contains("--generator-core false"));
+    }
 
     #[test]
     fn nobody_has_a_core_of_the_other_s() {

@@ -47,6 +47,7 @@ mod tune;
 pub mod validate;
 mod windows;
 
+pub use application::check as check_application;
 pub use bench::Installation;
 pub use error::Stopped;
 pub use progress::{Event, Watcher};

@@ -1,7 +1,10 @@
 //! What unit tests judge and word: the runs of the contract's samples, which were really measured.
 
 use crate::request::Arm;
-use run::{ArmRates, Document, Growth, LatencyObjective, RateEnding, RateSearch, Settings};
+use run::{
+    ArmRates, Document, Growth, LatencyObjective, RateEnding, RatePurpose, RateSearch, RateTrial,
+    Settings,
+};
 
 /// One of `compare`, `sweep` and `tune`.
 pub fn document(kind: &str) -> Document {
@@ -57,5 +60,26 @@ pub fn rates(threads: u16, ending: RateEnding, met: f64, ends: Option<(f64, f64)
             out_of_reach: None,
             warnings: Vec::new(),
         },
+    }
+}
+
+/// A window at this rate in which every request was in time.
+pub fn rate_window(asked_per_s: f64, requests: u64) -> RateTrial {
+    RateTrial {
+        purpose: RatePurpose::Assure,
+        asked_per_s,
+        seconds: 10.0,
+        requests,
+        in_time: requests,
+        late: 0,
+        failed: 0,
+        p50_ms: None,
+        p99_ms: None,
+        utilisation: None,
+        generator_cpu: 0.0,
+        lateness_p99_ms: None,
+        recovery_s: 0.0,
+        recovered: true,
+        refused: None,
     }
 }

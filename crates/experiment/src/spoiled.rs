@@ -1,12 +1,15 @@
 //! What on this host spoils a measurement, said before the first one: something can still be done about it then.
 
 use crate::progress::{Event, Watcher};
-use host::Roots;
 use host::facts::Activity;
+use host::{OtherWork, OtherWorkSoFar, Roots, Tree, cpu};
 use run::{Folder, LOCK};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// From this part of a core on, used by other programs, a page names them.
+const MUCH_OTHERS: f64 = 0.25;
 
 /// Tells it, and returns it for the document.
 pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
@@ -67,8 +70,17 @@ fn other_runs() -> Vec<OtherRun> {
 pub struct HostWatch {
     /// What the host had done at that moment; `None` where it cannot be read.
     before: Option<(Activity, Instant)>,
-    /// What other processes of powerband measured since.
-    other_runs: Mutex<Vec<OtherRun>>,
+    /// CPU time of this process and its descendants at that moment.
+    ours: Duration,
+    since: Mutex<Since>,
+}
+
+#[derive(Debug)]
+struct Since {
+    /// What other processes of powerband measured.
+    runs: Vec<OtherRun>,
+    /// What other programs computed.
+    work: OtherWorkSoFar,
 }
 
 impl HostWatch {
@@ -77,50 +89,104 @@ impl HostWatch {
         let before = Activity::read(&Roots::default()).ok();
         HostWatch {
             before: before.map(|before| (before, Instant::now())),
-            other_runs: Mutex::new(other_runs()),
+            ours: our_cpu(),
+            since: Mutex::new(Since {
+                runs: other_runs(),
+                work: OtherWorkSoFar::from(other_work()),
+            }),
         }
     }
 
-    /// Notes the runs that began since the last look. All of them.
-    pub fn note_new_runs(&self, watcher: &dyn Watcher) -> Vec<String> {
-        let mut known = self
-            .other_runs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    /// Notes what other programs have done since the last look, and says which runs began.
+    pub fn look(&self, watcher: &dyn Watcher) {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.work.add(other_work());
         for run in other_runs() {
-            if !known.contains(&run) {
+            if !since.runs.contains(&run) {
                 watcher.on(Event::Note(format!("spoils measurements: {}", run.now())));
-                known.push(run);
+                since.runs.push(run);
             }
         }
-        known.iter().map(OtherRun::afterwards).collect()
     }
 
-    /// Stolen time and swapping since, the load before the run, and other runs.
+    /// Stolen time, swapping and other programs since, the load before the run, and other runs.
     pub fn warnings(&self, load_average: f64, watcher: &dyn Watcher) -> Vec<String> {
-        let other_runs = self.note_new_runs(watcher);
-        let Ok(facts) = host::facts::collect() else {
-            return other_runs;
-        };
-        let facts = match (&self.before, Activity::read(&Roots::default())) {
-            (Some((before, since)), Ok(now)) => facts.observe(before, &now, since.elapsed()),
-            _ => facts,
-        };
-        let warnings = host::warnings(&host::HostFacts {
-            // Load and waiting of now are mostly this run's own; what was there before it is the question.
-            load_average_1m: Some(load_average),
-            cpu_pressure: None,
-            group_cpu_pressure: None,
-            ..facts
-        });
-        let warnings = warnings.iter().map(ToString::to_string);
-        warnings.chain(other_runs).collect()
+        self.look(watcher);
+        let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = Vec::new();
+        let now = Activity::read(&Roots::default());
+        let began = self.before.as_ref().zip(now.as_ref().ok());
+        if let Ok(facts) = host::facts::collect() {
+            let facts = match began {
+                Some(((before, began), now)) => facts.observe(before, now, began.elapsed()),
+                None => facts,
+            };
+            let warnings = host::warnings(&host::HostFacts {
+                // Load and waiting of now are mostly this run's own; what was there before it is the question.
+                load_average_1m: Some(load_average),
+                cpu_pressure: None,
+                group_cpu_pressure: None,
+                ..facts
+            });
+            said.extend(warnings.iter().map(ToString::to_string));
+        }
+        if let Some(((before, began), now)) = began {
+            let all = cpu::computed_since(&before.cpu, &now.cpu);
+            let ours = our_cpu().saturating_sub(self.ours);
+            let span = began.elapsed();
+            said.extend(others(
+                all.saturating_sub(ours),
+                span,
+                &since.work.named(span),
+            ));
+        }
+        said.extend(since.runs.iter().map(OtherRun::afterwards));
+        said
     }
+}
+
+/// What other programs took of the cores, where it is much.
+fn others(took: Duration, span: Duration, named: &[String]) -> Option<String> {
+    let cores = took.as_secs_f64() / span.as_secs_f64().max(1e-9);
+    let most = match named {
+        [] => String::new(),
+        named => format!(" (most: {})", named.join(", ")),
+    };
+    (cores >= MUCH_OTHERS).then(|| {
+        format!(
+            "other programs took {:.0} % of a core during the run{most}: end those that do not serve the application, and measure again",
+            cores * 100.0
+        )
+    })
+}
+
+fn our_cpu() -> Duration {
+    cpu::tree_cpu(std::process::id()).map_or(Duration::ZERO, |cpu| cpu.total())
+}
+
+/// Guards, servers and services descend from this process.
+fn other_work() -> OtherWork {
+    OtherWork::read(&Roots::default(), &Tree::from(std::process::id()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_programs_are_named_where_they_took_much() {
+        let said = |took_s, named: &[String]| {
+            others(Duration::from_secs(took_s), Duration::from_secs(100), named)
+        };
+        let named = ["rustc (12 processes) 80 % of a core".to_owned()];
+        assert_eq!(
+            said(90, &named).unwrap(),
+            "other programs took 90 % of a core during the run (most: rustc (12 processes) 80 % of a core): end those that do not \
+             serve the application, and measure again"
+        );
+        assert!(said(90, &[]).unwrap().contains("during the run: end"));
+        assert_eq!(said(24, &named), None);
+    }
 
     #[test]
     fn a_run_is_named_with_its_process_and_folder() {

@@ -17,12 +17,13 @@ mod verdict;
 mod warnings;
 
 pub(crate) use model::foreseen;
-pub(crate) use warnings::warn;
+pub(crate) use warnings::{unproven, warn};
 
 use crate::budget;
 use crate::calibrate::calibrate;
 use crate::error::Stopped;
 use crate::judge;
+use crate::layout;
 use crate::procedure::{Procedure, last_reason};
 use crate::progress::Event;
 use crate::request::{Arm, Experiment};
@@ -169,20 +170,20 @@ pub(crate) fn pilot(
                 "the baseline ({baseline}) cannot be measured: {why}"
             )));
         }
-        let layout_before = &procedure.store.document.plan.pinning;
-        let was_pinned = !layout_before.generator_cores.is_empty();
         if first {
             let changed = procedure.settle_pinning();
             let document = &mut procedure.store.document;
-            if !document.plan.pinning.generator_cores.is_empty() {
+            let pinning = &document.plan.pinning;
+            let repeats = changed && !pinning.generator_cores.is_empty();
+            if repeats {
                 // Its figures belong to another layout, so the pair of equal runs begins with the next.
                 wanted += 1;
                 procedure.expected += 1;
-            }
-            if changed && !was_pinned {
                 document.profile = None;
-                let reason = document.plan.pinning.reason.clone();
-                procedure.watcher.on(Event::Note(reason));
+                let note = layout::said(pinning);
+                procedure.watcher.on(Event::Note(format!(
+                    "{note}; the pilot begins again with these cores"
+                )));
             }
             settle_rate(procedure, &ran[0]);
         } else if block == 2 && wanted > trials {

@@ -36,7 +36,7 @@ pub use facts::HostFacts;
 pub use group_use::{MemoryUse, Throttling, USABLE_SHARE};
 pub use memory::{ProcessMemory, TreeMemory};
 pub use monitor::{Monitor, Sample};
-pub use other_work::OtherWork;
+pub use other_work::{OtherWork, OtherWorkSoFar};
 pub use pressure::{Pressure, parse_pressure};
 pub use process::ProcessFacts;
 pub use roots::Roots;

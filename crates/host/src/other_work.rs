@@ -53,6 +53,54 @@ impl OtherWork {
     /// `postgres (2 processes) 43 % of a core`. Only processes that may run on one of these cores; none given: on any.
     #[must_use]
     pub fn since(&self, before: &Self, span: Duration, cores: &[u32]) -> Vec<String> {
+        let mut programs = Programs::default();
+        programs.add(self, before, cores);
+        programs.named(span)
+    }
+}
+
+/// The same over several readings in a row: processes that began after one and ended after another are seen too.
+#[derive(Debug)]
+pub struct OtherWorkSoFar {
+    last: OtherWork,
+    programs: Programs,
+}
+
+impl OtherWorkSoFar {
+    /// From this reading on.
+    #[must_use]
+    pub fn from(first: OtherWork) -> Self {
+        Self {
+            last: first,
+            programs: Programs::default(),
+        }
+    }
+
+    /// Adds what was used until this reading.
+    pub fn add(&mut self, now: OtherWork) {
+        self.programs.add(&now, &self.last, &[]);
+        self.last = now;
+    }
+
+    /// As [`OtherWork::since`], from the first reading to the last.
+    #[must_use]
+    pub fn named(&self, span: Duration) -> Vec<String> {
+        self.programs.named(span)
+    }
+}
+
+/// CPU time by the name of the program.
+#[derive(Debug, Default)]
+struct Programs(BTreeMap<String, Program>);
+
+#[derive(Debug, Default)]
+struct Program {
+    pids: BTreeSet<u32>,
+    cpu_s: f64,
+}
+
+impl Programs {
+    fn add(&mut self, now: &OtherWork, before: &OtherWork, cores: &[u32]) {
         let may_run = |pid| {
             let Ok(allowed) = affinity_of(Some(pid)) else {
                 return true;
@@ -60,37 +108,37 @@ impl OtherWork {
             cores.is_empty() || cores.iter().any(|core| allowed.contains(&(*core as usize)))
         };
         let per_second = rustix::param::clock_ticks_per_second();
-        let least_s = LEAST_SHARE * span.as_secs_f64();
-        let mut programs: BTreeMap<&str, Program> = BTreeMap::new();
-        for (key, process) in &self.processes {
+        for (key, process) in &now.processes {
             let earlier = before.processes.get(key).map_or(0, |earlier| earlier.ticks);
             let ticks = process.ticks.saturating_sub(earlier);
             if ticks > 0 && may_run(key.0) {
-                let program = programs.entry(&process.name).or_default();
-                program.pids.push(key.0);
+                let program = self.0.entry(process.name.clone()).or_default();
+                program.pids.insert(key.0);
                 program.cpu_s += from_ticks(ticks, per_second).as_secs_f64();
             }
         }
-        let mut programs: Vec<_> = programs.into_iter().collect();
-        programs.retain(|(_, program)| program.cpu_s > least_s);
+    }
+
+    fn named(&self, span: Duration) -> Vec<String> {
+        let span_s = span.as_secs_f64().max(1e-9);
+        let mut programs: Vec<_> = self.0.iter().collect();
+        programs.retain(|(_, program)| program.cpu_s > LEAST_SHARE * span_s);
         programs.sort_by(|(_, a), (_, b)| b.cpu_s.total_cmp(&a.cpu_s));
         programs.truncate(MOST_NAMED);
-        let span_s = span.as_secs_f64().max(1e-9);
         let said = programs.iter().map(|(name, program)| {
             let share = 100.0 * program.cpu_s / span_s;
-            match program.pids.as_slice() {
-                [pid] => format!("{name} (PID {pid}) {share:.0} % of a core"),
-                pids => format!("{name} ({} processes) {share:.0} % of a core", pids.len()),
+            match program.pids.first() {
+                Some(pid) if program.pids.len() == 1 => {
+                    format!("{name} (PID {pid}) {share:.0} % of a core")
+                }
+                _ => format!(
+                    "{name} ({} processes) {share:.0} % of a core",
+                    program.pids.len()
+                ),
             }
         });
         said.collect()
     }
-}
-
-#[derive(Debug, Default)]
-struct Program {
-    pids: Vec<u32>,
-    cpu_s: f64,
 }
 
 #[cfg(test)]
@@ -148,6 +196,17 @@ mod tests {
             ]
         );
         assert_eq!(after.since(&after, span, &[0]), [""; 0]);
+
+        let mut so_far = OtherWorkSoFar::from(before);
+        so_far.add(after);
+        so_far.add(read(&[(1_900_000_007, "cc1", 40)]));
+        assert_eq!(
+            so_far.named(span),
+            [
+                "cc1 (2 processes) 70 % of a core",
+                "postgres (2 processes) 15 % of a core"
+            ]
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub use arm_text::{Part, masked, parts, quoted, values};
 pub use catalogue::{CATALOGUE, SETUP, find};
 pub use command::{shown_command, shown_words};
 pub use knob::{Kind, Knob, Place, Program, Version, Versions};
-pub use nearest::{SETTINGS, unknown};
+pub use nearest::{SETTINGS, nearest_of, unknown};
 pub use overlay::{Chosen, ENV, Overlay, POOL, RUBY, VALUE, of_allocator};
 pub use page::page;
 pub use ruby_warnings::{refusals, sets_collector};

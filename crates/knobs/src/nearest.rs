@@ -29,36 +29,27 @@ fn nearest(name: &str) -> Option<String> {
     if let Some(variable) = name.strip_prefix("env_") {
         return Some(format!("{ENV}{}", variable.to_ascii_uppercase()));
     }
-    let allowed = (name.len() / 3).clamp(1, 5);
-    let named = CATALOGUE.iter().map(|knob| knob.name).chain(SETTINGS);
-    named
-        .map(|known| {
-            // Whoever leaves out `gc.` has misspelt nothing else.
-            let whole = distance(&name, known);
-            let short = known
-                .strip_prefix("gc.")
-                .map_or(whole, |rest| distance(&name, rest));
-            (whole.min(short), known)
-        })
-        .filter(|(distance, _)| *distance <= allowed)
-        .min()
-        .map(|(_, known)| known.to_owned())
+    // A name without its `gc.` is complete otherwise.
+    let without_section = |known: &'static str| known.strip_prefix("gc.").map(|rest| (rest, known));
+    let knobs = CATALOGUE.iter().map(|knob| knob.name).chain(SETTINGS);
+    let spelled =
+        knobs.flat_map(|known| std::iter::once((known, known)).chain(without_section(known)));
+    nearest_of(&name, spelled).map(str::to_owned)
 }
 
-/// Letters to change, to add or to take away (Levenshtein).
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, a) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (column, b) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
+/// The known name that was probably meant by one that is not known: the closest that differs from it in at most a third of its
+/// letters. Each candidate is a spelling with the name that it stands for.
+pub fn nearest_of<'a, T>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = (&'a str, T)>,
+) -> Option<T> {
+    let allowed = (typed.len() / 3).clamp(1, 5);
+    candidates
+        .into_iter()
+        .map(|(spelling, name)| (strsim::osa_distance(typed, spelling), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -79,16 +70,5 @@ mod tests {
             assert!(remedy.contains(&format!(" {meant}?")), "{typed}: {remedy}");
         }
         assert!(unknown("turbo").remedy.contains("docs/knobs.md"));
-    }
-
-    #[test]
-    fn distances_are_levenshteins() {
-        for (one, other, expected) in [
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-            ("same", "same", 0),
-        ] {
-            assert_eq!(distance(one, other), expected);
-        }
     }
 }

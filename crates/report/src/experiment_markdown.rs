@@ -180,7 +180,9 @@ fn meaning(document: &Document) -> String {
     });
     let compared = document.comparisons.iter().any(decides);
     let can_miss = plan.detectable.can_miss().filter(|_| compared);
-    let found = can_miss.map_or_else(String::new, |can_miss| format!(" This run {can_miss}."));
+    let found = can_miss.map_or_else(String::new, |can_miss| {
+        format!(" A run of {} {can_miss}.", counted(plan.blocks, "block"))
+    });
     format!(
         "Answers a second: {}, each of which sends its next request as soon as it is answered, windows of {:.1} s.{at} {trials}{found}",
         counted(plan.connections, "client"),

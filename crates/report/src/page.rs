@@ -185,7 +185,8 @@ fn how(sheet: &mut Sheet, document: &Document) {
     let open = deciding.find(|c| c.outcome == Outcome::Undecided);
     match (can_miss, open) {
         (Some(can_miss), open) if open.is_some() || decided && sheet.is_full() => {
-            let _ = write!(text, " This run {can_miss}.");
+            let blocks = counted(plan.blocks, "block");
+            let _ = write!(text, " A run of {blocks} {can_miss}.");
             if sheet.is_full() {
                 text.push_str(" (It finds four in five differences of that size.)");
             }

@@ -130,6 +130,14 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// The process that works on a folder, of which a document need not be there yet.
+    pub(crate) fn of(folder: &Path) -> Option<Worker> {
+        let path = folder.join(LOCK);
+        let is_held = File::open(&path)
+            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)));
+        is_held.then(|| Worker::named_in(&path))
+    }
+
     /// The one that holds this lock.
     fn named_in(lock: &Path) -> Worker {
         let pid = || fs::read_to_string(lock).ok()?.trim().parse().ok();
@@ -266,10 +274,7 @@ impl Folder {
 
     /// The process that works on the folder; `None` where none does.
     pub fn worker(&self) -> Option<Worker> {
-        let path = self.path.join(LOCK);
-        let is_held = File::open(&path)
-            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)));
-        is_held.then(|| Worker::named_in(&path))
+        Worker::of(&self.path)
     }
 
     /// Writes the document, its raw histograms left to the trials' own files.

@@ -242,9 +242,20 @@ impl Detectable {
             format!("can miss differences smaller than about {percent:.1} %")
         } else {
             format!(
-                "can detect nothing but extreme differences (of about {percent:.0} % or more), because equal trials differ so much: \
-                 a quiet machine helps, or longer windows"
+                "can detect nothing but extreme differences (of about {percent:.0} % or more), because equal trials differ so much"
             )
+        })
+    }
+
+    /// The same with the remedy, for a page or a line that has no other.
+    #[must_use]
+    pub fn can_miss_with_remedy(&self) -> Option<String> {
+        let can_miss = self.can_miss()?;
+        Some(match self.effect {
+            Some(effect) if effect >= EXTREME => {
+                format!("{can_miss}: a quiet machine helps, or longer windows")
+            }
+            _ => can_miss,
         })
     }
 }
@@ -344,7 +355,7 @@ mod tests {
                 source: SdSource::Pilot,
                 effect,
             };
-            detectable.can_miss()
+            detectable.can_miss_with_remedy()
         };
         let usual = "can miss differences smaller than about 2.7 %";
         assert_eq!(said(Some(0.027)).as_deref(), Some(usual));
@@ -353,6 +364,7 @@ mod tests {
             none.starts_with("can detect nothing but extreme differences (of about 100 % or more)"),
             "{none}"
         );
+        assert!(none.ends_with(": a quiet machine helps, or longer windows"));
         assert_eq!(said(None), None);
     }
 }

@@ -95,7 +95,7 @@ pub fn kept(root: &Path) -> Result<Vec<Kept>, FolderError> {
         }
     }
     for run in &mut found {
-        run.worker = Folder::open(&run.path).ok().and_then(|f| f.worker());
+        run.worker = Worker::of(&run.path);
     }
     found.sort_by_cached_key(|kept| (second(&kept.started_at), kept.id.clone()));
     Ok(found)
@@ -420,6 +420,14 @@ mod tests {
         assert_eq!(older.worker, Some(Worker { pid: None }));
         assert!(!older.may_go(true));
         drop(lock);
+        // As `powerband capacity`, which writes its document at the end.
+        let name = "20261121-000000-capacity-1f3b";
+        let folder = Folder::create(dir.path(), name).unwrap();
+        let held = folder.lock().unwrap();
+        let mut all = kept(dir.path()).unwrap().into_iter();
+        let begun = all.find(|run| run.id == name).unwrap();
+        assert_eq!(begun.worker.unwrap().pid, Some(std::process::id()));
+        drop(held);
         // A look at the lock, as `runs` takes it, makes no folder busy.
         let looks = File::open(path.join("lock")).unwrap();
         looks.lock_shared().unwrap();

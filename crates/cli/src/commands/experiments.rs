@@ -134,6 +134,8 @@ fn conduct(
     let Some(mut experiment) = resolved.ok().filter(|_| problems.is_empty()) else {
         return Err(asked::failure(&problems));
     };
+    // Before a plan is shown and a folder made.
+    experiment::check_application(&experiment).map_err(|stopped| explain(&stopped))?;
     if let Some(path) = &side_by_side.markdown {
         markdown::try_to_write(path)?;
     }

@@ -7,8 +7,9 @@ use servers::ServerCommand;
 use servers::commands::{CommandSpec, RunningCommand, Waited};
 use setup::{Application, Beginning, Pages, Server};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -262,7 +263,10 @@ fn written(file: &PathBuf, text: &str, replace: bool) -> std::io::Result<()> {
     let folder = file
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
-    let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    let mut new = tempfile::Builder::new()
+        // As of any new file: the umask takes from it what others may not do.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
     new.write_all(text.as_bytes())?;
     new.persist(file)?;
     Ok(())

@@ -19,6 +19,13 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
     {
         return of_file(&args, file);
     }
+    let is_file = |name: &&PathBuf| name.extension().is_some_and(|e| e == "json");
+    if let Some(file) = args.run.as_ref().filter(is_file) {
+        return Err(Failure::usage(format!(
+            "{}: there is no such file; name one that --json wrote, or a run (powerband runs lists them)",
+            file.display()
+        )));
+    }
     let folder = match &args.run {
         Some(run) => Folder::open(&find(&args.runs, run)),
         None => {

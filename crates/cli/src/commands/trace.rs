@@ -74,13 +74,19 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
         let remedy = "give a size from 1MiB to 1GiB";
         problems.push(Problem::of(&asked, "out of range", remedy));
     }
+    let named = args.target.is_some();
     let target = args.target.unwrap_or_else(super::flight_root::flight_root);
-    if !target.exists() {
-        problems.push(Problem::with(
+    let missing = (!target.exists()).then(|| {
+        Problem::with(
             format!("{} is not there", target.display()),
             "start the server with powerband run -- CMD, or name the folder that its agent records into (POWERBAND_DIR)",
-        ));
+        )
+    });
+    // Where no folder was named, nothing is wrong with the command: no server records, as inspect and predict say it.
+    if let (Some(missing), true, false) = (&missing, problems.is_empty(), named) {
+        return Err(Failure::no_answer(missing.to_string()));
     }
+    problems.extend(missing);
     if !problems.is_empty() {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         return Err(Failure::usage(lines.join("\n")));

@@ -310,8 +310,14 @@ mod tests {
             .map(ToString::to_string)
             .collect::<Vec<_>>()
             .join("\n");
-        for key in ["tune.bugdet", "sever", "app.dirr"] {
+        for (key, meant) in [
+            ("tune.bugdet", "tune.budget"),
+            ("sever", "server"),
+            ("app.dirr", "app.dir"),
+        ] {
             assert!(text.contains(key), "{key} is missing in {text}");
+            let remedy = format!("did you mean {meant}?");
+            assert!(text.contains(&remedy), "{remedy} is missing in {text}");
         }
     }
 

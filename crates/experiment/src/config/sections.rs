@@ -192,9 +192,20 @@ impl Reader {
     pub(super) fn unknown(&mut self, key: &str, known: &[&str]) {
         self.problems.push(Problem::with(
             format!("unknown key {key} in {}", self.file),
-            format!("the keys there are {}", known.join(", ")),
+            match knobs::nearest_of(
+                within(key),
+                known.iter().map(|known| (within(known), known)),
+            ) {
+                Some(meant) => format!("did you mean {meant}?"),
+                None => format!("the keys there are {}", known.join(", ")),
+            },
         ));
     }
+}
+
+/// A key without its section.
+fn within(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, key)| key)
 }
 
 /// A value as the text that a flag would have; a list as its items with commas.

@@ -8,8 +8,11 @@ use std::time::Duration;
 /// `250ms`, `8m`, `1h 30m`; never a bare number.
 pub fn parse_duration(asked: &Asked) -> Result<Duration, Problem> {
     let remedy = "give a number and a unit, such as 250ms, 30s or 8m";
-    let duration =
-        humantime::parse_duration(asked.text.trim()).map_err(|e| Problem::of(asked, e, remedy))?;
+    let text = asked.text.trim();
+    if text.parse::<f64>().is_ok() {
+        return Err(Problem::of(asked, "a time without a unit", remedy));
+    }
+    let duration = humantime::parse_duration(text).map_err(|e| Problem::of(asked, e, remedy))?;
     if duration.is_zero() {
         return Err(Problem::of(asked, "no time at all", remedy));
     }
@@ -22,6 +25,13 @@ pub fn parse_size(asked: &Asked) -> Result<u64, Problem> {
     let text = asked.text.trim();
     if text.parse::<f64>().is_ok() {
         return Err(Problem::of(asked, "a size without a unit", remedy));
+    }
+    if ["Kb", "Mb", "Gb", "Tb"]
+        .iter()
+        .any(|bits| text.ends_with(bits))
+    {
+        let wrong = "a small b is a bit, and memory is counted in bytes";
+        return Err(Problem::of(asked, wrong, remedy));
     }
     let size: bytesize::ByteSize = text.parse().map_err(|e| Problem::of(asked, e, remedy))?;
     if size.as_u64() == 0 {
@@ -232,6 +242,8 @@ mod tests {
             parse_duration(&asked("8m")).unwrap(),
             Duration::from_secs(480)
         );
+        let bare = parse_duration(&asked("250")).unwrap_err().to_string();
+        assert!(bare.contains("a time without a unit"), "{bare}");
         for wrong in ["250", "", "-1s", "0s", "fast"] {
             let problem = parse_duration(&asked(wrong)).unwrap_err().to_string();
             assert!(
@@ -245,7 +257,7 @@ mod tests {
     fn sizes_need_a_unit() {
         assert_eq!(parse_size(&asked("2GiB")).unwrap(), 2 << 30);
         assert_eq!(parse_size(&asked("512 MiB")).unwrap(), 512 << 20);
-        for wrong in ["512", "", "many", "0MiB"] {
+        for wrong in ["512", "", "many", "0MiB", "1Gb", "512 Mb"] {
             assert!(parse_size(&asked(wrong)).is_err(), "{wrong:?} was taken");
         }
     }

@@ -117,10 +117,16 @@ fn highest(search: &RateSearch) -> (String, u8) {
             let impression = met.map_or_else(String::new, |met| {
                 format!(" At first impression {} a second meet {kept}.", figure(met))
             });
-            (
-                format!("No answer: the time ran out first; give a longer --budget.{impression}"),
-                3,
-            )
+            let refused = search.trials.iter().filter_map(|t| t.refused.as_deref());
+            let why = match refused.clone().last() {
+                Some(why) => format!(
+                    "the time ran out first, because {} of {} could not be used, the last for this reason: {why}",
+                    refused.count(),
+                    run::counted(search.trials.len(), "window")
+                ),
+                None => "the time ran out first; give a longer --budget".to_owned(),
+            };
+            (format!("No answer: {why}.{impression}"), 3)
         }
     }
 }
@@ -183,7 +189,7 @@ pub fn document(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::rates as sample_rates;
+    use crate::sample::{rate_window, rates as sample_rates};
 
     #[test]
     fn a_rate_that_must_be_carried_decides_the_exit_code() {
@@ -199,6 +205,24 @@ mod tests {
             assert!(said.starts_with(words), "{said}");
             assert!(said.contains("It serves 103 requests a second"), "{said}");
         }
+    }
+
+    #[test]
+    fn windows_that_could_not_be_used_are_the_reason_for_no_answer() {
+        let mut search = sample_rates(5, RateEnding::OutOfTime, 103.0, None).search;
+        search.decided = false;
+        search.trials = vec![rate_window(90.0, 900), rate_window(100.0, 1_000)];
+        assert!(
+            answer(&search)
+                .0
+                .starts_with("No answer: the time ran out first; give a longer --budget.")
+        );
+        search.trials[0].refused =
+            Some("other processes had the CPU: end the other work".to_owned());
+        let (said, code) = answer(&search);
+        let begun = "No answer: the time ran out first, because 1 of 2 windows could not be used, the last for this reason: other processes";
+        assert!(said.starts_with(begun), "{said}");
+        assert_eq!(code, 3);
     }
 
     #[test]

@@ -75,28 +75,8 @@ fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::rates as sample_rates;
+    use crate::sample::{rate_window as window, rates as sample_rates};
     use run::{RateEnding, RateTrial};
-
-    fn window(asked_per_s: f64, requests: u64) -> RateTrial {
-        RateTrial {
-            purpose: RatePurpose::Assure,
-            asked_per_s,
-            seconds: 10.0,
-            requests,
-            in_time: requests,
-            late: 0,
-            failed: 0,
-            p50_ms: None,
-            p99_ms: None,
-            utilisation: None,
-            generator_cpu: 0.0,
-            lateness_p99_ms: None,
-            recovery_s: 0.0,
-            recovered: true,
-            refused: None,
-        }
-    }
 
     #[test]
     fn what_is_missing_is_said_in_requests_and_in_time() {

@@ -2,7 +2,7 @@
 
 use super::{Script, compared, measured, threads, tuned, typed};
 use crate::request::Experiment;
-use run::{Answer, Document, Outcome, Settings};
+use run::{Answer, Document, Feasibility, Outcome, Settings};
 
 /// So many of `runs` may be wrong where one in twenty is: three standard deviations above the mean.
 fn wrong_at_most(runs: u32) -> f64 {
@@ -139,4 +139,28 @@ fn the_least_memory_that_carries_a_rate_is_near_the_truth() {
             "{settings}: {chosen} of {least} bytes"
         );
     }
+}
+
+#[test]
+fn a_comparison_says_what_it_saw_of_a_limit_that_is_not_proven() {
+    let script = Script {
+        noise: 0.2,
+        ..Script::of(4.0, 12.0)
+    };
+    let experiment = compared(1, &[threads(1), threads(3)], |request| {
+        request.slo = typed("p99=250ms");
+    });
+    let document = measured(&script, &experiment);
+    let unclear = document
+        .arms
+        .iter()
+        .filter(|arm| arm.feasible == Feasibility::Unclear);
+    let unclear = unclear.count();
+    assert!(unclear > 0, "{:?}", document.arms);
+    let said: Vec<&String> = document
+        .warnings
+        .iter()
+        .filter(|said| said.contains("is not proven") && said.contains("with 95 % confidence"))
+        .collect();
+    assert_eq!(said.len(), unclear, "{:?}", document.warnings);
 }

@@ -28,31 +28,33 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
             ));
         }
     }
-    let Some(limit) = document.plan.objective.latency else {
-        return;
-    };
-    let unproven = document
+    let unproven = unproven(document, chosen, chosen.to_string());
+    document.warnings.extend(unproven);
+}
+
+/// What was seen of an arm of which it is not proven that it keeps the latency limit; `called` is its name on the page.
+pub fn unproven(document: &Document, arm: &Arm, called: String) -> Option<String> {
+    let limit = document.plan.objective.latency?;
+    let arm = document
         .arms
         .iter()
-        .find(|a| a.name == chosen.name && a.feasible == Feasibility::Unclear);
-    if let Some(arm) = unproven {
-        let of = arm
-            .violation_requests
-            .map_or_else(String::new, |n| format!(" ({n})"));
-        let seen = match (arm.violation_rate, arm.violation_interval) {
-            (Some(rate), Some((low, high))) => format!(
-                "{:.2} % of its requests{of} took longer, with 95 % confidence {:.2} to {:.2} %",
-                rate * 100.0,
-                low * 100.0,
-                high * 100.0
-            ),
-            _ => "no latency window of it counts".to_owned(),
-        };
-        document.warnings.push(format!(
-            "that {chosen} keeps {limit} is not proven: {seen}; {}",
-            deciding::proof(Some(arm))
-        ));
-    }
+        .find(|a| a.name == arm.name && a.feasible == Feasibility::Unclear)?;
+    let of = arm
+        .violation_requests
+        .map_or_else(String::new, |n| format!(" ({n})"));
+    let seen = match (arm.violation_rate, arm.violation_interval) {
+        (Some(rate), Some((low, high))) => format!(
+            "{:.2} % of its requests{of} took longer, with 95 % confidence {:.2} to {:.2} %",
+            rate * 100.0,
+            low * 100.0,
+            high * 100.0
+        ),
+        _ => "no latency window of it counts".to_owned(),
+    };
+    Some(format!(
+        "that {called} keeps {limit} is not proven: {seen}; {}",
+        deciding::proof(Some(arm))
+    ))
 }
 
 /// Says so when the chosen configuration is at an end of what the user allowed: what lies beyond was not tried.

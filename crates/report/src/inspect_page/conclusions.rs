@@ -89,10 +89,10 @@ fn parts(split: &Split, no_core: bool) -> [(f64, &'static str); 4] {
             split.held_share,
             match no_core {
                 true => {
-                    "runs Ruby or waits for a core to run it: faster code and more cores shorten it. More threads or processes do not."
+                    "runs Ruby or waits for a core to run it: faster code and more cores shorten it, more threads or processes do not."
                 }
                 false => {
-                    "runs Ruby: faster code shortens it, and more processes on free cores serve more. More threads do not."
+                    "runs Ruby: faster code shortens it, more threads do not. More processes on free cores serve more."
                 }
             },
         ),
@@ -136,9 +136,15 @@ fn most(share: f64) -> &'static str {
 }
 
 fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> String {
-    let (one, who) = match served.jobs {
-        true => ("job", "threads that run jobs"),
-        false => ("request", "threads or processes"),
+    let enough_threads = served.threads.zip(traffic.split.as_ref());
+    let enough_threads = enough_threads.is_some_and(|(threads, split)| {
+        split.held_ms > 0.0
+            && f64::from(threads) >= run::whole_threads(1.0 + split.io_ms / split.held_ms)
+    });
+    let (one, who) = match (served.jobs, enough_threads) {
+        (true, _) => ("job", "threads that run jobs"),
+        (false, true) => ("request", "processes on free cores"),
+        (false, false) => ("request", "threads or processes"),
     };
     let mut text = format!(
         "A {one} waits {} ms before the application and {} ms in it: {} of the whole is queue time. ",
@@ -152,6 +158,9 @@ fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> Stri
         }
         Some(split) if split.io_share + split.lock_wait_share.unwrap_or(0.0) < 0.5 => {
             "More processes on free cores shorten the queue; more threads of a process wait for its GVL."
+        }
+        Some(_) if enough_threads => {
+            "More processes on free cores shorten the queue; each has as many threads as keep it busy."
         }
         Some(_) => "More threads or more processes shorten the queue.",
         None => "More processes shorten the queue.",

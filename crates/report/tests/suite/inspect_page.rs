@@ -215,6 +215,25 @@ fn conclusions_begin_where_the_users_time_goes() {
     assert!(!short.contains("A request waits"), "{short}");
 }
 
+/// A process that its threads keep busy gains nothing from more of them.
+#[test]
+fn a_burst_asks_for_no_more_threads_than_keep_a_process_busy() {
+    let mut document = with_queue(1477.0, 1.2);
+    let said = |document: &Document| flat(&page(document, 80));
+    let many = said(&document);
+    assert!(
+        many.contains("for which more threads or processes are"),
+        "{many}"
+    );
+    let split = document.requests.as_mut().unwrap().split.as_mut().unwrap();
+    (split.held_ms, split.io_ms) = (10.0, 19.0);
+    let enough = said(&document);
+    assert!(
+        enough.contains("for which more processes on free cores are needed"),
+        "{enough}"
+    );
+}
+
 /// More processes shorten no wait for a core.
 #[test]
 fn where_cores_are_short_nothing_advises_more_processes() {
@@ -225,7 +244,7 @@ fn where_cores_are_short_nothing_advises_more_processes() {
     (split.lock_wait_share, split.io_share) = (Some(0.1), 0.1);
     (split.held_ms, split.starved_ms) = (10.0, Some(0.5));
     let free = flat(&page(&document, 80));
-    assert!(free.contains("more processes on free cores"), "{free}");
+    assert!(free.contains("More processes on free cores"), "{free}");
     for busy in [1.2, 2.9] {
         let requests = document.requests.as_mut().unwrap();
         requests.busy_threads = Some(busy);

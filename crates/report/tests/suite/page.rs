@@ -84,7 +84,7 @@ fn a_change_is_told_from_the_answer_to_the_details() {
     holds(
         &full,
         &[
-            "This run can miss differences smaller than about 2.7 %. (It finds four in five differences of that size.)",
+            "A run of 9 blocks can miss differences smaller than about 2.7 %. (It finds four in five differences of that size.)",
         ],
     );
     // What was found was not missed, and why each was tried is for experts.
