@@ -74,7 +74,6 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
         let remedy = "give a size from 1MiB to 1GiB";
         problems.push(Problem::of(&asked, "out of range", remedy));
     }
-    let named = args.target.is_some();
     let target = args.target.unwrap_or_else(super::flight_root::flight_root);
     let missing = (!target.exists()).then(|| {
         Problem::with(
@@ -82,8 +81,8 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
             "start the server with powerband run -- CMD, or name the folder that its agent records into (POWERBAND_DIR)",
         )
     });
-    // Where no folder was named, nothing is wrong with the command: no server records, as inspect and predict say it.
-    if let (Some(missing), true, false) = (&missing, problems.is_empty(), named) {
+    // Nothing is wrong with the command: no server records there, which is no answer, as it is of inspect and predict.
+    if let (Some(missing), true) = (&missing, problems.is_empty()) {
         return Err(Failure::no_answer(missing.to_string()));
     }
     problems.extend(missing);
