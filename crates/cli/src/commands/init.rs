@@ -82,7 +82,8 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         None => "GET / alone, since no log and no routes were found".to_owned(),
     };
     output::say(&format!(
-        "{} is written for {application}: {requests}. Read it, correct what is wrong, then run: powerband tune",
+        "{} is written for {application}: {requests}. Read it, and take out the pages that need a login or a record that is not there; \
+         then run powerband tune, which asks for each page before it measures and names those that fail",
         file.display()
     ));
     Ok(0)
