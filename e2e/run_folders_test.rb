@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "pty"
 require_relative "support/powerband"
 
 # Run folders stay out of commits and images, old ones go, and a folder that cannot be written is named before anything starts.
@@ -43,6 +44,25 @@ class RunFoldersTest < PowerbandTest
     assert_equal File.read(page), File.read(elsewhere)
     assert_refused powerband("report", "--runs", runs, "--html=#{@dir}/none/run.html"), 2,
                    %r{--html = ".*/none/run.html": No such file}
+  end
+
+  def test_on_a_desktop_the_page_is_opened
+    made_run("20261121-214512-tune-1f3a", "done")
+    opened = File.join(@dir, "opened")
+    browser = File.join(@dir, "xdg-open")
+    File.write(browser, "#!/bin/sh\necho \"$1\" >> #{opened}\n", perm: 0o755)
+    desktop = { "DISPLAY" => ":0", "PATH" => "#{@dir}:#{ENV.fetch("PATH")}" }
+    report = ["report", "--runs", runs, "--html"]
+    assert_equal 0, powerband(*report, env: desktop).code, "its output is no terminal"
+    main, terminal = PTY.open
+    [["--no-open"], []].each do |words|
+      pid = Process.spawn(clean_environment.merge(desktop), BINARY, *report, *words, chdir: @dir, out: terminal)
+      assert Process.wait2(pid).last.success?
+    end
+    await("the browser") { File.exist?(opened) && File.read(opened).end_with?("\n") }
+    assert_equal ["#{run_folders.fetch(0)}/page.html\n"], File.readlines(opened), "opened once"
+  ensure
+    [main, terminal].each { |end_of_it| end_of_it&.close }
   end
 
   def test_a_resume_without_a_run_names_the_newest_that_can_go_on

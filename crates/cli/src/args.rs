@@ -364,6 +364,9 @@ pub struct ReportArgs {
     /// Write the page with charts as one HTML file [default: page.html in the run's folder, or next to the document]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "full"])]
     pub html: Option<Option<PathBuf>>,
+    /// With --html: do not open the page in a browser, which is done on a desktop where no FILE is named
+    #[arg(long, requires = "html")]
+    pub no_open: bool,
     /// Print the parts for experts too: why each configuration was tried and how it left, elimination rounds, parts of a search
     #[arg(long, conflicts_with = "json")]
     pub full: bool,

@@ -271,6 +271,9 @@ pub struct ArmSummary {
     pub p50_ms: Option<f64>,
     /// p99 likewise; absent when an error or a timeout lies below it (then it is infinite) or without trials.
     pub p99_ms: Option<f64>,
+    /// The same by percentile, ascending; without those that are infinite or rest on too few requests. Absent in older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<Percentile>,
     /// Median over its trials of the largest proportional set size of the process tree, bytes.
     pub pss_bytes: Option<u64>,
     /// Median growth of that memory per thousand requests, bytes; negative when it shrank.
@@ -291,6 +294,16 @@ pub struct ArmSummary {
     /// Which limits it breaks, and by how much, for a person; absent where it breaks none, and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
+}
+
+/// A percentile of response times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Percentile {
+    /// 50 to 99.9.
+    pub percentile: f64,
+    /// Milliseconds.
+    pub ms: f64,
 }
 
 /// Memory that grows with the requests served, by the rule in docs/method.md.

@@ -8,6 +8,7 @@ use report::Readable;
 use run::Folder;
 use run::runs::newest;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// `powerband report`.
 pub fn report(args: ReportArgs) -> Result<u8, Failure> {
@@ -45,7 +46,7 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
                 .map_err(|e| Failure::usage(e.to_string()))?,
             Some(file) => html(&page, file)?,
         };
-        return said(&written);
+        return said(&written, opens(&args));
     }
     let worker = folder.worker();
     match worker.filter(|_| !args.json && document.verdict.is_none()) {
@@ -69,7 +70,7 @@ fn of_file(args: &ReportArgs, file: &Path) -> Result<u8, Failure> {
         Some(page) => {
             let beside = || file.with_extension("html");
             let page = page.clone().unwrap_or_else(beside);
-            said(&html(&document.html(), &page)?)
+            said(&html(&document.html(), &page)?, opens(args))
         }
         None if args.json => {
             output::json(&document)?;
@@ -93,9 +94,24 @@ fn html(page: &str, file: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Prints where it is.
-fn said(page: &Path) -> Result<u8, Failure> {
+/// Whether the page is shown at once: to a person at a desktop who named no file for it.
+fn opens(args: &ReportArgs) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let desktop = set("DISPLAY") || set("WAYLAND_DISPLAY");
+    args.html == Some(None) && !args.no_open && output::is_terminal() && desktop
+}
+
+/// Prints where it is, and opens it in the browser. Where that does not start, the place is enough.
+fn said(page: &Path, open: bool) -> Result<u8, Failure> {
     output::print(&format!("{}\n", page.display()))?;
+    if open {
+        let mut browser = Command::new("xdg-open");
+        browser.arg(page);
+        for set in [Command::stdin, Command::stdout, Command::stderr] {
+            set(&mut browser, Stdio::null());
+        }
+        let _ = browser.spawn();
+    }
     Ok(0)
 }
 

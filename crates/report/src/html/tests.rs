@@ -122,6 +122,33 @@ fn the_dots_are_the_trials_behind_the_table() {
     }
 }
 
+#[test]
+fn the_compared_configurations_have_their_percentiles() {
+    let mut document = sample("tune");
+    let found = |document: &Document| {
+        let charts = charts::charts(&Readable::Run(Box::new(document.clone())));
+        charts.into_iter().find(|chart| chart.id == "percentiles")
+    };
+    for arm in &mut document.arms {
+        let of = |percentile, ms| run::Percentile { percentile, ms };
+        arm.percentiles = vec![of(50.0, 12.0), of(99.0, 80.0)];
+    }
+    let chart = found(&document).unwrap();
+    let mut names: Vec<&str> = chart
+        .rows
+        .iter()
+        .filter_map(|row| row.series.as_deref())
+        .collect();
+    names.dedup();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert_eq!(chart.rows.len(), 4);
+    assert_eq!((chart.rows[1].at, chart.rows[1].value), (Some(99.0), 80.0));
+    for arm in &mut document.arms {
+        arm.percentiles.clear();
+    }
+    assert!(found(&document).is_none(), "a document of an older version");
+}
+
 fn readable(sample: &str) -> Readable {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples");
     let text = std::fs::read_to_string(format!("{folder}/{sample}.json")).unwrap();

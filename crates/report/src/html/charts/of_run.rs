@@ -9,6 +9,7 @@ pub fn charts(document: &Document) -> Vec<Chart> {
     let charts = [
         Some(throughput(document)),
         deciding(document),
+        percentiles(document),
         document.profile.as_ref().map(request_time),
         Some(memory(document)),
         predictions(document),
@@ -97,6 +98,43 @@ fn deciding(document: &Document) -> Option<Chart> {
             format!("{one} against {other}, block by block"),
             "Each dot is one block, in which both were measured shortly after each other; the band is the interval of the difference. \
              Dots on one side of 0 are the evidence of a difference.",
+        )
+    })
+}
+
+/// A line for each configuration of a deciding comparison: more lines are not told apart.
+fn percentiles(document: &Document) -> Option<Chart> {
+    let decided: Vec<&Comparison> = document.comparisons.iter().filter(|c| decides(c)).collect();
+    let compared = |arm: &&run::ArmSummary| {
+        let mut decided = decided.iter();
+        decided.any(|c| c.baseline == arm.name || c.candidate == arm.name)
+    };
+    let arms = document.arms.iter();
+    let arms = arms.filter(|arm| decided.is_empty() || compared(arm));
+    let rows = arms.flat_map(|arm| {
+        let name = called(document, arm);
+        arm.percentiles.iter().map(move |found| {
+            Row::new(format!("p{}", found.percentile), found.ms)
+                .of(name.clone())
+                .at(found.percentile)
+        })
+    });
+    let rows: Vec<Row> = rows.collect();
+    let rate = document.plan.rate_per_s?;
+    (!rows.is_empty()).then(|| Chart {
+        unit: "ms",
+        at_unit: Some("percentile"),
+        mark: document.plan.objective.latency.map(|latency| Mark {
+            value: latency.limit_ms,
+            name: format!("limit of p{}", latency.percentile),
+        }),
+        rows,
+        ..Chart::new(
+            "percentiles",
+            Kind::Percentiles,
+            format!("Response time by percentile, at {} requests a second", crate::figures::rate(rate)),
+            "Over all latency windows that the table rests on, counted from the moment a request was due. A percentile of too few \
+             requests, or one that a failed request makes infinite, is left out.",
         )
     })
 }
