@@ -66,7 +66,7 @@ pub enum FlightError {
 
 /// Bursts and timelines lie beside the flight files.
 fn of_events(found: &[u8]) -> &'static str {
-    if found.starts_with(crate::events::MAGIC) {
+    if found.starts_with(crate::magic::EVENTS) {
         "; it is an events file, which powerband trace reads"
     } else {
         ""
@@ -88,7 +88,7 @@ mod tests {
             r#"not a flight file: it begins with "GIF89a\x00\xff" instead of "PBFLIGHT""#
         );
         assert!(
-            said(crate::events::MAGIC)
+            said(crate::magic::EVENTS)
                 .ends_with("; it is an events file, which powerband trace reads")
         );
     }

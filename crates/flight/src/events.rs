@@ -20,7 +20,6 @@ pub use header::{EventsHeader, EventsState, Mode};
 
 use crate::bytes::{section, text_at, u16_at, u32_at, u64_at};
 use header::EventsLayout;
-pub(crate) use header::MAGIC;
 use std::collections::BTreeMap;
 
 /// What a request calls and waits for.

@@ -1,18 +1,18 @@
-//! The header and its field table: who wrote the file, how the server really runs, what was measured
+//! The header: who wrote the file, how the server really runs, what was measured
 //! and where everything lies.
 
-use crate::bytes::{section, text_at, u16_at, u32_at, u64_at};
+use crate::bytes::{section, text_at, u32_at, u64_at};
 use crate::endpoint::Endpoint;
 use crate::error::FlightError;
-use crate::life::Origin;
+use crate::field::Field;
+use crate::magic;
+use crate::origin::Origin;
 use crate::pool::PoolSample;
 use crate::record::RECORD_SIZE;
 use crate::totals::Totals;
 
-pub(crate) const MAGIC: &[u8; 8] = b"PBFLIGHT";
 /// The part of the header whose offsets version 1 fixes.
 pub(crate) const HEADER_SIZE: usize = 512;
-const FIELD_ENTRY_SIZE: u64 = 32;
 const UNKNOWN: u32 = u32::MAX;
 
 // Far beyond what any version may come to need; damaged headers ask for more.
@@ -67,31 +67,6 @@ pub struct About {
     pub allocator: String,
     /// e.g. `yjit`, or `off`
     pub jit: String,
-}
-
-/// What a field of the record counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    None,
-    Nanoseconds,
-    Count,
-    Index,
-    Microseconds,
-    /// A unit that this version does not know.
-    Other(u16),
-}
-
-/// An entry of the field table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
-    pub name: String,
-    /// Bytes from the start of a record.
-    pub offset: u16,
-    /// Bytes.
-    pub size: u16,
-    pub unit: Unit,
-    /// This agent measures it on this Ruby. Where it is false a 0 means "not measured".
-    pub measured: bool,
 }
 
 /// What the garbage collector did to the whole process since its file was made.
@@ -196,7 +171,7 @@ impl Layout {
     /// The first byte after the header's tables, the totals, the endpoints and the pool samples; `None`
     /// when that exceeds 64 bits.
     pub fn counters_end(&self) -> Option<u64> {
-        let fields = u64::from(self.field_count) * FIELD_ENTRY_SIZE;
+        let fields = u64::from(self.field_count) * Field::ENTRY_SIZE;
         let endpoints = u64::from(self.endpoint_size) * u64::from(self.endpoint_capacity);
         let samples = u64::from(self.pool_sample_size) * u64::from(self.pool_capacity);
         let ends = [
@@ -297,7 +272,7 @@ impl Header {
             gvl_hook: flags & 1 != 0,
             fiber_scheduler: flags & 2 != 0,
             locked: flags & 4 != 0,
-            origin: origin(bytes, 480),
+            origin: Origin::at(bytes, 480),
             counts_statuses: flags & 8 != 0,
             counts_edges: flags & 16 != 0,
             about: about(bytes),
@@ -331,20 +306,14 @@ fn about(bytes: &[u8]) -> About {
     }
 }
 
-/// The 24 bytes that say where a process ran.
-pub(crate) fn origin(bytes: &[u8], offset: usize) -> Option<Origin> {
-    let boot_id = bytes.get(offset + 8..offset + 24)?;
-    Origin::recorded(u64_at(bytes, offset)?, boot_id.try_into().ok()?)
-}
-
 /// Checks magic, version and state, then that every section can hold what version 1 has in it and is
 /// no larger than any later version would make it.
 pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
-    let magic = bytes.get(..MAGIC.len()).unwrap_or(bytes);
+    let magic = bytes.get(..magic::FLIGHT.len()).unwrap_or(bytes);
     if !magic.is_empty() && magic.iter().all(|&b| b == 0) {
         return Err(FlightError::BeingMade);
     }
-    if !MAGIC.starts_with(magic) {
+    if !magic::FLIGHT.starts_with(magic) {
         let found = magic.to_vec();
         return Err(FlightError::Foreign { found });
     }
@@ -447,7 +416,7 @@ pub(crate) fn parse_layout(bytes: &[u8]) -> Result<Layout, FlightError> {
 }
 
 fn parse_fields(bytes: &[u8], layout: &Layout) -> Result<Vec<Field>, FlightError> {
-    let size = u64::from(layout.field_count) * FIELD_ENTRY_SIZE;
+    let size = u64::from(layout.field_count) * Field::ENTRY_SIZE;
     let Some(table) = section(bytes, layout.field_table_offset, size) else {
         return Err(FlightError::Truncated {
             section: "field table",
@@ -456,35 +425,7 @@ fn parse_fields(bytes: &[u8], layout: &Layout) -> Result<Vec<Field>, FlightError
         });
     };
     table
-        .chunks_exact(FIELD_ENTRY_SIZE as usize)
-        .map(|entry| parse_field(entry, layout.record_size))
+        .chunks_exact(Field::ENTRY_SIZE as usize)
+        .map(|entry| Field::parse(entry, layout.record_size))
         .collect()
-}
-
-fn parse_field(entry: &[u8], record_size: u32) -> Result<Field, FlightError> {
-    let u16_of = |offset| u16_at(entry, offset).unwrap_or(0);
-    let field = Field {
-        name: text_at(entry, 0, 24),
-        offset: u16_of(24),
-        size: u16_of(26),
-        unit: match u16_of(28) {
-            0 => Unit::None,
-            1 => Unit::Nanoseconds,
-            2 => Unit::Count,
-            3 => Unit::Index,
-            4 => Unit::Microseconds,
-            other => Unit::Other(other),
-        },
-        measured: u16_of(30) & 1 != 0,
-    };
-    let end = u32::from(field.offset) + u32::from(field.size);
-    if end > record_size {
-        return Err(FlightError::FieldOutside {
-            name: field.name,
-            offset: field.offset,
-            end,
-            record_size,
-        });
-    }
-    Ok(field)
 }

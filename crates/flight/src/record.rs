@@ -1,7 +1,7 @@
 //! One request, and how it lies in a slot of the ring.
 
 use crate::call::{Call, PerCall};
-use crate::header::Field;
+use crate::field::Field;
 
 /// Bytes of a record of agent 0.1; later ones are longer.
 pub(crate) const RECORD_SIZE: usize = 128;

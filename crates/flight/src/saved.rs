@@ -1,8 +1,9 @@
 //! What a document has kept of a flight file, without the file.
 
 use crate::endpoint::Endpoint;
-use crate::header::{About, Field, Header, Layout, Server, State, Unit};
-use crate::life::Origin;
+use crate::field::{Field, Unit};
+use crate::header::{About, Header, Layout, Server, State};
+use crate::origin::Origin;
 use crate::snapshot::{Skipped, Snapshot};
 use crate::totals::Totals;
 
@@ -83,7 +84,7 @@ impl Origin {
     /// From what a document has of it; `None` where a part is zero or the boot is no UUID.
     #[must_use]
     pub fn from_document(pid_namespace: u64, boot_id: &str) -> Option<Self> {
-        Self::recorded(pid_namespace, crate::life::boot_id(boot_id)?)
+        Self::recorded(pid_namespace, crate::origin::boot_id(boot_id)?)
     }
 
     /// The boot as a document has it: 32 hexadecimal digits.

@@ -2,10 +2,9 @@
 
 use super::error::EventsError;
 use crate::bytes::{u32_at, u64_at};
-use crate::header::origin;
-use crate::life::Origin;
+use crate::magic;
+use crate::origin::Origin;
 
-pub(crate) const MAGIC: &[u8; 8] = b"PBEVENTS";
 pub(crate) const HEADER_SIZE: u64 = 4096;
 pub(crate) const THREAD_SIZE: u32 = 64;
 pub(crate) const EVENT_SIZE: u32 = 32;
@@ -119,8 +118,8 @@ impl EventsHeader {
     /// # Errors
     /// When the bytes are foreign, too few, or contradict themselves.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, EventsError> {
-        if !bytes.starts_with(MAGIC) {
-            let found = bytes[..bytes.len().min(MAGIC.len())].to_vec();
+        if !bytes.starts_with(magic::EVENTS) {
+            let found = bytes[..bytes.len().min(magic::EVENTS.len())].to_vec();
             return Err(EventsError::Foreign { found });
         }
         if (bytes.len() as u64) < HEADER_SIZE {
@@ -165,7 +164,7 @@ impl EventsHeader {
             pid: u32_of(72),
             worker_index: Some(u32_of(76)).filter(|&index| index <= i32::MAX as u32),
             start_ticks: u64_of(80),
-            origin: origin(bytes, 136),
+            origin: Origin::at(bytes, 136),
             created_wall_ns: u64_of(88),
             created_mono_ns: u64_of(96),
             deadline_mono_ns: u64_of(104),
@@ -183,7 +182,7 @@ impl EventsHeader {
             bytes[offset..offset + value.len()].copy_from_slice(value);
         };
         let layout = &self.layout;
-        put(0, MAGIC);
+        put(0, magic::EVENTS);
         put(8, &1_u32.to_le_bytes());
         put(12, &(HEADER_SIZE as u32).to_le_bytes());
         put(16, &1_u32.to_le_bytes());

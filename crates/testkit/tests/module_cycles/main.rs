@@ -13,7 +13,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("cli", 13),
     ("doctor", 2),
     ("duplex", 4),
-    ("flight", 9),
     ("inspect", 9),
     ("load", 10),
     ("mirror", 6),
