@@ -1,17 +1,44 @@
 //! A command of the user's own: a Puma that takes the generated configuration, or anything that answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
+use crate::control::{PumaStatus, StatusError};
 use crate::error::StartError;
-use crate::guard::Remove;
-use crate::handle::Handle;
+use crate::guard::{Guard, Remove};
+use crate::handle::{Handle, Progress};
 use crate::prepared::Prepared;
 use crate::puma;
+use crate::read_back::ReadBack;
 use crate::spec::{ServerSpec, Settings};
 
 /// Where the generated configuration's path goes.
 const CONFIG: &str = "{config}";
+
+/// A server of which nothing is known but its process.
+#[derive(Debug)]
+struct Silent;
+
+impl Handle for Silent {
+    fn progress(&self, _: u32) -> Progress {
+        Progress::Complete
+    }
+
+    fn puma_status(&self) -> Result<PumaStatus, StatusError> {
+        Err(StatusError::NoControl)
+    }
+
+    fn read_back(&self, _: Settings, _: u32) -> Result<ReadBack, StatusError> {
+        Err(StatusError::NoControl)
+    }
+
+    fn workers(&self, _: u32) -> BTreeSet<u32> {
+        BTreeSet::new()
+    }
+
+    fn end(&self, _: &mut Guard, _: u32, _: Duration) {}
+}
 
 /// A command that does not take the generated configuration gets none.
 pub(crate) fn prepare(
@@ -29,7 +56,7 @@ pub(crate) fn prepare(
         words: fill(words, spec.settings, port, Path::new("")),
         env,
         remove: Remove::default(),
-        handle: Handle::Silent,
+        handle: Box::new(Silent),
     })
 }
 

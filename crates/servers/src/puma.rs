@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use crate::bundler;
 use crate::error::StartError;
 use crate::files::{private_file, ruby_string};
-use crate::handle::Handle;
 use crate::prepared::Prepared;
 use crate::puma_files::{self, PumaFiles};
+use crate::puma_handle::Puma;
 use crate::spec::{PumaOptions, ServerSpec, Settings};
 
 /// The words that start Puma for this application: `bundle exec puma` where its Gemfile.lock names Puma and that works,
@@ -41,11 +41,11 @@ pub(crate) fn prepare(
         words,
         env,
         remove: remove.into(),
-        handle: Handle::Puma {
+        handle: Box::new(Puma {
             control,
             effective,
             asked: spec.puma,
-        },
+        }),
     })
 }
 

@@ -1,5 +1,6 @@
 //! A server that runs: where, whether still, its status, its end.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,10 @@ use crate::guard::{Ended, Exit, Guard};
 use crate::handle::Handle;
 use crate::log::Log;
 use crate::nginx;
-use crate::passenger::PassengerStatus;
+use crate::passenger_status::PassengerStatus;
+use crate::port;
+use crate::read_back::{FrontReadBack, Mismatch, ReadBack};
+use crate::service::Service;
 use crate::spec::Settings;
 
 /// What services get to end by themselves where the server took all of the grace.
@@ -43,16 +47,6 @@ pub struct StopReport {
     pub took: Duration,
 }
 
-/// Something that was started for the server and runs as long as it.
-#[derive(Debug)]
-pub(crate) struct Service {
-    /// The id that the guard knows it by.
-    pub(crate) id: u32,
-    pub(crate) pid: u32,
-    /// Such as `the service "upstream"`.
-    pub(crate) what: String,
-}
-
 /// The guard and what it needs to be stopped, so that dropping and stopping are one.
 #[derive(Debug)]
 pub(crate) struct Stopping {
@@ -64,7 +58,7 @@ pub(crate) struct Stopping {
     /// The id that the guard knows what stands in front by; asked to stop first.
     pub(crate) front: Option<u32>,
     /// Asked to stop before any signal is sent.
-    pub(crate) handle: Handle,
+    pub(crate) handle: Box<dyn Handle>,
 }
 
 impl Stopping {
@@ -165,6 +159,61 @@ impl Running {
         self.handle().passenger_status()
     }
 
+    /// Where clients ask: the port on 127.0.0.1, the front's where there is one.
+    pub fn port(&self) -> u16 {
+        self.front
+            .as_ref()
+            .map_or(self.upstream_port, |front| front.port)
+    }
+
+    /// Where clients ask: the front's address where there is one.
+    pub fn addr(&self) -> SocketAddr {
+        port::loopback(self.port())
+    }
+
+    /// The server's own address, past what stands in front of it.
+    pub fn upstream_addr(&self) -> SocketAddr {
+        port::loopback(self.upstream_port)
+    }
+
+    /// `https` where the front talks TLS, else `http`.
+    pub fn scheme(&self) -> &'static str {
+        if self.certificate().is_some() {
+            "https"
+        } else {
+            "http"
+        }
+    }
+
+    /// What clients are to trust where [`Running::scheme`] is `https`: a file of one certificate, for 127.0.0.1 and
+    /// `localhost`, signed by itself.
+    pub fn certificate(&self) -> Option<&Path> {
+        self.front.as_ref()?.certificate.as_deref()
+    }
+
+    /// The front's main process.
+    pub fn front_pid(&self) -> Option<u32> {
+        Some(self.front.as_ref()?.process.pid)
+    }
+
+    /// What stands in front runs with, and what of that was not asked; `None` where nothing does.
+    pub fn read_back_front(&self) -> Option<(FrontReadBack, Option<Mismatch>)> {
+        self.front.as_ref().map(Front::read_back)
+    }
+
+    /// Compares what was asked with what runs.
+    ///
+    /// # Errors
+    /// When the server's status cannot be read: always for a custom command without `{config}`.
+    pub fn read_back(&self) -> Result<ReadBack, StatusError> {
+        let mut read = self.handle().read_back(self.settings, self.server_pid())?;
+        if let Some((front, mismatch)) = self.read_back_front() {
+            read.front = Some(front);
+            read.mismatches.extend(mismatch);
+        }
+        Ok(read)
+    }
+
     /// A request to stop or SIGTERM, the grace, then the end of whatever is left, daemons included.
     pub fn stop(mut self) -> StopReport {
         let began = Instant::now();
@@ -181,8 +230,8 @@ impl Running {
         }
     }
 
-    pub(crate) fn handle(&self) -> &Handle {
-        &self.stopping.handle
+    pub(crate) fn handle(&self) -> &dyn Handle {
+        self.stopping.handle.as_ref()
     }
 
     fn guard(&self) -> &Guard {

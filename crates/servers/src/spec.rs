@@ -8,7 +8,6 @@ use crate::error::StartError;
 use crate::files::failed;
 use crate::guard::GuardProgram;
 use crate::nginx::Nginx;
-use crate::passenger::PassengerSpec;
 
 /// The settings under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +58,47 @@ impl ServerCommand {
             }
             ServerCommand::Passenger(passenger) => vec![passenger.apache.display().to_string()],
             ServerCommand::Custom { words } => words.clone(),
+        }
+    }
+}
+
+/// Passenger in Apache httpd. `Settings::workers` is `PassengerMaxPoolSize`, `threads` is 1, and `preload` chooses
+/// between the spawn methods `smart` and `direct`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassengerSpec {
+    /// A path, or a name that is looked for on the `PATH` and in `/usr/sbin`.
+    pub apache: PathBuf,
+    /// Where Apache's modules are.
+    pub modules: PathBuf,
+    /// `PassengerRoot`
+    pub root: PathBuf,
+    /// `PassengerRuby`; `None` takes the `ruby` on the `PATH`.
+    pub ruby: Option<PathBuf>,
+    /// `PassengerMinInstances`: so many are there before the server counts as started, as far as the others allow.
+    pub min_instances: u16,
+    /// `PassengerMaxInstancesPerApp`; 0 is no limit.
+    pub max_instances_per_app: u16,
+    /// `PassengerMaxRequestQueueSize`; 0 is no limit.
+    pub max_request_queue_size: u32,
+    /// `PassengerPoolIdleTime`, in whole seconds; zero keeps idle processes.
+    pub pool_idle_time: Duration,
+    /// `PassengerMaxRequests`; 0 is no limit.
+    pub max_requests: u32,
+}
+
+impl Default for PassengerSpec {
+    /// Debian's places, and what Passenger does when it is told nothing.
+    fn default() -> Self {
+        PassengerSpec {
+            apache: "apache2".into(),
+            modules: "/usr/lib/apache2/modules".into(),
+            root: "/usr/lib/ruby/vendor_ruby/phusion_passenger/locations.ini".into(),
+            ruby: None,
+            min_instances: 1,
+            max_instances_per_app: 0,
+            max_request_queue_size: 100,
+            pool_idle_time: Duration::from_secs(300),
+            max_requests: 0,
         }
     }
 }

@@ -7,11 +7,13 @@ use crate::error::{Died, StartError};
 use crate::files::private_dir;
 use crate::front::Front;
 use crate::guard::Guard;
+use crate::kinds;
 use crate::log::Log;
 use crate::nginx;
 use crate::port;
-use crate::prepared::{self, Prepared};
-use crate::running::{Running, Service, Stopping};
+use crate::prepared::Prepared;
+use crate::running::{Running, Stopping};
+use crate::service::Service;
 use crate::spec::{Ready, ServerSpec};
 use crate::waiting::Process;
 
@@ -29,7 +31,7 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 /// # Errors
 /// Says what is wrong in terms of the application; nothing of the attempt is left running then.
 pub fn start(spec: &ServerSpec, cancel: &dyn Fn() -> bool) -> Result<Running, StartError> {
-    prepared::check(spec)?;
+    kinds::check(spec)?;
     let spec = &spec.absolute()?;
     private_dir(&spec.work_dir)?;
     if let Some(folder) = spec.log_path.parent() {
@@ -97,7 +99,7 @@ fn start_at(
         env,
         mut remove,
         handle,
-    } = prepared::prepare(spec, ports.server)?;
+    } = kinds::prepare(spec, ports.server)?;
     let front = match (&spec.front, ports.front) {
         (Some(nginx), Some(port)) => {
             let front = nginx::prepare(nginx, &spec.work_dir, port, ports.server)
@@ -126,7 +128,7 @@ fn start_at(
     };
     let waiting = server.spawn(&mut guard, spec, &log, cancel)?;
     waiting.until_it_answers(ports.server, &spec.ready_path)?;
-    waiting.until_complete(&handle)?;
+    waiting.until_complete(handle.as_ref())?;
     let server = waiting.service();
     let front = match front {
         None => None,

@@ -8,13 +8,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde::Deserialize;
 
 use crate::bundler;
+use crate::control::StatusError;
 use crate::error::StartError;
 use crate::files::{absent, private_file, ruby_string};
+use crate::guard::Guard;
 use crate::handle::{Handle, Progress};
 use crate::prepared::Prepared;
 use crate::proc;
@@ -22,7 +25,7 @@ use crate::read_back::{Mismatch, ReadBack};
 use crate::spec::{ServerSpec, Settings};
 
 /// SIGTERM would cut off whoever is being answered.
-pub(crate) const ORDERLY_END: Signal = Signal::QUIT;
+const ORDERLY_END: Signal = Signal::QUIT;
 
 /// The words that start Unicorn for this application: `bundle exec unicorn` where its Gemfile.lock names Unicorn and that
 /// works, else plain `unicorn`, as for an application that the system's packages installed.
@@ -31,8 +34,8 @@ pub fn default_unicorn_command(app_dir: &Path) -> Vec<String> {
 }
 
 /// Where a Unicorn that was started says what it runs with.
-#[derive(Debug, Clone)]
-pub(crate) struct Unicorn {
+#[derive(Debug)]
+struct Unicorn {
     /// A line for each worker that became ready.
     ready: PathBuf,
     workers_asked: u16,
@@ -74,7 +77,7 @@ pub(crate) fn prepare(
         words,
         env,
         remove: vec![pid, generated].into(),
-        handle: Handle::Unicorn(Unicorn {
+        handle: Box::new(Unicorn {
             ready,
             workers_asked,
         }),
@@ -179,8 +182,10 @@ impl Unicorn {
             .map(|worker| (worker.nr, worker))
             .collect()
     }
+}
 
-    pub(crate) fn progress(&self, master: u32) -> Progress {
+impl Handle for Unicorn {
+    fn progress(&self, master: u32) -> Progress {
         let (ready, of) = (
             self.ready_workers(master).len(),
             usize::from(self.workers_asked),
@@ -192,14 +197,20 @@ impl Unicorn {
         }
     }
 
-    pub(crate) fn workers(&self, master: u32) -> BTreeSet<u32> {
+    fn workers(&self, master: u32) -> BTreeSet<u32> {
         let workers = self.ready_workers(master);
         workers.values().map(|worker| worker.pid).collect()
     }
 
-    pub(crate) fn read_back(&self, asked: Settings, master: u32) -> ReadBack {
+    fn read_back(&self, asked: Settings, master: u32) -> Result<ReadBack, StatusError> {
         let workers: Vec<ReadyWorker> = self.ready_workers(master).into_values().collect();
-        compare(asked, &workers)
+        Ok(compare(asked, &workers))
+    }
+
+    fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {
+        if guard.signal(id, ORDERLY_END) {
+            guard.wait_exit(id, grace);
+        }
     }
 }
 

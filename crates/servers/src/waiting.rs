@@ -12,7 +12,7 @@ use crate::http::{self, Target};
 use crate::log::Log;
 use crate::nginx::{self, Nginx};
 use crate::port;
-use crate::running::Service;
+use crate::service::Service;
 use crate::spec::ServerSpec;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -161,7 +161,7 @@ impl Waiting<'_> {
     }
 
     /// Waits for all that the server was asked to boot.
-    pub(crate) fn until_complete(&self, handle: &Handle) -> Result<(), StartError> {
+    pub(crate) fn until_complete(&self, handle: &dyn Handle) -> Result<(), StartError> {
         loop {
             match handle.progress(self.pid) {
                 Progress::Complete => return Ok(()),

@@ -56,15 +56,6 @@ impl Default for Nginx {
     }
 }
 
-/// What nginx runs with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FrontReadBack {
-    /// Such as `nginx 1.26.3`.
-    pub version: String,
-    /// Worker processes that live.
-    pub workers: usize,
-}
-
 /// An nginx that is ready to be executed.
 #[derive(Debug)]
 pub(crate) struct PreparedFront {

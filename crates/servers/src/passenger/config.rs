@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::PassengerSpec;
 use super::folders::Folders;
 use crate::error::StartError;
 use crate::files::failed;
-use crate::spec::ServerSpec;
+use crate::spec::{PassengerSpec, ServerSpec};
 
 /// Apache's modules that it cannot do without.
 pub(super) const APACHES: [&str; 3] = ["mpm_event", "authz_core", "env"];

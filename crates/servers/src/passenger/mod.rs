@@ -13,7 +13,6 @@
 
 mod config;
 mod folders;
-mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,12 +26,12 @@ use crate::files::private_file;
 use crate::guard::{Guard, Remove};
 use crate::handle::{Handle, Progress};
 use crate::installed;
+use crate::passenger_status::{self, PassengerStatus};
 use crate::prepared::Prepared;
 use crate::proc;
 use crate::read_back::{Mismatch, ReadBack};
-use crate::spec::{ServerSpec, Settings};
+use crate::spec::{PassengerSpec, ServerSpec, Settings};
 use folders::Folders;
-pub use status::{PassengerProcess, PassengerStatus};
 
 /// Passenger's own program, which all of its own processes run.
 pub(crate) const AGENT: &str = "PassengerAgent";
@@ -40,50 +39,9 @@ const APACHE_PACKAGE: &str = "apache2";
 const PASSENGER_PACKAGE: &str = "libapache2-mod-passenger";
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Passenger in Apache httpd. `Settings::workers` is `PassengerMaxPoolSize`, `threads` is 1, and `preload` chooses
-/// between the spawn methods `smart` and `direct`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PassengerSpec {
-    /// A path, or a name that is looked for on the `PATH` and in `/usr/sbin`.
-    pub apache: PathBuf,
-    /// Where Apache's modules are.
-    pub modules: PathBuf,
-    /// `PassengerRoot`
-    pub root: PathBuf,
-    /// `PassengerRuby`; `None` takes the `ruby` on the `PATH`.
-    pub ruby: Option<PathBuf>,
-    /// `PassengerMinInstances`: so many are there before the server counts as started, as far as the others allow.
-    pub min_instances: u16,
-    /// `PassengerMaxInstancesPerApp`; 0 is no limit.
-    pub max_instances_per_app: u16,
-    /// `PassengerMaxRequestQueueSize`; 0 is no limit.
-    pub max_request_queue_size: u32,
-    /// `PassengerPoolIdleTime`, in whole seconds; zero keeps idle processes.
-    pub pool_idle_time: Duration,
-    /// `PassengerMaxRequests`; 0 is no limit.
-    pub max_requests: u32,
-}
-
-impl Default for PassengerSpec {
-    /// Debian's places, and what Passenger does when it is told nothing.
-    fn default() -> Self {
-        PassengerSpec {
-            apache: "apache2".into(),
-            modules: "/usr/lib/apache2/modules".into(),
-            root: "/usr/lib/ruby/vendor_ruby/phusion_passenger/locations.ini".into(),
-            ruby: None,
-            min_instances: 1,
-            max_instances_per_app: 0,
-            max_request_queue_size: 100,
-            pool_idle_time: Duration::from_secs(300),
-            max_requests: 0,
-        }
-    }
-}
-
 /// A Passenger that was started.
-#[derive(Debug, Clone)]
-pub(crate) struct Passenger {
+#[derive(Debug)]
+struct Passenger {
     /// Where it keeps its sockets.
     instances: PathBuf,
     asked: PassengerSpec,
@@ -148,7 +106,7 @@ pub(crate) fn prepare(
         words: words.to_vec(),
         env,
         remove,
-        handle: Handle::Passenger(Passenger {
+        handle: Box::new(Passenger {
             instances: folders.instances,
             asked: passenger.clone(),
             at_first: at_first.into(),
@@ -156,14 +114,14 @@ pub(crate) fn prepare(
     })
 }
 
-impl Passenger {
-    pub(crate) fn status(&self) -> Result<PassengerStatus, StatusError> {
-        status::read(&self.instances)
+impl Handle for Passenger {
+    fn passenger_status(&self) -> Result<PassengerStatus, StatusError> {
+        passenger_status::read(&self.instances)
     }
 
     /// Apache answers only once Passenger has started, or where it could not start at all.
-    pub(crate) fn progress(&self) -> Progress {
-        match self.status() {
+    fn progress(&self, _: u32) -> Progress {
+        match self.passenger_status() {
             Ok(status) => {
                 let (there, of) = (status.processes.len(), self.at_first);
                 if there < of {
@@ -179,19 +137,19 @@ impl Passenger {
         }
     }
 
-    pub(crate) fn workers(&self) -> BTreeSet<u32> {
-        let processes = self.status().map(|status| status.processes);
+    fn workers(&self, _: u32) -> BTreeSet<u32> {
+        let processes = self.passenger_status().map(|status| status.processes);
         let pids = processes.unwrap_or_default().into_iter();
         pids.map(|process| process.pid).collect()
     }
 
-    pub(crate) fn read_back(&self, asked: Settings) -> Result<ReadBack, StatusError> {
-        Ok(compare(asked, &self.asked, &self.status()?))
+    fn read_back(&self, asked: Settings, _: u32) -> Result<ReadBack, StatusError> {
+        Ok(compare(asked, &self.asked, &self.passenger_status()?))
     }
 
     /// Apache ends at once; Passenger then tells the application's processes, and cleans up last. All of these are in
     /// the session that the watchdog opened, however late they show what they run.
-    pub(crate) fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {
+    fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {
         let began = Instant::now();
         let stats = |pids: Vec<u32>| pids.into_iter().filter_map(proc::stat);
         let mut agents = proc::descendants(guard.pid());

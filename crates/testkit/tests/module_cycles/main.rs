@@ -17,7 +17,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("load", 10),
     ("mirror", 6),
     ("run", 5),
-    ("servers", 13),
 ];
 
 fn crates() -> Vec<PathBuf> {

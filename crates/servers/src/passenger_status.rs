@@ -44,7 +44,7 @@ pub struct PassengerProcess {
 }
 
 /// Of the instance that keeps its sockets below `registry`.
-pub(super) fn read(registry: &Path) -> Result<PassengerStatus, StatusError> {
+pub(crate) fn read(registry: &Path) -> Result<PassengerStatus, StatusError> {
     let instance = newest_instance(registry).ok_or(StatusError::PassengerAbsent)?;
     let password = fs::read_to_string(instance.join("read_only_admin_password.txt"))
         .map_err(StatusError::PassengerSilent)?;
