@@ -1,6 +1,6 @@
 //! What blocks of identical arms said of the host, before other arms were compared on it.
 
-use crate::plan::Settings;
+use crate::settings::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,9 +4,10 @@
 //! `contract/capacity-v1.schema.json` and `contract/capacity-v1.md` are generated from them.
 
 use crate::document::Host;
-use crate::plan::{Settings, WorkloadEntry};
+use crate::plan::WorkloadEntry;
 use crate::rates::RateSearch;
 use crate::sending::Sending;
+use crate::settings::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! What a configuration sets in the server's environment beside its settings.
 
-use crate::plan::Settings;
+use crate::settings::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

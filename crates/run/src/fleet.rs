@@ -1,6 +1,6 @@
 //! How many servers a total rate needs: arithmetic on what one was measured to carry.
 
-use crate::plan::Settings;
+use crate::settings::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

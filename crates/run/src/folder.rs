@@ -18,7 +18,7 @@
 use crate::document::{Document, SCHEMA};
 use crate::trial::Trial;
 use crate::typed::Typed;
-use crate::{capacity, runs, validation};
+use crate::{capacity, validation};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
@@ -155,10 +155,8 @@ impl fmt::Display for Worker {
 }
 
 impl Folder {
-    /// Makes the folder `root/id`; an error if it is there already.
-    pub fn create(root: &Path, id: &str) -> Result<Folder, FolderError> {
-        runs::make(root)?;
-        let path = root.join(id);
+    /// Makes the folder; an error if it is there already.
+    pub(crate) fn make(path: PathBuf) -> Result<Folder, FolderError> {
         private_dir(&path)?;
         private_dir(&path.join("trials"))?;
         Ok(Folder { path })

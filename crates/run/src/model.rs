@@ -1,6 +1,6 @@
 //! What a model said of configurations before they were tried, and how that came out.
 
-use crate::plan::Settings;
+use crate::settings::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

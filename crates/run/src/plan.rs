@@ -1,8 +1,9 @@
 //! What was decided before measuring.
 
 use crate::environment::SetVariable;
+use crate::metric::Metric;
 use crate::sending::Sending;
-use crate::verdict::Metric;
+use crate::settings::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -75,60 +76,6 @@ pub struct WorkloadEntry {
     pub path: String,
     /// Share of all requests, 0 to 1.
     pub share: f64,
-}
-
-/// The knobs of a configuration.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Worker processes; 0 is Puma's single mode (one process, no cluster).
-    pub workers: u16,
-    /// Threads in each process, minimum and maximum alike.
-    pub threads: u16,
-    /// Whether the application is loaded before the workers are forked.
-    pub preload: bool,
-}
-
-impl Settings {
-    /// What Puma does when nobody says anything.
-    pub const PUMA_DEFAULT: Settings = Settings {
-        workers: 0,
-        threads: 5,
-        preload: false,
-    };
-
-    /// Processes that serve requests: single mode serves in one.
-    pub fn processes(&self) -> u32 {
-        u32::from(self.workers.max(1))
-    }
-
-    /// Requests that can be in the application at once.
-    pub fn concurrency(&self) -> u32 {
-        self.processes() * u32::from(self.threads)
-    }
-}
-
-/// `2 workers × 3 threads, preloaded`, as tables show it.
-impl std::fmt::Display for Settings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let threads = if self.threads == 1 {
-            "1 thread".to_owned()
-        } else {
-            format!("{} threads", self.threads)
-        };
-        match self.workers {
-            0 => write!(f, "single × {threads}"),
-            1 => write!(f, "1 worker × {threads}"),
-            n => write!(f, "{n} workers × {threads}"),
-        }?;
-        if self.workers > 0 && self.preload {
-            write!(f, ", preloaded")
-        } else {
-            Ok(())
-        }
-    }
 }
 
 /// Limits that a configuration must keep.

@@ -1,18 +1,15 @@
-//! The folder that run folders are made in: what git makes of it, what is in it, and what may be deleted from it.
+//! The folder that run folders are made in: what is in it, and what may be deleted from it.
 //!
 //! Only what is certainly a run folder is deleted: a directory, no link, with the name that runs get and a document of ours, that
 //! no process works on.
 
 use crate::document::{Kind, State};
 use crate::folder::{Folder, FolderError, LOCK, Worker, io, read_json};
+use crate::root::is_name_of_run;
 use crate::{capacity, validation};
 use std::fs::{self, Metadata};
-use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// As virtualenv, pytest and ruff write it into folders of theirs.
-const IGNORE: &str = "# Made by powerband: runs are of one machine.\n*\n";
 
 /// How far what a folder holds came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,26 +50,6 @@ pub struct Kept {
     /// The process that worked on it when it was listed.
     pub worker: Option<Worker>,
     path: PathBuf,
-}
-
-/// Makes the folder, so that git ignores what is in it. In a folder that holds anything else nothing is written.
-pub(crate) fn make(root: &Path) -> Result<(), FolderError> {
-    fs::create_dir_all(root).map_err(io("create", root))?;
-    let mut others = fs::read_dir(root).map_err(io("read", root))?;
-    let of_runs = |name: &str| is_name_of_run(name);
-    if others.any(|entry| entry.is_ok_and(|e| !e.file_name().to_str().is_some_and(of_runs))) {
-        return Ok(());
-    }
-    ignore(root)
-}
-
-/// Writes `.gitignore` where no other process has done so.
-fn ignore(root: &Path) -> Result<(), FolderError> {
-    let path = root.join(".gitignore");
-    match fs::File::create_new(&path).and_then(|mut file| file.write_all(IGNORE.as_bytes())) {
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.map_err(io("write", &path)),
-    }
 }
 
 /// Everything under `root` that has the name of a run or a document of ours, oldest first.
@@ -257,22 +234,6 @@ fn start_in_name(id: &str) -> Option<String> {
     })
 }
 
-/// `20261120-214512-tune-1f3a`.
-fn is_name_of_run(name: &str) -> bool {
-    let all = |part: &str, length: usize, is: fn(&u8) -> bool| {
-        part.len() == length && part.as_bytes().iter().all(is)
-    };
-    let parts: Vec<&str> = name.split('-').collect();
-    let [date, time, verb, mixed] = parts.as_slice() else {
-        return false;
-    };
-    all(date, 8, u8::is_ascii_digit)
-        && all(time, 6, u8::is_ascii_digit)
-        && !verb.is_empty()
-        && all(verb, verb.len(), u8::is_ascii_lowercase)
-        && all(mixed, 4, u8::is_ascii_hexdigit)
-}
-
 /// Bytes that the folder and all in it occupy; links count as themselves.
 fn occupied(path: &Path) -> u64 {
     let own = fs::symlink_metadata(path).map_or(0, |found| found.blocks() * 512);
@@ -305,27 +266,6 @@ mod tests {
         }
         fs::write(folder.path().join("run.json"), document.to_string()).unwrap();
         folder.path().to_owned()
-    }
-
-    #[test]
-    fn git_ignores_a_folder_of_runs_and_no_folder_of_anything_else() {
-        let dir = tempfile::tempdir().unwrap();
-        let runs = dir.path().join("powerband-runs");
-        Folder::create(&runs, "20261120-214512-tune-1f3a").unwrap();
-        let written = || fs::read_to_string(runs.join(".gitignore"));
-        assert!(written().unwrap().ends_with("\n*\n"));
-        // What its owner changes or has put there stays.
-        fs::write(runs.join(".gitignore"), "mine").unwrap();
-        Folder::create(&runs, "20261120-214513-tune-1f3a").unwrap();
-        assert_eq!(written().unwrap(), "mine");
-        // Runs of an earlier version.
-        fs::remove_file(runs.join(".gitignore")).unwrap();
-        Folder::create(&runs, "20261120-214514-tune-1f3a").unwrap();
-        assert!(written().is_ok());
-
-        fs::write(dir.path().join("Gemfile"), "").unwrap();
-        Folder::create(dir.path(), "20261120-214512-tune-1f3a").unwrap();
-        assert!(!dir.path().join(".gitignore").exists());
     }
 
     #[test]
@@ -477,13 +417,6 @@ mod tests {
             found.delete().unwrap();
             assert!(!folder.path().exists());
         }
-    }
-
-    #[test]
-    fn a_gitignore_that_another_run_has_just_made_is_enough() {
-        let dir = tempfile::tempdir().unwrap();
-        ignore(dir.path()).unwrap();
-        ignore(dir.path()).unwrap();
     }
 
     fn run_again(path: &Path) {

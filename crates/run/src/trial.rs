@@ -3,8 +3,9 @@
 use crate::environment::SetVariable;
 use crate::histogram::Hdr;
 use crate::model::Foreseen;
-use crate::plan::{Settings, Stage};
+use crate::plan::Stage;
 use crate::sending::Redirect;
+use crate::settings::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

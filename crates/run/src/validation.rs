@@ -4,8 +4,9 @@
 //! `contract/validation-v1.schema.json` and `contract/validation-v1.md` are generated from them.
 
 use crate::document::Host;
-use crate::plan::{Settings, WorkloadEntry};
+use crate::plan::WorkloadEntry;
 use crate::sending::Sending;
+use crate::settings::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -16,7 +16,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("inspect", 9),
     ("load", 10),
     ("mirror", 6),
-    ("run", 5),
 ];
 
 fn crates() -> Vec<PathBuf> {
