@@ -243,6 +243,12 @@ fn cookies(value: &[u8]) -> Vec<u8> {
     redacted
 }
 
+/// A media type without its parameters.
+fn media_of(content_type: &str) -> String {
+    let media = content_type.split(';').next().unwrap_or_default();
+    media.trim().to_ascii_lowercase()
+}
+
 /// The only one of its name; `Err` when there are several.
 fn only<'a>(headers: &'a [Field], name: &str) -> Result<Option<Cow<'a, str>>, Unreadable> {
     let mut found = headers.iter().filter(|f| f.name.eq_ignore_ascii_case(name));

@@ -2,7 +2,7 @@
 //! often wrong.
 
 use super::names::Names;
-use super::{json, multipart, only, pairs};
+use super::{Unreadable, json, media_of, multipart, only, pairs};
 use crate::Exchange;
 
 /// What becomes of a body.
@@ -28,27 +28,33 @@ pub(super) fn rewritten(exchange: &Exchange, names: &Names, keep_others: bool) -
         return Rewritten::Dropped;
     }
     let content_type = content_type.unwrap_or_default();
-    of_type(&content_type, &exchange.body, names, keep_others)
+    match of_type(&content_type, &exchange.body, names, keep_others) {
+        Ok(None) => Rewritten::Same,
+        Ok(Some(body)) => Rewritten::To(body),
+        Err(Unreadable) => Rewritten::Dropped,
+    }
 }
 
 /// A whole body that is said to be of this type. What it is shows in how it begins, because clients get types wrong,
-/// and a body that no parser here understands is dropped.
+/// and a body that no parser here understands is unreadable. `None`: nothing to take out.
 pub(super) fn of_type(
     content_type: &str,
     body: &[u8],
     names: &Names,
     keep_others: bool,
-) -> Rewritten {
+) -> Result<Option<Vec<u8>>, Unreadable> {
     let media = media_of(content_type);
     let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let begins_as_json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'));
     let is_form = matches!(media.as_str(), "" | "application/x-www-form-urlencoded");
     let is_json = media == "application/json" || media == "text/json" || media.ends_with("+json");
     if !has_plain_charset(content_type) {
-        return Rewritten::Dropped;
+        return Err(Unreadable);
     }
-    let redacted = if media == "multipart/form-data" {
-        multipart::redacted(body, content_type, names, keep_others)
+    if media == "multipart/form-data" {
+        let part =
+            |content_type: &str, content: &[u8]| of_type(content_type, content, names, keep_others);
+        multipart::redacted(body, content_type, names, keep_others, &part)
     } else if is_json {
         json::redacted(body, names)
     } else if begins_as_json {
@@ -61,18 +67,8 @@ pub(super) fn of_type(
     } else if keep_others && !is_form && !media.starts_with("multipart/") {
         Ok(None)
     } else {
-        return Rewritten::Dropped;
-    };
-    match redacted {
-        Ok(None) => Rewritten::Same,
-        Ok(Some(body)) => Rewritten::To(body),
-        Err(_) => Rewritten::Dropped,
+        Err(Unreadable)
     }
-}
-
-pub(super) fn media_of(content_type: &str) -> String {
-    let media = content_type.split(';').next().unwrap_or_default();
-    media.trim().to_ascii_lowercase()
 }
 
 /// Whether ASCII characters are the bytes that they are in ASCII.

@@ -1,16 +1,19 @@
 //! `multipart/form-data`, read strictly: what a server might read in another
 //! way is not vouched for.
 
-use super::body::{self, Rewritten};
 use super::names::Names;
-use super::{REDACTED, Unreadable, text};
+use super::{REDACTED, Unreadable, media_of, text};
 
-/// `None`: nothing to take out.
+/// Redacts the content of a part of this type; `None`: nothing to take out.
+type PartRule<'a> = dyn Fn(&str, &[u8]) -> Result<Option<Vec<u8>>, Unreadable> + 'a;
+
+/// `rule` is for the parts that are no text. `None`: nothing to take out.
 pub(super) fn redacted(
     body: &[u8],
     content_type: &str,
     names: &Names,
     keep_others: bool,
+    rule: &PartRule<'_>,
 ) -> Result<Option<Vec<u8>>, Unreadable> {
     let boundary = parameter(content_type, "boundary")?.ok_or(Unreadable)?;
     if boundary.is_empty() {
@@ -40,9 +43,13 @@ pub(super) fn redacted(
         let part = &rest[2..2 + length];
         let start = at + 2;
         let content = memchr::memmem::find(part, b"\r\n\r\n").ok_or(Unreadable)? + 4;
-        if let Some(replaced) =
-            replaced(&part[..content - 4], &part[content..], names, keep_others)?
-        {
+        if let Some(replaced) = replaced(
+            &part[..content - 4],
+            &part[content..],
+            names,
+            keep_others,
+            rule,
+        )? {
             out.extend_from_slice(&body[copied..start + content]);
             out.extend_from_slice(&replaced);
             copied = start + length;
@@ -62,6 +69,7 @@ fn replaced(
     content: &[u8],
     names: &Names,
     keep_others: bool,
+    rule: &PartRule<'_>,
 ) -> Result<Option<Vec<u8>>, Unreadable> {
     let head = std::str::from_utf8(head).map_err(|_| Unreadable)?;
     let mut disposition = None;
@@ -87,7 +95,7 @@ fn replaced(
     if names.covers_encoded(&name) {
         return Ok(Some(REDACTED.into()));
     }
-    let media = content_type.map(body::media_of).unwrap_or_default();
+    let media = content_type.map(media_of).unwrap_or_default();
     let is_file = disposition.to_ascii_lowercase().contains("filename");
     let is_text = !is_file && matches!(media.as_str(), "" | "text/plain");
     let is_plain = encoding.is_none_or(|encoding: &str| {
@@ -111,13 +119,8 @@ fn replaced(
     if media.starts_with("multipart/") {
         return Ok(Some(REDACTED.into()));
     }
-    Ok(
-        match body::of_type(content_type, content, names, keep_others) {
-            Rewritten::Same => None,
-            Rewritten::To(content) => Some(content),
-            Rewritten::Dropped => Some(REDACTED.into()),
-        },
-    )
+    let redacted = rule(content_type, content);
+    Ok(redacted.unwrap_or_else(|Unreadable| Some(REDACTED.into())))
 }
 
 /// A parameter of a header's value: `form-data; name="a"`. `Err` when it is there twice, or in RFC 5987's notation.
@@ -164,12 +167,15 @@ fn unquoted(text: &str) -> Result<(String, &str), Unreadable> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::body;
     use super::*;
 
     const TYPE: &str = "multipart/form-data; boundary=\"xyz\"";
 
     fn of(body: &str) -> Result<Option<String>, Unreadable> {
-        let redacted = redacted(body.as_bytes(), TYPE, &Names::default(), false)?;
+        let names = Names::default();
+        let rule = |media: &str, content: &[u8]| body::of_type(media, content, &names, false);
+        let redacted = redacted(body.as_bytes(), TYPE, &names, false, &rule)?;
         Ok(redacted.map(|bytes| String::from_utf8(bytes).unwrap()))
     }
 
