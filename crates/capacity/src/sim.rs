@@ -10,12 +10,16 @@
 mod arrivals;
 mod calendar;
 mod cores;
+mod events;
 mod fifo;
+mod front;
 mod machine;
 mod outcome;
 mod process_per_request;
 mod puma;
+mod request;
 mod scenario;
+mod service;
 mod serving;
 mod work;
 

@@ -1,17 +1,16 @@
 //! The whole simulated server: its processes with their GVLs, the threads that
-//! ask for them, the cores, and the loop that takes events in their order.
+//! ask for them, and the cores.
 //!
 //! What a thread does once it runs is left to `serving` (requests) and `puma`
-//! (acceptor and reactor).
+//! (acceptor and reactor), and in which order to `events`.
 
 use super::arrivals::ArrivalStream;
 use super::calendar::{Calendar, Ticket};
 use super::cores::{Cores, SPEED_BITS};
 use super::fifo::{Fifo, NO_TASK};
-use super::puma::Front;
-use super::serving::{Service, StationState};
+use super::front::Front;
+use super::service::{Service, StationState};
 use super::{Outcome, REFUSED_NS, Scenario, Work};
-use crate::CapacityError;
 
 /// What a task waits for or does; a task is whatever may ask for a GVL: serving
 /// threads, then acceptors, then reactors, by number.
@@ -57,11 +56,11 @@ pub(super) struct Task {
 pub(super) struct Gvl {
     pub owner: u32,
     /// Who ran last: its time goes on counting when nobody else ran since.
-    last: u32,
+    pub last: u32,
     line: Fifo,
     since_ns: u64,
     /// Ticks that the owner ran through while others waited.
-    ran_ns: u64,
+    pub ran_ns: u64,
     /// Whether the timer's next tick is in the calendar.
     ticking: bool,
 }
@@ -94,7 +93,7 @@ pub(super) struct Machine<'a> {
     pub behind: Vec<u32>,
     pub gvls: Vec<Gvl>,
     /// Tasks that have got a GVL and not yet run.
-    granted: Vec<u32>,
+    pub granted: Vec<u32>,
     pub services: Vec<Service>,
     pub stations: Vec<StationState>,
     pub front: Front,
@@ -162,72 +161,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Takes event after event until every request is answered or refused. At
-    /// one instant ends of bursts come first, then what is in the calendar, then
-    /// arrivals.
-    pub(super) fn run(mut self) -> Result<Outcome, CapacityError> {
-        self.open_for_business();
-        let requests = self.stream.requests() as u64;
-        while self.answered + self.refused < requests {
-            let computed = self.cores.next_ns();
-            let due = self.calendar.next_ns();
-            let arrival = self.stream.next_ns();
-            let next = computed.min(due).min(arrival);
-            if next == u64::MAX {
-                let waiting = requests - self.answered - self.refused;
-                return Err(CapacityError::Deadlock { waiting });
-            }
-            self.now_ns = next;
-            if computed == next {
-                if let Some(task) = self.cores.take_ended(next) {
-                    self.burst_ended(task);
-                }
-            } else if due == next {
-                if let Some((who, ticket)) = self.calendar.take() {
-                    self.due(who, ticket);
-                }
-            } else {
-                self.arrive(None);
-            }
-            self.run_granted();
-        }
-        Ok(self.outcome())
-    }
-
-    /// Those who got a GVL run in the order in which they got one; they may
-    /// give others theirs.
-    fn run_granted(&mut self) {
-        let mut nth = 0;
-        while let Some(&task) = self.granted.get(nth) {
-            nth += 1;
-            self.run_task(task);
-        }
-        self.granted.clear();
-    }
-
-    /// The calendar's numbers above those of tasks: ticks of processes, then
-    /// connections that send their next request, then waking acceptors.
-    fn due(&mut self, who: u32, ticket: Ticket) {
-        let tasks = self.tasks.len() as u32;
-        if who < tasks {
-            let task = &mut self.tasks[who as usize];
-            if task.ticket != ticket {
-                return;
-            }
-            task.ticket = 0;
-            match task.state {
-                TaskState::Ready => self.granted.push(who),
-                _ => self.ask(who),
-            }
-        } else if who < tasks + self.processes {
-            self.tick(who - tasks);
-        } else if who == tasks + self.processes {
-            self.wake_acceptors();
-        } else {
-            self.arrive(Some(who - tasks - self.processes - 1));
-        }
-    }
-
     pub(super) fn acceptors_wake(&self) -> u32 {
         self.tasks.len() as u32 + self.processes
     }
@@ -285,6 +218,14 @@ impl<'a> Machine<'a> {
         waiting.ticket = ticket;
     }
 
+    /// `task` slept in the kernel, and has something to do.
+    pub(super) fn wake(&mut self, task: u32) {
+        match self.scenario.overheads.wake_ns {
+            0 => self.ask(task),
+            wake_ns => self.wait(task, wake_ns, TaskState::Waiting),
+        }
+    }
+
     /// `task`, which has the GVL, spends what it is to spend.
     pub(super) fn spend(&mut self, task: u32) {
         let cold_ns = self.cold_ns(task);
@@ -319,55 +260,6 @@ impl<'a> Machine<'a> {
         cold_ns
     }
 
-    fn burst_ended(&mut self, task: u32) {
-        let ended = &mut self.tasks[task as usize];
-        let waited_ns = self.now_ns - ended.since_ns - ended.held_ns;
-        ended.held_ns = 0;
-        if task < self.threads {
-            self.sums.core_wait_ns += waited_ns;
-        }
-        match ended.state {
-            TaskState::Native => self.ask(task),
-            _ => self.go_on(task),
-        }
-    }
-
-    /// `task` has got the GVL and runs.
-    fn run_task(&mut self, task: u32) {
-        let running = &mut self.tasks[task as usize];
-        running.state = TaskState::Held;
-        let gvl = &mut self.gvls[running.process as usize];
-        if gvl.last != task {
-            gvl.last = task;
-            gvl.ran_ns = 0;
-        }
-        if running.held_ns > 0 {
-            // It was preempted.
-            if task < self.threads {
-                self.sums.gvl_wait_ns += self.now_ns - running.since_ns;
-            }
-            self.spend(task);
-            return;
-        }
-        self.resume(task);
-    }
-
-    fn resume(&mut self, task: u32) {
-        match task.checked_sub(self.threads) {
-            None => self.resume_thread(task),
-            Some(own) if own < self.processes => self.resume_acceptor(own),
-            Some(own) => self.resume_reactor(own - self.processes),
-        }
-    }
-
-    fn go_on(&mut self, task: u32) {
-        match task.checked_sub(self.threads) {
-            None => self.proceed(task),
-            Some(own) if own < self.processes => self.accepted(own),
-            Some(own) => self.passed_on(own - self.processes),
-        }
-    }
-
     fn set_tick(&mut self, process: u32) {
         let who = self.tasks.len() as u32 + process;
         self.calendar.set(self.now_ns + self.scenario.tick_ns, who);
@@ -375,7 +267,7 @@ impl<'a> Machine<'a> {
 
     /// The timer's tick: nobody waits, and it stops; else the owner has run
     /// through one more, and goes to the end of the line after a quantum.
-    fn tick(&mut self, process: u32) {
+    pub(super) fn tick(&mut self, process: u32) {
         let gvl = &mut self.gvls[process as usize];
         if gvl.line.is_empty() {
             gvl.ticking = false;
@@ -412,7 +304,7 @@ impl<'a> Machine<'a> {
         self.gvls[process as usize].owner == NO_TASK
     }
 
-    fn outcome(self) -> Outcome {
+    pub(super) fn outcome(self) -> Outcome {
         let span_ns = self.now_ns;
         let open: u64 = self
             .gvls

@@ -2,7 +2,7 @@
 
 use super::Discipline;
 use super::machine::{Machine, TaskState};
-use super::serving::Stage;
+use super::service::Stage;
 
 impl Machine<'_> {
     fn shared(&self) -> bool {

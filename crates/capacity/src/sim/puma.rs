@@ -5,13 +5,11 @@
 //! `Puma::ThreadPool` of 6.6.0, 7.1.0 and 8.0.2; docs/simulator.md says what
 //! of them is here.
 
-use std::collections::VecDeque;
-
 use super::arrivals::Place;
-use super::fifo::Fifo;
+use super::front::Accepting;
 use super::machine::{Machine, TaskState};
-use super::serving::Stage;
-use super::{Discipline, PumaVersion, Scenario};
+use super::service::Stage;
+use super::{Discipline, PumaVersion};
 
 /// `wait_for_less_busy_worker`, in both versions the longest wait.
 const BUSY_WAIT_NS: u64 = 5_000_000;
@@ -21,66 +19,6 @@ const OVERLOAD: u64 = 25;
 const LINGER_NS: u64 = 200_000_000;
 /// `max_fast_inline` of 6.6: so many in a row while others wait.
 const IN_ROW: u32 = 10;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Accepting {
-    /// Sleeps until a connection is there, or has just been woken.
-    Select,
-    /// All threads are taken (6.6).
-    Full,
-    /// Lets less busy workers have it.
-    Delay,
-    /// Was told that a thread is idle, and wakes up (6.6).
-    Signalled,
-    /// Accepts this request's connection.
-    Taking(u32),
-}
-
-#[derive(Debug)]
-pub(super) struct Front {
-    /// Requests whose connections nobody has accepted; of one-per-process
-    /// servers with a shared queue, that queue.
-    pub backlog: VecDeque<u32>,
-    acceptors: Vec<Accepting>,
-    /// Acceptors that sleep until a connection comes.
-    selecting: u32,
-    /// By process: threads that wait for work, those among them that were
-    /// signalled and have not run yet included.
-    waiting: Vec<u32>,
-    /// By process: those that were not signalled.
-    pub idle: Vec<Fifo>,
-    /// By process: the pool's queue.
-    pub todo: Vec<VecDeque<u32>>,
-    /// By process: requests that came over connections in the reactor.
-    reactors: Vec<VecDeque<u32>>,
-    /// Whose acceptor is woken first is chance.
-    chance: u64,
-}
-
-impl Front {
-    pub(super) fn new(scenario: &Scenario, seed: u64) -> Self {
-        let processes = usize::from(scenario.processes);
-        Self {
-            backlog: VecDeque::new(),
-            acceptors: vec![Accepting::Select; processes],
-            selecting: u32::from(scenario.processes),
-            waiting: vec![u32::from(scenario.serving_threads()); processes],
-            idle: vec![Fifo::default(); processes],
-            todo: vec![VecDeque::new(); processes],
-            reactors: vec![VecDeque::new(); processes],
-            chance: seed,
-        }
-    }
-
-    /// SplitMix64 (Steele, Lea and Flood 2014).
-    fn chance(&mut self) -> u64 {
-        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.chance;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-}
 
 impl Machine<'_> {
     /// Every thread waits for work, and every connection of a closed loop thinks.
@@ -99,14 +37,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A request arrives, over this connection where it was its turn.
-    pub(super) fn arrive(&mut self, connection: Option<u32>) {
-        let request = self.times_ns.len() as u32;
-        self.times_ns.push(self.now_ns);
-        let place = self.stream.arrived(connection);
-        if !matches!(self.scenario.discipline, Discipline::Puma { .. }) {
-            return self.arrive_at_process(request);
-        }
+    /// `request` comes to where its connection is.
+    pub(super) fn arrive_at_puma(&mut self, request: u32, place: Place) {
         match place {
             Place::Thread(thread) => {
                 let service = &mut self.services[thread as usize];
@@ -139,14 +71,6 @@ impl Machine<'_> {
                     }
                 }
             }
-        }
-    }
-
-    /// `task` slept in the kernel, and has something to do.
-    pub(super) fn wake(&mut self, task: u32) {
-        match self.scenario.overheads.wake_ns {
-            0 => self.ask(task),
-            wake_ns => self.wait(task, wake_ns, TaskState::Waiting),
         }
     }
 

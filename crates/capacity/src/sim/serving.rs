@@ -1,71 +1,9 @@
 //! A thread that serves: it takes a request through its steps.
 
-use super::fifo::{Fifo, NO_TASK};
+use super::arrivals::Place;
 use super::machine::{Machine, TaskState};
-use super::{Discipline, REFUSED_NS, Station, Step};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Without a request; awake when one is there for it.
-    Idle,
-    Serving,
-    /// Waits for the next request of the connection that it served.
-    Lingering,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Service {
-    pub stage: Stage,
-    /// The one it serves, or served last.
-    pub request: u32,
-    /// Whether a lingering thread has its next request.
-    pub has_next: bool,
-    /// Requests of one connection in a row.
-    pub in_row: u32,
-    at: u32,
-    end: u32,
-    written: bool,
-    /// Whether the client has its answer.
-    out: bool,
-    /// Stations whose places it holds, one bit each.
-    holds: u64,
-    began_ns: u64,
-}
-
-impl Default for Service {
-    fn default() -> Self {
-        Self {
-            stage: Stage::Idle,
-            request: NO_TASK,
-            has_next: false,
-            in_row: 0,
-            at: 0,
-            end: 0,
-            written: false,
-            out: false,
-            holds: 0,
-            began_ns: 0,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct StationState {
-    free: u16,
-    line: Fifo,
-}
-
-impl StationState {
-    /// Each process has all of them.
-    pub(super) fn of(places: &[u16], processes: u16) -> Vec<Self> {
-        let own = places.iter().map(|&free| Self {
-            free,
-            line: Fifo::default(),
-        });
-        let own: Vec<Self> = own.collect();
-        own.repeat(usize::from(processes))
-    }
-}
+use super::service::{Stage, StationState};
+use super::{Discipline, Station, Step};
 
 impl Machine<'_> {
     /// `thread` has the GVL and computes nothing yet.
@@ -87,31 +25,6 @@ impl Machine<'_> {
         if goes_on {
             self.proceed(thread);
         }
-    }
-
-    /// `thread`, which has the GVL, is to serve `request`.
-    pub(super) fn begin(&mut self, thread: u32, request: u32, in_row: u32) {
-        let (at, end) = self.work.range(request as usize % self.work.len());
-        self.services[thread as usize] = Service {
-            stage: Stage::Serving,
-            request,
-            has_next: false,
-            in_row,
-            at: at as u32,
-            end: end as u32,
-            written: false,
-            out: false,
-            holds: 0,
-            began_ns: self.now_ns,
-        };
-        self.sums.queue_ns += self.now_ns - self.times_ns[request as usize];
-        self.serving += 1;
-        let overheads = &self.scenario.overheads;
-        let accept_ns = match self.scenario.discipline {
-            Discipline::Puma { .. } => 0,
-            _ => overheads.accept_ns,
-        };
-        self.tasks[thread as usize].held_ns = accept_ns + overheads.parse_ns;
     }
 
     /// `thread`, which has the GVL, goes through its steps until one takes time.
@@ -176,12 +89,8 @@ impl Machine<'_> {
         self.times_ns[request as usize] = self.now_ns - arrived_ns;
         self.last_out_ns = self.now_ns;
         if !self.keeps_connections() {
-            self.user_goes_on(request, super::arrivals::Place::Nowhere);
+            self.user_goes_on(request, Place::Nowhere);
         }
-    }
-
-    pub(super) fn keeps_connections(&self) -> bool {
-        self.scenario.keep_alive && matches!(self.scenario.discipline, Discipline::Puma { .. })
     }
 
     fn do_io(&mut self, thread: u32, ns: u64) {
@@ -273,25 +182,6 @@ impl Machine<'_> {
         match self.scenario.discipline {
             Discipline::Puma { .. } => self.after_answer(thread),
             _ => self.next_at_process(thread),
-        }
-    }
-
-    /// `request` finds no room.
-    pub(super) fn refuse(&mut self, request: u32) {
-        self.times_ns[request as usize] = REFUSED_NS;
-        self.last_out_ns = self.now_ns;
-        self.refused += 1;
-        self.user_goes_on(request, super::arrivals::Place::Nowhere);
-    }
-
-    /// Whoever sent `request` has the answer.
-    pub(super) fn user_goes_on(&mut self, request: u32, place: super::arrivals::Place) {
-        let Some(connection) = self.stream.leave(request, place) else {
-            return;
-        };
-        if let Some(think_ns) = self.stream.think_ns() {
-            let at_ns = self.now_ns + self.scenario.overheads.network_ns + think_ns;
-            self.calendar.set(at_ns, self.connection_due(connection));
         }
     }
 }
