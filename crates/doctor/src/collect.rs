@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use host::facts::{self, Activity};
 use host::process::interpreter_of;
@@ -19,45 +19,13 @@ use servers::interpreter::Interpreter;
 use servers::pools::{Pool, pools};
 
 use crate::application::{ApplicationFacts, Counted, Environment};
+use crate::asked::{Asked, Configured, PumaConfig};
 use crate::checks::other_runs;
 use crate::config_files::async_threads;
 use crate::named::{Clues, Named, is_title};
 use crate::program::{NoRuby, no_ruby, unknown_server};
 use crate::server_command::{Program, ServerWords};
 use crate::{config_files, document, of_application};
-
-/// What to look at.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    pub version: String,
-    /// RFC 3339.
-    pub checked_at: String,
-    /// A server that runs.
-    pub pid: Option<u32>,
-    /// An application as a trial would start it, or with `pid` where its files are.
-    pub configured: Option<Configured>,
-    pub config: Option<PathBuf>,
-    /// Between the two readings of what changes.
-    pub span: Duration,
-}
-
-/// An application as `powerband.toml` has it.
-#[derive(Debug, Clone)]
-pub struct Configured {
-    pub folder: PathBuf,
-    /// The environment's name, and where it is from.
-    pub environment: String,
-    pub environment_from: String,
-    /// On top of this process's own; a trial's `RAILS_ENV` and `RACK_ENV` are the name.
-    pub variables: BTreeMap<String, String>,
-    /// `None` where the configuration names a command of its own, or another server.
-    pub puma: Option<PumaConfig>,
-    pub baseline: Option<(Settings, String)>,
-}
-
-/// Puma's configuration file, where one was named.
-#[derive(Debug, Clone, Default)]
-pub struct PumaConfig(pub Option<PathBuf>);
 
 /// Why nothing was looked at.
 #[derive(Debug)]

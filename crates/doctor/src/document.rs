@@ -3,8 +3,8 @@
 use host::{Checked, Outcome, Severity};
 use run::doctor::{self, Document, Finding, Fine, LookedAt, NotKnown};
 
+use crate::asked::Asked;
 use crate::checks::BOOT;
-use crate::collect::Asked;
 
 /// The document, worst findings first, else in the order of the checks.
 pub(crate) fn document(asked: &Asked, looked_at: LookedAt, checked: &[Checked]) -> Document {

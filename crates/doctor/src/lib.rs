@@ -5,6 +5,7 @@
 //! environment nothing is shown but the variables that a check is about.
 
 mod application;
+mod asked;
 mod checks;
 mod collect;
 mod config_files;
@@ -14,8 +15,9 @@ mod program;
 mod server_command;
 
 pub use application::{ApplicationFacts, Counted, Environment};
+pub use asked::{Asked, Configured, PumaConfig};
 pub use checks::of_application;
-pub use collect::{Asked, Configured, PumaConfig, Unexamined, examine};
+pub use collect::{Unexamined, examine};
 pub use config_files::ConfigFile;
 pub use named::Named;
 pub use program::NoRuby;
