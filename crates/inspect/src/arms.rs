@@ -1,43 +1,12 @@
 //! Arms of an interval side by side. The unit of evidence is the pod: requests of one pod share its node, its neighbours and
 //! its start, so that many requests of two pods are two observations.
 
-use crate::interval::OfProcess;
-use crate::reading::is_job;
-use flight::{Origin, Snapshot};
+use crate::of_process::{OfProcess, Place};
 use run::inspect::{Against, Arm, ArmPod, OverPods};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Level of all intervals of a reading together.
 const ALPHA: f64 = 0.05;
-
-/// Where a process ran, and what it served there.
-#[derive(Debug, Default)]
-pub(crate) struct Place {
-    arm: String,
-    /// The file that the process was saved in.
-    saved_in: Option<String>,
-    origin: Option<Origin>,
-    requests: u64,
-    errors: u64,
-    wall_ns: u64,
-}
-
-impl Place {
-    pub(crate) fn of(snapshot: &Snapshot, saved_in: Option<String>) -> Self {
-        let mut place = Self {
-            saved_in,
-            arm: snapshot.header.about.arm.clone(),
-            origin: snapshot.header.origin,
-            ..Self::default()
-        };
-        for endpoint in snapshot.endpoints.iter().filter(|e| !is_job(&e.name)) {
-            place.requests += endpoint.totals.requests;
-            place.errors += endpoint.totals.server_errors;
-            place.wall_ns += endpoint.totals.wall_ns;
-        }
-        place
-    }
-}
 
 /// Each arm, the one with the most pods first; empty where no process has an arm, none served a request, or the processes are of
 /// several applications, whose requests are not comparable. `by_file`: each saved file is of one pod.

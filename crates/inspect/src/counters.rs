@@ -1,9 +1,9 @@
 //! The counters of a reading as a document, and back.
 
+use crate::asked::Asked;
 use crate::instant::{printable, rfc3339};
-use crate::process::state;
-use crate::reading::{ended, refused, skipped};
-use crate::written::Asked;
+use crate::not_read::{refused, skipped};
+use crate::process::{ended, state};
 use flight::{
     Collector, Endpoint, Field, FlightFile, Header, Histogram, Origin, Skipped, Snapshot, State,
     Totals,

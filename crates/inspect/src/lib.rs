@@ -8,11 +8,16 @@
 //! Clock and version are the caller's. Words are `report`'s, save the sentences of the advice and the warnings.
 
 mod arms;
+mod asked;
 mod band;
+mod baseline;
 mod counters;
+mod group;
 mod instant;
 mod interval;
 mod memory;
+mod not_read;
+mod of_process;
 mod pools;
 mod process;
 mod quantile;
@@ -24,12 +29,12 @@ mod traffic;
 mod unrecorded;
 mod written;
 
+pub use asked::Asked;
+pub use baseline::Baseline;
 pub use counters::{SavedError, read_saved, saved};
 pub use instant::printable;
-pub use interval::Baseline;
 pub use process::state as process_state;
 pub use reading::{Reading, Selection, counters, read};
-pub use sources::{InspectError, files, folder_of_user};
+pub use sources::{InspectError, files, folder_of_user, unrecorded};
 pub use sums::{Measured, Sum, Sums};
-pub use unrecorded::unrecorded;
-pub use written::{Asked, document};
+pub use written::document;

@@ -1,7 +1,7 @@
 //! Who wrote a file, and whether it still runs.
 
 use crate::instant::{printable, rfc3339};
-use flight::{Header, Life, Snapshot, State};
+use flight::{Header, Life, Record, Snapshot, State};
 use run::inspect::{Process, ProcessState};
 use std::path::Path;
 
@@ -63,6 +63,11 @@ pub fn wall_of(header: &Header, mono_ns: u64) -> u64 {
     header
         .created_wall_ns
         .saturating_add(mono_ns.saturating_sub(header.created_mono_ns))
+}
+
+/// The wall clock at which a request ended.
+pub fn ended(record: &Record) -> u64 {
+    record.arrival_wall_ns.saturating_add(record.wall_ns)
 }
 
 pub fn state(path: &Path, header: &Header) -> ProcessState {

@@ -1,17 +1,16 @@
 //! Takes flight files one after the other and adds up what they hold.
 
-use crate::arms::Place;
 use crate::band::Sample;
+use crate::baseline::{Baseline, Key, key};
 use crate::counters::restored;
+use crate::group::{Group, is_job};
 use crate::instant::{printable, rfc3339};
-use crate::interval::{Baseline, Key, OfProcess, key};
+use crate::not_read::{refused, skipped};
+use crate::of_process::{OfProcess, Place};
 use crate::pools::Pools;
-use crate::process::{Counted, process, state, wall_of};
-use crate::sums::{Measured, Sums};
-use flight::{
-    Endpoint, FlightError, FlightFile, Header, Histogram, Record, Skipped, Snapshot, Totals,
-    Unrecorded,
-};
+use crate::process::{Counted, ended, process, state, wall_of};
+use crate::sums::Measured;
+use flight::{Endpoint, FlightFile, Header, Record, Snapshot, Totals, Unrecorded};
 use run::inspect::{NotRead, Process, ProcessState};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -57,19 +56,6 @@ pub struct Reading {
     pub(crate) saved_in: BTreeSet<String>,
     /// With a baseline: each process for itself.
     pub(crate) of_processes: Vec<OfProcess>,
-}
-
-/// Requests of one endpoint, or jobs of one class.
-#[derive(Debug, Default)]
-pub struct Group {
-    pub jobs: bool,
-    pub sums: Sums,
-    pub wall: Histogram,
-    pub gvl_wait: Histogram,
-    pub queue: Histogram,
-    pub samples: Vec<Sample>,
-    /// Some of its requests are in no ring any more.
-    pub records_lost: bool,
 }
 
 /// What is known of a process from its file or from a document.
@@ -413,58 +399,6 @@ impl Reading {
     }
 }
 
-/// What of a file is not whole.
-pub(crate) fn skipped(path: &Path, skipped: &Skipped) -> Option<NotRead> {
-    let parts = [
-        (
-            skipped.missing,
-            "records beyond the end of the file, which was cut off",
-        ),
-        (
-            skipped.torn,
-            "records that were being overwritten as they were read",
-        ),
-        (skipped.unwritten, "records that were never finished"),
-        (
-            skipped.endpoints_missing,
-            "entries of the endpoint table beyond the end of the file, which was cut off",
-        ),
-        (
-            skipped.pool_samples,
-            "samples of connection pools that were not whole",
-        ),
-    ];
-    let missing: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    (!missing.is_empty()).then(|| NotRead {
-        file: printable(&path.display().to_string()),
-        partly: true,
-        reason: missing.join("; "),
-    })
-}
-
-pub(crate) fn refused(path: &Path, error: &FlightError) -> NotRead {
-    let reason = match error {
-        // The path stands before the reason.
-        FlightError::Io { source, .. } => source.to_string(),
-        FlightError::NotAFile { .. } => "no regular file".to_owned(),
-        other => other.to_string(),
-    };
-    NotRead {
-        file: printable(&path.display().to_string()),
-        partly: false,
-        reason,
-    }
-}
-
-/// The wall clock at which a request ended.
-pub(crate) fn ended(record: &Record) -> u64 {
-    record.arrival_wall_ns.saturating_add(record.wall_ns)
-}
-
 /// Times by endpoint index, in one pass.
 fn by_endpoint(records: &[Record]) -> Vec<Vec<Sample>> {
     let mut samples: Vec<Vec<Sample>> = Vec::new();
@@ -484,10 +418,6 @@ fn by_endpoint(records: &[Record]) -> Vec<Vec<Sample>> {
         });
     }
     samples
-}
-
-pub(crate) fn is_job(name: &str) -> bool {
-    name.starts_with("job ")
 }
 
 fn has_only_jobs(endpoints: &[Endpoint]) -> bool {

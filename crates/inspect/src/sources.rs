@@ -1,8 +1,8 @@
 //! What was asked for, as paths of flight files.
 
 use crate::unrecorded::appended;
-use flight::FlightError;
-use std::collections::BTreeSet;
+use flight::{FlightError, Unrecorded};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -77,6 +77,19 @@ pub fn files(named: &[PathBuf], root: &Path, uid: u32) -> Result<Vec<PathBuf>, I
         Err(_) => true,
     });
     Ok(found)
+}
+
+/// Running processes without a flight file, of the folders that are named, or of the user's own below `root` when
+/// nothing is named.
+#[must_use]
+pub fn unrecorded(named: &[PathBuf], root: &Path, uid: u32) -> Vec<Unrecorded> {
+    let own = [folder_of_user(root, uid)];
+    let folders = if named.is_empty() { &own } else { named };
+    let folders = folders.iter().filter(|path| path.is_dir());
+    let found = folders.flat_map(|folder| flight::unrecorded(folder).unwrap_or_default());
+    // A folder may be named twice, and together with one around it.
+    let each: BTreeMap<PathBuf, Unrecorded> = found.map(|of| (of.path.clone(), of)).collect();
+    each.into_values().collect()
 }
 
 fn own(root: &Path, uid: u32) -> Result<Vec<PathBuf>, InspectError> {

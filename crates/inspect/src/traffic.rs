@@ -1,9 +1,9 @@
 //! A group's sums and times as the document has them.
 
 use crate::band::{bands, share_of_work};
+use crate::group::Group;
 use crate::instant::printable;
 use crate::quantile::{bounded, exact};
-use crate::reading::Group;
 use crate::sums::{Sum, Sums};
 use flight::{CallKind, Histogram};
 use run::inspect::{self, Calls, Gc, Server, Split, Times, Traffic};

@@ -1,22 +1,9 @@
 //! Running processes that could not make their flight files, and what to do about it.
 
 use crate::instant::printable;
-use crate::sources::folder_of_user;
 use flight::Unrecorded;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-
-/// Those of the folders that are named, or of the user's own below `root` when nothing is named.
-#[must_use]
-pub fn unrecorded(named: &[PathBuf], root: &Path, uid: u32) -> Vec<Unrecorded> {
-    let own = [folder_of_user(root, uid)];
-    let folders = if named.is_empty() { &own } else { named };
-    let folders = folders.iter().filter(|path| path.is_dir());
-    let found = folders.flat_map(|folder| flight::unrecorded(folder).unwrap_or_default());
-    // A folder may be named twice, and together with one around it.
-    let each: BTreeMap<PathBuf, Unrecorded> = found.map(|of| (of.path.clone(), of)).collect();
-    each.into_values().collect()
-}
+use std::path::Path;
 
 /// One sentence for each folder and error.
 pub fn sentences(processes: &[Unrecorded]) -> Vec<String> {

@@ -1,25 +1,15 @@
 //! The document of a reading.
 
+use crate::asked::Asked;
+use crate::baseline::saved_apart;
+use crate::group::Group;
 use crate::instant::rfc3339;
-use crate::interval::{interval, saved_apart};
+use crate::interval::interval;
 use crate::memory::memory;
-use crate::reading::{Group, Reading};
+use crate::reading::Reading;
 use crate::threads::{serves, threads};
 use run::inspect::{Collector, Document, Process, ProcessState, SCHEMA, Scope, Traffic};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Who asks, and when.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    /// Version of powerband.
-    pub version: String,
-    /// The folders and files named, or the folder that stood in for them.
-    pub sources: Vec<String>,
-    /// The values of `--since`, as they were given.
-    pub since: Vec<String>,
-    /// Nanoseconds since 1970.
-    pub now_ns: u64,
-}
 
 /// Makes the document.
 #[must_use]

@@ -1,0 +1,53 @@
+//! The reasons why a file, or a part of it, counts in no figure.
+
+use crate::instant::printable;
+use flight::{FlightError, Skipped};
+use run::inspect::NotRead;
+use std::path::Path;
+
+/// What of a file is not whole.
+pub(crate) fn skipped(path: &Path, skipped: &Skipped) -> Option<NotRead> {
+    let parts = [
+        (
+            skipped.missing,
+            "records beyond the end of the file, which was cut off",
+        ),
+        (
+            skipped.torn,
+            "records that were being overwritten as they were read",
+        ),
+        (skipped.unwritten, "records that were never finished"),
+        (
+            skipped.endpoints_missing,
+            "entries of the endpoint table beyond the end of the file, which was cut off",
+        ),
+        (
+            skipped.pool_samples,
+            "samples of connection pools that were not whole",
+        ),
+    ];
+    let missing: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    (!missing.is_empty()).then(|| NotRead {
+        file: printable(&path.display().to_string()),
+        partly: true,
+        reason: missing.join("; "),
+    })
+}
+
+pub(crate) fn refused(path: &Path, error: &FlightError) -> NotRead {
+    let reason = match error {
+        // The path stands before the reason.
+        FlightError::Io { source, .. } => source.to_string(),
+        FlightError::NotAFile { .. } => "no regular file".to_owned(),
+        other => other.to_string(),
+    };
+    NotRead {
+        file: printable(&path.display().to_string()),
+        partly: false,
+        reason,
+    }
+}
