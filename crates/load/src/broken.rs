@@ -2,22 +2,15 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use crate::endpoint::EndpointOutcome;
+use crate::failure::FirstFailure;
 use crate::hanging::HangingPage;
-use crate::outcome::{EndpointOutcome, Outcome};
+use crate::outcome::Outcome;
 
 /// Requests from which on a page can be called broken.
 const LEAST_REQUESTS: u64 = 3;
 /// Share of them that failed from which on it is.
 const BROKEN: f64 = 0.9;
-
-/// The first failed request of a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FirstFailure {
-    /// Method and path, such as `GET /weather`.
-    pub request: String,
-    /// What became of it, such as `answered 500`.
-    pub what: String,
-}
 
 /// A page with its failed requests; of a broken one, nearly all of its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]

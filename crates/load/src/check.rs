@@ -216,7 +216,8 @@ fn may_be(quantile: f64, response_us: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::{LateAnswers, new_histogram};
+    use crate::histogram::new_histogram;
+    use crate::outcome::LateAnswers;
 
     /// A second's run with the given response and lateness, 1000 requests each.
     fn outcome(response_us: u64, lateness_us: u64, late: u64) -> Outcome {

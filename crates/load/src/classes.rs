@@ -4,7 +4,8 @@
 
 use hdrhistogram::Histogram;
 
-use crate::outcome::{Errors, HIGHEST_US, new_histogram};
+use crate::errors::Errors;
+use crate::histogram::{HIGHEST_US, new_histogram};
 
 /// What became of a request, by the first digit of its status. There is no class 1xx: an interim
 /// answer announces the final one, whose class counts.

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 
 use hdrhistogram::Histogram;
 
-use crate::outcome::{Counts, HIGHEST_US, MAX_SLICES, Slice, new_histogram};
+use crate::histogram::{HIGHEST_US, new_histogram};
+use crate::outcome::{Counts, MAX_SLICES, Slice};
 
 /// The histograms of one slice, as [`crate::Outcome`] has them for the whole run.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ mod resting;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod users;
 
 use std::collections::VecDeque;

@@ -2,8 +2,17 @@
 
 use crate::parser::ParseError;
 
-/// What a failure by timeout is called in [`crate::FirstFailure::what`].
+/// What a failure by timeout is called in [`FirstFailure::what`].
 pub const TIMED_OUT: &str = "no answer within the timeout";
+
+/// The first failed request of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstFailure {
+    /// Method and path, such as `GET /weather`.
+    pub request: String,
+    /// What became of it, such as `answered 500`.
+    pub what: String,
+}
 
 /// Why a request has no whole answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::outcome::{EndpointOutcome, Errors};
+use crate::endpoint::EndpointOutcome;
+use crate::errors::Errors;
 use crate::plan::Mode;
 
 /// Unanswered requests that are remembered; the first ones decide.
@@ -173,7 +174,7 @@ fn answered(page: &EndpointOutcome) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broken::FirstFailure;
+    use crate::failure::FirstFailure;
 
     const SECOND: u64 = 1_000_000_000;
 

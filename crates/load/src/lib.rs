@@ -15,11 +15,14 @@ mod classes;
 mod clock;
 mod connection;
 mod course;
+mod endpoint;
 mod engine;
+mod errors;
 mod failure;
 mod hanging;
 mod header;
 mod held_up;
+mod histogram;
 mod https;
 mod keeping;
 mod limits;
@@ -45,21 +48,21 @@ mod workload;
 mod workload_file;
 
 pub use arrivals::{Arrivals, Offsets, Part, Profile, ProfileProblem, Spacing};
-pub use broken::{BrokenPage, FirstFailure};
+pub use broken::BrokenPage;
 pub use check::{GeneratorTrouble, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
 pub use classes::{ByClass, StatusClass};
 pub use course::Interval;
+pub use endpoint::{EndpointOutcome, Redirect};
 pub use engine::run;
-pub use failure::TIMED_OUT;
+pub use errors::Errors;
+pub use failure::{FirstFailure, TIMED_OUT};
 pub use hanging::HangingPage;
 pub use header::{Header, HeaderProblem};
+pub use histogram::{HIGHEST_US, INFINITE_FROM_US, finite_mean_us, new_histogram, quantile_us};
 pub use https::{Https, asked_for_https, https, shown_location, takes_forwarded};
 pub use keeping::KEEP_LIMIT;
 pub use observer::{Observer, Progress, Silent};
-pub use outcome::{
-    Answered, Counts, EndpointOutcome, Errors, FIRST_ARRIVALS, HIGHEST_US, INFINITE_FROM_US,
-    LateAnswers, MAX_SLICES, Outcome, Redirect, Slice, finite_mean_us, new_histogram, quantile_us,
-};
+pub use outcome::{Answered, Counts, FIRST_ARRIVALS, LateAnswers, MAX_SLICES, Outcome, Slice};
 pub use parser::{Answer, Fed, HEAD_LIMIT, HEADER_LIMIT, Kept, ParseError, ResponseParser};
 pub use plan::{DEFAULT_MAX_CONNECTIONS, LoadError, Mode, Plan, Stop};
 pub use recorded::{OTHER, RecordedRequest};

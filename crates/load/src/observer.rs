@@ -6,7 +6,8 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::course::Interval;
-use crate::outcome::{Counts, Errors, Slice};
+use crate::errors::Errors;
+use crate::outcome::{Counts, Slice};
 
 /// The state of a run at the end of a slice.
 #[derive(Debug)]

@@ -1,57 +1,17 @@
-//! What a run measured. Histograms are in whole microseconds, 1 µs to 1 h with
-//! three significant digits; a request that failed stands in `response` at the
-//! highest value, [`HIGHEST_US`], which means infinite.
+//! What a run measured.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::broken::FirstFailure;
 use crate::classes::ByClass;
+use crate::endpoint::EndpointOutcome;
+use crate::errors::Errors;
 use crate::hanging::HangingPage;
-use crate::recorded_statuses::RecordedStatuses;
-
-/// The top of every histogram: 1 h. In `response` it stands for infinity.
-pub const HIGHEST_US: u64 = 3_600_000_000;
-/// The longest finite response time; longer ones are recorded as this.
-pub(crate) const LONGEST_US: u64 = HIGHEST_US / 2;
-/// From here on a response time is infinite: well between the longest finite one
-/// and the top, since a histogram rounds.
-pub const INFINITE_FROM_US: u64 = HIGHEST_US / 4 * 3;
-
-/// An empty histogram of the kind used throughout.
-#[must_use]
-pub fn new_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, HIGHEST_US, 3).expect("the bounds are valid constants")
-}
-
-/// A quantile of a `response` histogram in µs; `None` when the histogram is
-/// empty, `Some(None)` when the quantile is infinite: a failed request.
-#[must_use]
-pub fn quantile_us(histogram: &Histogram<u64>, quantile: f64) -> Option<Option<u64>> {
-    if histogram.is_empty() {
-        return None;
-    }
-    let value = histogram.value_at_quantile(quantile);
-    Some((value < INFINITE_FROM_US).then_some(value))
-}
-
-/// The mean of a `response` histogram in µs without the failures; `None` when
-/// there is nothing else.
-#[must_use]
-pub fn finite_mean_us(histogram: &Histogram<u64>) -> Option<f64> {
-    let recorded = histogram
-        .iter_recorded()
-        .map(|step| (step.value_iterated_to(), step.count_at_value()));
-    let finite = recorded.filter(|(us, _)| *us < INFINITE_FROM_US);
-    let (sum, count) = finite.fold((0.0, 0), |(sum, count), (us, more)| {
-        let of_all = histogram.median_equivalent(us) as f64 * more as f64;
-        (sum + of_all, count + more)
-    });
-    (count > 0).then(|| sum / count as f64)
-}
+use crate::histogram::new_histogram;
+use crate::recorded_statuses::{RecordedStatuses, StatusChange};
 
 /// How many requests got how far. At the end of a run
 /// `scheduled = completed + errors.unanswered() + cut` and
@@ -91,149 +51,6 @@ pub struct Counts {
     pub abandoned: u64,
 }
 
-/// Requests that failed, by kind. Each failed request is in exactly one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Errors {
-    /// Nobody listened.
-    pub connect_refused: u64,
-    /// No connection for another reason.
-    pub connect_failed: u64,
-    /// No TLS session, or one that broke: the certificate, the handshake.
-    pub tls_failed: u64,
-    /// The connection was reset.
-    pub reset: u64,
-    /// The connection was closed before the end of the answer.
-    pub closed_early: u64,
-    /// No whole answer in time, or by the end of the drain.
-    pub timeout: u64,
-    /// Not an answer in HTTP/1.x.
-    pub malformed: u64,
-    /// A head beyond the parser's limits.
-    pub head_too_large: u64,
-    /// A whole answer with a status from 400 to 499.
-    pub status_4xx: u64,
-    /// A whole answer with a status of 500 or more.
-    pub status_5xx: u64,
-    /// A whole answer with a status below 400 that the workload does not expect.
-    pub unexpected_status: u64,
-    /// A whole answer without the value that a session was to take from it.
-    pub capture_failed: u64,
-}
-
-impl Errors {
-    /// Requests without a whole answer.
-    #[must_use]
-    pub fn unanswered(&self) -> u64 {
-        self.connect_refused
-            + self.connect_failed
-            + self.tls_failed
-            + self.reset
-            + self.closed_early
-            + self.timeout
-            + self.malformed
-            + self.head_too_large
-    }
-
-    /// All failed requests.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.unanswered()
-            + self.status_4xx
-            + self.status_5xx
-            + self.unexpected_status
-            + self.capture_failed
-    }
-}
-
-/// Good answers of one name that sent the client elsewhere with one status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redirect {
-    /// From 300 to 399.
-    pub status: u16,
-    /// The workload names this status for the request, or it is the recorded one.
-    pub expected: bool,
-    /// How many.
-    pub answers: u64,
-    /// Where the first of them led, as it came, up to 2,048 bytes; see [`crate::shown_location`].
-    pub location: Option<String>,
-}
-
-impl Redirect {
-    /// 304 sends nobody elsewhere: it says that what the client has is good.
-    pub(crate) fn is(status: u16) -> bool {
-        (300..400).contains(&status) && status != 304
-    }
-}
-
-/// The results of the requests of one name.
-#[derive(Debug, Clone)]
-pub struct EndpointOutcome {
-    /// [`crate::Request::name`].
-    pub name: String,
-    /// Fell due.
-    pub scheduled: u64,
-    /// Answered with a status below 400, or 400 to 499 as recorded (401, 403, 407, 408 and 429 excepted).
-    pub ok: u64,
-    /// As [`Counts::cut`].
-    pub cut: u64,
-    /// Failed.
-    pub errors: Errors,
-    /// The first of these.
-    pub first_failure: Option<FirstFailure>,
-    /// Over the objective, errors included.
-    pub violations: u64,
-    /// As [`Outcome::response`].
-    pub response: Histogram<u64>,
-    /// As [`Outcome::classes`].
-    pub classes: ByClass,
-    /// Of the good answers those that sent the client elsewhere.
-    pub redirects: Vec<Redirect>,
-    /// Where the first answer led that sent the client to an `https://` URL though the workload does not say so; an
-    /// answer that the workload rejects counts too.
-    pub to_https: Option<String>,
-    /// Of a recording: how the statuses of its answers compare with the recorded ones.
-    pub recorded_statuses: RecordedStatuses,
-}
-
-impl EndpointOutcome {
-    /// Of a name of which nothing was asked yet.
-    #[must_use]
-    pub fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            scheduled: 0,
-            ok: 0,
-            cut: 0,
-            errors: Errors::default(),
-            first_failure: None,
-            violations: 0,
-            // Filled at the end of the run, from the classes.
-            response: Histogram::new(1).expect("the digits are a valid constant"),
-            classes: ByClass::default(),
-            redirects: Vec::new(),
-            to_https: None,
-            recorded_statuses: RecordedStatuses::default(),
-        }
-    }
-
-    pub(crate) fn redirected(&mut self, status: u16, expected: bool, location: Option<&str>) {
-        let known = self.redirects.iter_mut();
-        let redirect = known
-            .into_iter()
-            .find(|r| (r.status, r.expected) == (status, expected));
-        match redirect {
-            Some(redirect) => redirect.answers += 1,
-            None => self.redirects.push(Redirect {
-                status,
-                expected,
-                answers: 1,
-                location: location.map(str::to_owned),
-            }),
-        }
-    }
-}
-
 /// What ended within one interval of [`crate::Plan::slice`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Slice {
@@ -252,7 +69,7 @@ pub struct Slice {
     pub errors: u64,
     /// Mean response time of `ok`; 0 when there is none.
     pub mean_us: f64,
-    /// Response time, errors counting as [`HIGHEST_US`]; 0 when nothing ended.
+    /// Response time, errors counting as [`crate::HIGHEST_US`]; 0 when nothing ended.
     pub p50_us: u64,
     /// As `p50_us`.
     pub p99_us: u64,
@@ -419,6 +236,22 @@ impl Outcome {
             counted => self.violations as f64 / counted as f64,
         }
     }
+
+    /// The comparison over all pages.
+    #[must_use]
+    pub fn recorded_statuses(&self) -> RecordedStatuses {
+        let mut all = RecordedStatuses::default();
+        for page in &self.endpoints {
+            all.compared += page.recorded_statuses.compared;
+            all.revalidated += page.recorded_statuses.revalidated;
+            let changes = page.recorded_statuses.changes.iter().cloned();
+            all.changes.extend(changes);
+        }
+        // Stable: pages that have as many stay in the workload's order.
+        let most_first = |change: &StatusChange| std::cmp::Reverse(change.answers);
+        all.changes.sort_by_key(most_first);
+        all
+    }
 }
 
 impl Outcome {
@@ -466,4 +299,18 @@ impl Outcome {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_that_the_workload_names_are_no_surprise() {
+        let mut endpoint = EndpointOutcome::new("GET /");
+        endpoint.redirected(302, false, Some("/login"));
+        endpoint.redirected(302, false, Some("/other"));
+        endpoint.redirected(302, true, Some("/cart"));
+        assert_eq!(endpoint.redirects[0].location.as_deref(), Some("/login"));
+        let mut outcome = Outcome::empty();
+        outcome.endpoints = vec![endpoint];
+        assert_eq!(outcome.redirects(), 2);
+    }
+}

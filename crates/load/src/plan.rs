@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::arrivals::Arrivals;
 use crate::header::Header;
-use crate::outcome::HIGHEST_US;
+use crate::histogram::HIGHEST_US;
 use crate::target::Target;
 use crate::think::Think;
 use crate::workload::Workload;

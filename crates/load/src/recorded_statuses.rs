@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use crate::outcome::Outcome;
 use crate::workload::{Request, Workload};
 
 /// Share of answers of another status beyond which figures are of other work than was recorded.
@@ -168,24 +167,6 @@ const REMEDY: &str = "the replay is not logged in, or its data are others: recor
 const REMEDY_OF_403: &str = "where the application permits only its own hosts (Rails: config.hosts), send the recorded Host \
                              (--replay-host); else the replay is not logged in: record with `powerband mirror --record FILE \
                              --keep Cookie` against a private staging, or send what the pages need with --header \"NAME: VALUE\"";
-
-impl Outcome {
-    /// The comparison over all pages.
-    #[must_use]
-    pub fn recorded_statuses(&self) -> RecordedStatuses {
-        let mut all = RecordedStatuses::default();
-        for page in &self.endpoints {
-            all.compared += page.recorded_statuses.compared;
-            all.revalidated += page.recorded_statuses.revalidated;
-            let changes = page.recorded_statuses.changes.iter().cloned();
-            all.changes.extend(changes);
-        }
-        // Stable: pages that have as many stay in the workload's order.
-        let most_first = |change: &StatusChange| std::cmp::Reverse(change.answers);
-        all.changes.sort_by_key(most_first);
-        all
-    }
-}
 
 impl Workload {
     /// Is it a recording that holds no status? What it is answered now cannot be compared then.

@@ -3,7 +3,9 @@
 
 use hdrhistogram::Histogram;
 
-use crate::outcome::{Counts, EndpointOutcome, Errors, LateAnswers, Outcome, Redirect};
+use crate::endpoint::{EndpointOutcome, Redirect};
+use crate::errors::Errors;
+use crate::outcome::{Counts, LateAnswers, Outcome};
 use crate::recorded_statuses::RecordedStatuses;
 
 impl Outcome {

@@ -6,17 +6,16 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::broken::FirstFailure;
 use crate::check::LATE;
 use crate::classes::{ByClass, StatusClass};
 use crate::course::Course;
-use crate::failure::{Failure, Judgement, Rejected};
+use crate::endpoint::{EndpointOutcome, Redirect};
+use crate::errors::Errors;
+use crate::failure::{Failure, FirstFailure, Judgement, Rejected};
 use crate::hanging::Unanswered;
+use crate::histogram::{LONGEST_US, new_histogram};
 use crate::https::to_https;
-use crate::outcome::{
-    Answered, Counts, EndpointOutcome, Errors, LONGEST_US, LateAnswers, Redirect, Slice,
-    new_histogram,
-};
+use crate::outcome::{Answered, Counts, LateAnswers, Slice};
 use crate::parser::ParseError;
 use crate::plan::Plan;
 use crate::recorded_statuses::Recorded;

@@ -1,10 +1,8 @@
-//! What is asked of the server: weighted requests and sessions from a workload
-//! file or from the `[[request]]` and `[[session]]` entries of a larger
-//! document. Everything that is wrong is reported at once. What the bytes look
-//! like is `template.rs`.
+//! What is asked of the server: weighted requests and sessions, a recording's
+//! in their order. Where they are read from is `workload_file.rs`, what the
+//! bytes look like `template.rs`.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rand::{Rng, SeedableRng};
@@ -12,7 +10,6 @@ use rand_pcg::Pcg64;
 
 use crate::session::pattern::names;
 use crate::session::{Recipe, Session};
-use crate::workload_file;
 
 /// Most distinct request names; each keeps up to seven histograms of 184 KiB.
 pub const MAX_NAMES: usize = 256;
@@ -91,54 +88,6 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Reads a workload file. `body_file` is relative to the working directory;
-    /// see [`Workload::from_toml_in`].
-    ///
-    /// # Errors
-    /// Every problem found, in the file's order.
-    pub fn from_toml(text: &str) -> Result<Self, Vec<WorkloadProblem>> {
-        Self::from_toml_in(text, Path::new("."))
-    }
-
-    /// As [`Workload::from_toml`], with `body_file` relative to `folder`.
-    ///
-    /// # Errors
-    /// Every problem found, in the file's order.
-    pub fn from_toml_in(text: &str, folder: &Path) -> Result<Self, Vec<WorkloadProblem>> {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            vec![WorkloadProblem {
-                key: "workload".into(),
-                value: error.message().into(),
-                remedy: match error.span() {
-                    Some(span) => format!(
-                        "correct the TOML at line {}",
-                        1 + text[..span.start.min(text.len())].matches('\n').count()
-                    ),
-                    None => "correct the TOML".into(),
-                },
-            }]
-        })?;
-        Self::from_value_in(&toml::Value::Table(table), folder)
-    }
-
-    /// Takes the `request` and `session` arrays of a table: the whole workload
-    /// file, or the part of `powerband.toml` that holds them. Unknown keys are
-    /// problems.
-    ///
-    /// # Errors
-    /// Every problem found.
-    pub fn from_value(value: &toml::Value) -> Result<Self, Vec<WorkloadProblem>> {
-        Self::from_value_in(value, Path::new("."))
-    }
-
-    /// As [`Workload::from_value`], with `body_file` relative to `folder`.
-    ///
-    /// # Errors
-    /// Every problem found.
-    pub fn from_value_in(value: &toml::Value, folder: &Path) -> Result<Self, Vec<WorkloadProblem>> {
-        workload_file::read(value, &PathBuf::from(folder))
-    }
-
     pub(crate) fn new(
         requests: Vec<Request>,
         recipes: Vec<Option<Recipe>>,
@@ -216,18 +165,6 @@ impl Workload {
     #[must_use]
     pub fn order(&self) -> Option<&Arc<[u32]>> {
         self.order.as_ref()
-    }
-
-    /// A single GET.
-    ///
-    /// # Errors
-    /// One problem when the path cannot be sent.
-    pub fn get(path: &str) -> Result<Self, Vec<WorkloadProblem>> {
-        let mut request = toml::Table::new();
-        request.insert("path".into(), path.into());
-        let mut table = toml::Table::new();
-        table.insert("request".into(), toml::Value::Array(vec![request.into()]));
-        Self::from_value(&toml::Value::Table(table))
     }
 
     /// The requests, in the file's order, those of sessions last; never empty.

@@ -1,5 +1,6 @@
-//! The workload file's keys: reads a table, collects every problem. What may
-//! stand in a request is `sendable.rs`. What is particular to
+//! The keys of a workload file, or of the `[[request]]` and `[[session]]` entries
+//! of a larger document: reads a table, collects every problem. What may stand in
+//! a request is `sendable.rs`. What is particular to
 //! sessions is `workload_file/session.rs`, to names in braces
 //! `workload_file/filled.rs`.
 
@@ -26,7 +27,69 @@ struct Reader<'a> {
     problems: Vec<WorkloadProblem>,
 }
 
-pub(crate) fn read(value: &Value, folder: &Path) -> Result<Workload, Vec<WorkloadProblem>> {
+impl Workload {
+    /// Reads a workload file. `body_file` is relative to the working directory;
+    /// see [`Workload::from_toml_in`].
+    ///
+    /// # Errors
+    /// Every problem found, in the file's order.
+    pub fn from_toml(text: &str) -> Result<Self, Vec<WorkloadProblem>> {
+        Self::from_toml_in(text, Path::new("."))
+    }
+
+    /// As [`Workload::from_toml`], with `body_file` relative to `folder`.
+    ///
+    /// # Errors
+    /// Every problem found, in the file's order.
+    pub fn from_toml_in(text: &str, folder: &Path) -> Result<Self, Vec<WorkloadProblem>> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            vec![WorkloadProblem {
+                key: "workload".into(),
+                value: error.message().into(),
+                remedy: match error.span() {
+                    Some(span) => format!(
+                        "correct the TOML at line {}",
+                        1 + text[..span.start.min(text.len())].matches('\n').count()
+                    ),
+                    None => "correct the TOML".into(),
+                },
+            }]
+        })?;
+        Self::from_value_in(&toml::Value::Table(table), folder)
+    }
+
+    /// Takes the `request` and `session` arrays of a table: the whole workload
+    /// file, or the part of `powerband.toml` that holds them. Unknown keys are
+    /// problems.
+    ///
+    /// # Errors
+    /// Every problem found.
+    pub fn from_value(value: &toml::Value) -> Result<Self, Vec<WorkloadProblem>> {
+        Self::from_value_in(value, Path::new("."))
+    }
+
+    /// As [`Workload::from_value`], with `body_file` relative to `folder`.
+    ///
+    /// # Errors
+    /// Every problem found.
+    pub fn from_value_in(value: &toml::Value, folder: &Path) -> Result<Self, Vec<WorkloadProblem>> {
+        read(value, folder)
+    }
+
+    /// A single GET.
+    ///
+    /// # Errors
+    /// One problem when the path cannot be sent.
+    pub fn get(path: &str) -> Result<Self, Vec<WorkloadProblem>> {
+        let mut request = toml::Table::new();
+        request.insert("path".into(), path.into());
+        let mut table = toml::Table::new();
+        table.insert("request".into(), toml::Value::Array(vec![request.into()]));
+        Self::from_value(&toml::Value::Table(table))
+    }
+}
+
+fn read(value: &Value, folder: &Path) -> Result<Workload, Vec<WorkloadProblem>> {
     let mut reader = Reader {
         folder,
         problems: Vec::new(),

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::Engine;
-use super::users::Turn;
+use super::turn::Turn;
 use crate::arrivals::Arrivals;
 use crate::clock::monotonic_ns;
 use crate::connection::{Connection, Phase};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::lanes::{Lanes, lanes};
+use super::turn::Turn;
 use super::{BATCH, Engine, NEVER, to_wall};
 use crate::clock::monotonic_ns;
 use crate::connection::{Event, Job};
@@ -39,15 +40,6 @@ pub(super) struct Cast<'a> {
     with_users: BTreeMap<u64, u32>,
     /// The request under preparation.
     bytes: Vec<u8>,
-}
-
-/// Of whom an arrival is the next request.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Turn {
-    Request(usize),
-    User(usize),
-    /// A recorded connection's, and which request it is.
-    Lane(u32, usize),
 }
 
 /// `None` when no request varies and none waits for another.

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 const KNOWN: &[(&str, usize)] = &[
     ("cli", 13),
     ("duplex", 4),
-    ("load", 10),
     ("mirror", 6),
 ];
 
