@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use capture::{Answer, Outcome, Pair, ShadowOutcome};
 use run::duplex::{self, Difference, Example, Standing};
 
-use crate::comparison::{OTHER, Shadow};
+use crate::contest::{OTHER, Shadow};
 use crate::excess::Excess;
 
 /// Kinds that are told apart for each shadow; further ones are `(other)` at their endpoint.

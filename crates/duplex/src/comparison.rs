@@ -1,35 +1,21 @@
-//! The accumulator: pairs in, a document whenever one is asked for.
+//! The accumulator: takes pairs and counts. `document.rs` makes the document.
 
 use std::collections::HashMap;
 
 use capture::Pair;
-use run::duplex::{Document, Purpose, SCHEMA};
+use run::duplex::Purpose;
 
 use crate::answers::Answers;
-use crate::contest::{Contest, Side};
+use crate::contest::{Contest, OTHER, Shadow, Side};
 use crate::seen::Seen;
 use crate::tally::Tally;
 use crate::windows::Clock;
-use crate::words::Asked;
-use crate::{judge, warnings, words};
 
 /// Most shadows that are compared; each two of them are.
 pub const MOST_SHADOWS: usize = 8;
 
 /// Endpoints that are told apart; further ones are [`OTHER`].
 const MOST_ENDPOINTS: usize = 64;
-
-/// All endpoints that are not told apart.
-pub const OTHER: &str = "(other)";
-
-/// A shadow, as the head of the log names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shadow {
-    /// Its name.
-    pub name: String,
-    /// A second copy of the primary's own configuration.
-    pub twin: bool,
-}
 
 /// Why nothing can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,10 +46,10 @@ pub struct Comparison {
     pub(crate) endpoints: Vec<String>,
     numbers: HashMap<String, usize>,
     clock: Clock,
-    requests: u64,
-    without_primary: u64,
-    first_ns: u64,
-    last_ns: u64,
+    pub(crate) requests: u64,
+    pub(crate) without_primary: u64,
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
 }
 
 impl Comparison {
@@ -132,45 +118,12 @@ impl Comparison {
         self.requests
     }
 
-    /// What follows from everything so far.
-    #[must_use]
-    pub fn document(&self, asked: &Asked) -> Document {
-        let span_s = self.last_ns.saturating_sub(self.first_ns) as f64 / 1e9;
-        let mut document = Document {
-            schema: SCHEMA.to_owned(),
-            powerband_version: asked.version.clone(),
-            made_at: asked.made_at.clone(),
-            sources: asked.sources.clone(),
-            sentence: String::new(),
-            exit_code: 3,
-            requests: self.requests,
-            without_primary: self.without_primary,
-            span_s,
-            margin: self.margin,
-            shadows: self
-                .each(|index, shadow| self.tallies[index].document(&shadow.name, shadow.twin)),
-            comparisons: judge::comparisons(self, span_s),
-            answers: self.answers.document(&self.shadows, &self.endpoints),
-            not_read: asked.not_read.clone(),
-            warnings: Vec::new(),
-        };
-        document.exit_code = judge::exit_code(&document);
-        document.sentence = words::sentence(&document);
-        document.warnings = warnings::of(&document, asked.length_was_chosen);
-        document
-    }
-
     /// The name of a side in the document.
     pub(crate) fn name(&self, side: Side) -> &str {
         match side {
             Side::Primary => run::duplex::PRIMARY,
             Side::Shadow(shadow) => &self.shadows[shadow].name,
         }
-    }
-
-    fn each<T>(&self, of: impl Fn(usize, &Shadow) -> T) -> Vec<T> {
-        let numbered = self.shadows.iter().enumerate();
-        numbered.map(|(index, shadow)| of(index, shadow)).collect()
     }
 
     fn number(&mut self, endpoint: &str) -> usize {

@@ -5,6 +5,18 @@ use run::duplex::Purpose;
 use crate::seen::Seen;
 use crate::series::Series;
 
+/// All endpoints that are not told apart.
+pub const OTHER: &str = "(other)";
+
+/// A shadow, as the head of the log names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shadow {
+    /// Its name.
+    pub name: String,
+    /// A second copy of the primary's own configuration.
+    pub twin: bool,
+}
+
 /// A server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {

@@ -4,8 +4,8 @@ use run::Outcome;
 use run::duplex::{self, Document, EndpointTimes, Figure, Purpose, Times};
 use stats::Verdict;
 
-use crate::comparison::{Comparison, OTHER};
-use crate::contest::{Contest, Side};
+use crate::comparison::Comparison;
+use crate::contest::{Contest, OTHER, Side};
 use crate::estimate::{self, ALPHA, Evidence};
 use crate::series::Series;
 use crate::words;

@@ -9,6 +9,7 @@
 mod answers;
 mod comparison;
 mod contest;
+mod document;
 mod estimate;
 mod excess;
 mod exposition;
@@ -21,7 +22,8 @@ mod warnings;
 mod windows;
 mod words;
 
-pub use comparison::{Comparison, DuplexError, MOST_SHADOWS, Shadow};
+pub use comparison::{Comparison, DuplexError, MOST_SHADOWS};
+pub use contest::Shadow;
 pub use exposition::exposition;
 pub use words::Asked;
 

@@ -3,7 +3,7 @@
 use run::Outcome;
 use run::duplex::{Document, PRIMARY, Purpose, Shadow};
 
-use crate::comparison::OTHER;
+use crate::contest::OTHER;
 use crate::judge::MOST_LOST;
 use crate::words::{questions, round};
 
