@@ -178,9 +178,9 @@ pub fn few_decide(times: &Times) -> String {
         .zip(times.mean.reference_ms)
         .map_or(f64::NAN, |(ours, theirs)| ours / theirs);
     format!(
-        "most of the time says {}, all times together {} %: a few very slow requests weigh more than all others",
+        "most of the time says {}, all times together {}: a few very slow requests weigh more than all others",
         change(&times.mean),
-        percent(ratio)
+        run::rounded_change(ratio)
     )
 }
 
@@ -188,24 +188,7 @@ fn change(figure: &Figure) -> String {
     let Some(ratio) = figure.ratio else {
         return "is not known".to_owned();
     };
-    match (figure.low, figure.high) {
-        (Some(low), Some(high)) => {
-            format!(
-                "{} % ({} to {})",
-                percent(ratio),
-                percent(low),
-                percent(high)
-            )
-        }
-        _ => format!("{} % (no interval)", percent(ratio)),
-    }
-}
-
-fn percent(ratio: f64) -> String {
-    match (ratio - 1.0) * 100.0 {
-        p if p.abs() >= 99.5 => format!("{p:+.0}"),
-        p => format!("{p:+.1}"),
-    }
+    run::change_with_interval(ratio, figure.low, figure.high)
 }
 
 /// `3`, `0.4`: no more digits than it takes.

@@ -1,6 +1,6 @@
 //! Figures as people read them: three significant digits at most, a unit always.
 
-pub use run::{counted, grouped};
+pub use run::{change_with_interval, counted, grouped, rounded_change};
 
 /// `61.3`, `1,240`.
 pub fn rate(per_s: f64) -> String {
@@ -46,27 +46,6 @@ pub fn number_of_ms(ms: Option<f64>) -> String {
         None => "∞".to_owned(),
         Some(ms) if ms >= 100.0 => grouped(ms.round() as u64),
         Some(ms) => format!("{ms:.1}"),
-    }
-}
-
-/// A ratio as a change: `+4.2 %`, `+302 %`.
-pub fn rounded_change(ratio: f64) -> String {
-    format!("{} %", percent(ratio))
-}
-
-fn percent(ratio: f64) -> String {
-    match (ratio - 1.0) * 100.0 {
-        p if p.abs() >= 99.5 => format!("{p:+.0}"),
-        p => format!("{p:+.1}"),
-    }
-}
-
-/// `+12.0 % (+8.0 to +16.0)`, or the estimate alone with what is missing.
-pub fn change_with_interval(ratio: f64, low: Option<f64>, high: Option<f64>) -> String {
-    let change = rounded_change(ratio);
-    match (low, high) {
-        (Some(low), Some(high)) => format!("{change} ({} to {})", percent(low), percent(high)),
-        _ => format!("{change} (no interval)"),
     }
 }
 
@@ -141,14 +120,9 @@ mod tests {
         assert_eq!(milliseconds(None), "∞");
         assert_eq!(number_of_ms(Some(1250.4)), "1,250");
         assert_eq!(number_of_ms(None), "∞");
-        assert_eq!(rounded_change(4.02), "+302 %");
         assert_eq!(bytes(326 << 20), "326 MiB");
         assert_eq!(small_bytes(21_495_808.0), "20.5 MiB");
         assert_eq!(small_bytes(-440_401.0), "-0.42 MiB");
-        assert_eq!(
-            change_with_interval(1.12, Some(1.08), Some(1.16)),
-            "+12.0 % (+8.0 to +16.0)"
-        );
         assert_eq!(duration(432.0), "7 min 12 s");
     }
 

@@ -8,6 +8,7 @@ pub mod calc;
 pub mod calibration;
 pub mod capacity;
 pub mod capture;
+mod change;
 pub mod command;
 pub mod counters;
 mod counts;
@@ -39,6 +40,7 @@ pub mod validation;
 pub mod verdict;
 
 pub use calibration::*;
+pub use change::{change_with_interval, rounded_change};
 pub use command::*;
 pub use counts::{counted, grouped, sentence_case, whole_threads};
 pub use document::*;
