@@ -37,8 +37,3 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     sheet.listed("What this takes for granted", &document.assumptions);
     sheet
 }
-
-/// `24.1 %`.
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}

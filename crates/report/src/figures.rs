@@ -77,6 +77,11 @@ pub fn last_digit_of_bytes(bytes: f64) -> f64 {
     }
 }
 
+/// `24.1 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
 /// `0.42 %`.
 pub fn share(share: f64) -> String {
     format!("{:.2} %", share * 100.0)

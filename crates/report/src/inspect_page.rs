@@ -236,8 +236,3 @@ fn ms(ms: f64) -> String {
 fn ms_or_none(value: Option<f64>) -> String {
     value.map_or(crate::tables::NONE.to_owned(), ms)
 }
-
-/// `24.1 %`.
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}

@@ -1,6 +1,6 @@
 //! What the model said of each configuration before it was tried, beside what came.
 
-use crate::figures::counted;
+use crate::figures::{counted, percent};
 use crate::sheet::Sheet;
 use crate::tables;
 use run::{Document, Model, ModelKind, ModelScore};
@@ -43,7 +43,6 @@ fn origin(model: &Model) -> String {
 }
 
 fn came_out(score: &ModelScore) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let mut off = vec![format!("{} in throughput", percent(score.capacity))];
     off.extend(score.p50.map(|p50| format!("{} in p50", percent(p50))));
     off.extend(score.p99.map(|p99| format!("{} in p99", percent(p99))));

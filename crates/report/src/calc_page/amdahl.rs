@@ -1,6 +1,6 @@
 //! `calc amdahl`.
 
-use super::percent;
+use crate::figures::percent;
 use crate::sheet::Sheet;
 use crate::tables::{align_left, table};
 use run::calc::Amdahl;

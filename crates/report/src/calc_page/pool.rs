@@ -1,7 +1,6 @@
 //! `calc pool`.
 
-use super::percent;
-use crate::figures::grouped;
+use crate::figures::{grouped, percent};
 use crate::sheet::Sheet;
 use crate::tables::table;
 use run::calc::{Pool, PoolFleet};

@@ -1,7 +1,6 @@
 //! `calc queue`.
 
-use super::percent;
-use crate::figures::{milliseconds, rate};
+use crate::figures::{milliseconds, percent, rate};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table};
 use run::calc::{Queue, QueueAnswer, QueueModel};

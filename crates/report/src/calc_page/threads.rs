@@ -1,7 +1,6 @@
 //! `calc threads`.
 
-use super::percent;
-use crate::figures::rate;
+use crate::figures::{percent, rate};
 use crate::sheet::Sheet;
 use crate::tables::{align_left, table};
 use run::calc::{BoundBy, Threads};

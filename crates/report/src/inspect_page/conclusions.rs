@@ -1,7 +1,8 @@
 //! What a request's user waits for, longest first, in plain words: queues before the application, then its parts.
 
+use super::ms;
 use super::queue_cause::{self, Uneven};
-use super::{ms, percent};
+use crate::figures::percent;
 use crate::sheet::Sheet;
 use run::inspect::{Document, ProcessState, Split, Traffic};
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! The table of endpoints or job classes.
 
 use super::parts::at;
-use super::{ms, ms_or_none, percent};
-use crate::figures::grouped;
+use super::{ms, ms_or_none};
+use crate::figures::{grouped, percent};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts};
 use run::inspect::{CallKind, Calls, Split, Traffic};

@@ -1,7 +1,7 @@
 //! The smaller tables: the split, times, calls, bands, pools, the collector.
 
-use super::{ms, ms_or_none, percent};
-use crate::figures::{counted, grouped, share};
+use super::{ms, ms_or_none};
+use crate::figures::{counted, grouped, percent, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, in_parts, table};
 use run::inspect::{CallKind, Document, Times, Traffic};

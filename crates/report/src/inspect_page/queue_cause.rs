@@ -1,7 +1,7 @@
 //! Why requests wait before the application although on average a thread was free: the cause for which the counters have evidence.
 
-use super::{ms, percent};
-use crate::figures::grouped;
+use super::ms;
+use crate::figures::{grouped, percent};
 use run::inspect::{Document, Process, ProcessState, Traffic};
 
 /// From this share of the time that the GVL was held without a core, the wait for a core is named.

@@ -1,6 +1,6 @@
 //! Amdahl's law, T* and the advice.
 
-use super::percent;
+use crate::figures::percent;
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table};
 use run::inspect::Threads;

@@ -1,6 +1,6 @@
 //! The tables' rows, whoever draws them.
 
-use crate::figures::rate;
+use crate::figures::{percent, rate};
 use crate::tables::NONE;
 use run::validation::{Cell, Document, Figures, Score, Trial};
 
@@ -36,9 +36,9 @@ fn scores(scores: &[Score]) -> Rows {
             .map_or_else(|| NONE.to_owned(), |aim| format!("{:.0} %", aim * 100.0));
         vec![
             score.figure.word().to_owned(),
-            score.median_error.map_or_else(|| NONE.to_owned(), size),
-            score.worst_error.map_or_else(|| NONE.to_owned(), size),
-            score.bias.map_or_else(|| NONE.to_owned(), percent),
+            score.median_error.map_or_else(|| NONE.to_owned(), percent),
+            score.worst_error.map_or_else(|| NONE.to_owned(), percent),
+            score.bias.map_or_else(|| NONE.to_owned(), signed_percent),
             aim,
             score
                 .within
@@ -77,7 +77,7 @@ fn capacities(cells: &[Cell]) -> Rows {
             cell.settings.to_string(),
             rate(cell.predicted.throughput_per_s),
             rate(cell.measured.throughput_per_s),
-            percent(cell.error.throughput_per_s),
+            signed_percent(cell.error.throughput_per_s),
             spread(cell, |s| s.throughput_per_s),
         ]
     };
@@ -107,12 +107,12 @@ fn responses(document: &Document) -> Rows {
             rate(cell.measured.throughput_per_s),
             ms(cell.predicted.mean_ms),
             ms(cell.measured.mean_ms),
-            percent(cell.error.mean_ms),
-            percent(cell.error.p50_ms),
-            percent(cell.error.p95_ms),
+            signed_percent(cell.error.mean_ms),
+            signed_percent(cell.error.p50_ms),
+            signed_percent(cell.error.p95_ms),
             ms(cell.predicted.p99_ms),
             ms(cell.measured.p99_ms),
-            percent(cell.error.p99_ms),
+            signed_percent(cell.error.p99_ms),
             own(document, cell),
         ]
     };
@@ -216,15 +216,11 @@ fn parts(document: &Document) -> Rows {
 fn spread(cell: &Cell, of: fn(&Figures) -> f64) -> String {
     cell.spread
         .as_ref()
-        .map_or_else(|| NONE.to_owned(), |spread| size(of(spread)))
+        .map_or_else(|| NONE.to_owned(), |spread| percent(of(spread)))
 }
 
-fn percent(share: f64) -> String {
+fn signed_percent(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
-}
-
-fn size(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 #[cfg(test)]
