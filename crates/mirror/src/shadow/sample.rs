@@ -1,6 +1,7 @@
 //! Which requests a shadow gets: a share by hash, so that the same key always
 //! decides the same, and a filter over method, path and headers.
 
+use capture::number_hash;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::headers::Offered;
@@ -35,22 +36,14 @@ impl Share {
             return true;
         };
         let hash = match &self.cookie {
-            None => mixed(head.id),
+            None => number_hash(head.id),
             Some(name) => match cookie(head.headers, name) {
                 Some(value) => xxh3_64(value),
-                None => mixed(head.connection),
+                None => number_hash(head.connection),
             },
         };
         hash < below
     }
-}
-
-/// The finaliser of `SplitMix64`: every bit of the number changes half of the result's.
-fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn cookie<'a>(headers: Offered<'a>, name: &str) -> Option<&'a [u8]> {

@@ -2,7 +2,7 @@
 
 use crate::args::FilterArgs;
 use crate::{Failure, asked};
-use ::capture::Exchange;
+use ::capture::{Exchange, number_hash};
 use experiment::config::{Asked, Problem, parse_duration, parse_part};
 use regex::Regex;
 use std::ops::RangeInclusive;
@@ -96,7 +96,7 @@ impl Wanted {
             && (self.from_ns..self.to_ns).contains(&offset_ns)
             && self
                 .sample
-                .is_none_or(|most| hash(of_sample(exchange)) <= most)
+                .is_none_or(|most| number_hash(of_sample(exchange)) <= most)
     }
 }
 
@@ -106,14 +106,6 @@ fn of_sample(exchange: &Exchange) -> u64 {
         0 => exchange.id,
         connection => connection,
     }
-}
-
-/// SplitMix64's finish: numbers that follow one another end far apart, and the same ones are taken every time.
-fn hash(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// `200`, `5xx` or `300-399`.
@@ -147,7 +139,9 @@ mod tests {
     #[test]
     fn a_sample_has_about_its_share_and_is_always_the_same() {
         let most = (0.1 * u64::MAX as f64) as u64;
-        let taken = (1..=100_000_u64).filter(|n| hash(*n) <= most).count();
+        let taken = (1..=100_000_u64)
+            .filter(|n| number_hash(*n) <= most)
+            .count();
         assert!((9_700..10_300).contains(&taken), "{taken}");
         let share = |text: &str| parse_part(&Asked::new(text, "--sample")).ok();
         assert_eq!(
