@@ -36,6 +36,7 @@ mod run_key;
 mod sample;
 #[cfg(test)]
 mod scripted;
+mod seeds;
 pub mod sending;
 mod session;
 mod set_up;

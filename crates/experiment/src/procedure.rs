@@ -5,6 +5,7 @@ use crate::error::Stopped;
 use crate::layout;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
+use crate::seeds::unrelated;
 use crate::store::Store;
 use crate::trial::{Assignment, Serving, WarmupLength};
 use crate::trials::Trials;
@@ -269,11 +270,7 @@ impl<'a> Procedure<'a> {
 
     /// The same for every arm of a block and different for every block.
     pub fn block_seed(&self, stage: Stage, block: u32) -> u64 {
-        let mut z = self.store.document.seed ^ (stage as u64) << 32 ^ u64::from(block);
-        // SplitMix64's finaliser (Steele, Lea and Flood 2014): neighbouring inputs give unrelated seeds.
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        unrelated(self.store.document.seed ^ (stage as u64) << 32 ^ u64::from(block))
     }
 
     /// What on the host spoiled what was measured so far.

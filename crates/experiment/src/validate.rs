@@ -22,6 +22,7 @@ use crate::peers::{self, Peers};
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
 use crate::room;
+use crate::seeds::unrelated;
 use crate::trial::{Begun, Ended, Serving, WarmupLength, with_server};
 use crate::{discard, flights, spoiled};
 use points::{Grid, Lengths};
@@ -460,10 +461,7 @@ fn stopped(failure: Failure) -> Stopped {
     }
 }
 
-/// Seeds that have nothing to do with each other (SplitMix64's finaliser: Steele, Lea and Flood 2014).
+/// Seeds that have nothing to do with each other.
 fn mixed(seed: u64, block: u32, nth: u32) -> u64 {
-    let mut z = seed ^ u64::from(block) << 32 ^ u64::from(nth) ^ 0x9e37_79b9_7f4a_7c15;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    unrelated(seed ^ u64::from(block) << 32 ^ u64::from(nth) ^ 0x9e37_79b9_7f4a_7c15)
 }
