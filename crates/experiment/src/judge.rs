@@ -17,8 +17,8 @@ use crate::arm_time;
 use crate::request::Arm;
 use hdrhistogram::Histogram;
 use run::{
-    ArmSummary, Comparison, Detectable, Document, Foreseen, Metric, Outcome, Percentile, SdSource,
-    Stage, Timing, Trial,
+    ArmSummary, Comparison, Detectable, Document, Foreseen, Metric, Outcome, SdSource, Stage,
+    Timing, Trial,
 };
 use stats::{ArmSoFar, Better, EqualArms, Look, Noise, Rule, Verdict, summary};
 
@@ -302,7 +302,9 @@ pub fn summarise(
         p99_ms: response
             .as_ref()
             .and_then(|h| crate::windows::quantile_ms(h, 0.99)),
-        percentiles: response.as_ref().map_or_else(Vec::new, percentiles),
+        percentiles: response
+            .as_ref()
+            .map_or_else(Vec::new, crate::windows::percentiles),
         pss_bytes: median_of(&|t| t.memory.as_ref().map(|m| m.pss_bytes as f64)).map(|b| b as u64),
         growth_bytes_per_thousand: median_of(&|t| {
             t.memory.as_ref().map(|m| m.growth_bytes_per_thousand)
@@ -314,19 +316,6 @@ pub fn summarise(
         feasible: feasible.standing,
         broken: feasible.why,
     }
-}
-
-const PERCENTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
-
-/// Those that are finite and that the requests suffice for.
-fn percentiles(response: &Histogram<u64>) -> Vec<Percentile> {
-    let suffice = |percentile: &f64| response.len() >= run::load::least_values(*percentile);
-    let found = PERCENTILES.into_iter().filter(suffice);
-    let found = found.filter_map(|percentile| {
-        let ms = crate::windows::quantile_ms(response, percentile / 100.0)?;
-        Some(Percentile { percentile, ms })
-    });
-    found.collect()
 }
 
 /// All response times of the objective windows; `None` when there is none.
@@ -346,26 +335,6 @@ fn merged_response(trials: &[&Trial]) -> Option<Histogram<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percentiles_that_few_requests_or_failures_leave_open_are_left_out() {
-        let mut response = load::new_histogram();
-        response.record_n(10_000, 99).unwrap();
-        let found = |response: &Histogram<u64>| -> Vec<f64> {
-            percentiles(response).iter().map(|p| p.percentile).collect()
-        };
-        assert_eq!(
-            found(&response),
-            [50.0, 75.0, 90.0, 95.0],
-            "99 requests have no p99"
-        );
-        response.record_n(20_000, 901).unwrap();
-        assert_eq!(found(&response), PERCENTILES);
-        assert_eq!(percentiles(&response)[0].ms.round(), 20.0);
-        // Failures count as infinitely late.
-        response.record_n(load::HIGHEST_US, 15).unwrap();
-        assert_eq!(found(&response), PERCENTILES[..4]);
-    }
 
     /// Two arms in six blocks, the second of which has a quarter of the memory and four fifths of the response time, gives half of
     /// the answers, and runs one process instead of two.

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use load::Outcome;
-use run::{EndpointWindow, Hdr, Latency, Redirect, Window};
+use run::{EndpointWindow, Hdr, Latency, Percentile, Redirect, Window};
 use std::time::Duration;
 
 /// A window of the document from the generator's outcome and the CPU time that the server's tree spent in it.
@@ -70,6 +70,19 @@ fn latency(histogram: &Histogram<u64>) -> Latency {
     }
 }
 
+const PERCENTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
+
+/// Those that are finite and that the requests suffice for.
+pub fn percentiles(response: &Histogram<u64>) -> Vec<Percentile> {
+    let suffice = |percentile: &f64| response.len() >= run::load::least_values(*percentile);
+    let found = PERCENTILES.into_iter().filter(suffice);
+    let found = found.filter_map(|percentile| {
+        let ms = quantile_ms(response, percentile / 100.0)?;
+        Some(Percentile { percentile, ms })
+    });
+    found.collect()
+}
+
 /// A quantile in milliseconds; `None` when nothing was recorded or a failure makes it infinite.
 pub fn quantile_ms(histogram: &Histogram<u64>, quantile: f64) -> Option<f64> {
     load::quantile_us(histogram, quantile)
@@ -80,6 +93,26 @@ pub fn quantile_ms(histogram: &Histogram<u64>, quantile: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentiles_that_few_requests_or_failures_leave_open_are_left_out() {
+        let mut response = load::new_histogram();
+        response.record_n(10_000, 99).unwrap();
+        let found = |response: &Histogram<u64>| -> Vec<f64> {
+            percentiles(response).iter().map(|p| p.percentile).collect()
+        };
+        assert_eq!(
+            found(&response),
+            [50.0, 75.0, 90.0, 95.0],
+            "99 requests have no p99"
+        );
+        response.record_n(20_000, 901).unwrap();
+        assert_eq!(found(&response), PERCENTILES);
+        assert_eq!(percentiles(&response)[0].ms.round(), 20.0);
+        // Failures count as infinitely late.
+        response.record_n(load::HIGHEST_US, 15).unwrap();
+        assert_eq!(found(&response), PERCENTILES[..4]);
+    }
 
     #[test]
     fn failures_make_quantiles_infinite_and_stay_out_of_the_mean() {

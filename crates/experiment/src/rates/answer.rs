@@ -118,7 +118,7 @@ fn highest(search: &RateSearch) -> (String, u8) {
                 format!(" At first impression {} a second meet {kept}.", figure(met))
             });
             let refused = search.trials.iter().filter_map(|t| t.refused.as_deref());
-            let why = match refused.clone().last() {
+            let why = match refused.clone().next_back() {
                 Some(why) => format!(
                     "the time ran out first, because {} of {} could not be used, the last for this reason: {why}",
                     refused.count(),
