@@ -62,8 +62,12 @@ ruby:
 storefront:
 	cd examples/storefront && ruby bin/rails test
 
-e2e: build
-	ruby e2e/run.rb
+# The binary of the unit tests' profile, in which only the crates that measure are optimised: the release build takes minutes more, and
+# the suites that measure for long (make known-answers, make aa and the benchmarks) have it. TESTS: options of minitest.
+e2e: bootstrap
+	cargo build --workspace --bins --locked
+	ruby gem/ext/powerband/build.rb >/dev/null
+	POWERBAND_BINARY=$(CURDIR)/target/debug/powerband ruby e2e/run.rb $(TESTS)
 
 # Applications with a known answer and other end-to-end tests that take too long for `make test`. TESTS: options of minitest, such as
 # TESTS="--name '/leak/'" for a part of them.
