@@ -11,6 +11,7 @@ mod image;
 mod init;
 mod inject;
 mod inspect;
+mod junit;
 mod load;
 mod markdown;
 mod mirror;
@@ -18,6 +19,7 @@ mod predict;
 mod runs;
 mod shown;
 mod trace;
+mod untouched_file;
 mod watch;
 
 pub use calc::calc;

@@ -1,6 +1,7 @@
 //! `--csv`: a row an interval, written as it ends, so that an interrupted run leaves what it measured.
 
 use super::reporter::Interval;
+use crate::commands::untouched_file::{emptied, open};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -98,20 +99,6 @@ impl CsvFile {
 
 fn rows(to: Box<dyn Write + Send>) -> Box<csv::Writer<Box<dyn Write + Send>>> {
     Box::new(csv::Writer::from_writer(to))
-}
-
-/// Opens a file for writing and leaves in it what there is, until [`emptied`].
-pub fn open(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(false).open(path)
-}
-
-/// Empties a file; a pipe or a device has nothing to be rid of.
-pub fn emptied(file: &File) -> std::io::Result<()> {
-    if file.metadata()?.is_file() {
-        file.set_len(0)?;
-    }
-    Ok(())
 }
 
 fn told(path: &Path, error: &std::io::Error) -> String {

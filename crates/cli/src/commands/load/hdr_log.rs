@@ -1,7 +1,7 @@
 //! `--hdr-log`: the histograms of each interval in HdrHistogram's log format, written on a thread of its own, because
 //! serialising takes longer than a request may wait.
 
-use super::csv_file::{emptied, open};
+use crate::commands::untouched_file::{emptied, open};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};

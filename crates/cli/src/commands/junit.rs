@@ -1,6 +1,6 @@
 //! `--junit`: the assertions as JUnit XML, which CI systems show as tests.
 
-use super::csv_file::{emptied, open};
+use super::untouched_file::{emptied, open};
 use crate::Failure;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, Event};
@@ -46,6 +46,14 @@ pub struct Suite<'a> {
     pub elapsed_s: f64,
     /// Its test cases.
     pub assertions: &'a [Assertion],
+}
+
+impl Suite<'_> {
+    /// `powerband.load`, by its verb.
+    fn class(&self) -> String {
+        let verb = self.name.split(' ').next().unwrap_or_default();
+        format!("powerband.{verb}")
+    }
 }
 
 fn told(path: &Path, error: &io::Error) -> String {
@@ -106,7 +114,7 @@ fn xml(suite: &Suite<'_>, no_answer: Option<&str>) -> io::Result<Vec<u8>> {
         element.write_inner_content(|writer| {
             assertions
                 .iter()
-                .try_for_each(|assertion| case(writer, assertion, no_answer))
+                .try_for_each(|assertion| case(writer, suite, assertion, no_answer))
         })?;
         Ok(())
     })?;
@@ -117,11 +125,12 @@ fn xml(suite: &Suite<'_>, no_answer: Option<&str>) -> io::Result<Vec<u8>> {
 
 fn case(
     writer: &mut Writer<Vec<u8>>,
+    suite: &Suite<'_>,
     assertion: &Assertion,
     no_answer: Option<&str>,
 ) -> io::Result<()> {
     let case = writer.create_element("testcase").with_attributes([
-        ("classname", "powerband.load"),
+        ("classname", suite.class().as_str()),
         ("name", clean(&assertion.assertion).as_str()),
     ]);
     match fault(assertion, no_answer) {
