@@ -2,6 +2,7 @@
 
 mod calc;
 mod capture;
+mod check;
 mod compare;
 mod doctor;
 mod init;
@@ -17,6 +18,7 @@ pub use capture::{
     CaptureArgs, CaptureInfoArgs, Captured, ConvertArgs, FilterArgs, MergeArgs, OutArgs,
     RedactArgs, To,
 };
+pub use check::CheckArgs;
 pub use compare::{ShadowLogArgs, SideBySideArgs};
 pub use doctor::DoctorArgs;
 pub use init::InitArgs;
@@ -54,6 +56,8 @@ pub enum Command {
     Tune(TuneArgs),
     /// Compare named settings, or what a mirror logged
     Compare(CompareArgs),
+    /// Compare two revisions of the application in CI
+    Check(Box<CheckArgs>),
     /// Measure one setting at several values
     Sweep(SweepArgs),
     /// Send load to a URL and measure the response times

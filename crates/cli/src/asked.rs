@@ -5,7 +5,7 @@ use crate::{Failure, output};
 use experiment::config::{
     ArmRequest, Asked, Problem, Request, parse_arm, parse_named, parse_sweep, read_all,
 };
-use experiment::{Arm, Goal};
+use experiment::{Arm, Goal, HEAD};
 use run::Kind;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -236,6 +236,22 @@ pub fn swept(text: &str, otherwise: &Arm) -> Result<Goal, Vec<Problem>> {
     let mut problems = Vec::new();
     distinct(&arms, &mut problems);
     goal(Kind::Sweep, arms, problems)
+}
+
+/// The arms of `check`: the settings with either revision. One without a revision to compare with is refused by `resolve`.
+pub fn checked(request: &Request, otherwise: &Arm) -> Goal {
+    let named = |asked: &Option<Asked>| {
+        let text = asked.as_ref().map_or(HEAD, |asked| &asked.text);
+        otherwise.clone().at_revision(text)
+    };
+    let (against, mut checked) = (named(&request.against), named(&request.revision));
+    if checked == against {
+        checked.label = checked.label.map(|label| format!("{label} (again)"));
+    }
+    Goal::Arms {
+        kind: Kind::Check,
+        arms: vec![against, checked],
+    }
 }
 
 fn goal(kind: Kind, arms: Vec<Arm>, problems: Vec<Problem>) -> Result<Goal, Vec<Problem>> {

@@ -3,6 +3,7 @@
 mod calc;
 mod capacity;
 mod capture;
+mod check;
 mod doctor;
 mod duplex;
 mod experiments;
@@ -25,6 +26,7 @@ mod watch;
 pub use calc::calc;
 pub use capacity::capacity;
 pub use capture::capture;
+pub use check::check;
 pub use doctor::doctor;
 pub use experiments::{compare, find, sweep, tune};
 pub use init::{init, welcome};

@@ -41,6 +41,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "check",
+        &[
+            (
+                "This commit against the main branch",
+                "powerband check --against main --path /products",
+            ),
+            (
+                "Limits of several figures, for continuous integration",
+                "powerband check --against v1.4 --assert 'throughput >= -3%' --assert 'memory <= +10%' --junit check.xml",
+            ),
+        ],
+    ),
+    (
         "sweep",
         &[
             (
@@ -232,9 +245,13 @@ mod tests {
             }
             // A remark, another command or a file stands behind.
             let line = line.trim_start().trim_start_matches("$ ");
+            let is_quoted = |at: &usize| line[..*at].matches('\'').count() % 2 == 1;
             let end = [" #", " |", " >", " &", " 2>", ";"]
                 .iter()
-                .filter_map(|mark| line.find(mark))
+                .filter_map(|mark| {
+                    let mut found = line.match_indices(mark).map(|(at, _)| at);
+                    found.find(|at| !is_quoted(at))
+                })
                 .min();
             let command = line[..end.unwrap_or(line.len())].trim();
             if in_block && command.starts_with("powerband ") {

@@ -44,6 +44,7 @@ fn done(command: Command) -> Result<u8, Failure> {
         Command::Init(init) => commands::init(&init),
         Command::Tune(tune) => commands::tune(tune),
         Command::Compare(compare) => commands::compare(compare),
+        Command::Check(check) => commands::check(*check),
         Command::Sweep(sweep) => commands::sweep(sweep),
         Command::Load(load) => commands::load(load),
         Command::Capacity(capacity) => commands::capacity(capacity),

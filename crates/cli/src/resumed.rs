@@ -22,7 +22,9 @@ const ASSIGNMENTS: [(&str, char); 2] = [("env", '='), ("header", ':')];
 /// Commands, which are kept only where they are plain.
 const COMMANDS: [&str; 4] = ["server", "before_trial", "after_trial", "workload_command"];
 /// Paths that start where they are typed.
-const PATHS: [&str; 6] = ["config", "app", "workload", "runs", "markdown", "gem"];
+const PATHS: [&str; 7] = [
+    "config", "app", "workload", "runs", "markdown", "junit", "gem",
+];
 
 /// What was typed to start this process.
 pub fn typed() -> Option<Typed> {
@@ -125,6 +127,7 @@ fn experiment_args(command: &Command) -> Option<(Kind, &ExperimentArgs)> {
         Command::Tune(args) => Some((Kind::Tune, &args.experiment)),
         Command::Compare(args) => Some((Kind::Compare, &args.experiment)),
         Command::Sweep(args) => Some((Kind::Sweep, &args.experiment)),
+        Command::Check(args) => Some((Kind::Check, &args.experiment)),
         _ => None,
     }
 }

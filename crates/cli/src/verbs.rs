@@ -4,7 +4,10 @@
 use clap::Command;
 
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Tune", &["init", "tune", "compare", "sweep", "capacity"]),
+    (
+        "Tune",
+        &["init", "tune", "compare", "sweep", "check", "capacity"],
+    ),
     (
         "Look inside",
         &["run", "inspect", "watch", "trace", "doctor"],
@@ -16,7 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// Verbs that take the flags of an experiment, which are too many for one list.
-const MEASURING: [&str; 5] = ["tune", "compare", "sweep", "capacity", "predict"];
+const MEASURING: [&str; 6] = ["tune", "compare", "sweep", "check", "capacity", "predict"];
 
 /// Headings in the help of a verb that measures, and the flags below each. Flags of none stay in the first list: they are the
 /// verb's own.

@@ -1,5 +1,6 @@
-//! `compare` and `sweep`: named arms in blocks, each against the first.
+//! `compare`, `sweep` and `check`: arms in blocks, each against the first.
 
+use crate::asserted;
 use crate::budget::{self, Overhead};
 use crate::calibrate::{calibrate, sentence};
 use crate::deciding::{self, Measured};
@@ -52,12 +53,23 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
             procedure.expect((blocks - done) * live.len() as u32);
         }
         judge_open(procedure, arms, look);
-        let comparisons = &procedure.store.document.comparisons;
-        if comparisons.iter().all(|c| c.outcome != Outcome::Undecided) {
+        if is_decided(procedure) {
             break;
         }
     }
     conclude(procedure, arms)
+}
+
+/// Whether more blocks can change nothing that was asked.
+fn is_decided(procedure: &Procedure<'_>) -> bool {
+    let document = &procedure.store.document;
+    match procedure.experiment.assertions.as_slice() {
+        [] => {
+            let mut comparisons = document.comparisons.iter();
+            comparisons.all(|c| c.outcome != Outcome::Undecided)
+        }
+        limits => !asserted::is_open(&asserted::asserted(document, limits)),
+    }
 }
 
 /// Trials of the comparison itself: one arm alone is only calibrated.
@@ -178,7 +190,7 @@ fn unmeasured(trials: &[run::Trial], arms: &[Arm]) -> Vec<String> {
 
 /// What the model says of an arm; nothing of one that sets other variables than the first, from which the model comes.
 fn foreseen(document: &Document, arm: &Arm, first: &Arm) -> Option<Foreseen> {
-    if arm.overlay == first.overlay {
+    if arm.overlay == first.overlay && arm.revision == first.revision {
         tune::foreseen(document, arm.settings)
     } else {
         None
@@ -240,6 +252,7 @@ fn without_comparison(
 ) -> Result<(), Stopped> {
     let document = &mut procedure.store.document;
     document.arms = rows(document, arms);
+    document.assertions = asserted::asserted(document, &procedure.experiment.assertions);
     if document.arms.iter().all(|arm| arm.trials == 0) {
         return Err(Stopped::NoAnswer(why));
     }
@@ -280,6 +293,40 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         document.plan.detectable = detectable;
     }
     document.memory = judge::memory_beside(document, &document.comparisons);
+    document.assertions = asserted::asserted(document, &procedure.experiment.assertions);
+    let settings = arms[0].settings;
+    document.verdict = Some(match document.assertions.as_slice() {
+        [] => {
+            let begun = outcomes(document, arms);
+            side_by_side(
+                &document.comparisons,
+                Measured::windows(document),
+                begun,
+                settings,
+            )
+        }
+        assertions => {
+            let one = match procedure.experiment.revisions.are_one() {
+                true => " (one commit)",
+                false => "",
+            };
+            let begun = format!("{} against {}{one}", arms[1], arms[0]);
+            asserted::verdict(assertions, &begun, settings)
+        }
+    });
+    let several = several(document.comparisons.len(), document.plan.alpha);
+    document.warnings.extend(several);
+    let unproven: Vec<String> = arms
+        .iter()
+        .filter_map(|arm| tune::unproven(document, arm, arm.called_among(arms)))
+        .collect();
+    document.warnings.extend(unproven);
+    tune::warn(procedure);
+    Ok(())
+}
+
+/// What each comparison came to, in one sentence that has begun.
+fn outcomes(document: &Document, arms: &[Arm]) -> String {
     let settings_of = |name: &str| {
         arms.iter()
             .find(|a| a.name == name)
@@ -297,26 +344,11 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     let compared = |arm: &Arm| document.comparisons.iter().any(|c| c.candidate == arm.name);
     let missing = arms[1..].iter().filter(|arm| !compared(arm));
     said.extend(missing.map(|arm| format!("{} could not be measured", arm.called_among(arms))));
-    let begun = format!(
+    format!(
         "Against {}: {}",
         arms[0].called_among(arms),
         said.join("; ")
-    );
-    document.verdict = Some(side_by_side(
-        &document.comparisons,
-        Measured::windows(document),
-        begun,
-        arms[0].settings,
-    ));
-    let several = several(document.comparisons.len(), document.plan.alpha);
-    document.warnings.extend(several);
-    let unproven: Vec<String> = arms
-        .iter()
-        .filter_map(|arm| tune::unproven(document, arm, arm.called_among(arms)))
-        .collect();
-    document.warnings.extend(unproven);
-    tune::warn(procedure);
-    Ok(())
+    )
 }
 
 #[cfg(test)]

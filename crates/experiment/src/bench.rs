@@ -2,33 +2,35 @@
 //! the guard. Made once, with all that can be checked before the first server starts.
 
 use crate::application;
-use crate::arm_environment::{self, ArmEnvironments};
+use crate::arm_environment::ArmEnvironments;
 use crate::arm_ruby::ArmRuby;
 use crate::error::Stopped;
 use crate::peers::Peers;
+use crate::place::{Place, Preparation};
 use crate::progress::{Event, Watcher};
-use crate::request::{Arm, Experiment, ServerKind};
+use crate::remote;
+use crate::request::{Arm, Experiment};
 use crate::room;
 use crate::sending::Sender;
 use crate::spoiled::HostWatch;
+use crate::worktrees::Worktrees;
 use servers::guard::GuardProgram;
 use servers::ruby::RubyInfo;
-use servers::{PassengerSpec, ServerCommand, agent, hooks, ruby, safety};
+use servers::{agent, ruby};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What every trial shares.
 #[derive(Debug)]
 pub struct Bench<'a> {
     /// What was asked.
     pub experiment: &'a Experiment,
-    /// The server's environment.
-    pub env: BTreeMap<String, String>,
+    /// The application as it is, where arms run that name no revision.
+    pub own: Place,
+    /// Where the others run, by what they name.
+    revisions: BTreeMap<String, Place>,
     /// What arms' own variables come to here.
     pub arm_environments: ArmEnvironments,
-    /// How the server starts.
-    pub command: ServerCommand,
     /// Folder that holds `powerband/inject.rb`; empty where no server is started.
     pub agent_lib: PathBuf,
     /// The agent's extension, built for this Ruby; likewise.
@@ -41,6 +43,8 @@ pub struct Bench<'a> {
     pub host: HostWatch,
     /// Whom all that is started talks to.
     pub peers: &'a Peers<'a>,
+    /// Held until all that runs in them has ended.
+    _worktrees: Worktrees,
 }
 
 /// Where things of powerband's own are.
@@ -53,9 +57,6 @@ pub struct Installation {
     /// Where the agent's extension is built for a Ruby that has none yet.
     pub cache: PathBuf,
 }
-
-/// Longest that preparing may take; seeding a database is the usual work.
-const PREPARE_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl<'a> Bench<'a> {
     /// Refuses services on other machines, finds Ruby and the agent, and runs the prepare command, which may do harm there.
@@ -72,7 +73,12 @@ impl<'a> Bench<'a> {
         env.insert("RAILS_ENV".to_owned(), experiment.environment.clone());
         env.insert("RACK_ENV".to_owned(), experiment.environment.clone());
         // Ruby itself may load the application's code, by RUBYOPT.
-        refuse_remote(experiment, &env, experiment.prepare.is_some())?;
+        remote::refuse(
+            experiment,
+            &experiment.app_dir,
+            &env,
+            experiment.prepare.is_some(),
+        )?;
         watcher.on(Event::Preparing("finding Ruby and the agent"));
         let found = ruby::probe_in("ruby", &experiment.app_dir, &experiment.env)
             .map_err(|e| Stopped::Configuration(e.to_string()))?;
@@ -100,58 +106,43 @@ impl<'a> Bench<'a> {
             env.insert("POWERBAND_QUEUE_LIMIT".to_owned(), "1h".to_owned());
         }
         let (agent_lib, agent_ext) = agent.unwrap_or_default();
-        if let Some(command) = &experiment.prepare {
-            watcher.on(Event::Preparing("preparing the application"));
-            let printed = hooks::capture(
-                &installation.guard,
-                command,
-                &experiment.base_dir,
-                &env,
-                PREPARE_TIMEOUT,
-                &scratch.join("prepare.log"),
-                &|| watcher.cancelled(),
-            );
-            let printed = printed
-                .map_err(|e| Stopped::hook(watcher, format!("the prepare command failed: {e}")))?;
-            env.extend(assignments(&printed));
-            // It may have printed other addresses, or written other files.
-            refuse_remote(experiment, &env, false)?;
+        if !experiment.revisions.all.is_empty() {
+            watcher.on(Event::Preparing("checking out the revisions"));
         }
-        let config = experiment.server_config.clone();
-        let command = match (&experiment.command, experiment.kind) {
-            (Some(words), _) => custom(words)?,
-            (None, ServerKind::Puma) => ServerCommand::Puma {
-                program: servers::default_puma_command(&experiment.app_dir),
-                config,
-            },
-            (None, ServerKind::Unicorn) => ServerCommand::Unicorn {
-                program: servers::default_unicorn_command(&experiment.app_dir),
-                config,
-            },
-            (None, ServerKind::Passenger) => ServerCommand::Passenger(PassengerSpec::default()),
+        let worktrees = Worktrees::check_out(&experiment.revisions, scratch);
+        let worktrees = worktrees.map_err(|why| Stopped::hook(watcher, why))?;
+        let preparation = Preparation {
+            experiment,
+            guard: &installation.guard,
+            scratch,
+            watcher,
         };
+        let mut revisions = BTreeMap::new();
+        for worktree in worktrees.each() {
+            let place = preparation.revision(worktree, env.clone(), &found)?;
+            revisions.insert(worktree.revision.named.clone(), place);
+        }
+        let own = preparation.own(env)?;
         Ok(Bench {
             experiment,
-            env,
+            own,
+            revisions,
             arm_environments,
-            command,
             agent_lib,
             agent_ext,
             guard: installation.guard.clone(),
             sender: Sender::new(experiment),
             host: HostWatch::begin(),
             peers,
+            _worktrees: worktrees,
         })
     }
 
-    /// What the application's own configuration asks for; `None` where only a start could tell.
-    pub fn configured_settings(&self) -> Option<run::Settings> {
-        let found = servers::configured(&self.command, &self.experiment.app_dir, &self.env)?;
-        Some(run::Settings {
-            workers: found.workers,
-            threads: found.threads,
-            preload: found.preload,
-        })
+    /// Where the server of an arm starts.
+    pub fn place(&self, arm: &Arm) -> &Place {
+        let named = arm.revision.as_ref();
+        let its_own = named.and_then(|named| self.revisions.get(named));
+        its_own.unwrap_or(&self.own)
     }
 
     /// The agent's extension for the Ruby that runs this arm.
@@ -167,17 +158,19 @@ impl<'a> Bench<'a> {
 
     /// What an arm sets in the server's environment beside `env`.
     pub fn variables(&self, arm: &Arm) -> BTreeMap<String, String> {
-        self.arm_environments.variables(&arm.overlay, &self.env)
+        self.arm_environments
+            .variables(&arm.overlay, &self.place(arm).env)
     }
 
     /// The same as the run document has it.
     pub fn told(&self, arm: &Arm) -> Vec<run::SetVariable> {
-        self.arm_environments.told(&arm.overlay, &self.env)
+        self.arm_environments
+            .told(&arm.overlay, &self.place(arm).env)
     }
 
     /// The server's command as it is shown, without settings and secrets.
     pub fn shown_words(&self) -> Vec<String> {
-        knobs::shown_words(&self.command.words())
+        knobs::shown_words(&self.own.command.words())
     }
 }
 
@@ -191,86 +184,4 @@ fn built_agent(
     let ext = agent::ensure_built(&gem, found, &installation.cache)
         .map_err(|e| Stopped::Configuration(e.to_string()))?;
     Ok((gem.lib_dir(), ext))
-}
-
-/// Refuses addresses on other machines that were not allowed, and what cannot be judged. Where commands of the user's own are
-/// still to run, which may reset a database, no allowed service is enough for the latter.
-fn refuse_remote(
-    experiment: &Experiment,
-    env: &BTreeMap<String, String>,
-    prepares: bool,
-) -> Result<(), Stopped> {
-    let (dir, allowed) = (&experiment.app_dir, &experiment.allow_remote);
-    let commands = commands(experiment, prepares);
-    let unclear = match commands.is_empty() {
-        true => Vec::new(),
-        false => safety::unclear(env, dir),
-    };
-    let mut dangers: Vec<String> = unclear
-        .iter()
-        .map(|danger| danger.with_commands(&commands))
-        .collect();
-    let of_all = safety::check(env, dir, allowed).into_iter();
-    for danger in of_all.chain(arm_environment::remote(experiment, env)) {
-        let is_there = unclear.contains(&danger);
-        let danger = danger.to_string();
-        if !is_there && !dangers.contains(&danger) {
-            dangers.push(danger);
-        }
-    }
-    match dangers.is_empty() {
-        true => Ok(()),
-        false => Err(Stopped::Configuration(dangers.join("\n"))),
-    }
-}
-
-/// The commands of the user's own that are still to run in the environment of all arms, in words.
-fn commands(experiment: &Experiment, prepares: bool) -> String {
-    let of_run = [
-        ("app.prepare", prepares),
-        ("before_trial", experiment.before_trial.is_some()),
-        ("after_trial", experiment.after_trial.is_some()),
-    ];
-    let there = of_run.into_iter().filter(|(_, is_there)| *is_there);
-    let names: Vec<&str> = there.map(|(name, _)| name).collect();
-    names.join(", ")
-}
-
-/// `KEY=VALUE` lines among whatever else a command printed.
-fn assignments(printed: &str) -> BTreeMap<String, String> {
-    let name = |key: &str| {
-        key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    let lines = printed
-        .lines()
-        .map(|line| line.trim().trim_start_matches("export "));
-    lines
-        .filter_map(|line| line.split_once('='))
-        .filter(|(key, _)| name(key))
-        .map(|(k, v)| (k.to_owned(), v.to_owned()))
-        .collect()
-}
-
-/// A command of the user's own, which gets its settings by placeholder and environment.
-fn custom(text: &str) -> Result<ServerCommand, Stopped> {
-    let words = servers::split_words(text).map_err(|e| {
-        Stopped::Configuration(format!("server.command = {text:?}: {e}; close its quotes"))
-    })?;
-    Ok(ServerCommand::Custom { words })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_assignments_join_the_environment() {
-        let env = assignments(
-            "seeding…\nDATABASE_URL=sqlite3:/tmp/a?b=c\nexport RAILS_ENV=test\n2 = 2\nnot this one\n",
-        );
-        assert_eq!(env.len(), 2, "{env:?}");
-        assert_eq!(env["DATABASE_URL"], "sqlite3:/tmp/a?b=c");
-        assert_eq!(env["RAILS_ENV"], "test");
-    }
 }

@@ -101,7 +101,7 @@ fn files(bench: &Bench<'_>) -> Files {
     let own = |usual: &str| {
         let named = experiment.server_config.clone();
         let path = named
-            .or_else(|| servers::configuration(&bench.command, app, &experiment.environment))
+            .or_else(|| servers::configuration(&bench.own.command, app, &experiment.environment))
             .unwrap_or_else(|| app.join(usual));
         as_it_is(&path, path.strip_prefix(app).unwrap_or(&path))
     };

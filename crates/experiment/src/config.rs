@@ -2,12 +2,14 @@
 //! into an [`Experiment`](crate::Experiment) with every problem reported at once.
 
 mod arm;
+mod check;
 mod command;
 mod editor_schema;
 mod file;
 mod headers;
 mod memory_limit;
 mod placeholders;
+mod ratio_limit;
 mod recording;
 mod resolve;
 mod search_knobs;
@@ -30,6 +32,7 @@ pub use values::{
     whole_u64 as parse_whole,
 };
 
+use ratio_limit::parse_ratio_limit;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -184,6 +187,12 @@ pub struct Request {
     pub workload_command: Option<Asked>,
     /// Longest that one run of it may take.
     pub command_timeout: Option<Asked>,
+    /// The revision of the application to compare with.
+    pub against: Option<Asked>,
+    /// The revision that is compared with it.
+    pub revision: Option<Asked>,
+    /// Limits on the change from one to the other.
+    pub assertions: Vec<Asked>,
     /// Each configuration once and shortly, to see whether it works.
     pub rehearse: Option<Asked>,
     /// Where run folders are made.
@@ -259,6 +268,13 @@ impl Request {
             front: self.front.or(there.front),
             tls: self.tls.or(there.tls),
             rehearse: self.rehearse.or(there.rehearse),
+            against: self.against.or(there.against),
+            revision: self.revision.or(there.revision),
+            assertions: if self.assertions.is_empty() {
+                there.assertions
+            } else {
+                self.assertions
+            },
             ready_path: self.ready_path.or(there.ready_path),
             boot_timeout: self.boot_timeout.or(there.boot_timeout),
             port: self.port.or(there.port),

@@ -2,7 +2,7 @@
 
 use crate::judge;
 use crate::request::MOST_BLOCKS;
-use run::{ArmSummary, Comparison, Document, Outcome, Stage, Trial};
+use run::{ArmSummary, Comparison, Document, Kind, Outcome, Stage, Trial};
 
 /// What else than blocks a person can change.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,6 +13,8 @@ pub enum Measured {
         memory_grows: bool,
         /// How fast the deciding blocks were measured; `None` before the first.
         pace: Option<Pace>,
+        /// What is to be decided is an assertion, which knows no margin.
+        asserted: bool,
     },
     /// A command, from its start to its end.
     Commands,
@@ -24,6 +26,7 @@ impl Measured {
         Measured::Windows {
             memory_grows: judge::any_grows(document),
             pace: Pace::of(document),
+            asserted: document.kind == Kind::Check,
         }
     }
 }
@@ -108,14 +111,23 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
     }
     let instead = match measured {
         Measured::Windows {
-            memory_grows: false,
+            memory_grows,
+            asserted,
             ..
-        } => "a quieter machine, longer windows (--window) or a wider margin (--margin)",
-        Measured::Windows {
-            memory_grows: true, ..
-        } => "a quieter machine or a wider margin (--margin)",
+        } => {
+            let windows = match memory_grows {
+                true => "",
+                false => ", longer windows (--window)",
+            };
+            let wider = match asserted {
+                true => "limit (--assert)",
+                false => "margin (--margin)",
+            };
+            format!("a quieter machine{windows} or a wider {wider}")
+        }
         Measured::Commands => {
             "a quieter machine, a command that does more work or a wider margin (--margin)"
+                .to_owned()
         }
     };
     Some(format!(
@@ -130,6 +142,7 @@ mod tests {
     const WINDOWS: Measured = Measured::Windows {
         memory_grows: false,
         pace: None,
+        asserted: false,
     };
 
     fn undecided(blocks_to_decide: Option<u32>) -> Comparison {

@@ -1,5 +1,6 @@
 //! From trials to comparisons and arm summaries: picks the evidence, calls `stats`, fills the document's types.
 
+mod beyond;
 mod failing;
 mod feasible;
 mod growth;
@@ -7,6 +8,7 @@ mod pairs;
 #[cfg(test)]
 pub mod sample;
 
+pub use beyond::compare_beyond;
 pub use failing::{CORRECT_THE_PAGE, Role, Tally, failing, withdrawn};
 pub use feasible::{Feasible, feasibility, rate_of};
 pub use growth::{any_grows, equal_requests, growth, memory_bytes, resident};

@@ -124,7 +124,9 @@ fn of_started(
     let watcher: &dyn Watcher = peers;
     let before = watcher.elapsed();
     let bench = Bench::set_up(experiment, installation, folder, peers)?;
-    let configured = experiment.baseline.or_else(|| bench.configured_settings());
+    let configured = experiment
+        .baseline
+        .or_else(|| bench.own.configured_settings());
     let arm = Arm::of(configured.unwrap_or(experiment.kind.defaults()));
     watcher.on(Event::Note(format!("server: {}", arm.settings)));
     let connections = 2 * arm.settings.concurrency();

@@ -1,8 +1,9 @@
 //! What will be done: the experiment after every value was checked.
 
+use crate::revisions::Revisions;
 use knobs::Overlay;
 use load::Workload;
-use run::{Kind, Objective, Settings};
+use run::{Kind, Metric, Objective, Settings};
 use servers::safety::Remote;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -102,6 +103,10 @@ pub struct Experiment {
     pub keep_flights: bool,
     /// Beside the application's own, files that the answer is written down for.
     pub files: ServersFiles,
+    /// Limits on the change from the first arm to the second.
+    pub assertions: Vec<RatioLimit>,
+    /// What arms run that name a revision.
+    pub revisions: Revisions,
 }
 
 impl Experiment {
@@ -109,6 +114,17 @@ impl Experiment {
     pub fn calibrating_trials(&self) -> u32 {
         2 * self.calibrate.unwrap_or(0)
     }
+}
+
+/// A limit on the change of a figure, from the first configuration to the second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RatioLimit {
+    /// As it was given.
+    pub text: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// Where the limit is: -0.03 is 3 % less than the first.
+    pub change: f64,
 }
 
 /// Files of the machine that runs the application, where they were named.
@@ -228,7 +244,7 @@ pub enum Goal {
     Tune,
     /// How named configurations compare; the first is the baseline.
     Arms {
-        /// `compare` or `sweep`.
+        /// `compare`, `sweep` or `check`.
         kind: Kind,
         /// The arms.
         arms: Vec<Arm>,
@@ -282,6 +298,8 @@ pub struct Arm {
     pub overlay: Overlay,
     /// What the user calls it; else it is called by its knobs.
     pub label: Option<String>,
+    /// The revision of the application that it runs, as it was named; else the folder as it is.
+    pub revision: Option<String>,
 }
 
 impl Arm {
@@ -337,6 +355,20 @@ impl Arm {
             settings,
             overlay,
             label: None,
+            revision: None,
+        }
+    }
+
+    /// The same settings with the application of a revision, by which it is called.
+    #[must_use]
+    pub fn at_revision(self, named: &str) -> Arm {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let spelt = named.chars().map(|c| if plain(c) { c } else { '-' });
+        Arm {
+            name: format!("revision-{}", spelt.collect::<String>()),
+            label: Some(named.to_owned()),
+            revision: Some(named.to_owned()),
+            ..self
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Trials of a scripted application, of which the truth is known: the procedure's unit tests measure on it in place of servers. It
 //! keeps the time that servers would take on a clock that the trials move.
 
+mod assertions;
 mod calibration;
 mod failures;
 mod promise;

@@ -9,21 +9,22 @@ use crate::error::Stopped;
 use crate::judge;
 use crate::layout;
 use crate::peers::{self, Peers};
+use crate::place::Place;
 use crate::procedure::Procedure;
 use crate::progress::{Event, Watcher};
-use crate::request::{Experiment, Goal, ServerKind};
+use crate::request::{Arm, Experiment, Goal, ServerKind};
 use crate::run_key::RunKey;
 use crate::sending::Sender;
 use crate::store::Store;
 use crate::{arms, command_runs, spoiled, tune};
 use asked::{asked, changed};
-use run::{Document, Folder, Plan, SCHEMA, SdSource, State, Timing};
+use run::{Document, Folder, Plan, SCHEMA, SdSource, Settings, State, Timing};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Blocks of `compare` and `sweep` unless told otherwise: the fewest that can decide.
+/// Blocks of named arms unless told otherwise: the fewest that can decide.
 const COMPARE_BLOCKS: u32 = 6;
-/// Window of `compare` and `sweep` unless a budget or a length was given, seconds.
+/// Window of named arms unless a budget or a length was given, seconds.
 const COMPARE_WINDOW_S: f64 = 5.0;
 /// Window of a rehearsal, seconds.
 const REHEARSAL_WINDOW_S: f64 = 0.5;
@@ -77,6 +78,7 @@ fn first_document(
         trials: Vec::new(),
         comparisons: Vec::new(),
         memory: Vec::new(),
+        assertions: Vec::new(),
         arms: Vec::new(),
         rates: Vec::new(),
         fleet: None,
@@ -96,7 +98,7 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
     }
     let document = &store.document;
     experiment.seed = document.seed;
-    if !store.is_empty() {
+    if !store.is_empty() && matches!(experiment.goal, Goal::Tune) {
         experiment.baseline = Some(document.plan.baseline);
     }
     let key = RunKey::read(store.folder())?;
@@ -170,16 +172,7 @@ fn measure(
     }
     let asked_nowhere = experiment.baseline.is_none() && matches!(experiment.goal, Goal::Tune);
     if asked_nowhere && store.document.trials.is_empty() && !store.resuming() {
-        let found = bench.configured_settings();
-        let baseline = found.unwrap_or(experiment.kind.defaults());
-        let how = match (found, experiment.kind) {
-            (Some(_), _) => "as the application is configured",
-            (None, ServerKind::Passenger) => "Passenger's default",
-            (None, ServerKind::Puma) => "Puma's default, since the configuration could not be read",
-            (None, ServerKind::Unicorn) => {
-                "Unicorn's default, since the configuration could not be read"
-            }
-        };
+        let (baseline, how) = configured(&bench.own, experiment.kind);
         store.document.plan.baseline = baseline;
         watcher.on(Event::Note(format!(
             "baseline: {baseline} ({how}; --baseline says otherwise)"
@@ -188,19 +181,58 @@ fn measure(
     if store.document.command.is_none() {
         store.document.plan.server_command = bench.shown_words();
     }
-    if let Goal::Arms { arms, .. } = &experiment.goal {
-        store.document.plan.baseline_environment = bench.told(&arms[0]);
+    let arms = as_configured(experiment, &bench, watcher);
+    if let Some(first) = arms.first() {
+        store.document.plan.baseline = first.settings;
+        store.document.plan.baseline_environment = bench.told(first);
     }
+    let commits = experiment.revisions.all.iter().map(|revision| {
+        let name = format!("revision {}", revision.named);
+        (name, revision.short_commit().to_owned())
+    });
+    store.document.versions.extend(commits);
     let mut procedure = Procedure::new(experiment, &bench, store, watcher);
     let result = match (&experiment.goal, &experiment.workload_command) {
         (Goal::Tune, _) => tune::tune(&mut procedure),
-        (Goal::Arms { arms, .. }, Some(command)) => {
-            command_runs::compare(&mut procedure, &bench, command, arms)
+        (Goal::Arms { .. }, Some(command)) => {
+            command_runs::compare(&mut procedure, &bench, command, &arms)
         }
-        (Goal::Arms { arms, .. }, None) => arms::compare(&mut procedure, arms),
+        (Goal::Arms { .. }, None) => arms::compare(&mut procedure, &arms),
     };
     let result = result.and_then(|()| procedure.end());
     (procedure.store, result)
+}
+
+/// What the application's own configuration asks for, else the server's default, and which of the two it is.
+fn configured(place: &Place, kind: ServerKind) -> (Settings, &'static str) {
+    let found = place.configured_settings();
+    let how = match (found, kind) {
+        (Some(_), _) => "as the application is configured",
+        (None, ServerKind::Passenger) => "Passenger's default",
+        (None, ServerKind::Puma) => "Puma's default, since the configuration could not be read",
+        (None, ServerKind::Unicorn) => {
+            "Unicorn's default, since the configuration could not be read"
+        }
+    };
+    (found.unwrap_or(kind.defaults()), how)
+}
+
+/// The arms of the goal. A revision has the settings of its own configuration, where no baseline was asked for.
+fn as_configured(experiment: &Experiment, bench: &Bench<'_>, watcher: &dyn Watcher) -> Vec<Arm> {
+    let Goal::Arms { arms, .. } = &experiment.goal else {
+        return Vec::new();
+    };
+    let mut arms = arms.clone();
+    if experiment.baseline.is_none() {
+        for arm in arms.iter_mut().filter(|arm| arm.revision.is_some()) {
+            let (settings, how) = configured(bench.place(arm), experiment.kind);
+            arm.settings = settings;
+            watcher.on(Event::Note(format!(
+                "{arm}: {settings} ({how}; --baseline says otherwise)"
+            )));
+        }
+    }
+    arms
 }
 
 /// Ends a run without its verdict, with the reason in its document.

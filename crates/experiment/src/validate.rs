@@ -102,7 +102,9 @@ fn validated(
     let spoiled = spoiled::tell(watcher);
     room::check_trace(experiment, folder, traced::RING, watcher)?;
     let mut bench = Bench::set_up(experiment, installation, folder, peers)?;
-    let configured = experiment.baseline.or_else(|| bench.configured_settings());
+    let configured = experiment
+        .baseline
+        .or_else(|| bench.own.configured_settings());
     let settings = configured.unwrap_or(Settings::PUMA_DEFAULT);
     let cores = host::cores::available().map_or(1.0, |cores| cores.effective);
     let grid = Grid {

@@ -1,6 +1,7 @@
 //! The top of the page: the answer, and what it means for throughput, latency and memory.
 
 use crate::figures::{bytes, change_with_interval, counted, milliseconds, rate, share};
+use crate::load_page::asserted;
 use crate::no_latency;
 use crate::reading::{
     advised, baseline, called, decides, has_p99, latency_kept, latency_known, limit_word,
@@ -33,6 +34,7 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
                 sheet.labelled("Memory      ", &memory);
             }
         }
+        asserted(sheet, &document.assertions);
         if let Some(said) = rests_on_elimination(document, verdict) {
             sheet.prose(&said);
         }

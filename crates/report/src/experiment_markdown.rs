@@ -1,4 +1,4 @@
-//! The tables of `compare` and `sweep` as Markdown, to be kept beside the application that they are about.
+//! The tables of `compare`, `sweep` and `check` as Markdown, to be kept beside the application that they are about.
 
 use crate::figures::{bytes, change_with_interval, counted, duration, number_of_ms, rate};
 use crate::markdown_table::{line, rows, sets};
@@ -6,17 +6,26 @@ use crate::reading::{called, comparison_of, decides, has_p99, is_baseline, laten
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
 use crate::{command_markdown, growth, no_latency, tried};
+use run::load::AssertionOutcome;
 use run::{ArmSummary, Document, RequestTime};
 use std::fmt::Write;
 
 /// The whole page. `command` is what made it, as it was typed.
 pub fn experiment_markdown(document: &Document, command: &str) -> String {
-    let mut page = format!("{}\n\n```sh\n{command}\n```\n", about(document));
+    let mut page = String::new();
+    // A comment on a change is read for its answer; tables that are kept begin with what made them.
+    let is_comment = !document.assertions.is_empty();
+    if is_comment {
+        answer(&mut page, document);
+        page.push('\n');
+    }
+    let _ = write!(page, "{}\n\n```sh\n{command}\n```\n", about(document));
     if let Some(growing) = growth::markdown(document) {
         let _ = write!(page, "\n{growing}");
     }
-    if let Some(verdict) = &document.verdict {
-        let _ = write!(page, "\n{}\n", verdict.sentence);
+    if !is_comment && document.verdict.is_some() {
+        page.push('\n');
+        answer(&mut page, document);
     }
     if let Some(runs) = &document.command {
         command_markdown::write(&mut page, document, runs);
@@ -44,6 +53,21 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
     configurations(&mut page, document);
     warnings(&mut page, document);
     page
+}
+
+/// The verdict, and a line for each assertion, in bold where it fails.
+fn answer(page: &mut String, document: &Document) {
+    if let Some(verdict) = &document.verdict {
+        let _ = writeln!(page, "{}", verdict.sentence);
+    }
+    for (number, assertion) in document.assertions.iter().enumerate() {
+        let begun = if number == 0 { "\n" } else { "" };
+        let sentence = &assertion.sentence;
+        let _ = match assertion.outcome {
+            AssertionOutcome::Fails => writeln!(page, "{begun}- **{sentence}**"),
+            _ => writeln!(page, "{begun}- {sentence}"),
+        };
+    }
 }
 
 fn warnings(page: &mut String, document: &Document) {

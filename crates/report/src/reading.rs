@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub fn baseline_word(document: &Document) -> &'static str {
     match document.kind {
         Kind::Tune => "today",
-        Kind::Compare | Kind::Sweep => "baseline",
+        Kind::Compare | Kind::Sweep | Kind::Check => "baseline",
     }
 }
 

@@ -7,6 +7,7 @@ use crate::calibration::Calibration;
 use crate::command::CommandRuns;
 use crate::environment::SetVariable;
 use crate::fleet::Fleet;
+use crate::load::Assertion;
 use crate::model::Model;
 use crate::plan::Plan;
 use crate::rates::RateSearch;
@@ -70,6 +71,9 @@ pub struct Document {
     /// It has an interval and a verdict of its own, and the answer rests on it in no way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Comparison>,
+    /// Each limit on the change from the first arm to the second, in the order given; `check` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assertions: Vec<Assertion>,
     /// One row an arm: the estimates over all of its valid trials.
     pub arms: Vec<ArmSummary>,
     /// The highest rate that meets the latency objective, of the baseline and of what the run recommends; `tune` only.
@@ -133,6 +137,8 @@ pub enum Kind {
     Compare,
     /// One knob, one table.
     Sweep,
+    /// Two revisions of the application, with limits on the change.
+    Check,
 }
 
 impl Kind {
@@ -142,6 +148,7 @@ impl Kind {
             Kind::Tune => "tune",
             Kind::Compare => "compare",
             Kind::Sweep => "sweep",
+            Kind::Check => "check",
         }
     }
 }

@@ -227,7 +227,7 @@ pub struct Assertion {
     /// The name of the requests that it is about; absent when it is about all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// The limit: ms, a share from 0 to 1, or a rate per second.
+    /// The limit: ms, a share from 0 to 1, or a rate per second; of `check` a change, where -0.03 is 3 % less.
     pub limit: f64,
     /// The measured figure in the same unit; `null` when it is infinite or was not to be had.
     pub measured: Option<f64>,
@@ -246,7 +246,7 @@ pub enum AssertionOutcome {
     /// It was exceeded.
     Fails,
     /// Too few requests, a generator that was too late, answers that are redirects or not the recorded ones, or merged runs that
-    /// were never under way at the same time.
+    /// were never under way at the same time; of `check` an interval with the limit in it, or none.
     Unknown,
 }
 

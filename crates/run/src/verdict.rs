@@ -111,7 +111,7 @@ pub struct Verdict {
     pub by_hand: Vec<String>,
     /// What would decide, when undecided.
     pub blocks_to_decide: Option<u32>,
-    /// Exit code of the command: 0 done, 1 no configuration meets the limits, 3 no honest answer.
+    /// Exit code of the command: 0 done, 1 no configuration meets the limits or an assertion fails, 3 no honest answer.
     pub exit_code: u8,
 }
 
@@ -148,7 +148,7 @@ pub enum Answer {
     Undecided,
     /// No configuration tried keeps the limits.
     NoneMeets,
-    /// The table is the answer (`compare` and `sweep` recommend nothing).
+    /// The table is the answer (`compare`, `sweep` and `check` recommend nothing).
     Table,
 }
 

@@ -1,5 +1,6 @@
-//! `tune`, `compare` and `sweep`: from arguments to a run folder and its page.
+//! `tune`, `compare`, `sweep` and `check`: from arguments to a run folder and its page.
 
+use super::junit::{JunitFile, Suite};
 use super::{cache_dir, guard_program, image, markdown};
 use crate::args::{CompareArgs, ExperimentArgs, SideBySideArgs, SweepArgs, TuneArgs};
 use crate::progress::Terminal;
@@ -8,7 +9,7 @@ use crate::{Failure, asked, output, resumed};
 use experiment::config::{self, Asked, Problem, Request, parse_baseline, resolve, server_kind};
 use experiment::{Arm, Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
-use run::{Kind, Typed};
+use run::{Document, Kind, Typed};
 use std::path::{Path, PathBuf};
 
 /// `powerband tune`.
@@ -21,7 +22,7 @@ pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
         Kind::Tune,
         Ok(Goal::Tune),
         problems,
-        &SideBySideArgs::default(),
+        Files::default(),
     )
 }
 
@@ -46,7 +47,7 @@ pub fn compare(args: CompareArgs) -> Result<u8, Failure> {
         Kind::Compare,
         goal,
         problems,
-        &args.side_by_side,
+        Files::of(&args.side_by_side),
     )
 }
 
@@ -66,7 +67,7 @@ pub fn sweep(args: SweepArgs) -> Result<u8, Failure> {
         Kind::Sweep,
         goal,
         problems,
-        &args.side_by_side,
+        Files::of(&args.side_by_side),
     )
 }
 
@@ -95,7 +96,7 @@ fn of_servers(request: &Request, arms: impl Iterator<Item = Asked>) -> Vec<Probl
 }
 
 /// The knobs that an arm does not name. A baseline or a server that makes no sense is told of by `resolve`.
-fn otherwise(request: &Request) -> Arm {
+pub fn otherwise(request: &Request) -> Arm {
     let defaults = Arm::of(server_kind(request).defaults());
     let baseline = request.baseline.as_ref();
     baseline
@@ -110,13 +111,29 @@ fn cgroup_memory_bytes() -> Option<u64> {
     limit.filter(|limit| *limit < total_bytes)
 }
 
-fn conduct(
+/// What is written beside the run folder.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Files<'a> {
+    pub markdown: Option<&'a Path>,
+    pub junit: Option<&'a Path>,
+}
+
+impl Files<'_> {
+    fn of(args: &SideBySideArgs) -> Files<'_> {
+        Files {
+            markdown: args.markdown.as_deref(),
+            junit: None,
+        }
+    }
+}
+
+pub fn conduct(
     args: &ExperimentArgs,
     request: Request,
     kind: Kind,
     goal: Result<Goal, Vec<Problem>>,
     mut problems: Vec<Problem>,
-    side_by_side: &SideBySideArgs,
+    files: Files<'_>,
 ) -> Result<u8, Failure> {
     // What is wrong with the arms is told together with what is wrong elsewhere.
     let goal = goal.unwrap_or_else(|found| {
@@ -136,9 +153,10 @@ fn conduct(
     };
     // Before a plan is shown and a folder made.
     experiment::check_application(&experiment).map_err(|stopped| explain(&stopped))?;
-    if let Some(path) = &side_by_side.markdown {
+    if let Some(path) = files.markdown {
         markdown::try_to_write(path)?;
     }
+    let junit = JunitFile::asked(files.junit)?;
     asked::tell_notes(&experiment.recording_notes);
     let signals = Signals::listen()
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
@@ -171,11 +189,16 @@ fn conduct(
     };
     let (store, result) = experiment::conduct(&experiment, store, &installation, &terminal);
     terminal.finish();
+    let reported = junit.map_or(Ok(()), |file| {
+        let why = result.as_ref().err().map(ToString::to_string);
+        report(file, &experiment, &store.document, why.as_deref())
+    });
     match result {
         Ok(()) => {
             // The answer first: a disk that is full takes nothing from it.
             let code = shown(&store, args)?;
-            if let Some(path) = &side_by_side.markdown {
+            reported?;
+            if let Some(path) = files.markdown {
                 let page = report::experiment_markdown(&store.document, &markdown::typed());
                 markdown::write(path, &page)?;
             }
@@ -206,6 +229,22 @@ fn conduct(
             Err(explain(&stopped))
         }
     }
+}
+
+/// `no_answer`: why the run decided nothing.
+fn report(
+    file: JunitFile,
+    experiment: &Experiment,
+    document: &Document,
+    no_answer: Option<&str>,
+) -> Result<(), Failure> {
+    let suite = Suite {
+        name: document.kind.verb(),
+        started_at: &document.started_at,
+        elapsed_s: document.elapsed_s,
+        assertions: &experiment::asserted(document, &experiment.assertions),
+    };
+    file.write(&suite, no_answer).map_err(Failure::usage)
 }
 
 fn shown(store: &Store, args: &ExperimentArgs) -> Result<u8, Failure> {
@@ -275,7 +314,7 @@ pub fn find(runs: &Path, run: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::{Document, Folder};
+    use run::Folder;
 
     const SAMPLE: &str = include_str!("../../../../contract/samples/run/tune.json");
 

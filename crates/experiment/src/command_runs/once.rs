@@ -61,11 +61,19 @@ pub fn run(
         exit: None,
         samples: Vec::new(),
     };
-    hook(bench, before, "before_trial", folder, watcher).map_err(stopped)?;
+    hook(
+        bench,
+        bench.place(asked.arm),
+        before,
+        "before_trial",
+        folder,
+        watcher,
+    )
+    .map_err(stopped)?;
     watcher.on(Event::Phase("running"));
     let result = measured(bench, asked, folder, watcher, &mut run);
     // Whatever before_trial set up is taken down on every way out, also when the user has stopped the run.
-    let after = hook_to_its_end(bench, after, folder, watcher);
+    let after = hook_to_its_end(bench, bench.place(asked.arm), after, folder, watcher);
     match result {
         Ok(()) => {}
         Err(Failure::Trial(reason)) => run.failed = Some(reason),
@@ -90,7 +98,7 @@ fn measured(
     run: &mut CommandRun,
 ) -> Result<(), Failure> {
     let command = filled(&asked.command.text, &asked.arm.overlay.placeholders());
-    let mut env = bench.env.clone();
+    let mut env = bench.own.env.clone();
     env.extend(bench.variables(asked.arm));
     let spec = CommandSpec {
         guard: &bench.guard,
@@ -231,7 +239,8 @@ impl<'a> Taken<'a> {
     /// `None` where the process has ended meanwhile.
     fn lacks(&self, pid: u32) -> Option<Result<(), String>> {
         let environments = &self.bench.arm_environments;
-        let mismatch = environments.not_taken(self.arm, &self.bench.env, &BTreeSet::from([pid]));
+        let mismatch =
+            environments.not_taken(self.arm, &self.bench.own.env, &BTreeSet::from([pid]));
         if mismatch.is_none() && !has_environment(pid) {
             return None;
         }

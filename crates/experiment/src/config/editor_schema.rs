@@ -16,7 +16,7 @@ enum Like {
 
 type Keys = &'static [(&'static str, Like, &'static str)];
 
-const SECTIONS: [(&str, &str, Keys); 8] = [
+const SECTIONS: [(&str, &str, Keys); 9] = [
     (
         "app",
         "The application.",
@@ -160,6 +160,27 @@ const SECTIONS: [(&str, &str, Keys); 8] = [
                 "Whether connections are kept; otherwise each request has one of its own.",
             ),
             ("runs_dir", Like::Text, "Where run folders are made."),
+        ],
+    ),
+    (
+        "check",
+        "What check compares and asserts.",
+        &[
+            (
+                "against",
+                Like::Text,
+                "Revision to compare with, such as main.",
+            ),
+            (
+                "revision",
+                Like::Text,
+                "Revision to check; otherwise HEAD, with nothing changed that is not committed.",
+            ),
+            (
+                "assert",
+                Like::Numbers,
+                "Limits on the change, each such as throughput >= -3%, p95 <= +5% or memory <= +10%.",
+            ),
         ],
     ),
     (

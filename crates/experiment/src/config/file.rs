@@ -175,6 +175,12 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         request.allow_remote = reader.texts(&mut safety, "safety", "allow_remote");
         reader.rest(safety, "safety", &["allow_unsafe", "allow_remote"]);
     }
+    if let Some(mut check) = reader.section(&mut table, "check") {
+        request.against = reader.text(&mut check, "check", "against");
+        request.revision = reader.text(&mut check, "check", "revision");
+        request.assertions = reader.texts(&mut check, "check", "assert");
+        reader.rest(check, "check", &["against", "revision", "assert"]);
+    }
     if let Some(mut hooks) = reader.section(&mut table, "hooks") {
         request.before_trial = reader.text(&mut hooks, "hooks", "before_trial");
         request.after_trial = reader.text(&mut hooks, "hooks", "after_trial");
@@ -222,6 +228,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
         "arm",
         "objective",
         "tune",
+        "check",
         "files",
         "safety",
         "hooks",

@@ -10,7 +10,7 @@ use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_headers, parse_latency,
     parse_settings,
 };
-use super::{ServiceRequest, command, placeholders, search_knobs, server};
+use super::{ServiceRequest, check, command, placeholders, search_knobs, server};
 use crate::budget;
 use crate::request::{Arm, Experiment, Goal, MOST_BLOCKS, Service, Total};
 use load::Workload;
@@ -47,6 +47,7 @@ pub fn resolve(
         ));
     }
     let workload_command = command::resolved(&request, &goal, &mut all.0);
+    let (assertions, revisions) = check::resolve(&request, &goal, &app_dir, &mut all.0);
     let mut notes = Vec::new();
     let workload = all.workload(&request, base, &mut notes);
     let allow_unsafe = all
@@ -247,6 +248,8 @@ pub fn resolve(
         files: server::files(&request, base, &mut all.0),
         base_dir: absolute(base),
         app_dir: absolute(&app_dir),
+        assertions,
+        revisions,
         goal,
     };
     if let (Some(limit), Some(asked)) = (experiment.objective.latency, &request.slo)

@@ -5,7 +5,7 @@ use crate::request::Experiment;
 use run::{Answer, Document, Feasibility, Outcome, Settings};
 
 /// So many of `runs` may be wrong where one in twenty is: three standard deviations above the mean.
-fn wrong_at_most(runs: u32) -> f64 {
+pub fn wrong_at_most(runs: u32) -> f64 {
     let mean = 0.05 * f64::from(runs);
     mean + 3.0 * (0.95 * mean).sqrt()
 }

@@ -89,6 +89,13 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
     if let Some(command) = &experiment.workload_command {
         asked.insert("--workload-command".to_owned(), hashed(&command.text));
     }
+    if !experiment.revisions.all.is_empty() {
+        asked.insert(
+            "the commit of a revision".to_owned(),
+            shown(&experiment.revisions.all),
+        );
+        asked.insert("--assert".to_owned(), shown(&experiment.assertions));
+    }
     // A label names a configuration, and may stand for other values by now.
     asked.insert(
         "what configurations set".to_owned(),

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
     let overlay = &arm.overlay;
     let ruby = bench.ruby(arm);
-    spec.command = bench.command.clone();
+    spec.command = bench.place(arm).command.clone();
     spec.pool = overlay.pool();
     let puma = Directives(overlay.directives(Program::Puma));
     spec.puma = PumaOptions {

@@ -4,6 +4,7 @@ use super::Serving;
 use crate::bench::Bench;
 use crate::config::filled;
 use crate::error::Failure;
+use crate::place::Place;
 use crate::request::Service;
 use servers::{Ready, ServiceSpec};
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub(super) struct Beside {
 /// The services of an arm. Each is told the ports of all, so that one may stand in front of another.
 pub(super) fn of_trial(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<Beside, Failure> {
     let experiment = bench.experiment;
+    let place = bench.place(serving.arm);
     let mut ports = Vec::new();
     let mut told = BTreeMap::new();
     let mut values = serving.arm.overlay.placeholders();
@@ -37,13 +39,13 @@ pub(super) fn of_trial(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<Besid
     for (number, (service, port)) in experiment.services.iter().zip(ports).enumerate() {
         // A name is for messages, and may hold what a path may not.
         let folder = serving.folder.join(format!("service-{}", number + 1));
-        services.push(spec(bench, service, port, &folder, &values, &told)?);
+        services.push(spec(place, service, port, &folder, &values, &told)?);
     }
     Ok(Beside { services, told })
 }
 
 fn spec(
-    bench: &Bench<'_>,
+    place: &Place,
     service: &Service,
     port: u16,
     folder: &Path,
@@ -69,7 +71,7 @@ fn spec(
     // Filled word by word, so that a value with a space stays one word.
     let words = servers::split_words(&service.command)
         .map_err(|e| fatal(format!("its command: {e}; close its quotes")))?;
-    let mut env = bench.env.clone();
+    let mut env = place.env.clone();
     env.extend(told.clone());
     let ready = service
         .ready_path
@@ -80,7 +82,7 @@ fn spec(
     Ok(ServiceSpec {
         name: service.name.clone(),
         command: words.iter().map(|word| filled(word, &values)).collect(),
-        cwd: bench.experiment.base_dir.clone(),
+        cwd: place.base_dir.clone(),
         env,
         ready: Some(ready),
     })

@@ -4,6 +4,7 @@ use super::{Begun, Serving, configured, services};
 use crate::bench::Bench;
 use crate::error::Failure;
 use crate::flights;
+use crate::place::Place;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, ServerKind};
 use crate::room;
@@ -24,13 +25,14 @@ const BURSTS: &str = "POWERBAND_BURSTS";
 /// Runs the hook before the trial, if there is one.
 pub fn hook(
     bench: &Bench<'_>,
+    place: &Place,
     command: Option<&str>,
     name: &str,
     folder: &Path,
     watcher: &dyn Watcher,
 ) -> Result<(), Failure> {
     let cancelled = || watcher.cancelled();
-    run_hook(bench, command, name, folder, watcher, &cancelled).map_err(|failed| {
+    run_hook(bench, place, command, name, folder, watcher, &cancelled).map_err(|failed| {
         if watcher.cancelled() {
             Failure::Interrupted
         } else {
@@ -43,15 +45,25 @@ pub fn hook(
 /// does.
 pub fn hook_to_its_end(
     bench: &Bench<'_>,
+    place: &Place,
     command: Option<&str>,
     folder: &Path,
     watcher: &dyn Watcher,
 ) -> Result<(), Failure> {
-    run_hook(bench, command, "after_trial", folder, watcher, &|| false)
+    run_hook(
+        bench,
+        place,
+        command,
+        "after_trial",
+        folder,
+        watcher,
+        &|| false,
+    )
 }
 
 fn run_hook(
     bench: &Bench<'_>,
+    place: &Place,
     command: Option<&str>,
     name: &str,
     folder: &Path,
@@ -63,12 +75,11 @@ fn run_hook(
     };
     watcher.on(Event::Phase("running the hook"));
     let log = folder.join(format!("{name}.log"));
-    let (dir, env) = (&bench.experiment.base_dir, &bench.env);
     hooks::run(
         &bench.guard,
         command,
-        dir,
-        env,
+        &place.base_dir,
+        &place.env,
         HOOK_TIMEOUT,
         &log,
         cancelled,
@@ -107,6 +118,7 @@ pub(super) fn server(
 
 fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure> {
     let experiment = bench.experiment;
+    let place = bench.place(serving.arm);
     let knobs = serving.arm.settings;
     let settings = servers::Settings {
         threads: knobs.threads,
@@ -114,13 +126,13 @@ fn spec(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<ServerSpec, Failure>
         preload: knobs.preload,
     };
     let mut spec = ServerSpec::new(
-        &experiment.app_dir,
+        &place.app_dir,
         settings,
         serving.folder.join("server"),
         bench.guard.clone(),
     );
     configured::for_arm(&mut spec, bench, serving.arm);
-    spec.env = bench.env.clone();
+    spec.env = place.env.clone();
     spec.env.extend(bench.variables(serving.arm));
     if serving.bursts {
         spec.env.insert(BURSTS.to_owned(), "1".to_owned());
@@ -186,7 +198,7 @@ pub(super) fn not_taken(
             let mut pids = server.own_pids();
             pids.extend(serving);
             let environments = &bench.arm_environments;
-            let mismatch = environments.not_taken(arm, &bench.env, &pids)?;
+            let mismatch = environments.not_taken(arm, &bench.place(arm).env, &pids)?;
             Some(mismatch.to_string())
         })
 }

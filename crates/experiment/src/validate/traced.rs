@@ -71,8 +71,9 @@ pub fn trace(
 ) -> Result<Traced, Stopped> {
     let cores = host::cores::available();
     let cores = cores.map_err(|e| Stopped::NoAnswer(e.to_string()))?;
-    let own = bench.env.clone();
+    let own = bench.own.env.clone();
     bench
+        .own
         .env
         .insert(room::RING_VARIABLE.to_owned(), RING.to_string());
     let flight_dir = serving.folder.join(flights::FOLDER);
@@ -128,7 +129,7 @@ pub fn trace(
         };
         Ok((seen, rates, loops))
     });
-    bench.env = own;
+    bench.own.env = own;
     let (seen, rates, loops) = result
         .and_then(Ended::with_its_hook)
         .map_err(super::stopped)?;

@@ -1,6 +1,7 @@
 //! The tests of `report` that share one process; those that need a process for themselves are files of `tests/`.
 
 mod calc_page;
+mod check_page;
 mod command_page;
 mod doctor_page;
 mod duplex_page;

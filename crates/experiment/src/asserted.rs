@@ -1,0 +1,176 @@
+//! Assertions on the change between two configurations: each is judged on the blocks of their comparison.
+
+use crate::deciding::{self, Measured};
+use crate::judge::{self, Judging};
+use crate::request::RatioLimit;
+use run::load::{Assertion, AssertionOutcome};
+use run::{Answer, Comparison, Document, Outcome, Settings, Stage, Verdict};
+
+/// Each limit against the second configuration of the comparison: it holds when the whole interval of the change keeps it, fails
+/// when none of the interval does.
+pub fn asserted(document: &Document, limits: &[RatioLimit]) -> Vec<Assertion> {
+    limits.iter().map(|limit| judged(document, limit)).collect()
+}
+
+/// Whether more blocks may decide one of them.
+pub fn is_open(assertions: &[Assertion]) -> bool {
+    let mut outcomes = assertions.iter().map(|a| a.outcome);
+    outcomes.any(|outcome| outcome == AssertionOutcome::Unknown)
+}
+
+/// What they come to together, in words that have begun: 1 where one fails, else 3 where one is undecided.
+pub fn verdict(assertions: &[Assertion], begun: &str, settings: Settings) -> Verdict {
+    let of = |wanted: AssertionOutcome| {
+        let found = assertions.iter().filter(move |a| a.outcome == wanted);
+        found.map(move |a| format!("{} {}", a.assertion, word(wanted)))
+    };
+    let all = of(AssertionOutcome::Fails)
+        .chain(of(AssertionOutcome::Unknown))
+        .chain(of(AssertionOutcome::Holds));
+    let sentence = format!("{begun}: {}.", all.collect::<Vec<_>>().join("; "));
+    let (answer, exit_code) = if of(AssertionOutcome::Fails).next().is_some() {
+        (Answer::Table, 1)
+    } else if is_open(assertions) {
+        (Answer::Undecided, 3)
+    } else {
+        (Answer::Table, 0)
+    };
+    Verdict::of(answer, sentence, settings, exit_code)
+}
+
+fn word(outcome: AssertionOutcome) -> &'static str {
+    match outcome {
+        AssertionOutcome::Holds => "holds",
+        AssertionOutcome::Fails => "fails",
+        AssertionOutcome::Unknown => "is undecided",
+    }
+}
+
+fn judged(document: &Document, limit: &RatioLimit) -> Assertion {
+    let assertion = |outcome, measured, words: String| Assertion {
+        assertion: limit.text.clone(),
+        endpoint: None,
+        limit: limit.change,
+        measured,
+        outcome,
+        sentence: format!("{} {}: {words}", limit.text, word(outcome)),
+    };
+    let Some(found) = compared(document, limit) else {
+        let why = format!("no block measured the {} of both", limit.metric.words());
+        return assertion(AssertionOutcome::Unknown, None, why);
+    };
+    let outcome = match found.outcome {
+        Outcome::Better => AssertionOutcome::Holds,
+        Outcome::Worse => AssertionOutcome::Fails,
+        Outcome::Equivalent | Outcome::Undecided => AssertionOutcome::Unknown,
+    };
+    let measured = Measured::windows(document);
+    let more = match &found.not_comparable {
+        Some(why) => format!(", but {why}"),
+        None if outcome == AssertionOutcome::Unknown => {
+            let more = deciding::words(std::slice::from_ref(&found), measured);
+            more.map_or_else(String::new, |more| format!("; {more}"))
+        }
+        None => String::new(),
+    };
+    assertion(
+        outcome,
+        Some(found.ratio - 1.0),
+        format!("{}{more}", change(&found)),
+    )
+}
+
+fn compared(document: &Document, limit: &RatioLimit) -> Option<Comparison> {
+    let arms = document.comparisons.first()?;
+    let judging = Judging {
+        metric: limit.metric,
+        ..Judging::reached(document, Stage::Compare)
+    };
+    let found = judge::compare_beyond(
+        &document.trials,
+        Stage::Compare,
+        (&arms.baseline, &arms.candidate),
+        judging,
+        1.0 + limit.change,
+    )?;
+    Some(judge::withdrawn(&document.trials, found))
+}
+
+/// `throughput -3.1 % (-4.0 to -2.2), 6 blocks`.
+fn change(found: &Comparison) -> String {
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    let interval = match (found.low, found.high) {
+        (Some(low), Some(high)) => format!("{} to {}", percent(low), percent(high)),
+        _ => "no interval".to_owned(),
+    };
+    format!(
+        "{} {} % ({interval}), {}",
+        found.metric.words(),
+        percent(found.ratio),
+        run::counted(found.blocks, "block")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::Metric;
+
+    /// Six blocks in which the second configuration gives this share of the first's throughput, with this scatter.
+    fn asserting(share: f64, scatter: f64, change: f64) -> Assertion {
+        let mut document = crate::sample::document("compare");
+        let comparison = document.comparisons[0].clone();
+        let trial = |t: &&run::Trial| t.memory.is_some() && t.counts();
+        let model = document.trials.iter().find(trial).unwrap().clone();
+        let at = |block: u32, arm: &str, good_per_s: f64| {
+            let mut trial = model.clone();
+            (trial.stage, trial.block, trial.arm) = (Stage::Compare, block, arm.to_owned());
+            trial.saturation.as_mut().unwrap().good_per_s = good_per_s;
+            trial
+        };
+        let noise = |block: u32| 1.0 + scatter * (f64::from(block % 3) - 1.0);
+        document.trials = (1..=6)
+            .flat_map(|b| {
+                [
+                    at(b, &comparison.baseline, 100.0),
+                    at(b, &comparison.candidate, 100.0 * share * noise(b)),
+                ]
+            })
+            .collect();
+        document.plan.blocks = 6;
+        document.calibration = None;
+        let limit = RatioLimit {
+            text: "throughput >= -3%".to_owned(),
+            metric: Metric::Capacity,
+            change,
+        };
+        asserted(&document, &[limit]).remove(0)
+    }
+
+    #[test]
+    fn the_whole_interval_decides() {
+        for (share, scatter, outcome) in [
+            (0.99, 0.005, AssertionOutcome::Holds),
+            (0.80, 0.005, AssertionOutcome::Fails),
+            (0.95, 0.005, AssertionOutcome::Fails),
+            (0.97, 0.05, AssertionOutcome::Unknown),
+        ] {
+            let found = asserting(share, scatter, -0.03);
+            assert_eq!(found.outcome, outcome, "{share} ± {scatter}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_sentence_has_the_change_and_what_would_decide() {
+        let fails = asserting(0.8, 0.01, -0.03);
+        assert!(
+            fails
+                .sentence
+                .starts_with("throughput >= -3% fails: throughput -20.0 % (-2"),
+            "{fails:?}"
+        );
+        assert!((fails.measured.unwrap() + 0.2).abs() < 0.01);
+        let open = asserting(0.97, 0.05, -0.03);
+        assert!(open.sentence.contains("enough to tell"), "{open:?}");
+    }
+}
