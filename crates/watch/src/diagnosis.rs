@@ -8,8 +8,11 @@ use inspect::{Sum, Sums};
 const FEW: u64 = 20;
 /// A share of held time without a core that is worth words.
 const STARVED: f64 = 0.2;
+/// From this share on failed requests matter more than the time that requests take.
+const FAILING: f64 = 0.05;
 
-/// The part of the time that is largest, and the verb that tests what helps. It claims nothing beyond the figures.
+/// What matters most, first: no request ends, many fail, the largest part of the time and the verb that tests what
+/// helps. It claims nothing beyond the figures.
 #[must_use]
 pub fn diagnosis(window: &Window) -> String {
     let seconds = window.length.as_secs_f64();
@@ -31,7 +34,37 @@ pub fn diagnosis(window: &Window) -> String {
         n if n < FEW => format!("Only {} ended: ", run::counted(n, "request")),
         _ => String::new(),
     };
-    few + &largest(window)
+    if sums.errors == 0 {
+        return few + &largest(window);
+    }
+    let failed = failed(window);
+    match sums.errors as f64 >= FAILING * sums.requests as f64 {
+        true => format!(
+            "{failed}; the application's log says why. {}",
+            run::sentence_case(&largest(window))
+        ),
+        false => format!("{few}{} {failed}.", largest(window)),
+    }
+}
+
+/// How many requests failed, and of which endpoint most of them are.
+fn failed(window: &Window) -> String {
+    let sums = &window.all;
+    let (errors, requests) = (sums.errors, run::counted(sums.requests, "request"));
+    let how = "failed (5xx or an exception)";
+    let words = match errors == sums.requests {
+        true if errors == 1 => format!("the only request {how}"),
+        true => format!("all {requests} {how}"),
+        false => format!("{errors} of {requests} {how}"),
+    };
+    let most = window.endpoints.iter().max_by_key(|row| row.sums.errors);
+    let most = most.filter(|row| window.endpoints.len() > 1 && row.sums.errors > 0);
+    words
+        + &most.map_or_else(String::new, |row| match row.sums.errors == errors {
+            true if errors == 1 => format!(", in {}", row.name),
+            true => format!(", all in {}", row.name),
+            false => format!(", {} of them in {}", row.sums.errors, row.name),
+        })
 }
 
 fn largest(window: &Window) -> String {
@@ -189,6 +222,48 @@ mod tests {
         let queued = said(&[("a", queued)], 0);
         let words = "requests wait 40.0 ms of their 47.0 ms in the queue before the application, while 0.1 of 5 threads are in it";
         assert!(queued.starts_with(words), "{queued}");
+    }
+
+    #[test]
+    fn many_failed_requests_come_before_the_time_and_few_after_it() {
+        let failing = |errors| Totals {
+            server_errors: errors,
+            ..served(50, 10, 62)
+        };
+        let of = |a, b| said(&[("a", failing(a)), ("b", failing(b))], 0);
+        let time = "hreads wait 62.0 ms a request for the GVL";
+        let begins = |a, b, words: &str| {
+            let said = of(a, b);
+            assert!(said.starts_with(words) && said.contains(time), "{said}");
+        };
+        let why = "; the application's log says why. T";
+        let failed = "failed (5xx or an exception)";
+        begins(
+            9,
+            1,
+            &format!("10 of 100 requests {failed}, 9 of them in a{why}"),
+        );
+        begins(0, 5, &format!("5 of 100 requests {failed}, all in b{why}"));
+        begins(
+            50,
+            50,
+            &format!("all 100 requests {failed}, 50 of them in b{why}"),
+        );
+        let ends = |b, words: &str| {
+            let said = of(0, b);
+            assert!(said.starts_with(&format!("t{time}")), "{said}");
+            assert!(said.ends_with(words), "{said}");
+        };
+        ends(4, &format!(" 4 of 100 requests {failed}, all in b."));
+        ends(1, &format!(" 1 of 100 requests {failed}, in b."));
+        ends(0, "more processes do better.");
+        let one = Totals {
+            server_errors: 1,
+            ..served(1, 1, 1)
+        };
+        let said = said(&[("a", one)], 0);
+        let words = "the only request failed (5xx or an exception); the application's log says why. Requests wait 5.0 ms";
+        assert!(said.starts_with(words), "{said}");
     }
 
     #[test]
