@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::bytes::{section, u64_at};
+use crate::bytes::{self, u64_at};
 use crate::error::FlightError;
 use crate::header::{HEADER_SIZE, Header, Layout, parse_layout};
-use crate::record::{Decoder, Place};
+use crate::record::{Decoder, Place, Record, Slot};
 use crate::snapshot::{Snapshot, parse, parse_counters};
 
 /// The most that is read of one file: several times what the largest ring and endpoint table take.
@@ -100,22 +100,61 @@ impl FlightFile {
         parse_counters(&self.read(self.layout()?.counters_end())?)
     }
 
+    /// Reads the records from number `first` on, oldest first, as far as the ring has them, and the number of the next one.
+    /// Records that the process wrote over meanwhile are left out, and the oldest of a full ring, which may be next.
+    ///
+    /// # Errors
+    /// As for [`parse`], and when reading fails.
+    pub fn records_from(&self, first: u64) -> Result<(Vec<Record>, u64), FlightError> {
+        let layout = self.layout()?;
+        let header = Header::parse(&self.read(layout.header_end())?)?;
+        let (written, capacity) = (header.written, u64::from(layout.ring_capacity));
+        let (decoder, size) = (Decoder::new(&header.fields), u64::from(layout.record_size));
+        let first = first.max(written.saturating_sub(capacity));
+        // Two runs where the ring has turned.
+        let turn = first - first % capacity;
+        let mut records = Vec::new();
+        for start in [turn, turn.saturating_add(capacity)] {
+            let from = first.max(start);
+            let to = written.min(start.saturating_add(capacity)).max(from);
+            let offset = layout.ring_offset.saturating_add((from - start) * size);
+            let run = self.section(offset, (to - from) * size)?;
+            let slots = (from..to).zip(run.chunks_exact(size as usize));
+            records.extend(
+                slots.filter_map(|(index, slot)| match decoder.decode(slot, index) {
+                    Slot::Whole(record) => Some(record),
+                    Slot::Torn | Slot::Unwritten => None,
+                }),
+            );
+        }
+        let mut head = [0; HEADER_SIZE];
+        self.read_at(&mut head, 0)?;
+        let after = u64_at(&head, WRITTEN_OFFSET).unwrap_or(u64::MAX);
+        // The next one may be under way.
+        records.retain(|record| record.index.saturating_add(capacity) > after);
+        Ok((records, written))
+    }
+
     fn layout(&self) -> Result<Layout, FlightError> {
         parse_layout(&self.read(Some(HEADER_SIZE as u64))?)
     }
 
     /// The file's bytes up to `end`, or as many of them as there are.
     fn read(&self, end: Option<u64>) -> Result<Vec<u8>, FlightError> {
+        self.section(0, end.unwrap_or(u64::MAX))
+    }
+
+    /// So many bytes from `offset`, or as many of them as there are.
+    fn section(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, FlightError> {
         let limit = MAX_READ_BYTES;
-        let end = end.unwrap_or(u64::MAX);
-        if end > limit {
-            return Err(FlightError::TooLarge { bytes: end, limit });
+        if bytes > limit {
+            return Err(FlightError::TooLarge { bytes, limit });
         }
         let length = self.file.metadata().map_err(|e| self.failed(e))?.len();
-        let mut bytes = vec![0; end.min(length) as usize];
-        let got = self.read_at(&mut bytes, 0)?;
-        bytes.truncate(got);
-        Ok(bytes)
+        let mut section = vec![0; bytes.min(length.saturating_sub(offset)) as usize];
+        let got = self.read_at(&mut section, offset)?;
+        section.truncate(got);
+        Ok(section)
     }
 
     /// Looks again at the slots of both rings that the process may have begun to write since `bytes` were
@@ -159,7 +198,7 @@ impl FlightFile {
         for step in 0..touched {
             let slot = before.wrapping_add(step) % capacity;
             let offset = ring.offset.saturating_add(slot * size);
-            let Some(copied) = section(bytes, offset, size) else {
+            let Some(copied) = bytes::section(bytes, offset, size) else {
                 continue;
             };
             self.read_at(&mut again, offset)?;
@@ -226,6 +265,32 @@ mod tests {
         fs::write(&path, &now).unwrap();
         file.mark_overwritten(&layout, &mut copy).unwrap();
         parse(&copy).unwrap()
+    }
+
+    #[test]
+    fn later_records_are_those_of_the_whole_ring() {
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
+        for name in [
+            "basic",
+            "wide",
+            "wrapped",
+            "wide_wrapped",
+            "torn",
+            "truncated",
+        ] {
+            let file = FlightFile::open(samples.join(name).with_extension("flight")).unwrap();
+            let whole = file.snapshot().unwrap();
+            let written = whole.header.written;
+            let capacity = u64::from(whole.header.ring_capacity());
+            let sure = |index| index + capacity > written;
+            for first in [0, written / 2, written.saturating_sub(1), written, u64::MAX] {
+                let of_ring = whole.records.iter().copied();
+                let of_ring = of_ring.filter(|r| r.index >= first && sure(r.index));
+                let (records, next) = file.records_from(first).unwrap();
+                assert_eq!(records, of_ring.collect::<Vec<_>>(), "{name} from {first}");
+                assert_eq!(next, written, "{name}");
+            }
+        }
     }
 
     fn assert_torn(snapshot: &Snapshot, torn: u64) {
