@@ -20,6 +20,49 @@ class WatchTest < PowerbandTest
     refute_includes page.out, "\e"
   end
 
+  def test_one_process_and_one_endpoint_as_text
+    watched("POWERBAND_BURSTS" => "1") do
+      pid = @site.started.pid.to_s
+      page = powerband("watch", "--once", "--for", "2s", "--pid", pid, @flight)
+      assert_equal 0, page.code, page.to_s
+      text = page.out.split.join(" ")
+      ["pid #{pid}, puma", "requests/s", "slowest requests", "GET /: 200 after",
+       "In the order in which it happened:"].each do |words|
+        assert_includes text, words, page.out
+      end
+      # Each of two waits of the application is I/O in the course of its request.
+      assert_operator page.out.scan(%r{^ +[\d.]+ I/O}).length, :>=, 2, page.out
+      page.out.lines.each { |line| assert_operator line.chomp.length, :<=, 100, line }
+
+      page = powerband("watch", "--once", "--for", "2s", "--endpoint", "GET /", @flight)
+      assert_equal 0, page.code, page.to_s
+      assert_match(%r{\AGET / in 1 process, puma}, page.out)
+
+      other = powerband("watch", "--once", "--for", "1s", "--endpoint", "GET /no", @flight)
+      assert_equal 3, other.code, other.to_s
+      assert_match(%r{--endpoint = "GET /no": no request of it ended within .*; requests ended of GET /; give}, other.err)
+      other = powerband("watch", "--once", "--pid", "1", @flight)
+      assert_equal 3, other.code, other.to_s
+      assert_match(/--pid = 1: no process of that number .* those that run are #{pid}$/, other.err)
+    end
+  end
+
+  def test_live_into_a_process_and_back
+    screen = nil
+    code, = watched do
+      live("watch", "--interval", "200ms", @flight) do |output, input|
+        await("the totals on the screen") { (screen = read(output)).include?("requests/s") }
+        input.write("\r")
+        await("the process in detail") { (screen = read(output)).include?("ago") }
+        input.write("\e")
+        # The first letter was there before.
+        await("the first screen") { (screen = read(output)).scan("nter details").length > 1 }
+        input.write("q")
+      end
+    end
+    assert_equal 0, code, screen
+  end
+
   def test_live_until_q
     screen = nil
     code, before, after = watched do
@@ -65,9 +108,9 @@ class WatchTest < PowerbandTest
   private
 
   # Runs the block while a server answers one request after the other.
-  def watched
+  def watched(env = {})
     @flight = File.join(@dir, "flight")
-    @site = puma(File.join(APPS, "mixed"), before: [BINARY, "run", "--flight-dir", @flight, "--"])
+    @site = puma(File.join(APPS, "mixed"), before: [BINARY, "run", "--flight-dir", @flight, "--"], env:)
     ends = false
     client = Thread.new { @site.get("/") until ends }
     await("a flight file") { Dir.glob(File.join(@flight, "**/*.flight")).any? }

@@ -108,6 +108,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "The next ten seconds as text",
                 "powerband watch --once --for 10s",
             ),
+            (
+                "One endpoint, its processes and its slowest requests, as text",
+                "powerband watch --endpoint orders#index --once",
+            ),
         ],
     ),
     (

@@ -17,6 +17,9 @@ const FAILING: f64 = 0.05;
 pub fn diagnosis(window: &Window) -> String {
     let seconds = window.length.as_secs_f64();
     let sums = &window.all;
+    if sums.requests == 0 && window.of_endpoint().is_some() {
+        return format!("No request of it ended within {seconds:.1} s.");
+    }
     let in_flight = window.in_flight();
     if sums.requests == 0 && in_flight == 0 {
         return format!("No request ended within {seconds:.1} s, and none is in progress.");
@@ -82,6 +85,10 @@ fn largest(window: &Window) -> String {
         );
     };
     let whole = queue + wall;
+    let shows = match window.of_endpoint() {
+        Some(_) => "shows its percentiles",
+        None => "shows it by endpoint",
+    };
     let lock = sums.lock_wait.mean_ms().unwrap_or(0.0);
     let most = queue.max(held).max(gvl).max(lock).max(io);
     if most == queue {
@@ -108,7 +115,7 @@ fn largest(window: &Window) -> String {
     }
     if most == io {
         return format!(
-            "requests wait {io:.1} ms of their {whole:.1} ms for I/O{}{}; `powerband inspect` shows it by endpoint.",
+            "requests wait {io:.1} ms of their {whole:.1} ms for I/O{}{}; `powerband inspect` {shows}.",
             mostly_in(window, |sums| sums.io),
             by_kind(sums)
         );
@@ -124,7 +131,7 @@ fn largest(window: &Window) -> String {
              `powerband doctor` shows what limits CPU here."
         ),
         None => format!(
-            "requests run Ruby for {held:.1} ms of their {whole:.1} ms{gc}{}; `powerband inspect` shows it by endpoint.",
+            "requests run Ruby for {held:.1} ms of their {whole:.1} ms{gc}{}; `powerband inspect` {shows}.",
             mostly_in(window, |sums| sums.held)
         ),
     }

@@ -1,23 +1,24 @@
-//! The screen: totals, where time goes, the diagnosis, workers unlike their siblings, and a table.
+//! The screens: what stands above, a table, and the keys.
 
-use crate::diagnosis::diagnosis;
-use crate::table::{COLUMN, Row as Figures, Rows};
+use crate::course::{Course, name};
+use crate::detail::Detail;
+use crate::head::PARTS;
+use crate::seen::Seen;
+use crate::table::{COLUMN, Row as Figures, Rows, endpoints, processes};
 use crate::view::{Tab, View};
 use crate::window::Window;
-use inspect::Sums;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Cell, Row, StatefulWidget, Table, TableState, Widget};
 
-const KEYS: &str = "q quit   Tab processes/endpoints   ↑ ↓ select";
-/// From so many lines on the bar is drawn.
-const TALL: u16 = 16;
-
+/// Why a request has no course.
+const NO_ORDER: &str = "In which order is not recorded. Where POWERBAND_BURSTS=N is set, a server records one in N requests event by event; \
+                        `powerband trace --gvl` records the next seconds.";
 impl View {
-    /// Draws a window; `None` before there is one.
-    pub fn draw(&self, window: Option<&Window>, area: Rect, buffer: &mut Buffer) {
+    /// Draws what was seen.
+    pub fn draw(&self, seen: &Seen, area: Rect, buffer: &mut Buffer) {
         if area.height < 2 || area.width < 8 {
             return;
         }
@@ -31,99 +32,112 @@ impl View {
             ..area
         };
         let dim = Style::new().add_modifier(Modifier::DIM);
-        Line::styled(KEYS, dim).render(keys, buffer);
-        let mut lines = Vec::new();
-        lines.extend(self.problem.iter().flat_map(|problem| {
-            let style = self.painted(Color::Yellow);
-            report::wrapped("", problem, body.width)
-                .into_iter()
-                .map(move |line| Line::styled(line, style))
-        }));
-        match window {
-            None if lines.is_empty() => lines.push(Line::from(format!("reading {}", self.source))),
-            None => {}
-            Some(window) => lines.extend(self.head(window, body.width, body.height)),
-        }
-        let below = put(&lines, body, buffer);
-        if let Some(window) = window {
-            self.table(window, self.tab, Some(self.selected), below, buffer);
-        }
-    }
-
-    /// What stands above the table.
-    pub(crate) fn head(&self, window: &Window, width: u16, height: u16) -> Vec<Line<'static>> {
-        let bold = Style::new().add_modifier(Modifier::BOLD);
-        let mut lines = vec![Line::styled(title(window), bold)];
-        let most = usize::from(height / 4).max(1);
-        let mut add = |text: &str, style: Style, most: usize| {
-            let mut parts = report::wrapped("", text, width);
-            if parts.len() > most {
-                parts.truncate(most);
-                if let Some(last) = parts.last_mut() {
-                    *last = cut(last, width);
-                }
+        Line::styled(self.keys(area.width), dim).render(keys, buffer);
+        let style = self.painted(Color::Yellow);
+        let problem = self.problem.iter();
+        let problem = problem.flat_map(|problem| report::wrapped("", problem, body.width));
+        let problem: Vec<Line<'_>> = problem.map(|line| Line::styled(line, style)).collect();
+        let below = put(&problem, body, buffer);
+        let (lines, (rows, selected)) = match &self.detail {
+            Some(Detail {
+                course: Some(course),
+                ..
+            }) => (
+                self.course(course, seen, below),
+                (
+                    Rows::fit("from, ms", course.rows(), below.width),
+                    Some(course.selected),
+                ),
+            ),
+            Some(detail) => {
+                let lines = match &seen.part {
+                    Some(part) => self.head(part, below.width, below.height),
+                    None if !problem.is_empty() => Vec::new(),
+                    None if seen.window.is_none() => vec![self.reading()],
+                    None => vec![Line::from("This process has ended; Esc goes back.")],
+                };
+                (lines, detail.table(seen, below.width))
             }
-            lines.extend(parts.into_iter().map(|part| Line::styled(part, style)));
+            None => match &seen.window {
+                Some(window) => (
+                    self.head(window, below.width, below.height),
+                    (of(window, self.tab, below.width), Some(self.selected)),
+                ),
+                None if problem.is_empty() => {
+                    put(&[self.reading()], below, buffer);
+                    return;
+                }
+                None => return,
+            },
         };
-        add(&totals(window), Style::new(), most);
-        add(&run::sentence_case(&diagnosis(window)), bold, most);
-        let unlike = window.processes.iter().flat_map(|row| &row.unlike);
-        for why in unlike.take(most) {
-            add(&format!("! {why}"), self.painted(Color::Yellow), 2);
+        let below = put(&lines, below, buffer);
+        if !rows.rows.is_empty() {
+            self.table(&rows, selected, below, buffer);
         }
-        if height >= TALL {
-            lines.extend(self.bar(&window.all, width));
-        }
-        lines
     }
 
-    /// The parts of a request's time, to scale, each with another character.
-    fn bar(&self, sums: &Sums, width: u16) -> Vec<Line<'static>> {
-        let parts = [
-            ("queue", '-', Color::Blue, sums.queue.mean_ms()),
-            ("Ruby", '█', Color::Green, sums.held.mean_ms()),
-            ("GVL wait", '▓', Color::Red, sums.gvl_wait.mean_ms()),
-            ("lock", '▒', Color::Magenta, sums.lock_wait.mean_ms()),
-            ("I/O", '░', Color::Cyan, sums.io.mean_ms()),
-        ];
-        let whole: f64 = parts.iter().filter_map(|(.., ms)| *ms).sum();
-        if whole <= 0.0 {
-            return Vec::new();
+    fn reading(&self) -> Line<'static> {
+        Line::from(format!("reading {}", self.source))
+    }
+
+    /// As many keys as there is room for.
+    fn keys(&self, width: u16) -> String {
+        let keys: &[&str] = match &self.detail {
+            Some(detail) => detail.keys(),
+            None => match self.tab.next() {
+                Tab::Endpoints => &["q quit", "Enter details", "Tab endpoints", "↑ ↓ select"],
+                Tab::Processes => &["q quit", "Enter details", "Tab processes", "↑ ↓ select"],
+            },
+        };
+        let mut line = String::new();
+        for key in keys {
+            let space = if line.is_empty() { "" } else { "  " };
+            let more = format!("{space}{key}");
+            if line.chars().count() + more.chars().count() > usize::from(width) {
+                break;
+            }
+            line += &more;
         }
-        let mut spans = Vec::new();
-        let (mut reached, mut drawn) = (0.0, 0);
-        for (_, mark, colour, ms) in parts {
-            reached += ms.unwrap_or(0.0);
-            let until = (reached / whole * f64::from(width)).round() as usize;
-            let text: String = std::iter::repeat_n(mark, until - drawn).collect();
-            spans.push(Span::styled(text, self.painted(colour)));
-            drawn = until;
+        line
+    }
+
+    /// What stands above the steps of a request.
+    pub(crate) fn course(&self, course: &Course, seen: &Seen, area: Rect) -> Vec<Line<'static>> {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let (title, facts) = course.words(seen.wall_ns());
+        let wrapped = |text: &str| report::wrapped("", text, area.width);
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        lines.extend(
+            wrapped(&title)
+                .into_iter()
+                .map(|line| Line::styled(line, bold)),
+        );
+        lines.extend(self.bar(&course.slow.sums, area.width));
+        if course.steps.is_some() {
+            let parts = course.line(area.width).into_iter().filter_map(|doing| {
+                let part = PARTS.into_iter().find(|(one, ..)| *one == name(doing));
+                part.map(|(_, mark, colour)| Span::styled(mark.to_string(), self.painted(colour)))
+            });
+            lines.push(Line::from("In the order in which it happened:"));
+            lines.push(Line::from(parts.collect::<Vec<_>>()));
         }
-        let legend = parts.map(|(name, mark, _, ms)| {
-            ms.map_or_else(String::new, |ms| format!("{mark} {name} {ms:.1} ms   "))
-        });
-        let legend = report::wrapped("", &legend.concat(), width);
-        let mut lines = vec![Line::from(spans)];
-        lines.extend(legend.into_iter().map(Line::from));
+        lines.extend(wrapped(&facts).into_iter().map(Line::from));
+        if course.steps.is_none() {
+            lines.extend(wrapped(NO_ORDER).into_iter().map(Line::from));
+        }
         lines
     }
 
     pub(crate) fn table(
         &self,
-        window: &Window,
-        tab: Tab,
+        rows: &Rows,
         selected: Option<usize>,
         area: Rect,
         buffer: &mut Buffer,
     ) {
-        let rows = Rows::of(window, tab, area.width);
         let right = |text: String| Cell::from(Text::from(text).alignment(Alignment::Right));
-        let what = match tab {
-            Tab::Processes => "process",
-            Tab::Endpoints => "endpoint",
-        };
         let titles = rows.titles.iter().map(|title| right((*title).to_owned()));
-        let header = Row::new(std::iter::once(Cell::from(what)).chain(titles))
+        let header = Row::new(std::iter::once(Cell::from(rows.what)).chain(titles))
             .style(Style::new().add_modifier(Modifier::UNDERLINED));
         let row = |figures: &Figures| {
             let cells = figures.cells.iter().map(|text| right(text.clone()));
@@ -143,12 +157,13 @@ impl View {
         let mut state = TableState::new().with_selected(selected.map(|at| at.min(last)));
         StatefulWidget::render(table, area, buffer, &mut state);
     }
+}
 
-    fn painted(&self, colour: Color) -> Style {
-        match self.colour {
-            true => Style::new().fg(colour),
-            false => Style::new(),
-        }
+/// One of the tables about all processes.
+pub(crate) fn of(window: &Window, tab: Tab, width: u16) -> Rows {
+    match tab {
+        Tab::Processes => Rows::fit("process", processes(window), width),
+        Tab::Endpoints => Rows::fit("endpoint", endpoints(window), width),
     }
 }
 
@@ -170,78 +185,17 @@ pub(crate) fn put(lines: &[Line<'_>], area: Rect, buffer: &mut Buffer) -> Rect {
     }
 }
 
-fn title(window: &Window) -> String {
-    let mut servers: Vec<&str> = Vec::new();
-    let mut applications: Vec<&str> = Vec::new();
-    for row in &window.processes {
-        let (_, root, server) = &row.process.family;
-        for (all, one) in [(&mut servers, server), (&mut applications, root)] {
-            if !one.is_empty() && !all.contains(&one.as_str()) {
-                all.push(one);
-            }
-        }
-    }
-    let mut words = run::counted(window.processes.len() as u64, "process");
-    for all in [servers, applications] {
-        if !all.is_empty() {
-            words += &format!(", {}", all.join(" and "));
-        }
-    }
-    format!("{words}, the last {:.1} s", window.length.as_secs_f64())
-}
-
-fn totals(window: &Window) -> String {
-    let sums = &window.all;
-    let mut words = vec![format!(
-        "{} requests/s",
-        report::rate(window.per_s(sums.requests))
-    )];
-    let share = |of: u64| 100.0 * of as f64 / sums.requests as f64;
-    words.extend(
-        sums.wall
-            .mean_ms()
-            .filter(|_| sums.requests > 0)
-            .map(|ms| format!("{ms:.1} ms a request")),
-    );
-    if sums.errors > 0 {
-        words.push(format!("{:.1} % failed (5xx)", share(sums.errors)));
-    }
-    let of = window
-        .threads()
-        .map_or_else(String::new, |n| format!(" of {n}"));
-    words.push(format!("{:.1}{of} threads busy", window.busy()));
-    let cores: Option<f64> = window.processes.iter().map(|row| row.cores).sum();
-    words.extend(
-        cores
-            .filter(|_| !window.processes.is_empty())
-            .map(|cores| format!("CPU {:.0} %", 100.0 * cores)),
-    );
-    let pss: Option<u64> = window
-        .processes
-        .iter()
-        .map(|row| row.process.pss_bytes)
-        .sum();
-    words.extend(
-        pss.filter(|pss| *pss > 0)
-            .map(|pss| format!("{} PSS", report::bytes(pss))),
-    );
-    words.join(", ")
-}
-
-/// Without its end, which a mark stands for.
-fn cut(text: &str, width: u16) -> String {
-    let room = usize::from(width).saturating_sub(1);
-    text.chars().take(room).chain(['…']).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{process, reading, served};
+    use crate::samples::{process, reading, record, served};
+    use crate::slow::Slow;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use std::time::Duration;
 
-    fn window() -> Window {
+    fn seen() -> Seen {
         let quick = served(100, 10, 62);
         let slow = served(100, 200, 62);
         let workers = |a, b| {
@@ -250,20 +204,24 @@ mod tests {
                 process(2, 1, &[("a#index", b)]),
             ]
         };
-        let before = reading(0, workers(served(0, 0, 0), served(0, 0, 0)));
-        Window::between(&before, &reading(5, workers(quick, slow)))
+        let mut seen = Seen::new(Duration::from_secs(5));
+        seen.push(reading(0, workers(served(0, 0, 0), served(0, 0, 0))));
+        seen.push(reading(5, workers(quick, slow)));
+        seen
     }
 
-    fn drawn(view: &View, window: Option<&Window>, width: u16, height: u16) -> Buffer {
+    fn drawn(view: &View, seen: &Seen, width: u16, height: u16) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let draw =
-            |frame: &mut ratatui::Frame<'_>| view.draw(window, frame.area(), frame.buffer_mut());
+            |frame: &mut ratatui::Frame<'_>| view.draw(seen, frame.area(), frame.buffer_mut());
         terminal.draw(draw).unwrap();
         terminal.backend().buffer().clone()
     }
 
     fn text(view: &View, width: u16, height: u16) -> String {
-        crate::plain::text(&drawn(view, Some(&window()), width, height))
+        let mut seen = seen();
+        seen.look_at(view.subject());
+        crate::plain::text(&drawn(view, &seen, width, height))
     }
 
     #[test]
@@ -296,7 +254,7 @@ mod tests {
             assert!(large.contains(words), "{words}\n{large}");
         }
         for (width, height) in [(1, 1), (8, 2), (20, 3), (500, 4)] {
-            drawn(&View::default(), Some(&window()), width, height);
+            drawn(&View::default(), &seen(), width, height);
         }
     }
 
@@ -313,6 +271,92 @@ mod tests {
         );
     }
 
+    fn press(view: &mut View, seen: &mut Seen, codes: &[KeyCode]) {
+        for code in codes {
+            view.key(KeyEvent::new(*code, KeyModifiers::NONE), seen);
+            seen.look_at(view.subject());
+        }
+    }
+
+    fn has(screen: &str, words: &[&str]) {
+        for words in words {
+            assert!(screen.contains(words), "{words}\n{screen}");
+        }
+    }
+
+    #[test]
+    fn one_process_in_detail_on_a_usual_and_a_small_screen() {
+        let (mut view, mut seen) = (View::default(), seen());
+        press(&mut view, &mut seen, &[KeyCode::Down, KeyCode::Enter]);
+        let screen = text(&view, 80, 24);
+        let words = [
+            "worker 1 (2), the last 5.0 s",
+            "20.0 requests/s",
+            "Requests run Ruby for 200.0 ms",
+            "! worker 1 (2) takes 3.5 times as long",
+            "0 to 5 s ago",
+            "q quit  Esc back  Tab endpoints",
+        ];
+        has(&screen, &words);
+        has(
+            &text(&view, 40, 10),
+            &["worker 1 (2)", "0 to 5 s ago", "Esc back  Tab endpoints"],
+        );
+        press(&mut view, &mut seen, &[KeyCode::Tab]);
+        has(&text(&view, 40, 10), &["a#index", "20.0", "Tab slowest"]);
+        for (width, height) in [(1, 1), (8, 2), (20, 3), (500, 4)] {
+            drawn(&view, &seen, width, height);
+        }
+    }
+
+    #[test]
+    fn one_endpoint_in_detail_has_its_processes_and_not_their_cpu() {
+        let (mut view, mut seen) = (View::default(), seen());
+        let keys = [KeyCode::Tab, KeyCode::Enter, KeyCode::Tab];
+        press(&mut view, &mut seen, &keys);
+        let screen = text(&view, 160, 24);
+        has(
+            &screen,
+            &["a#index in 2 processes", "worker 0 (1)", "worker 1 (2)"],
+        );
+        assert!(
+            !screen.contains("CPU") && !screen.contains("busy"),
+            "{screen}"
+        );
+    }
+
+    #[test]
+    fn a_slow_request_has_its_parts_and_says_why_there_is_no_order() {
+        let (mut view, mut seen) = (View::default(), seen());
+        press(&mut view, &mut seen, &[KeyCode::Enter]);
+        let process = process(1, 0, &[("a#index", served(0, 0, 0))]);
+        seen.slowest = vec![Slow::of(record(1_234), &process)];
+        press(&mut view, &mut seen, &[KeyCode::BackTab, KeyCode::Enter]);
+        for (width, height) in [(80, 24), (40, 10)] {
+            let screen = crate::plain::text(&drawn(&view, &seen, width, height));
+            let words = [
+                "a#index: 200 after 1,234 ms",
+                "█ Ruby 1234.0 ms",
+                "Esc back",
+            ];
+            has(&screen, &words);
+        }
+        let screen = crate::plain::text(&drawn(&view, &seen, 80, 24));
+        has(
+            &screen,
+            &["In which order is not recorded.", "POWERBAND_BURSTS=N"],
+        );
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_no_blank_screen() {
+        let (mut view, mut seen) = (View::default(), seen());
+        press(&mut view, &mut seen, &[KeyCode::Enter]);
+        seen.push(reading(6, vec![process(2, 1, &[])]));
+        let screen = crate::plain::text(&drawn(&view, &seen, 80, 24));
+        has(&screen, &["This process has ended; Esc goes back."]);
+    }
+
     #[test]
     fn without_colour_no_cell_has_any() {
         let coloured = |colour| {
@@ -320,7 +364,7 @@ mod tests {
                 colour,
                 ..View::default()
             };
-            let buffer = drawn(&view, Some(&window()), 80, 24);
+            let buffer = drawn(&view, &seen(), 80, 24);
             buffer
                 .content
                 .iter()
@@ -336,7 +380,7 @@ mod tests {
             source: "/tmp/x".to_owned(),
             ..View::default()
         };
-        let screen = |view: &View| crate::plain::text(&drawn(view, None, 80, 24));
+        let screen = |view: &View| crate::plain::text(&drawn(view, &Seen::default(), 80, 24));
         assert!(screen(&view).contains("reading /tmp/x"));
         view.problem = Some("no process runs".to_owned());
         assert!(screen(&view).contains("no process runs"));

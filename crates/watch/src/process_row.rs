@@ -32,11 +32,11 @@ impl ProcessRow {
         let before: HashMap<&str, &Totals> = old
             .into_iter()
             .flat_map(|old| &old.endpoints)
-            .map(|(name, totals)| (name.as_str(), totals))
+            .map(|counted| (counted.name.as_str(), &counted.totals))
             .collect();
-        let each = now.endpoints.iter().map(|(name, totals)| {
-            let grown = sums(totals, before.get(name.as_str()).copied());
-            (name.clone(), grown)
+        let each = now.endpoints.iter().map(|counted| {
+            let grown = sums(&counted.totals, before.get(counted.name.as_str()).copied());
+            (counted.name.clone(), grown)
         });
         let cpu = now.cpu.map(|cpu| match old {
             Some(old) => old.cpu.map(|before| cpu.saturating_sub(before)),

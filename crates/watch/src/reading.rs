@@ -23,7 +23,8 @@ pub struct Reading {
 /// A process that runs.
 #[derive(Debug, Clone)]
 pub struct Process {
-    pub id: (ProcessId, Option<Origin>),
+    pub id: ProcessKey,
+    pub file: PathBuf,
     pub name: String,
     pub pid: u32,
     /// Processes with the same parent, application and server are siblings.
@@ -37,11 +38,23 @@ pub struct Process {
     pub measured: Measured,
     pub further: bool,
     pub totals: Totals,
-    pub endpoints: Vec<(String, Totals)>,
+    pub endpoints: Vec<Counted>,
     /// `None` where the process runs in another container, or belongs to another user.
     pub cpu: Option<Duration>,
     pub rss_bytes: Option<u64>,
     pub pss_bytes: Option<u64>,
+}
+
+/// Which process, also where its number is used again.
+pub type ProcessKey = (ProcessId, Option<Origin>);
+
+/// What a process counted of an endpoint.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    /// By which records name it.
+    pub index: u16,
+    pub name: String,
+    pub totals: Totals,
 }
 
 /// Reads again and again.
@@ -86,6 +99,7 @@ impl Reader {
             } else if self.takes(&snapshot.header) {
                 let mut process = self.process(&snapshot, with_pss);
                 process.of_unknown_life = state == ProcessState::Unknown;
+                process.file.clone_from(path);
                 processes.push(process);
             }
         }
@@ -128,6 +142,7 @@ impl Process {
         let worker = header.server.worker_index;
         Self {
             id: (header.process(), header.origin),
+            file: PathBuf::new(),
             name: match worker {
                 Some(worker) => format!("worker {worker} ({})", header.pid),
                 None => format!("pid {}", header.pid),
@@ -146,7 +161,13 @@ impl Process {
             measured: Measured::by(header),
             further: header.counts_further(),
             totals: snapshot.totals,
-            endpoints: used.map(|e| (printable(&e.name), e.totals)).collect(),
+            endpoints: used
+                .map(|e| Counted {
+                    index: e.index,
+                    name: printable(&e.name),
+                    totals: e.totals,
+                })
+                .collect(),
             cpu: None,
             rss_bytes: None,
             pss_bytes: None,

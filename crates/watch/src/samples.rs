@@ -1,7 +1,7 @@
 //! Processes for the tests.
 
-use crate::reading::{Process, Reading};
-use flight::{Field, Header, Snapshot, Totals};
+use crate::reading::{Counted, Process, Reading};
+use flight::{Field, Header, Method, PerCall, Record, Snapshot, Totals};
 use std::time::Duration;
 
 /// Requests that ran Ruby and waited for the GVL for so long each, and for 5 ms for I/O.
@@ -36,10 +36,12 @@ pub fn process(pid: u32, worker: u32, endpoints: &[(&str, Totals)]) -> Process {
     header.fields = fields.map(Field::without_file).to_vec();
     let totals = endpoints.iter().map(|(_, totals)| *totals).sum();
     let mut process = Process::of(&Snapshot::of_counters(header, totals, Vec::new()));
-    process.endpoints = endpoints
-        .iter()
-        .map(|(name, totals)| ((*name).to_owned(), *totals))
-        .collect();
+    let counted = (0..).zip(endpoints).map(|(index, (name, totals))| Counted {
+        index,
+        name: (*name).to_owned(),
+        totals: *totals,
+    });
+    process.endpoints = counted.collect();
     process
 }
 
@@ -48,5 +50,40 @@ pub fn reading(at_s: u64, processes: Vec<Process>) -> Reading {
         at: Duration::from_secs(at_s),
         wall_ns: 1_000_000_000 * (at_s + 1_000),
         processes,
+    }
+}
+
+/// A request that ran Ruby for so long, and nothing else.
+pub fn record(ms: u64) -> Record {
+    Record {
+        index: 0,
+        arrival_wall_ns: 0,
+        start_mono_ns: 0,
+        queue_ns: None,
+        wall_ns: ms * 1_000_000,
+        held_ns: ms * 1_000_000,
+        gvl_wait_ns: 0,
+        lock_wait_ns: 0,
+        io_ns: 0,
+        cpu_ns: ms * 1_000_000,
+        gc_ns: 0,
+        allocations: 0,
+        yields: 0,
+        thread_id: 1,
+        endpoint: 0,
+        status: 200,
+        busy_threads: 1,
+        method: Method::Get,
+        raised: false,
+        job: false,
+        events: false,
+        gc_own_us: 0,
+        gc_cpu_us: 0,
+        gc_count: 0,
+        calls: PerCall::from_fn(|_| flight::Call::default()),
+        parse_us: None,
+        write_us: None,
+        server_held_us: 0,
+        server_gvl_wait_us: 0,
     }
 }

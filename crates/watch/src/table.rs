@@ -1,8 +1,10 @@
 //! The figures of a window as rows, and which columns a width has room for.
 
-use crate::view::Tab;
+use crate::history::Step;
+use crate::slow::Slow;
 use crate::window::{Window, pool_ms};
 use inspect::Sums;
+use std::time::Duration;
 
 /// Characters of a figure, the space before it included.
 pub const COLUMN: u16 = 8;
@@ -10,20 +12,22 @@ pub const COLUMN: u16 = 8;
 const NAME: u16 = 16;
 const LONGEST_NAME: u16 = 44;
 /// What is kept where not all columns have room, first those that are kept longest.
-const KEPT: [&str; 13] = [
-    "req/s", "total", "GVL", "Ruby", "I/O", "busy", "CPU", "RSS", "queue", "lock", "pool", "GC",
-    "5xx",
+const KEPT: [&str; 17] = [
+    "req/s", "total", "for, ms", "in call", "ago", "GVL", "Ruby", "I/O", "busy", "status", "CPU",
+    "RSS", "queue", "lock", "pool", "GC", "5xx",
 ];
 
 /// A table that fits.
 #[derive(Debug)]
 pub struct Rows {
+    /// The title of the names.
+    pub what: &'static str,
     pub name_width: u16,
     pub titles: Vec<&'static str>,
     pub rows: Vec<Row>,
 }
 
-/// One process or endpoint.
+/// One process, endpoint, step or request.
 #[derive(Debug)]
 pub struct Row {
     pub name: String,
@@ -31,31 +35,50 @@ pub struct Row {
     pub cells: Vec<String>,
 }
 
+/// All figures of a row, before the width is known.
+#[derive(Debug)]
+pub struct Full {
+    name: String,
+    straggler: bool,
+    cells: Cells,
+}
+
+type Cells = Vec<(&'static str, String)>;
+
+impl Full {
+    pub fn new(name: String, cells: Cells) -> Self {
+        Self {
+            name,
+            straggler: false,
+            cells,
+        }
+    }
+}
+
 impl Rows {
-    pub fn of(window: &Window, tab: Tab, width: u16) -> Self {
-        let all = match tab {
-            Tab::Processes => processes(window),
-            Tab::Endpoints => endpoints(window),
-        };
-        let longest = all.iter().map(|(name, ..)| name.chars().count()).max();
+    /// The columns that fit.
+    pub fn fit(what: &'static str, all: Vec<Full>, width: u16) -> Self {
+        let longest = all.iter().map(|row| row.name.chars().count()).max();
         let longest = u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX);
         let name_width = longest.clamp(NAME, LONGEST_NAME);
-        let cells = all.first().map_or(&[][..], |(.., cells)| cells);
+        let cells = all.first().map_or(&[][..], |row| &row.cells);
         let mut titles: Vec<&str> = cells.iter().map(|(title, _)| *title).collect();
         let room = usize::from(width.saturating_sub(name_width) / COLUMN).max(1);
         let present = KEPT.into_iter().filter(|title| titles.contains(title));
         let kept: Vec<&str> = present.take(room).collect();
         titles.retain(|title| kept.contains(title));
-        let rows = all.into_iter().map(|(name, straggler, cells)| Row {
-            name,
-            straggler,
-            cells: cells
+        let rows = all.into_iter().map(|row| Row {
+            name: row.name,
+            straggler: row.straggler,
+            cells: row
+                .cells
                 .into_iter()
                 .filter(|(title, _)| kept.contains(title))
                 .map(|(_, text)| text)
                 .collect(),
         });
         Self {
+            what,
             name_width: width
                 .saturating_sub(COLUMN * kept.len() as u16)
                 .min(name_width),
@@ -65,35 +88,84 @@ impl Rows {
     }
 }
 
-type Cells = Vec<(&'static str, String)>;
-
-fn processes(window: &Window) -> Vec<(String, bool, Cells)> {
+/// A row for each process. What one endpoint takes of CPU, memory and threads is not known.
+pub fn processes(window: &Window) -> Vec<Full> {
     let rows = window.processes.iter().map(|row| {
         let process = &row.process;
-        let mut cells = figures(window, &row.sums);
-        let cores = row.cores.map(|cores| format!("{:.0} %", 100.0 * cores));
-        let rss = process.rss_bytes.map(|bytes| format!("{} M", bytes >> 20));
-        let threads = process.threads.map_or("?".to_owned(), |n| n.to_string());
-        cells.push(("CPU", known(cores)));
-        cells.push(("RSS", known(rss)));
-        cells.push(("busy", format!("{}/{threads}", process.in_flight)));
-        (process.name.clone(), !row.unlike.is_empty(), cells)
+        let mut cells = figures(window.per_s(row.sums.requests), &row.sums);
+        if window.of_endpoint().is_none() {
+            let threads = process.threads.map_or("?".to_owned(), |n| n.to_string());
+            cells.extend(resources(row.cores, process.rss_bytes));
+            cells.push(("busy", format!("{}/{threads}", process.in_flight)));
+        }
+        Full {
+            straggler: !row.unlike.is_empty(),
+            ..Full::new(process.name.clone(), cells)
+        }
     });
     rows.collect()
 }
 
-fn endpoints(window: &Window) -> Vec<(String, bool, Cells)> {
+/// A row for each endpoint.
+pub fn endpoints(window: &Window) -> Vec<Full> {
     let rows = window.endpoints.iter().filter(|row| row.sums.requests > 0);
-    rows.map(|row| (row.name.clone(), false, figures(window, &row.sums)))
-        .collect()
+    let row = |name: &String, sums: &Sums| {
+        Full::new(name.clone(), figures(window.per_s(sums.requests), sums))
+    };
+    rows.map(|one| row(&one.name, &one.sums)).collect()
 }
 
-fn figures(window: &Window, sums: &Sums) -> Cells {
+/// A row for each step of the last minutes.
+pub fn steps(steps: &[Step], with_resources: bool) -> Vec<Full> {
+    let rows = steps.iter().map(|step| {
+        let seconds = |time: Duration| time.as_secs_f64().round();
+        let name = format!("{:.0} to {:.0} s ago", seconds(step.to), seconds(step.from));
+        let mut cells = figures(step.per_s(), &step.sums);
+        if with_resources {
+            cells.extend(resources(step.cores, step.rss_bytes));
+        }
+        Full::new(name, cells)
+    });
+    rows.collect()
+}
+
+/// A row for each request, named by its endpoint, or by its process where the endpoint is known.
+pub fn requests(slowest: &[Slow], by_process: bool, now_wall_ns: u64) -> Vec<Full> {
+    let rows = slowest.iter().map(|slow| {
+        let name = if by_process {
+            &slow.process
+        } else {
+            &slow.endpoint
+        };
+        let mut cells = figures(0.0, &slow.sums);
+        cells.retain(|(title, _)| !matches!(*title, "req/s" | "5xx"));
+        cells.push(("status", status(slow)));
+        cells.push(("ago", format!("{} s", ago_s(slow, now_wall_ns))));
+        Full::new(name.clone(), cells)
+    });
+    rows.collect()
+}
+
+/// Seconds since its end.
+pub fn ago_s(slow: &Slow, now_wall_ns: u64) -> u64 {
+    now_wall_ns.saturating_sub(slow.ended_wall_ns) / 1_000_000_000
+}
+
+/// What became of a request.
+pub fn status(slow: &Slow) -> String {
+    match &slow.record {
+        record if record.raised => "raised".to_owned(),
+        record if record.job => "done".to_owned(),
+        record => record.status.to_string(),
+    }
+}
+
+fn figures(per_s: f64, sums: &Sums) -> Cells {
     let ms = |mean: Option<f64>| known(mean.map(report::rate));
     let errors = (sums.requests > 0)
         .then(|| format!("{:.1} %", 100.0 * sums.errors as f64 / sums.requests as f64));
     vec![
-        ("req/s", report::rate(window.per_s(sums.requests))),
+        ("req/s", report::rate(per_s)),
         ("total", ms(sums.wall.mean_ms())),
         ("queue", ms(sums.queue.mean_ms())),
         ("Ruby", ms(sums.held.mean_ms())),
@@ -104,6 +176,12 @@ fn figures(window: &Window, sums: &Sums) -> Cells {
         ("pool", ms(pool_ms(sums))),
         ("5xx", known(errors)),
     ]
+}
+
+fn resources(cores: Option<f64>, rss_bytes: Option<u64>) -> [(&'static str, String); 2] {
+    let cores = cores.map(|cores| format!("{:.0} %", 100.0 * cores));
+    let rss = rss_bytes.map(|bytes| format!("{} M", bytes >> 20));
+    [("CPU", known(cores)), ("RSS", known(rss))]
 }
 
 fn known(text: Option<String>) -> String {
@@ -120,10 +198,9 @@ mod tests {
         let before = reading(0, vec![process(1, 0, &[])]);
         let after = reading(5, vec![process(1, 0, &[("a", served(100, 10, 5))])]);
         let window = Window::between(&before, &after);
-        let titles = |width| Rows::of(&window, Tab::Processes, width).titles;
-        assert_eq!(titles(40), ["req/s", "total", "GVL"]);
-        assert_eq!(titles(160).len(), KEPT.len());
-        let rows = Rows::of(&window, Tab::Processes, 40).rows;
-        assert_eq!(rows[0].cells, ["20.0", "20.0", "5.0"]);
+        let fit = |width| Rows::fit("process", processes(&window), width);
+        assert_eq!(fit(40).titles, ["req/s", "total", "GVL"]);
+        assert_eq!(fit(160).titles.len(), 13);
+        assert_eq!(fit(40).rows[0].cells, ["20.0", "20.0", "5.0"]);
     }
 }

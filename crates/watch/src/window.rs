@@ -3,6 +3,7 @@
 use crate::process_row::ProcessRow;
 use crate::reading::Reading;
 use crate::stragglers::stragglers;
+use crate::subject::Subject;
 use flight::CallKind;
 use inspect::{Sum, Sums};
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +12,11 @@ use std::time::Duration;
 /// The difference of two readings.
 #[derive(Debug, Clone, Default)]
 pub struct Window {
+    /// What it is about; `None`: everything.
+    pub subject: Option<Subject>,
     pub length: Duration,
+    /// Request time of everything that these processes served.
+    pub busy_ns: u64,
     pub all: Sums,
     pub processes: Vec<ProcessRow>,
     /// Those with the most request time first.
@@ -52,17 +57,12 @@ impl Window {
             }
             window.processes.push(row);
         }
+        window.busy_ns = window.all.wall.total();
         let unlike = stragglers(&window.processes);
         for (row, unlike) in window.processes.iter_mut().zip(unlike) {
             row.unlike = unlike;
         }
-        window.endpoints = endpoints
-            .into_iter()
-            .map(|(name, sums)| EndpointRow { name, sums })
-            .collect();
-        window
-            .endpoints
-            .sort_by_key(|row| std::cmp::Reverse(row.sums.wall.total()));
+        window.endpoints = by_time(endpoints.into_iter());
         window
     }
 
@@ -75,7 +75,7 @@ impl Window {
     /// Requests in the application at once, on average: Little's law on those that ended.
     #[must_use]
     pub fn busy(&self) -> f64 {
-        self.all.wall.total() as f64 / 1e9 / self.length.as_secs_f64().max(1e-9)
+        self.busy_ns as f64 / 1e9 / self.length.as_secs_f64().max(1e-9)
     }
 
     /// Threads of all processes; `None` where a process does not say.
@@ -89,6 +89,14 @@ impl Window {
     pub fn in_flight(&self) -> u64 {
         self.processes.iter().map(|row| row.process.in_flight).sum()
     }
+}
+
+/// Those with the most request time first.
+pub fn by_time(endpoints: impl Iterator<Item = (String, Sums)>) -> Vec<EndpointRow> {
+    let rows = endpoints.map(|(name, sums)| EndpointRow { name, sums });
+    let mut rows: Vec<EndpointRow> = rows.collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.sums.wall.total()));
+    rows
 }
 
 /// Milliseconds that a request waited for a connection of a pool, without the GVL wait inside; a part of lock or I/O.

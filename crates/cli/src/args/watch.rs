@@ -19,6 +19,12 @@ pub struct WatchArgs {
     /// Print one window as text and end; the default where stdin or stdout is no terminal
     #[arg(long, conflicts_with = "interval")]
     pub once: bool,
+    /// Begin with this process in detail: its figures over the last minutes, its slowest requests
+    #[arg(long, value_name = "PID")]
+    pub pid: Option<u32>,
+    /// Begin with this endpoint or job class in detail, named as the table has it
+    #[arg(long, value_name = "NAME", conflicts_with = "pid")]
+    pub endpoint: Option<String>,
     /// Only the application with this root folder
     #[arg(long, value_name = "FOLDER")]
     pub application: Option<String>,

@@ -5,7 +5,7 @@ mod readings;
 
 use crate::args::WatchArgs;
 use crate::{Failure, output};
-use ::watch::Window;
+use ::watch::{Reading, Seen, Subject, Window};
 use experiment::config::{Asked, Problem, parse_duration};
 use readings::Readings;
 use std::io::IsTerminal;
@@ -20,17 +20,62 @@ pub fn watch(args: &WatchArgs) -> Result<u8, Failure> {
     let (length, interval) = times(args)?;
     let mut readings = Readings::of(args);
     let first = readings.read()?;
+    let subject = subject(args, &first)?;
     if !args.once && output::is_terminal() && std::io::stdin().is_terminal() {
-        return live::show(readings, first, length, interval);
+        return live::show(readings, first, subject, length, interval);
     }
+    let mut seen = Seen::new(length);
+    seen.push(first);
     std::thread::sleep(length);
-    let window = Window::between(&first, &readings.read()?);
-    if window.processes.is_empty() {
-        return Err(readings.nothing_runs());
-    }
+    seen.push(readings.read()?);
+    let window = seen.window().filter(|window| !window.processes.is_empty());
+    let window = window.ok_or_else(|| readings.nothing_runs())?;
     let width = output::style().width;
-    output::print(&::watch::plain(&window, width))?;
+    let Some(subject) = subject else {
+        output::print(&::watch::plain(window, width))?;
+        return Ok(0);
+    };
+    if let Subject::Endpoint(name) = &subject {
+        of_endpoint(window, name)?;
+    }
+    seen.look_at(Some(&subject));
+    let page = ::watch::plain_detail(&seen, width);
+    let ended = || Failure::no_answer("the process ended meanwhile; powerband inspect shows it");
+    output::print(&page.ok_or_else(ended)?)?;
     Ok(0)
+}
+
+/// What `--pid` or `--endpoint` asks for.
+fn subject(args: &WatchArgs, reading: &Reading) -> Result<Option<Subject>, Failure> {
+    let Some(pid) = args.pid else {
+        return Ok(args.endpoint.clone().map(Subject::Endpoint));
+    };
+    let mut processes = reading.processes.iter();
+    if let Some(found) = processes.find(|process| process.pid == pid) {
+        return Ok(Some(Subject::Process(found.id)));
+    }
+    let running = reading.processes.iter().map(|p| p.pid.to_string());
+    Err(Failure::no_answer(format!(
+        "--pid = {pid}: no process of that number writes a flight file there; those that run are {}",
+        running.collect::<Vec<_>>().join(", ")
+    )))
+}
+
+/// Fails where no request of it ended.
+fn of_endpoint(window: &Window, name: &str) -> Result<(), Failure> {
+    let ended = window.endpoints.iter().filter(|row| row.sums.requests > 0);
+    let names: Vec<&str> = ended.map(|row| row.name.as_str()).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let of = match names.as_slice() {
+        [] => "no request of any other ended either".to_owned(),
+        names => format!("requests ended of {}", names.join(", ")),
+    };
+    Err(Failure::no_answer(format!(
+        "--endpoint = {name:?}: no request of it ended within {:.1} s; {of}; give a longer --for, or a name of powerband inspect",
+        window.length.as_secs_f64()
+    )))
 }
 
 fn times(args: &WatchArgs) -> Result<(Duration, Duration), Failure> {

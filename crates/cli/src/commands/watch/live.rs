@@ -3,12 +3,11 @@
 use super::readings::Readings;
 use crate::signals::Signals;
 use crate::{Failure, output};
-use ::watch::{Action, Reading, View, Window};
+use ::watch::{Action, Reading, Seen, Subject, View};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use std::collections::VecDeque;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -16,13 +15,12 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(100);
 /// The exit code where the terminal was closed, as after its signal.
 const SIGHUP: u8 = 128 + 1;
-/// Readings that a window keeps, so that a long one at short intervals needs no more memory.
-const KEPT: u32 = 100;
 
 /// Shows windows until a key or a signal ends it. The terminal is restored then, and when the program panics.
 pub fn show(
     readings: Readings,
     first: Reading,
+    subject: Option<Subject>,
     length: Duration,
     interval: Duration,
 ) -> Result<u8, Failure> {
@@ -33,16 +31,18 @@ pub fn show(
     };
     let signals = Signals::listen().map_err(failed)?;
     let terminal = ratatui::try_init().map_err(failed)?;
+    let mut view = View::default();
+    view.colour = output::style().colour;
+    view.source = readings.shown();
+    if let Some(subject) = subject {
+        view.open(subject);
+    }
+    let mut seen = Seen::new(length);
+    seen.push(first);
     let mut screen = Screen {
-        view: View {
-            colour: output::style().colour,
-            source: readings.shown(),
-            ..View::default()
-        },
+        view,
         readings,
-        history: VecDeque::from([first]),
-        window: None,
-        length,
+        seen,
     };
     let ended = screen.until_end(terminal, &signals, interval);
     // A closed terminal needs no restoring.
@@ -70,9 +70,7 @@ fn is_closed_within(wait: Duration) -> io::Result<bool> {
 struct Screen {
     view: View,
     readings: Readings,
-    history: VecDeque<Reading>,
-    window: Option<Window>,
-    length: Duration,
+    seen: Seen,
 }
 
 impl Screen {
@@ -84,9 +82,9 @@ impl Screen {
     ) -> io::Result<u8> {
         let mut due = Instant::now() + interval;
         loop {
+            self.seen.look_at(self.view.subject());
             terminal.draw(|frame| {
-                let window = self.window.as_ref();
-                self.view.draw(window, frame.area(), frame.buffer_mut());
+                self.view.draw(&self.seen, frame.area(), frame.buffer_mut());
             })?;
             loop {
                 if let Some(signal) = signals.received() {
@@ -107,7 +105,7 @@ impl Screen {
                     continue;
                 }
                 match event::read()? {
-                    Event::Key(key) => match self.view.key(key, self.window.as_ref()) {
+                    Event::Key(key) => match self.view.key(key, &self.seen) {
                         Action::End => return Ok(0),
                         Action::Draw => break,
                         Action::Nothing => {}
@@ -121,32 +119,15 @@ impl Screen {
 
     /// Goes on where no process runs, as while a server restarts: the screen says why there is no new window.
     fn read(&mut self) {
-        let reading = match self.readings.read() {
-            Ok(reading) => reading,
+        match self.readings.read() {
+            Ok(reading) => {
+                self.view.problem = None;
+                self.seen.push(reading);
+            }
             Err(failure) => {
                 self.view.problem = Some(failure.message);
-                self.window = None;
-                self.history.clear();
-                return;
+                self.seen.clear();
             }
-        };
-        self.view.problem = None;
-        let starts = reading.at.saturating_sub(self.length);
-        // The second reading decides: the oldest one lies at the beginning of the window or before it.
-        while self.history.get(1).is_some_and(|next| next.at <= starts) {
-            self.history.pop_front();
-        }
-        self.window = self
-            .history
-            .front()
-            .map(|oldest| Window::between(oldest, &reading));
-        let spacing = self.length / KEPT;
-        let is_apart = self
-            .history
-            .back()
-            .is_none_or(|last| reading.at >= last.at + spacing);
-        if is_apart {
-            self.history.push_back(reading);
         }
     }
 }
