@@ -5,13 +5,13 @@
 # make install   the tool under PREFIX (default /usr/local)
 #
 # Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
-# make bench-grid, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
+# make bench-grid, make bench-watch, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
 # (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -103,6 +103,10 @@ bench-predict: build
 # `tune --knobs` against an exhaustive grid of the same space: an hour and a half on a quiet machine, as root for Redmine.
 bench-grid: bootstrap
 	ruby bench/grid/run.rb
+
+# What `watch` costs on 32 processes: four minutes after the build.
+bench-watch:
+	ruby bench/watch/run.rb
 
 # The mirror against nginx, and with failing shadows: a quarter of an hour on a quiet machine.
 bench-mirror:

@@ -18,6 +18,31 @@ pub struct Endpoint {
     pub queue: Histogram,
 }
 
+/// The counters of one endpoint of one process, since its file was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointTally {
+    /// As that of [`Endpoint`].
+    pub index: u16,
+    pub name: String,
+    pub totals: Totals,
+}
+
+impl EndpointTally {
+    /// As for [`Endpoint`].
+    pub(crate) fn from_le_bytes(index: u16, entry: &[u8]) -> Option<Self> {
+        if u64_at(entry, READY_OFFSET)? == 0 {
+            return None;
+        }
+        let further = entry.get(FURTHER_OFFSET..Endpoint::WIDE_SIZE);
+        let further = further.map(|wide| &wide[..QUEUE_OFFSET - FURTHER_OFFSET]);
+        Some(Self {
+            index,
+            name: text_at(entry, NAME_OFFSET, NAME_SIZE),
+            totals: Totals::from_le_bytes(entry, further.unwrap_or_default()),
+        })
+    }
+}
+
 const NAME_OFFSET: usize = 128;
 const NAME_SIZE: usize = 120;
 const READY_OFFSET: usize = 248;
@@ -47,17 +72,12 @@ impl Endpoint {
 
     /// `None` while the entry's name is not whole, which includes every unused entry.
     pub(crate) fn from_le_bytes(index: u16, entry: &[u8]) -> Option<Self> {
-        if u64_at(entry, READY_OFFSET)? == 0 {
-            return None;
-        }
-        let (further, queue) = match entry.get(FURTHER_OFFSET..Self::WIDE_SIZE) {
-            Some(wide) => wide.split_at(QUEUE_OFFSET - FURTHER_OFFSET),
-            None => Default::default(),
-        };
+        let EndpointTally { name, totals, .. } = EndpointTally::from_le_bytes(index, entry)?;
+        let queue = entry.get(QUEUE_OFFSET..Self::WIDE_SIZE).unwrap_or_default();
         Some(Self {
             index,
-            name: text_at(entry, NAME_OFFSET, NAME_SIZE),
-            totals: Totals::from_le_bytes(entry, further),
+            name,
+            totals,
             wall: Histogram::from_le_bytes(entry.get(WALL_OFFSET..GVL_WAIT_OFFSET)?),
             gvl_wait: Histogram::from_le_bytes(entry.get(GVL_WAIT_OFFSET..Self::SIZE)?),
             queue: Histogram::from_le_bytes(queue),

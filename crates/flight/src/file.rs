@@ -135,17 +135,17 @@ impl FlightFile {
         Ok((records, written))
     }
 
-    fn layout(&self) -> Result<Layout, FlightError> {
+    pub(crate) fn layout(&self) -> Result<Layout, FlightError> {
         parse_layout(&self.read(Some(HEADER_SIZE as u64))?)
     }
 
     /// The file's bytes up to `end`, or as many of them as there are.
-    fn read(&self, end: Option<u64>) -> Result<Vec<u8>, FlightError> {
+    pub(crate) fn read(&self, end: Option<u64>) -> Result<Vec<u8>, FlightError> {
         self.section(0, end.unwrap_or(u64::MAX))
     }
 
     /// So many bytes from `offset`, or as many of them as there are.
-    fn section(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, FlightError> {
+    pub(crate) fn section(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, FlightError> {
         let limit = MAX_READ_BYTES;
         if bytes > limit {
             return Err(FlightError::TooLarge { bytes, limit });

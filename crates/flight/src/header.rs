@@ -171,8 +171,13 @@ impl Layout {
     /// The first byte after the header and its field table; `None` when that exceeds 64 bits.
     pub fn header_end(&self) -> Option<u64> {
         let fields = u64::from(self.field_count) * Field::ENTRY_SIZE;
-        let table = self.field_table_offset.checked_add(fields)?;
-        Some(table.max(HEADER_SIZE as u64))
+        Some((self.field_table_offset.checked_add(fields)?).max(HEADER_SIZE as u64))
+    }
+
+    /// The first byte after the header's tables and the totals; `None` when that exceeds 64 bits.
+    pub fn totals_end(&self) -> Option<u64> {
+        let totals = self.totals_offset.checked_add(self.totals_size.into())?;
+        Some(totals.max(self.header_end()?))
     }
 
     /// The first byte after the header's tables, the totals, the endpoints and the pool samples; `None`
@@ -181,8 +186,7 @@ impl Layout {
         let endpoints = u64::from(self.endpoint_size) * u64::from(self.endpoint_capacity);
         let samples = u64::from(self.pool_sample_size) * u64::from(self.pool_capacity);
         let ends = [
-            self.header_end()?,
-            self.totals_offset.checked_add(self.totals_size.into())?,
+            self.totals_end()?,
             self.endpoint_offset.checked_add(endpoints)?,
             self.pool_offset.checked_add(samples)?,
         ];

@@ -1,6 +1,6 @@
 //! What the flight files of running processes, and `/proc`, said at one instant.
 
-use flight::{FlightFile, Header, Origin, ProcessId, Snapshot, Totals};
+use flight::{EndpointTally, FlightFile, Header, Origin, ProcessId, Tally, Totals};
 use inspect::{Measured, printable, process_state};
 use run::inspect::ProcessState;
 use std::collections::{BTreeSet, HashMap};
@@ -38,7 +38,7 @@ pub struct Process {
     pub measured: Measured,
     pub further: bool,
     pub totals: Totals,
-    pub endpoints: Vec<Counted>,
+    pub endpoints: Vec<EndpointTally>,
     /// `None` where the process runs in another container, or belongs to another user.
     pub cpu: Option<Duration>,
     pub rss_bytes: Option<u64>,
@@ -47,15 +47,6 @@ pub struct Process {
 
 /// Which process, also where its number is used again.
 pub type ProcessKey = (ProcessId, Option<Origin>);
-
-/// What a process counted of an endpoint.
-#[derive(Debug, Clone)]
-pub struct Counted {
-    /// By which records name it.
-    pub index: u16,
-    pub name: String,
-    pub totals: Totals,
-}
 
 /// Reads again and again.
 #[derive(Debug, Default)]
@@ -89,15 +80,15 @@ impl Reader {
             if self.ended.contains(path) {
                 continue;
             }
-            let Ok(snapshot) = FlightFile::open(path).and_then(|file| file.counters()) else {
+            let Ok(tally) = FlightFile::open(path).and_then(|file| file.tally()) else {
                 continue;
             };
             let ended = [ProcessState::Closed, ProcessState::Died];
-            let state = process_state(path, &snapshot.header);
+            let state = process_state(path, &tally.header);
             if ended.contains(&state) {
                 self.ended.insert(path.clone());
-            } else if self.takes(&snapshot.header) {
-                let mut process = self.process(&snapshot, with_pss);
+            } else if self.takes(&tally.header) {
+                let mut process = self.process(&tally, with_pss);
                 process.of_unknown_life = state == ProcessState::Unknown;
                 process.file.clone_from(path);
                 processes.push(process);
@@ -117,9 +108,9 @@ impl Reader {
         asked.is_none_or(|asked| flight::application_of(asked) == root)
     }
 
-    fn process(&mut self, snapshot: &Snapshot, with_pss: bool) -> Process {
-        let mut process = Process::of(snapshot);
-        if flight::runs_here(&snapshot.header) {
+    fn process(&mut self, tally: &Tally, with_pss: bool) -> Process {
+        let mut process = Process::of(tally);
+        if flight::runs_here(&tally.header) {
             let pid = process.pid;
             process.cpu = host::cpu::process_cpu(pid).map(|cpu| cpu.total());
             process.rss_bytes = host::memory::rss(pid);
@@ -136,9 +127,9 @@ impl Reader {
 impl Process {
     /// What a file holds of it.
     #[must_use]
-    pub fn of(snapshot: &Snapshot) -> Self {
-        let header = &snapshot.header;
-        let used = snapshot.endpoints.iter().filter(|e| e.totals.requests > 0);
+    pub fn of(tally: &Tally) -> Self {
+        let header = &tally.header;
+        let used = tally.endpoints.iter().filter(|e| e.totals.requests > 0);
         let worker = header.server.worker_index;
         Self {
             id: (header.process(), header.origin),
@@ -160,9 +151,9 @@ impl Process {
             of_unknown_life: false,
             measured: Measured::by(header),
             further: header.counts_further(),
-            totals: snapshot.totals,
+            totals: tally.totals,
             endpoints: used
-                .map(|e| Counted {
+                .map(|e| EndpointTally {
                     index: e.index,
                     name: printable(&e.name),
                     totals: e.totals,

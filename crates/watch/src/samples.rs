@@ -1,7 +1,7 @@
 //! Processes for the tests.
 
-use crate::reading::{Counted, Process, Reading};
-use flight::{Field, Header, Method, PerCall, Record, Snapshot, Totals};
+use crate::reading::{Process, Reading};
+use flight::{EndpointTally, Field, Header, Method, PerCall, Record, Tally, Totals};
 use std::time::Duration;
 
 /// Requests that ran Ruby and waited for the GVL for so long each, and for 5 ms for I/O.
@@ -34,14 +34,20 @@ pub fn process(pid: u32, worker: u32, endpoints: &[(&str, Totals)]) -> Process {
         "server_held_us",
     ];
     header.fields = fields.map(Field::without_file).to_vec();
-    let totals = endpoints.iter().map(|(_, totals)| *totals).sum();
-    let mut process = Process::of(&Snapshot::of_counters(header, totals, Vec::new()));
-    let counted = (0..).zip(endpoints).map(|(index, (name, totals))| Counted {
-        index,
-        name: (*name).to_owned(),
-        totals: *totals,
+    let counted = (0..)
+        .zip(endpoints)
+        .map(|(index, (name, totals))| EndpointTally {
+            index,
+            name: (*name).to_owned(),
+            totals: *totals,
+        });
+    let endpoints: Vec<EndpointTally> = counted.collect();
+    let mut process = Process::of(&Tally {
+        header,
+        totals: endpoints.iter().map(|one| one.totals).sum(),
+        endpoints: Vec::new(),
     });
-    process.endpoints = counted.collect();
+    process.endpoints = endpoints;
     process
 }
 

@@ -159,14 +159,15 @@ mod tests {
         let samples =
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
         let file = samples.join("wide.flight");
-        let snapshot = FlightFile::open(&file).unwrap().snapshot().unwrap();
+        let open = FlightFile::open(&file).unwrap();
+        let snapshot = open.snapshot().unwrap();
         let last = snapshot
             .records
             .iter()
             .map(|r| r.arrival_wall_ns + r.wall_ns)
             .max()
             .unwrap();
-        let mut process = Process::of(&snapshot);
+        let mut process = Process::of(&open.tally().unwrap());
         process.file.clone_from(&file);
         let name = snapshot
             .endpoint_of(&snapshot.records[0])
