@@ -40,7 +40,8 @@ class WatchTest < PowerbandTest
 
       other = powerband("watch", "--once", "--for", "1s", "--endpoint", "GET /no", @flight)
       assert_equal 3, other.code, other.to_s
-      assert_match(%r{--endpoint = "GET /no": no request of it ended within .*; requests ended of GET /; give}, other.err)
+      assert_match(%r{--endpoint = "GET /no": no request of it ended within .*; endpoints with requests are GET /; give},
+                   other.err)
       other = powerband("watch", "--once", "--pid", "1", @flight)
       assert_equal 3, other.code, other.to_s
       assert_match(/--pid = 1: no process of that number .* those that run are #{pid}$/, other.err)

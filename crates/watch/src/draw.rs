@@ -2,7 +2,7 @@
 
 use crate::course::{Course, name};
 use crate::detail::Detail;
-use crate::head::PARTS;
+use crate::head::{PARTS, TALL};
 use crate::seen::Seen;
 use crate::table::{COLUMN, Row as Figures, Rows, endpoints, processes};
 use crate::view::{Tab, View};
@@ -16,6 +16,7 @@ use ratatui::widgets::{Cell, Row, StatefulWidget, Table, TableState, Widget};
 /// Why a request has no course.
 const NO_ORDER: &str = "In which order is not recorded. Where POWERBAND_BURSTS=N is set, a server records one in N requests event by event; \
                         `powerband trace --gvl` records the next seconds.";
+
 impl View {
     /// Draws what was seen.
     pub fn draw(&self, seen: &Seen, area: Rect, buffer: &mut Buffer) {
@@ -112,7 +113,11 @@ impl View {
                 .into_iter()
                 .map(|line| Line::styled(line, bold)),
         );
-        lines.extend(self.bar(&course.slow.sums, area.width));
+        // On a small screen the steps matter more than their sums.
+        let is_brief = area.height < TALL && course.steps.is_some();
+        if !is_brief {
+            lines.extend(self.bar(&course.slow.sums, area.width));
+        }
         if course.steps.is_some() {
             let parts = course.line(area.width).into_iter().filter_map(|doing| {
                 let part = PARTS.into_iter().find(|(one, ..)| *one == name(doing));
@@ -121,7 +126,9 @@ impl View {
             lines.push(Line::from("In the order in which it happened:"));
             lines.push(Line::from(parts.collect::<Vec<_>>()));
         }
-        lines.extend(wrapped(&facts).into_iter().map(Line::from));
+        if !is_brief {
+            lines.extend(wrapped(&facts).into_iter().map(Line::from));
+        }
         if course.steps.is_none() {
             lines.extend(wrapped(NO_ORDER).into_iter().map(Line::from));
         }
@@ -188,8 +195,10 @@ pub(crate) fn put(lines: &[Line<'_>], area: Rect, buffer: &mut Buffer) -> Rect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::course::CourseStep;
     use crate::samples::{process, reading, record, served};
     use crate::slow::Slow;
+    use flight::events::Doing;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -345,6 +354,30 @@ mod tests {
         has(
             &screen,
             &["In which order is not recorded.", "POWERBAND_BURSTS=N"],
+        );
+    }
+
+    #[test]
+    fn a_slow_request_has_its_steps_on_a_small_screen_too() {
+        let (mut view, mut seen) = (View::default(), seen());
+        press(&mut view, &mut seen, &[KeyCode::Enter]);
+        let process = process(1, 0, &[("a#index", served(0, 0, 0))]);
+        let mut course = Course::read(Slow::of(record(40), &process));
+        let step = |from_ns, doing| CourseStep {
+            from_ns,
+            ns: 20_000_000,
+            doing,
+            call: None,
+            gc_ns: 0,
+        };
+        course.steps = Some(vec![step(0, Doing::Running), step(20_000_000, Doing::Io)]);
+        view.detail.as_mut().unwrap().course = Some(course);
+        let small = crate::plain::text(&drawn(&view, &seen, 40, 10));
+        has(&small, &["████░░░░", "0.0 Ruby", "20.0 I/O", "Esc back"]);
+        let usual = crate::plain::text(&drawn(&view, &seen, 80, 24));
+        has(
+            &usual,
+            &["█ Ruby 40.0 ms", "████░░░░", "20.0 I/O", "alone in"],
         );
     }
 

@@ -17,8 +17,8 @@ pub const PARTS: [(&str, char, Color); 5] = [
     ("lock", '▒', Color::Magenta),
     ("I/O", '░', Color::Cyan),
 ];
-/// From so many lines on the bar is drawn.
-const TALL: u16 = 16;
+/// From so many lines on there is room for the bar.
+pub const TALL: u16 = 16;
 
 impl View {
     /// What stands above the table.

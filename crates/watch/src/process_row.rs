@@ -42,8 +42,11 @@ impl ProcessRow {
             Some(old) => old.cpu.map(|before| cpu.saturating_sub(before)),
             None => Some(cpu),
         });
+        let mut process = now.clone();
+        // Windows of minutes are kept, and have what was added alone.
+        process.endpoints = Vec::new();
         Self {
-            process: now.clone(),
+            process,
             sums: sums(&now.totals, old.map(|old| &old.totals)),
             endpoints: each.filter(|(_, sums)| sums.requests > 0).collect(),
             cores: cpu

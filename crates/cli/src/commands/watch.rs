@@ -69,11 +69,11 @@ fn of_endpoint(window: &Window, name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let of = match names.as_slice() {
-        [] => "no request of any other ended either".to_owned(),
-        names => format!("requests ended of {}", names.join(", ")),
+        [] => "nor of any other".to_owned(),
+        names => format!("endpoints with requests are {}", report::first_of(names, 5)),
     };
     Err(Failure::no_answer(format!(
-        "--endpoint = {name:?}: no request of it ended within {:.1} s; {of}; give a longer --for, or a name of powerband inspect",
+        "--endpoint = {name:?}: no request of it ended within {:.1} s; {of}; give another name, or a longer --for",
         window.length.as_secs_f64()
     )))
 }
