@@ -218,6 +218,33 @@ fn a_header_that_asks_for_a_gigabyte_is_refused_before_it_is_read() {
     assert!(file.counters().is_ok());
 }
 
+#[test]
+fn readings_of_a_part_take_any_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("any.flight");
+    let whole = sample("flight/wide_wrapped.flight");
+    let mut read = 0;
+    for offset in (8..512).step_by(4) {
+        for value in [0, 1, u32::MAX / 2, u32::MAX] {
+            let mut bytes = whole.clone();
+            put(&mut bytes, offset, &value.to_le_bytes());
+            std::fs::write(&path, &bytes).unwrap();
+            let Ok(file) = FlightFile::open(&path) else {
+                continue;
+            };
+            if let (Ok(tally), Ok(counters)) = (file.tally(), file.counters()) {
+                assert_eq!(tally.totals, counters.totals);
+                assert!(tally.endpoints.len() <= counters.endpoints.len());
+                read += 1;
+            }
+            if let Ok((records, _)) = file.records_from(0) {
+                assert!(records.len() <= 64);
+            }
+        }
+    }
+    assert!(read > 100, "{read}");
+}
+
 /// Whatever was read, every record asked for is accounted for once.
 fn check(bytes: &[u8]) {
     let Ok(snapshot) = parse(bytes) else {
