@@ -108,7 +108,13 @@ function predictions(chart: Chart): Drawn {
     marks: [
       Plot.line([[0, 0], [most, most]], { stroke: "currentColor", strokeDasharray: "4 3" }),
       Plot.dot(chart.rows, { x: "at", y: "value", fill: DOT, r: 5, title: "name" }),
-      Plot.text(chart.rows, { x: "at", y: "value", text: "name", dy: -10, fill: "currentColor" }),
+      // A name ends at its dot in the right half, where it would run over the edge.
+      ...(["start", "end"] as const).map((textAnchor) =>
+        Plot.text(
+          chart.rows.filter((row) => ((row.at ?? 0) > most / 2) === (textAnchor === "end")),
+          { x: "at", y: "value", text: "name", dx: textAnchor === "end" ? -9 : 9, textAnchor, fill: "currentColor" },
+        ),
+      ),
     ],
   });
 }

@@ -57,6 +57,17 @@ async function opened(url, options = {}) {
   return { page, said, close: () => context.close() };
 }
 
+/** Texts of charts that lie in part outside their chart, which does not show that part. */
+const clipped = (page) =>
+  page.locator("#pictures svg text").evaluateAll((texts) =>
+    texts
+      .filter((text) => {
+        const [inner, outer] = [text.getBoundingClientRect(), text.ownerSVGElement.getBoundingClientRect()];
+        return inner.width > 0 && (inner.left < outer.left - 1 || inner.right > outer.right + 1);
+      })
+      .map((text) => text.textContent),
+  );
+
 for (const kind of ["tune", "compare", "sweep"]) {
   test(`the page of ${kind} shows the answer, its charts and every table`, async () => {
     const { url, document } = pageOf(kind);
@@ -90,6 +101,17 @@ for (const kind of ["tune", "compare", "sweep"]) {
     }
   });
 }
+
+test("long names are not cut off at the edge of a chart", async () => {
+  const { url } = pageOf("tune", (document) => {
+    document.model = { kind: "simulator", predictions: [] };
+    for (const [number, arm] of document.arms.entries()) arm.settings = { workers: number + 2, threads: 5, preload: true };
+  });
+  const { page, close } = await opened(url);
+  assert.ok((await page.locator("#chart-predictions svg text").allTextContents()).some((name) => name.includes("preloaded")));
+  assert.deepEqual(await clipped(page), []);
+  await close();
+});
 
 test("the page fits a phone: nothing but wide tables and charts scrolls sideways", async () => {
   const { url } = pageOf("tune");

@@ -46,6 +46,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     procedure.expect(budget::PILOT_TRIALS + calibrating + raced(procedure, foreseen_arms));
     pilot(procedure, &baseline, budget::PILOT_TRIALS)?;
     let before = procedure.expected;
+    let assumed_s = procedure.store.document.plan.timing.saturation_s;
     replan(procedure)?;
     procedure.save()?;
     let foreseen_arms = procedure.store.document.plan.arms;
@@ -89,7 +90,10 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     };
     procedure.watcher.on(Event::Planned {
         plan: &plan,
-        because: &format!("elimination rounds of {names}{room}"),
+        because: &format!(
+            "elimination rounds of {names}{room}{}",
+            other_windows(assumed_s, plan.timing.saturation_s)
+        ),
     });
 
     let mut fates = Fates::new();
@@ -121,6 +125,19 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let winner = verdict::confirmed(procedure, &baseline, raced, confirmed);
     verdict::warn_of_unconfirmed(procedure, &baseline, &finalists);
     concluded(procedure, &baseline, Some(&winner))
+}
+
+/// Why windows have another length than the plan before the pilot had.
+fn other_windows(assumed_s: f64, planned_s: f64) -> String {
+    let said = |seconds: f64| format!("{seconds:.1} s");
+    match said(assumed_s) == said(planned_s) {
+        true => String::new(),
+        false => format!(
+            "; windows of {} instead of {}, by what a trial took in the pilot and how much its trials differ",
+            said(planned_s),
+            said(assumed_s)
+        ),
+    }
 }
 
 /// Settles the connections of the closed loop for these arms.
@@ -367,5 +384,13 @@ mod tests {
                 .ends_with("12.0 s beside its windows (8.0 s assumed)")
         );
         assert_eq!(replanned((22, 22), 5.2, None), None);
+    }
+
+    #[test]
+    fn other_windows_than_were_planned_have_their_reason() {
+        assert!(
+            other_windows(4.3, 6.0).starts_with("; windows of 6.0 s instead of 4.3 s, by what")
+        );
+        assert_eq!(other_windows(4.31, 4.29), "", "printed alike");
     }
 }
