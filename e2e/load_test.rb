@@ -131,7 +131,8 @@ class LoadTest < PowerbandTest
     refute_match(/GET .:p50/, ended.err, "what holds is not told")
     without = powerband("load", site.url, "--workload", workload, "-n", FEW, "--quiet")
     assert_equal 0, without.code, without.to_s
-    assert_match(%r{Every request failed of: GET /bad\. Nothing was asserted, .*: --assert errors=0\.1% does\.}, without.out.split.join(" "))
+    assert_match(%r{Every request failed of: GET /bad\. Nothing was asserted, .*: --assert errors=0\.1% does\.},
+                 without.out.split.join(" "))
   end
 
   def test_a_run_in_which_every_request_failed_is_no_answer

@@ -51,7 +51,7 @@ class RunFoldersTest < PowerbandTest
     opened = File.join(@dir, "opened")
     browser = File.join(@dir, "xdg-open")
     File.write(browser, "#!/bin/sh\necho \"$1\" >> #{opened}\n", perm: 0o755)
-    desktop = { "DISPLAY" => ":0", "PATH" => "#{@dir}:#{ENV.fetch("PATH")}" }
+    desktop = { "DISPLAY" => ":0", "PATH" => "#{@dir}:#{ENV.fetch('PATH')}" }
     report = ["report", "--runs", runs, "--html"]
     assert_equal 0, powerband(*report, env: desktop).code, "its output is no terminal"
     main, terminal = PTY.open
