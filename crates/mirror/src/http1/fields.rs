@@ -4,7 +4,6 @@
 use capture::{SHADOW_MARK, reads_as};
 
 use super::forwarded::{Forwarded, ForwardedField};
-use super::framing::content_length;
 use super::{Malformed, is_token};
 
 /// Fields that frame a message. A request with another name that an application can read as one of them is refused.
@@ -299,4 +298,15 @@ impl Fields {
         }
         Ok(())
     }
+}
+
+/// Digits alone, and no more of them than fit 64 bits.
+fn content_length(value: &[u8]) -> Result<u64, Malformed> {
+    let digits = (1..=19).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+    if !digits {
+        return Err(Malformed::ContentLength);
+    }
+    Ok(value
+        .iter()
+        .fold(0, |length, digit| length * 10 + u64::from(digit - b'0')))
 }

@@ -22,17 +22,6 @@ impl Framing {
     }
 }
 
-/// Digits alone, and no more of them than fit 64 bits.
-pub(super) fn content_length(value: &[u8]) -> Result<u64, Malformed> {
-    let digits = (1..=19).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
-    if !digits {
-        return Err(Malformed::ContentLength);
-    }
-    Ok(value
-        .iter()
-        .fold(0, |length, digit| length * 10 + u64::from(digit - b'0')))
-}
-
 /// What the fields say, of either side: `None` where they say nothing.
 pub(super) fn declared(fields: &Fields, version: Version) -> Result<Option<Framing>, Malformed> {
     match (fields.transfer_encoding, fields.content_length) {

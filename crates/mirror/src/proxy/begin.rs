@@ -1,12 +1,15 @@
 //! Between requests: waits for the next head, or for whatever ends the connection first.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::Instant;
 
-use super::conversation::Conversation;
+use super::Shared;
+use super::deadline::Deadline;
 use super::idle::{Entered, GRACE};
-use crate::http1::{HeadLimits, Malformed};
+use super::side::Side;
+use crate::http1::{HeadLimits, Malformed, RequestHead};
 
 /// What came.
 pub(super) enum Begun {
@@ -19,76 +22,88 @@ pub(super) enum Begun {
     Over,
 }
 
-impl Conversation {
-    /// Reads the next head.
-    pub(super) async fn next_head(&mut self) -> Begun {
-        // Copied: the tap of these settings is not to be kept alive by a client that says nothing.
-        let settings = self.shared.serving().client.clone();
-        let limits = HeadLimits {
-            bytes: settings.head_bytes,
-            fields: settings.head_fields,
-        };
-        self.deadline
-            .set(Instant::now(), Some(settings.idle_timeout));
-        // Since when a head is coming.
-        let (mut coming, mut entered) = (None, None);
-        let idle = &self.shared.idle;
-        poll_fn(|context| {
-            loop {
-                if !self.client.input.is_empty() {
-                    match self
-                        .head
-                        .read_with(&self.client.input, limits, settings.strictness)
-                    {
-                        Ok(Some(length)) => return Poll::Ready(Begun::Head(length)),
-                        Ok(None) => {}
-                        Err(malformed) => return Poll::Ready(Begun::Refused(malformed)),
-                    }
-                    if coming.is_none() {
-                        let now = Instant::now();
-                        (coming, entered) = (Some(now), None);
-                        let first = settings.head_timeout.min(GRACE);
-                        self.deadline.set(now, Some(first));
-                    }
-                }
-                match self.client.poll_fill(context) {
-                    Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Begun::Over),
-                    Poll::Ready(Ok(_)) => {}
-                    Poll::Pending => break,
-                }
-            }
-            if coming.is_none() {
-                // The primary closes an idle connection: then the client's is closed, as it would be without us.
-                if let Some(link) = &mut self.link
-                    && link.side.poll_fill(context).is_ready()
+/// A connection between two requests.
+pub(super) struct Between<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) client: &'a mut Side,
+    /// The kept connection to the primary.
+    pub(super) primary: Option<&'a mut Side>,
+    /// To be read.
+    pub(super) head: &'a mut RequestHead,
+    pub(super) deadline: &'a mut Deadline,
+    /// A drain closes this connection as soon as it is idle.
+    pub(super) over: &'a mut Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+/// Reads the next head.
+pub(super) async fn next_head(mut between: Between<'_>) -> Begun {
+    // Copied: the tap of these settings is not to be kept alive by a client that says nothing.
+    let settings = between.shared.serving().client.clone();
+    let limits = HeadLimits {
+        bytes: settings.head_bytes,
+        fields: settings.head_fields,
+    };
+    between
+        .deadline
+        .set(Instant::now(), Some(settings.idle_timeout));
+    // Since when a head is coming.
+    let (mut coming, mut entered) = (None, None);
+    let idle = &between.shared.idle;
+    poll_fn(|context| {
+        loop {
+            if !between.client.input.is_empty() {
+                match between
+                    .head
+                    .read_with(&between.client.input, limits, settings.strictness)
                 {
-                    return Poll::Ready(Begun::Over);
+                    Ok(Some(length)) => return Poll::Ready(Begun::Head(length)),
+                    Ok(None) => {}
+                    Err(malformed) => return Poll::Ready(Begun::Refused(malformed)),
                 }
-                entered.get_or_insert_with(|| idle.enter(context.waker()));
-            }
-            while self.deadline.poll_passed(context) {
-                match coming {
-                    None => return Poll::Ready(Begun::Over),
-                    Some(since) if entered.is_none() && settings.head_timeout > GRACE => {
-                        entered = Some(idle.enter(context.waker()));
-                        self.deadline.set(since, Some(settings.head_timeout));
-                    }
-                    Some(_) => return Poll::Ready(Begun::Slow),
+                if coming.is_none() {
+                    let now = Instant::now();
+                    (coming, entered) = (Some(now), None);
+                    let first = settings.head_timeout.min(GRACE);
+                    between.deadline.set(now, Some(first));
                 }
             }
-            // A head that has just begun has its grace period; one that stops in the middle would hold up the drain.
-            if entered.is_some() && self.over.as_mut().poll(context).is_ready() {
-                self.client.input.clear();
+            match between.client.poll_fill(context) {
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Begun::Over),
+                Poll::Ready(Ok(_)) => {}
+                Poll::Pending => break,
+            }
+        }
+        if coming.is_none() {
+            // The primary closes an idle connection: then the client's is closed, as it would be without us.
+            if let Some(primary) = &mut between.primary
+                && primary.poll_fill(context).is_ready()
+            {
                 return Poll::Ready(Begun::Over);
             }
-            // After the client's bytes have been looked for: a request that has come is served.
-            if entered.as_ref().is_some_and(Entered::is_asked_to_close) {
-                // The new client need not wait for the rest of this head.
-                self.client.input.clear();
-                return Poll::Ready(Begun::Over);
+            entered.get_or_insert_with(|| idle.enter(context.waker()));
+        }
+        while between.deadline.poll_passed(context) {
+            match coming {
+                None => return Poll::Ready(Begun::Over),
+                Some(since) if entered.is_none() && settings.head_timeout > GRACE => {
+                    entered = Some(idle.enter(context.waker()));
+                    between.deadline.set(since, Some(settings.head_timeout));
+                }
+                Some(_) => return Poll::Ready(Begun::Slow),
             }
-            Poll::Pending
-        })
-        .await
-    }
+        }
+        // A head that has just begun has its grace period; one that stops in the middle would hold up the drain.
+        if entered.is_some() && between.over.as_mut().poll(context).is_ready() {
+            between.client.input.clear();
+            return Poll::Ready(Begun::Over);
+        }
+        // After the client's bytes have been looked for: a request that has come is served.
+        if entered.as_ref().is_some_and(Entered::is_asked_to_close) {
+            // The new client need not wait for the rest of this head.
+            between.client.input.clear();
+            return Poll::Ready(Begun::Over);
+        }
+        Poll::Pending
+    })
+    .await
 }

@@ -13,7 +13,7 @@ use bytes::{Buf, BytesMut};
 use tokio_rustls::TlsStream;
 
 use super::Shared;
-use super::begin::Begun;
+use super::begin::{Begun, Between, next_head};
 use super::deadline::Deadline;
 use super::dial::dial;
 use super::exchange::{Asked, Ended, Exchange, Trouble};
@@ -132,7 +132,15 @@ pub(super) async fn serve(shared: Arc<Shared>, socket: Socket, number: u64) {
 impl Conversation {
     async fn run(mut self) {
         loop {
-            let begun = self.next_head().await;
+            let begun = next_head(Between {
+                shared: &self.shared,
+                client: &mut self.client,
+                primary: self.link.as_mut().map(|link| &mut link.side),
+                head: &mut self.head,
+                deadline: &mut self.deadline,
+                over: &mut self.over,
+            })
+            .await;
             let end = match begun {
                 Begun::Head(length) => {
                     let serving = self.shared.serving();
