@@ -28,7 +28,7 @@ pub use capacity::capacity;
 pub use capture::capture;
 pub use check::check;
 pub use doctor::doctor;
-pub use experiments::{compare, find, sweep, tune};
+pub use experiments::{compare, sweep, tune};
 pub use init::{init, welcome};
 pub use inject::run;
 pub use inspect::inspect;
@@ -43,17 +43,8 @@ pub use watch::watch;
 use rustix::process::geteuid;
 use servers::guard::{self, GuardProgram};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The names that a Rails application filters out of its log.
-///
-/// # Errors
-/// Why the file does not say.
-pub fn filter_parameters(file: &Path) -> Result<Vec<String>, String> {
-    let ruby = std::fs::read_to_string(file).map_err(|why| format!("cannot be read: {why}"))?;
-    ::capture::filter_parameters(&ruby).map_err(|why| why.to_string())
-}
 
 /// Becomes the guard when asked to.
 pub fn guard_if_asked() -> Option<ExitCode> {

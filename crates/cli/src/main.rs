@@ -7,6 +7,7 @@ mod args;
 mod asked;
 mod commands;
 mod examples;
+mod filter_parameters;
 mod output;
 mod progress;
 mod resumed;

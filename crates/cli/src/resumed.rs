@@ -5,7 +5,6 @@
 mod plain;
 
 use crate::args::{Cli, Command, ExperimentArgs};
-use crate::commands::find;
 use crate::{Failure, asked};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches};
@@ -161,7 +160,7 @@ fn runs_folder(args: &ExperimentArgs) -> PathBuf {
 
 /// The run's folder, absolute.
 fn folder(args: &ExperimentArgs, run: &Path) -> Result<PathBuf, Failure> {
-    let folder = find(&runs_folder(args), run);
+    let folder = run::runs::find(&runs_folder(args), run);
     std::path::absolute(&folder).map_err(|why| Failure::usage(format!("{}: {why}", run.display())))
 }
 

@@ -78,6 +78,15 @@ pub fn kept(root: &Path) -> Result<Vec<Kept>, FolderError> {
     Ok(found)
 }
 
+/// A run by its folder, or by its name under the runs.
+pub fn find(runs: &Path, run: &Path) -> PathBuf {
+    if run.join("run.json").is_file() {
+        run.to_owned()
+    } else {
+        runs.join(run)
+    }
+}
+
 /// The newest folder of `tune`, `compare` or `sweep` under `root`.
 pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     let found = kept(root)?.into_iter().map(|kept| kept.path);

@@ -1,7 +1,7 @@
 //! What may be typed after `powerband capture`.
 
 use crate::Failure;
-use crate::commands::filter_parameters;
+use crate::filter_parameters::filter_parameters;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 

@@ -10,7 +10,7 @@ use experiment::config::{self, Asked, Problem, Request, parse_baseline, resolve,
 use experiment::{Arm, Experiment, Goal, Installation, Stopped, Store, Watcher};
 use jiff::Timestamp;
 use run::{Document, Kind, Typed};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// `powerband tune`.
 pub fn tune(args: TuneArgs) -> Result<u8, Failure> {
@@ -162,7 +162,7 @@ pub fn conduct(
         .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
     let store = match args.resume.as_ref().and_then(Option::as_ref) {
         Some(run) => {
-            let folder = find(&experiment.runs_dir, run);
+            let folder = run::runs::find(&experiment.runs_dir, run);
             experiment::resume(&mut experiment, &folder)
         }
         None => experiment::begin(
@@ -302,15 +302,6 @@ pub fn id(now: Timestamp, verb: &str, seed: u64) -> String {
     format!("{}-{}-{mixed:04x}", now.strftime("%Y%m%d-%H%M%S"), verb)
 }
 
-/// A run by its folder, or by its name under the runs.
-pub fn find(runs: &Path, run: &Path) -> PathBuf {
-    if run.join("run.json").is_file() {
-        run.to_owned()
-    } else {
-        runs.join(run)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,7 +320,7 @@ mod tests {
         let store = Store::create(folder, document).unwrap();
         let typed = Typed {
             verb: "tune".to_owned(),
-            directory: PathBuf::from("/srv/shop"),
+            directory: Path::new("/srv/shop").to_owned(),
             given: std::collections::BTreeMap::new(),
             withheld: Vec::new(),
         };

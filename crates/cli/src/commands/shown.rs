@@ -1,12 +1,11 @@
 //! `report`, and what is generated from the arguments: completions and the manual page.
 
-use super::experiments::find;
 use crate::args::{Cli, ReportArgs};
 use crate::{Failure, output};
 use clap::CommandFactory;
 use report::Readable;
 use run::Folder;
-use run::runs::newest;
+use run::runs::{find, newest};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

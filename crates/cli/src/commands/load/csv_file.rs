@@ -1,6 +1,6 @@
 //! `--csv`: a row an interval, written as it ends, so that an interrupted run leaves what it measured.
 
-use super::reporter::Interval;
+use super::interval::Interval;
 use crate::commands::untouched_file::{emptied, open};
 use std::fs::File;
 use std::io::{ErrorKind, Write};

@@ -2,7 +2,7 @@
 //! terminal nor a slow disk holds up a request.
 
 use super::hdr_log::Entry;
-use super::reporter::Interval;
+use super::interval::Interval;
 use crate::signals::Signals;
 use load::{Counts, Errors, Observer, Progress};
 use std::ops::ControlFlow;

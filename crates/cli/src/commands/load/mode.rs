@@ -1,12 +1,14 @@
 //! Open or closed loop: when requests start, and when the run is over.
 
-use super::order::{Found, WARMUP};
-use super::recorded::parse_speed;
+use super::found::Found;
 use crate::args::LoadArgs;
 use experiment::config::{Asked, Problem, parse_duration, parse_whole};
 use load::{Arrivals, DEFAULT_MAX_CONNECTIONS, Mode, Plan, Profile, Spacing, Stop, Think};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Keeps the arrivals of the warm-up apart from those that are measured.
+const WARMUP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// How long, unless told otherwise.
 const DURATION: Duration = Duration::from_secs(10);
@@ -178,4 +180,21 @@ pub fn warm(plan: &Plan, length: Duration) -> Plan {
         *arrivals = Arrivals::poisson(arrivals.rate(), plan.seed);
     }
     plan
+}
+
+/// `2x`, `0.5` or `10 x`.
+fn parse_speed(asked: &Asked) -> Result<f64, Problem> {
+    let text = asked.text.trim();
+    let number = text.strip_suffix(['x', '×']).unwrap_or(text).trim();
+    number
+        .parse()
+        .ok()
+        .filter(|speed| (0.001..=1000.0).contains(speed))
+        .ok_or_else(|| {
+            Problem::of(
+                asked,
+                "no speed",
+                "give a factor from 0.001x to 1000x, such as 2x",
+            )
+        })
 }

@@ -1,6 +1,7 @@
 //! From arguments to what will be done: every value checked, all problems told at once.
 
 use super::assertions::{self, Limit};
+use super::found::Found;
 use super::mode::{mode, warm};
 use super::{requests, target};
 use crate::args::LoadArgs;
@@ -12,9 +13,6 @@ use load::{Arrivals, Mode, Plan, Spacing, Think};
 use run::LatencyObjective;
 use run::load as document;
 use std::time::Duration;
-
-/// Keeps the arrivals of the warm-up apart from those that are measured.
-pub const WARMUP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What will be done.
 #[derive(Debug)]
@@ -164,29 +162,5 @@ fn asked(
         sending: sending(plan.keep_alive, &plan.headers, false),
         replay_host: args.requested.replay_host,
         seed: plan.seed,
-    }
-}
-
-/// The problems found so far.
-#[derive(Debug, Default)]
-pub struct Found {
-    /// In the order in which they were found.
-    pub problems: Vec<Problem>,
-}
-
-impl Found {
-    fn take<T>(&mut self, result: Result<T, Problem>) -> Option<T> {
-        result.map_err(|problem| self.problems.push(problem)).ok()
-    }
-
-    /// A value that may have been given.
-    pub fn given<T>(
-        &mut self,
-        text: &Option<String>,
-        flag: &str,
-        parse: impl Fn(&Asked) -> Result<T, Problem>,
-    ) -> Option<T> {
-        let asked = Asked::new(text.as_ref()?, flag);
-        self.take(parse(&asked))
     }
 }

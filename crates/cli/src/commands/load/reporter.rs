@@ -1,35 +1,15 @@
 //! What a run says while it goes on: progress on stderr, rows of CSV. On a thread of its own.
 
 use super::csv_file::CsvFile;
+use super::interval::Interval;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{INFINITE_FROM_US, Slice};
+use load::INFINITE_FROM_US;
 use run::load::least_values;
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// What one interval brought.
-#[derive(Debug, Clone, Copy)]
-pub struct Interval {
-    /// Since the start of the window.
-    pub elapsed: Duration,
-    /// Its figures.
-    pub slice: Slice,
-    /// 90th percentile of its response times.
-    pub p90_us: u64,
-    /// The largest of them.
-    pub max_us: u64,
-    /// Requests that fell due so far.
-    pub requests: u64,
-    /// Requests that failed so far.
-    pub failed: u64,
-    /// How long the oldest request that is due has been waiting to be sent.
-    pub behind: Duration,
-    /// The window is over.
-    pub draining: bool,
-}
 
 /// How far there is to go.
 #[derive(Debug, Clone, Copy)]
@@ -199,6 +179,7 @@ fn described(interval: &Interval) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use load::Slice;
 
     #[test]
     fn a_percentile_of_too_few_requests_is_not_shown() {

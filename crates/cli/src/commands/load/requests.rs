@@ -1,8 +1,7 @@
 //! What is requested: one request made of flags, a workload file, or recorded traffic.
 
-use super::recorded;
 use crate::args::RequestArgs;
-use experiment::config::{Asked, Hosts, Problem};
+use experiment::config::{Asked, Hosts, Problem, read_recording};
 use load::{Workload, WorkloadProblem};
 use std::path::Path;
 use toml::{Table, Value};
@@ -81,7 +80,7 @@ fn from_file(
     let read = if toml {
         from_toml(file, name)
     } else {
-        recorded::read(file, named_by, hosts)
+        from_recording(file, named_by, hosts, name)
     };
     match read {
         Ok(requested) if problems.is_empty() => Ok(requested),
@@ -108,6 +107,21 @@ fn from_toml(file: &Path, name: String) -> Result<Requested, Vec<Problem>> {
         }),
         Err(found) => Err(of_file(&found, &name)),
     }
+}
+
+fn from_recording(
+    file: &Path,
+    flag: &str,
+    hosts: Hosts,
+    name: String,
+) -> Result<Requested, Vec<Problem>> {
+    let recording = read_recording(file, &Asked::new(&name, flag), hosts)?;
+    Ok(Requested {
+        workload: recording.workload,
+        name,
+        instants_ns: recording.instants_ns,
+        notes: recording.notes,
+    })
 }
 
 /// What is wrong in a file, each with its place there.

@@ -1,9 +1,10 @@
 //! From texts to what a mirror does: every value checked, every problem told at once.
 
-use crate::commands::filter_parameters;
+use crate::filter_parameters::filter_parameters;
 
 use super::ending::{DEADLINE, DRAIN, LAME_DUCK};
 use super::layers::{Layers, ShadowLayer};
+use super::status::StatusPage;
 use super::values::{
     address, flag, forwarding, header_name, host, listen_at, method, mode, name, pattern,
     proxy_version, sampled_by, set_header, share, strictness, upstream, with_header,
@@ -25,14 +26,6 @@ pub struct Resolved {
     pub status: Option<StatusPage>,
     /// From SIGTERM until the drain: clients are served as before, and `/readyz` says that it ends.
     pub lame_duck: Duration,
-}
-
-/// Where counts are shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatusPage {
-    pub address: SocketAddr,
-    /// Names by which it may be asked for, beside `localhost` and its addresses.
-    pub hosts: Vec<String>,
 }
 
 /// What is kept.

@@ -8,7 +8,6 @@ mod hosts;
 mod metrics;
 
 use super::kept::Shelf;
-use super::resolve::StatusPage;
 use super::written::Written;
 use asker::Asker;
 use hosts::Hosts;
@@ -25,6 +24,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub use hosts::name;
+
+/// Where counts are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusPage {
+    pub address: SocketAddr,
+    /// Names by which it may be asked for, beside `localhost` and its addresses.
+    pub hosts: Vec<String>,
+}
 
 /// Questions at once; further ones wait to be accepted.
 const ASKERS: usize = 8;
