@@ -33,7 +33,6 @@ use std::time::Duration;
 
 use capture::Field;
 
-pub(crate) use gate::Admitted;
 use gate::{Gate, MOST_SHADOWS};
 pub use pairing::Telling;
 

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use capture::{Answer, Field};
 
 use crate::headers::{Headers, Offered};
-use crate::shadow::Admitted;
 
 /// A request, read to its end and checked; shared by shadows and recorder.
 #[derive(Debug)]
@@ -41,7 +40,19 @@ pub struct Taken {
 /// one (the client left in the middle of its body), dropping it gives
 /// everything back.
 #[derive(Debug, Default)]
-pub struct Admission(pub(crate) Option<Admitted>);
+pub struct Admission(pub(crate) Option<Box<dyn Admitted>>);
+
+/// The shadows that have a place for a request, which is given back when this is dropped.
+pub(crate) trait Admitted: std::fmt::Debug + Send + Sync {
+    /// As [`Tap::taken`]; only the first call counts.
+    fn taken(&self, request: &Arc<Taken>);
+
+    /// As [`Tap::answering`].
+    fn answering(&self, request: &Taken, headers: &[Field]);
+
+    /// As [`Tap::answered`].
+    fn answered(&self, request: &Taken, answer: PrimaryAnswer);
+}
 
 impl Admission {
     /// Wanted by somebody, but by no shadow.

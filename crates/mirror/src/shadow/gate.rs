@@ -13,7 +13,7 @@ use super::held::Held;
 use super::sample::Share;
 use crate::counts::{Counts, ShadowCounts};
 use crate::settings::{Filter, Limits, Settings, Shadow};
-use crate::taken::{Admission, Head, PrimaryAnswer, Taken};
+use crate::taken::{Admission, Admitted, Head, PrimaryAnswer, Taken};
 
 /// Most shadows at once: one bit of a word each.
 pub(crate) const MOST_SHADOWS: usize = 64;
@@ -23,7 +23,7 @@ const OVERHEAD_BYTES: usize = 64;
 
 /// What the client's half tells the shadows' thread.
 pub(crate) enum Told {
-    Taken(Arc<Taken>, Held),
+    Taken(Arc<Taken>, Wanted, Held),
     /// The `Set-Cookie` fields of an answer that begins.
     Answering(u64, Vec<Field>),
     Answered(u64, PrimaryAnswer, Held),
@@ -121,40 +121,48 @@ impl Set {
     }
 }
 
-/// What an [`Admission`] holds.
-pub(crate) struct Admitted {
-    gate: Arc<Gate>,
+/// Who gets a copy of a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
     pub(crate) to: Set,
     /// Shadows that wanted it and had no room, in the order of [`Dropped::ALL`].
     pub(crate) dropped: [Set; Dropped::ALL.len()],
+}
+
+/// What an [`Admission`] holds.
+struct Reserved {
+    gate: Arc<Gate>,
+    wanted: Wanted,
     /// Taken out when the request has been taken.
     held: Mutex<Option<Held>>,
 }
 
-impl std::fmt::Debug for Admitted {
+impl std::fmt::Debug for Reserved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Admitted")
-            .field("to", &self.to)
+        f.debug_struct("Reserved")
+            .field("wanted", &self.wanted)
             .finish_non_exhaustive()
     }
 }
 
-impl Admitted {
+impl Reserved {
     fn settle(&self) -> Option<Held> {
         self.held
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
     }
+}
 
+impl Admitted for Reserved {
     /// Tells the generation of settings that admitted the request, whichever is in force now.
-    pub(crate) fn taken(&self, request: &Arc<Taken>) {
+    fn taken(&self, request: &Arc<Taken>) {
         if let Some(held) = self.settle() {
-            self.gate.take(request, self.to, held);
+            self.gate.take(request, self.wanted, held);
         }
     }
 
-    pub(crate) fn answering(&self, request: &Taken, headers: &[Field]) {
+    fn answering(&self, request: &Taken, headers: &[Field]) {
         if self.gate.learning == 0 {
             return;
         }
@@ -167,7 +175,7 @@ impl Admitted {
         }
     }
 
-    pub(crate) fn answered(&self, request: &Taken, mut answer: PrimaryAnswer) {
+    fn answered(&self, request: &Taken, mut answer: PrimaryAnswer) {
         let (counts, limit) = (&self.gate.counts, self.gate.limits.bytes);
         let fields = answer.headers.as_deref().unwrap_or_default();
         let heads = cost_of(
@@ -185,10 +193,10 @@ impl Admitted {
     }
 }
 
-impl Drop for Admitted {
+impl Drop for Reserved {
     fn drop(&mut self) {
         if self.settle().is_some() {
-            self.gate.give_back(self.to);
+            self.gate.give_back(self.wanted.to);
         }
     }
 }
@@ -224,7 +232,7 @@ impl Gate {
         if self.closed.load(Ordering::Relaxed) {
             return None;
         }
-        let (mut to, mut dropped) = (Set::default(), [Set::default(); Dropped::ALL.len()]);
+        let mut wanted = Wanted::default();
         let too_large = head
             .body_bytes
             .is_some_and(|bytes| bytes > self.limits.body_bytes as u64);
@@ -238,13 +246,14 @@ impl Gate {
                 places.enter()
             };
             match entered {
-                Ok(()) => to.add(index),
+                Ok(()) => wanted.to.add(index),
                 Err(cause) => {
                     places.drop_sampled(cause);
-                    dropped[cause as usize].add(index);
+                    wanted.dropped[cause as usize].add(index);
                 }
             }
         }
+        let to = wanted.to;
         if to == Set::default() {
             return None;
         }
@@ -253,12 +262,11 @@ impl Gate {
             self.drop_sampled(to, Dropped::BytesFull);
             return None;
         };
-        Some(Admission(Some(Admitted {
+        Some(Admission(Some(Box::new(Reserved {
             gate: self.clone(),
-            to,
-            dropped,
+            wanted,
             held: Mutex::new(Some(held)),
-        })))
+        }))))
     }
 
     /// A chunked body may become as large as bodies may be.
@@ -297,7 +305,8 @@ impl Gate {
         }
     }
 
-    fn take(&self, request: &Arc<Taken>, to: Set, mut held: Held) {
+    fn take(&self, request: &Arc<Taken>, wanted: Wanted, mut held: Held) {
+        let to = wanted.to;
         if request.body_bytes > request.body.len() as u64 {
             self.drop_sampled(to, Dropped::BodyTooLarge);
             return self.give_back(to);
@@ -311,7 +320,8 @@ impl Gate {
             places.counts.sampled.add(places.copies as u64);
             places.counts.pending.add(places.copies as u64);
         }
-        if self.told.send(Told::Taken(request.clone(), held)).is_err() {
+        let told = Told::Taken(request.clone(), wanted, held);
+        if self.told.send(told).is_err() {
             for places in self.chosen(to) {
                 places
                     .counts

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::core_wait::CoreWait;
 use super::endpoint::Endpoints;
-use super::gate::{Gate, Told};
+use super::gate::{Gate, Told, Wanted};
 use super::held::Held;
 use super::lane::{Carried, Lane};
 use super::learned::{cookies_set, learn};
@@ -86,7 +86,7 @@ pub(super) fn run(
     told.close();
     while let Ok(late) = told.try_recv() {
         match late {
-            Told::Taken(request, held) => drop(hub.admit(request, held)),
+            Told::Taken(request, wanted, held) => drop(hub.admit(request, wanted, held)),
             Told::Answered(id, answer, held) => hub.answered(id, answer, held),
             _ => {}
         }
@@ -172,9 +172,9 @@ impl Hub {
 
     fn hear(self: &Rc<Self>, told: Told) {
         match told {
-            Told::Taken(request, held) => {
+            Told::Taken(request, wanted, held) => {
                 let id = request.id;
-                let mut errands = self.admit(request.clone(), held);
+                let mut errands = self.admit(request.clone(), wanted, held);
                 draw_order(&mut errands, id, self.telling.borrow().seed);
                 for (index, lane, started) in errands {
                     let (hub, request) = (self.clone(), request.clone());
@@ -200,18 +200,15 @@ impl Hub {
     }
 
     /// Written down, with its copies; nothing is sent yet.
-    fn admit(&self, request: Arc<Taken>, held: Held) -> Vec<Errand> {
+    fn admit(&self, request: Arc<Taken>, wanted: Wanted, held: Held) -> Vec<Errand> {
         let id = request.id;
-        let Some(admitted) = &request.admission.0 else {
-            return Vec::new();
-        };
         let mut under_way = UnderWay::new(request.clone(), held);
         let mut errands = Vec::new();
         for lane in &self.lanes {
-            let sent = admitted.to.has(lane.index);
+            let sent = wanted.to.has(lane.index);
             let dropped = Dropped::ALL
                 .into_iter()
-                .find(|cause| admitted.dropped[*cause as usize].has(lane.index));
+                .find(|cause| wanted.dropped[*cause as usize].has(lane.index));
             if let Some(sessions) = lane.sessions.as_ref().filter(|_| sent || dropped.is_some()) {
                 let cookies = super::learned::cookies_sent(request.headers.iter());
                 sessions

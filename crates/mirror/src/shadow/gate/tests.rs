@@ -77,8 +77,8 @@ proptest! {
                 Step::Unreachable(unreachable) => gate.places[0].set_unreachable(unreachable),
             }
             while let Ok(told) = told.try_recv() {
-                if let Told::Taken(request, held) = told {
-                    under_way.push(Ending { gate: gate.clone(), request, _held: held });
+                if let Told::Taken(_, wanted, held) = told {
+                    under_way.push(Ending { gate: gate.clone(), to: wanted.to, _held: held });
                 }
             }
             prop_assert!(gate.counts.held_bytes.get() <= limit as u64);
@@ -99,14 +99,13 @@ proptest! {
 /// Answered by all as it is dropped.
 struct Ending {
     gate: Arc<Gate>,
-    request: Arc<Taken>,
+    to: Set,
     _held: Held,
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        let to = self.request.admission.0.as_ref().unwrap().to;
-        for places in self.gate.chosen(to) {
+        for places in self.gate.chosen(self.to) {
             for _ in 0..places.copies {
                 places.counts.answered.add(1);
                 places.ended();
