@@ -51,7 +51,7 @@ class CheckTest < PowerbandTest
     repository(sleep: 0.001, threads: 2)
     File.write(in_app("powerband.toml"), <<~TOML)
       [app]
-      prepare = "test -d $POWERBAND_ORIGIN/config && echo $PWD $BUNDLE_GEMFILE >> #{@dir}/prepared"
+      prepare = "test -d $POWERBAND_ORIGIN/config && echo $PWD $BUNDLE_GEMFILE $(git rev-parse HEAD) >> #{@dir}/prepared"
       [app.env]
       BUNDLE_GEMFILE = "#{in_app('Gemfile')}"
       [check]
@@ -69,7 +69,8 @@ class CheckTest < PowerbandTest
     prepared = File.readlines(File.join(@dir, "prepared"), chomp: true)
     assert_equal 2, prepared.uniq.size
     worktree = %r{/runs/[^/]+/revisions/\d/shop}
-    assert(prepared.all? { |line| line.match?(%r{\A\S*#{worktree} \S*#{worktree}/Gemfile\z}) }, prepared.to_s)
+    assert(prepared.all? { |line| line.match?(%r{\A\S*#{worktree} \S*#{worktree}/Gemfile \h{40}\z}) }, prepared.to_s)
+    assert_equal 2, prepared.map { |line| line[-40..] }.uniq.size, "git works on the revision"
     assert_nothing_left
   end
 

@@ -98,15 +98,10 @@ fn compared(document: &Document, limit: &RatioLimit) -> Option<Comparison> {
 
 /// `throughput -3.1 % (-4.0 to -2.2), 6 blocks`.
 fn change(found: &Comparison) -> String {
-    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-    let interval = match (found.low, found.high) {
-        (Some(low), Some(high)) => format!("{} to {}", percent(low), percent(high)),
-        _ => "no interval".to_owned(),
-    };
     format!(
-        "{} {} % ({interval}), {}",
+        "{} {}, {}",
         found.metric.words(),
-        percent(found.ratio),
+        run::change_with_interval(found.ratio, found.low, found.high),
         run::counted(found.blocks, "block")
     )
 }
@@ -118,14 +113,27 @@ mod tests {
 
     /// Six blocks in which the second configuration gives this share of the first's throughput, with this scatter.
     fn asserting(share: f64, scatter: f64, change: f64) -> Assertion {
+        asserting_of(Metric::Capacity, share, scatter, change)
+    }
+
+    /// The same of any figure.
+    fn asserting_of(metric: Metric, share: f64, scatter: f64, change: f64) -> Assertion {
         let mut document = crate::sample::document("compare");
         let comparison = document.comparisons[0].clone();
-        let trial = |t: &&run::Trial| t.memory.is_some() && t.counts();
+        let trial = |t: &&run::Trial| t.memory.is_some() && t.objective.is_some() && t.counts();
         let model = document.trials.iter().find(trial).unwrap().clone();
-        let at = |block: u32, arm: &str, good_per_s: f64| {
+        let at = |block: u32, arm: &str, figure: f64| {
             let mut trial = model.clone();
             (trial.stage, trial.block, trial.arm) = (Stage::Compare, block, arm.to_owned());
-            trial.saturation.as_mut().unwrap().good_per_s = good_per_s;
+            match metric {
+                Metric::Memory => {
+                    trial.memory.as_mut().unwrap().pss_bytes = (figure * 1e6) as u64;
+                }
+                Metric::ResponseTime => {
+                    trial.objective.as_mut().unwrap().response.p95_ms = Some(figure);
+                }
+                _ => trial.saturation.as_mut().unwrap().good_per_s = figure,
+            }
             trial
         };
         let noise = |block: u32| 1.0 + scatter * (f64::from(block % 3) - 1.0);
@@ -141,7 +149,7 @@ mod tests {
         document.calibration = None;
         let limit = RatioLimit {
             text: "throughput >= -3%".to_owned(),
-            metric: Metric::Capacity,
+            metric,
             change,
         };
         asserted(&document, &[limit]).remove(0)
@@ -157,6 +165,22 @@ mod tests {
         ] {
             let found = asserting(share, scatter, -0.03);
             assert_eq!(found.outcome, outcome, "{share} ± {scatter}: {found:?}");
+        }
+    }
+
+    /// Of memory and response times less is better.
+    #[test]
+    fn more_than_allowed_fails() {
+        for metric in [Metric::Memory, Metric::ResponseTime] {
+            for (share, outcome) in [
+                (1.0, AssertionOutcome::Holds),
+                (0.5, AssertionOutcome::Holds),
+                (1.3, AssertionOutcome::Fails),
+            ] {
+                let found = asserting_of(metric, share, 0.005, 0.1);
+                assert_eq!(found.outcome, outcome, "{metric:?} {share}: {found:?}");
+                assert!((found.measured.unwrap() - (share - 1.0)).abs() < 0.01);
+            }
         }
     }
 

@@ -229,6 +229,24 @@ pub fn for_two_finalists(
     holding.next()
 }
 
+/// The shortest budget, in seconds and of whole minutes, that has room for so much work: a share of each budget is never planned
+/// with, and a part is kept for the search for the highest rate.
+pub fn holding(work_s: f64, with_search: bool) -> f64 {
+    const MINUTE_S: f64 = 60.0;
+    let holds = |budget_s: f64| {
+        let kept_s = match with_search {
+            true => kept_for_search(budget_s),
+            false => 0.0,
+        };
+        USABLE * (budget_s - kept_s) >= work_s
+    };
+    let mut budget_s = MINUTE_S;
+    while !holds(budget_s) {
+        budget_s += MINUTE_S;
+    }
+    budget_s
+}
+
 /// Fits so many trials into `budget_s`: the window, or the least budget that would do.
 pub fn fit_trials(
     budget_s: f64,

@@ -1,5 +1,6 @@
 //! What would decide comparisons and limits that are still open, in words.
 
+use crate::budget;
 use crate::judge;
 use crate::request::MOST_BLOCKS;
 use run::{ArmSummary, Comparison, Document, Kind, Outcome, Stage, Trial};
@@ -40,6 +41,8 @@ pub struct Pace {
     run_s: f64,
     /// Without a budget a run lasts as long as its blocks.
     has_budget: bool,
+    /// Whether a part of the budget is kept for the search for the highest rate.
+    searches: bool,
 }
 
 impl Pace {
@@ -54,16 +57,20 @@ impl Pace {
             block_s: measured_s / f64::from(blocks),
             run_s: ended_s.fold(0.0, f64::max),
             has_budget: document.plan.budget_s.is_some(),
+            searches: document.kind == Kind::Tune && document.plan.objective.latency.is_some(),
         })
     }
 
     /// The flags of a run with so many blocks and with windows as long as these, and how long it takes.
     fn flags(self, blocks: u32) -> String {
         let more = blocks.saturating_sub(self.blocks);
-        let minutes = ((self.run_s + f64::from(more) * self.block_s) / 60.0).ceil();
+        let work_s = self.run_s + f64::from(more) * self.block_s;
         match self.has_budget {
-            true => format!("--blocks {blocks} --budget {minutes:.0}m"),
-            false => format!("--blocks {blocks}, about {minutes:.0} min"),
+            true => format!(
+                "--blocks {blocks} --budget {:.0}m",
+                budget::holding(work_s, self.searches) / 60.0
+            ),
+            false => format!("--blocks {blocks}, about {:.0} min", (work_s / 60.0).ceil()),
         }
     }
 }
@@ -197,9 +204,20 @@ mod tests {
             })
             .collect();
         document.plan.budget_s = Some(300.0);
+        document.plan.objective.latency = None;
+        // 480 s of work; 5 % of a budget are left for trials that take longer.
         assert_eq!(
             said(&document),
-            "about 15 blocks should be enough to tell (--blocks 15 --budget 8m)"
+            "about 15 blocks should be enough to tell (--blocks 15 --budget 9m)"
+        );
+        document.plan.objective.latency = Some(run::LatencyObjective {
+            percentile: 99.0,
+            limit_ms: 250.0,
+        });
+        assert!(
+            said(&document).ends_with("--budget 11m)"),
+            "{}",
+            said(&document)
         );
         document.plan.budget_s = None;
         assert!(said(&document).ends_with("(--blocks 15, about 8 min)"));

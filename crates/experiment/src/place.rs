@@ -2,6 +2,7 @@
 //! folder, once it is prepared.
 
 use crate::error::Stopped;
+use crate::git;
 use crate::progress::{Event, Watcher};
 use crate::remote;
 use crate::request::{Experiment, ServerKind};
@@ -92,6 +93,8 @@ impl Preparation<'_> {
         }
         let origin = experiment.app_dir.display().to_string();
         env.insert(ORIGIN.to_owned(), origin);
+        let of_git = git::variables_in(&worktree.app_dir);
+        env.extend(of_git.map_err(|e| Stopped::Configuration(format!("revision {named:?}: {e}")))?);
         remote::refuse(
             experiment,
             &worktree.app_dir,

@@ -209,15 +209,20 @@ impl<'a> Procedure<'a> {
         let mut measured = self.trials.run(assignment, self.watcher)?;
         let document = &mut self.store.document;
         document.plan.sending = Some(self.trials.sending());
+        let goal = &self.experiment.goal;
+        let of_first = goal
+            .first_arm()
+            .is_none_or(|first| first.revision == arm.revision);
         let model = document.model.as_ref();
         // The model knows what the pilot ran with.
         measured.trial.predicted = model
-            .filter(|_| arm.overlay.is_empty())
+            .filter(|_| arm.overlay.is_empty() && of_first)
             .and_then(|model| model.foreseen(arm.settings));
         document.versions.extend(measured.versions);
         // Not by what the document shows of it, where secrets look alike.
-        let overlay = self.experiment.goal.baseline_overlay();
-        let baseline = arm.settings == document.plan.baseline
+        let overlay = goal.baseline_overlay();
+        let baseline = of_first
+            && arm.settings == document.plan.baseline
             && overlay.map_or(arm.overlay.is_empty(), |overlay| *overlay == arm.overlay);
         if baseline && document.profile.is_none() {
             document.profile = measured.profile;

@@ -278,12 +278,17 @@ impl Goal {
         }
     }
 
-    /// What the baseline sets in the server's environment; `None` where no configuration sets anything.
-    pub fn baseline_overlay(&self) -> Option<&Overlay> {
+    /// The first configuration, with which the others are compared; `None` in a search, which has no other application.
+    pub fn first_arm(&self) -> Option<&Arm> {
         match self {
             Goal::Tune => None,
-            Goal::Arms { arms, .. } => arms.first().map(|arm| &arm.overlay),
+            Goal::Arms { arms, .. } => arms.first(),
         }
+    }
+
+    /// What the baseline sets in the server's environment; `None` where no configuration sets anything.
+    pub fn baseline_overlay(&self) -> Option<&Overlay> {
+        self.first_arm().map(|arm| &arm.overlay)
     }
 }
 

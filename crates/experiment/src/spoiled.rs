@@ -2,7 +2,7 @@
 
 use crate::progress::{Event, Watcher};
 use host::facts::Activity;
-use host::{OtherWork, OtherWorkSoFar, Roots, Tree, cpu};
+use host::{OtherWork, OtherWorkSoFar, Roots, Tree};
 use run::{Folder, LOCK};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -70,8 +70,6 @@ fn other_runs() -> Vec<OtherRun> {
 pub struct HostWatch {
     /// What the host had done at that moment; `None` where it cannot be read.
     before: Option<(Activity, Instant)>,
-    /// CPU time of this process and its descendants at that moment.
-    ours: Duration,
     since: Mutex<Since>,
 }
 
@@ -89,7 +87,6 @@ impl HostWatch {
         let before = Activity::read(&Roots::default()).ok();
         HostWatch {
             before: before.map(|before| (before, Instant::now())),
-            ours: our_cpu(),
             since: Mutex::new(Since {
                 runs: other_runs(),
                 work: OtherWorkSoFar::from(other_work()),
@@ -130,22 +127,17 @@ impl HostWatch {
             });
             said.extend(warnings.iter().map(ToString::to_string));
         }
-        if let Some(((before, began), now)) = began {
-            let all = cpu::computed_since(&before.cpu, &now.cpu);
-            let ours = our_cpu().saturating_sub(self.ours);
+        if let Some(((_, began), _)) = began {
             let span = began.elapsed();
-            said.extend(others(
-                all.saturating_sub(ours),
-                span,
-                &since.work.named(span),
-            ));
+            said.extend(others(since.work.cpu(), span, &since.work.named(span)));
         }
         said.extend(since.runs.iter().map(OtherRun::afterwards));
         said
     }
 }
 
-/// What other programs took of the cores, where it is much.
+/// What other programs took of the cores, where it is much. Those that began and ended between two looks, and the kernel, which
+/// works for the run as well, are not in it.
 fn others(took: Duration, span: Duration, named: &[String]) -> Option<String> {
     let cores = took.as_secs_f64() / span.as_secs_f64().max(1e-9);
     let most = match named {
@@ -154,14 +146,11 @@ fn others(took: Duration, span: Duration, named: &[String]) -> Option<String> {
     };
     (cores >= MUCH_OTHERS).then(|| {
         format!(
-            "other programs took {:.0} % of a core during the run{most}: end those that do not serve the application, and measure again",
+            "other programs took {:.0} % of a core during the run{most}: a database of the application belongs to it, and anything else \
+             takes time from the server",
             cores * 100.0
         )
     })
-}
-
-fn our_cpu() -> Duration {
-    cpu::tree_cpu(std::process::id()).map_or(Duration::ZERO, |cpu| cpu.total())
 }
 
 /// Guards, servers and services descend from this process.
@@ -181,10 +170,14 @@ mod tests {
         let named = ["rustc (12 processes) 80 % of a core".to_owned()];
         assert_eq!(
             said(90, &named).unwrap(),
-            "other programs took 90 % of a core during the run (most: rustc (12 processes) 80 % of a core): end those that do not \
-             serve the application, and measure again"
+            "other programs took 90 % of a core during the run (most: rustc (12 processes) 80 % of a core): a database of the \
+             application belongs to it, and anything else takes time from the server"
         );
-        assert!(said(90, &[]).unwrap().contains("during the run: end"));
+        assert!(
+            said(90, &[])
+                .unwrap()
+                .contains("during the run: a database")
+        );
         assert_eq!(said(24, &named), None);
     }
 

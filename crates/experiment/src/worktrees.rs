@@ -142,7 +142,10 @@ fn remove_abandoned(repository: &Path) {
 fn run_of(root: &Path) -> Option<&Path> {
     let folder = root.parent()?;
     (folder.file_name()? == FOLDER).then_some(())?;
-    folder.parent()
+    let run = folder.parent()?;
+    // Somebody else may have a folder of this name, on a disk that is not there now.
+    let is_run = run::runs::is_name_of_run(run.file_name()?.to_str()?);
+    is_run.then_some(run)
 }
 
 #[cfg(test)]

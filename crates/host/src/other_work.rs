@@ -87,6 +87,13 @@ impl OtherWorkSoFar {
     pub fn named(&self, span: Duration) -> Vec<String> {
         self.programs.named(span)
     }
+
+    /// CPU time of all of these programs.
+    #[must_use]
+    pub fn cpu(&self) -> Duration {
+        let each = self.programs.0.values();
+        Duration::from_secs_f64(each.map(|program| program.cpu_s).sum())
+    }
 }
 
 /// CPU time by the name of the program.
@@ -102,10 +109,10 @@ struct Program {
 impl Programs {
     fn add(&mut self, now: &OtherWork, before: &OtherWork, cores: &[u32]) {
         let may_run = |pid| {
-            let Ok(allowed) = affinity_of(Some(pid)) else {
-                return true;
-            };
-            cores.is_empty() || cores.iter().any(|core| allowed.contains(&(*core as usize)))
+            let allowed = || affinity_of(Some(pid));
+            let on_one =
+                |allowed: Vec<usize>| cores.iter().any(|core| allowed.contains(&(*core as usize)));
+            cores.is_empty() || allowed().map_or(true, on_one)
         };
         let per_second = rustix::param::clock_ticks_per_second();
         for (key, process) in &now.processes {

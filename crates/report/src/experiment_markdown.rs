@@ -1,7 +1,7 @@
 //! The tables of `compare`, `sweep` and `check` as Markdown, to be kept beside the application that they are about.
 
 use crate::figures::{bytes, change_with_interval, counted, duration, number_of_ms, rate};
-use crate::markdown_table::{line, rows, sets};
+use crate::markdown_table::{line, plain, rows, sets};
 use crate::reading::{called, comparison_of, decides, has_p99, is_baseline, latency_known};
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
@@ -58,11 +58,11 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
 /// The verdict, and a line for each assertion, in bold where it fails.
 fn answer(page: &mut String, document: &Document) {
     if let Some(verdict) = &document.verdict {
-        let _ = writeln!(page, "{}", verdict.sentence);
+        let _ = writeln!(page, "{}", plain(&verdict.sentence));
     }
     for (number, assertion) in document.assertions.iter().enumerate() {
         let begun = if number == 0 { "\n" } else { "" };
-        let sentence = &assertion.sentence;
+        let sentence = plain(&assertion.sentence);
         let _ = match assertion.outcome {
             AssertionOutcome::Fails => writeln!(page, "{begun}- **{sentence}**"),
             _ => writeln!(page, "{begun}- {sentence}"),
@@ -76,7 +76,7 @@ fn warnings(page: &mut String, document: &Document) {
     }
     page.push_str("\n### Before you believe it\n\n");
     for warning in &document.warnings {
-        let _ = writeln!(page, "- {}", first_line(warning));
+        let _ = writeln!(page, "- {}", plain(first_line(warning)));
     }
 }
 

@@ -13,6 +13,18 @@ pub fn rows(page: &mut String, head: &[&str], words: usize) {
     line(page, &rule);
 }
 
+/// Text with names that users choose, such as branches and pages, none of which is markup.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if "\\`*~<[".contains(letter) {
+            plain.push('\\');
+        }
+        plain.push(letter);
+    }
+    plain
+}
+
 pub fn line(page: &mut String, cells: &[String]) {
     for cell in cells {
         let _ = write!(page, "| {} ", cell.replace('|', "\\|").replace('\n', " "));
@@ -29,5 +41,17 @@ pub fn sets(environment: &[SetVariable]) -> String {
     match sets.is_empty() {
         true => "nothing".to_owned(),
         false => sets.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_markup() {
+        assert_eq!(plain("HEAD~1 against main~1"), "HEAD\\~1 against main\\~1");
+        assert_eq!(plain("fix-<img src=x>"), "fix-\\<img src=x>");
+        assert_eq!(plain("throughput >= -3% holds"), "throughput >= -3% holds");
     }
 }

@@ -36,8 +36,8 @@ fn ignore(root: &Path) -> Result<(), FolderError> {
     }
 }
 
-/// `20261120-214512-tune-1f3a`.
-pub(crate) fn is_name_of_run(name: &str) -> bool {
+/// Whether a folder has the name of a run, such as `20261120-214512-tune-1f3a`.
+pub fn is_name_of_run(name: &str) -> bool {
     let all = |part: &str, length: usize, is: fn(&u8) -> bool| {
         part.len() == length && part.as_bytes().iter().all(is)
     };

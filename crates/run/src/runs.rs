@@ -5,7 +5,7 @@
 
 use crate::document::{Kind, State};
 use crate::folder::{Folder, FolderError, LOCK, Worker, io, read_json};
-use crate::root::is_name_of_run;
+pub use crate::root::is_name_of_run;
 use crate::{capacity, validation};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;

@@ -130,7 +130,10 @@ fn totals(window: &Window) -> String {
             .map(|ms| format!("{ms:.1} ms a request")),
     );
     if sums.errors > 0 {
-        words.push(format!("{:.1} % failed (5xx)", share(sums.errors)));
+        words.push(format!(
+            "{:.1} % failed (5xx or an exception)",
+            share(sums.errors)
+        ));
     }
     if window.of_endpoint().is_some() {
         return words.join(", ");

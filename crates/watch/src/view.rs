@@ -67,6 +67,8 @@ impl View {
             Some(detail) => detail.selected(),
             None => &mut self.selected,
         };
+        // The row that is shown as selected, where the table has become shorter.
+        *selected = (*selected).min(rows.saturating_sub(1));
         match key.code {
             KeyCode::Char('q') => return Action::End,
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {

@@ -96,7 +96,8 @@ fn html(page: &str, file: &Path) -> Result<PathBuf, Failure> {
 /// Whether the page is shown at once: to a person at a desktop who named no file for it.
 fn opens(args: &ReportArgs) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let desktop = set("DISPLAY") || set("WAYLAND_DISPLAY");
+    // X11 that SSH forwards would start a browser on this machine, to be drawn over the network.
+    let desktop = (set("DISPLAY") || set("WAYLAND_DISPLAY")) && !set("SSH_CONNECTION");
     args.html == Some(None) && !args.no_open && output::is_terminal() && desktop
 }
 
@@ -105,7 +106,8 @@ fn said(page: &Path, open: bool) -> Result<u8, Failure> {
     output::print(&format!("{}\n", page.display()))?;
     if open {
         let mut browser = Command::new("xdg-open");
-        browser.arg(page);
+        // No name is an option of its.
+        browser.arg(std::path::absolute(page).unwrap_or_else(|_| page.to_owned()));
         for set in [Command::stdin, Command::stdout, Command::stderr] {
             set(&mut browser, Stdio::null());
         }

@@ -50,9 +50,23 @@ fn subject(args: &WatchArgs, reading: &Reading) -> Result<Option<Subject>, Failu
     let Some(pid) = args.pid else {
         return Ok(args.endpoint.clone().map(Subject::Endpoint));
     };
-    let mut processes = reading.processes.iter();
-    if let Some(found) = processes.find(|process| process.pid == pid) {
-        return Ok(Some(Subject::Process(found.id)));
+    let named = reading
+        .processes
+        .iter()
+        .filter(|process| process.pid == pid);
+    match named
+        .map(|process| process.id)
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
+        [] => {}
+        [one] => return Ok(Some(Subject::Process(*one))),
+        several => {
+            return Err(Failure::usage(format!(
+                "--pid = {pid}: {} processes of different containers have that number; choose one of them in the table with Enter",
+                several.len()
+            )));
+        }
     }
     let running = reading.processes.iter().map(|p| p.pid.to_string());
     Err(Failure::no_answer(format!(

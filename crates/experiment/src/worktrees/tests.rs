@@ -11,7 +11,8 @@ impl Run {
     }
 
     fn folder(&self) -> PathBuf {
-        self.0.path().canonicalize().unwrap().join("run")
+        let folder = self.0.path().canonicalize().unwrap();
+        folder.join("20261120-214512-check-1f3a")
     }
 
     /// One that a process works on while the lock lives.
@@ -113,10 +114,12 @@ fn what_was_deleted_with_its_run_folder_is_forgotten() {
     fs::remove_dir_all(deleted.folder()).unwrap();
     // Perhaps on a disk that is not mounted.
     let elsewhere = deleted.0.path().join("elsewhere");
-    repository.worktree(&elsewhere);
+    for own in [elsewhere.join("1"), elsewhere.join(FOLDER).join("feature")] {
+        repository.worktree(&own);
+    }
     fs::remove_dir_all(&elsewhere).unwrap();
     drop(check_out(&repository, &["HEAD"], &Run::new()).unwrap());
-    assert_eq!(repository.worktrees(), 1, "somebody's own stays");
+    assert_eq!(repository.worktrees(), 2, "somebody's own stay");
 }
 
 /// git locks a worktree while it makes it.
