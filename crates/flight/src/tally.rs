@@ -27,13 +27,18 @@ impl FlightFile {
     /// # Errors
     /// As for [`crate::parse`], and when reading fails.
     pub fn tally(&self) -> Result<Tally, FlightError> {
+        self.tally_in(PIECE)
+    }
+
+    /// In pieces of so many bytes, or of one entry where it is larger.
+    fn tally_in(&self, piece: u64) -> Result<Tally, FlightError> {
         let layout = self.layout()?;
         let head = parse_counters(&self.read(layout.totals_end())?)?;
         let (size, capacity) = (
             u64::from(layout.endpoint_size),
             u64::from(layout.endpoint_capacity),
         );
-        let at_once = (PIECE / size).max(1);
+        let at_once = (piece / size).max(1);
         let mut endpoints = Vec::new();
         let mut first = 0;
         while first < capacity {
@@ -78,13 +83,18 @@ mod tests {
                 continue;
             }
             let file = FlightFile::open(&path).unwrap();
-            let (tally, whole) = (file.tally().unwrap(), file.counters().unwrap());
-            assert_eq!((&tally.header, tally.totals), (&whole.header, whole.totals));
-            let of_whole = whole.endpoints.iter().map(|e| (e.index, &e.name, e.totals));
-            let of_tally = tally.endpoints.iter().map(|e| (e.index, &e.name, e.totals));
-            assert!(of_whole.eq(of_tally), "{path:?}");
-            counted += tally.endpoints.len();
+            let whole = file.counters().unwrap();
+            let size = u64::from(file.layout().unwrap().endpoint_size);
+            // One to three entries at a time end within, at and behind those in use.
+            for piece in [PIECE, size, 2 * size, 3 * size] {
+                let tally = file.tally_in(piece).unwrap();
+                assert_eq!((&tally.header, tally.totals), (&whole.header, whole.totals));
+                let of_whole = whole.endpoints.iter().map(|e| (e.index, &e.name, e.totals));
+                let of_tally = tally.endpoints.iter().map(|e| (e.index, &e.name, e.totals));
+                assert!(of_whole.eq(of_tally), "{path:?} by {piece} bytes");
+                counted += tally.endpoints.len();
+            }
         }
-        assert!(counted > 8, "{counted}");
+        assert!(counted > 32, "{counted}");
     }
 }
