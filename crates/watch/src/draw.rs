@@ -55,7 +55,9 @@ impl View {
                     Some(part) => self.head(part, below.width, below.height),
                     None if !problem.is_empty() => Vec::new(),
                     None if seen.window.is_none() => vec![self.reading()],
-                    None => vec![Line::from("This process has ended; Esc goes back.")],
+                    None => vec![Line::from(
+                        "This process has ended, or no request of it has; Esc goes back.",
+                    )],
                 };
                 (lines, detail.table(seen, below.width))
             }
@@ -387,7 +389,10 @@ mod tests {
         press(&mut view, &mut seen, &[KeyCode::Enter]);
         seen.push(reading(6, vec![process(2, 1, &[])]));
         let screen = crate::plain::text(&drawn(&view, &seen, 80, 24));
-        has(&screen, &["This process has ended; Esc goes back."]);
+        has(
+            &screen,
+            &["This process has ended, or no request of it has; Esc goes back."],
+        );
     }
 
     #[test]

@@ -40,7 +40,11 @@ pub fn watch(args: &WatchArgs) -> Result<u8, Failure> {
     }
     seen.look_at(Some(&subject));
     let page = ::watch::plain_detail(&seen, width);
-    let ended = || Failure::no_answer("the process ended meanwhile; powerband inspect shows it");
+    let ended = || {
+        Failure::no_answer(
+            "the process ended meanwhile, or it runs in another container and no request of it ended; powerband inspect shows it",
+        )
+    };
     output::print(&page.ok_or_else(ended)?)?;
     Ok(0)
 }
