@@ -77,6 +77,9 @@ impl Pace {
 
 /// What would prove that an arm keeps its limits.
 pub fn proof(arm: Option<&ArmSummary>) -> &'static str {
+    if arm.is_some_and(|arm| arm.latency_trials == Some(0)) {
+        return "a quiet machine, a core for the load generator (--generator-core true) or a lower --rate would give one";
+    }
     match arm.is_some_and(|arm| arm.growth.is_some()) {
         true => {
             "more blocks may tell, longer windows would not, as long as its memory grows with the requests"
@@ -103,6 +106,18 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
     let mut open = open(comparisons).peekable();
     open.peek()?;
     if let Some(blocks) = blocks(comparisons) {
+        if let Measured::Windows {
+            pace: Some(pace), ..
+        } = measured
+            && let Some(count) = open.clone().map(|c| c.blocks).min()
+            && blocks <= pace.blocks
+        {
+            return Some(format!(
+                "{count} of {} blocks count for it, and about {blocks} should be enough to tell: measure again without what spoiled the \
+                 others (see below)",
+                pace.blocks
+            ));
+        }
         let flags = match measured {
             Measured::Windows {
                 pace: Some(pace), ..
@@ -221,6 +236,12 @@ mod tests {
         );
         document.plan.budget_s = None;
         assert!(said(&document).ends_with("(--blocks 15, about 8 min)"));
+        // As many blocks were measured, and did not count.
+        let few = words(&[undecided(Some(6))], Measured::windows(&document)).unwrap();
+        assert!(
+            few.contains("of 6 blocks count for it, and about 6 should"),
+            "{few}"
+        );
         document.trials.clear();
         assert!(said(&document).ends_with("(--blocks 15)"));
     }

@@ -5,6 +5,15 @@ use run::Pinning;
 /// Share of one core from which on the generator gets a dedicated core, 0 to 1.
 pub const GENERATOR_SHARE: f64 = 0.02;
 
+/// Fewest cores of which one is taken from the server without being asked: with fewer, the loss changes which configuration is
+/// best.
+const LEAST_CORES: usize = 4;
+
+/// Whether the server hardly misses a core.
+pub fn can_spare_one(cores: usize) -> bool {
+    cores >= LEAST_CORES
+}
+
 /// Every core for both.
 pub fn shared(reason: impl Into<String>) -> Pinning {
     Pinning {
@@ -61,6 +70,14 @@ mod tests {
             "1 core for the server and 1 core for the generator (the generator takes 3.0 %"
         ));
         assert!(said.contains("--generator-core false"));
+    }
+
+    #[test]
+    fn no_core_is_taken_unasked_where_that_changes_the_answer() {
+        assert_eq!(
+            [1, 2, 3, 4, 8].map(can_spare_one),
+            [false, false, false, true, true]
+        );
     }
 
     #[test]

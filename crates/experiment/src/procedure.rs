@@ -244,17 +244,23 @@ impl<'a> Procedure<'a> {
         let pinned = !self.store.document.plan.pinning.generator_cores.is_empty();
         let asked = self.experiment.generator_core;
         let takes = format!("the generator takes {:.1} % of a core", share * 100.0);
+        let cores = host::cores::available().map_or(1, |cores| cores.affinity.len());
+        let much = share > layout::GENERATOR_SHARE;
         let so = match asked {
             None => "so",
             Some(_) => "and as was asked",
         };
-        let wanted = asked.unwrap_or(share > layout::GENERATOR_SHARE);
+        let wanted = asked.unwrap_or(much && layout::can_spare_one(cores));
         let apart = wanted.then(|| layout::apart(format!("{takes}, {so} it has one of its own")));
         let pinning = match (apart.flatten(), asked) {
             (Some(apart), _) => apart,
             (None, _) if pinned => return false,
             (None, Some(true)) => layout::shared(format!(
                 "{takes}, and there is no core that it could have to itself"
+            )),
+            (None, None) if much => layout::shared(format!(
+                "{takes}, and one of {} is too much to take from the server for that",
+                run::counted(cores, "core")
             )),
             (None, _) => layout::shared(format!("{takes}, {so} the server has them all")),
         };

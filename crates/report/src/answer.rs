@@ -61,6 +61,11 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
     } else if refused {
         // Resumed, it would only judge the same blocks again.
         "Start a new run when the cause is found: this one cannot go on".to_owned()
+    } else if document.state == State::Failed && !document.trials.iter().any(run::Trial::counts) {
+        format!(
+            "Nothing was measured: start a new run when the cause is gone, with powerband {}",
+            document.kind.verb()
+        )
     } else {
         format!(
             "To go on: powerband {} --resume {}",

@@ -16,8 +16,17 @@ pub fn rows(page: &mut String, head: &[&str], words: usize) {
 /// Text with names that users choose, such as branches and pages, none of which is markup.
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if "\\`*~<[".contains(letter) {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_markup = match letter {
+            '\\' | '`' | '*' | '~' | '[' => true,
+            // Of a tag or a comment; no comparison.
+            '<' => letters
+                .peek()
+                .is_some_and(|next| next.is_alphabetic() || "/!?".contains(*next)),
+            _ => false,
+        };
+        if is_markup {
             plain.push('\\');
         }
         plain.push(letter);
@@ -52,6 +61,8 @@ mod tests {
     fn names_are_no_markup() {
         assert_eq!(plain("HEAD~1 against main~1"), "HEAD\\~1 against main\\~1");
         assert_eq!(plain("fix-<img src=x>"), "fix-\\<img src=x>");
-        assert_eq!(plain("throughput >= -3% holds"), "throughput >= -3% holds");
+        for as_it_is in ["throughput >= -3% holds", "p95 <= +5% fails", "a < b"] {
+            assert_eq!(plain(as_it_is), as_it_is);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The page that a run ends with: the answer first, then why, then what to change.
 
 use crate::figures::{bytes, change_with_interval, counted, duration, rate, rounded_change};
-use crate::reading::{advised, baseline_word, called, decides};
+use crate::reading::{advised, baseline_word, called, decides, latency_known};
 use crate::sheet::{Sheet, first_line};
 use crate::{
     Style, answer, beyond_cores, command_page, fleet, growth, no_latency, predicted, rates,
@@ -64,7 +64,9 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         failed(&mut sheet, document);
         beyond_cores::write(&mut sheet, document);
     }
-    let told = |arm: &run::ArmSummary| arm.label.is_some() || !arm.environment.is_empty();
+    // Of revisions the label is all that there is to say.
+    let labels = document.assertions.is_empty();
+    let told = |arm: &run::ArmSummary| labels && arm.label.is_some() || !arm.environment.is_empty();
     if document.arms.iter().any(told) {
         sheet.heading("What each configuration sets");
         sheet.table(tables::environments(document, style));
@@ -320,12 +322,16 @@ fn headroom(sheet: &mut Sheet, document: &Document) {
         return;
     };
     sheet.heading("Headroom");
-    if advised(document).is_some() {
+    if let Some(arm) = advised(document) {
         if let Some(asked) = document.plan.rate_per_s {
             let asked = rate(asked);
             sheet.prose(&format!(
-                "At {asked} requests a second it is {:.0} % busy (latency was checked at {asked}/s only).",
-                room.utilisation_at_rate * 100.0
+                "At {asked} requests a second it is {:.0} % busy ({}).",
+                room.utilisation_at_rate * 100.0,
+                match latency_known(arm) {
+                    true => format!("latency was checked at {asked}/s only"),
+                    false => "its latency is not known: no window counts".to_owned(),
+                }
             ));
         }
         let of_what = match highest_rate(document) {

@@ -33,7 +33,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     }
     if document.rates.iter().any(|arm| !closed(arm)) {
         sheet.prose(
-            "A dash: the time that was left was too short to find it. powerband capacity takes the time that it needs for one \
+            "A dash: not found, for the reason in its row. powerband capacity takes the time that it needs for one \
              configuration, and draws the curve.",
         );
     }

@@ -225,7 +225,7 @@ fn routes_of(folder: &Path, env: &BTreeMap<String, String>) -> Result<Option<Pag
     let failed = |why: String| {
         Failure::no_answer(format!(
             "{ROUTES} failed, so that the pages of this application are not known and nothing is written: {why}\n  powerband init --from FILE \
-             takes the pages of a log or a recording instead"
+             takes the pages of a log or a recording instead; init itself reads no powerband.toml: --env gives it a variable"
         ))
     };
     let dir = tempfile::tempdir().map_err(|e| failed(e.to_string()))?;

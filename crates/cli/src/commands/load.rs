@@ -293,10 +293,12 @@ fn no_answer(document: &Document, https: Option<&HttpsTrouble>) -> Option<String
 
 fn every_failed(first: Option<&str>, url: &str, to_https: bool) -> String {
     let first = first.unwrap_or("none was answered as expected");
-    match to_https {
-        true => format!("every request failed; {first}"),
-        false => format!("every request failed; {first}; check the path of {url}"),
-    }
+    let remedy = match (to_https, first.contains("answered 5")) {
+        (true, _) => String::new(),
+        (false, true) => "; the application failed: its log says why".to_owned(),
+        (false, false) => format!("; check the path of {url}"),
+    };
+    format!("every request failed; {first}{remedy}")
 }
 
 #[cfg(test)]
@@ -309,6 +311,8 @@ mod tests {
         let said = |to_https| every_failed(Some("GET /: answered 301"), "http://a.test/", to_https);
         assert_eq!(said(true), "every request failed; GET /: answered 301");
         assert!(said(false).ends_with("check the path of http://a.test/"));
+        let raised = every_failed(Some("GET /: answered 500"), "http://a.test/", false);
+        assert!(raised.ends_with("its log says why"), "{raised}");
     }
 
     #[test]

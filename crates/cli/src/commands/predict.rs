@@ -184,6 +184,9 @@ fn survey(
 fn refused(error: PredictError) -> Failure {
     match error {
         PredictError::Capacity(_) => Failure::usage(error.to_string()),
+        PredictError::UnknownServer { .. } => Failure::no_answer(format!(
+            "{error}; where another server is meant, name the folder of its flight files: powerband predict DIR"
+        )),
         _ => Failure::no_answer(error.to_string()),
     }
 }

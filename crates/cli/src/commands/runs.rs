@@ -13,6 +13,12 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
     for why in found.iter().filter_map(|run| run.unreadable.as_ref()) {
         output::error(why);
     }
+    if found.is_empty() {
+        output::say(&format!(
+            "there is no run under {}; make one with powerband tune, or name its folder with --runs",
+            args.runs.display()
+        ));
+    }
     if !args.prune {
         output::print(&report::listing(&found))?;
         return Ok(0);

@@ -211,6 +211,11 @@ pub(super) fn parse_list(
 ) -> Result<Vec<u16>, Vec<Problem>> {
     let (mut values, mut problems) = (Vec::new(), Vec::new());
     for text in asked.text.split(',').map(str::trim) {
+        if text.contains("..") || text.trim_start_matches('-').contains('-') {
+            let remedy = "write each number, such as 3,4,5";
+            problems.push(Problem::of(asked, "a range is no list", remedy));
+            continue;
+        }
         match one(&Asked::new(text, asked.origin.clone())) {
             Ok(v) if values.contains(&v) => {}
             Ok(v) => values.push(v),

@@ -55,6 +55,7 @@ pub fn without_challenger(
     let headroom = headroom(document, baseline);
     document.verdict = Some(Verdict {
         headroom,
+        arm: Some(baseline.name.clone()),
         ..Verdict::of(answer, sentence, baseline.settings, exit_code)
     });
     warn_of_limits(document, baseline);

@@ -2,9 +2,10 @@
 
 use crate::idle_threads::{self, Waited};
 use crate::procedure::Procedure;
+use crate::rates::figure;
 use crate::request::{Arm, Experiment};
-use crate::{deciding, judge};
-use run::{Document, Feasibility, Redirects, TrialStatus};
+use crate::{deciding, judge, layout};
+use run::{Document, Feasibility, Kind, Pinning, Redirects, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
 const SOON_THOUSANDS: f64 = 1_000.0;
@@ -128,6 +129,10 @@ pub fn warn(procedure: &mut Procedure<'_>) {
         );
     }
     document.warnings.extend(caveats);
+    let overloads = overloads(document);
+    document.warnings.extend(overloads);
+    let few_cores = few_cores(&document.plan.pinning);
+    document.warnings.extend(few_cores);
     document.warnings.extend(redirects.warnings());
     if idle_threads::reach_puma(asked) {
         document.warnings.extend(parked(document));
@@ -153,6 +158,42 @@ fn parked(document: &Document) -> Option<String> {
     }))
 }
 
+/// Of named configurations, those that the common rate was too much for; a search leaves such arms out by their limits.
+fn overloads(document: &Document) -> Vec<String> {
+    let Some(per_s) = document
+        .plan
+        .rate_per_s
+        .filter(|_| document.kind != Kind::Tune)
+    else {
+        return Vec::new();
+    };
+    let arms = document.arms.iter();
+    let overloaded = arms.filter_map(|arm| Some((arm, arm.capacity_per_s.filter(|c| *c < per_s)?)));
+    let said = overloaded.map(|(arm, capacity)| {
+        let name = arm.label.clone().unwrap_or_else(|| arm.settings.to_string());
+        format!(
+            "the common rate, {}/s, is more than {name} answers at full load ({}/s): its latency is that of an overload; a lower --rate \
+             shows that of normal use",
+            figure(per_s),
+            figure(capacity)
+        )
+    });
+    said.collect()
+}
+
+/// A core that was asked for is missed by the server where there are few.
+fn few_cores(pinning: &Pinning) -> Option<String> {
+    let (server, generator) = (pinning.server_cores.len(), pinning.generator_cores.len());
+    let missed = generator > 0 && !layout::can_spare_one(server + generator);
+    missed.then(|| {
+        format!(
+            "the server had {server} of {} cores: with all of them, as it may have in production, the answer may be another \
+             (--generator-core false)",
+            server + generator
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +210,35 @@ mod tests {
         assert_eq!(said(&[1, 3, 6], 1), None, "there are no fewer");
         assert_eq!(said(&[6], 6), None, "nothing was to be chosen");
         assert_eq!(end("thread", None, 6, 1), None);
+    }
+
+    #[test]
+    fn a_rate_that_is_too_much_for_an_arm_is_said() {
+        let mut document = sample::document("compare");
+        document.plan.rate_per_s = Some(177.0);
+        for arm in &mut document.arms {
+            arm.capacity_per_s = Some(200.0);
+        }
+        assert!(overloads(&document).is_empty());
+        document.arms[1].capacity_per_s = Some(163.0);
+        let said = overloads(&document);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].contains("177/s") && said[0].contains("163/s"),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_misses_one_of_few_cores_is_said() {
+        let pinning = |server: u32| Pinning {
+            server_cores: (0..server).collect(),
+            generator_cores: vec![server],
+            reason: String::new(),
+        };
+        assert!(few_cores(&pinning(1)).unwrap().contains("1 of 2 cores"));
+        assert_eq!(few_cores(&pinning(3)), None);
+        assert_eq!(few_cores(&layout::shared("")), None);
     }
 
     #[test]

@@ -42,14 +42,19 @@ fn a_run_without_an_answer_says_how_to_go_on() {
     document.state = State::Done;
     assert!(!page(&document).contains("killed"), "{}", page(&document));
     document.state = State::Failed;
+    document.warnings = vec!["puma does not start\n  log line".to_owned()];
+    holds(&page(&document), &[&goes_on]);
     document.arms.clear();
     document.comparisons.clear();
     document.trials.clear();
-    document.warnings = vec!["puma does not start\n  log line".to_owned()];
     let page = page(&document);
     holds(
         &page,
-        &["ended without an answer: puma does not start", &goes_on],
+        &[
+            "ended without an answer: puma does not start",
+            "Nothing was measured: start a new run when the cause is gone, with powerband tune",
+        ],
     );
+    assert!(!page.contains("--resume"), "{page}");
     assert_eq!(page.matches("puma does not start").count(), 1, "{page}");
 }
