@@ -34,7 +34,7 @@ pub use export::{Export, Exporter};
 pub use field_name::{SHADOW_MARK, reads_as};
 pub use file::unredacted;
 pub use format::Format;
-pub use number_hash::number_hash;
+pub use number_hash::{mix64, number_hash};
 pub use pair::{Difference, Drop, Failure, Outcome, Pair, ShadowOutcome};
 pub use redact::{FilterError, REDACTED, Rules, filter_parameters};
 pub use source::{Source, SourceError};

@@ -43,7 +43,6 @@ mod sample;
 mod sample_repository;
 #[cfg(test)]
 mod scripted;
-mod seeds;
 pub mod sending;
 mod session;
 mod set_up;

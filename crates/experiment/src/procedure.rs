@@ -5,10 +5,10 @@ use crate::error::Stopped;
 use crate::layout;
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
-use crate::seeds::unrelated;
 use crate::store::Store;
 use crate::trial::{Assignment, Serving, WarmupLength};
 use crate::trials::Trials;
+use capture::mix64;
 use run::{Stage, State, Trial, TrialStatus};
 use stats::summary;
 
@@ -281,7 +281,7 @@ impl<'a> Procedure<'a> {
 
     /// The same for every arm of a block and different for every block.
     pub fn block_seed(&self, stage: Stage, block: u32) -> u64 {
-        unrelated(self.store.document.seed ^ (stage as u64) << 32 ^ u64::from(block))
+        mix64(self.store.document.seed ^ (stage as u64) << 32 ^ u64::from(block))
     }
 
     /// What on the host spoiled what was measured so far.

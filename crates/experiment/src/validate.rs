@@ -22,9 +22,9 @@ use crate::peers::{self, Peers};
 use crate::progress::{Event, Watcher};
 use crate::request::{Arm, Experiment};
 use crate::room;
-use crate::seeds::unrelated;
 use crate::trial::{Begun, Ended, Serving, WarmupLength, with_server};
 use crate::{discard, flights, spoiled};
+use capture::mix64;
 use points::{Grid, Lengths};
 use predict::{Kinds, OfferedLoad, Point, PredictError};
 use progress::ValidationProgress;
@@ -465,5 +465,5 @@ fn stopped(failure: Failure) -> Stopped {
 
 /// Seeds that have nothing to do with each other.
 fn mixed(seed: u64, block: u32, nth: u32) -> u64 {
-    unrelated(seed ^ u64::from(block) << 32 ^ u64::from(nth) ^ 0x9e37_79b9_7f4a_7c15)
+    mix64(seed ^ u64::from(block) << 32 ^ u64::from(nth) ^ 0x9e37_79b9_7f4a_7c15)
 }
