@@ -2,7 +2,7 @@
 
 use crate::slow::Slow;
 use crate::table::{Full, ago_s, status};
-use crate::window::call_ms;
+use crate::window::{CALLS, call_ms};
 use flight::CallKind;
 use flight::events::{CallKind as InnerKind, Doing, InnerCall, RequestBursts};
 
@@ -51,7 +51,8 @@ impl Course {
             slow.process
         );
         let mut facts = Vec::new();
-        for (kind, name) in KINDS {
+        let pool = (CallKind::Pool, "the connection pool");
+        for (kind, name) in CALLS.into_iter().chain([pool]) {
             let count = sums.calls[kind].count.total();
             if let Some(ms) = call_ms(sums, kind).filter(|_| count > 0) {
                 facts.push(format!(
@@ -115,14 +116,6 @@ impl Course {
         steps.map(row).collect()
     }
 }
-
-const KINDS: [(CallKind, &str); 5] = [
-    (CallKind::Sql, "SQL"),
-    (CallKind::Http, "HTTP"),
-    (CallKind::Cache, "cache"),
-    (CallKind::Redis, "Redis"),
-    (CallKind::Pool, "the connection pool"),
-];
 
 /// As the bar of a window names them.
 const DOING: [(Doing, &str); 4] = [

@@ -1,13 +1,14 @@
 //! Where request time goes, in one sentence with its figures.
 
-use crate::window::{Window, call_ms, pool_ms};
-use flight::CallKind;
+use crate::window::{CALLS, Window, call_ms, pool_ms};
 use inspect::{Sum, Sums};
 
 /// Below so many requests the sentence says how few they are.
 const FEW: u64 = 20;
 /// A share of held time without a core that is worth words.
 const STARVED: f64 = 0.2;
+/// As the agent counts failures.
+pub const FAILED: &str = "failed (5xx or an exception)";
 /// From this share on failed requests matter more than the time that requests take.
 const FAILING: f64 = 0.05;
 
@@ -54,7 +55,7 @@ pub fn diagnosis(window: &Window) -> String {
 fn failed(window: &Window) -> String {
     let sums = &window.all;
     let (errors, requests) = (sums.errors, run::counted(sums.requests, "request"));
-    let how = "failed (5xx or an exception)";
+    let how = FAILED;
     let words = match errors == sums.requests {
         true if errors == 1 => format!("the only request {how}"),
         true => format!("all {requests} {how}"),
@@ -147,13 +148,7 @@ fn busy(window: &Window) -> String {
 
 /// The kind of calls that takes longest. Its time is no part of I/O alone: a call also runs Ruby.
 fn by_kind(sums: &Sums) -> String {
-    let kinds = [
-        (CallKind::Sql, "SQL"),
-        (CallKind::Http, "HTTP"),
-        (CallKind::Cache, "cache"),
-        (CallKind::Redis, "Redis"),
-    ];
-    let known = kinds.map(|(kind, name)| (call_ms(sums, kind).unwrap_or(0.0), name));
+    let known = CALLS.map(|(kind, name)| (call_ms(sums, kind).unwrap_or(0.0), name));
     let most = known.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
     match most {
         Some((ms, name)) if ms >= 0.05 => {

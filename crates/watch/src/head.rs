@@ -1,7 +1,7 @@
 //! What stands above a table: which processes, totals, the diagnosis, workers unlike their siblings, and the parts of a
 //! request's time as a bar.
 
-use crate::diagnosis::diagnosis;
+use crate::diagnosis::{FAILED, diagnosis};
 use crate::subject::Subject;
 use crate::view::View;
 use crate::window::Window;
@@ -130,10 +130,7 @@ fn totals(window: &Window) -> String {
             .map(|ms| format!("{ms:.1} ms a request")),
     );
     if sums.errors > 0 {
-        words.push(format!(
-            "{:.1} % failed (5xx or an exception)",
-            share(sums.errors)
-        ));
+        words.push(format!("{:.1} % {FAILED}", share(sums.errors)));
     }
     if window.of_endpoint().is_some() {
         return words.join(", ");

@@ -131,17 +131,14 @@ impl View {
                 };
             }
             Some(detail) => detail.other(seen),
-            None => seen.window.as_ref().and_then(|window| {
-                let last = |rows: usize| self.selected.min(rows.saturating_sub(1));
-                match self.tab {
-                    Tab::Processes => {
-                        let row = window.processes.get(last(window.processes.len()))?;
-                        Some(Subject::Process(row.process.id))
-                    }
-                    Tab::Endpoints => {
-                        let row = window.endpoints.get(last(window.endpoints.len()))?;
-                        Some(Subject::Endpoint(row.name.clone()))
-                    }
+            None => seen.window.as_ref().and_then(|window| match self.tab {
+                Tab::Processes => {
+                    let row = window.processes.get(self.selected)?;
+                    Some(Subject::Process(row.process.id))
+                }
+                Tab::Endpoints => {
+                    let row = window.endpoints.get(self.selected)?;
+                    Some(Subject::Endpoint(row.name.clone()))
                 }
             }),
         };

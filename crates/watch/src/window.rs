@@ -104,6 +104,14 @@ pub fn pool_ms(sums: &Sums) -> Option<f64> {
     call_ms(sums, CallKind::Pool)
 }
 
+/// Kinds of calls to other servers, as the screen names them.
+pub const CALLS: [(CallKind, &str); 4] = [
+    (CallKind::Sql, "SQL"),
+    (CallKind::Http, "HTTP"),
+    (CallKind::Cache, "cache"),
+    (CallKind::Redis, "Redis"),
+];
+
 /// Milliseconds a request in calls of a kind, without the GVL wait inside.
 pub fn call_ms(sums: &Sums, kind: CallKind) -> Option<f64> {
     let call = &sums.calls[kind];
