@@ -84,6 +84,16 @@ pub struct Mark {
     pub name: String,
 }
 
+impl Mark {
+    /// The limit of a percentile of response times, ms.
+    fn limit(percentile: f64, limit_ms: f64) -> Mark {
+        Mark {
+            value: limit_ms,
+            name: format!("limit of p{percentile}"),
+        }
+    }
+}
+
 /// An interval to draw a band for.
 #[derive(Debug, Serialize, PartialEq)]
 pub struct Band {

@@ -17,6 +17,8 @@ const MOST_BUSY: f64 = 0.8;
 pub struct Served {
     /// Threads of each.
     pub threads: Option<u32>,
+    /// Threads that keep one busy.
+    pub useful_threads: Option<f64>,
     /// Processes that run, or where none does, all of them.
     pub processes: u32,
     pub jobs: bool,
@@ -42,6 +44,10 @@ impl Served {
         let threads = (threads.len() == 1).then(|| threads.first().copied().flatten());
         Served {
             threads: threads.flatten(),
+            useful_threads: document
+                .threads
+                .as_ref()
+                .and_then(|advice| advice.useful_threads),
             processes: u32::try_from(processes).unwrap_or(u32::MAX),
             jobs,
             uneven: Uneven::of(document).filter(|_| !jobs),
@@ -137,11 +143,9 @@ fn most(share: f64) -> &'static str {
 }
 
 fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> String {
-    let enough_threads = served.threads.zip(traffic.split.as_ref());
-    let enough_threads = enough_threads.is_some_and(|(threads, split)| {
-        split.held_ms > 0.0
-            && f64::from(threads) >= run::whole_threads(1.0 + split.io_ms / split.held_ms)
-    });
+    let enough_threads = served.threads.zip(served.useful_threads);
+    let enough_threads = enough_threads
+        .is_some_and(|(threads, useful)| f64::from(threads) >= run::whole_threads(useful));
     let (one, who) = match (served.jobs, enough_threads) {
         (true, _) => ("job", "threads that run jobs"),
         (false, true) => ("request", "processes on free cores"),

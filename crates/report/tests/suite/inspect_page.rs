@@ -225,8 +225,7 @@ fn a_burst_asks_for_no_more_threads_than_keep_a_process_busy() {
         many.contains("for which more threads or processes are"),
         "{many}"
     );
-    let split = document.requests.as_mut().unwrap().split.as_mut().unwrap();
-    (split.held_ms, split.io_ms) = (10.0, 19.0);
+    document.threads.as_mut().unwrap().useful_threads = Some(2.9);
     let enough = said(&document);
     assert!(
         enough.contains("for which more processes on free cores are needed"),

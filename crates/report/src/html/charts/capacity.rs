@@ -33,10 +33,7 @@ fn latency(search: &RateSearch) -> Chart {
     Chart {
         unit: "ms",
         at_unit: Some("requests a second"),
-        mark: Some(Mark {
-            value: objective.limit_ms,
-            name: format!("limit of p{}", objective.percentile),
-        }),
+        mark: Some(Mark::limit(objective.percentile, objective.limit_ms)),
         at_mark: answer(search),
         rows: of(50.0, |p| p.p50_ms)
             .chain(of(99.0, |p| p.p99_ms))

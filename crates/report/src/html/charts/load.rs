@@ -15,10 +15,8 @@ pub fn charts(document: &Document) -> Vec<Chart> {
 }
 
 fn limit(document: &Document) -> Option<Mark> {
-    document.objective.as_ref().map(|objective| Mark {
-        value: objective.limit_ms,
-        name: format!("limit of p{}", objective.percentile),
-    })
+    let objective = document.objective.as_ref()?;
+    Some(Mark::limit(objective.percentile, objective.limit_ms))
 }
 
 fn percentiles(document: &Document) -> Chart {

@@ -102,7 +102,7 @@ fn deciding(document: &Document) -> Option<Chart> {
     })
 }
 
-/// A line for each configuration of a deciding comparison: more lines are not told apart.
+/// A line for each configuration of a deciding comparison: with more lines the chart is unreadable.
 fn percentiles(document: &Document) -> Option<Chart> {
     let decided: Vec<&Comparison> = document.comparisons.iter().filter(|c| decides(c)).collect();
     let compared = |arm: &&run::ArmSummary| {
@@ -124,10 +124,11 @@ fn percentiles(document: &Document) -> Option<Chart> {
     (!rows.is_empty()).then(|| Chart {
         unit: "ms",
         at_unit: Some("percentile"),
-        mark: document.plan.objective.latency.map(|latency| Mark {
-            value: latency.limit_ms,
-            name: format!("limit of p{}", latency.percentile),
-        }),
+        mark: document
+            .plan
+            .objective
+            .latency
+            .map(|latency| Mark::limit(latency.percentile, latency.limit_ms)),
         rows,
         ..Chart::new(
             "percentiles",
