@@ -29,6 +29,7 @@ use jiff::Timestamp;
 use order::order;
 use reporter::{Extent, Reporter};
 use run::load::{Assertion, AssertionOutcome, Document, State};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
@@ -263,7 +264,6 @@ fn tell_assertions(assertions: &[Assertion]) {
         .for_each(|assertion| output::error(&assertion.sentence));
 }
 
-/// Why the figures are no honest answer. `to_https`: what to do about redirects to https is said already.
 /// Why the figures are no honest answer.
 fn no_answer(document: &Document, https: Option<&HttpsTrouble>) -> Option<String> {
     match (&document.generator.trouble, &document.first_error) {
@@ -279,6 +279,7 @@ fn no_answer(document: &Document, https: Option<&HttpsTrouble>) -> Option<String
         }),
         (_, first) if document.counts.ok == 0 => Some(every_failed(
             first.as_deref(),
+            &document.statuses,
             &document.asked.url,
             https.is_some(),
         )),
@@ -291,9 +292,16 @@ fn no_answer(document: &Document, https: Option<&HttpsTrouble>) -> Option<String
     }
 }
 
-fn every_failed(first: Option<&str>, url: &str, to_https: bool) -> String {
+/// `to_https`: what to do about redirects to https is said already.
+fn every_failed(
+    first: Option<&str>,
+    statuses: &BTreeMap<String, u64>,
+    url: &str,
+    to_https: bool,
+) -> String {
     let first = first.unwrap_or("none was answered as expected");
-    let remedy = match (to_https, first.contains("answered 5")) {
+    let raised = statuses.keys().all(|status| status.starts_with('5'));
+    let remedy = match (to_https, raised) {
         (true, _) => String::new(),
         (false, true) => "; the application failed: its log says why".to_owned(),
         (false, false) => format!("; check the path of {url}"),
@@ -308,10 +316,15 @@ mod tests {
 
     #[test]
     fn the_path_is_not_to_be_checked_where_the_server_redirects_to_https() {
-        let said = |to_https| every_failed(Some("GET /: answered 301"), "http://a.test/", to_https);
+        let every_failed = |status: &str, to_https| {
+            let statuses = BTreeMap::from([(status.to_owned(), 30)]);
+            let first = format!("GET /: answered {status}");
+            every_failed(Some(&first), &statuses, "http://a.test/", to_https)
+        };
+        let said = |to_https| every_failed("301", to_https);
         assert_eq!(said(true), "every request failed; GET /: answered 301");
         assert!(said(false).ends_with("check the path of http://a.test/"));
-        let raised = every_failed(Some("GET /: answered 500"), "http://a.test/", false);
+        let raised = every_failed("500", false);
         assert!(raised.ends_with("its log says why"), "{raised}");
     }
 

@@ -5,6 +5,15 @@ use crate::{Failure, output};
 use experiment::config::{Asked, parse_duration};
 use jiff::{SignedDuration, Timestamp};
 use run::runs::{Kept, Standing, kept};
+use std::path::Path;
+
+/// Where there is no run, and what to do.
+pub fn none_under(runs: &Path) -> String {
+    format!(
+        "there is no run under {}; make one with powerband tune, or name its folder with --runs",
+        runs.display()
+    )
+}
 
 /// `powerband runs`.
 pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
@@ -14,10 +23,7 @@ pub fn runs(args: RunsArgs) -> Result<u8, Failure> {
         output::error(why);
     }
     if found.is_empty() {
-        output::say(&format!(
-            "there is no run under {}; make one with powerband tune, or name its folder with --runs",
-            args.runs.display()
-        ));
+        output::say(&none_under(&args.runs));
     }
     if !args.prune {
         output::print(&report::listing(&found))?;

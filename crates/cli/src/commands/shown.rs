@@ -1,5 +1,6 @@
 //! `report`, and what is generated from the arguments: completions and the manual page.
 
+use super::runs::none_under;
 use crate::args::{Cli, ReportArgs};
 use crate::{Failure, output};
 use clap::CommandFactory;
@@ -19,8 +20,8 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
     {
         return of_file(&args, file);
     }
-    let is_file = |name: &&PathBuf| name.extension().is_some_and(|e| e == "json");
-    if let Some(file) = args.run.as_ref().filter(is_file) {
+    let names_document = |run: &&PathBuf| run.extension().is_some_and(|e| e == "json");
+    if let Some(file) = args.run.as_ref().filter(names_document) {
         return Err(Failure::usage(format!(
             "{}: there is no such file; name one that --json wrote, or a run (powerband runs lists them)",
             file.display()
@@ -30,9 +31,7 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
         Some(run) => Folder::open(&find(&args.runs, run)),
         None => {
             let newest = newest(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
-            Folder::open(&newest.ok_or_else(|| {
-                Failure::usage(format!("there is no run under {}; make one with powerband tune, or name its folder with --runs", args.runs.display()))
-            })?)
+            Folder::open(&newest.ok_or_else(|| Failure::usage(none_under(&args.runs)))?)
         }
     };
     let folder = folder.map_err(|e| Failure::usage(e.to_string()))?;

@@ -81,11 +81,13 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
             "start the server with powerband run -- CMD, or name the folder that its agent records into (POWERBAND_DIR)",
         )
     });
-    // Nothing is wrong with the command: no server records there, which is no answer, as it is of inspect and predict.
-    if let (Some(missing), true) = (&missing, problems.is_empty()) {
-        return Err(Failure::no_answer(missing.to_string()));
+    match missing {
+        // The command itself is right, and there is no recording to answer from: exit code 3, as of inspect and predict.
+        Some(missing) if problems.is_empty() => {
+            return Err(Failure::no_answer(missing.to_string()));
+        }
+        missing => problems.extend(missing),
     }
-    problems.extend(missing);
     if !problems.is_empty() {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         return Err(Failure::usage(lines.join("\n")));

@@ -54,29 +54,22 @@ fn subject(args: &WatchArgs, reading: &Reading) -> Result<Option<Subject>, Failu
     let Some(pid) = args.pid else {
         return Ok(args.endpoint.clone().map(Subject::Endpoint));
     };
-    let named = reading
-        .processes
-        .iter()
-        .filter(|process| process.pid == pid);
-    match named
-        .map(|process| process.id)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
-        [] => {}
-        [one] => return Ok(Some(Subject::Process(*one))),
-        several => {
-            return Err(Failure::usage(format!(
-                "--pid = {pid}: {} processes of different containers have that number; choose one of them in the table with Enter",
-                several.len()
-            )));
+    let named = reading.processes.iter().filter(|p| p.pid == pid);
+    let named: Vec<_> = named.map(|process| process.id).collect();
+    match named.as_slice() {
+        [one] => Ok(Some(Subject::Process(*one))),
+        [] => {
+            let running = reading.processes.iter().map(|p| p.pid.to_string());
+            Err(Failure::no_answer(format!(
+                "--pid = {pid}: no process of that number writes a flight file there; those that run are {}",
+                running.collect::<Vec<_>>().join(", ")
+            )))
         }
+        several => Err(Failure::usage(format!(
+            "--pid = {pid}: {} processes of different containers have that number; choose one of them in the table with Enter",
+            several.len()
+        ))),
     }
-    let running = reading.processes.iter().map(|p| p.pid.to_string());
-    Err(Failure::no_answer(format!(
-        "--pid = {pid}: no process of that number writes a flight file there; those that run are {}",
-        running.collect::<Vec<_>>().join(", ")
-    )))
 }
 
 /// Fails where no request of it ended.
