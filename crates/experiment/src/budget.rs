@@ -55,6 +55,9 @@ const LEAST_WINDOW_S: f64 = 2.0;
 /// Longest window; beyond it, more blocks say more.
 const MOST_WINDOW_S: f64 = 30.0;
 
+/// Budgets that are advised are whole minutes.
+const MINUTE_S: f64 = 60.0;
+
 /// Share of a budget that is planned with: trials vary in length, and a run that was promised for its budget
 /// should not outlast it.
 const USABLE: f64 = 0.95;
@@ -220,7 +223,6 @@ pub fn for_two_finalists(
     windows: Windows,
     wishes: Wishes,
 ) -> Option<f64> {
-    const MINUTE_S: f64 = 60.0;
     let minutes = (1..=24 * 60).map(|minutes| f64::from(minutes) * MINUTE_S);
     let mut holding = minutes.filter(|budget_s| {
         let shape = fit_with_search(*budget_s, spent_s, with_search, overhead, windows, wishes);
@@ -232,7 +234,6 @@ pub fn for_two_finalists(
 /// The shortest budget, in seconds and of whole minutes, that has room for so much work: a share of each budget is never planned
 /// with, and a part is kept for the search for the highest rate.
 pub fn holding(work_s: f64, with_search: bool) -> f64 {
-    const MINUTE_S: f64 = 60.0;
     let holds = |budget_s: f64| {
         let kept_s = match with_search {
             true => kept_for_search(budget_s),
@@ -240,11 +241,8 @@ pub fn holding(work_s: f64, with_search: bool) -> f64 {
         };
         USABLE * (budget_s - kept_s) >= work_s
     };
-    let mut budget_s = MINUTE_S;
-    while !holds(budget_s) {
-        budget_s += MINUTE_S;
-    }
-    budget_s
+    let mut minutes = (1..).map(|minutes| f64::from(minutes) * MINUTE_S);
+    minutes.find(|budget_s| holds(*budget_s)).unwrap_or(work_s)
 }
 
 /// Fits so many trials into `budget_s`: the window, or the least budget that would do.

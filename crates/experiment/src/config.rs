@@ -270,25 +270,13 @@ impl Request {
             rehearse: self.rehearse.or(there.rehearse),
             against: self.against.or(there.against),
             revision: self.revision.or(there.revision),
-            assertions: if self.assertions.is_empty() {
-                there.assertions
-            } else {
-                self.assertions
-            },
+            assertions: listed(self.assertions, there.assertions),
             ready_path: self.ready_path.or(there.ready_path),
             boot_timeout: self.boot_timeout.or(there.boot_timeout),
             port: self.port.or(there.port),
-            services: if self.services.is_empty() {
-                there.services
-            } else {
-                self.services
-            },
+            services: listed(self.services, there.services),
             baseline: self.baseline.or(there.baseline),
-            arms: if self.arms.is_empty() {
-                there.arms
-            } else {
-                self.arms
-            },
+            arms: listed(self.arms, there.arms),
             connections: self.connections.or(there.connections),
             generator_core: self.generator_core.or(there.generator_core),
             least: self.least.or(there.least),
@@ -303,11 +291,7 @@ impl Request {
             max_arms: self.max_arms.or(there.max_arms),
             margin: self.margin.or(there.margin),
             seed: self.seed.or(there.seed),
-            knobs: if self.knobs.is_empty() {
-                there.knobs
-            } else {
-                self.knobs
-            },
+            knobs: listed(self.knobs, there.knobs),
             threads: self.threads.or(there.threads),
             workers: self.workers.or(there.workers),
             rate: self.rate.or(there.rate),
@@ -316,16 +300,8 @@ impl Request {
             allow_unsafe: self.allow_unsafe.or(there.allow_unsafe),
             replay_host: self.replay_host.or(there.replay_host),
             keep_alive: self.keep_alive.or(there.keep_alive),
-            headers: if self.headers.is_empty() {
-                there.headers
-            } else {
-                self.headers
-            },
-            allow_remote: if self.allow_remote.is_empty() {
-                there.allow_remote
-            } else {
-                self.allow_remote
-            },
+            headers: listed(self.headers, there.headers),
+            allow_remote: listed(self.allow_remote, there.allow_remote),
             before_trial: self.before_trial.or(there.before_trial),
             after_trial: self.after_trial.or(there.after_trial),
             workload_file,
@@ -340,4 +316,9 @@ impl Request {
             apache_file: self.apache_file.or(there.apache_file),
         }
     }
+}
+
+/// A list that was given takes the place of the other one whole.
+fn listed<T>(here: Vec<T>, there: Vec<T>) -> Vec<T> {
+    if here.is_empty() { there } else { here }
 }

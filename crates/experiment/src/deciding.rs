@@ -106,27 +106,23 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
     let mut open = open(comparisons).peekable();
     open.peek()?;
     if let Some(blocks) = blocks(comparisons) {
-        if let Measured::Windows {
-            pace: Some(pace), ..
-        } = measured
-            && let Some(count) = open.clone().map(|c| c.blocks).min()
-            && blocks <= pace.blocks
-        {
-            return Some(format!(
-                "{count} of {} blocks count for it, and about {blocks} should be enough to tell: measure again without what spoiled the \
+        let pace = match measured {
+            Measured::Windows { pace, .. } => pace,
+            Measured::Commands => None,
+        };
+        let counted = open.map(|c| c.blocks).min().unwrap_or(0);
+        return Some(match pace {
+            Some(pace) if blocks <= pace.blocks => format!(
+                "{counted} of {} blocks count for it, and about {blocks} should be enough to tell: measure again without what spoiled the \
                  others (see below)",
                 pace.blocks
-            ));
-        }
-        let flags = match measured {
-            Measured::Windows {
-                pace: Some(pace), ..
-            } => pace.flags(blocks),
-            _ => format!("--blocks {blocks}"),
-        };
-        return Some(format!(
-            "about {blocks} blocks should be enough to tell ({flags})"
-        ));
+            ),
+            pace => {
+                let flags =
+                    pace.map_or_else(|| format!("--blocks {blocks}"), |pace| pace.flags(blocks));
+                format!("about {blocks} blocks should be enough to tell ({flags})")
+            }
+        });
     }
     if open.clone().any(|c| c.sd_log_ratio.is_none()) {
         return Some("one block does not show how many would be enough to tell".to_owned());

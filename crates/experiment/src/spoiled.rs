@@ -68,8 +68,9 @@ fn other_runs() -> Vec<OtherRun> {
 /// What spoils measurements on this host from a moment on.
 #[derive(Debug)]
 pub struct HostWatch {
+    began: Instant,
     /// What the host had done at that moment; `None` where it cannot be read.
-    before: Option<(Activity, Instant)>,
+    before: Option<Activity>,
     since: Mutex<Since>,
 }
 
@@ -84,9 +85,9 @@ struct Since {
 impl HostWatch {
     /// From now on.
     pub fn begin() -> HostWatch {
-        let before = Activity::read(&Roots::default()).ok();
         HostWatch {
-            before: before.map(|before| (before, Instant::now())),
+            began: Instant::now(),
+            before: Activity::read(&Roots::default()).ok(),
             since: Mutex::new(Since {
                 runs: other_runs(),
                 work: OtherWorkSoFar::from(other_work()),
@@ -110,13 +111,12 @@ impl HostWatch {
     pub fn warnings(&self, load_average: f64, watcher: &dyn Watcher) -> Vec<String> {
         self.look(watcher);
         let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let span = self.began.elapsed();
         let mut said = Vec::new();
-        let now = Activity::read(&Roots::default());
-        let began = self.before.as_ref().zip(now.as_ref().ok());
         if let Ok(facts) = host::facts::collect() {
-            let facts = match began {
-                Some(((before, began), now)) => facts.observe(before, now, began.elapsed()),
-                None => facts,
+            let facts = match (&self.before, Activity::read(&Roots::default())) {
+                (Some(before), Ok(now)) => facts.observe(before, &now, span),
+                _ => facts,
             };
             let warnings = host::warnings(&host::HostFacts {
                 // Load and waiting of now are mostly this run's own; what was there before it is the question.
@@ -127,10 +127,7 @@ impl HostWatch {
             });
             said.extend(warnings.iter().map(ToString::to_string));
         }
-        if let Some(((_, began), _)) = began {
-            let span = began.elapsed();
-            said.extend(others(since.work.cpu(), span, &since.work.named(span)));
-        }
+        said.extend(others(since.work.cpu(), span, &since.work.named(span)));
         said.extend(since.runs.iter().map(OtherRun::afterwards));
         said
     }

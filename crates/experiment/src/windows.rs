@@ -70,6 +70,7 @@ fn latency(histogram: &Histogram<u64>) -> Latency {
     }
 }
 
+/// Those of the page's chart.
 const PERCENTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
 
 /// Those that are finite and that the requests suffice for.

@@ -171,7 +171,8 @@ impl Layout {
     /// The first byte after the header and its field table; `None` when that exceeds 64 bits.
     pub fn header_end(&self) -> Option<u64> {
         let fields = u64::from(self.field_count) * Field::ENTRY_SIZE;
-        Some((self.field_table_offset.checked_add(fields)?).max(HEADER_SIZE as u64))
+        let table = self.field_table_offset.checked_add(fields)?;
+        Some(table.max(HEADER_SIZE as u64))
     }
 
     /// The first byte after the header's tables and the totals; `None` when that exceeds 64 bits.

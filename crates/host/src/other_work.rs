@@ -108,12 +108,10 @@ struct Program {
 
 impl Programs {
     fn add(&mut self, now: &OtherWork, before: &OtherWork, cores: &[u32]) {
-        let may_run = |pid| {
-            let allowed = || affinity_of(Some(pid));
-            let on_one =
-                |allowed: Vec<usize>| cores.iter().any(|core| allowed.contains(&(*core as usize)));
-            cores.is_empty() || allowed().map_or(true, on_one)
-        };
+        let has_one =
+            |allowed: Vec<usize>| cores.iter().any(|core| allowed.contains(&(*core as usize)));
+        // A process whose cores cannot be read may run on any.
+        let may_run = |pid| cores.is_empty() || affinity_of(Some(pid)).map_or(true, has_one);
         let per_second = rustix::param::clock_ticks_per_second();
         for (key, process) in &now.processes {
             let earlier = before.processes.get(key).map_or(0, |earlier| earlier.ticks);

@@ -61,19 +61,11 @@ pub fn run(
         exit: None,
         samples: Vec::new(),
     };
-    hook(
-        bench,
-        bench.place(asked.arm),
-        before,
-        "before_trial",
-        folder,
-        watcher,
-    )
-    .map_err(stopped)?;
+    hook(bench, &bench.own, before, "before_trial", folder, watcher).map_err(stopped)?;
     watcher.on(Event::Phase("running"));
     let result = measured(bench, asked, folder, watcher, &mut run);
     // Whatever before_trial set up is taken down on every way out, also when the user has stopped the run.
-    let after = hook_to_its_end(bench, bench.place(asked.arm), after, folder, watcher);
+    let after = hook_to_its_end(bench, &bench.own, after, folder, watcher);
     match result {
         Ok(()) => {}
         Err(Failure::Trial(reason)) => run.failed = Some(reason),

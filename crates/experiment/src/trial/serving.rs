@@ -101,21 +101,14 @@ pub fn with_server<T>(
         bench.experiment.before_trial.as_deref(),
         bench.experiment.after_trial.as_deref(),
     );
-    let folder = &serving.folder;
+    let (place, folder) = (bench.place(serving.arm), &serving.folder);
     let began = Instant::now();
-    start::hook(
-        bench,
-        bench.place(serving.arm),
-        before,
-        "before_trial",
-        folder,
-        watcher,
-    )?;
+    start::hook(bench, place, before, "before_trial", folder, watcher)?;
     begun.beside.hooks_s = began.elapsed().as_secs_f64();
     let result = served(bench, serving, watcher, begun, work);
     // Whatever before_trial set up is taken down on every way out, also when the user has stopped the run.
     let began = Instant::now();
-    let after = start::hook_to_its_end(bench, bench.place(serving.arm), after, folder, watcher);
+    let after = start::hook_to_its_end(bench, place, after, folder, watcher);
     begun.beside.hooks_s += began.elapsed().as_secs_f64();
     Ok(Ended { result, after })
 }
