@@ -21,7 +21,7 @@ RATE_PER_S = 100
 SECONDS = QUICK ? 4 : 30
 ROUNDS = QUICK ? 1 : 2
 
-# That only goes forward.
+# Monotonic time.
 module Clock
   def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end
@@ -136,10 +136,13 @@ end
 Build.run("bench/watch", "ruby", "gem/ext/powerband/build.rb")
 site = Site.new(binary)
 watch = Watch.new(binary, site)
-shares = site.under_load do
-  Figures.rounds(ROUNDS, Watch::SCREENS.keys, Random.new(1)) { |screen| watch.share_of_a_core(screen) }
+begin
+  shares = site.under_load do
+    Figures.rounds(ROUNDS, Watch::SCREENS.keys, Random.new(1)) { |screen| watch.share_of_a_core(screen) }
+  end
+ensure
+  site.close
 end
-site.close
 percent = ->(share) { format("%.2f %%", 100 * share) }
 rows = shares.map { |screen, all| [screen, percent[Figures.median(all)], percent[all.min], percent[all.max]] }
 text = <<~MARKDOWN

@@ -30,7 +30,7 @@ pub struct Configured {
     pub environment_from: String,
     /// On top of this process's own; a trial's `RAILS_ENV` and `RACK_ENV` are the name.
     pub variables: BTreeMap<String, String>,
-    /// `None` where the configuration names a command of its own, or another server.
+    /// `None` where the configuration names a start command, or another server than Puma.
     pub puma: Option<PumaConfig>,
     pub baseline: Option<(Settings, String)>,
 }

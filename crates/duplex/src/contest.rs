@@ -5,7 +5,7 @@ use run::duplex::Purpose;
 use crate::seen::Seen;
 use crate::series::Series;
 
-/// All endpoints that are not told apart.
+/// The name under which the requests of all further endpoints are counted.
 pub const OTHER: &str = "(other)";
 
 /// A shadow, as the head of the log names it.

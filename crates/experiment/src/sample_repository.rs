@@ -63,7 +63,7 @@ impl Repository {
         ]);
     }
 
-    /// How many git knows beside the repository itself.
+    /// How many worktrees git lists, without the repository itself.
     pub fn worktrees(&self) -> usize {
         self.git(&["worktree", "list"]).lines().count() - 1
     }

@@ -22,9 +22,9 @@ use run::{Document, Folder, Plan, SCHEMA, SdSource, Settings, State, Timing};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Blocks of named arms unless told otherwise: the fewest that can decide.
+/// Blocks of `compare`, `sweep` and `check` by default: the fewest that can decide.
 const COMPARE_BLOCKS: u32 = 6;
-/// Window of named arms unless a budget or a length was given, seconds.
+/// Seconds of a window of `compare`, `sweep` and `check`, where neither a budget nor a length is given.
 const COMPARE_WINDOW_S: f64 = 5.0;
 /// Window of a rehearsal, seconds.
 const REHEARSAL_WINDOW_S: f64 = 0.5;
@@ -217,7 +217,7 @@ fn configured(place: &Place, kind: ServerKind) -> (Settings, &'static str) {
     (found.unwrap_or(kind.defaults()), how)
 }
 
-/// The arms of the goal. A revision has the settings of its own configuration, where no baseline was asked for.
+/// The arms of the goal. Without `--baseline` a revision runs with the settings of its configuration.
 fn as_configured(experiment: &Experiment, bench: &Bench<'_>, watcher: &dyn Watcher) -> Vec<Arm> {
     let Goal::Arms { arms, .. } = &experiment.goal else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The same as Markdown, to be kept beside the application that it is about.
+//! The page of a run of commands as Markdown, to keep in the repository of the application.
 
 use crate::command_page::{
     COMPARISONS_HEAD, MEMORY_HEAD, RUNS_HEAD, comparison_rows, how, memory_heading, memory_row,

@@ -1,4 +1,4 @@
-//! The tables of `compare`, `sweep` and `check` as Markdown, to be kept beside the application that they are about.
+//! The tables of `compare`, `sweep` and `check` as Markdown, to keep in the repository of the application.
 
 use crate::figures::{bytes, change_with_interval, counted, duration, number_of_ms, rate};
 use crate::markdown_table::{line, plain, rows, sets};

@@ -14,7 +14,7 @@ pub(super) enum Accepting {
     Full,
     /// Lets less busy workers have it.
     Delay,
-    /// Was told that a thread is idle, and wakes up (6.6).
+    /// A thread is idle, and its signal wakes the acceptor up (6.6).
     Signalled,
     /// Accepts this request's connection.
     Taking(u32),

@@ -111,7 +111,7 @@ fn cgroup_memory_bytes() -> Option<u64> {
     limit.filter(|limit| *limit < total_bytes)
 }
 
-/// What is written beside the run folder.
+/// The files that a run writes in addition to its folder.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Files<'a> {
     pub markdown: Option<&'a Path>,

@@ -84,7 +84,7 @@ fn what_is_at_its_limit_is_decided_wrongly_in_one_run_of_twenty_at_most() {
     assert!(decided as f64 <= most, "{decided} of {RUNS}");
 }
 
-/// Fewer trials can never decide, and what is not known is not assumed to hold.
+/// Too few trials decide nothing: the assertion is undecided, and does not hold.
 #[test]
 fn an_arm_that_cannot_be_measured_decides_nothing() {
     let script = Script {

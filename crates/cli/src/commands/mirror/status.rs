@@ -29,7 +29,7 @@ pub use hosts::name;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusPage {
     pub address: SocketAddr,
-    /// Names by which it may be asked for, beside `localhost` and its addresses.
+    /// Names that the Host header of a request may have, in addition to `localhost` and its addresses.
     pub hosts: Vec<String>,
 }
 
