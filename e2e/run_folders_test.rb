@@ -148,7 +148,7 @@ class RunFoldersTest < PowerbandTest
       assert_refused ended, 2, /cannot create .*file/, /--runs DIR/
     end
     ended = powerband("run", "--", "ruby", "-e", "1", env: { "POWERBAND_GEM" => gem_without_extension, "XDG_CACHE_HOME" => file })
-    assert_refused ended, 2, /extension cannot be built in #{Regexp.escape(file)}/, /XDG_CACHE_HOME/
+    assert_refused ended, 2, /agent cannot be put into #{Regexp.escape(file)}/, /XDG_CACHE_HOME/
   end
 
   def test_a_disk_without_room_is_refused_before_anything_starts

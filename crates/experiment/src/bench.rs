@@ -179,7 +179,7 @@ fn built_agent(
     installation: &Installation,
     found: &RubyInfo,
 ) -> Result<(PathBuf, PathBuf), Stopped> {
-    let gem = agent::locate(installation.gem.as_deref())
+    let gem = agent::locate(installation.gem.as_deref(), &installation.cache)
         .map_err(|e| Stopped::Configuration(e.to_string()))?;
     let ext = agent::ensure_built(&gem, found, &installation.cache)
         .map_err(|e| Stopped::Configuration(e.to_string()))?;

@@ -13,7 +13,8 @@ const OFF: [&str; 3] = ["0", "false", "off"];
 /// `powerband run`.
 pub fn run(args: RunArgs) -> Result<u8, Failure> {
     let found = ruby::probe("ruby").map_err(|e| Failure::usage(e.to_string()))?;
-    let gem = agent::locate(args.gem.as_deref()).map_err(|e| Failure::usage(e.to_string()))?;
+    let gem = agent::locate(args.gem.as_deref(), &cache_dir())
+        .map_err(|e| Failure::usage(e.to_string()))?;
     let extension = agent::ensure_built(&gem, &found, &cache_dir())
         .map_err(|e| Failure::usage(e.to_string()))?;
     let (program, words) = args

@@ -135,7 +135,8 @@ pub fn all_pids() -> impl Iterator<Item = u32> {
 /// The agent of this repository, built where it is not built yet.
 pub fn agent(cache: &Path, flight_dir: &Path) -> Agent {
     let ruby = servers::ruby::probe("ruby").unwrap();
-    let gem = servers::agent::locate(None).unwrap();
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gem");
+    let gem = servers::agent::locate(Some(&checkout), cache).unwrap();
     Agent {
         lib_dir: gem.lib_dir(),
         ext_path: servers::agent::ensure_built(&gem, &ruby, cache).unwrap(),

@@ -1,0 +1,45 @@
+//! Lists the gem's files for `agent/embedded.rs`: those that `gem/powerband.gemspec` names.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let gem = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gem");
+    let mut files = Vec::new();
+    add(&gem.join("lib"), &["rb"], &mut files);
+    add(&gem.join("ext"), &["c", "h", "rb"], &mut files);
+    files.push(gem.join("LICENSE"));
+    files.sort();
+    let mut list = String::from("const FILES: &[GemFile] = &[\n");
+    let mut digest = DefaultHasher::new();
+    for file in &files {
+        // Each file and no folder: extensions that are built in lib/ would compile this crate again. A new file has another
+        // that requires or includes it.
+        println!("cargo:rerun-if-changed={}", file.display());
+        let name = file.strip_prefix(&gem).expect("is below the gem");
+        let bytes = fs::read(file).expect("can be read");
+        (name, &bytes).hash(&mut digest);
+        let path = file.canonicalize().expect("is there");
+        list.push_str(&format!("    ({name:?}, include_bytes!({path:?})),\n"));
+    }
+    let digest = digest.finish();
+    list.push_str(&format!("];\nconst DIGEST: &str = \"{digest:016x}\";\n"));
+    let out = std::env::var_os("OUT_DIR").expect("cargo sets it");
+    fs::write(Path::new(&out).join("gem_files.rs"), list).expect("can be written");
+}
+
+/// The files below the folder that end so.
+fn add(folder: &Path, kinds: &[&str], files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("is there") {
+        let path = entry.expect("can be read").path();
+        if path.is_dir() {
+            add(&path, kinds, files);
+        } else if path
+            .extension()
+            .is_some_and(|kind| kinds.iter().any(|k| kind == *k))
+        {
+            files.push(path);
+        }
+    }
+}
