@@ -17,7 +17,8 @@ if supported
     $CFLAGS << " #{ENV['POWERBAND_CFLAGS']}" # rubocop:disable Style/GlobalVars
     $DLDFLAGS << " #{ENV['POWERBAND_CFLAGS']}" # rubocop:disable Style/GlobalVars
   end
-  create_makefile("powerband/powerband")
+  # Where the agent and the command line tool look for the extension of this Ruby.
+  create_makefile("powerband/ext/#{RbConfig::CONFIG['ruby_version']}-#{RbConfig::CONFIG['arch']}/powerband")
 else
   File.write("Makefile", dummy_makefile($srcdir).join) # rubocop:disable Style/GlobalVars
 end

@@ -16,18 +16,21 @@ module Powerband
         return "Ruby #{RUBY_VERSION} (#{RUBY_ENGINE}) has no GVL events, which came with CRuby #{least}" unless SUPPORTED
 
         file = candidates.find { |path| File.file?(path) }
-        require(file || "powerband/powerband")
+        require(file || "powerband/ext/#{target}/powerband")
         nil
       rescue LoadError, StandardError => e
         "its extension cannot be loaded (#{e.message}); compile it with: ruby #{build_script}"
       end
 
       def compiled
-        target = "#{RbConfig::CONFIG['ruby_version']}-#{RbConfig::CONFIG['arch']}"
         File.join(__dir__, "ext", target, "powerband.so")
       end
 
       private
+
+      def target
+        "#{RbConfig::CONFIG['ruby_version']}-#{RbConfig::CONFIG['arch']}"
+      end
 
       def least
         LEAST_RUBY.join(".")
@@ -35,7 +38,7 @@ module Powerband
 
       def candidates
         given = ENV["POWERBAND_EXT"].to_s
-        [(given unless given.empty?), compiled, File.join(__dir__, "powerband.so")].compact
+        [(given unless given.empty?), compiled].compact
       end
 
       def build_script
