@@ -3,6 +3,7 @@
 # make check     formatting, lints and unit tests of the Rust code  (a minute after a change)
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
+# make package   gems, a Debian package and a tarball with a static program in target/package (CPU=aarch64: for that CPU)
 #
 # Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
 # make bench-grid, make bench-watch, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
@@ -11,7 +12,7 @@
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install static package bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -156,12 +157,40 @@ contract:
 	cargo run --quiet --package powerband-knobs --example page
 	cargo run --quiet --package powerband-experiment --example editor_schema
 
+# Stripped by the installer, or already (STRIP=). RUNNER: runs a program that was built for another CPU.
+STRIP = -s
+RUNNER =
+ZSH = zsh/site-functions
+
 # The gem is installed as its gemspec lists it: no tests, nothing compiled for this machine's Ruby.
 install: SHARE = $(DESTDIR)$(PREFIX)/share
 install: build
-	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/powerband $(SHARE)/man/man1
-	install -s -m 755 $(POWERBAND) $(DESTDIR)$(PREFIX)/bin/powerband
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/powerband $(SHARE)/man/man1 $(SHARE)/bash-completion/completions \
+	  $(SHARE)/$(ZSH) $(SHARE)/fish/vendor_completions.d
+	install $(STRIP) -m 755 $(POWERBAND) $(DESTDIR)$(PREFIX)/bin/powerband
 	cd gem && files=$$(ruby -e 'puts "powerband.gemspec", Gem::Specification.load("powerband.gemspec").files') && \
-	  rm -rf "$(abspath $(SHARE))/powerband/gem" && \
-	  for file in $$files; do install -D -m 644 "$$file" "$(abspath $(SHARE))/powerband/gem/$$file" || exit 1; done
-	$(POWERBAND) man >$(SHARE)/man/man1/powerband.1
+	  rm -rf "$(abspath $(SHARE))/powerband/gem" && for file in $$files; do \
+	    mode=644; test ! -x "$$file" || mode=755; \
+	    install -D -m $$mode "$$file" "$(abspath $(SHARE))/powerband/gem/$$file" || exit 1; done
+	$(RUNNER) $(POWERBAND) man --dir $(SHARE)/man/man1
+	$(RUNNER) $(POWERBAND) completions bash >$(SHARE)/bash-completion/completions/powerband
+	$(RUNNER) $(POWERBAND) completions zsh >$(SHARE)/$(ZSH)/_powerband
+	$(RUNNER) $(POWERBAND) completions fish >$(SHARE)/fish/vendor_completions.d/powerband.fish
+
+# The program without a shared library, for any Linux of the CPU: glibc's and Alpine's. The linker of the C library that cargo brings is
+# the compiler's.
+CPU = $(shell uname -m)
+STATIC = target/$(CPU)-unknown-linux-musl/release/powerband
+static: export CARGO_PROFILE_RELEASE_STRIP = symbols
+static: export CC_x86_64_unknown_linux_musl = cc
+static: export CC_aarch64_unknown_linux_musl = aarch64-linux-gnu-gcc
+static: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER = aarch64-linux-gnu-gcc
+# The same bytes wherever the checkout and cargo's folder are.
+static: export RUSTFLAGS = --remap-path-prefix=$(CURDIR)=/powerband --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+static:
+	@script/bootstrap static $(CPU)
+	cargo build --release --locked --package powerband-cli --target $(CPU)-unknown-linux-musl
+
+# Gems, a Debian package, a tarball and their checksums in target/package, for CPU=x86_64 or CPU=aarch64.
+package: static
+	script/package $(CPU)-linux $(STATIC) target/package $(if $(filter $(CPU),$(shell uname -m)),,qemu-$(CPU)-static)

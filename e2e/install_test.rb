@@ -13,7 +13,7 @@ class InstallTest < PowerbandTest
     assert_equal ["powerband.gemspec", *spec.files].sort, shipped.sort
     assert_empty shipped.grep(/test|tmp|\.(so|o)\z/)
     assert_empty sections(installed).grep(/\.(debug_info|debug_line|symtab)\b/)
-    assert_path_exists File.join(root, "usr/share/man/man1/powerband.1")
+    %w[powerband.1 powerband-tune.1].each { |page| assert_path_exists File.join(root, "usr/share/man/man1", page) }
     assert_equal gem, gem_of_the_installed_tool
   end
 

@@ -61,7 +61,7 @@ fn done(command: Command) -> Result<u8, Failure> {
         Command::Report(report) => commands::report(report),
         Command::Runs(runs) => commands::runs(runs),
         Command::Completions { shell } => commands::completions(shell),
-        Command::Man => commands::man(),
+        Command::Man { dir } => commands::man(dir.as_deref()),
     }
 }
 

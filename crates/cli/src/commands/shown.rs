@@ -2,7 +2,7 @@
 
 use super::runs::none_under;
 use crate::args::{Cli, ReportArgs};
-use crate::{Failure, output};
+use crate::{Failure, examples, output, verbs};
 use clap::CommandFactory;
 use report::Readable;
 use run::Folder;
@@ -124,9 +124,20 @@ pub fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
 }
 
 /// `powerband man`.
-pub fn man() -> Result<u8, Failure> {
+pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
+    let command = verbs::grouped(examples::added(Cli::command()));
+    if let Some(folder) = folder {
+        return clap_mangen::generate_to(command, folder)
+            .map(|()| 0)
+            .map_err(|e| {
+                Failure::usage(format!(
+                    "--dir = {:?}: {e}; name a folder that is there and can be written",
+                    folder.display().to_string()
+                ))
+            });
+    }
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command())
+    clap_mangen::Man::new(command)
         .render(&mut page)
         .map_err(|e| Failure::usage(e.to_string()))?;
     output::print(&String::from_utf8_lossy(&page))?;
