@@ -180,8 +180,7 @@ install: build
 # The program without a shared library, for any Linux of the CPU: glibc's and Alpine's. The linker of the C library that cargo brings is
 # the compiler's.
 CPU = $(shell uname -m)
-STATIC = target/$(CPU)-unknown-linux-musl/release/powerband
-static: export CARGO_PROFILE_RELEASE_STRIP = symbols
+STATIC = target/$(CPU)-unknown-linux-musl/dist/powerband
 static: export CC_x86_64_unknown_linux_musl = cc
 static: export CC_aarch64_unknown_linux_musl = aarch64-linux-gnu-gcc
 static: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER = aarch64-linux-gnu-gcc
@@ -189,7 +188,7 @@ static: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER = aarch64-linux-gn
 static: export RUSTFLAGS = --remap-path-prefix=$(CURDIR)=/powerband --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 static:
 	@script/bootstrap static $(CPU)
-	cargo build --release --locked --package powerband-cli --target $(CPU)-unknown-linux-musl
+	cargo build --profile dist --locked --package powerband-cli --target $(CPU)-unknown-linux-musl
 
 # Gems, a Debian package, a tarball and their checksums in target/package, for CPU=x86_64 or CPU=aarch64.
 package: static
