@@ -1,7 +1,7 @@
 //! What each change of the advised configuration brings by itself, where nothing has shown it yet: measured in the time that is
 //! left once there is an answer, and said where there is none. It explains and claims nothing.
 
-use super::{first_line, path};
+use super::{first_line, path, rates};
 use crate::arm_environment::RejectedValue;
 use crate::budget;
 use crate::error::Stopped;
@@ -179,6 +179,8 @@ fn arms(singles: &[Single]) -> Vec<Arm> {
 struct Room {
     /// Without a budget there is no end of it.
     left_s: f64,
+    /// What the searches at the end have of it.
+    kept_s: f64,
     trial_s: f64,
 }
 
@@ -187,23 +189,47 @@ impl Room {
     fn of(procedure: &Procedure<'_>) -> Room {
         let began_s = procedure.store.began_s(Stage::Path);
         let at_s = began_s.unwrap_or_else(|| procedure.elapsed_s());
+        let plan = &procedure.store.document.plan;
+        let budget_s = plan.budget_s.unwrap_or(f64::INFINITY);
+        let kept_s = match plan.objective.latency {
+            Some(_) => budget::kept_for_search(budget_s),
+            None => 0.0,
+        };
+        let trial_s = path::trial_s(procedure).unwrap_or(0.0);
+        Room::new(budget_s - at_s, kept_s, trial_s)
+    }
+
+    /// Time in which no search fits is kept for none.
+    fn new(left_s: f64, kept_s: f64, trial_s: f64) -> Room {
+        let kept_s = match left_s < rates::least_s() {
+            true => 0.0,
+            false => kept_s,
+        };
         Room {
-            left_s: path::left_at(procedure, at_s).unwrap_or(f64::INFINITY),
-            trial_s: path::trial_s(procedure).unwrap_or(0.0),
+            left_s,
+            kept_s,
+            trial_s,
         }
     }
 
     fn holds(self, trials: u32) -> bool {
-        f64::from(trials) * self.trial_s <= self.left_s
+        f64::from(trials) * self.trial_s <= self.left_s - self.kept_s
     }
 
     fn why_not(self, single: &Single) -> String {
         let trials = LEAST_BLOCKS * single.pair().len() as u32;
+        let left = match self.kept_s {
+            0.0 => budget::left(self.left_s),
+            kept_s => format!(
+                "of the {:.0} s of the budget that were left, {:.0} s are kept for the search for the highest rate",
+                self.left_s,
+                kept_s.min(self.left_s)
+            ),
+        };
         format!(
-            "that takes at least {} of {:.0} s each, but {} for changes one at a time",
+            "that takes at least {} of {:.0} s each, but {left}",
             run::counted(trials, "trial"),
             self.trial_s,
-            budget::left(self.left_s)
         )
     }
 }

@@ -62,14 +62,9 @@ pub fn trial_s(procedure: &Procedure<'_>) -> Option<f64> {
 
 /// Seconds of the budget that are left to trials; `None` without a budget.
 pub fn left_s(procedure: &Procedure<'_>) -> Option<f64> {
-    left_at(procedure, procedure.elapsed_s())
-}
-
-/// The same so many seconds after the run began.
-pub fn left_at(procedure: &Procedure<'_>, elapsed_s: f64) -> Option<f64> {
     let plan = &procedure.store.document.plan;
     let with_search = plan.objective.latency.is_some();
-    Some(left(plan.budget_s?, elapsed_s, with_search))
+    Some(left(plan.budget_s?, procedure.elapsed_s(), with_search))
 }
 
 /// Without what the searches at the end are to have.

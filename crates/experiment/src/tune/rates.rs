@@ -142,7 +142,8 @@ fn share(left_s: f64, open: usize, all: usize) -> Option<Share> {
     })
 }
 
-fn least_s() -> f64 {
+/// Seconds that a search takes at least.
+pub fn least_s() -> f64 {
     LEAST_BUDGET.as_secs_f64() + AROUND_S
 }
 

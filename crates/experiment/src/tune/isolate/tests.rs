@@ -138,14 +138,42 @@ fn what_a_race_has_shown_is_not_measured_again_and_the_rest_is() {
 #[test]
 fn what_does_not_fit_is_said_with_figures() {
     let (_, today, winner) = confirmed();
-    let room = Room {
-        left_s: 21.6,
-        trial_s: 6.2,
-    };
+    let single = &singles(&today, &winner)[0];
+    let room = Room::new(21.6, 0.0, 6.2);
     assert!(room.holds(3) && !room.holds(4));
-    let said = room.why_not(&singles(&today, &winner)[0]);
+    let said = room.why_not(single);
     assert!(
-        said.contains("at least 4 trials of 6 s each, but only 22 s of the budget were left"),
+        said.ends_with("at least 4 trials of 6 s each, but only 22 s of the budget were left"),
+        "{said}"
+    );
+    let said = Room::new(-2.0, 100.0, 6.2).why_not(single);
+    assert!(said.ends_with("but the budget was used up"), "{said}");
+}
+
+#[test]
+fn what_the_search_keeps_is_no_budget_that_was_used_up() {
+    let (_, today, winner) = confirmed();
+    let single = &singles(&today, &winner)[0];
+    for (left_s, left) in [
+        (
+            130.0,
+            "of the 130 s of the budget that were left, 100 s are",
+        ),
+        (90.0, "of the 90 s of the budget that were left, 90 s are"),
+    ] {
+        let room = Room::new(left_s, 100.0, 11.0);
+        assert!(!room.holds(4));
+        let said = room.why_not(single);
+        let whole =
+            format!("trials of 11 s each, but {left} kept for the search for the highest rate");
+        assert!(said.ends_with(&whole), "{said}");
+    }
+    // In 33 s there is no search.
+    let room = Room::new(33.0, 100.0, 11.0);
+    assert!(room.holds(3) && !room.holds(4));
+    let said = room.why_not(single);
+    assert!(
+        said.ends_with("but only 33 s of the budget were left"),
         "{said}"
     );
 }
@@ -205,10 +233,7 @@ fn a_resume_goes_on_with_the_changes_that_were_begun() {
     let (_, today, winner) = confirmed();
     let all = singles(&today, &winner);
     let arms = arms(&all);
-    let room = |trials: f64| Room {
-        left_s: trials * 10.0,
-        trial_s: 10.0,
-    };
+    let room = |trials: f64| Room::new(trials * 10.0, 0.0, 10.0);
     let kept = |earlier: &[&str], room| fit(all.clone(), earlier, room).0.len();
     // One arm of the first block was measured, and there was room for all.
     let one = [arms[0].name.as_str()];
