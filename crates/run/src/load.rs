@@ -245,8 +245,8 @@ pub enum AssertionOutcome {
     Holds,
     /// It was exceeded.
     Fails,
-    /// Too few requests, a generator that was too late, answers that are redirects or not the recorded ones, or merged runs that
-    /// were never under way at the same time; of `check` an interval with the limit in it, or none.
+    /// Too few requests, no answers, an interrupted run, a generator that was too slow (one that was late leaves what holds), answers
+    /// that are redirects or not the recorded ones, or merged runs that were never under way at the same time; of `check` an interval with the limit in it, or none.
     Unknown,
 }
 

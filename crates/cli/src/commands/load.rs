@@ -3,6 +3,7 @@
 mod assertions;
 mod csv_file;
 mod document;
+mod doubts;
 mod follow;
 mod found;
 mod hdr_log;
@@ -113,7 +114,6 @@ fn ended(
     mut files: Vec<Result<(), String>>,
 ) -> u8 {
     explain(document, why.as_deref());
-    let why = why.filter(|_| document.exit_code != 1);
     let name = match document.merged.is_empty() {
         true => format!("load {}", document.asked.url),
         false => "load merge".to_owned(),
@@ -124,7 +124,7 @@ fn ended(
         elapsed_s: document.elapsed_s,
         assertions: &document.assertions,
     };
-    let reported = junit.map_or(Ok(()), |file| file.write(&suite, why.as_deref()));
+    let reported = junit.map_or(Ok(()), |file| file.write(&suite, None));
     files.insert(0, shown.map_err(|failure| failure.message));
     files.push(reported);
     with_files(document.exit_code, &files, output::error)
@@ -247,7 +247,7 @@ fn explain(document: &Document, no_answer: Option<&str>) {
     if let Some(warning) = document.recorded.as_ref().and_then(|r| r.warning.as_ref()) {
         output::error(warning);
     }
-    for said in document::redirects_in_doubt(document) {
+    for said in doubts::redirects_in_doubt(document) {
         output::error(&said);
     }
     tell_assertions(&document.assertions);

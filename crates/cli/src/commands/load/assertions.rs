@@ -1,5 +1,6 @@
 //! `--assert`: limits not to be exceeded, for scripts and continuous integration.
 
+use super::doubts::Doubts;
 use experiment::config::{Asked, Problem, parse_duration, parse_rate};
 use hdrhistogram::Histogram;
 use load::{Outcome, quantile_us};
@@ -170,20 +171,13 @@ impl Limit {
         ))
     }
 
-    /// Holds the limit against what was measured. `doubt` says of a page, or of all, why a limit that the answers keep
-    /// says nothing of it.
-    pub fn judge(
-        &self,
-        outcome: &Outcome,
-        doubt: &dyn Fn(Option<&str>) -> Option<String>,
-    ) -> Assertion {
+    /// Holds the limit against what was measured.
+    pub fn judge(&self, outcome: &Outcome, doubts: &Doubts) -> Assertion {
         let (mut verdict, measured, mut words) = match self.seen(outcome) {
             Ok(seen) => self.judged(&seen),
             Err(words) => (AssertionOutcome::Fails, None, words),
         };
-        if verdict == AssertionOutcome::Holds
-            && let Some(doubt) = doubt(self.endpoint.as_deref())
-        {
+        if let Some(doubt) = doubts.why(verdict, self.endpoint.as_deref()) {
             verdict = AssertionOutcome::Unknown;
             words = format!("{words}, but {doubt}");
         }
@@ -405,10 +399,6 @@ mod tests {
         assert!(said.contains("such as p99=250ms"), "{said}");
     }
 
-    fn certain(_: Option<&str>) -> Option<String> {
-        None
-    }
-
     /// So many requests over a second, of so many.
     fn slow(over: u64, of: u64) -> Outcome {
         let mut outcome = Outcome::empty();
@@ -422,7 +412,7 @@ mod tests {
     fn of_few_requests_so_many_may_be_slow_that_the_limit_is_surely_exceeded() {
         let judged = |over, of, limit| {
             let limits = read(limit, None).unwrap();
-            limits[0].judge(&slow(over, of), &certain)
+            limits[0].judge(&slow(over, of), &Doubts::default())
         };
         let fails = judged(30, 60, "p99=1s");
         assert_eq!(fails.outcome, AssertionOutcome::Fails, "{fails:?}");
@@ -447,7 +437,7 @@ mod tests {
     fn what_fails_is_said_by_what_may_be() {
         let said = |limit| {
             read(limit, None).unwrap()[0]
-                .judge(&slow(200, 1_000), &certain)
+                .judge(&slow(200, 1_000), &Doubts::default())
                 .sentence
         };
         let far = said("p99=1ms");
@@ -456,7 +446,7 @@ mod tests {
         assert!(near.contains("1000.9 ms (100 %) over"), "{near}");
         let mut failed = slow(0, 1_000);
         failed.errors.status_5xx = 200;
-        let said = read("errors=0.1%", None).unwrap()[0].judge(&failed, &certain);
+        let said = read("errors=0.1%", None).unwrap()[0].judge(&failed, &Doubts::default());
         assert!(
             said.sentence
                 .contains("200 of 1000 requests failed (20.000 %), at most 0.1 % may"),
@@ -469,19 +459,39 @@ mod tests {
         let mut late = slow(30, 60);
         late.lateness.record_n(1_900_000, 30).unwrap();
         let limits = read("p99=1s", None).unwrap();
-        let unknown = limits[0].judge(&late, &certain);
+        let unknown = limits[0].judge(&late, &Doubts::default());
         assert_eq!(unknown.outcome, AssertionOutcome::Unknown, "{unknown:?}");
         assert!(unknown.sentence.contains("generator"), "{unknown:?}");
     }
 
     #[test]
-    fn a_doubt_turns_a_limit_that_holds_into_unknown_and_no_other() {
-        let doubt = |page: Option<&str>| page.is_none().then(|| "it redirects".to_owned());
-        let judged = |limit| read(limit, None).unwrap()[0].judge(&slow(30, 300), &doubt);
-        let unknown = judged("p50=1s");
+    fn a_doubt_turns_the_outcome_that_it_is_about_into_unknown_and_no_other() {
+        let said = |why: &str| Some(why.to_owned());
+        let judged =
+            |limit, doubts: &Doubts| read(limit, None).unwrap()[0].judge(&slow(30, 300), doubts);
+        let of_holding = Doubts {
+            of_holding: said("it redirects"),
+            ..Doubts::default()
+        };
+        let unknown = judged("p50=1s", &of_holding);
         assert_eq!(unknown.outcome, AssertionOutcome::Unknown);
         assert_eq!(unknown.sentence, "p50=1s unknown: 1.0 ms, but it redirects");
-        assert_eq!(judged("p99=1s").outcome, AssertionOutcome::Fails);
+        assert_eq!(
+            judged("p99=1s", &of_holding).outcome,
+            AssertionOutcome::Fails
+        );
+        let of_failing = Doubts {
+            of_failing: said("the load generator was late"),
+            ..Doubts::default()
+        };
+        let outcomes = |doubts| ["p50=1s", "p99=1s"].map(|limit| judged(limit, doubts).outcome);
+        let (holds, unknown) = (AssertionOutcome::Holds, AssertionOutcome::Unknown);
+        assert_eq!(outcomes(&of_failing), [holds, unknown]);
+        let of_all = Doubts {
+            of_all: said("the run was interrupted"),
+            ..Doubts::default()
+        };
+        assert_eq!(outcomes(&of_all), [unknown, unknown]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::HttpsTrouble;
 use super::assertions::Limit;
+use super::doubts::{self, Doubts, redirects};
 use super::order::Order;
 use hdrhistogram::Histogram;
 use load::{
@@ -29,6 +30,8 @@ pub struct Judged<'a> {
     pub recording: bool,
     /// Why no limit holds, whatever was measured.
     pub doubt: Option<&'a str>,
+    /// Why no limit is decided, whatever was measured.
+    pub no_answer: Option<&'a str>,
 }
 
 /// What was measured, and what it comes to. `signal` ended the run.
@@ -51,8 +54,12 @@ pub fn document(
         limits: &order.limits,
         recording: order.plan.workload.order().is_some(),
         doubt: None,
+        no_answer: https
+            .filter(|https| https.avoidable)
+            .map(|_| "they include redirects to https"),
     };
     let mut document = figures(&judged, outcome, state);
+    conclude(&mut document, &judged, outcome);
     if let Some(https) = https {
         document.warnings.insert(0, format!("{}.", https.said));
     }
@@ -61,19 +68,17 @@ pub fn document(
             .warnings
             .push(format!("Statuses: {}.", ::load::NO_STATUSES));
     }
-    let of_figures = match https.is_some_and(|https| https.avoidable) {
-        true => 3,
-        false => exit_code(&document),
-    };
-    document.exit_code = signal.map_or(of_figures, |signal| 128 + signal);
+    if let Some(signal) = signal {
+        document.exit_code = 128 + signal;
+    }
     document
 }
 
-/// All but the exit code.
+/// All but the assertions and the exit code.
 pub fn figures(judged: &Judged<'_>, outcome: &Outcome, state: State) -> Document {
     let endpoints: Vec<Endpoint> = outcome.endpoints.iter().map(endpoint).collect();
     let redirects = redirects(&endpoints);
-    let mut document = Document {
+    Document {
         schema: document::SCHEMA.to_owned(),
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: instant(outcome.wall_started_ns),
@@ -112,15 +117,23 @@ pub fn figures(judged: &Judged<'_>, outcome: &Outcome, state: State) -> Document
         warnings: warnings(outcome, &redirects),
         endpoints,
         exit_code: 0,
-    };
-    let other_work = document.recorded.as_ref().is_some_and(|r| r.other_work);
-    let doubt = |page: Option<&str>| match judged.doubt {
-        Some(doubt) => Some(doubt.to_owned()),
-        None => doubt(other_work, &redirects, page),
-    };
+    }
+}
+
+/// Judges the limits, and with them the exit code; see `exit_code` in the document.
+pub fn conclude(document: &mut Document, judged: &Judged<'_>, outcome: &Outcome) {
+    let mut doubts = Doubts::of(document);
+    let of_all = judged.no_answer.map(str::to_owned);
+    doubts.of_all = of_all.or(doubts.of_all);
+    let of_holding = judged.doubt.map(str::to_owned);
+    doubts.of_holding = of_holding.or(doubts.of_holding);
     let limits = judged.limits.iter();
-    document.assertions = limits.map(|limit| limit.judge(outcome, &doubt)).collect();
-    document
+    document.assertions = limits.map(|limit| limit.judge(outcome, &doubts)).collect();
+    let unquotable = document.assertions.is_empty() && !document.generator.ok;
+    document.exit_code = match doubts.of_all.is_some() || unquotable {
+        true => 3,
+        false => of_assertions(&document.assertions, document.counts.ok),
+    };
 }
 
 fn generator(outcome: &Outcome) -> Generator {
@@ -144,58 +157,10 @@ fn generator(outcome: &Outcome) -> Generator {
     }
 }
 
-/// Why a limit that the answers keep says nothing of the page, or of all pages.
-fn doubt(other_work: bool, redirects: &Redirects, page: Option<&str>) -> Option<String> {
-    if other_work {
-        return Some("the answers are of other work than was recorded".to_owned());
-    }
-    let unserved = redirects.unserved();
-    let named: Vec<&str> = unserved
-        .filter(|name| page.is_none_or(|page| page == *name))
-        .collect();
-    let (first, more) = named.split_first()?;
-    Some(match more.len() {
-        0 => format!("answers of {first} are redirects"),
-        more => format!("answers of {first} and of {more} more are redirects"),
-    })
-}
-
-/// The redirects of all pages.
-pub fn redirects(endpoints: &[Endpoint]) -> Redirects {
-    let mut all = Redirects::default();
-    for endpoint in endpoints {
-        all.add(&endpoint.name, endpoint.ok, &endpoint.redirects);
-    }
-    all
-}
-
-/// What a reader must know of the redirects for which an assertion is undecided.
-pub fn redirects_in_doubt(document: &Document) -> Vec<String> {
-    let redirects = redirects(&document.endpoints);
-    let of_redirects = |a: &document::Assertion| {
-        a.outcome == AssertionOutcome::Unknown
-            && doubt(false, &redirects, a.endpoint.as_deref()).is_some()
-    };
-    match document.assertions.iter().any(of_redirects) {
-        true => redirects.warnings(),
-        false => Vec::new(),
-    }
-}
-
-/// See `exit_code` in the document.
-pub fn exit_code(document: &Document) -> u8 {
-    let honest =
-        (document.generator.ok || holds_although_late(document)) && document.state == State::Done;
-    // Where not one request succeeded, the figures are those of an error; an assertion may say no to them all the same.
-    if !honest || document.counts.answered == 0 {
-        return 3;
-    }
-    of_assertions(&document.assertions, document.counts.ok)
-}
-
 /// Whether there are assertions and all hold of figures to which a late generator has only added.
 pub fn holds_although_late(document: &Document) -> bool {
     document.generator.only_late
+        && doubts::no_figures(document).is_none()
         && !document.assertions.is_empty()
         && of_assertions(&document.assertions, document.counts.ok) == 0
 }
@@ -389,37 +354,6 @@ mod tests {
         let enough = latency(&histogram);
         assert!(enough.p99_9_ms.is_some() && enough.p99_99_ms.is_none());
         assert_eq!(latency(&new_histogram()).p50_ms, None);
-    }
-
-    /// Of `/` all answers are redirects, of `/up` none.
-    fn shop(expected: bool) -> Vec<Endpoint> {
-        let page = |name: &str, redirects| Endpoint {
-            name: name.to_owned(),
-            asked: 100,
-            ok: 100,
-            failed: 0,
-            errors: BTreeMap::new(),
-            response: latency(&new_histogram()),
-            classes: Vec::new(),
-            redirects,
-        };
-        let to_login = run::Redirect {
-            status: 302,
-            location: Some("/login".to_owned()),
-            answers: 100,
-            expected,
-        };
-        vec![page("GET /up", Vec::new()), page("GET /", vec![to_login])]
-    }
-
-    #[test]
-    fn redirects_that_the_workload_does_not_expect_leave_assertions_in_doubt() {
-        let doubt = |expected, page| super::doubt(false, &redirects(&shop(expected)), page);
-        let said = doubt(false, None).unwrap();
-        assert_eq!(said, "answers of GET / are redirects");
-        assert_eq!(doubt(false, Some("GET /")), Some(said));
-        assert_eq!(doubt(false, Some("GET /up")), None);
-        assert_eq!(doubt(true, None), None);
     }
 
     #[test]

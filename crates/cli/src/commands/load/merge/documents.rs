@@ -7,7 +7,8 @@ use super::{Input, all};
 use crate::args::LoadMergeArgs;
 use crate::commands::junit::JunitFile;
 use crate::commands::load::assertions::Limit;
-use crate::commands::load::document::{self, Judged, TOO_LATE_BEYOND, exit_code, figures};
+use crate::commands::load::document::{Judged, TOO_LATE_BEYOND, conclude, figures};
+use crate::commands::load::doubts::redirects;
 use crate::commands::load::hdr_log::{self, Entry};
 use crate::commands::load::{ended, no_answer, show};
 use crate::{Failure, output};
@@ -200,9 +201,11 @@ pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
         limits,
         recording: documents.iter().any(|d| d.recorded.is_some()),
         doubt: never_together(&due),
+        no_answer: None,
     };
     let mut document = figures(&judged, &outcome, state(&documents));
     document.generator = generator(&all, &document);
+    conclude(&mut document, &judged, &outcome);
     let named = parts.iter().map(|p| p.file.as_str()).zip(due);
     let apart = apart(&named.collect::<Vec<_>>());
     let notes: Vec<String> = [apart, urls(&parts), bursts(&document, &parts)]
@@ -213,7 +216,6 @@ pub fn merged(mut all: Vec<One>, limits: &[Limit]) -> Result<Merged, String> {
     let of_sum = std::mem::take(&mut document.warnings);
     document.warnings = sentences.chain(of_sum).chain(of_each(&all)).collect();
     document.merged = parts;
-    document.exit_code = exit_code(&document);
     Ok(Merged {
         broken_off: broken_off(&all),
         document,
@@ -358,7 +360,7 @@ fn seeds(parts: &[Part]) -> Option<String> {
 /// What the documents say that is not judged anew of the sum: once where all say it, else by name.
 fn of_each(all: &[One]) -> Vec<String> {
     let own = |one: &One| -> Vec<String> {
-        let redirects = document::redirects(&one.document.endpoints).warnings();
+        let redirects = redirects(&one.document.endpoints).warnings();
         let anew = |said: &String| {
             said.starts_with(TOO_LATE_BEYOND) || redirects.iter().any(|r| *said == format!("{r}."))
         };

@@ -7,6 +7,7 @@ use crate::args::LoadMergeArgs;
 use crate::commands::junit::{JunitFile, Suite};
 use crate::commands::load::assertions::Limit;
 use crate::commands::load::document::{instant, latency, of_assertions};
+use crate::commands::load::doubts::Doubts;
 use crate::commands::load::hdr_log::{self, Entry, SERVICE, WRITTEN_BY};
 use crate::commands::load::{tell_assertions, with_files};
 use crate::{Failure, output};
@@ -65,8 +66,14 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
         .as_deref()
         .map_or(Ok(()), |path| hdr_log::written(path, seconds(&all)));
     let extents: Vec<Window> = windows.iter().map(|(_, window)| *window).collect();
-    let doubt = |_: Option<&str>| never_together(&extents).map(str::to_owned);
-    let assertions: Vec<_> = limits.iter().map(|l| l.judge(&outcome, &doubt)).collect();
+    let why = no_answer(&outcome);
+    let unanswered = outcome.counts.completed == 0;
+    let doubts = Doubts {
+        of_all: why.filter(|_| unanswered).map(str::to_owned),
+        of_holding: why.or(never_together(&extents)).map(str::to_owned),
+        ..Doubts::default()
+    };
+    let assertions: Vec<_> = limits.iter().map(|l| l.judge(&outcome, &doubts)).collect();
     let covered = covered_ns(&all.iter().map(|i| i.window).collect::<Vec<_>>());
     let note = apart(&windows);
     let page = MergedLogs {
@@ -80,13 +87,12 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
     let shown = output::print(&report::merged_logs_page(&page, output::style()));
     note.iter().for_each(|note| output::error(note));
     tell_assertions(&assertions);
-    let why = no_answer(&outcome);
     if let Some(why) = why {
         output::error(why);
     }
-    let code = match outcome.counts.completed {
-        0 => 3,
-        _ => of_assertions(&assertions, outcome.counts.ok),
+    let code = match unanswered {
+        true => 3,
+        false => of_assertions(&assertions, outcome.counts.ok),
     };
     let suite = Suite {
         name: "load merge",
@@ -94,7 +100,7 @@ pub fn merge(args: &LoadMergeArgs, inputs: &[Input], limits: &[Limit]) -> Result
         elapsed_s: page.length_s,
         assertions: &assertions,
     };
-    let reported = junit.map_or(Ok(()), |file| file.write(&suite, why.filter(|_| code != 1)));
+    let reported = junit.map_or(Ok(()), |file| file.write(&suite, None));
     let files = [shown.map_err(|failure| failure.message), logged, reported];
     Ok(with_files(code, &files, output::error))
 }
