@@ -1,6 +1,6 @@
 //! The course of one slow request: how long it did what and, where its events were recorded, in which order.
 
-use crate::slow::Slow;
+use crate::slow::{NoOrder, Slow};
 use crate::table::{Full, ago_s, status};
 use crate::window::{CALLS, call_ms};
 use flight::CallKind;
@@ -10,8 +10,7 @@ use flight::events::{CallKind as InnerKind, Doing, InnerCall, RequestBursts};
 #[derive(Debug, Clone)]
 pub struct Course {
     pub slow: Slow,
-    /// `None` where its events were not recorded.
-    pub steps: Option<Vec<CourseStep>>,
+    pub steps: Result<Vec<CourseStep>, NoOrder>,
     /// The first step on the screen.
     pub selected: usize,
 }
@@ -204,7 +203,7 @@ mod tests {
             &process(1, 0, &[("a", flight::Totals::default())]),
         );
         Course {
-            steps: Some(steps(&request)),
+            steps: Ok(steps(&request)),
             slow,
             selected: 0,
         }

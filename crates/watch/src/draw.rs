@@ -13,10 +13,6 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Cell, Row, StatefulWidget, Table, TableState, Widget};
 
-/// Why a request has no course.
-const NO_ORDER: &str = "In which order is not recorded. Where POWERBAND_BURSTS=N is set, a server records one in N requests event by event; \
-                        `powerband trace --gvl` records the next seconds.";
-
 impl View {
     /// Draws what was seen.
     pub fn draw(&self, seen: &Seen, area: Rect, buffer: &mut Buffer) {
@@ -116,11 +112,11 @@ impl View {
                 .map(|line| Line::styled(line, bold)),
         );
         // On a small screen the steps matter more than their sums.
-        let is_brief = area.height < TALL && course.steps.is_some();
+        let is_brief = area.height < TALL && course.steps.is_ok();
         if !is_brief {
             lines.extend(self.bar(&course.slow.sums, area.width));
         }
-        if course.steps.is_some() {
+        if course.steps.is_ok() {
             let parts = course.line(area.width).into_iter().filter_map(|doing| {
                 let part = PARTS.into_iter().find(|(one, ..)| *one == name(doing));
                 part.map(|(_, mark, colour)| Span::styled(mark.to_string(), self.painted(colour)))
@@ -131,8 +127,8 @@ impl View {
         if !is_brief {
             lines.extend(wrapped(&facts).into_iter().map(Line::from));
         }
-        if course.steps.is_none() {
-            lines.extend(wrapped(NO_ORDER).into_iter().map(Line::from));
+        if let Err(why) = &course.steps {
+            lines.extend(wrapped(&why.to_string()).into_iter().map(Line::from));
         }
         lines
     }
@@ -372,7 +368,7 @@ mod tests {
             call: None,
             gc_ns: 0,
         };
-        course.steps = Some(vec![step(0, Doing::Running), step(20_000_000, Doing::Io)]);
+        course.steps = Ok(vec![step(0, Doing::Running), step(20_000_000, Doing::Io)]);
         view.detail.as_mut().unwrap().course = Some(course);
         let small = crate::plain::text(&drawn(&view, &seen, 40, 10));
         has(&small, &["████░░░░", "0.0 Ruby", "20.0 I/O", "Esc back"]);

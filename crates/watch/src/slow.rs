@@ -3,7 +3,7 @@
 use crate::history::MINUTES;
 use crate::reading::{Process, Reading};
 use crate::subject::Subject;
-use flight::events::{RequestBursts, bursts, bursts_path, read_events};
+use flight::events::{Events, EventsError, Mode, RequestBursts, bursts, bursts_path, read_events};
 use flight::{FlightFile, Record, Totals};
 use inspect::Sums;
 use std::collections::HashMap;
@@ -112,15 +112,54 @@ impl Slow {
         }
     }
 
-    /// What it did, one after the other; `None` where its events were not recorded, or are no longer there.
-    #[must_use]
-    pub fn course(&self) -> Option<RequestBursts> {
-        if !self.record.events {
-            return None;
+    /// What it did, one after the other, or why that is not known.
+    ///
+    /// # Errors
+    /// Its events were not recorded, or are no longer there.
+    pub fn course(&self) -> Result<RequestBursts, NoOrder> {
+        found(&self.record, read_events(&bursts_path(&self.file)))
+    }
+}
+
+/// Why the order of what a request did is not known.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoOrder {
+    /// The server records no events.
+    #[error(
+        "In which order is not recorded. Where POWERBAND_BURSTS=N is set, a server records one in N requests event by event; \
+         `powerband trace --gvl` records the next seconds."
+    )]
+    NotSet,
+    /// It records those of other requests.
+    #[error(
+        "In which order is not recorded: the server records one in {one_in} requests event by event (POWERBAND_BURSTS={one_in}), not this one."
+    )]
+    NotSampled { one_in: u32 },
+    /// They were, and newer ones have their place.
+    #[error(
+        "In which order is no longer known: its events were recorded, and newer ones have overwritten them. A process keeps its newest \
+         {kept} events: with a larger N, POWERBAND_BURSTS=N keeps each for longer."
+    )]
+    Overwritten { kept: u64 },
+    #[error("In which order is not known: its events were recorded, but {0}.")]
+    Unreadable(String),
+}
+
+/// The course of this request among the events of its process.
+fn found(record: &Record, events: Result<Events, EventsError>) -> Result<RequestBursts, NoOrder> {
+    match (record.events, events) {
+        (true, Ok(events)) => {
+            let mut requests = bursts(&events).requests.into_iter();
+            let own = requests.find(|one| one.start_mono_ns == record.start_mono_ns);
+            let kept = events.header.capacity();
+            own.ok_or(NoOrder::Overwritten { kept })
         }
-        let events = read_events(&bursts_path(&self.file)).ok()?;
-        let mut requests = bursts(&events).requests.into_iter();
-        requests.find(|one| one.start_mono_ns == self.record.start_mono_ns)
+        (true, Err(why)) => Err(NoOrder::Unreadable(why.to_string())),
+        (false, Ok(events)) => match events.header.mode {
+            Mode::Sampling { one_in } => Err(NoOrder::NotSampled { one_in }),
+            Mode::Trace => Err(NoOrder::NotSet),
+        },
+        (false, Err(_)) => Err(NoOrder::NotSet),
     }
 }
 
@@ -129,6 +168,7 @@ mod tests {
     use super::*;
     use crate::samples::{process, record};
     use proptest::prelude::*;
+    use std::path::Path;
 
     proptest! {
         /// However requests come and go, the list is what sorting all of the last minutes gives.
@@ -155,9 +195,39 @@ mod tests {
     }
 
     #[test]
+    fn a_request_without_an_order_says_why() {
+        let sampled = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../contract/samples/events/sampled.bursts");
+        let events = || read_events(&sampled);
+        let own = bursts(&events().unwrap()).requests.remove(0).start_mono_ns;
+        let of = |start_mono_ns, events| Record {
+            start_mono_ns,
+            events,
+            ..record(1)
+        };
+        assert!(found(&of(own, true), events()).is_ok());
+        let header = events().unwrap().header;
+        let kept = header.capacity();
+        assert_eq!(
+            found(&of(own + 1, true), events()),
+            Err(NoOrder::Overwritten { kept })
+        );
+        let Mode::Sampling { one_in } = header.mode else {
+            panic!("{header:?}");
+        };
+        assert_eq!(
+            found(&of(own, false), events()),
+            Err(NoOrder::NotSampled { one_in })
+        );
+        let none = || read_events(Path::new("/nonexistent.bursts"));
+        assert_eq!(found(&of(own, false), none()), Err(NoOrder::NotSet));
+        let unreadable = found(&of(own, true), none()).unwrap_err().to_string();
+        assert!(unreadable.contains("/nonexistent.bursts"), "{unreadable}");
+    }
+
+    #[test]
     fn files_are_read_on_from_the_last_record() {
-        let samples =
-            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
         let file = samples.join("wide.flight");
         let open = FlightFile::open(&file).unwrap();
         let snapshot = open.snapshot().unwrap();
