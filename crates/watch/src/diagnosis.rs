@@ -85,7 +85,6 @@ fn largest(window: &Window) -> String {
             "a request takes {wall:.1} ms in the application; these processes do not measure the parts of that time."
         );
     };
-    let whole = queue + wall;
     let shows = match window.of_endpoint() {
         Some(_) => "shows its percentiles",
         None => "shows it by endpoint",
@@ -94,14 +93,14 @@ fn largest(window: &Window) -> String {
     let most = queue.max(held).max(gvl).max(lock).max(io);
     if most == queue {
         return format!(
-            "requests wait {queue:.1} ms of their {whole:.1} ms in the queue before the application, while {} in it on average; \
+            "requests wait {queue:.1} ms in the queue before they take {wall:.1} ms in the application, where {} busy on average; \
              `powerband tune` tests whether more threads or processes do better.",
             busy(window)
         );
     }
     if most == gvl {
         return format!(
-            "threads wait {gvl:.1} ms a request for the GVL, of {whole:.1} ms in all; `powerband tune` tests whether fewer threads \
+            "threads wait {gvl:.1} ms a request for the GVL, of {wall:.1} ms in all; `powerband tune` tests whether fewer threads \
              or more processes do better."
         );
     }
@@ -111,12 +110,12 @@ fn largest(window: &Window) -> String {
             format!(" ({pool:.1} ms in checkouts from a connection pool)")
         });
         return format!(
-            "requests wait {lock:.1} ms of their {whole:.1} ms for locks{pool}; `powerband inspect` shows locks and pools."
+            "requests wait {lock:.1} ms of their {wall:.1} ms for locks{pool}; `powerband inspect` shows locks and pools."
         );
     }
     if most == io {
         return format!(
-            "requests wait {io:.1} ms of their {whole:.1} ms for I/O{}{}; `powerband inspect` {shows}.",
+            "requests wait {io:.1} ms of their {wall:.1} ms for I/O{}{}; `powerband inspect` {shows}.",
             mostly_in(window, |sums| sums.io),
             by_kind(sums)
         );
@@ -128,11 +127,11 @@ fn largest(window: &Window) -> String {
     let starved = sums.starved.mean_ms().filter(|ms| *ms >= STARVED * held);
     match starved {
         Some(ms) => format!(
-            "requests hold the GVL for {held:.1} ms of their {whole:.1} ms, and have no CPU core for {ms:.1} ms of that; \
+            "requests hold the GVL for {held:.1} ms of their {wall:.1} ms, and have no CPU core for {ms:.1} ms of that; \
              `powerband doctor` shows what limits CPU here."
         ),
         None => format!(
-            "requests run Ruby for {held:.1} ms of their {whole:.1} ms{gc}{}; `powerband inspect` {shows}.",
+            "requests run Ruby for {held:.1} ms of their {wall:.1} ms{gc}{}; `powerband inspect` {shows}.",
             mostly_in(window, |sums| sums.held)
         ),
     }
@@ -222,8 +221,20 @@ mod tests {
         let mut queued = served(100, 1, 1);
         (queued.queue_ns, queued.queue_known) = (100 * 40_000_000, 100);
         let queued = said(&[("a", queued)], 0);
-        let words = "requests wait 40.0 ms of their 47.0 ms in the queue before the application, while 0.1 of 5 threads are in it";
+        let words = "requests wait 40.0 ms in the queue before they take 7.0 ms in the application, where 0.1 of 5 threads are busy on average";
         assert!(queued.starts_with(words), "{queued}");
+    }
+
+    /// The page has one total, which is the application's.
+    #[test]
+    fn the_queue_is_no_part_of_the_total() {
+        let mut queued = served(100, 10, 62);
+        (queued.queue_ns, queued.queue_known) = (100 * 4_000_000, 100);
+        let said = said(&[("a", queued)], 0);
+        assert!(
+            said.contains("62.0 ms a request for the GVL, of 77.0 ms in all"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn totals(window: &Window) -> String {
         sums.wall
             .mean_ms()
             .filter(|_| sums.requests > 0)
-            .map(|ms| format!("{ms:.1} ms a request")),
+            .map(|ms| format!("{ms:.1} ms a request{}", queued(sums))),
     );
     if sums.errors > 0 {
         words.push(format!("{:.1} % {FAILED}", share(sums.errors)));
@@ -155,6 +155,12 @@ fn totals(window: &Window) -> String {
             .map(|pss| format!("{} PSS", report::bytes(pss))),
     );
     words.join(", ")
+}
+
+/// What comes before the application's time.
+fn queued(sums: &Sums) -> String {
+    let queue = sums.queue.mean_ms().filter(|ms| *ms >= 0.05);
+    queue.map_or_else(String::new, |ms| format!(" after {ms:.1} ms in the queue"))
 }
 
 /// Without its end, which a mark stands for.
