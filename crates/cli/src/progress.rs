@@ -112,7 +112,11 @@ impl Watcher for Terminal {
                     self.line(what);
                 }
             }
-            Event::Planned { plan, because } => {
+            Event::Planned {
+                plan,
+                compares_throughput,
+                because,
+            } => {
                 let timing = plan.timing;
                 let race = if plan.race_blocks > 0 {
                     format!(
@@ -125,7 +129,7 @@ impl Watcher for Terminal {
                 };
                 // What equal arms have shown is how their throughput scatters.
                 let can_miss = plan.detectable.can_miss_with_remedy();
-                let can_miss = can_miss.filter(|_| plan.objective.least.is_none());
+                let can_miss = can_miss.filter(|_| compares_throughput);
                 let found = can_miss.map_or_else(String::new, |it| format!("; such a run {it}"));
                 self.line(&format!(
                     "plan ({because}): {race}{} of the deciding comparison; windows of {:.1} s{found}",

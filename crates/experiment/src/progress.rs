@@ -12,6 +12,8 @@ pub enum Event<'a> {
     Planned {
         /// The plan.
         plan: &'a Plan,
+        /// Whether the run looks for a difference in throughput, which it may miss.
+        compares_throughput: bool,
         /// What settled.
         because: &'a str,
     },

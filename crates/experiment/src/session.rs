@@ -140,6 +140,7 @@ pub fn conduct(
         Some(command) => watcher.on(Event::Note(command_runs::planned(&plan, command))),
         None => watcher.on(Event::Planned {
             plan: &plan,
+            compares_throughput: experiment.compares_throughput(),
             because: "before anything is measured",
         }),
     }

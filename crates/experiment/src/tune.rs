@@ -90,6 +90,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     };
     procedure.watcher.on(Event::Planned {
         plan: &plan,
+        compares_throughput: procedure.experiment.compares_throughput(),
         because: &format!(
             "elimination rounds of {names}{room}{}",
             other_windows(assumed_s, plan.timing.saturation_s)

@@ -202,7 +202,8 @@ fn meaning(document: &Document) -> String {
             rate(per_s)
         )
     });
-    let compared = document.comparisons.iter().any(decides);
+    // An assertion has its own interval.
+    let compared = document.assertions.is_empty() && document.comparisons.iter().any(decides);
     let can_miss = plan.detectable.can_miss().filter(|_| compared);
     let found = can_miss.map_or_else(String::new, |can_miss| {
         format!(" A run of {} {can_miss}.", counted(plan.blocks, "block"))

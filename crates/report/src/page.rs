@@ -174,8 +174,8 @@ fn how(sheet: &mut Sheet, document: &Document) {
             rate(asked)
         );
     }
-    // Processes are counted, and do not scatter.
-    let scatters = plan.objective.least != Some(Least::Processes);
+    // Processes are counted, and do not scatter. An assertion has its own interval.
+    let scatters = plan.objective.least != Some(Least::Processes) && document.assertions.is_empty();
     let can_miss = plan.detectable.can_miss().filter(|_| scatters);
     let mut deciding = document
         .comparisons

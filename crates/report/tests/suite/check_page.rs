@@ -3,7 +3,7 @@
 use crate::support::{flat, within, without_noise};
 use report::{Style, experiment_markdown, page};
 use run::load::{Assertion, AssertionOutcome};
-use run::{Answer, Document, Kind, Verdict};
+use run::{Answer, Document, Kind, Outcome, Verdict};
 
 const PLAIN: Style = Style {
     width: 100,
@@ -57,6 +57,24 @@ fn the_page_begins_with_the_answer_and_the_assertions() {
         ),
         "{text}"
     );
+}
+
+/// The effect that is foreseen is one of throughput between the two, no limit's.
+#[test]
+fn what_holds_does_not_stand_beside_what_a_run_can_miss() {
+    let mut document = checked();
+    document.comparisons[0].outcome = Outcome::Undecided;
+    let said = |document: &Document| {
+        let full = report::page_in_full(document, PLAIN);
+        [
+            flat(&full),
+            experiment_markdown(document, "powerband check"),
+        ]
+        .map(|text| text.contains("can miss"))
+    };
+    assert_eq!(said(&document), [false, false]);
+    document.assertions.clear();
+    assert_eq!(said(&document), [true, true]);
 }
 
 #[test]
