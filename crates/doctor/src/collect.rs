@@ -407,6 +407,28 @@ mod tests {
         assert!(startable(&other, 1000).unwrap_err().contains("no Ruby"));
     }
 
+    /// The command line of a known server is enough: the checks say what they cannot see.
+    #[test]
+    fn a_process_that_cannot_be_looked_into_is_refused_unless_it_is_a_server() {
+        let unseen = |command: &str| {
+            let process = ProcessFacts {
+                program: Err("/proc/1/exe may not be read; ask as root".to_owned()),
+                commands: vec![command.split(' ').map(str::to_owned).collect()],
+                puma_serves: Err("not asked".to_owned()),
+                ..process()
+            };
+            no_ruby(&process, &Roots::default()).map(|refused| refused.to_string())
+        };
+        assert_eq!(
+            unseen("/sbin/init splash").as_deref(),
+            Some(
+                "its command line (/sbin/init splash) is none of Puma, Unicorn or Passenger, and what it runs is not known: \
+                 /proc/1/exe may not be read; ask as root"
+            )
+        );
+        assert_eq!(unseen("puma 6.6.0 (tcp://127.0.0.1:3000) [shop]"), None);
+    }
+
     #[test]
     fn a_guard_above_the_server_says_that_powerband_started_it() {
         let words = |command: &str| command.split(' ').map(str::to_owned).collect();

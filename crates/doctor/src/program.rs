@@ -13,37 +13,66 @@ const PASSENGER: &[&str] = &["Passenger RubyApp:", "Passenger AppPreloader:"];
 /// Of a command line, what is shown.
 const MOST_SHOWN: usize = 80;
 
-/// A process in which no Ruby runs.
+/// A process that is not looked into.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoRuby {
-    /// Its program's name.
-    pub program: String,
-    /// The first process below it that runs Ruby.
-    pub below: Option<u32>,
+pub enum NoRuby {
+    /// It runs something else.
+    Other {
+        /// Its program's name.
+        program: String,
+        /// The first process below it that runs Ruby.
+        below: Option<u32>,
+    },
+    /// What it runs cannot be seen, and its command line is no server's.
+    Unseen {
+        /// The command line, without secrets.
+        command: String,
+        why: String,
+    },
 }
 
 impl Display for NoRuby {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "it runs {}, which is no Ruby server; ", self.program)?;
-        match self.below {
-            Some(pid) => write!(f, "the Ruby that it started is process {pid}: give --pid {pid}"),
-            None => f.write_str(
-                "name the process of a server: Puma's or Unicorn's master, or a process of Passenger's application",
+        match self {
+            NoRuby::Other {
+                program,
+                below: Some(pid),
+            } => write!(
+                f,
+                "it runs {program}, which is no Ruby server; the Ruby that it started is process {pid}: give --pid {pid}"
+            ),
+            NoRuby::Other {
+                program,
+                below: None,
+            } => write!(
+                f,
+                "it runs {program}, which is no Ruby server; name the process of a server: Puma's or Unicorn's master, or a process of \
+                 Passenger's application"
+            ),
+            NoRuby::Unseen { command, why } => write!(
+                f,
+                "its command line ({command}) is none of Puma, Unicorn or Passenger, and what it runs is not known: {why}"
             ),
         }
     }
 }
 
-/// Whether a process runs something else than Ruby; where that cannot be seen, the checks say so.
+/// Whether a process runs something else than Ruby. Where that cannot be seen, a server by its command line is looked into: the
+/// checks say what they cannot see.
 pub fn no_ruby(process: &ProcessFacts, roots: &Roots) -> Option<NoRuby> {
-    let program = process.program.as_ref().ok()?;
-    let program = program.file_name()?.to_string_lossy().into_owned();
+    let program = match &process.program {
+        Ok(program) => program.file_name()?.to_string_lossy().into_owned(),
+        Err(why) => {
+            let why = why.clone();
+            return unknown_server(process).map(|command| NoRuby::Unseen { command, why });
+        }
+    };
     if runs_ruby(process.pid, roots) {
         return None;
     }
     let below = Tree::from(process.pid).without_root().at(&roots.proc);
     let mut below = below.pids().unwrap_or_default().into_iter();
-    Some(NoRuby {
+    Some(NoRuby::Other {
         program,
         below: below.find(|&pid| runs_ruby(pid, roots)),
     })
@@ -58,7 +87,7 @@ fn runs_ruby(pid: u32, roots: &Roots) -> bool {
     name.contains("ruby") || String::from_utf8_lossy(&maps()).contains("/libruby")
 }
 
-/// The command line, without secrets, of a Ruby program that is not a known server.
+/// The command line, without secrets, of a program that is not a known server.
 pub fn unknown_server(process: &ProcessFacts) -> Option<String> {
     let words = process.commands.first()?;
     let of_passenger = |name: &&str| words[0].starts_with(*name);

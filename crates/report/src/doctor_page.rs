@@ -37,12 +37,23 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
         .map(|one| format!("{}: {}", one.check, one.evidence))
         .collect();
     sheet.listed("Looked at and found fine", &fine);
-    let unknown = document.not_known.iter();
-    let unknown: Vec<String> = unknown
-        .map(|one| format!("{}: {}", one.check, one.why))
-        .collect();
-    sheet.listed("Could not be looked at", &unknown);
+    sheet.listed("Could not be looked at", &not_known(document));
     sheet
+}
+
+/// Each reason once, with its checks.
+fn not_known(document: &Document) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for one in &document.not_known {
+        match reasons.iter_mut().find(|(why, _)| *why == one.why) {
+            Some((_, checks)) => checks.push(&one.check),
+            None => reasons.push((&one.why, vec![&one.check])),
+        }
+    }
+    let reasons = reasons.into_iter();
+    reasons
+        .map(|(why, checks)| format!("{}: {why}", checks.join(", ")))
+        .collect()
 }
 
 fn looked_at(sheet: &mut Sheet, document: &Document) {

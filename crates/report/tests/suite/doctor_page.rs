@@ -2,7 +2,7 @@
 
 use crate::support::{flat, within, without_noise};
 use report::{Style, doctor_page};
-use run::doctor::Document;
+use run::doctor::{Document, NotKnown};
 
 fn sample() -> Document {
     let path = concat!(
@@ -67,4 +67,25 @@ fn the_worst_comes_first_and_empty_parts_have_no_heading() {
     for heading in ["Spoils", "Harms the", "Notes", "Could not"] {
         assert!(!page.contains(heading), "{heading}:\n{page}");
     }
+}
+
+#[test]
+fn a_reason_for_which_several_checks_could_not_be_made_is_there_once() {
+    let mut document = sample();
+    document.not_known = ["environment", "governor", "yjit"]
+        .map(|check| NotKnown {
+            check: check.to_owned(),
+            why: match check {
+                "governor" => "there is none".to_owned(),
+                _ => "/proc/7/environ may not be read".to_owned(),
+            },
+        })
+        .to_vec();
+    let page = flat(&page(&document, 100));
+    assert!(
+        page.contains(
+            "- environment, yjit: /proc/7/environ may not be read - governor: there is none"
+        ),
+        "{page}"
+    );
 }
