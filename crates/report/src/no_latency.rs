@@ -23,43 +23,133 @@ pub fn markdown(document: &Document) -> Option<String> {
     (!reasons.is_empty()).then(|| format!("{HEADING}:\n\n{items}"))
 }
 
-/// A sentence for each configuration concerned; of one of which no trial counts the trials' failures speak.
+/// A sentence for each configuration concerned, those that the generator refused for the same cause together; of one of which no
+/// trial counts the trials' failures speak.
 fn reasons(document: &Document) -> Vec<String> {
     let arms = document.arms.iter().filter(|arm| arm.trials > 0);
-    arms.filter_map(|arm| {
-        Some(format!(
-            "{}: {}",
-            called(document, arm),
-            why(document, arm)?
-        ))
-    })
-    .collect()
+    let missing: Vec<(&ArmSummary, Missing<'_>)> = arms
+        .filter_map(|arm| Some((arm, missing(document, arm)?)))
+        .collect();
+    let mut reasons = Vec::new();
+    let mut said: Vec<&str> = Vec::new();
+    for (arm, why) in &missing {
+        let cause = match why {
+            Missing::Refused { why, .. } => cause(why),
+            Missing::Other(why) => {
+                reasons.push(format!("{}: {why}", called(document, arm)));
+                continue;
+            }
+        };
+        if said.contains(&cause) {
+            continue;
+        }
+        said.push(cause);
+        let same: Vec<Together<'_>> = missing
+            .iter()
+            .filter_map(|(arm, why)| match why {
+                Missing::Refused { with, why } if self::cause(why) == cause => Some(Together {
+                    arm,
+                    with: *with,
+                    why,
+                }),
+                _ => None,
+            })
+            .collect();
+        reasons.push(together(document, &same));
+    }
+    reasons
 }
 
-/// Why an arm of which trials count has no latency, or an infinite one.
+/// An arm of which this many trials have a latency that counts.
+struct Together<'d> {
+    arm: &'d ArmSummary,
+    with: u32,
+    why: &'d str,
+}
+
+/// The arms with their trials, and the reason once: of the last of them.
+fn together(document: &Document, same: &[Together<'_>]) -> String {
+    if let [one] = same {
+        let why = refused_words(one.arm, one.with, one.why);
+        return format!("{}: {why}", called(document, one.arm));
+    }
+    let arms = same.iter().map(|of| {
+        let trials = counted(of.arm.trials, "trial");
+        format!("{} ({} of {trials})", called(document, of.arm), of.with)
+    });
+    let arms: Vec<String> = arms.collect();
+    let why = same.last().map_or("", |of| of.why);
+    format!(
+        "{}: latency counts in so many of their trials. Of the others it does not, of the last because {why}",
+        arms.join(", ")
+    )
+}
+
+/// Why an arm of which trials count has no latency, or an infinite one, or one of fewer trials.
+enum Missing<'d> {
+    /// The generator's figures of the other trials do not count.
+    Refused {
+        with: u32,
+        why: &'d str,
+    },
+    Other(String),
+}
+
+/// What refused a latency, without its figures and remedy.
+fn cause(why: &str) -> &str {
+    why.split_once(':').map_or(why, |(cause, _)| cause)
+}
+
+fn refused_words(arm: &ArmSummary, with: u32, why: &str) -> String {
+    match with {
+        0 => format!("no trial has a latency that counts: {why}"),
+        with => format!(
+            "its percentiles are those of {with} of its {}; of the others latency does not count: {why}",
+            counted(arm.trials, "trial")
+        ),
+    }
+}
+
+/// Why an arm has no latency, or an infinite one, in short where the list below has it whole.
 pub fn why(document: &Document, arm: &ArmSummary) -> Option<String> {
+    Some(match missing(document, arm)? {
+        Missing::Other(why) => why,
+        Missing::Refused { with, why } => {
+            format!("{} (see below)", refused_words(arm, with, cause(why)))
+        }
+    })
+}
+
+fn missing<'d>(document: &'d Document, arm: &ArmSummary) -> Option<Missing<'d>> {
     let mine = document.trials.iter();
     let mine = mine.filter(|t| t.arm == arm.name && t.counts());
     let mine: Vec<&Trial> = mine.collect();
     if !latency_known(arm) {
         return Some(match refused(&mine) {
-            Some(why) => format!("no trial has a latency that counts: {why}"),
-            None => {
+            Some(why) => Missing::Refused { with: 0, why },
+            None => Missing::Other(
                 "no trial has a latency: nothing was answered at full load, which sets the rate"
-                    .to_owned()
-            }
+                    .to_owned(),
+            ),
         });
     }
     if let Some(few) = too_few(document, arm) {
-        return Some(match arm.p50_ms {
+        return Some(Missing::Other(match arm.p50_ms {
             None => format!("p50 is ∞{}; {few}", failed(&mine)),
             Some(_) => few,
-        });
+        }));
     }
     match (arm.p50_ms, arm.p99_ms) {
-        (None, _) => Some(format!("p50 and p99 are ∞{}", failed(&mine))),
-        (_, None) => Some(format!("p99 is ∞{}", failed(&mine))),
-        _ => partly(arm, &mine),
+        (None, _) => Some(Missing::Other(format!(
+            "p50 and p99 are ∞{}",
+            failed(&mine)
+        ))),
+        (_, None) => Some(Missing::Other(format!("p99 is ∞{}", failed(&mine)))),
+        _ => {
+            let with = arm.latency_trials.filter(|with| *with < arm.trials)?;
+            let why = refused(&mine)?;
+            Some(Missing::Refused { with, why })
+        }
     }
 }
 
@@ -104,14 +194,4 @@ fn failed(trials: &[&Trial]) -> String {
         counted(requests, "request"),
         share(failed as f64 / requests as f64)
     )
-}
-
-/// Some of its trials have none.
-fn partly(arm: &ArmSummary, mine: &[&Trial]) -> Option<String> {
-    let with = arm.latency_trials.filter(|with| *with < arm.trials)?;
-    let why = refused(mine)?;
-    Some(format!(
-        "its percentiles are those of {with} of its {}; of the others latency does not count: {why}",
-        counted(arm.trials, "trial")
-    ))
 }

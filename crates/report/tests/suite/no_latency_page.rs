@@ -26,13 +26,48 @@ fn a_latency_that_does_not_count_is_missing_with_its_reason() {
     holds(
         &text,
         &[
-            &format!("Latency {why}"),
+            "Latency no trial has a latency that counts: the generator started requests late (see below)",
             "Latency that is missing (–) or endless (∞)",
             &format!("single × 1 thread: {why}"),
         ],
     );
     let markdown = report::experiment_markdown(&document, "powerband tune");
     assert!(markdown.contains(&why), "{markdown}");
+}
+
+/// The reason has a remedy and figures of its own in each trial.
+#[test]
+fn a_reason_of_several_configurations_is_there_once() {
+    let mut document = sample("tune");
+    without_latency(&mut document);
+    let arm = &mut document.arms[1];
+    let trials = arm.trials;
+    arm.latency_trials = Some(trials - 1);
+    let name = arm.name.clone();
+    let mut trials_of = document.trials.iter_mut();
+    let refused = trials_of.find(|t| t.arm == name && t.counts()).unwrap();
+    refused.reason = Some(format!(
+        "its latency does not count: {}",
+        LATE.replace("4.1", "7.3")
+    ));
+    let (one, other) = (&document.arms[0], &document.arms[1]);
+    let whole = format!(
+        "{} (0 of {} trials), {} ({} of {trials} trials): latency counts in so many of their trials. Of the others it does not, of the last \
+         because the generator started requests late: p99 of its delay is 7.3 ms (limit: 1 ms)",
+        one.settings,
+        one.trials,
+        other.settings,
+        trials - 1
+    );
+    let text = page(&document);
+    holds(&text, &[&whole]);
+    assert_eq!(text.matches("p99 of its delay").count(), 1, "{text}");
+    let markdown = report::experiment_markdown(&document, "powerband tune");
+    assert_eq!(
+        markdown.matches("p99 of its delay").count(),
+        1,
+        "{markdown}"
+    );
 }
 
 #[test]
