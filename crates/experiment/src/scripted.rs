@@ -52,6 +52,8 @@ pub struct Script {
     pub noise_of_blocks: f64,
     /// Whether every configuration is as quick as the smallest.
     pub alike: bool,
+    /// The generator is late, so that no latency counts.
+    pub late: bool,
     /// Which trials fail.
     pub fails: Fails,
     /// The user stops the run after so many trials.
@@ -75,6 +77,7 @@ impl Script {
             noise: 0.01,
             noise_of_blocks: 0.02,
             alike: false,
+            late: false,
             fails: |_, _| None,
             stopped_after: None,
             state: Mutex::default(),
@@ -152,7 +155,10 @@ impl Script {
             Some(rate),
             assignment,
         );
-        trial.objective = Some(window);
+        match self.late {
+            false => trial.objective = Some(window),
+            true => trial.reason = Some(format!("{}the generator started late", Trial::NO_LATENCY)),
+        }
         let pss_bytes = Script::pss_bytes(arm.settings);
         trial.memory = Some(Memory {
             processes: arm.settings.processes(),

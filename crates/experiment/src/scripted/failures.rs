@@ -1,6 +1,6 @@
 //! Trials that fail: what the others come to.
 
-use super::{Script, compared, conducted, measured, scratch, threads, tuned};
+use super::{Script, compared, conducted, measured, scratch, threads, tuned, typed};
 use crate::error::{Failure, Stopped};
 use run::{Answer, Document, Outcome, State, TrialStatus};
 
@@ -112,4 +112,21 @@ fn what_would_fail_for_every_arm_ends_the_run_and_keeps_what_was_measured() {
     let on_disk = on_disk.read_whole().unwrap();
     assert_eq!(on_disk.trials.len(), document.trials.len());
     assert!(on_disk.trials.len() >= 5, "a pilot and two blocks");
+}
+
+#[test]
+fn an_answer_says_that_no_latency_shows_whether_the_limit_is_kept() {
+    let script = Script {
+        late: true,
+        ..Script::of(4.0, 12.0)
+    };
+    let sentence = |slo: Option<&str>| {
+        let experiment = tuned(1, |request| request.slo = slo.and_then(typed));
+        measured(&script, &experiment).verdict.unwrap().sentence
+    };
+    let said = sentence(Some("p99=250ms"));
+    let unknown = "keeps p99 ≤ 250 ms is not known, because no latency window of it counts.";
+    assert!(said.contains(unknown), "{said}");
+    let said = sentence(None);
+    assert!(!said.contains("not known"), "{said}");
 }

@@ -114,6 +114,34 @@ pub fn sentence(
     challenger: &Arm,
     comparison: &Comparison,
 ) -> String {
+    let sentence = of_comparison(document, answer, baseline, challenger, comparison);
+    match answer {
+        Answer::Change | Answer::Smaller => with_unseen_limit(document, challenger, sentence),
+        Answer::Keep => with_unseen_limit(document, baseline, sentence),
+        Answer::NoneMeets | Answer::Undecided | Answer::Table => sentence,
+    }
+}
+
+/// The sentence that advises an arm, which also says so where no latency window shows whether the arm keeps the limit.
+pub fn with_unseen_limit(document: &Document, advised: &Arm, sentence: String) -> String {
+    let mut arms = document.arms.iter();
+    let arm = arms.find(|arm| arm.name == advised.name);
+    match document.plan.objective.latency {
+        Some(limit) if arm.is_some_and(|arm| arm.latency_trials == Some(0)) => format!(
+            "{}; whether {advised} keeps {limit} is not known, because no latency window of it counts.",
+            sentence.trim_end_matches('.')
+        ),
+        _ => sentence,
+    }
+}
+
+fn of_comparison(
+    document: &Document,
+    answer: Answer,
+    baseline: &Arm,
+    challenger: &Arm,
+    comparison: &Comparison,
+) -> String {
     let Words {
         ahead,
         behind,

@@ -50,6 +50,7 @@ pub fn without_challenger(
             baseline.settings,
             behind_for(document, baseline)
         );
+        let sentence = answer::with_unseen_limit(document, baseline, sentence);
         (Answer::Keep, sentence, 0)
     };
     let headroom = headroom(document, baseline);
