@@ -66,6 +66,7 @@ fn first_document(
         powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: started_at.to_owned(),
         elapsed_s: 0.0,
+        resumed_at_s: None,
         seed: experiment.seed,
         host: host_of_run(),
         versions: BTreeMap::new(),
@@ -133,6 +134,9 @@ pub fn conduct(
 ) -> (Store, Result<(), Stopped>) {
     if store.document.verdict.is_some() {
         return (store, Ok(()));
+    }
+    if let Some(kept) = store.kept() {
+        watcher.on(Event::Note(kept));
     }
     let scratch = store.folder().path().to_owned();
     let plan = store.document.plan.clone();

@@ -54,6 +54,7 @@ impl Store {
             }
         }
         document.state = State::Running;
+        document.resumed_at_s = Some(elapsed_before_s);
         document.warnings.clear();
         document.comparisons.clear();
         document.memory.clear();
@@ -71,6 +72,17 @@ impl Store {
     /// Whether an earlier sitting's trials are still to be gone through.
     pub fn resuming(&self) -> bool {
         !self.earlier.is_empty()
+    }
+
+    /// What the earlier sittings left, for a person; `None` where there were none.
+    pub fn kept(&self) -> Option<String> {
+        let before_s = self.document.resumed_at_s.filter(|_| self.resuming())?;
+        let kept = self.earlier.iter().filter(|t| t.counts()).count();
+        Some(format!(
+            "resumed: {} of earlier sittings, which took {before_s:.0} s of the budget, are kept where their block is whole; times \
+             are those of this sitting",
+            run::counted(kept, "trial")
+        ))
     }
 
     /// Notes the load before this sitting. The highest of all sittings stays: whether the host was busy is the question.

@@ -122,6 +122,15 @@ fn how(sheet: &mut Sheet, document: &Document) {
         counted(valid, "trial"),
         duration(document.elapsed_s)
     );
+    if let Some(resumed_at_s) = document.resumed_at_s {
+        let before = |t: &&run::Trial| t.counts() && t.started_s < resumed_at_s;
+        let _ = write!(
+            text,
+            " over more than one sitting ({} and {} before the run was resumed)",
+            counted(document.trials.iter().filter(before).count(), "trial"),
+            duration(resumed_at_s)
+        );
+    }
     if let Some(over_s) = plan.budget_s.map(|budget_s| document.elapsed_s - budget_s)
         && over_s >= 1.0
     {

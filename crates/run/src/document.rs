@@ -40,6 +40,9 @@ pub struct Document {
     pub started_at: String,
     /// Wall-clock seconds spent measuring, over all sittings when it was resumed.
     pub elapsed_s: f64,
+    /// How many of these seconds the earlier sittings took; absent where the run was not resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_at_s: Option<f64>,
     /// Seed of every random choice: block order, request sequence, arrival times, simulated tests.
     pub seed: u64,
     /// The machine.

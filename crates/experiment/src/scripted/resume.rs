@@ -25,6 +25,7 @@ fn evidence(document: &Document) -> Vec<(String, u32, String, Option<f64>)> {
 /// Breaks a run off after these numbers of trials, and takes it to its end.
 fn broken_off(experiment: &Experiment, after: &[u32]) -> Document {
     let runs = scratch();
+    let mut before = 0;
     for (sitting, trials) in after.iter().enumerate() {
         let script = Script {
             stopped_after: Some(*trials),
@@ -37,9 +38,13 @@ fn broken_off(experiment: &Experiment, after: &[u32]) -> Document {
         assert!(matches!(result, Err(Stopped::Interrupted)), "{result:?}");
         assert_eq!(document.state, State::Interrupted);
         assert!(document.verdict.is_none());
+        before = document.trials.len();
     }
     let (document, result) = resumed(&Script::of(4.0, 12.0), experiment, runs.path());
     assert!(result.is_ok(), "{result:?}");
+    let resumed_at_s = document.resumed_at_s.unwrap();
+    let earlier = |t: &&Trial| t.started_s < resumed_at_s;
+    assert_eq!(document.trials.iter().filter(earlier).count(), before);
     let mut ids: Vec<&str> = document.trials.iter().map(|t| t.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();

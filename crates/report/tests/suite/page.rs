@@ -134,6 +134,29 @@ fn servers_are_counted_for_today_and_for_what_is_recommended() {
 }
 
 #[test]
+fn what_was_measured_before_a_run_was_resumed_is_told_apart() {
+    let mut document = tuned();
+    let whole = page(&document);
+    assert!(!whole.contains("sitting"), "{whole}");
+    let earlier: Vec<f64> = document
+        .trials
+        .iter()
+        .map(|t| t.started_s)
+        .take(7)
+        .collect();
+    document.resumed_at_s = earlier
+        .into_iter()
+        .reduce(f64::max)
+        .map(|last_s| last_s + 1.0);
+    let at_s = document.resumed_at_s.unwrap();
+    let counting = document.trials.iter().filter(|t| t.counts());
+    let before = counting.filter(|t| t.started_s < at_s).count();
+    assert!(before > 1, "{before}");
+    let said = format!("over more than one sitting ({before} trials and ");
+    holds(&page(&document), &[&said, " before the run was resumed)"]);
+}
+
+#[test]
 fn the_change_stands_behind_what_was_asked_for() {
     let mut document = tuned();
     document.plan.objective.least = Some(Least::Memory);
