@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require "open3"
 require "tmpdir"
 require_relative "support/powerband"
 
@@ -81,6 +82,37 @@ class InitTest < PowerbandTest
       assert_match(%r{asking bin/rails routes, which boots the application}, made.err)
       assert_includes made.out, %(path = "/products"\n)
       refute_match(%r{:id|"/up"}, made.err)
+    end
+  end
+
+  # As tune does before it measures.
+  def test_pages_of_routes_are_asked_for_once
+    Dir.mktmpdir do |dir|
+      FileUtils.cp_r("#{STOREFRONT}/.", dir)
+      FileUtils.rm_rf([File.join(dir, "log"), File.join(dir, "powerband.toml")])
+      seeded, = Open3.capture2("bin/seed", "tmp/demo", chdir: dir)
+      routes = File.join(dir, "config/routes.rb")
+      more = <<~ROUTES
+        get "/members", to: "members#show"
+        get "/broken", to: "members#broken"
+      ROUTES
+      File.write(File.join(dir, "app/controllers/members_controller.rb"), <<~RUBY)
+        class MembersController < ActionController::Base
+          def show = redirect_to("/login")
+          def broken = raise(KeyError, "no")
+        end
+      RUBY
+      File.write(routes, File.read(routes).sub("routes.draw do\n") { |line| line + more })
+      env = "[app.env]\nDATABASE_URL = #{seeded[/DATABASE_URL=(.*)/, 1].inspect}\nSECRET_KEY_BASE = \"x\"\n"
+      File.write(File.join(dir, "powerband.toml"), env)
+      made = powerband("init", "--app", dir, "--force")
+      assert_equal 0, made.code, made.to_s
+      text = File.read(File.join(dir, "powerband.toml"))
+      assert_includes text, %(\npath = "/products"\n), made.to_s
+      assert_match(%r{^# GET /members: it redirects to http.*/login\n# \[\[workload\.request\]\]\n# path = "/members"$}, text)
+      assert_match(%r{^# GET /broken: it }, text)
+      assert_match(/and \d+ more as comments, with the reason/, (made.out + made.err))
+      assert_includes text, env.lines[1]
     end
   end
 

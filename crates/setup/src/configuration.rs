@@ -1,6 +1,7 @@
 //! A `powerband.toml` to begin with: what is known is set, what is to be decided stands there as a comment.
 
 use crate::{Application, Pages, Server, Source};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What the file is made from.
@@ -11,6 +12,8 @@ pub struct Beginning<'a> {
     pub pages: Option<&'a Pages>,
     /// Where the pages come from, such as `log/production.log`.
     pub from: &'a str,
+    /// Variables that the file which is replaced gives the application.
+    pub env: &'a BTreeMap<String, String>,
     /// Threads and workers of today, where the server's configuration says them.
     pub today: Option<(u16, u16)>,
 }
@@ -27,7 +30,7 @@ pub fn written(beginning: &Beginning<'_>) -> String {
     server(&mut text, application);
     baseline(&mut text, beginning.today);
     pages(&mut text, beginning);
-    safety(&mut text);
+    safety(&mut text, beginning.env);
     text
 }
 
@@ -86,7 +89,7 @@ fn pages(text: &mut String, beginning: &Beginning<'_>) {
             "\n# The requests: pages of {from} that need no record, {} of {}. How often users ask for each is not known: set the\n\
              # weights, and add the pages of a record that matter, such as /products/1.\n",
             pages.pages.len(),
-            pages.of_pages
+            pages.of_pages - pages.left_out.len()
         ),
         Source::RailsLog | Source::Recording => write!(
             text,
@@ -114,15 +117,38 @@ fn pages(text: &mut String, beginning: &Beginning<'_>) {
             page.weight
         );
     }
+    if !pages.left_out.is_empty() {
+        text.push_str("\n# Each page was asked for once. These measure nothing as they are:\n");
+    }
+    for left in &pages.left_out {
+        let _ = write!(
+            text,
+            "\n# {}: {}\n# [[workload.request]]\n# path = {}\n",
+            left.page.name,
+            left.why.replace(char::is_control, " "),
+            quoted(&left.page.path)
+        );
+    }
 }
 
-fn safety(text: &mut String) {
+fn safety(text: &mut String, env: &BTreeMap<String, String>) {
     text.push_str(
-        "\n# The server runs in the production environment: give it data of its own. Addresses that are not on this machine are refused.\n\
-         # [app.env]\n\
-         # DATABASE_URL = \"postgresql:///my_app_tuning\"\n\
-         # RAILS_LOG_LEVEL = \"warn\"\n",
+        "\n# The server runs in the production environment: give it data of its own. Addresses that are not on this machine are refused.\n",
     );
+    if env.is_empty() {
+        text.push_str(
+            "# [app.env]\n\
+             # DATABASE_URL = \"postgresql:///my_app_tuning\"\n\
+             # RAILS_LOG_LEVEL = \"warn\"\n",
+        );
+        return;
+    }
+    text.push_str("[app.env]\n");
+    for (name, value) in env {
+        let bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let key = if bare { name.clone() } else { quoted(name) };
+        let _ = writeln!(text, "{key} = {}", quoted(value));
+    }
 }
 
 fn quoted(text: &str) -> String {
@@ -132,7 +158,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Page;
+    use crate::{LeftOut, Page};
 
     fn pages(source: Source) -> Pages {
         Pages {
@@ -146,6 +172,14 @@ mod tests {
             of_requests: 80,
             of_pages: 4,
             other_methods: 3,
+            left_out: vec![LeftOut {
+                page: Page {
+                    name: "GET /admin".to_owned(),
+                    path: "/admin".to_owned(),
+                    weight: 1,
+                },
+                why: "it redirects to /login".to_owned(),
+            }],
         }
     }
 
@@ -154,6 +188,7 @@ mod tests {
             application: &Application::of_bundle(lock, ""),
             pages,
             from: "log/production.log",
+            env: &BTreeMap::new(),
             today: Some((3, 2)),
         });
         let table = text.parse().unwrap();
@@ -180,6 +215,26 @@ mod tests {
         assert!(!table.contains_key("server"));
         let (text, _) = made(Some(&pages(Source::Routes)), "");
         assert!(text.contains("How often users ask for each is not known"));
+    }
+
+    #[test]
+    fn pages_that_measure_nothing_are_comments_and_variables_are_kept() {
+        let env = BTreeMap::from([("STRIPE_KEY".to_owned(), "a\"b".to_owned())]);
+        let pages = pages(Source::Routes);
+        let text = written(&Beginning {
+            application: &Application::of_bundle("", ""),
+            pages: Some(&pages),
+            from: "bin/rails routes",
+            env: &env,
+            today: None,
+        });
+        assert!(
+            text.contains("# GET /admin: it redirects to /login\n# [[workload.request]]\n# path = \"/admin\"\n"),
+            "{text}"
+        );
+        let table: toml::Table = text.parse().unwrap();
+        assert_eq!(table["workload"]["request"].as_array().unwrap().len(), 1);
+        assert_eq!(table["app"]["env"]["STRIPE_KEY"].as_str(), Some("a\"b"));
     }
 
     /// What stands there as a comment is what a user makes a key of.

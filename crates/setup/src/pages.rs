@@ -59,6 +59,16 @@ pub struct Pages {
     pub of_pages: usize,
     /// Requests that Powerband does not send by default, such as POST.
     pub other_methods: u64,
+    /// Pages that were asked for once and measure nothing.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A page that is no request of the workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    pub page: Page,
+    /// Such as `it answers 404`.
+    pub why: String,
 }
 
 #[derive(Debug, Default)]
@@ -133,6 +143,7 @@ fn counted<'a>(
         of_requests,
         of_pages,
         other_methods,
+        left_out: Vec::new(),
     })
 }
 

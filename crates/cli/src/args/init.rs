@@ -7,7 +7,9 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Without --from the requests come from log/production.log, then log/development.log, then the routes (bin/rails routes, which \
-                  boots the application). Secrets in queries are left out.\n\n\
+                  boots the application, and then asks for each page once, in the environment production: those that answer 404, redirect or fail \
+                  are comments). Secrets in queries are left out. Of a powerband.toml that is there, [app.env] and app.environment are read, and \
+                  --force keeps [app.env].\n\n\
                   Examples:\n  powerband init\n  powerband init --from /var/log/nginx/access.log\n  powerband init --print\n\n\
                   Exit codes: 0 done; 2 wrong usage, a file that cannot be read, or powerband.toml is there already; 3 the application does not boot, \
                   so that its routes are not known: nothing is written."

@@ -1,17 +1,16 @@
 //! `init`: a `powerband.toml` with the requests that users send; and what `powerband` alone says of a folder.
 
-use super::guard_program;
+mod rails;
+
 use crate::args::InitArgs;
 use crate::{Failure, asked, output};
 use servers::ServerCommand;
-use servers::commands::{CommandSpec, RunningCommand, Waited};
 use setup::{Application, Beginning, Pages, Server};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Any of these makes a folder an application's.
 const APPLICATION: &[&str] = &[
@@ -24,9 +23,6 @@ const APPLICATION: &[&str] = &[
 const LOGS: [&str; 2] = ["log/production.log", "log/development.log"];
 /// Of a log its end: what users ask for lately.
 const MOST_OF_A_LOG: u64 = 64 << 20;
-const ROUTES: &str = "bin/rails routes";
-/// The application boots for them.
-const ROUTES_WITHIN: Duration = Duration::from_secs(60);
 
 /// `powerband init`.
 pub fn init(args: &InitArgs) -> Result<u8, Failure> {
@@ -50,6 +46,9 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         return Err(asked::failure(&wrong));
     }
     let application = application(folder);
+    let (file_env, environment) = from_file(&file);
+    let mut all_env = file_env.clone();
+    all_env.extend(env);
     let (pages, from) = match &args.from {
         Some(from) => {
             let pages = pages_of(from)?.ok_or_else(|| {
@@ -60,13 +59,14 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
             })?;
             (Some(pages), from.display().to_string())
         }
-        None => found(folder, &application, &env)?,
+        None => found(folder, &application, &all_env, &environment)?,
     };
     let text = setup::written(&Beginning {
         application: &application,
         pages: pages.as_ref(),
         from: &from,
         today: today(folder, application.server),
+        env: &file_env,
     });
     if args.print {
         output::print(&text)?;
@@ -76,8 +76,12 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         .map_err(|e| Failure::usage(format!("{}: {e}; --print shows the text", file.display())))?;
     let requests = match &pages {
         Some(pages) => format!(
-            "{} from {from}",
-            run::counted(pages.pages.len() as u64, "page")
+            "{} from {from}{}",
+            run::counted(pages.pages.len() as u64, "page"),
+            match pages.left_out.len() {
+                0 => String::new(),
+                left => format!(", and {left} more as comments, with the reason"),
+            }
         ),
         None => "GET / alone, since no log and no routes were found".to_owned(),
     };
@@ -171,6 +175,7 @@ fn found(
     folder: &Path,
     application: &Application,
     env: &BTreeMap<String, String>,
+    environment: &str,
 ) -> Result<(Option<Pages>, String), Failure> {
     for name in LOGS {
         // A log that cannot be read is no reason to stop: the routes are left.
@@ -180,10 +185,23 @@ fn found(
     }
     let asked = application.is_rails() && folder.join("bin/rails").is_file();
     let pages = match asked {
-        true => routes_of(folder, env)?,
+        true => rails::pages(folder, env, environment)?,
         false => None,
     };
-    Ok((pages, ROUTES.to_owned()))
+    Ok((pages, rails::ROUTES.to_owned()))
+}
+
+/// The variables and the environment that a file which is there gives the application.
+fn from_file(file: &Path) -> (BTreeMap<String, String>, String) {
+    let known = file
+        .is_file()
+        .then(|| asked::from_file(file).ok())
+        .flatten();
+    let request = known.map(|(request, _)| request).unwrap_or_default();
+    let env = request.env.into_iter();
+    let env = env.map(|(name, asked)| (name, asked.text)).collect();
+    let environment = request.environment.map(|asked| asked.text);
+    (env, environment.unwrap_or_else(|| "production".to_owned()))
 }
 
 /// What a file holds of requests; `None` where it has no page.
@@ -215,44 +233,6 @@ fn end_of(file: &mut File) -> std::io::Result<Vec<u8>> {
     let mut end = Vec::new();
     file.take(MOST_OF_A_LOG).read_to_end(&mut end)?;
     Ok(end)
-}
-
-/// The pages that Rails knows; `None` where it has none.
-fn routes_of(folder: &Path, env: &BTreeMap<String, String>) -> Result<Option<Pages>, Failure> {
-    output::error(&format!(
-        "no log with requests is here: asking {ROUTES}, which boots the application"
-    ));
-    let failed = |why: String| {
-        Failure::no_answer(format!(
-            "{ROUTES} failed, so that the pages of this application are not known and nothing is written: {why}\n  powerband init --from FILE \
-             takes the pages of a log or a recording instead; init itself reads no powerband.toml: --env gives it a variable"
-        ))
-    };
-    let dir = tempfile::tempdir().map_err(|e| failed(e.to_string()))?;
-    let log = dir.path().join("routes");
-    let running = RunningCommand::start(&CommandSpec {
-        guard: &guard_program(),
-        command: ROUTES,
-        cwd: folder,
-        env,
-        log: &log,
-    });
-    let running = running.map_err(|e| failed(e.to_string()))?;
-    let ended = running.wait(ROUTES_WITHIN);
-    let why = match &ended {
-        Waited::Ended(exit, _) if exit.success() => None,
-        Waited::Running => Some(format!(
-            "it did not end within {} s",
-            ROUTES_WITHIN.as_secs()
-        )),
-        _ => Some(running.brief()),
-    };
-    running.stop();
-    if let Some(why) = why {
-        return Err(failed(why));
-    }
-    let routes = std::fs::read_to_string(&log).map_err(|e| failed(e.to_string()))?;
-    Ok(Pages::of_routes(&routes))
 }
 
 /// Whole or not at all.

@@ -1,0 +1,116 @@
+//! What the pages answer when each is asked for once: those that measure nothing are left out, with the reason.
+
+use crate::{LeftOut, Page, Pages};
+
+/// A script for `bin/rails runner`, which reads the paths in the file `POWERBAND_PATHS`, a line each, and writes the answers to the
+/// file `POWERBAND_ANSWERS`.
+pub const SCRIPT: &str = include_str!("answered.rb");
+
+/// The answer of one page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Answer<'a> {
+    status: u16,
+    /// Where it redirects to; of an exception its class.
+    location: &'a str,
+    path: &'a str,
+}
+
+impl Answer<'_> {
+    /// Why the page is no request of a workload.
+    fn why_not(&self) -> Option<String> {
+        match self.status {
+            200..=299 => None,
+            300..=399 => Some(format!("it redirects to {}", self.location)),
+            404 => Some("it answers 404".to_owned()),
+            500.. if !self.location.is_empty() => Some(format!("it fails: {}", self.location)),
+            status => Some(format!("it answers {status}")),
+        }
+    }
+}
+
+impl Pages {
+    /// Without those of which the written answers say that they measure nothing. Where no page answers, the application lacks
+    /// something, and nothing is known of its pages: the error is the reason of the first.
+    pub fn answered(mut self, written: &str) -> Result<Pages, (Pages, String)> {
+        let answers: Vec<Answer<'_>> = written.lines().filter_map(read).collect();
+        let why = |page: &Page| {
+            let mut answers = answers.iter();
+            let answer = answers.find(|answer| answer.path == page.path)?;
+            answer.why_not()
+        };
+        let (kept, left): (Vec<Page>, Vec<Page>) = self
+            .pages
+            .iter()
+            .cloned()
+            .partition(|page| why(page).is_none());
+        if kept.is_empty() {
+            let first = self.pages.first();
+            let said = first.and_then(|page| Some(format!("{}: {}", page.name, why(page)?)));
+            return Err((self, said.unwrap_or_default()));
+        }
+        let left = left.into_iter().map(|page| LeftOut {
+            why: why(&page).unwrap_or_default(),
+            page,
+        });
+        self.left_out = left.collect();
+        self.pages = kept;
+        Ok(self)
+    }
+}
+
+fn read(line: &str) -> Option<Answer<'_>> {
+    let mut fields = line.splitn(3, '\t');
+    Some(Answer {
+        status: fields.next()?.parse().ok()?,
+        location: fields.next()?,
+        path: fields.next()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUTES: &str = "  root GET /(.:format) home#index\n\
+                          admin GET /admin(.:format) admin#index\n\
+                          broken GET /broken(.:format) broken#show\n\
+                          gone GET /gone(.:format) gone#show\n";
+
+    #[test]
+    fn what_measures_nothing_is_left_out_with_the_reason() {
+        let pages = Pages::of_routes(ROUTES).unwrap();
+        let all = pages.pages.len();
+        let written =
+            "200\t\t/\n302\thttp://localhost/login\t/admin\n500\tKeyError\t/broken\n404\t\t/gone\n";
+        let found = pages.answered(written).unwrap();
+        assert_eq!(found.pages.len() + found.left_out.len(), all);
+        let left = found.left_out.iter();
+        let left: Vec<(&str, &str)> = left
+            .map(|l| (l.page.path.as_str(), l.why.as_str()))
+            .collect();
+        assert_eq!(
+            left,
+            [
+                ("/admin", "it redirects to http://localhost/login"),
+                ("/broken", "it fails: KeyError"),
+                ("/gone", "it answers 404"),
+            ]
+        );
+        // A page of which nothing is known stays.
+        let few = Pages::of_routes(ROUTES).unwrap().answered("404\t\t/gone\n");
+        assert_eq!(few.unwrap().left_out.len(), 1);
+    }
+
+    #[test]
+    fn where_no_page_answers_all_stay() {
+        let pages = Pages::of_routes(ROUTES).unwrap();
+        let written: String = pages
+            .pages
+            .iter()
+            .map(|p| format!("500\t\t{}\n", p.path))
+            .collect();
+        let (same, why) = pages.clone().answered(&written).unwrap_err();
+        assert_eq!(same, pages);
+        assert_eq!(why, "GET /: it answers 500");
+    }
+}
