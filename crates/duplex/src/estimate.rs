@@ -179,6 +179,33 @@ pub fn run_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -> 
     Some(f64::from(needed) / f64::from(found.blocks))
 }
 
+/// How many times as long the run would have to be, at least and at most.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Range {
+    pub least: Option<f64>,
+    pub most: Option<f64>,
+}
+
+/// The same for ratios within one standard error of the one found: the time depends on the ratio so much that the figure for the
+/// ratio itself changes severalfold while the run goes on.
+pub fn range_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -> Range {
+    let error = found.sd_log_ratio.unwrap_or(0.0) / f64::from(found.blocks.max(1)).sqrt();
+    let at = |errors: f64| {
+        let ratio = found.ratio * (errors * error).exp();
+        let found = stats::Comparison {
+            ratio,
+            ..found.clone()
+        };
+        run_to_decide(&found, margin, allowance)
+    };
+    let times = [-1.0, -0.5, 0.0, 0.5, 1.0].map(at);
+    let all: Option<Vec<f64>> = times.into_iter().collect();
+    Range {
+        least: times.into_iter().flatten().reduce(f64::min),
+        most: all.and_then(|all| all.into_iter().reduce(f64::max)),
+    }
+}
+
 fn rule(margin: f64, alpha: f64, allowance: f64) -> Rule {
     Rule {
         margin,

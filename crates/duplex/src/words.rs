@@ -56,16 +56,29 @@ fn answer(document: &Document, one: &Comparison) -> String {
             round(document.margin * 100.0)
         ),
         Outcome::Undecided => {
-            let why = one.why.clone().unwrap_or_else(|| match one.decides_in_s {
-                Some(more_s) => format!(
-                    "{mean}; about {} more of such traffic would decide",
-                    duration(more_s)
-                ),
-                None => format!("{mean}; no time would decide at this noise"),
-            });
+            let why = one
+                .why
+                .clone()
+                .unwrap_or_else(|| format!("{mean}; {}", more(document, one)));
             format!("{candidate} against {reference} is undecided: {why}.")
         }
     }
+}
+
+/// How much more traffic decides, and what that rests on.
+fn more(document: &Document, one: &Comparison) -> String {
+    let more = match (one.decides_in_least_s, one.decides_in_most_s) {
+        (None, _) => return "no time would decide at this noise".to_owned(),
+        (Some(least_s), None) => format!("at least {}", duration(least_s)),
+        (Some(least_s), Some(most_s)) => match [least_s, most_s].map(duration) {
+            [least, most] if least == most => format!("about {least}"),
+            [least, most] => format!("{least} to {most}"),
+        },
+    };
+    format!(
+        "{more} more of such traffic would decide, as far as {} of it show",
+        duration(document.span_s)
+    )
 }
 
 /// What a reader must know of the answers themselves.

@@ -45,7 +45,7 @@ fn answering(document: &Document) -> impl Iterator<Item = &Comparison> {
 
 fn reach(document: &Document) -> String {
     let mut text = format!(
-        "{} in {}",
+        "{} compared, in {}",
         counted(document.requests, "request"),
         duration(document.span_s)
     );

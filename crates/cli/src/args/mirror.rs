@@ -14,7 +14,7 @@ The client gets the primary's answer, whatever the shadows do: they have a queue
 what does not fit is dropped and counted. Only GET, HEAD, OPTIONS and TRACE go to shadows unless --methods says otherwise.
 SIGHUP reads the configuration file again without dropping a connection; SIGTERM and Ctrl-C let requests under way end.
 
-Exit codes: 0 done; 2 wrong usage or configuration; 3 no honest answer (with shadows: nothing could be compared).")]
+Exit codes: 0 done; 2 wrong usage or configuration; 3 with shadows, and a comparison is undecided, as of compare --shadow-log.")]
 pub struct MirrorArgs {
     /// Where clients come in: :8080 is loopback, 0.0.0.0:8080 everybody; unix:/PATH, systemd [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", env = "POWERBAND_LISTEN")]

@@ -318,9 +318,7 @@ impl Running {
                 output::style(),
             ))?,
         }
-        // A mirror that runs for hours and is stopped has not failed where nothing is decided yet.
-        let compared = comparison.comparisons.iter().any(|one| one.requests > 0);
-        Ok(if compared { 0 } else { 3 })
+        Ok(comparison.exit_code)
     }
 }
 

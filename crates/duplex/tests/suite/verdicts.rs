@@ -86,10 +86,17 @@ fn near_the_margin_it_is_said_how_much_longer() {
     assert_eq!(found.outcome, Outcome::Undecided, "{:?}", found.all.mean);
     let more_s = found.decides_in_s.unwrap();
     assert!(more_s > 1.0, "{more_s}");
+    let least_s = found.decides_in_least_s.unwrap();
+    assert!(
+        least_s <= more_s
+            && found
+                .decides_in_most_s
+                .is_none_or(|most_s| more_s <= most_s)
+    );
     assert!(
         document
             .sentence
-            .contains("more of such traffic would decide"),
+            .contains("more of such traffic would decide, as far as "),
         "{}",
         document.sentence
     );

@@ -21,6 +21,12 @@ pub struct Comparison {
     /// Seconds that the mirror would have to run on, at this rate, noise and ratio, to decide; absent when decided or when
     /// no time would.
     pub decides_in_s: Option<f64>,
+    /// The same for the ratio within one standard error of the measured one that decides soonest; `null` where none would.
+    #[serde(default)]
+    pub decides_in_least_s: Option<f64>,
+    /// The same for the ratio that decides latest; `null` where one would not.
+    #[serde(default)]
+    pub decides_in_most_s: Option<f64>,
     /// Requests that both answered whole and with the same status.
     pub requests: u64,
     /// Requests to which the two gave different statuses, neither or both of them 500 to 599; left out of all times.

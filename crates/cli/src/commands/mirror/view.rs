@@ -114,12 +114,12 @@ impl View {
     /// Every request in its place.
     pub fn ended(&self, counts: &Snapshot, kept: &Kept) {
         self.line(&format!(
-            "{} requests: {} answered, {} failed by the primary, {} left by their clients; {} refused because they are not HTTP",
+            "since the start: {} requests: {} answered, {} failed by the primary, {} left by their clients; {} refused because they are not HTTP",
             counts.received, counts.answered, counts.failed, counts.aborted, counts.refused
         ));
         for shadow in &counts.shadows {
             self.line(&format!(
-                "{}: {} copies, {} answered; failed: {}; dropped: {}",
+                "since the start: {}: {} copies, {} answered; failed: {}; dropped: {}",
                 shadow.name,
                 shadow.sampled,
                 shadow.answered,
