@@ -21,6 +21,10 @@ class LoadSessionsTest < PowerbandTest
       pages = document["endpoints"].to_h { |endpoint| [endpoint["name"], endpoint["ok"]] }
       assert_operator pages.fetch("my page"), :>=, 5, "#{loop}: #{pages}"
       assert_operator pages.fetch("login form"), :>=, pages.fetch("my page")
+      # The first session of each user is shorter, but for those that have all steps.
+      sessions = document["sessions"]
+      assert_operator sessions["begun"], :>, sessions["cut_short"], "#{loop}: #{sessions}"
+      assert_equal 0, sessions["abandoned"], "#{loop}: #{sessions}"
     end
     stop(site)
   end

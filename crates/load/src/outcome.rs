@@ -47,6 +47,8 @@ pub struct Counts {
     pub session_waited: u64,
     /// Sessions begun.
     pub sessions: u64,
+    /// Of these, laid out with fewer than all steps: a user's first one, and the rest after a failed request.
+    pub cut_short: u64,
     /// Of these, ended by a failed request.
     pub abandoned: u64,
 }

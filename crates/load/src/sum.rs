@@ -181,6 +181,7 @@ impl Counts {
             waited,
             session_waited,
             sessions,
+            cut_short,
             abandoned,
         } = other;
         self.scheduled += scheduled;
@@ -196,6 +197,7 @@ impl Counts {
         self.waited += waited;
         self.session_waited += session_waited;
         self.sessions += sessions;
+        self.cut_short += cut_short;
         self.abandoned += abandoned;
     }
 }

@@ -6,7 +6,8 @@ use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table};
 use comfy_table::Table;
 use run::load::{
-    Assertion, AssertionOutcome, Document, Endpoint, Latency, Mode, Recorded, State, least_values,
+    Assertion, AssertionOutcome, Document, Endpoint, Latency, Mode, Recorded, Sessions, State,
+    least_values,
 };
 use std::fmt::Write;
 
@@ -49,6 +50,9 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     ));
     if document.asked.replay_host {
         sheet.prose("Host: as recorded.");
+    }
+    if let Some(sessions) = &document.sessions {
+        sheet.prose(&of_sessions(sessions));
     }
     if document.counts.failed > 0 {
         sheet.prose(&failures(document));
@@ -302,6 +306,26 @@ fn quantiles(latency: &Latency) -> [String; 6] {
     ]
 }
 
+fn of_sessions(sessions: &Sessions) -> String {
+    let mut text = format!("{} begun", counted(sessions.begun, "session"));
+    for (count, what) in [
+        (
+            sessions.cut_short,
+            "cut short (the first of a user, or the rest after a failed request)",
+        ),
+        (sessions.abandoned, "abandoned after a failed request"),
+    ] {
+        if count > 0 {
+            text += &format!(", {} {what}", grouped(count));
+        }
+    }
+    if sessions.waited > 0 {
+        let waited = counted(sessions.waited, "request");
+        text += &format!("; {waited} fell due before the user had the answer to the one before");
+    }
+    text + "."
+}
+
 /// Three digits, so that neither 0.031 nor 1,250 is lost.
 fn milliseconds(ms: f64) -> String {
     match ms {
@@ -429,6 +453,28 @@ mod tests {
         for drawn in [None, Some(50.0), Some(f64::NAN)] {
             assert_eq!(target_rate(50.0, drawn), "; target rate 50.0 a second");
         }
+    }
+
+    #[test]
+    fn sessions_are_counted_as_far_as_there_were_any() {
+        let mut sessions = Sessions {
+            begun: 1_200,
+            cut_short: 8,
+            abandoned: 3,
+            waited: 1,
+        };
+        assert_eq!(
+            of_sessions(&sessions),
+            "1,200 sessions begun, 8 cut short (the first of a user, or the rest after a failed request), 3 abandoned after a failed \
+             request; 1 request fell due before the user had the answer to the one before."
+        );
+        sessions = Sessions {
+            begun: 1,
+            cut_short: 0,
+            abandoned: 0,
+            waited: 0,
+        };
+        assert_eq!(of_sessions(&sessions), "1 session begun.");
     }
 
     #[test]

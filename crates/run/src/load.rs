@@ -67,6 +67,9 @@ pub struct Document {
     pub classes: Vec<Class>,
     /// One entry a request name, in the workload's order.
     pub endpoints: Vec<Endpoint>,
+    /// The sessions of the workload; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Sessions>,
     /// The statuses of the answers beside the recorded ones; absent where the workload is no recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
@@ -169,6 +172,21 @@ pub struct Counts {
     pub idle_closed: u64,
     /// Connections with bytes beyond the announced end of an answer.
     pub surplus: u64,
+}
+
+/// How many sessions there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sessions {
+    /// Begun.
+    pub begun: u64,
+    /// Of these, with fewer than all steps: a user's first one, so that users do not go through the steps in waves, and the rest of one
+    /// after a failed request.
+    pub cut_short: u64,
+    /// Of those begun, ended by a failed request.
+    pub abandoned: u64,
+    /// Requests that fell due before the answer to the user's request before had come (open loop).
+    pub waited: u64,
 }
 
 /// Quantiles of one kind of latency, ms. One is `null` when the requests are too few for it (p50 needs 2, p90 10, p95

@@ -89,7 +89,11 @@ impl Engine<'_> {
             // Too late to end the run, so the observer's answer means nothing.
             let _ = self.end_slice(finished_ns, observer);
         }
-        (self.tally.counts.sessions, self.tally.counts.abandoned) = self.session_counts();
+        let sessions = self.session_counts();
+        let counts = &mut self.tally.counts;
+        counts.sessions = sessions.begun;
+        counts.cut_short = sessions.cut_short;
+        counts.abandoned = sessions.abandoned;
         let statuses = self.tally.statuses();
         let (endpoints, classes) = self.tally.endpoints();
         let answers = self.tally.answers();

@@ -15,7 +15,7 @@ use crate::plan::{LoadError, Mode, Plan};
 use crate::session::Recipe;
 use crate::session::capture::{Capture, headers};
 use crate::session::pattern::Values;
-use crate::session::users::Users;
+use crate::session::users::{SessionCounts, Users};
 use crate::tally::Timing;
 use crate::template::Filling;
 
@@ -281,7 +281,7 @@ impl Engine<'_> {
             self.take_turn();
         }
         self.free_waiting();
-        let begun = self.session_counts().0;
+        let counts = self.session_counts();
         while let Some(cast) = &mut self.cast
             && let Some((due, _, turn)) = cast.ready.pop_front()
         {
@@ -296,7 +296,8 @@ impl Engine<'_> {
         }
         // None of these was sent.
         if let Some(cast) = &mut self.cast {
-            cast.users.begun = begun;
+            cast.users.counts.begun = counts.begun;
+            cast.users.counts.cut_short = counts.cut_short;
         }
     }
 
@@ -435,10 +436,9 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Sessions begun and abandoned.
-    pub(super) fn session_counts(&self) -> (u64, u64) {
-        let users = self.cast.as_ref().map(|cast| &cast.users);
-        users.map_or((0, 0), |users| (users.begun, users.abandoned))
+    pub(super) fn session_counts(&self) -> SessionCounts {
+        let cast = self.cast.as_ref();
+        cast.map_or_else(SessionCounts::default, |cast| cast.users.counts)
     }
 }
 

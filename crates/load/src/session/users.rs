@@ -46,8 +46,16 @@ pub(crate) struct Users<'a> {
     /// Of each session.
     ranges: Vec<Range<usize>>,
     next: Vec<usize>,
-    /// Sessions begun, and those ended by a failed request.
+    pub(crate) counts: SessionCounts,
+}
+
+/// How many sessions there were.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SessionCounts {
     pub(crate) begun: u64,
+    /// With fewer than all steps.
+    pub(crate) cut_short: u64,
+    /// Ended by a failed request.
     pub(crate) abandoned: u64,
 }
 
@@ -81,8 +89,7 @@ impl<'a> Users<'a> {
             users,
             next: vec![0; ranges.len()],
             ranges,
-            begun: 0,
-            abandoned: 0,
+            counts: SessionCounts::default(),
         }
     }
 
@@ -137,7 +144,9 @@ impl<'a> Users<'a> {
         if user.position == user.began {
             user.jar.clear();
             user.captured.iter_mut().for_each(String::clear);
-            self.begun += 1;
+            let steps = self.sessions[user.session].steps.len();
+            self.counts.begun += 1;
+            self.counts.cut_short += u64::from(user.length - user.began < steps);
         }
         self.sessions[user.session].steps.start + user.position - user.began
     }
@@ -149,7 +158,7 @@ impl<'a> Users<'a> {
         let user = &mut self.users[user];
         user.position += 1;
         if !good {
-            self.abandoned += 1;
+            self.counts.abandoned += 1;
             user.began = user.position;
         }
         if user.position == user.length {
@@ -234,6 +243,23 @@ mod tests {
         assert!(!users.waits(0, 50));
     }
 
+    /// Of 8 users with 4 steps, two begin with a session of each length.
+    #[test]
+    fn sessions_with_fewer_than_all_steps_are_counted() {
+        let sessions = [session(4)];
+        let mut users = Users::new(&sessions, &[8], 1);
+        (0..8).for_each(|user| drop(users.begin(user)));
+        assert_eq!((users.counts.begun, users.counts.cut_short), (8, 6));
+        let whole = (0..8).find(|&user| users.users[user].length == 4).unwrap();
+        users.end(whole, false);
+        users.begin(whole);
+        let counts = users.counts;
+        assert_eq!(
+            (counts.begun, counts.cut_short, counts.abandoned),
+            (9, 7, 1)
+        );
+    }
+
     proptest! {
         /// A failure changes its own session alone, and is followed by a
         /// first step.
@@ -260,7 +286,7 @@ mod tests {
                 }
                 clean &= !failing[index];
             }
-            prop_assert_eq!(users.abandoned, failing.iter().filter(|fails| **fails).count() as u64);
+            prop_assert_eq!(users.counts.abandoned, failing.iter().filter(|fails| **fails).count() as u64);
         }
     }
 }

@@ -110,6 +110,12 @@ pub fn figures(judged: &Judged<'_>, outcome: &Outcome, state: State) -> Document
         }),
         assertions: Vec::new(),
         classes: classes(&outcome.classes),
+        sessions: (outcome.counts.sessions > 0).then_some(document::Sessions {
+            begun: outcome.counts.sessions,
+            cut_short: outcome.counts.cut_short,
+            abandoned: outcome.counts.abandoned,
+            waited: outcome.counts.session_waited,
+        }),
         recorded: judged.recording.then(|| recorded(outcome)),
         intervals: outcome.slices.iter().map(interval).collect(),
         intervals_dropped: outcome.slices_dropped,

@@ -77,7 +77,7 @@ fn checked(name: &str, count: u64) -> Result<u64, String> {
 }
 
 fn counts(document: &Document) -> Result<Counts, String> {
-    let of = &document.counts;
+    let (of, sessions) = (&document.counts, document.sessions);
     let ok_in_window = (document.throughput_per_s * document.window_s).round() as u64;
     let counts = Counts {
         scheduled: of.asked,
@@ -91,9 +91,16 @@ fn counts(document: &Document) -> Result<Counts, String> {
         idle_closed: of.idle_closed,
         surplus: of.surplus,
         waited: of.waited,
-        ..Counts::default()
+        session_waited: sessions.map_or(0, |s| s.waited),
+        sessions: sessions.map_or(0, |s| s.begun),
+        cut_short: sessions.map_or(0, |s| s.cut_short),
+        abandoned: sessions.map_or(0, |s| s.abandoned),
     };
     let all = [
+        counts.session_waited,
+        counts.sessions,
+        counts.cut_short,
+        counts.abandoned,
         of.asked,
         of.sent,
         of.answered,
