@@ -46,7 +46,7 @@ fn traced(sheet: &mut Sheet, document: &Document) {
     sheet.labelled(
         "Traced  ",
         &format!(
-            "{} on Ruby {}, {}: {}, {} a second; in the application each holds the GVL for {} ms and waits {} ms for I/O; \
+            "{} on Ruby {}, {}: {}, {} a second between the first and the last, without pauses; in the application each holds the GVL for {} ms and waits {} ms for I/O; \
              the threads that serve hold the GVL {} of the time, and are busy with requests {}",
             traced.server,
             traced.ruby,

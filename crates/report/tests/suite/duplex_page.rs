@@ -36,7 +36,7 @@ fn pages_keep_the_width_and_hold_what_the_document_says() {
             .iter()
             .for_each(|one| assert!(page.contains(one), "{one}\n{page}"));
         for part in [
-            "6,000 requests in 5 min 00 s",
+            "6,000 requests compared, in 5 min 00 s",
             "Response times: new against the twin twin",
             "Response times: slow against new",
             "GET /orders/:id",
