@@ -9,7 +9,7 @@ File.open(ENV.fetch("POWERBAND_ANSWERS"), "w") do |answers|
     body.close if body.respond_to?(:close)
     location = headers["location"] || headers["Location"]
     answers.puts [status, location.to_s.tr("\t\n", "  "), path].join("\t")
-  rescue Exception => error # rubocop:disable Lint/RescueException
-    answers.puts [500, error.class, path].join("\t")
+  rescue Exception => e # rubocop:disable Lint/RescueException
+    answers.puts [500, e.class, path].join("\t")
   end
 end
