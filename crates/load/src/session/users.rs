@@ -248,7 +248,9 @@ mod tests {
     fn sessions_with_fewer_than_all_steps_are_counted() {
         let sessions = [session(4)];
         let mut users = Users::new(&sessions, &[8], 1);
-        (0..8).for_each(|user| drop(users.begin(user)));
+        for user in 0..8 {
+            users.begin(user);
+        }
         assert_eq!((users.counts.begun, users.counts.cut_short), (8, 6));
         let whole = (0..8).find(|&user| users.users[user].length == 4).unwrap();
         users.end(whole, false);
