@@ -1,15 +1,13 @@
-// One function a kind of chart. Colours are Okabe and Ito's, which colour-blind readers tell apart.
+// One function a kind of chart.
 import * as Plot from "@observablehq/plot";
 import type { Chart, Row } from "./chart";
+import { COLOURS, DOT } from "./colours";
 
-const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a8a8a", "#b8a800"];
 const WIDTH = 840;
 /** Room for the longest name, within these bounds, at about so many pixels a character. */
 const NAMES = { least: 120, most: 340, character: 7.4 };
 const ROW = 34;
 const STYLE = { fontSize: "13px" };
-/** Between Okabe and Ito's two blues, so that it stands out on white and on black. */
-const DOT = "#2f8fd0";
 /** A line further away than this many times the greatest value would leave no room for the values. */
 const FAR = 3;
 

@@ -1,6 +1,7 @@
 // Draws the charts, each with its figures as a table, where the page has a place for them.
 import type { Chart, Row } from "./chart";
 import { draw } from "./draw";
+import { labelled } from "./labelled";
 
 function element<K extends keyof HTMLElementTagNameMap>(name: K, text?: string): HTMLElementTagNameMap[K] {
   const made = document.createElement(name);
@@ -54,18 +55,7 @@ function figure(chart: Chart): HTMLElement {
   const made = element("figure");
   made.id = `chart-${chart.id}`;
   const picture = draw(chart);
-  // One label says what the picture shows; its parts have none, and the table has their figures.
-  for (const part of picture.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
-  const label = `${chart.title}. ${chart.note}`;
-  for (const svg of picture instanceof SVGSVGElement ? [picture] : picture.querySelectorAll("svg")) {
-    // The swatches of a legend have no view box, and their words stand beside them.
-    if (svg.hasAttribute("viewBox")) {
-      svg.setAttribute("role", "img");
-      svg.setAttribute("aria-label", label);
-    } else {
-      svg.setAttribute("aria-hidden", "true");
-    }
-  }
+  labelled(picture, `${chart.title}. ${chart.note}`);
   const caption = element("figcaption");
   caption.append(element("strong", chart.title), element("span", chart.note));
   const scrolled = element("div");

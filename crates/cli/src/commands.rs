@@ -4,6 +4,7 @@ mod calc;
 mod capacity;
 mod capture;
 mod check;
+mod desktop;
 mod doctor;
 mod duplex;
 mod experiments;

@@ -8,6 +8,7 @@ mod asked;
 mod commands;
 mod examples;
 mod filter_parameters;
+mod listener;
 mod output;
 mod progress;
 mod resumed;

@@ -58,6 +58,8 @@ struct Ring {
 pub struct FlightFile {
     file: File,
     path: PathBuf,
+    /// It does not change once the file is made.
+    pub(crate) layout: Layout,
 }
 
 impl FlightFile {
@@ -69,8 +71,12 @@ impl FlightFile {
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, FlightError> {
         let path = path.into();
         let file = open_regular(&path)?;
-        let opened = Self { file, path };
-        opened.layout()?;
+        let mut opened = Self {
+            file,
+            path,
+            layout: Layout::default(),
+        };
+        opened.layout = parse_layout(&opened.read(Some(HEADER_SIZE as u64))?)?;
         Ok(opened)
     }
 
@@ -85,7 +91,7 @@ impl FlightFile {
     /// # Errors
     /// As for [`parse`], and when reading fails.
     pub fn snapshot(&self) -> Result<Snapshot, FlightError> {
-        let layout = self.layout()?;
+        let layout = self.layout;
         let mut bytes = self.read(layout.end())?;
         self.mark_overwritten(&layout, &mut bytes)?;
         parse(&bytes)
@@ -97,7 +103,7 @@ impl FlightFile {
     /// # Errors
     /// As for [`parse`], and when reading fails.
     pub fn counters(&self) -> Result<Snapshot, FlightError> {
-        parse_counters(&self.read(self.layout()?.counters_end())?)
+        parse_counters(&self.read(self.layout.counters_end())?)
     }
 
     /// Reads the records from number `first` on, oldest first, as far as the ring has them, and the number of the next one.
@@ -106,7 +112,7 @@ impl FlightFile {
     /// # Errors
     /// As for [`parse`], and when reading fails.
     pub fn records_from(&self, first: u64) -> Result<(Vec<Record>, u64), FlightError> {
-        let layout = self.layout()?;
+        let layout = self.layout;
         let header = Header::parse(&self.read(layout.header_end())?)?;
         let (written, capacity) = (header.written, u64::from(layout.ring_capacity));
         let (decoder, size) = (Decoder::new(&header.fields), u64::from(layout.record_size));
@@ -133,10 +139,6 @@ impl FlightFile {
         // The next one may be under way.
         records.retain(|record| record.index.saturating_add(capacity) > after);
         Ok((records, written))
-    }
-
-    pub(crate) fn layout(&self) -> Result<Layout, FlightError> {
-        parse_layout(&self.read(Some(HEADER_SIZE as u64))?)
     }
 
     /// The file's bytes up to `end`, or as many of them as there are.
@@ -255,7 +257,7 @@ mod tests {
         let path = folder.path().join("live.flight");
         fs::write(&path, &whole).unwrap();
         let file = FlightFile::open(&path).unwrap();
-        let layout = file.layout().unwrap();
+        let layout = file.layout;
         let mut copy = file.read(layout.end()).unwrap();
         let oldest = RING + RECORD * (150 % 64);
         copy[oldest + 8..oldest + RECORD].fill(0x11);

@@ -41,7 +41,7 @@ pub use field::{Field, Unit};
 pub use file::{FlightFile, MAX_READ_BYTES};
 pub use header::{About, Collector, Header, ProcessId, Server, State};
 pub use histogram::{BUCKETS, Histogram};
-pub use life::{Life, life, runs_here};
+pub use life::{Life, is_numbered_here, life, runs_here};
 pub use origin::Origin;
 pub use pool::PoolSample;
 pub use record::{Method, Record};

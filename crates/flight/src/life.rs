@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
@@ -75,10 +76,16 @@ fn number_in_container(status: &str) -> Option<u32> {
 /// Whether the process of a flight file runs and has in this process's `/proc` the number that the file says.
 #[must_use]
 pub fn runs_here(header: &Header) -> bool {
+    is_numbered_here(header) && runs(header.pid, header.start_ticks)
+}
+
+/// Whether the number that a flight file says means something in this process's `/proc`; another process may have it by now.
+#[must_use]
+pub fn is_numbered_here(header: &Header) -> bool {
     let elsewhere = header
         .origin
         .is_some_and(|origin| Some(origin) != Origin::here());
-    !elsewhere && proc_is_of_this_namespace() && runs(header.pid, header.start_ticks)
+    !elsewhere && proc_is_of_this_namespace()
 }
 
 /// A shared lock disturbs nobody: the process takes its own once, before its file says so.
@@ -88,8 +95,11 @@ pub(crate) fn is_locked(file: &File) -> bool {
 
 /// A container may have the `/proc` of the machine.
 fn proc_is_of_this_namespace() -> bool {
-    let own = fs::read_link("/proc/self");
-    own.is_ok_and(|pid| pid.as_os_str() == std::process::id().to_string().as_str())
+    static IS_OF_THIS: OnceLock<bool> = OnceLock::new();
+    *IS_OF_THIS.get_or_init(|| {
+        let own = fs::read_link("/proc/self");
+        own.is_ok_and(|pid| pid.as_os_str() == std::process::id().to_string().as_str())
+    })
 }
 
 /// Whether the very process runs that had this pid and this start (field 22 of `/proc/<pid>/stat`): a pid is used again.

@@ -32,7 +32,7 @@ impl FlightFile {
 
     /// In pieces of so many bytes, or of one entry where it is larger.
     fn tally_in(&self, piece: u64) -> Result<Tally, FlightError> {
-        let layout = self.layout()?;
+        let layout = self.layout;
         let head = parse_counters(&self.read(layout.totals_end())?)?;
         let (size, capacity) = (
             u64::from(layout.endpoint_size),
@@ -84,7 +84,7 @@ mod tests {
             }
             let file = FlightFile::open(&path).unwrap();
             let whole = file.counters().unwrap();
-            let size = u64::from(file.layout().unwrap().endpoint_size);
+            let size = u64::from(file.layout.endpoint_size);
             // One to three entries at a time end within, at and behind those in use.
             for piece in [PIECE, size, 2 * size, 3 * size] {
                 let tally = file.tally_in(piece).unwrap();

@@ -71,10 +71,13 @@ pub(crate) fn cpu_in(tree: &Tree, pids: &[u32]) -> Result<TreeCpu, HostError> {
     })
 }
 
-/// CPU time of one process without what descends from it; `None` where it is gone.
+/// CPU time of one process without what descends from it; `None` where it is gone, also where another has its number now.
 #[must_use]
-pub fn process_cpu(pid: u32) -> Option<TreeCpu> {
+pub fn process_cpu(pid: u32, start_ticks: u64) -> Option<TreeCpu> {
     let stat = Tree::from(pid).stat(pid).ok()??;
+    if stat.ended || stat.start_ticks != start_ticks {
+        return None;
+    }
     let per_second = rustix::param::clock_ticks_per_second();
     Some(TreeCpu {
         user: from_ticks(stat.user_ticks, per_second),

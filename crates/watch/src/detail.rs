@@ -46,11 +46,11 @@ impl Detail {
 
     /// How far.
     pub fn rows(&self, seen: &Seen) -> usize {
-        let part = seen.part.as_ref();
+        let part = seen.part();
         match (&self.course, self.part, &self.subject) {
             (Some(course), ..) => course.steps.as_ref().map_or(0, Vec::len),
-            (_, Part::Minutes, _) => seen.steps.len(),
-            (_, Part::Slowest, _) => seen.slowest.len(),
+            (_, Part::Minutes, _) => seen.steps().len(),
+            (_, Part::Slowest, _) => seen.slowest().len(),
             (_, Part::Others, Subject::Process(_)) => part.map_or(0, |part| part.endpoints.len()),
             (_, Part::Others, Subject::Endpoint(_)) => part.map_or(0, |part| part.processes.len()),
         }
@@ -74,7 +74,7 @@ impl Detail {
         if self.part != Part::Others || self.course.is_some() {
             return None;
         }
-        let part = seen.part.as_ref()?;
+        let part = seen.part()?;
         match self.subject {
             Subject::Process(_) => {
                 let row = part.endpoints.get(self.selected)?;
@@ -89,7 +89,7 @@ impl Detail {
 
     /// Opens the request that is selected; says whether there is one.
     pub fn open_course(&mut self, seen: &Seen) -> bool {
-        let found = seen.slowest.get(self.selected);
+        let found = seen.slowest().get(self.selected);
         if self.course.is_none() {
             self.course = found.cloned().map(Course::read);
         }
@@ -99,11 +99,11 @@ impl Detail {
     /// The table, and which of its rows is selected.
     pub fn table(&self, seen: &Seen, width: u16) -> (Rows, Option<usize>) {
         let of_process = matches!(self.subject, Subject::Process(_));
-        let (what, rows) = match (self.part, &seen.part) {
-            (Part::Minutes, _) => ("when", steps(&seen.steps, of_process)),
+        let (what, rows) = match (self.part, seen.part()) {
+            (Part::Minutes, _) => ("when", steps(seen.steps(), of_process)),
             (Part::Slowest, _) => (
                 "slowest requests",
-                requests(&seen.slowest, !of_process, seen.wall_ns()),
+                requests(seen.slowest(), !of_process, seen.wall_ns()),
             ),
             (Part::Others, None) => ("", Vec::new()),
             (Part::Others, Some(part)) if of_process => ("endpoint", endpoints(part)),

@@ -47,7 +47,7 @@ impl View {
                 ),
             ),
             Some(detail) => {
-                let lines = match &seen.part {
+                let lines = match seen.part() {
                     Some(part) => self.head(part, below.width, below.height),
                     None if !problem.is_empty() => Vec::new(),
                     None if seen.window.is_none() => vec![self.reading()],
@@ -337,7 +337,7 @@ mod tests {
         let (mut view, mut seen) = (View::default(), seen());
         press(&mut view, &mut seen, &[KeyCode::Enter]);
         let process = process(1, 0, &[("a#index", served(0, 0, 0))]);
-        seen.slowest = vec![Slow::of(record(1_234), &process)];
+        seen.look.as_mut().unwrap().slowest = vec![Slow::of(record(1_234), &process)];
         press(&mut view, &mut seen, &[KeyCode::BackTab, KeyCode::Enter]);
         for (width, height) in [(80, 24), (40, 10)] {
             let screen = crate::plain::text(&drawn(&view, &seen, width, height));

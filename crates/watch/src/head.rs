@@ -20,6 +20,18 @@ pub const PARTS: [(&str, char, Color); 5] = [
 /// From so many lines on there is room for the bar.
 pub const TALL: u16 = 16;
 
+/// Milliseconds of each part, where it is known.
+pub fn times(sums: &Sums) -> [Option<f64>; 5] {
+    let times = [
+        sums.queue,
+        sums.held,
+        sums.gvl_wait,
+        sums.lock_wait,
+        sums.io,
+    ];
+    times.map(|sum| sum.mean_ms())
+}
+
 impl View {
     /// What stands above the table.
     pub(crate) fn head(&self, window: &Window, width: u16, height: u16) -> Vec<Line<'static>> {
@@ -50,14 +62,7 @@ impl View {
 
     /// The parts of a request's time, to scale, each with another character.
     pub(crate) fn bar(&self, sums: &Sums, width: u16) -> Vec<Line<'static>> {
-        let times = [
-            sums.queue,
-            sums.held,
-            sums.gvl_wait,
-            sums.lock_wait,
-            sums.io,
-        ];
-        let times = times.map(|sum| sum.mean_ms());
+        let times = times(sums);
         let whole: f64 = times.iter().flatten().sum();
         if whole <= 0.0 {
             return Vec::new();
@@ -91,7 +96,7 @@ impl View {
     }
 }
 
-fn title(window: &Window) -> String {
+pub(crate) fn title(window: &Window) -> String {
     let mut servers: Vec<&str> = Vec::new();
     let mut applications: Vec<&str> = Vec::new();
     for row in &window.processes {
@@ -116,7 +121,7 @@ fn title(window: &Window) -> String {
     format!("{words}, the last {:.1} s", window.length.as_secs_f64())
 }
 
-fn totals(window: &Window) -> String {
+pub(crate) fn totals(window: &Window) -> String {
     let sums = &window.all;
     let mut words = vec![format!(
         "{} requests/s",

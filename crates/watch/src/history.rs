@@ -1,5 +1,6 @@
 //! The readings that a window needs, and what the last minutes were like.
 
+use crate::process_row::ProcessRow;
 use crate::reading::Reading;
 use crate::subject::Subject;
 use crate::window::Window;
@@ -27,16 +28,17 @@ pub struct History {
     steps: VecDeque<(Duration, Window)>,
 }
 
-/// What one process or endpoint did for some seconds of the last minutes.
+/// What one process or endpoint, or everything, did for some seconds of the last minutes.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Before the newest reading.
     pub from: Duration,
     pub to: Duration,
     pub sums: Sums,
-    /// CPU time of the process by wall time.
+    /// CPU time of the processes by wall time; known where it is known of each. Unknown of an endpoint.
     pub cores: Option<f64>,
     pub rss_bytes: Option<u64>,
+    pub pss_bytes: Option<u64>,
 }
 
 impl History {
@@ -98,7 +100,7 @@ impl History {
 
     /// What was done in each step of the last minutes, the newest first; that of now is shorter.
     #[must_use]
-    pub fn steps(&self, subject: &Subject) -> Vec<Step> {
+    pub fn steps(&self, subject: Option<&Subject>) -> Vec<Step> {
         let Some(newest) = &self.newest else {
             return Vec::new();
         };
@@ -116,22 +118,29 @@ impl History {
 
 impl Step {
     /// `None` where the process was not there.
-    fn of(window: &Window, subject: &Subject, to: Duration) -> Option<Self> {
+    fn of(window: &Window, subject: Option<&Subject>, to: Duration) -> Option<Self> {
         let mut step = Self {
             from: to + window.length,
             to,
             sums: Sums::default(),
             cores: None,
             rss_bytes: None,
+            pss_bytes: None,
         };
         match subject {
-            Subject::Process(key) => {
-                let row = window.processes.iter().find(|row| row.process.id == *key)?;
-                step.sums = row.sums;
-                step.cores = row.cores;
-                step.rss_bytes = row.process.rss_bytes;
+            None => {
+                step.sums = window.all;
+                step.resources(&window.processes);
             }
-            Subject::Endpoint(_) => {
+            Some(Subject::Process(key)) => {
+                let at = window
+                    .processes
+                    .iter()
+                    .position(|row| row.process.id == *key)?;
+                step.sums = window.processes[at].sums;
+                step.resources(&window.processes[at..=at]);
+            }
+            Some(subject @ Subject::Endpoint(_)) => {
                 for sums in window.processes.iter().filter_map(|row| subject.sums(row)) {
                     step.sums.merge(&sums);
                 }
@@ -140,10 +149,29 @@ impl Step {
         Some(step)
     }
 
+    fn resources(&mut self, processes: &[ProcessRow]) {
+        if processes.is_empty() {
+            return;
+        }
+        self.cores = processes.iter().map(|row| row.cores).sum();
+        self.rss_bytes = processes.iter().map(|row| row.process.rss_bytes).sum();
+        self.pss_bytes = processes.iter().map(|row| row.process.pss_bytes).sum();
+    }
+
+    /// Requests in the application at once, on average.
+    #[must_use]
+    pub fn busy(&self) -> f64 {
+        self.sums.wall.total() as f64 / 1e9 / self.seconds()
+    }
+
+    fn seconds(&self) -> f64 {
+        (self.from - self.to).as_secs_f64().max(1e-9)
+    }
+
     /// Requests by time.
     #[must_use]
     pub fn per_s(&self) -> f64 {
-        self.sums.requests as f64 / (self.from - self.to).as_secs_f64().max(1e-9)
+        self.sums.requests as f64 / self.seconds()
     }
 }
 
@@ -175,11 +203,11 @@ mod tests {
         let of = Subject::Endpoint("a".to_owned());
         let (history, _) = pushed(0..24);
         let ago = |step: &Step| (step.to.as_secs(), step.from.as_secs(), step.sums.requests);
-        let steps: Vec<_> = history.steps(&of).iter().map(ago).collect();
+        let steps: Vec<_> = history.steps(Some(&of)).iter().map(ago).collect();
         assert_eq!(steps, [(0, 3, 3), (3, 13, 10), (13, 23, 10)]);
-        assert_eq!(history.steps(&of)[1].per_s(), 1.0);
+        assert_eq!(history.steps(Some(&of))[1].per_s(), 1.0);
         let (history, _) = pushed(0..2_000);
-        let steps = history.steps(&of);
+        let steps = history.steps(Some(&of));
         assert!(steps.iter().all(|step| step.to < MINUTES));
         assert_eq!(steps.len(), 31);
         assert!(history.steps.len() < 40 && history.readings.len() < 10);
@@ -189,8 +217,8 @@ mod tests {
     fn readings_far_apart_are_steps_as_they_are_and_a_process_that_is_not_there_has_none() {
         let (history, _) = pushed([0, 60, 120].into_iter());
         let key = at(0).processes[0].id;
-        assert_eq!(history.steps(&Subject::Process(key)).len(), 2);
+        assert_eq!(history.steps(Some(&Subject::Process(key))).len(), 2);
         let other = (flight::ProcessId { pid: 7, ..key.0 }, key.1);
-        assert!(history.steps(&Subject::Process(other)).is_empty());
+        assert!(history.steps(Some(&Subject::Process(other))).is_empty());
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`Reader`] reads files and `/proc`, [`Window::between`] takes the difference of two readings, and [`Seen`] keeps what
 //! the last minutes were like. [`View::draw`] draws it and says where request time goes, [`plain()`] makes text of the same
-//! picture. The terminal and the clock are the caller's.
+//! picture. For browsers, [`Looks`] keeps what each looks
+//! at and gives it as a [`Picture`]. Terminal, listener and clock are the caller's.
 
 mod course;
 mod detail;
@@ -10,7 +11,10 @@ mod diagnosis;
 mod draw;
 mod head;
 mod history;
+mod look;
+mod looks;
 mod part;
+mod picture;
 mod plain;
 mod process_row;
 mod reading;
@@ -24,6 +28,8 @@ mod table;
 mod view;
 mod window;
 
+pub use looks::{Looks, TooMany};
+pub use picture::Picture;
 pub use plain::{plain, plain_detail};
 pub use reading::{Reader, Reading};
 pub use seen::Seen;

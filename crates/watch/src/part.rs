@@ -27,9 +27,12 @@ impl Window {
                     let sums = subject.sums(row).unwrap_or_default();
                     part.all.merge(&sums);
                     part.processes.push(ProcessRow {
+                        process: row.process.clone(),
                         sums,
+                        endpoints: Vec::new(),
+                        cores: row.cores,
+                        serving_throughout: row.serving_throughout,
                         unlike: Vec::new(),
-                        ..row.clone()
                     });
                 }
                 part.endpoints = by_time(std::iter::once((name.clone(), part.all)));

@@ -30,7 +30,7 @@ pub fn plain(window: &Window, width: u16) -> String {
 /// of the slowest. `None` where the window has nothing of it.
 #[must_use]
 pub fn plain_detail(seen: &Seen, width: u16) -> Option<String> {
-    let part = seen.part.as_ref()?;
+    let part = seen.part()?;
     let view = View::default();
     let mut page = Page::new(&view.head(part, width, ROOM), width);
     let others = match part.of_endpoint() {
@@ -39,9 +39,9 @@ pub fn plain_detail(seen: &Seen, width: u16) -> Option<String> {
     };
     page.table(&of(part, others, width));
     let by_process = part.of_endpoint().is_some();
-    let slowest = requests(&seen.slowest, by_process, seen.wall_ns());
+    let slowest = requests(seen.slowest(), by_process, seen.wall_ns());
     page.table(&Rows::fit("slowest requests", slowest, width));
-    if let Some(slow) = seen.slowest.first() {
+    if let Some(slow) = seen.slowest().first() {
         let course = Course::read(slow.clone());
         page.text.push('\n');
         page.lines(&view.course(&course, seen, Rect::new(0, 0, width, ROOM)));
@@ -137,7 +137,7 @@ mod tests {
         seen.push(reading(5, vec![busy]));
         assert_eq!(plain_detail(&seen, 100), None);
         seen.look_at(Some(&Subject::Endpoint("a#index".to_owned())));
-        seen.slowest = vec![slow];
+        seen.look.as_mut().unwrap().slowest = vec![slow];
         let page = plain_detail(&seen, 100).unwrap();
         for words in [
             "a#index in 1 process",

@@ -3,7 +3,7 @@
 use crate::reading::Process;
 use flight::Totals;
 use inspect::Sums;
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One process.
@@ -29,26 +29,27 @@ impl ProcessRow {
             sums.add(&grown, &now.measured, now.further);
             sums
         };
-        let before: HashMap<&str, &Totals> = old
-            .into_iter()
-            .flat_map(|old| &old.endpoints)
-            .map(|counted| (counted.name.as_str(), &counted.totals))
-            .collect();
-        let each = now.endpoints.iter().map(|counted| {
-            let grown = sums(&counted.totals, before.get(counted.name.as_str()).copied());
-            (counted.name.clone(), grown)
+        let before = |index| {
+            let known = &old?.endpoints;
+            let at = known.binary_search_by_key(&index, |counted| counted.index);
+            Some(&known[at.ok()?].totals)
+        };
+        let grown = now.endpoints.iter().filter_map(|counted| {
+            let grown = sums(&counted.totals, before(counted.index));
+            (grown.requests > 0).then(|| (counted.name.clone(), grown))
         });
         let cpu = now.cpu.map(|cpu| match old {
             Some(old) => old.cpu.map(|before| cpu.saturating_sub(before)),
             None => Some(cpu),
         });
-        let mut process = now.clone();
-        // Windows of minutes are kept, and have what was added alone.
-        process.endpoints = Vec::new();
         Self {
-            process,
+            process: Process {
+                // Windows of minutes are kept, and have what was added alone.
+                endpoints: Arc::default(),
+                ..now.clone()
+            },
             sums: sums(&now.totals, old.map(|old| &old.totals)),
-            endpoints: each.filter(|(_, sums)| sums.requests > 0).collect(),
+            endpoints: grown.collect(),
             cores: cpu
                 .flatten()
                 .map(|cpu| cpu.as_secs_f64() / length.as_secs_f64().max(1e-9)),

@@ -5,6 +5,7 @@ use inspect::{Measured, printable, process_state};
 use run::inspect::ProcessState;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// PSS costs milliseconds for each process, during which the kernel holds its memory map.
@@ -37,8 +38,11 @@ pub struct Process {
     pub of_unknown_life: bool,
     pub measured: Measured,
     pub further: bool,
+    /// Records of requests so far.
+    pub written: u64,
     pub totals: Totals,
-    pub endpoints: Vec<EndpointTally>,
+    /// In the order of their indices.
+    pub endpoints: Arc<[EndpointTally]>,
     /// `None` where the process runs in another container, or belongs to another user.
     pub cpu: Option<Duration>,
     pub rss_bytes: Option<u64>,
@@ -110,9 +114,13 @@ impl Reader {
 
     fn process(&mut self, tally: &Tally, with_pss: bool) -> Process {
         let mut process = Process::of(tally);
-        if flight::runs_here(&tally.header) {
-            let pid = process.pid;
-            process.cpu = host::cpu::process_cpu(pid).map(|cpu| cpu.total());
+        let pid = process.pid;
+        if flight::is_numbered_here(&tally.header) {
+            let cpu = host::cpu::process_cpu(pid, tally.header.start_ticks);
+            process.cpu = cpu.map(|cpu| cpu.total());
+        }
+        // Known of a process that runs.
+        if process.cpu.is_some() {
             process.rss_bytes = host::memory::rss(pid);
             if with_pss {
                 let pss = host::memory::resident(pid).and_then(|memory| memory.pss_bytes);
@@ -151,6 +159,7 @@ impl Process {
             of_unknown_life: false,
             measured: Measured::by(header),
             further: header.counts_further(),
+            written: header.written,
             totals: tally.totals,
             endpoints: used
                 .map(|e| EndpointTally {

@@ -32,6 +32,8 @@ pub fn process(pid: u32, worker: u32, endpoints: &[(&str, Totals)]) -> Process {
         "gc_ns",
         "cpu_ns",
         "server_held_us",
+        "sql_us",
+        "http_us",
     ];
     header.fields = fields.map(Field::without_file).to_vec();
     let counted = (0..)
@@ -47,7 +49,7 @@ pub fn process(pid: u32, worker: u32, endpoints: &[(&str, Totals)]) -> Process {
         totals: endpoints.iter().map(|one| one.totals).sum(),
         endpoints: Vec::new(),
     });
-    process.endpoints = endpoints;
+    process.endpoints = endpoints.into();
     process
 }
 

@@ -1,8 +1,9 @@
 //! What there is to show now: the last window, and more of what is looked at.
 
 use crate::history::{History, Step};
+use crate::look::Look;
 use crate::reading::Reading;
-use crate::slow::{Slow, SlowRequests};
+use crate::slow::Slow;
 use crate::subject::Subject;
 use crate::window::Window;
 use std::time::Duration;
@@ -11,16 +12,8 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Seen {
     history: History,
-    slow: SlowRequests,
     pub(crate) window: Option<Window>,
-    /// What is looked at.
-    pub(crate) subject: Option<Subject>,
-    /// The part of the window that is about it.
-    pub(crate) part: Option<Window>,
-    /// The newest first.
-    pub(crate) steps: Vec<Step>,
-    /// The slowest first.
-    pub(crate) slowest: Vec<Slow>,
+    pub(crate) look: Option<Look>,
 }
 
 impl Seen {
@@ -48,10 +41,21 @@ impl Seen {
 
     /// Looks at one process or endpoint from now on, or at none. Reads the records of what is new.
     pub fn look_at(&mut self, subject: Option<&Subject>) {
-        if self.subject.as_ref() != subject {
-            self.subject = subject.cloned();
+        if self.look.as_ref().map(|look| &look.subject) != subject {
+            self.look = subject.cloned().map(Look::at);
             self.look();
         }
+    }
+
+    fn look(&mut self) {
+        if let Some(look) = &mut self.look {
+            look.update(&self.history, self.window.as_ref());
+        }
+    }
+
+    /// The same for a look that is kept elsewhere.
+    pub(crate) fn update(&self, look: &mut Look) {
+        look.update(&self.history, self.window.as_ref());
     }
 
     /// The newest window.
@@ -61,20 +65,31 @@ impl Seen {
     }
 
     /// The part of it that is about what is looked at.
-    #[must_use]
-    pub fn part(&self) -> Option<&Window> {
-        self.part.as_ref()
+    pub(crate) fn part(&self) -> Option<&Window> {
+        self.look.as_ref()?.part.as_ref()
     }
 
-    fn look(&mut self) {
-        let (Some(subject), Some(newest)) = (&self.subject, self.history.newest()) else {
-            (self.part, self.steps, self.slowest) = Default::default();
-            return;
-        };
-        self.slow.read(subject, newest);
-        self.slowest = self.slow.slowest();
-        self.steps = self.history.steps(subject);
-        self.part = self.window.as_ref().and_then(|window| window.only(subject));
+    /// What is looked at in the last minutes, the newest first.
+    pub(crate) fn steps(&self) -> &[Step] {
+        self.look.as_ref().map_or(&[], |look| &look.steps)
+    }
+
+    /// Its slowest requests.
+    pub(crate) fn slowest(&self) -> &[Slow] {
+        self.look.as_ref().map_or(&[], |look| &look.slowest)
+    }
+
+    /// Everything in the last minutes, the newest first.
+    pub(crate) fn all_steps(&self) -> Vec<Step> {
+        self.history.steps(None)
+    }
+
+    /// The process that has this name in an address.
+    #[must_use]
+    pub fn process(&self, id: &str) -> Option<Subject> {
+        let mut processes = self.history.newest()?.processes.iter();
+        let found = processes.find(|process| crate::subject::id(&process.id) == id)?;
+        Some(Subject::Process(found.id))
     }
 
     /// The newest reading's clock, nanoseconds since 1970.

@@ -49,6 +49,9 @@ impl SlowRequests {
         self.kept.retain(|(slow, _)| slow.ended_wall_ns >= since);
         for process in reading.processes.iter().filter(|p| subject.is_of(p)) {
             let next = self.next.get(&process.file).copied().unwrap_or(0);
+            if process.written == next {
+                continue;
+            }
             let Ok((records, next)) =
                 FlightFile::open(&process.file).and_then(|file| file.records_from(next))
             else {
@@ -110,6 +113,11 @@ impl Slow {
             file: process.file.clone(),
             record,
         }
+    }
+
+    /// Its name in an address.
+    pub(crate) fn id(&self) -> String {
+        format!("{}-{}", self.record.start_mono_ns, self.record.thread_id)
     }
 
     /// What it did, one after the other, or why that is not known.

@@ -11,7 +11,24 @@ pub enum Subject {
     Endpoint(String),
 }
 
+/// A process's name in an address.
+pub fn id((process, _): &ProcessKey) -> String {
+    format!(
+        "{}-{}-{}",
+        process.pid, process.start_ticks, process.created_mono_ns
+    )
+}
+
 impl Subject {
+    /// What it is, and its name in an address.
+    #[must_use]
+    pub fn named(&self) -> (&'static str, String) {
+        match self {
+            Self::Process(key) => ("process", id(key)),
+            Self::Endpoint(name) => ("endpoint", name.clone()),
+        }
+    }
+
     /// Whether a process has a part of it.
     #[must_use]
     pub fn is_of(&self, process: &Process) -> bool {

@@ -2,7 +2,8 @@
 
 use crate::history::Step;
 use crate::slow::Slow;
-use crate::window::{Window, pool_ms};
+use crate::window::{CALLS, Window, call_ms, pool_ms};
+use flight::CallKind;
 use inspect::Sums;
 use std::time::Duration;
 
@@ -12,9 +13,9 @@ pub const COLUMN: u16 = 8;
 const NAME: u16 = 16;
 const LONGEST_NAME: u16 = 44;
 /// What is kept where not all columns have room, first those that are kept longest.
-const KEPT: [&str; 17] = [
+const KEPT: [&str; 21] = [
     "req/s", "total", "for, ms", "in call", "ago", "GVL", "Ruby", "I/O", "busy", "status", "CPU",
-    "RSS", "queue", "lock", "pool", "GC", "5xx",
+    "RSS", "queue", "lock", "pool", "GC", "5xx", "SQL", "HTTP", "cache", "Redis",
 ];
 
 /// A table that fits.
@@ -38,12 +39,12 @@ pub struct Row {
 /// All figures of a row, before the width is known.
 #[derive(Debug)]
 pub struct Full {
-    name: String,
-    straggler: bool,
-    cells: Cells,
+    pub name: String,
+    pub straggler: bool,
+    pub cells: Cells,
 }
 
-type Cells = Vec<(&'static str, String)>;
+pub type Cells = Vec<(&'static str, String)>;
 
 impl Full {
     pub fn new(name: String, cells: Cells) -> Self {
@@ -90,9 +91,10 @@ impl Rows {
 
 /// A row for each process. What one endpoint takes of CPU, memory and threads is not known.
 pub fn processes(window: &Window) -> Vec<Full> {
+    let kinds = kinds(window.processes.iter().map(|row| &row.sums));
     let rows = window.processes.iter().map(|row| {
         let process = &row.process;
-        let mut cells = figures(window.per_s(row.sums.requests), &row.sums);
+        let mut cells = figures(window.per_s(row.sums.requests), &row.sums, &kinds);
         if window.of_endpoint().is_none() {
             let threads = process.threads.map_or("?".to_owned(), |n| n.to_string());
             cells.extend(resources(row.cores, process.rss_bytes));
@@ -109,18 +111,21 @@ pub fn processes(window: &Window) -> Vec<Full> {
 /// A row for each endpoint.
 pub fn endpoints(window: &Window) -> Vec<Full> {
     let rows = window.endpoints.iter().filter(|row| row.sums.requests > 0);
+    let kinds = kinds(rows.clone().map(|row| &row.sums));
     let row = |name: &String, sums: &Sums| {
-        Full::new(name.clone(), figures(window.per_s(sums.requests), sums))
+        let cells = figures(window.per_s(sums.requests), sums, &kinds);
+        Full::new(name.clone(), cells)
     };
     rows.map(|one| row(&one.name, &one.sums)).collect()
 }
 
 /// A row for each step of the last minutes.
 pub fn steps(steps: &[Step], with_resources: bool) -> Vec<Full> {
+    let kinds = kinds(steps.iter().map(|step| &step.sums));
     let rows = steps.iter().map(|step| {
         let seconds = |time: Duration| time.as_secs_f64().round();
         let name = format!("{:.0} to {:.0} s ago", seconds(step.to), seconds(step.from));
-        let mut cells = figures(step.per_s(), &step.sums);
+        let mut cells = figures(step.per_s(), &step.sums, &kinds);
         if with_resources {
             cells.extend(resources(step.cores, step.rss_bytes));
         }
@@ -131,13 +136,14 @@ pub fn steps(steps: &[Step], with_resources: bool) -> Vec<Full> {
 
 /// A row for each request, named by its endpoint, or by its process where the endpoint is known.
 pub fn requests(slowest: &[Slow], by_process: bool, now_wall_ns: u64) -> Vec<Full> {
+    let kinds = kinds(slowest.iter().map(|slow| &slow.sums));
     let rows = slowest.iter().map(|slow| {
         let name = if by_process {
             &slow.process
         } else {
             &slow.endpoint
         };
-        let mut cells = figures(0.0, &slow.sums);
+        let mut cells = figures(0.0, &slow.sums, &kinds);
         cells.retain(|(title, _)| !matches!(*title, "req/s" | "5xx"));
         cells.push(("status", status(slow)));
         cells.push(("ago", format!("{} s", ago_s(slow, now_wall_ns))));
@@ -160,11 +166,18 @@ pub fn status(slow: &Slow) -> String {
     }
 }
 
-fn figures(per_s: f64, sums: &Sums) -> Cells {
+/// The kinds of calls that any of them makes: a column of zeros says nothing.
+fn kinds<'a>(all: impl Iterator<Item = &'a Sums> + Clone) -> Vec<(CallKind, &'static str)> {
+    let makes = |kind| all.clone().any(|sums| sums.calls[kind].count.total() > 0);
+    let used = CALLS.into_iter().filter(|(kind, _)| makes(*kind));
+    used.collect()
+}
+
+fn figures(per_s: f64, sums: &Sums, kinds: &[(CallKind, &'static str)]) -> Cells {
     let ms = |mean: Option<f64>| known(mean.map(report::rate));
     let errors = (sums.requests > 0)
         .then(|| format!("{:.1} %", 100.0 * sums.errors as f64 / sums.requests as f64));
-    vec![
+    let mut cells = vec![
         ("req/s", report::rate(per_s)),
         ("total", ms(sums.wall.mean_ms())),
         ("queue", ms(sums.queue.mean_ms())),
@@ -172,10 +185,15 @@ fn figures(per_s: f64, sums: &Sums) -> Cells {
         ("GVL", ms(sums.gvl_wait.mean_ms())),
         ("lock", ms(sums.lock_wait.mean_ms())),
         ("I/O", ms(sums.io.mean_ms())),
+    ];
+    let calls = kinds.iter();
+    cells.extend(calls.map(|(kind, name)| (*name, ms(call_ms(sums, *kind)))));
+    cells.extend([
         ("GC", ms(sums.gc.mean_ms())),
         ("pool", ms(pool_ms(sums))),
         ("5xx", known(errors)),
-    ]
+    ]);
+    cells
 }
 
 fn resources(cores: Option<f64>, rss_bytes: Option<u64>) -> [(&'static str, String); 2] {
@@ -191,6 +209,7 @@ fn known(text: Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::Process;
     use crate::samples::{process, reading, served};
 
     #[test]
@@ -202,5 +221,23 @@ mod tests {
         assert_eq!(fit(40).titles, ["req/s", "total", "GVL"]);
         assert_eq!(fit(160).titles.len(), 13);
         assert_eq!(fit(40).rows[0].cells, ["20.0", "20.0", "5.0"]);
+    }
+    #[test]
+    fn kinds_of_calls_have_columns_where_any_row_makes_them() {
+        let before = reading(0, vec![process(1, 0, &[])]);
+        let mut calling = served(10, 10, 5);
+        let mut after = process(1, 0, &[("a", calling), ("b", served(10, 10, 5))]);
+        let titles = |after: &Process| {
+            let window = Window::between(&before, &reading(5, vec![after.clone()]));
+            Rows::fit("endpoint", endpoints(&window), 200).titles
+        };
+        assert!(!titles(&after).contains(&"SQL"));
+        calling.calls[CallKind::Sql].count = 20;
+        after = process(1, 0, &[("a", calling), ("b", served(10, 10, 5))]);
+        let titles = titles(&after);
+        assert!(
+            titles.contains(&"SQL") && !titles.contains(&"HTTP"),
+            "{titles:?}"
+        );
     }
 }

@@ -118,7 +118,7 @@ struct Running {
     control: Control,
     proxy: Option<std::thread::JoinHandle<Result<Drained, String>>>,
     shadows: Option<Arc<Shadows>>,
-    status: Option<status::Listener>,
+    status: Option<status::Serving>,
     settings: Settings,
     files: resolve::Files,
     lame_duck: Duration,
@@ -151,7 +151,7 @@ impl Running {
             shadows(&settings, &counts, &keeper, clock, &files, 0).map_err(Failure::usage)?;
         let tap = tap(&shadows, &keeper, &files);
         // Before the proxy: clients that it has connected would be reset where this address is taken.
-        let status = status.map(status::Bound::new).transpose();
+        let status = status.map(status::Reserved::new).transpose();
         let status = status.map_err(Failure::usage)?;
         let proxy = Proxy::bind(&settings, open_files, counts.clone(), tap)
             .map_err(|e| Failure::usage(e.to_string()))?;
@@ -161,7 +161,7 @@ impl Running {
             shelf: keeper.shelf.clone(),
             open_files,
         };
-        let status = status.map(|bound| bound.serve(shown)).transpose();
+        let status = status.map(|reserved| reserved.serve(shown)).transpose();
         let status = status.map_err(Failure::usage)?;
         let serving = std::thread::Builder::new().name("proxy".to_owned());
         let serving = serving.spawn(move || proxy.serve().map_err(|e| e.to_string()));

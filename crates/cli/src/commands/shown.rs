@@ -1,5 +1,6 @@
 //! `report`, and what is generated from the arguments: completions and the manual page.
 
+use super::desktop;
 use super::runs::none_under;
 use crate::args::{Cli, ReportArgs};
 use crate::{Failure, examples, output, verbs};
@@ -8,7 +9,6 @@ use report::Readable;
 use run::Folder;
 use run::runs::{find, newest};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// `powerband report`.
 pub fn report(args: ReportArgs) -> Result<u8, Failure> {
@@ -94,23 +94,16 @@ fn html(page: &str, file: &Path) -> Result<PathBuf, Failure> {
 
 /// Whether the page is shown at once: to a person at a desktop who named no file for it.
 fn opens(args: &ReportArgs) -> bool {
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    // X11 that SSH forwards would start a browser on this machine, to be drawn over the network.
-    let desktop = (set("DISPLAY") || set("WAYLAND_DISPLAY")) && !set("SSH_CONNECTION");
-    args.html == Some(None) && !args.no_open && output::is_terminal() && desktop
+    args.html == Some(None) && !args.no_open && output::is_terminal() && desktop::is_there()
 }
 
 /// Prints where it is, and opens it in the browser. Where that does not start, the place is enough.
 fn said(page: &Path, open: bool) -> Result<u8, Failure> {
     output::print(&format!("{}\n", page.display()))?;
     if open {
-        let mut browser = Command::new("xdg-open");
-        // No name is an option of its.
-        browser.arg(std::path::absolute(page).unwrap_or_else(|_| page.to_owned()));
-        for set in [Command::stdin, Command::stdout, Command::stderr] {
-            set(&mut browser, Stdio::null());
-        }
-        let _ = browser.spawn();
+        // No absolute path is an option.
+        let page = std::path::absolute(page).unwrap_or_else(|_| page.to_owned());
+        desktop::open(page.as_ref());
     }
     Ok(0)
 }

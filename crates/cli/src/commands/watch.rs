@@ -1,13 +1,15 @@
-//! `watch`: reads flight files again and again and shows what servers do now.
+//! `watch`: reads flight files again and again and shows what servers do now, in the terminal or in a browser.
 
 mod live;
 mod readings;
+mod serve;
 
 use crate::args::WatchArgs;
 use crate::{Failure, output};
 use ::watch::{Reading, Seen, Subject, Window};
 use experiment::config::{Asked, Problem, parse_duration};
 use readings::Readings;
+use serve::Wanted;
 use std::io::IsTerminal;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -18,9 +20,23 @@ const INTERVALS: RangeInclusive<Duration> = Duration::from_millis(200)..=Duratio
 /// `powerband watch`.
 pub fn watch(args: &WatchArgs) -> Result<u8, Failure> {
     let (length, interval) = times(args)?;
+    let served = args
+        .serve
+        .as_ref()
+        .map(|text| Wanted::of(text.as_deref(), args.no_open));
+    let served = served.transpose()?;
     let mut readings = Readings::of(args);
     let first = readings.read()?;
     let subject = subject(args, &first)?;
+    if let Some(wanted) = served {
+        return serve::serve(
+            readings,
+            first,
+            subject.as_ref(),
+            (length, interval),
+            wanted,
+        );
+    }
     if !args.once && output::is_terminal() && std::io::stdin().is_terminal() {
         return live::show(readings, first, subject, length, interval);
     }

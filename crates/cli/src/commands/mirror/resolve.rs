@@ -1,13 +1,14 @@
 //! From texts to what a mirror does: every value checked, every problem told at once.
 
 use crate::filter_parameters::filter_parameters;
+use crate::listener::address;
 
 use super::ending::{DEADLINE, DRAIN, LAME_DUCK};
 use super::layers::{Layers, ShadowLayer};
 use super::status::StatusPage;
 use super::values::{
-    address, flag, forwarding, header_name, host, listen_at, method, mode, name, pattern,
-    proxy_version, sampled_by, set_header, share, strictness, upstream, with_header,
+    flag, forwarding, header_name, host, listen_at, method, mode, name, pattern, proxy_version,
+    sampled_by, set_header, share, strictness, upstream, with_header,
 };
 use experiment::config::{Asked, Problem, parse_duration, parse_size, parse_whole};
 use mirror::{

@@ -1,34 +1,15 @@
 //! Values of a mirror's settings: text in, a checked value or a problem out.
 
+use crate::listener::address;
 use experiment::config::{Asked, Problem};
 use mirror::http1::{Forwarding, Strictness};
 use mirror::proxy_protocol::Version;
 use mirror::{Destination, ListenAt, Rewrite, Sample, Upstream};
 use regex::bytes::Regex;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// `sun_path` without the NUL at its end.
 const MOST_PATH: usize = 107;
-
-/// `127.0.0.1:8080`, `[::1]:8080`, or `:8080` on loopback.
-pub fn address(asked: &Asked) -> Result<SocketAddr, Problem> {
-    let text = asked.text.trim();
-    if let Some(port) = text.strip_prefix(':').and_then(|port| port.parse().ok()) {
-        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
-    }
-    let text = match text.strip_prefix("localhost:") {
-        Some(port) => format!("127.0.0.1:{port}"),
-        None => text.to_owned(),
-    };
-    text.parse().map_err(|_| {
-        Problem::of(
-            asked,
-            "no address",
-            "give an IP address and a port, such as 127.0.0.1:8080, or :8080 for loopback",
-        )
-    })
-}
 
 /// A port, a Unix socket, or `systemd` and `systemd:NAME` for a socket that is passed on.
 pub fn listen_at(asked: &Asked) -> Result<ListenAt, Problem> {
@@ -167,7 +148,7 @@ pub fn strictness(asked: &Asked) -> Result<Strictness, Problem> {
 
 /// A name by which the status page is asked for.
 pub fn host(asked: &Asked) -> Result<String, Problem> {
-    super::status::name(asked.text.trim()).ok_or_else(|| {
+    crate::listener::name(asked.text.trim()).ok_or_else(|| {
         Problem::of(
             asked,
             "no host's name",

@@ -1,11 +1,11 @@
-//! One connection to the status page: reads and writes within a deadline for all of them together, and none after the end.
+//! One connection: reads and writes within a deadline for all of them together, and none after the end.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often it looks whether the mirror has ended.
+/// How often it looks whether the listener has ended.
 const TICK: Duration = Duration::from_millis(50);
 /// What is read at most of what follows a question.
 const MOST_UNREAD: usize = 64 << 10;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mirrors_end_is_the_end_of_every_question() {
+    fn the_listeners_end_is_the_end_of_every_question() {
         let (stream, _client) = pair();
         let ended = AtomicBool::new(false);
         let mut asker = Asker::new(stream, &ended);

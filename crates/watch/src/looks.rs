@@ -1,0 +1,186 @@
+//! What several browsers look at. Everything is one reading for all of them; of processes and endpoints few are kept up to date
+//! at once, because each costs a reading of records.
+
+use crate::look::Look;
+use crate::picture::Picture;
+use crate::reading::Reading;
+use crate::seen::Seen;
+use crate::subject::Subject;
+use std::time::Duration;
+
+/// Processes and endpoints that are looked at, at once.
+const MOST: usize = 4;
+
+/// What was seen, and the looks at it.
+#[derive(Debug)]
+pub struct Looks {
+    seen: Seen,
+    /// Counts readings.
+    now: u64,
+    /// Where somebody has asked for it since the last one.
+    all: Option<Picture>,
+    looks: Vec<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    look: Look,
+    /// The readings that it was brought up to date at, and last asked for.
+    updated: u64,
+    asked: u64,
+}
+
+/// As many others as there may be are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMany(pub usize);
+
+impl Looks {
+    /// For windows of such a length.
+    #[must_use]
+    pub fn new(length: Duration) -> Self {
+        Self {
+            seen: Seen::new(length),
+            now: 0,
+            all: None,
+            looks: Vec::new(),
+        }
+    }
+
+    /// Takes the next reading; forgets everything where no process runs any more.
+    pub fn push(&mut self, reading: Option<Reading>) {
+        self.now += 1;
+        self.all = None;
+        match reading {
+            Some(reading) => self.seen.push(reading),
+            None => self.seen.clear(),
+        }
+    }
+
+    /// How many readings there were.
+    #[must_use]
+    pub fn readings(&self) -> u64 {
+        self.now
+    }
+
+    /// Everything, made once a reading; `None` before the second one.
+    pub fn all(&mut self) -> Option<&Picture> {
+        if self.all.is_none() {
+            self.all = Picture::of_all(&self.seen);
+        }
+        self.all.as_ref()
+    }
+
+    /// The process that has this name in an address.
+    #[must_use]
+    pub fn process(&self, id: &str) -> Option<Subject> {
+        let kept = self.looks.iter().map(|kept| &kept.look.subject);
+        let mut kept = kept
+            .filter(|one| matches!(one, Subject::Process(key) if crate::subject::id(key) == id));
+        self.seen.process(id).or_else(|| kept.next().cloned())
+    }
+
+    /// One process or endpoint, and the course of one of its requests. Its records are read once after each reading, however
+    /// many ask. `None` where the window has nothing of it.
+    ///
+    /// # Errors
+    /// As many others as there may be were asked for since the reading before the last.
+    pub fn one(
+        &mut self,
+        subject: &Subject,
+        request: Option<&str>,
+    ) -> Result<Option<Picture>, TooMany> {
+        let at = self.kept(subject)?;
+        let kept = &mut self.looks[at];
+        kept.asked = self.now;
+        if kept.updated != self.now {
+            self.seen.update(&mut kept.look);
+            kept.updated = self.now;
+        }
+        Ok(Picture::of_look(&self.seen, &mut kept.look, request))
+    }
+
+    /// Where a look is; a new one takes the place of one that nobody asks for any more.
+    fn kept(&mut self, subject: &Subject) -> Result<usize, TooMany> {
+        let mut looks = self.looks.iter();
+        if let Some(at) = looks.position(|kept| kept.look.subject == *subject) {
+            return Ok(at);
+        }
+        let now = self.now;
+        if self.looks.len() >= MOST {
+            self.looks.retain(|kept| kept.asked + 1 >= now);
+        }
+        if self.looks.len() >= MOST {
+            return Err(TooMany(MOST));
+        }
+        self.looks.push(Kept {
+            look: Look::at(subject.clone()),
+            updated: 0,
+            asked: now,
+        });
+        Ok(self.looks.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{process, reading, served};
+
+    fn endpoint(name: &str) -> Subject {
+        Subject::Endpoint(name.to_owned())
+    }
+
+    fn looks() -> Looks {
+        let mut looks = Looks::new(Duration::from_secs(5));
+        looks.push(Some(reading(0, vec![process(1, 0, &[])])));
+        looks.push(Some(at(5)));
+        looks
+    }
+
+    fn at(s: u64) -> Reading {
+        reading(s, vec![process(1, 0, &[("a", served(10 * s, 10, 5))])])
+    }
+
+    #[test]
+    fn a_look_is_updated_once_a_reading_and_has_the_newest() {
+        let mut looks = looks();
+        let title = |looks: &mut Looks| {
+            let one = looks.one(&endpoint("a"), None).unwrap();
+            serde_json::to_value(one.unwrap()).unwrap()["steps"].to_string()
+        };
+        let first = title(&mut looks);
+        assert_eq!(title(&mut looks), first);
+        looks.push(Some(at(6)));
+        assert_ne!(title(&mut looks), first);
+        assert_eq!(looks.looks.len(), 1);
+    }
+
+    #[test]
+    fn no_more_than_a_few_are_looked_at_until_nobody_asks_for_one() {
+        let mut looks = looks();
+        for name in ["a", "b", "c", "d"] {
+            looks.one(&endpoint(name), None).unwrap();
+        }
+        assert_eq!(looks.one(&endpoint("e"), None).unwrap_err(), TooMany(4));
+        looks.one(&endpoint("a"), None).unwrap();
+        for s in [6, 7] {
+            looks.push(Some(at(s)));
+            looks.one(&endpoint("a"), None).unwrap();
+        }
+        looks.one(&endpoint("e"), None).unwrap();
+        let kept = looks.looks.iter().map(|kept| &kept.look.subject);
+        assert_eq!(kept.collect::<Vec<_>>(), [&endpoint("a"), &endpoint("e")]);
+    }
+
+    #[test]
+    fn a_process_is_found_by_its_name_also_after_its_end() {
+        let mut looks = looks();
+        let found = looks.process("1-1-0").unwrap();
+        assert!(looks.one(&found, None).unwrap().is_some());
+        assert_eq!(looks.process("1-1-1"), None);
+        looks.push(None);
+        assert_eq!(looks.process("1-1-0"), Some(found.clone()));
+        assert!(looks.one(&found, None).unwrap().is_none());
+        assert!(looks.all().is_none());
+    }
+}
