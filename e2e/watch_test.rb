@@ -3,11 +3,11 @@
 require "io/console"
 require "pty"
 require_relative "support/powerband"
-require_relative "support/servers"
+require_relative "support/watched"
 
 # `powerband watch` on a real Puma: as text, and live under a pseudo-terminal.
 class WatchTest < PowerbandTest
-  include Servers
+  include Watched
 
   def test_a_window_as_text
     page = watched { powerband("watch", "--for", "2s", @flight) }
@@ -107,20 +107,6 @@ class WatchTest < PowerbandTest
   end
 
   private
-
-  # Runs the block while a server answers one request after the other.
-  def watched(env = {})
-    @flight = File.join(@dir, "flight")
-    @site = puma(File.join(APPS, "mixed"), before: [BINARY, "run", "--flight-dir", @flight, "--"], env:)
-    ends = false
-    client = Thread.new { @site.get("/") until ends }
-    await("a flight file") { Dir.glob(File.join(@flight, "**/*.flight")).any? }
-    yield
-  ensure
-    ends = true
-    client&.join
-    stop(@site, :KILL) if @site
-  end
 
   # The exit code of a command under a terminal of 24 lines, and the terminal's settings before and after it.
   def live(*words)

@@ -43,7 +43,6 @@ function Path({ place }: { place: Place }) {
 function OneRequest({ course, place }: { course: Course; place: Place }) {
   return (
     <section aria-label="One request">
-      <h2>{course.title}</h2>
       <Bar times={course.parts} />
       {course.steps.length > 0 ? (
         <>
@@ -80,8 +79,6 @@ function Shown({ picture, place }: { picture: Picture; place: Place }) {
       ) : null}
       <Bar times={picture.parts} />
       {inside.length > 0 ? <p class="about">Inside these: {inside.join(", ")}</p> : null}
-      {picture.course ? <OneRequest course={picture.course} place={place} /> : null}
-      {place.request !== undefined && !picture.course ? <p>This request is no longer among the slowest of the last minutes.</p> : null}
       <Minutes picture={picture} />
       {picture.tables.map((table) =>
         table.rows.length > 0 ? (
@@ -96,8 +93,17 @@ function Shown({ picture, place }: { picture: Picture; place: Place }) {
   );
 }
 
+function Body({ picture, place }: { picture: Picture | null; place: Place }) {
+  if (!picture) return null;
+  if (place.request === undefined) return <Shown picture={picture} place={place} />;
+  return picture.course ? <OneRequest course={picture.course} place={place} /> : null;
+}
+
 /** What stands above all. */
 function headline(seen: Seen | null, place: Place): string {
+  if (seen?.picture && place.request !== undefined) {
+    return seen.picture.course?.title ?? "This request is no longer among the slowest of the last minutes.";
+  }
   if (seen?.picture) return seen.picture.sentence;
   if (seen?.problem) return "No server is seen.";
   if (seen && seen.reading > 1 && back(place)) return "This process has ended, or no request of it has.";
@@ -121,8 +127,8 @@ function App() {
   }, [words]);
   const sentence = headline(seen, place);
   useEffect(() => {
-    document.title = `${seen?.picture?.title ?? sentence} – powerband watch`;
-  }, [sentence, seen]);
+    document.title = `${(place.request === undefined && seen?.picture?.title) || sentence} – powerband watch`;
+  }, [sentence, seen, place]);
   const status = failure ?? seen?.problem ?? null;
   return (
     <>
@@ -141,7 +147,7 @@ function App() {
         <h1 ref={heading} tabIndex={-1}>
           <Sentence text={sentence} />
         </h1>
-        {seen?.picture ? <Shown picture={seen.picture} place={place} /> : null}
+        <Body picture={seen?.picture ?? null} place={place} />
       </main>
     </>
   );
