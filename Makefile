@@ -141,11 +141,11 @@ fuzz:
 agent-memcheck:
 	script/agent-memcheck $(KIND)
 
-# The script and style of `report --html`, from web/src to web/dist: committed, so that a build of the tool needs no Node.
+# Script and style of `report --html` and `watch --serve`, from web/src to web/dist: committed, so that a build of the tool needs no Node.
 web:
 	cd web && npm ci --ignore-scripts --no-audit --no-fund && npx tsc --noEmit && node build.mjs
 
-# The page in a browser; first whether web/dist is what web/src gives.
+# The pages in a browser; first whether web/dist is what web/src gives.
 web-test: build
 	@script/bootstrap web
 	$(MAKE) web

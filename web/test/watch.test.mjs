@@ -116,7 +116,7 @@ async function violations(page) {
 test("the view shows what the terminal shows", async () => {
   const { page, said, close } = await opened();
   await shown(page, "Endpoints");
-  assert.match(await page.locator("h1").textContent(), /^(Only \d+ requests ended: r|R)equests .* ms/);
+  assert.match(await page.locator("h1").textContent(), /^(Only \d+ requests ended: requests|Requests) .* ms/);
   assert.match(await page.locator("main > p.about").first().textContent(), /2 processes, puma .* the last [\d.]+ s.*requests\/s/);
   assert.equal(await section(page, "Processes").locator("tbody tr").count(), 2);
   const columns = await section(page, "Processes").locator("thead th").allTextContents();

@@ -104,6 +104,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "watch",
         &[
             ("Why servers are slow now; q ends it", "powerband watch"),
+            ("The same in a browser", "powerband watch --serve"),
             (
                 "The next ten seconds as text",
                 "powerband watch --once --for 10s",
