@@ -127,7 +127,7 @@ fn parse_throttling(text: &str) -> Option<Throttling> {
 }
 
 /// `NAME 123` on a line of its own.
-fn parse_counter(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn parse_counter(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(' ')?;
         (key == name).then(|| value.trim().parse().ok())?

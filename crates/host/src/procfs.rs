@@ -11,6 +11,20 @@ pub struct SmapsRollup {
     pub uss_bytes: u64,
 }
 
+/// Resident memory of one process by what is behind it, in bytes; `None` where the kernel does not say it (before Linux 4.5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Resident {
+    /// Shared pages counted whole.
+    pub rss_bytes: u64,
+    /// Heaps and stacks, and pages of files that the process has changed.
+    pub anonymous_bytes: Option<u64>,
+    pub file_bytes: Option<u64>,
+    /// tmpfs and shared memory.
+    pub shared_bytes: Option<u64>,
+    /// Of anonymous memory, what is swapped out.
+    pub swap_bytes: Option<u64>,
+}
+
 /// What is needed of `/proc/<pid>/stat`. Times are clock ticks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
@@ -85,7 +99,7 @@ impl CpuTimes {
 }
 
 /// `Name:   123 kB` lines.
-fn kilobytes(text: &str) -> impl Iterator<Item = (&str, u64)> {
+pub(crate) fn kilobytes(text: &str) -> impl Iterator<Item = (&str, u64)> {
     text.lines().filter_map(|line| {
         let (name, rest) = line.split_once(':')?;
         let mut words = rest.split_ascii_whitespace();
@@ -113,6 +127,24 @@ pub fn parse_smaps_rollup(text: &str) -> Option<SmapsRollup> {
         pss_bytes: pss?,
         uss_bytes: uss,
     })
+}
+
+/// What a process holds, from `/proc/<pid>/status`; `None` for a kernel thread or a zombie.
+#[must_use]
+pub fn parse_status_resident(text: &str) -> Option<Resident> {
+    let (mut resident, mut rss) = (Resident::default(), None);
+    for (name, bytes) in kilobytes(text) {
+        match name {
+            "VmRSS" => rss = Some(bytes),
+            "RssAnon" => resident.anonymous_bytes = Some(bytes),
+            "RssFile" => resident.file_bytes = Some(bytes),
+            "RssShmem" => resident.shared_bytes = Some(bytes),
+            "VmSwap" => resident.swap_bytes = Some(bytes),
+            _ => {}
+        }
+    }
+    resident.rss_bytes = rss?;
+    Some(resident)
 }
 
 /// Resident bytes from `/proc/<pid>/status`; `None` for a kernel thread or a zombie.

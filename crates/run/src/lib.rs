@@ -22,6 +22,7 @@ mod folder;
 mod histogram;
 pub mod inspect;
 pub mod load;
+pub mod memory;
 mod metric;
 pub mod model;
 pub mod plan;

@@ -2,8 +2,8 @@
 //! neither can drift from what is written.
 
 use crate::{
-    calc, capacity, capture, counters, doctor, document, duplex, inspect, load, predict, trace,
-    validation,
+    calc, capacity, capture, counters, doctor, document, duplex, inspect, load, memory, predict,
+    trace, validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -32,6 +32,12 @@ pub fn contracts() -> Vec<Contract> {
         contract::<doctor::Document>("doctor-v1", doctor::SCHEMA, DOCTOR),
         contract::<duplex::Document>("duplex-v1", duplex::SCHEMA, DUPLEX),
         contract::<inspect::Document>("inspect-v1", inspect::SCHEMA, INSPECT),
+        contract::<memory::Document>("memory-v1", memory::SCHEMA, MEMORY),
+        contract::<memory::Comparison>(
+            "memory-comparison-v1",
+            memory::COMPARISON_SCHEMA,
+            MEMORY_COMPARISON,
+        ),
         contract::<predict::Document>("predict-v1", predict::SCHEMA, PREDICT),
         contract::<trace::Document>("trace-v1", trace::SCHEMA, TRACE),
         contract::<validation::Document>("validation-v1", validation::SCHEMA, VALIDATION),
@@ -108,6 +114,16 @@ const LOAD: &str = "# The load document, version 1\n\n\
      What `powerband load --json` prints. Generated from the types in `crates/run`; `contract/load-v1.schema.json`\n\
      is the same for machines. Times are milliseconds in `_ms`, seconds in `_s`; rates are per second; shares are\n\
      plain numbers from 0 to 1. What each latency counts from and to is in `docs/load.md`.\n";
+
+const MEMORY: &str = "# The memory document, version 1\n\n\
+     What `powerband memory --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/memory-v1.schema.json` is the same for machines. Sizes are bytes, times seconds in `_s`. An absent or `null`\n\
+     field is not known; it never means zero. What each figure is read from is in `docs/memory.md`.\n";
+
+const MEMORY_COMPARISON: &str = "# The memory-comparison document, version 1\n\n\
+     What `powerband memory --compare BEFORE AFTER --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/memory-comparison-v1.schema.json` is the same for machines. Sizes are bytes, times seconds in `_s`. An absent\n\
+     or `null` field is not known; it never means zero. How to read it is in `docs/memory.md`.\n";
 
 const INSPECT: &str = "# The inspect document, version 1\n\n\
      What `powerband inspect --json` prints. Generated from the types in `crates/run`;\n\

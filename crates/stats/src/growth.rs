@@ -1,5 +1,6 @@
 //! Memory that grows with the requests served.
 
+use crate::slope::of_pairs;
 use crate::summary::{mean, median, sd};
 use crate::{Interval, student_two_sided};
 
@@ -85,15 +86,11 @@ fn mean_and_half(values: &[f64], alpha: f64) -> Option<(f64, f64)> {
 /// which a garbage collection in one sample does not throw off. `None` below
 /// three samples at different counts. May be negative.
 pub fn growth_per_thousand(samples: &[(u64, f64)]) -> Option<f64> {
-    let mut slopes = Vec::new();
-    for (i, (requests, bytes)) in samples.iter().enumerate() {
-        for (more_requests, more_bytes) in &samples[i + 1..] {
-            if more_requests != requests {
-                let run = *more_requests as f64 - *requests as f64;
-                slopes.push((more_bytes - bytes) / run);
-            }
-        }
-    }
+    let points: Vec<(f64, f64)> = samples
+        .iter()
+        .map(|(served, bytes)| (*served as f64, *bytes))
+        .collect();
+    let slopes = of_pairs(&points);
     if slopes.len() < 3 {
         return None;
     }
