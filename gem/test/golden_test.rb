@@ -10,7 +10,7 @@ class GoldenTest < Minitest::Test
 
   SAMPLES = File.expand_path("../contract/samples/flight", GEM_ROOT)
   # The first four are files as agent 0.1 wrote them.
-  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed edged].freeze
+  NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed edged heaped].freeze
 
   def sample(name)
     FlightReader.new(File.binread(File.join(SAMPLES, "#{name}.flight")))
@@ -45,6 +45,7 @@ class GoldenTest < Minitest::Test
         assert_equal histogram(description.fetch(:queue_histogram, [])), endpoint.queue_histogram
       end
       assert_equal expected.fetch(:pool_samples, []), flight.pool_samples
+      expected[:heap] ? assert_equal(expected[:heap], flight.heap) : assert_nil(flight.heap)
     end
   end
 

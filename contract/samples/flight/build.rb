@@ -121,6 +121,15 @@ ARMED_HEADER = WIDE_HEADER.merge(
 EDGES = { "wall_up_to_75ms" => 75_000_000, "wall_up_to_250ms" => 250_000_000 }.freeze
 EDGED_HEADER = ARMED_HEADER.merge("flags" => 25).freeze
 
+HEAP_OFFSET = 2304
+HEAP_SIZE = 264
+HEAP = {
+  "mono_ns" => HEADER["created_mono_ns"] + 400_000_000, "page_bytes" => 65_536, "pages" => 27, "live_slots" => 19_330,
+  "free_slots" => 6_451, "old_objects" => 9_163,
+  "pools" => [{ "slot_bytes" => 40, "slots" => 16_372, "live_slots" => 14_224 },
+              { "slot_bytes" => 80, "slots" => 9_409, "live_slots" => nil }]
+}.freeze
+
 def bucket(nanoseconds)
   microseconds = nanoseconds / 1000
   return microseconds if microseconds < 4
@@ -445,6 +454,30 @@ class EdgedSample < ArmedSample
   end
 end
 
+# One with the state of Ruby's heap, of which one pool does not count its objects.
+class HeapedSample < EdgedSample
+  def description(cut_at = nil)
+    super.merge("heap" => HEAP)
+  end
+
+  private
+
+  def put_header(file)
+    super
+    file[2048 + 112, 8] = [HEAP_OFFSET, HEAP_SIZE].pack("L<2")
+    file[HEAP_OFFSET, HEAP_SIZE] = heap_bytes
+  end
+
+  def heap_bytes
+    head = [7, HEAP["mono_ns"], HEAP["page_bytes"], HEAP["pools"].size,
+            *HEAP.values_at("pages", "live_slots", "free_slots", "old_objects"), 0].pack("Q<2L<2Q<5")
+    pools = HEAP["pools"].map do |pool|
+      [pool["slot_bytes"], 0, pool["slots"], pool["live_slots"] || 0xFFFFFFFFFFFFFFFF].pack("L<2Q<2")
+    end
+    (head + pools.join).ljust(HEAP_SIZE - 8, "\0") + [7].pack("Q<")
+  end
+end
+
 def write(folder, name, sample, story, cut_at = nil)
   File.binwrite(File.join(folder, "#{name}.flight"), sample.bytes(cut_at))
   document = { "sample" => name, "story" => story }.merge(sample.description(cut_at))
@@ -477,4 +510,5 @@ if $PROGRAM_NAME == __FILE__
   write(folder, "edged", EdgedSample.new(names: edged, requests: 40, samples: 5,
                                          header: { "server_name" => "puma 7.1.0", "server_max_threads" => 5 }),
         "like armed, with requests of at most 75 and 250 ms counted, and some of exactly so long")
+  write(folder, "heaped", HeapedSample.new(names: edged, requests: 40, samples: 5), "like edged, with the state of Ruby's heap")
 end

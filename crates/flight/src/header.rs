@@ -5,6 +5,7 @@ use crate::bytes::{section, text_at, u32_at, u64_at};
 use crate::endpoint::Endpoint;
 use crate::error::FlightError;
 use crate::field::Field;
+use crate::heap::Heap;
 use crate::magic;
 use crate::origin::Origin;
 use crate::pool::PoolSample;
@@ -115,6 +116,8 @@ pub struct Header {
     pub counts_edges: bool,
     /// What the process runs with.
     pub about: About,
+    /// Ruby's heap as it was last written down; `None` in files of older agents.
+    pub heap: Option<Heap>,
     /// The flags as written, for bits that this version does not know.
     pub flags: u32,
     /// Records ever written, also those that the ring has since overwritten.
@@ -287,6 +290,7 @@ impl Header {
             counts_statuses: flags & 8 != 0,
             counts_edges: flags & 16 != 0,
             about: about(bytes),
+            heap: heap(bytes),
             flags,
             written: u64_of(384),
             faults: u64_of(392),
@@ -306,10 +310,21 @@ impl Header {
     }
 }
 
-fn about(bytes: &[u8]) -> About {
+/// The section that says what the process runs with; empty in files of older agents.
+fn about_section(bytes: &[u8]) -> &[u8] {
     let place = u32_at(bytes, 504).zip(u32_at(bytes, 508));
     let found = place.and_then(|(offset, size)| section(bytes, offset.into(), size.into()));
-    let text = |offset, length| text_at(found.unwrap_or_default(), offset, length);
+    found.unwrap_or_default()
+}
+
+fn heap(bytes: &[u8]) -> Option<Heap> {
+    let about = about_section(bytes);
+    Heap::at(bytes, u32_at(about, 112)?, u32_at(about, 116)?)
+}
+
+fn about(bytes: &[u8]) -> About {
+    let about = about_section(bytes);
+    let text = |offset, length| text_at(about, offset, length);
     About {
         arm: text(0, 64),
         allocator: text(64, 32),

@@ -46,6 +46,7 @@ impl Header {
             counts_statuses: false,
             counts_edges: false,
             about: About::default(),
+            heap: None,
             flags: 0,
             written: 0,
             faults: 0,

@@ -21,6 +21,15 @@ pub struct Tally {
 }
 
 impl FlightFile {
+    /// Reads header and totals alone: less than 5 kB.
+    ///
+    /// # Errors
+    /// As for [`crate::parse`], and when reading fails.
+    pub fn totals(&self) -> Result<(Header, Totals), FlightError> {
+        let head = parse_counters(&self.read(self.layout.totals_end())?)?;
+        Ok((head.header, head.totals))
+    }
+
     /// Reads header, totals and the counters of the endpoints in use. The agent uses entries in order, so that nothing is
     /// read far beyond the last one in use.
     ///
@@ -32,8 +41,8 @@ impl FlightFile {
 
     /// In pieces of so many bytes, or of one entry where it is larger.
     fn tally_in(&self, piece: u64) -> Result<Tally, FlightError> {
-        let layout = self.layout;
-        let head = parse_counters(&self.read(layout.totals_end())?)?;
+        let (header, totals) = self.totals()?;
+        let layout = header.layout;
         let (size, capacity) = (
             u64::from(layout.endpoint_size),
             u64::from(layout.endpoint_capacity),
@@ -61,8 +70,8 @@ impl FlightFile {
             first += count;
         }
         Ok(Tally {
-            header: head.header,
-            totals: head.totals,
+            header,
+            totals,
             endpoints,
         })
     }

@@ -175,6 +175,8 @@ fill_about(struct pb_header *header, const struct pb_settings *settings)
     copy_text(about->arm, sizeof about->arm, settings->arm);
     copy_text(about->allocator, sizeof about->allocator, settings->allocator);
     copy_text(about->jit, sizeof about->jit, settings->jit);
+    about->heap_offset = PB_HEAP_OFFSET;
+    about->heap_size = sizeof(struct pb_heap);
 }
 
 static void
@@ -255,6 +257,7 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
     pb_flight.totals = (struct pb_totals *)(base + sizeof(struct pb_header));
     pb_flight.endpoints = (struct pb_endpoint *)(base + ENDPOINT_OFFSET);
     pb_flight.pool = (struct pb_pool_sample *)(base + POOL_OFFSET);
+    pb_flight.heap = (struct pb_heap *)(base + PB_HEAP_OFFSET);
     pb_flight.ring = (struct pb_record *)(base + RING_OFFSET);
     pb_flight.ring_mask = settings->ring_capacity - 1;
     pb_flight.header = (struct pb_header *)base;
@@ -272,6 +275,7 @@ pb_flight_forget(void)
     pb_flight.totals = NULL;
     pb_flight.endpoints = NULL;
     pb_flight.pool = NULL;
+    pb_flight.heap = NULL;
     pb_flight.ring = NULL;
     pb_flight.path[0] = '\0';
     early_faults = 0;

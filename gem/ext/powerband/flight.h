@@ -35,6 +35,7 @@ struct pb_flight {
     struct pb_totals *totals;
     struct pb_endpoint *endpoints;
     struct pb_pool_sample *pool;
+    struct pb_heap *heap;
     struct pb_record *ring;
     uint64_t ring_mask; /* not asked of the file, which somebody may spoil: it must not lead the writer astray */
     uint64_t queue_limit_ns;

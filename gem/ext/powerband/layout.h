@@ -36,6 +36,8 @@
 #define PB_POOL_SAMPLES 1024
 
 #define PB_ABOUT_OFFSET 2048
+#define PB_HEAP_OFFSET 2304
+#define PB_HEAP_POOLS 8
 #define PB_STATUS_CLASSES 5 /* 1xx to 5xx */
 #define PB_EDGES 2 /* 75 and 250 ms */
 
@@ -99,7 +101,29 @@ struct pb_about {
     char arm[64];
     char allocator[32];
     char jit[16];
-    char zero[16];
+    uint32_t heap_offset;
+    uint32_t heap_size;
+    char zero[8];
+};
+
+/* Ruby's heap at one instant; both sequence numbers are 0 while it is written. */
+struct pb_heap {
+    uint64_t sequence;
+    uint64_t mono_ns;
+    uint32_t page_bytes;
+    uint32_t pool_count;
+    uint64_t pages;
+    uint64_t live_slots;
+    uint64_t free_slots;
+    uint64_t old_objects;
+    uint64_t zero;
+    struct pb_heap_pool {
+        uint32_t slot_bytes;
+        uint32_t zero;
+        uint64_t slots;
+        uint64_t live_slots; /* UINT64_MAX: unknown */
+    } pools[PB_HEAP_POOLS];
+    uint64_t sequence_again;
 };
 
 struct pb_field {
@@ -217,6 +241,11 @@ _Static_assert(offsetof(struct pb_header, origin) == 480, "header");
 _Static_assert(offsetof(struct pb_header, about_offset) == 504, "header");
 _Static_assert(sizeof(struct pb_about) == 128, "about");
 _Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= sizeof(struct pb_header), "about");
+_Static_assert(offsetof(struct pb_about, heap_offset) == 112, "about");
+_Static_assert(sizeof(struct pb_heap) == 264, "heap");
+_Static_assert(offsetof(struct pb_heap, pools) == 64, "heap");
+_Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= PB_HEAP_OFFSET, "heap");
+_Static_assert(PB_HEAP_OFFSET + sizeof(struct pb_heap) <= sizeof(struct pb_header), "heap");
 _Static_assert(sizeof(struct pb_field) == 32, "field table");
 _Static_assert(sizeof(struct pb_record) == 192, "record");
 _Static_assert(offsetof(struct pb_record, yields) == 96, "record");

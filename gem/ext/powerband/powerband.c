@@ -11,6 +11,7 @@
 #include "flight.h"
 #include "gc.h"
 #include "gvl.h"
+#include "heap.h"
 #include "histogram.h"
 #include "locks.h"
 #include "pools.h"
@@ -113,6 +114,7 @@ native_open(VALUE self, VALUE options)
     }
     if (!pb_flight_open(&settings, reason, sizeof reason)) rb_raise(rb_eRuntimeError, "%s", reason);
     pb_locks_learn();
+    pb_heap_sample(self);
     if (!NIL_P(option(options, "bursts"))) open_bursts(NUM2UINT(option(options, "bursts")));
     pb_gvl_enable(true);
     return Qtrue;
@@ -210,6 +212,7 @@ Init_powerband(void)
     pb_locks_learn();
     pb_gvl_init();
     pb_gc_init();
+    pb_heap_init();
     pthread_atfork(NULL, NULL, after_fork_in_child);
 
     rb_define_singleton_method(native, "available?", native_available, 0);
@@ -233,6 +236,7 @@ Init_powerband(void)
     rb_define_singleton_method(native, "job_finish", pb_job_finish, 3);
     rb_define_singleton_method(native, "pool_due?", pb_pool_due, 0);
     rb_define_singleton_method(native, "pool_sample", pb_pool_sample, 7);
+    rb_define_singleton_method(native, "heap_sample", pb_heap_sample, 0);
     rb_define_singleton_method(native, "bucket", native_bucket, 1);
     rb_define_singleton_method(native, "path_name", native_path_name, 2);
     rb_define_singleton_method(native, "request_start_ns", native_request_start_ns, 1);

@@ -59,6 +59,7 @@ module Powerband
       def each_second
         install
         undisturbed { Pools.sample }
+        undisturbed { Native.heap_sample }
         undisturbed { Recorder.keep_young }
       end
 

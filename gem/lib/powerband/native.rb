@@ -69,6 +69,9 @@ module Powerband
 
       # The pool, then its size, connections, busy, dead, idle and waiting.
       def pool_sample(_pool, *_counts); end
+
+      # The state of Ruby's heap.
+      def heap_sample; end
     end
 
     extend NoOp

@@ -91,6 +91,16 @@ class FlightReader
     end
   end
 
+  # The state of Ruby's heap, if there is one.
+  def heap
+    offset, size = header[:about_size] >= 120 ? @bytes.unpack("L<2", offset: header[:about_offset] + 112) : [0, 0]
+    return if size.zero? || at(offset, "Q<").zero? || at(offset, "Q<") != at(offset + size - 8, "Q<")
+
+    mono_ns, page_bytes, pools, *counts = @bytes.unpack("Q<L<2Q<4", offset: offset + 8)
+    { mono_ns:, page_bytes:, **%i[pages live_slots free_slots old_objects].zip(counts).to_h,
+      pools: Array.new(pools) { |i| heap_pool(offset + 64 + (i * 24)) } }
+  end
+
   def endpoint_of(record)
     endpoints.find { |endpoint| endpoint.index == record[:endpoint] }.name
   end
@@ -99,6 +109,11 @@ class FlightReader
 
   def at(offset, format)
     @bytes.unpack1(format, offset:)
+  end
+
+  def heap_pool(offset)
+    slot_bytes, _, slots, live = @bytes.unpack("L<2Q<2", offset:)
+    { slot_bytes:, slots:, live_slots: (live unless live == 0xFFFFFFFFFFFFFFFF) }
   end
 
   def counters(offset)

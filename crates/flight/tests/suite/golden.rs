@@ -34,6 +34,7 @@ fn samples() -> BTreeMap<String, (Vec<u8>, Value)> {
         "wide_wrapped",
         "armed",
         "edged",
+        "heaped",
     ];
     for name in names {
         assert!(found.contains_key(name), "sample {name} is missing");
@@ -311,7 +312,8 @@ fn every_field_of_every_sample_is_read() {
         }
         assert_eq!(header(&snapshot), expected, "{name}");
         assert_eq!(fields(&snapshot), story["fields"], "{name}");
-        let wide = name.starts_with("wide") || ["armed", "edged"].contains(&name.as_str());
+        let wide =
+            name.starts_with("wide") || ["armed", "edged", "heaped"].contains(&name.as_str());
         assert_eq!(snapshot.header.counts_further(), wide, "{name}");
         assert_eq!(snapshot.header.collector.is_some(), wide, "{name}");
         assert_eq!(
@@ -326,7 +328,22 @@ fn every_field_of_every_sample_is_read() {
         let samples: Value = snapshot.pool_samples.iter().map(pool_sample).collect();
         let expected = story.get("pool_samples").cloned().unwrap_or(json!([]));
         assert_eq!(samples, expected, "{name}");
+        let heap = snapshot.header.heap.as_ref().map(heap);
+        assert_eq!(heap, story.get("heap").cloned(), "{name}");
     }
+}
+
+fn heap(heap: &flight::Heap) -> Value {
+    let pool = |pool: &flight::SizePool| json!({"slot_bytes": pool.slot_bytes, "slots": pool.slots, "live_slots": pool.live_slots});
+    json!({
+        "mono_ns": heap.mono_ns,
+        "page_bytes": heap.page_bytes,
+        "pages": heap.pages,
+        "live_slots": heap.live_slots,
+        "free_slots": heap.free_slots,
+        "old_objects": heap.old_objects,
+        "pools": heap.pools.iter().map(pool).collect::<Value>(),
+    })
 }
 
 #[test]
@@ -398,7 +415,7 @@ fn a_window_of_records_begins_at_its_first_instant_and_ends_before_its_last() {
 /// The samples' counters were added up by the script that built them.
 #[test]
 fn records_booked_one_by_one_give_the_counters() {
-    for name in ["basic", "wide", "armed", "edged"] {
+    for name in ["basic", "wide", "armed", "edged", "heaped"] {
         let snapshot = parse(&samples()[name].0).unwrap();
         let mut booked = Totals::default();
         snapshot.records.iter().for_each(|r| booked.book(r));
