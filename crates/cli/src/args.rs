@@ -8,6 +8,7 @@ mod doctor;
 mod init;
 mod inspect;
 mod load;
+mod memory;
 mod mirror;
 mod predict;
 mod trace;
@@ -24,6 +25,7 @@ pub use doctor::DoctorArgs;
 pub use init::InitArgs;
 pub use inspect::InspectArgs;
 pub use load::{AssertedArgs, LoadArgs, LoadMergeArgs, LoadVerb, RequestArgs, TargetArgs};
+pub use memory::MemoryArgs;
 pub use mirror::MirrorArgs;
 pub use predict::{PredictArgs, ValidateArgs};
 pub use trace::TraceArgs;
@@ -72,6 +74,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Show where request time goes now, live in the terminal
     Watch(WatchArgs),
+    /// Show what the memory of a server is and whether it grows
+    Memory(Box<MemoryArgs>),
     /// Calculate threads, queues, scaling and connections
     Calc(CalcArgs),
     /// Predict other numbers of processes and threads from flight files

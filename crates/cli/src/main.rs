@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod resumed;
 mod signals;
+mod time_bar;
 mod usage;
 mod verbs;
 
@@ -54,6 +55,7 @@ fn done(command: Command) -> Result<u8, Failure> {
         Command::Run(run) => commands::run(run),
         Command::Inspect(inspect) => commands::inspect(inspect),
         Command::Watch(watch) => commands::watch(&watch),
+        Command::Memory(memory) => commands::memory(&memory),
         Command::Calc(calc) => commands::calc(calc),
         Command::Predict(predict) => commands::predict(*predict),
         Command::Trace(trace) => commands::trace(trace),

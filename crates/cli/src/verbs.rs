@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Look inside",
-        &["run", "inspect", "watch", "trace", "doctor"],
+        &["run", "inspect", "watch", "memory", "trace", "doctor"],
     ),
     ("Traffic", &["load", "mirror", "capture"]),
     ("Formulas and predictions", &["calc", "predict"]),

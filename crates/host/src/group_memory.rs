@@ -10,6 +10,8 @@ use crate::roots::Roots;
 pub struct GroupMemory {
     /// With the file cache.
     pub current_bytes: Option<u64>,
+    /// Of that, without the file cache that nobody has used lately, which the kernel takes back before it kills.
+    pub used_bytes: Option<u64>,
     /// The most that it ever held.
     pub peak_bytes: Option<u64>,
     pub limit_bytes: Option<u64>,
@@ -19,18 +21,20 @@ pub struct GroupMemory {
     pub oom_kills: Option<u64>,
 }
 
-/// Names of the files, by version of control groups: current, peak, limit, events, and the counters in the last.
+/// Names of the files, by version of control groups.
 const VERSION_2: Files = Files {
     current: "memory.current",
     peak: "memory.peak",
     limit: "memory.max",
     events: "memory.events",
+    idle: "inactive_file",
 };
 const VERSION_1: Files = Files {
     current: "memory.usage_in_bytes",
     peak: "memory.max_usage_in_bytes",
     limit: "memory.limit_in_bytes",
     events: "memory.oom_control",
+    idle: "total_inactive_file",
 };
 
 struct Files {
@@ -38,6 +42,8 @@ struct Files {
     peak: &'static str,
     limit: &'static str,
     events: &'static str,
+    /// A counter of `memory.stat`.
+    idle: &'static str,
 }
 
 /// Of the process's group with the tightest limit, or without any limit of its innermost group; `None` where there is none, as for
@@ -78,8 +84,13 @@ fn of(group: &Group) -> Result<Option<GroupMemory>, HostError> {
     })?;
     let counter = |name| parse_counter(events.as_deref()?, name);
     let current_bytes = read(files.current)?;
+    let stat = read_parsed(&group.folder.join("memory.stat"), |text| {
+        Some(text.to_owned())
+    })?;
+    let idle = stat.and_then(|stat| parse_counter(&stat, files.idle));
     Ok(current_bytes.is_some().then_some(GroupMemory {
         current_bytes,
+        used_bytes: current_bytes.map(|bytes| bytes.saturating_sub(idle.unwrap_or(0))),
         peak_bytes: read(files.peak)?,
         limit_bytes: read_parsed(&group.folder.join(files.limit), parse_memory_limit)?,
         oom_events: counter("oom"),
@@ -120,6 +131,7 @@ mod tests {
                 ("memory.current", "900\n"),
                 ("memory.peak", "950\n"),
                 ("memory.max", "1000\n"),
+                ("memory.stat", "anon 500\ninactive_file 100\n"),
                 ("memory.events", "low 0\nhigh 0\nmax 9\noom 2\noom_kill 1\n"),
             ],
         );
@@ -130,6 +142,7 @@ mod tests {
         );
         let expected = GroupMemory {
             current_bytes: Some(900),
+            used_bytes: Some(800),
             peak_bytes: Some(950),
             limit_bytes: Some(1000),
             oom_events: Some(2),

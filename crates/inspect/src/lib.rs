@@ -33,6 +33,7 @@ pub use asked::Asked;
 pub use baseline::Baseline;
 pub use counters::{SavedError, read_saved, saved};
 pub use instant::printable;
+pub use memory::master;
 pub use process::state as process_state;
 pub use reading::{Reading, Selection, counters, read};
 pub use sources::{InspectError, files, folder_of_user, unrecorded};

@@ -18,15 +18,20 @@ pub fn memory(processes: &[Process], here: &BTreeSet<u32>) -> Option<Memory> {
         .iter()
         .filter(|(pid, _)| servers[pid].worker.is_some());
     let masters: BTreeSet<u32> = workers
-        .filter_map(|(pid, resident)| master(*pid, resident.parent_pid, program))
+        .filter_map(|(pid, resident)| master(*pid, resident.parent_pid))
         .filter(|master| !servers.contains_key(master))
         .collect();
     let of_masters: Vec<(u32, Resident)> = masters.iter().filter_map(read).collect();
     summed(&of_servers, &of_masters, |pid| servers[&pid].worker)
 }
 
-/// Of a worker. One that lost its master is init's child; in a container the master itself may be process 1.
-fn master(worker: u32, parent: u32, program: impl Fn(u32) -> Option<PathBuf>) -> Option<u32> {
+/// The process that forked a worker. One that lost its master is init's child; in a container the master itself may be process 1.
+#[must_use]
+pub fn master(worker: u32, parent: u32) -> Option<u32> {
+    master_by(worker, parent, program)
+}
+
+fn master_by(worker: u32, parent: u32, program: impl Fn(u32) -> Option<PathBuf>) -> Option<u32> {
     match parent {
         0 => None,
         1 => {
@@ -97,13 +102,13 @@ mod tests {
                 Some(PathBuf::from(format!("/usr/bin/{name}")))
             }
         };
-        assert_eq!(master(7, 1, ruby_is([1, 7])), Some(1));
+        assert_eq!(master_by(7, 1, ruby_is([1, 7])), Some(1));
         // Its master is gone.
-        assert_eq!(master(7, 1, ruby_is([7, 8])), None);
-        assert_eq!(master(7, 1, |pid| (pid == 7).then(PathBuf::new)), None);
-        assert_eq!(master(7, 5, |_| None), Some(5));
+        assert_eq!(master_by(7, 1, ruby_is([7, 8])), None);
+        assert_eq!(master_by(7, 1, |pid| (pid == 7).then(PathBuf::new)), None);
+        assert_eq!(master_by(7, 5, |_| None), Some(5));
         // A parent in another namespace of processes.
-        assert_eq!(master(7, 0, ruby_is([1, 7])), None);
+        assert_eq!(master_by(7, 0, ruby_is([1, 7])), None);
     }
 
     #[test]

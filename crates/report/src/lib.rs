@@ -20,6 +20,8 @@ mod inspect_page;
 mod listing;
 mod load_page;
 mod markdown_table;
+mod memory_comparison_page;
+mod memory_page;
 mod merged_logs_page;
 mod no_latency;
 mod page;

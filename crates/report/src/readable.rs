@@ -3,7 +3,7 @@
 use crate::sheet::Sheet;
 use crate::{
     Style, calc_page, capacity, capture_page, doctor_page, duplex_page, inspect_page, load_page,
-    page, predict_page, validation,
+    memory_comparison_page, memory_page, page, predict_page, validation,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,6 +24,8 @@ pub enum Readable {
     Load(Box<run::load::Document>),
     Capacity(Box<run::capacity::Document>),
     Inspect(Box<run::inspect::Document>),
+    Memory(Box<run::memory::Document>),
+    MemoryComparison(Box<run::memory::Comparison>),
     Predict(Box<run::predict::Document>),
     Validation(Box<run::validation::Document>),
     Duplex(Box<run::duplex::Document>),
@@ -60,6 +62,8 @@ impl Readable {
             "load" => decoded(value).map(Readable::Load),
             "capacity" => decoded(value).map(Readable::Capacity),
             "inspect" => decoded(value).map(Readable::Inspect),
+            "memory" => decoded(value).map(Readable::Memory),
+            "memory-comparison" => decoded(value).map(Readable::MemoryComparison),
             "predict" => decoded(value).map(Readable::Predict),
             "validation" => decoded(value).map(Readable::Validation),
             "duplex" => decoded(value).map(Readable::Duplex),
@@ -68,7 +72,7 @@ impl Readable {
             "capture" => decoded(value).map(Readable::Capture),
             _ => Err(format!(
                 "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
-                 predict, mirror, doctor, calc or capture info"
+                 memory, predict, mirror, doctor, calc or capture info"
             )),
         }
     }
@@ -91,6 +95,8 @@ impl Readable {
                 };
                 inspect_page::sheet(read, ENDPOINTS, empty)
             }
+            Readable::Memory(read) => memory_page::sheet(read, style),
+            Readable::MemoryComparison(compared) => memory_comparison_page::sheet(compared, style),
             Readable::Predict(predicted) => predict_page::sheet(predicted, style),
             Readable::Validation(scored) => validation::sheet(scored, style),
             Readable::Duplex(compared) => duplex_page::sheet(compared, ENDPOINTS, style),

@@ -256,6 +256,8 @@ pub struct SizePool {
 pub struct Container {
     /// What it holds at the end, with the file cache.
     pub current_bytes: Option<u64>,
+    /// Of that, what the kernel cannot simply take back: without the file cache that nobody has used lately.
+    pub used_bytes: Option<u64>,
     /// The most that it ever held.
     pub peak_bytes: Option<u64>,
     /// Its limit; absent without one.

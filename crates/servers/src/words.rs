@@ -15,6 +15,12 @@ pub fn split_words(command: &str) -> Result<Vec<String>, WordsError> {
     shell_words::split(command).map_err(|_| WordsError)
 }
 
+/// The command line that a shell splits into these words.
+#[must_use]
+pub fn join_words(words: &[String]) -> String {
+    shell_words::join(words)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +32,7 @@ mod tests {
             ["a", "b c", "d", "$E"]
         );
         assert_eq!(split_words("a 'b"), Err(WordsError));
+        let words = ["a", "b c", "$E", "'"].map(String::from);
+        assert_eq!(split_words(&join_words(&words)).unwrap(), words);
     }
 }

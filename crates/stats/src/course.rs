@@ -50,7 +50,7 @@ pub struct Judged {
 
 /// Judges readings (x, y), ordered by x, at two-sided level `alpha`. `None` for fewer than [`BLOCKS`], and where x does not advance.
 pub fn course(readings: &[(f64, f64)], alpha: f64) -> Option<Judged> {
-    let blocks = blocks(readings)?;
+    let blocks = joined(readings)?;
     let (first, last) = blocks.split_at(BLOCKS / 2);
     let whole = theil_sen(&blocks, alpha)?;
     let early = theil_sen(first, alpha)?;
@@ -91,8 +91,8 @@ pub fn course(readings: &[(f64, f64)], alpha: f64) -> Option<Judged> {
     })
 }
 
-/// Medians of equally many readings one after the other.
-fn blocks(readings: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
+/// Medians of equally many readings one after the other: [`BLOCKS`] of them. `None` for fewer readings.
+pub fn joined(readings: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
     let count = readings.len();
     if count < BLOCKS {
         return None;

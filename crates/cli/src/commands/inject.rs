@@ -5,39 +5,54 @@ use crate::args::RunArgs;
 use crate::{Failure, output};
 use servers::{agent, ruby};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 /// What the agent takes for "stay off" (`gem/lib/powerband/config.rb`).
 const OFF: [&str; 3] = ["0", "false", "off"];
 
-/// `powerband run`.
-pub fn run(args: RunArgs) -> Result<u8, Failure> {
+/// What puts the agent into a command and all that it starts: variables on top of the environment.
+pub(super) fn injection(
+    gem: Option<&Path>,
+    flight_dir: Option<&Path>,
+) -> Result<Vec<(&'static str, String)>, Failure> {
     let found = ruby::probe("ruby").map_err(|e| Failure::usage(e.to_string()))?;
-    let gem = agent::locate(args.gem.as_deref(), &cache_dir())
-        .map_err(|e| Failure::usage(e.to_string()))?;
+    let gem = agent::locate(gem, &cache_dir()).map_err(|e| Failure::usage(e.to_string()))?;
     let extension = agent::ensure_built(&gem, &found, &cache_dir())
         .map_err(|e| Failure::usage(e.to_string()))?;
+    Ok(agent::injection(
+        &gem.lib_dir(),
+        &extension,
+        flight_dir,
+        given,
+    ))
+}
+
+fn given(key: &str) -> Option<String> {
+    std::env::var(key).ok()
+}
+
+/// The value that switches the agent off, where the environment has it.
+pub(super) fn switched_off() -> Option<String> {
+    given("POWERBAND_ENABLED").filter(|value| OFF.contains(&value.to_lowercase().as_str()))
+}
+
+/// `powerband run`.
+pub fn run(args: RunArgs) -> Result<u8, Failure> {
+    let variables = injection(args.gem.as_deref(), args.flight_dir.as_deref())?;
     let (program, words) = args
         .command
         .split_first()
         .ok_or_else(|| Failure::usage("no command; write powerband run -- CMD"))?;
     let mut command = Command::new(program);
     command.args(words);
-    let given = |key: &str| std::env::var(key).ok();
-    command.envs(agent::injection(
-        &gem.lib_dir(),
-        &extension,
-        args.flight_dir.as_deref(),
-        given,
-    ));
+    command.envs(variables);
     let folder = args
         .flight_dir
         .unwrap_or_else(super::flight_root::flight_root);
-    output::say(&match given("POWERBAND_ENABLED") {
-        Some(off) if OFF.contains(&off.to_lowercase().as_str()) => {
-            format!("powerband: POWERBAND_ENABLED={off}: the agent records nothing")
-        }
-        _ => format!("powerband: the agent records into {}", folder.display()),
+    output::say(&match switched_off() {
+        Some(off) => format!("powerband: POWERBAND_ENABLED={off}: the agent records nothing"),
+        None => format!("powerband: the agent records into {}", folder.display()),
     });
     // The command takes this process's place, so that signals and the exit code are its own.
     let refused = command.exec();

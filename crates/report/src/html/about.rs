@@ -40,6 +40,16 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
             ("from", compared.sources.join(", ")),
             ("version", version(&compared.powerband_version)),
         ],
+        Readable::Memory(read) => vec![
+            ("begun", read.started_at.clone()),
+            ("of", read.sources.join(", ")),
+            ("version", version(&read.powerband_version)),
+        ],
+        Readable::MemoryComparison(compared) => vec![
+            ("before", compared.before.file.clone()),
+            ("after", compared.after.file.clone()),
+            ("version", version(&compared.powerband_version)),
+        ],
         Readable::Predict(predicted) => vec![
             ("version", version(&predicted.powerband_version)),
             ("seed", predicted.asked.seed.to_string()),

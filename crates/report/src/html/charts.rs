@@ -4,6 +4,7 @@ mod capacity;
 mod duplex;
 mod inspect;
 mod load;
+mod memory;
 mod of_run;
 mod predict;
 
@@ -152,6 +153,8 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         Readable::Load(load) => load::charts(load),
         Readable::Capacity(capacity) => capacity::charts(capacity),
         Readable::Inspect(inspect) => inspect::charts(inspect),
+        Readable::Memory(memory) => memory::charts(memory),
+        Readable::MemoryComparison(compared) => memory::compared(compared),
         Readable::Predict(predict) => predict::charts(predict),
         Readable::Duplex(duplex) => duplex::charts(duplex),
         Readable::Calc(_)

@@ -2,12 +2,11 @@
 
 use super::{Wanted, unreadable};
 use crate::signals::Signals;
+use crate::time_bar::TimeBar;
 use crate::{Failure, output};
 use flight::events::{Ask, Events, EventsState, Trace, is_traced_until, read_events};
 use flight::{FlightFile, Life, Snapshot};
-use indicatif::{ProgressBar, ProgressStyle};
 use run::trace::Silent;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trace::Origin;
@@ -171,15 +170,8 @@ fn living(wanted: &Wanted) -> Result<Vec<(std::path::PathBuf, Snapshot)>, Failur
 
 fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &PathBuf, &Snapshot)]) {
     let began = Instant::now();
-    let bar = (!wanted.quiet && std::io::stderr().is_terminal()).then(|| {
-        let bar = ProgressBar::new(wanted.duration.as_millis() as u64);
-        let style = ProgressStyle::with_template(
-            "{spinner} {bar:24} {elapsed} elapsed, {eta} left  {wide_msg}",
-        );
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar
-    });
-    if bar.is_none() && !wanted.quiet {
+    let bar = TimeBar::new(Some(wanted.duration), wanted.quiet);
+    if !bar.is_drawn() && !wanted.quiet {
         let (count, seconds) = (traces.len(), wanted.duration.as_secs_f64());
         let processes = if count == 1 { "process" } else { "processes" };
         output::say(&format!("recording {count} {processes} for {seconds} s"));
@@ -190,24 +182,17 @@ fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &PathBuf, 
             .iter()
             .filter_map(|(trace, ..)| trace.header().ok())
             .collect();
-        if let Some(bar) = &bar {
-            let noticed = headers
-                .iter()
-                .filter(|h| h.state != EventsState::Asked)
-                .count();
-            let events: u64 = headers.iter().map(|h| h.claimed).sum();
-            bar.set_position(began.elapsed().as_millis() as u64);
-            bar.set_message(format!(
-                "{noticed} of {} processes, {events} events",
-                headers.len()
-            ));
-        }
+        let noticed = headers
+            .iter()
+            .filter(|h| h.state != EventsState::Asked)
+            .count();
+        let events: u64 = headers.iter().map(|h| h.claimed).sum();
+        bar.show(began.elapsed(), || {
+            format!("{noticed} of {} processes, {events} events", headers.len())
+        });
         if headers.iter().all(|h| h.lost() > 0) {
             break;
         }
-    }
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
     }
 }
 

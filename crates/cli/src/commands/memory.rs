@@ -1,0 +1,177 @@
+//! `memory`: reads what servers hold again and again, and says whether it grows.
+
+mod compare;
+mod rows;
+mod times;
+mod watched;
+
+use crate::args::MemoryArgs;
+use crate::signals::Signals;
+use crate::time_bar::TimeBar;
+use crate::{Failure, output};
+use ::memory::{Asked, Reader, Recorded, document};
+use host::{GroupMemory, Roots, group_memory};
+use report::Readable;
+use run::counted;
+use run::memory::Ending;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
+use times::Times;
+use watched::Subject;
+
+/// A signal is seen, and the end of a command, after this time at the latest.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// `powerband memory`.
+pub fn memory(args: &MemoryArgs) -> Result<u8, Failure> {
+    if let [before, after] = args.compare.as_slice() {
+        return compare::compare(before, after, args.speech.json);
+    }
+    let times = times::of(args)?;
+    let csv = args.csv.as_deref().map(rows::Rows::open).transpose()?;
+    if args.speech.json && csv.as_ref().is_some_and(rows::Rows::is_stdout) {
+        return Err(Failure::usage(
+            "--csv = \"-\": standard output is the JSON document's; name a file, or leave --json out",
+        ));
+    }
+    let signals = Signals::listen()
+        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let mut subject = Subject::of(args)?;
+    let started_at = jiff::Timestamp::now().to_string();
+    let read = read(&mut subject, &times, &signals, args.speech.quiet);
+    let ended = subject.end();
+    let read = read?;
+    let mut not_known: Vec<String> = read.not_known;
+    not_known.extend(ended);
+    let document = document(
+        &read.recorded,
+        Asked {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at,
+            interval: times.interval,
+            sources: subject.named(),
+            ending: read.ending,
+            group: read.group,
+            not_known,
+        },
+    );
+    let to_stdout = csv.as_ref().is_some_and(rows::Rows::is_stdout);
+    if let Some(csv) = csv {
+        csv.write(&document)?;
+    }
+    let readable = Readable::Memory(Box::new(document));
+    if args.speech.json {
+        output::json(&readable)?;
+    } else if !to_stdout {
+        output::print(&readable.page(false, output::style()))?;
+    }
+    Ok(signals.received().map_or(0, |signal| 128 + signal))
+}
+
+struct Read {
+    recorded: Recorded,
+    ending: Ending,
+    group: Option<(GroupMemory, GroupMemory)>,
+    not_known: Vec<String>,
+}
+
+fn read(
+    subject: &mut Subject,
+    times: &Times,
+    signals: &Signals,
+    quiet: bool,
+) -> Result<Read, Failure> {
+    let failed = |e: host::HostError| Failure::no_answer(e.to_string());
+    let mut reader = Reader::of(subject.watched(), times.length);
+    let mut recorded = Recorded::default();
+    let bar = TimeBar::new(times.length, quiet);
+    let mut group = None;
+    let mut pid = None;
+    let mut began = Instant::now();
+    let ending = loop {
+        let at = began.elapsed();
+        let over = times.length.is_some_and(|length| at >= length);
+        let interrupted = signals.received().is_some();
+        let reading = reader
+            .read(at, mono_ns(), over || interrupted)
+            .map_err(failed)?;
+        let count = reading.processes.len();
+        let first = reading.processes.first().map(|process| process.pid);
+        if pid.is_none() && first.is_some() {
+            pid = first;
+            group = group_of(first);
+            if !bar.is_drawn() && !quiet {
+                output::say(&said(count, times.length));
+            }
+        }
+        recorded.add(&reading);
+        bar.show(at, || {
+            let bytes: u64 = reading
+                .processes
+                .iter()
+                .map(|p| p.seen.resident.rss_bytes)
+                .sum();
+            format!(
+                "{}, RSS {}",
+                counted(count, "process"),
+                report::bytes(bytes)
+            )
+        });
+        if interrupted {
+            break Ending::Interrupted;
+        }
+        if over {
+            break Ending::TimeOver;
+        }
+        // A command has no process at first, and counts from its first one.
+        match (count, pid) {
+            (0, Some(_)) => break Ending::ProcessesEnded,
+            (0, None) if subject.has_ended(Duration::ZERO)? => break Ending::ProcessesEnded,
+            (0, None) => {
+                std::thread::sleep(LOOK.min(times.interval));
+                began = Instant::now();
+                continue;
+            }
+            _ => {}
+        }
+        // Readings that are overdue are left out.
+        let due = at + times.interval;
+        while signals.received().is_none() {
+            let left = due.saturating_sub(began.elapsed());
+            if left.is_zero() || subject.has_ended(left.min(LOOK))? {
+                break;
+            }
+        }
+    };
+    drop(bar);
+    if pid.is_none() {
+        return Err(subject.nothing_read());
+    }
+    Ok(Read {
+        recorded,
+        ending,
+        // Its processes have left it where they have ended.
+        group: group.map(|first| (first, group_of(pid).unwrap_or(first))),
+        not_known: reader.not_known().cloned().collect(),
+    })
+}
+
+fn group_of(pid: Option<u32>) -> Option<GroupMemory> {
+    group_memory(&Roots::default(), pid?).ok().flatten()
+}
+
+fn said(count: usize, length: Option<Duration>) -> String {
+    let of = counted(count, "process");
+    match length {
+        Some(length) => format!(
+            "reading the memory of {of} for {}",
+            humantime::format_duration(length)
+        ),
+        None => format!("reading the memory of {of} until the command ends"),
+    }
+}
+
+fn mono_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

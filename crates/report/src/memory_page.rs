@@ -1,0 +1,167 @@
+//! The page of `powerband memory`: the verdict, the memory of each process, what it consists of, and when the limit is reached.
+
+mod answer;
+mod consists;
+
+use crate::Style;
+use crate::figures::{bytes, counted, duration, plain, small_bytes};
+use crate::sheet::Sheet;
+use crate::tables::{NONE, table};
+pub(crate) use answer::{measure, pace};
+pub(crate) use consists::{PARTS, part_name, part_sum};
+use run::memory::{Container, Document, Ending, Growth, Process, Sample};
+
+/// More processes than these are not listed one by one.
+const LISTED: usize = 40;
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
+    let mut sheet = Sheet::new(style);
+    sheet.bold(&answer::answer(document));
+    if let Some(reached) = document
+        .container
+        .and_then(|container| container.limit_reached)
+    {
+        sheet.prose(&format!(
+            "At this growth the limit of the control group is reached in {} ({} to {}).",
+            long(reached.in_s),
+            long(reached.soonest_s),
+            long(reached.latest_s)
+        ));
+    }
+    sheet.labelled("Read  ", &read(document));
+    if let Some(pace) = document.growth.per_thousand_requests {
+        sheet.labelled(
+            "By requests  ",
+            &format!("{} a thousand requests.", answer::pace(&pace)),
+        );
+    }
+    processes(&mut sheet, document);
+    consists::write(&mut sheet, document);
+    if let Some(container) = &document.container {
+        sheet.heading("Control group");
+        sheet.prose(&group(container));
+    }
+    sheet.listed("Not known", &document.not_known);
+    sheet
+}
+
+fn read(document: &Document) -> String {
+    let ending = match document.ending {
+        Ending::TimeOver => "",
+        Ending::Interrupted => ", until it was interrupted",
+        Ending::ProcessesEnded => ", until the processes ended",
+    };
+    let exact = document
+        .samples
+        .iter()
+        .filter(|sample| sample.pss_bytes.is_some())
+        .count();
+    format!(
+        "{} from {}: {} in {}{ending}; PSS {}.",
+        counted(document.processes.len(), "process"),
+        plain(&document.sources.join(", ")),
+        counted(document.samples.len(), "reading"),
+        duration(document.length_s),
+        match exact {
+            0 => "was not read".to_owned(),
+            all if all == document.samples.len() => "in each".to_owned(),
+            some => format!("in {some} of them"),
+        }
+    )
+}
+
+fn processes(sheet: &mut Sheet, document: &Document) {
+    sheet.heading("Memory of each process at its last reading");
+    let head = ["process", "PSS", "USS", "RSS", "swap", "an hour", "verdict"];
+    let mut rows = table(sheet.style(), &head, 1);
+    let all = document.processes.len() > 1;
+    for process in document.processes.iter().take(LISTED) {
+        rows.add_row(row(
+            &process_name(process),
+            &process.samples,
+            &process.growth,
+        ));
+    }
+    if all {
+        rows.add_row(row("all together", &document.samples, &document.growth));
+    }
+    sheet.table(rows);
+    if let Some(more @ 1..) = document.processes.len().checked_sub(LISTED) {
+        sheet.prose(&format!(
+            "{} more are in the JSON document.",
+            counted(more, "process")
+        ));
+    }
+    sheet.prose(
+        "PSS divides a page among the processes that share it, so that it adds up; RSS counts it in each; USS is what would be free if \
+         the process ended.",
+    );
+    let changed =
+        |which: fn(&Process) -> bool| document.processes.iter().filter(|p| which(p)).count();
+    let (began, ended) = (changed(|p| p.began), changed(|p| p.ended));
+    if began + ended > 0 {
+        sheet.prose(&format!(
+            "{} began and {} ended in the time: what all together hold changed by that, too.",
+            counted(began, "process"),
+            ended
+        ));
+    }
+}
+
+fn row(name: &str, samples: &[Sample], growth: &Growth) -> Vec<String> {
+    let last = samples.last();
+    let exact = samples
+        .iter()
+        .rev()
+        .find(|sample| sample.pss_bytes.is_some());
+    let size = |value: Option<u64>| value.map_or_else(|| NONE.to_owned(), bytes);
+    vec![
+        name.to_owned(),
+        size(exact.and_then(|sample| sample.pss_bytes)),
+        size(exact.and_then(|sample| sample.uss_bytes)),
+        size(last.map(|sample| sample.rss_bytes)),
+        size(last.and_then(|sample| sample.swap_bytes)),
+        growth
+            .per_hour
+            .map_or_else(|| NONE.to_owned(), |pace| small_bytes(pace.bytes)),
+        answer::word(growth.course).to_owned(),
+    ]
+}
+
+/// `worker 0 (pid 4711)`, `ruby (pid 4700, ended)`.
+pub(crate) fn process_name(process: &Process) -> String {
+    let name = match process.worker {
+        Some(worker) => format!("worker {worker}"),
+        None => plain(&process.name),
+    };
+    let state = match (process.began, process.ended) {
+        (_, true) => ", ended",
+        (true, _) => ", began",
+        _ => "",
+    };
+    format!("{name} (pid {}{state})", process.pid)
+}
+
+fn group(container: &Container) -> String {
+    let size =
+        |label: &str, value: Option<u64>| value.map(|value| format!("{label} {}", bytes(value)));
+    let count = |label: &str, value: Option<u64>| value.map(|value| format!("{label} {value}"));
+    let known = [
+        size("holds", container.current_bytes),
+        size("without idle file cache", container.used_bytes),
+        size("peak", container.peak_bytes),
+        Some(size("limit", container.limit_bytes).unwrap_or_else(|| "no limit".to_owned())),
+        count("times out of memory", container.oom_events),
+        count("processes killed for memory", container.oom_kills),
+        count("of these meanwhile", container.oom_kills_meanwhile),
+    ];
+    known.into_iter().flatten().collect::<Vec<_>>().join(", ") + "."
+}
+
+/// Days where there are many hours.
+fn long(seconds: f64) -> String {
+    match seconds {
+        s if s >= 3.0 * 86_400.0 => format!("{:.0} days", s / 86_400.0),
+        s => duration(s),
+    }
+}

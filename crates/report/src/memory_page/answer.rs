@@ -1,0 +1,87 @@
+//! The verdict in a sentence.
+
+use crate::figures::{bytes, counted, small_bytes};
+use run::inspect::MemoryMeasure;
+use run::memory::{Course, Document, Growth, Pace};
+
+/// Whether the memory grows, and what is to be done where that is not known.
+pub fn answer(document: &Document) -> String {
+    let growth = &document.growth;
+    let there = document
+        .processes
+        .iter()
+        .filter(|process| !process.ended)
+        .count();
+    let whose = match there {
+        0 | 1 => "The memory of the process".to_owned(),
+        several => format!("The memory of {} together", counted(several, "process")),
+    };
+    let level = level(growth);
+    let hourly = |pace: Option<Pace>| {
+        pace.map_or_else(String::new, |p| format!("{} an hour", self::pace(&p)))
+    };
+    match growth.course {
+        Course::Flat => format!(
+            "{whose} is flat{level}: it changes by {}.",
+            hourly(growth.per_hour)
+        ),
+        Course::Growing => format!("{whose} grows{level}: by {}.", hourly(growth.per_hour)),
+        Course::WarmingUp => format!(
+            "{whose} rises{level}, in the later half of the time by {}, more slowly than before. Read for longer to tell a warm-up from \
+             growth.",
+            hourly(growth.late_per_hour)
+        ),
+        Course::Plateau => format!(
+            "{whose} rose and has levelled off{level}: in the later half of the time it changes by {}.",
+            hourly(growth.late_per_hour)
+        ),
+        Course::Shrinking => format!("{whose} falls{level}: by {}.", hourly(growth.per_hour)),
+        Course::Undecided => format!(
+            "Whether the memory grows is not decided{level}: a change of {} fits the readings. Read for longer with --for.",
+            hourly(growth.per_hour)
+        ),
+        Course::TooShort => format!(
+            "Whether the memory grows cannot be said yet: there are {} of {}, and a verdict needs {}. Read for longer with --for.",
+            counted(growth.readings, "reading"),
+            measure(growth.measure),
+            growth.readings_needed
+        ),
+    }
+}
+
+fn level(growth: &Growth) -> String {
+    growth.level_bytes.map_or_else(String::new, |level| {
+        format!(" ({}, {})", measure(growth.measure), bytes(level as u64))
+    })
+}
+
+/// `1.20 MiB (0.80 to 1.60, 95 %)`.
+pub(crate) fn pace(pace: &Pace) -> String {
+    format!(
+        "{} ({} to {}, {:.0} %)",
+        small_bytes(pace.bytes),
+        small_bytes(pace.low_bytes),
+        small_bytes(pace.high_bytes),
+        pace.confidence * 100.0
+    )
+}
+
+pub(crate) fn measure(measure: MemoryMeasure) -> &'static str {
+    match measure {
+        MemoryMeasure::Pss => "PSS",
+        MemoryMeasure::Rss => "RSS",
+    }
+}
+
+/// The verdict in a word or two.
+pub fn word(course: Course) -> &'static str {
+    match course {
+        Course::Flat => "flat",
+        Course::WarmingUp => "warming up",
+        Course::Plateau => "plateau",
+        Course::Growing => "growing",
+        Course::Shrinking => "shrinking",
+        Course::Undecided => "not decided",
+        Course::TooShort => "too short",
+    }
+}

@@ -1,0 +1,163 @@
+//! What the memory consists of, and how that changed in the time.
+
+use crate::figures::{bytes, grouped, percent, small_bytes};
+use crate::sheet::Sheet;
+use crate::tables::{NONE, table};
+use run::memory::{Document, MakeUp, PartKind, Process, RubyHeap};
+use std::collections::BTreeMap;
+
+/// In the order of the page.
+pub(crate) const PARTS: [PartKind; 7] = [
+    PartKind::RubyHeap,
+    PartKind::Malloc,
+    PartKind::MallocAndRubyHeap,
+    PartKind::Stacks,
+    PartKind::Code,
+    PartKind::Files,
+    PartKind::Shared,
+];
+/// Pages of Ruby's heap that grew by this share while the live slots did not grow by a fifth of it are held by fewer objects.
+const MORE_PAGES: f64 = 0.05;
+
+pub(crate) fn part_name(part: PartKind) -> &'static str {
+    match part {
+        PartKind::RubyHeap => "Ruby's heap",
+        PartKind::Malloc => "malloc and the like",
+        PartKind::MallocAndRubyHeap => "malloc and Ruby's heap",
+        PartKind::Stacks => "main stack",
+        PartKind::Code => "code",
+        PartKind::Files => "data of programs",
+        PartKind::Shared => "shared memory",
+    }
+}
+
+/// Resident bytes of a part.
+pub(crate) fn part_sum(made: &MakeUp, part: PartKind) -> u64 {
+    let of = made.parts.iter().filter(|of| of.of == part);
+    of.map(|of| of.rss_bytes).sum()
+}
+
+pub fn write(sheet: &mut Sheet, document: &Document) {
+    // Only of processes that were there all the time is the change one of their memory.
+    let stayed: Vec<&Process> = document
+        .processes
+        .iter()
+        .filter(|p| !p.ended && !p.began)
+        .collect();
+    let made: Vec<(&MakeUp, &MakeUp)> = stayed
+        .iter()
+        .filter_map(|process| process.first.as_ref().zip(process.last.as_ref()))
+        .collect();
+    if made.is_empty() {
+        return;
+    }
+    sheet.heading(
+        "What it consists of, resident (RSS), of the processes that were there all the time",
+    );
+    let mut rows = table(sheet.style(), &["part", "first", "last", "change"], 1);
+    for part in PARTS {
+        let first: u64 = made.iter().map(|(first, _)| part_sum(first, part)).sum();
+        let last: u64 = made.iter().map(|(_, last)| part_sum(last, part)).sum();
+        if first + last > 0 {
+            rows.add_row([
+                part_name(part).to_owned(),
+                bytes(first),
+                bytes(last),
+                change(first, last),
+            ]);
+        }
+    }
+    sheet.table(rows);
+    let shared: (u64, u64) = made.iter().fold((0, 0), |sum, (first, last)| {
+        (
+            sum.0 + first.shared_since_fork_bytes,
+            sum.1 + last.shared_since_fork_bytes,
+        )
+    });
+    if shared.0 + shared.1 > 0 {
+        sheet.labelled(
+            "Shared since a fork  ",
+            &format!(
+                "{} of it at first, {} at last ({}): pages of a parent or of siblings that neither side has written to. What is lost is \
+                 held twice.",
+                bytes(shared.0),
+                bytes(shared.1),
+                change(shared.0, shared.1)
+            ),
+        );
+    }
+    if made
+        .iter()
+        .any(|(_, last)| part_sum(last, PartKind::Malloc) > 0)
+    {
+        sheet.prose("malloc and the like: threads' stacks and compiled code of a JIT are in it, which the kernel does not name.");
+    } else {
+        sheet.prose(
+            "How much of it is Ruby's heap is not known without the agent (powerband run -- CMD), while some of it is swapped out, or \
+             before a first request.",
+        );
+    }
+    heaps(sheet, &stayed);
+}
+
+fn heaps(sheet: &mut Sheet, stayed: &[&Process]) {
+    let heaps: Vec<(&RubyHeap, &RubyHeap)> = stayed
+        .iter()
+        .filter_map(|process| process.first_heap.as_ref().zip(process.last_heap.as_ref()))
+        .collect();
+    if heaps.is_empty() {
+        return;
+    }
+    sheet.heading("Ruby's heap, as the agent recorded it at the latest requests");
+    let sum = |of: fn(&RubyHeap) -> u64| {
+        heaps.iter().fold((0, 0), |sum, (first, last)| {
+            (sum.0 + of(first), sum.1 + of(last))
+        })
+    };
+    let (pages, live, free) = (
+        sum(|heap| heap.pages * heap.page_bytes),
+        sum(|heap| heap.live_slots),
+        sum(|heap| heap.free_slots),
+    );
+    let share = free.1 as f64 / (live.1 + free.1).max(1) as f64;
+    sheet.labelled(
+        "- ",
+        &format!("pages: {} ({})", bytes(pages.1), change(pages.0, pages.1)),
+    );
+    sheet.labelled(
+        "- ",
+        &format!(
+            "slots: {} live ({:+}), {} free ({} of all)",
+            grouped(live.1),
+            live.1 as i64 - live.0 as i64,
+            grouped(free.1),
+            percent(share)
+        ),
+    );
+    let pools = heaps.iter().flat_map(|(_, last)| &last.pools);
+    let mut by_size = BTreeMap::<u64, (u64, Option<u64>)>::new();
+    for pool in pools {
+        let sum = by_size.entry(pool.slot_bytes).or_insert((0, Some(0)));
+        sum.0 += pool.slots;
+        sum.1 = sum.1.zip(pool.live_slots).map(|(sum, live)| sum + live);
+    }
+    let mut rows = table(sheet.style(), &["slot size", "slots", "live"], 0);
+    for (slot_bytes, (slots, live)) in by_size {
+        let live = live.map_or_else(|| NONE.to_owned(), grouped);
+        rows.add_row([format!("{slot_bytes} B"), grouped(slots), live]);
+    }
+    sheet.table(rows);
+    let grew = |(first, last): (u64, u64)| last as f64 / first.max(1) as f64 - 1.0;
+    if grew(pages) > MORE_PAGES && grew(live) < grew(pages) / 5.0 {
+        sheet.prose(
+            "The pages grew, and the live slots hardly did: Ruby's heap is fragmented, or garbage has not been collected yet.",
+        );
+    }
+    sheet.prose("Fragmentation of malloc's memory cannot be told from outside.");
+}
+
+fn change(first: u64, last: u64) -> String {
+    let change = last as f64 - first as f64;
+    let sign = if change > 0.0 { "+" } else { "" };
+    format!("{sign}{}", small_bytes(change))
+}
