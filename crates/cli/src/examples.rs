@@ -116,6 +116,27 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "memory",
+        &[
+            (
+                "Servers with the agent, for an hour",
+                "powerband memory --for 1h",
+            ),
+            (
+                "A process and all below it, as a document and as CSV",
+                "powerband memory --pid 4711 --json --csv memory.csv",
+            ),
+            (
+                "A command, from its start until Ctrl-C",
+                "powerband memory -- bundle exec puma -w 2",
+            ),
+            (
+                "Before and after a change",
+                "powerband memory --compare before.json after.json",
+            ),
+        ],
+    ),
+    (
         "predict",
         &[
             (

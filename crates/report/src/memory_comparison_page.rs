@@ -2,10 +2,10 @@
 
 use crate::Style;
 use crate::figures::{bytes, duration, grouped, percent, plain, small_bytes};
-use crate::memory_page::{PARTS, measure, pace, part_name};
+use crate::memory_page::{PARTS, measure, part_name, size};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table};
-use run::memory::{Comparison, Difference, PartKind, Side};
+use run::memory::{Comparison, Difference, Pace, PartKind, Side};
 
 pub(crate) fn sheet(compared: &Comparison, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
@@ -34,8 +34,17 @@ pub(crate) fn sheet(compared: &Comparison, style: Style) -> Sheet {
         let (low, high) = side.level_range_bytes;
         format!("{} to {}", bytes(low as u64), bytes(high as u64))
     });
-    add("an hour", &|side| {
-        side.per_hour.as_ref().map_or_else(|| NONE.to_owned(), pace)
+    let hourly = |side: &Side, of: fn(&Pace) -> f64| {
+        side.per_hour
+            .as_ref()
+            .map_or_else(|| NONE.to_owned(), |pace| size(of(pace)))
+    };
+    add("change an hour", &|side| hourly(side, |pace| pace.bytes));
+    add("at least (95 %)", &|side| {
+        hourly(side, |pace| pace.low_bytes)
+    });
+    add("at most (95 %)", &|side| {
+        hourly(side, |pace| pace.high_bytes)
     });
     for part in PARTS {
         if of_part(before, part).or(of_part(after, part)).is_some() {

@@ -4,10 +4,10 @@ mod answer;
 mod consists;
 
 use crate::Style;
-use crate::figures::{bytes, counted, duration, plain, small_bytes};
+use crate::figures::{bytes, counted, duration, plain};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table};
-pub(crate) use answer::{measure, pace};
+pub(crate) use answer::{measure, size};
 pub(crate) use consists::{PARTS, part_name, part_sum};
 use run::memory::{Container, Document, Ending, Growth, Process, Sample};
 
@@ -114,16 +114,16 @@ fn row(name: &str, samples: &[Sample], growth: &Growth) -> Vec<String> {
         .iter()
         .rev()
         .find(|sample| sample.pss_bytes.is_some());
-    let size = |value: Option<u64>| value.map_or_else(|| NONE.to_owned(), bytes);
+    let known = |value: Option<u64>| value.map_or_else(|| NONE.to_owned(), bytes);
     vec![
         name.to_owned(),
-        size(exact.and_then(|sample| sample.pss_bytes)),
-        size(exact.and_then(|sample| sample.uss_bytes)),
-        size(last.map(|sample| sample.rss_bytes)),
-        size(last.and_then(|sample| sample.swap_bytes)),
+        known(exact.and_then(|sample| sample.pss_bytes)),
+        known(exact.and_then(|sample| sample.uss_bytes)),
+        known(last.map(|sample| sample.rss_bytes)),
+        known(last.and_then(|sample| sample.swap_bytes)),
         growth
             .per_hour
-            .map_or_else(|| NONE.to_owned(), |pace| small_bytes(pace.bytes)),
+            .map_or_else(|| NONE.to_owned(), |pace| size(pace.bytes)),
         answer::word(growth.course).to_owned(),
     ]
 }

@@ -39,7 +39,7 @@ pub fn memory(args: &MemoryArgs) -> Result<u8, Failure> {
     let mut subject = Subject::of(args)?;
     let started_at = jiff::Timestamp::now().to_string();
     let read = read(&mut subject, &times, &signals, args.speech.quiet);
-    let ended = subject.end();
+    let ended = subject.end()?;
     let read = read?;
     let mut not_known: Vec<String> = read.not_known;
     not_known.extend(ended);
@@ -126,7 +126,7 @@ fn read(
         // A command has no process at first, and counts from its first one.
         match (count, pid) {
             (0, Some(_)) => break Ending::ProcessesEnded,
-            (0, None) if subject.has_ended(Duration::ZERO)? => break Ending::ProcessesEnded,
+            (0, None) if subject.just_ended(Duration::ZERO)? => break Ending::ProcessesEnded,
             (0, None) => {
                 std::thread::sleep(LOOK.min(times.interval));
                 began = Instant::now();
@@ -138,7 +138,7 @@ fn read(
         let due = at + times.interval;
         while signals.received().is_none() {
             let left = due.saturating_sub(began.elapsed());
-            if left.is_zero() || subject.has_ended(left.min(LOOK))? {
+            if left.is_zero() || subject.just_ended(left.min(LOOK))? {
                 break;
             }
         }

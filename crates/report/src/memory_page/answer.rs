@@ -4,6 +4,8 @@ use crate::figures::{bytes, counted, small_bytes};
 use run::inspect::MemoryMeasure;
 use run::memory::{Course, Document, Growth, Pace};
 
+const GIB: f64 = 1_073_741_824.0;
+
 /// Whether the memory grows, and what is to be done where that is not known.
 pub fn answer(document: &Document) -> String {
     let growth = &document.growth;
@@ -41,10 +43,10 @@ pub fn answer(document: &Document) -> String {
             hourly(growth.per_hour)
         ),
         Course::TooShort => format!(
-            "Whether the memory grows cannot be said yet: there are {} of {}, and a verdict needs {}. Read for longer with --for.",
-            counted(growth.readings, "reading"),
+            "Whether the memory grows cannot be said yet: a verdict needs {} readings of {}, and these are {}. Read for longer with --for.",
+            growth.readings_needed,
             measure(growth.measure),
-            growth.readings_needed
+            growth.readings
         ),
     }
 }
@@ -55,14 +57,22 @@ fn level(growth: &Growth) -> String {
     })
 }
 
-/// `1.20 MiB (0.80 to 1.60, 95 %)`.
+/// `1.20 MiB`, `16.8 GiB`.
+pub(crate) fn size(bytes: f64) -> String {
+    match bytes.abs() >= GIB * 10.0 {
+        true => format!("{:.1} GiB", bytes / GIB),
+        false => small_bytes(bytes),
+    }
+}
+
+/// `1.20 MiB (95 %: 0.80 MiB to 1.60 MiB)`.
 pub(crate) fn pace(pace: &Pace) -> String {
     format!(
-        "{} ({} to {}, {:.0} %)",
-        small_bytes(pace.bytes),
-        small_bytes(pace.low_bytes),
-        small_bytes(pace.high_bytes),
-        pace.confidence * 100.0
+        "{} ({:.0} %: {} to {})",
+        size(pace.bytes),
+        pace.confidence * 100.0,
+        size(pace.low_bytes),
+        size(pace.high_bytes)
     )
 }
 

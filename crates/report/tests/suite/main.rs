@@ -9,6 +9,7 @@ mod finalists_page;
 mod growing_page;
 mod inspect_page;
 mod measured_page;
+mod memory_page;
 mod no_latency_page;
 mod page;
 mod predict_page;

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// What a shell exits with that cannot execute a command, or does not find it.
+const NOT_STARTED: [i32; 2] = [126, 127];
+
 /// What is read, and the command where there is one.
 pub struct Subject {
     watched: Watched,
@@ -64,19 +67,17 @@ impl Subject {
         self.named.clone()
     }
 
-    /// Waits so long at most for the end of the command; without one it waits so long.
-    pub fn has_ended(&mut self, wait: Duration) -> Result<bool, Failure> {
-        let Some(command) = &self.command else {
+    /// Waits so long at most for the end of the command, and says once that it has ended: what it left behind may still serve.
+    /// Without a command it waits so long.
+    pub fn just_ended(&mut self, wait: Duration) -> Result<bool, Failure> {
+        let Some(command) = self.command.as_ref().filter(|_| self.ended.is_none()) else {
             std::thread::sleep(wait);
             return Ok(false);
         };
         match command.wait(wait) {
             Waited::Running => Ok(false),
             Waited::Ended(exit, _) => {
-                // What it left behind may still serve.
-                if self.ended.replace(exit).is_some() {
-                    std::thread::sleep(wait);
-                }
+                self.ended = Some(exit);
                 Ok(true)
             }
             Waited::GuardGone => Err(Failure::no_answer(
@@ -85,11 +86,23 @@ impl Subject {
         }
     }
 
-    /// Ends the command. What it exited with, where it failed.
-    pub fn end(&mut self) -> Option<String> {
-        self.command.take()?.stop();
-        let exit = self.ended.filter(|exit| !exit.success())?;
-        Some(format!("the command ended with {exit}"))
+    /// Ends the command. How it ended by itself, where it failed.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn end(&mut self) -> Result<Option<String>, Failure> {
+        let Some(command) = self.command.take() else {
+            return Ok(None);
+        };
+        command.stop();
+        match self.ended {
+            Some(Exit::Code(code)) if NOT_STARTED.contains(&code) => Err(Failure::usage(format!(
+                "{} cannot be started; is it installed and on PATH?",
+                self.named.concat()
+            ))),
+            Some(exit) if !exit.success() => Ok(Some(format!("the command ended with {exit}"))),
+            _ => Ok(None),
+        }
     }
 
     /// Why no process was seen.

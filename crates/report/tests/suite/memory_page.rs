@@ -1,0 +1,142 @@
+//! The pages of `powerband memory` and of its comparison.
+
+use crate::support::{flat, within, without_noise};
+use report::{Readable, Style};
+use run::memory::{Comparison, Course, Difference, Document};
+use serde::de::DeserializeOwned;
+
+fn sample<D: DeserializeOwned>(name: &str) -> D {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contract/samples/memory");
+    serde_json::from_str(&std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap())
+        .unwrap()
+}
+
+fn page(readable: &Readable, width: u16) -> String {
+    let style = Style {
+        width,
+        colour: false,
+    };
+    let page = readable.page(false, style);
+    within(width, &page);
+    without_noise(&page);
+    flat(&page)
+}
+
+fn of(document: &Document) -> String {
+    page(&Readable::Memory(Box::new(document.clone())), 100)
+}
+
+#[test]
+fn every_part_is_there_at_every_width() {
+    let document: Document = sample("cluster");
+    let readable = Readable::Memory(Box::new(document));
+    for width in [60, 80, 100, 160] {
+        let page = page(&readable, width);
+        for words in [
+            "together grows",
+            "the limit of the control group is reached in",
+            "a thousand requests",
+            "Memory of each process",
+            "worker 0",
+            "all together",
+            "Ruby's heap",
+            "malloc and the like",
+            "Shared since a fork",
+            "slots:",
+            "Control group",
+            "Not known",
+            "another user",
+        ] {
+            assert!(page.contains(words), "{width}: {words}: {page}");
+        }
+    }
+}
+
+#[test]
+fn each_verdict_has_its_sentence() {
+    let mut document: Document = sample("cluster");
+    let sentences = [
+        (Course::Flat, "is flat"),
+        (Course::WarmingUp, "more slowly than before"),
+        (Course::Plateau, "has levelled off"),
+        (Course::Growing, "grows"),
+        (Course::Shrinking, "falls"),
+        (Course::Undecided, "is not decided"),
+        (Course::TooShort, "a verdict needs 20 readings of RSS"),
+    ];
+    for (course, sentence) in sentences {
+        document.growth.course = course;
+        assert!(of(&document).contains(sentence), "{sentence}");
+    }
+}
+
+#[test]
+fn what_is_unknown_is_no_zero() {
+    let mut document: Document = sample("cluster");
+    document.container = None;
+    for process in &mut document.processes {
+        process.last = None;
+        process.last_heap = None;
+        process.growth.per_hour = None;
+        process.samples.iter_mut().for_each(|sample| {
+            sample.pss_bytes = None;
+            sample.uss_bytes = None;
+        });
+    }
+    let page = of(&document);
+    assert!(
+        !page.contains("What it consists of") && !page.contains("Control group"),
+        "{page}"
+    );
+    assert!(!page.contains("Ruby's heap,"), "{page}");
+    assert!(page.contains("– –"), "{page}");
+}
+
+#[test]
+fn pages_that_grow_without_objects_are_fragmented() {
+    let mut document: Document = sample("cluster");
+    let said = |document: &Document| of(document).contains("Ruby's heap is fragmented");
+    assert!(!said(&document));
+    for heap in document
+        .processes
+        .iter_mut()
+        .filter_map(|p| p.last_heap.as_mut())
+    {
+        heap.pages *= 2;
+    }
+    let first: Vec<_> = document
+        .processes
+        .iter()
+        .map(|p| p.first_heap.clone())
+        .collect();
+    for (process, first) in document.processes.iter_mut().zip(first) {
+        if let (Some(last), Some(first)) = (&mut process.last_heap, first) {
+            last.live_slots = first.live_slots;
+        }
+    }
+    assert!(said(&document));
+}
+
+#[test]
+fn a_comparison_says_what_it_is_and_is_not() {
+    let mut compared: Comparison = sample("comparison");
+    let shown =
+        |compared: &Comparison| page(&Readable::MemoryComparison(Box::new(compared.clone())), 80);
+    assert!(shown(&compared).contains("not clearly different"));
+    assert!(shown(&compared).contains("not two causes"));
+    compared.difference = Difference::Less;
+    compared.after.level_bytes = compared.before.level_bytes / 2.0;
+    compared.factor = 0.5;
+    assert!(shown(&compared).contains("(50.0 %) less memory (RSS) than before"));
+}
+
+#[test]
+fn the_html_page_has_the_charts() {
+    let html = Readable::Memory(Box::new(sample("cluster"))).html();
+    for id in ["memory", "processes", "parts"] {
+        assert!(html.contains(&format!("\"id\":\"{id}\"")), "{id}");
+    }
+    assert!(html.contains("\"name\":\"worker 0 (pid"));
+    let html = Readable::MemoryComparison(Box::new(sample("comparison"))).html();
+    assert!(html.contains("\"id\":\"parts\""));
+}

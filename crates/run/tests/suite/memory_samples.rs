@@ -1,0 +1,30 @@
+//! The golden samples of the memory documents keep their schemas, and the types lose nothing of them.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The sample, which one unknown field spoils.
+fn kept<D: DeserializeOwned + Serialize>(name: &str, contract: &str) {
+    let path = format!(
+        "{}/../../contract/samples/memory/{name}.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let contracts = run::contracts();
+    let contract = contracts.iter().find(|c| c.name == contract).unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut value: Value = serde_json::from_str(&text).unwrap();
+    let broken = testkit::violations(&contract.schema, &value).unwrap();
+    assert!(broken.is_empty(), "{name}: {broken:#?}");
+    let document: D = serde_json::from_str(&text).unwrap();
+    assert_eq!(serde_json::to_value(&document).unwrap(), value, "{name}");
+    value["more"] = true.into();
+    let broken = testkit::violations(&contract.schema, &value).unwrap();
+    assert_eq!(broken.len(), 1, "{name}");
+}
+
+#[test]
+fn the_samples_keep_their_schemas_and_the_types_lose_nothing() {
+    kept::<run::memory::Document>("cluster", "memory-v1");
+    kept::<run::memory::Comparison>("comparison", "memory-comparison-v1");
+}
