@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What `powerband memory` costs on 20 processes: `ruby bench/memory/run.rb`. QUICK=1 takes twenty seconds and proves that it works.
+# What `powerband memory` costs on 20 processes: `ruby bench/memory/run.rb`. QUICK=1 takes seconds and proves that it works.
 # Prints the table and writes it; see README.md in this folder.
 
 require "English"

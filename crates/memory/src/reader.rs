@@ -169,15 +169,22 @@ impl Reader {
                 let opened = FlightFile::open(&path)
                     .and_then(|file| file.totals().map(|(header, _)| (file, header)));
                 let Ok((file, header)) = opened else { continue };
-                self.looked_at.insert(path);
+                if !flight::runs_here(&header) {
+                    self.looked_at.insert(path);
+                    continue;
+                }
                 let key = key_of(&header);
                 // Puma keeps its process when it restarts, and begins another file.
                 let newer = self.files.get(&key).is_none_or(|known| {
                     let known = known.totals().map(|(known, _)| known.created_mono_ns);
                     known.is_ok_and(|known| known < header.created_mono_ns)
                 });
-                if wanted.contains(&key) && newer && flight::runs_here(&header) {
-                    self.files.insert(key, file);
+                // A process that is in none of the trees may have begun after they were walked.
+                if wanted.contains(&key) {
+                    self.looked_at.insert(path);
+                    if newer {
+                        self.files.insert(key, file);
+                    }
                 }
             }
         }

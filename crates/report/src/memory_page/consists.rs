@@ -153,7 +153,7 @@ fn heaps(sheet: &mut Sheet, stayed: &[&Process]) {
             "The pages grew, and the live slots hardly did: Ruby's heap is fragmented, or garbage has not been collected yet.",
         );
     }
-    sheet.prose("Fragmentation of malloc's memory cannot be told from outside.");
+    sheet.prose("Fragmentation of malloc's memory cannot be seen from outside.");
 }
 
 fn change(first: u64, last: u64) -> String {
