@@ -109,7 +109,7 @@ bench-grid: bootstrap
 bench-watch:
 	ruby bench/watch/run.rb
 
-# What `memory` costs on 20 processes: two minutes after the build.
+# What `memory` costs on 20 processes: four minutes after the build.
 bench-memory:
 	ruby bench/memory/run.rb
 

@@ -3,7 +3,6 @@
 # What `powerband memory` costs on 20 processes: `ruby bench/memory/run.rb`. QUICK=1 takes seconds and proves that it works.
 # Prints the table and writes it; see README.md in this folder.
 
-require "English"
 require "fileutils"
 require "json"
 require "tmpdir"
@@ -44,14 +43,49 @@ class Site
   def ended? = @ended = !Process.wait(@pid, Process::WNOHANG).nil?
 end
 
-# CPU time of a program by wall time, and what it printed.
-def share_of_a_core(*command)
-  cpu = -> { Process.times.then { |times| times.cutime + times.cstime } }
-  clock = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
-  before = [cpu.call, clock.call]
-  text = IO.popen([*command, { err: File::NULL }], &:read)
-  abort "bench/memory: #{command.join(' ')} failed" unless $CHILD_STATUS.success?
-  [(cpu.call - before[0]) / (clock.call - before[1]), text]
+# `powerband memory` on the processes of a site.
+class Reading
+  # An hour's is ended after as many seconds as a minute's takes.
+  LENGTHS = { "for an hour, the beginning of it" => "1h", "for #{SECONDS} s" => "#{SECONDS}s" }.freeze
+
+  def initialize(binary, site)
+    @binary = binary
+    @site = site
+    @documents = Hash.new { |all, length| all[length] = [] }
+  end
+
+  attr_reader :documents
+
+  # CPU time of the whole program by wall time, its start included.
+  def share_of_a_core(length)
+    before = cpu_s
+    began = now
+    text = read(LENGTHS.fetch(length))
+    share = (cpu_s - before) / (now - began)
+    document = JSON.parse(text)
+    count = document["processes"].length
+    abort "bench/memory: #{count} processes were read, not #{PROCESSES}" unless count == PROCESSES
+    @documents[length] << document
+    share
+  end
+
+  private
+
+  def read(length)
+    words = ["memory", "--pid", @site.pid.to_s, "--for", length, "--interval", "1s", "--json"]
+    IO.popen([@site.environment, @binary, *words, { err: File::NULL }]) do |output|
+      sleep SECONDS
+      Process.kill(:INT, output.pid) if length == "1h"
+      output.read
+    end
+  end
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  def cpu_s
+    times = Process.times
+    times.cutime + times.cstime
+  end
 end
 
 target = ENV.fetch("CARGO_TARGET_DIR", "#{ROOT}/target")
@@ -61,31 +95,29 @@ unless ENV["POWERBAND_BINARY"]
 end
 Build.run("bench/memory", "ruby", "gem/ext/powerband/build.rb")
 site = Site.new(binary)
+reading = Reading.new(binary, site)
 begin
-  shares, texts = Array.new(ROUNDS) do
-    share_of_a_core(site.environment, binary, "memory", "--pid", site.pid.to_s, "--for", "#{SECONDS}s", "--json")
-  end.transpose
+  shares = Figures.rounds(ROUNDS, Reading::LENGTHS.keys, Random.new(1)) { |length| reading.share_of_a_core(length) }
 ensure
   site.close
 end
-documents = texts.map { |text| JSON.parse(text) }
-processes = documents.map { |document| document["processes"].length }.uniq
-abort "bench/memory: #{processes} processes were read, not #{PROCESSES}" unless processes == [PROCESSES]
-last = documents.last["samples"].last
 percent = ->(share) { format("%.2f %%", 100 * share) }
-exact = documents.map { |document| document["samples"].count { |sample| sample["pss_bytes"] } }
+rows = shares.map do |length, all|
+  exact = reading.documents[length].map { |document| document["samples"].count { |sample| sample["pss_bytes"] } }
+  [length, percent[Figures.median(all)], percent[all.min], percent[all.max], exact.join(", ")]
+end
+last = reading.documents.values.last.last["samples"].last
 text = <<~MARKDOWN
   # What reading memory costs
 
   Made by `ruby bench/memory/run.rb` on #{Time.now.utc.strftime('%Y-%m-%d')}: #{Figures.machine}; Ruby #{RUBY_VERSION}. What is measured how:
   [README.md](README.md).
 
-  #{PROCESSES} processes with #{last['rss_bytes'] >> 20} MiB RSS and #{last['pss_bytes'].to_i >> 20} MiB PSS together, read once a second for #{ROUNDS} × #{SECONDS} s; load average at
-  the end #{File.read('/proc/loadavg').split.first}.
+  #{PROCESSES} processes with #{last['rss_bytes'] >> 20} MiB RSS together, read once a second for #{ROUNDS} × #{SECONDS} s each;
+  load average at the end #{File.read('/proc/loadavg').split.first}.
 
 MARKDOWN
-text << Figures.markdown(["CPU of one core, median", "least", "most", "readings of PSS"],
-                         [[percent[Figures.median(shares)], percent[shares.min], percent[shares.max], exact.join(", ")]])
+text << Figures.markdown(["asked for", "CPU of one core, median", "least", "most", "readings of PSS"], rows)
 results = QUICK ? "#{target}/bench-memory.md" : "#{__dir__}/RESULTS.md"
 File.write(results, text)
 puts text
