@@ -83,7 +83,7 @@ fn processes(sheet: &mut Sheet, document: &Document) {
         ));
     }
     if all {
-        rows.add_row(row("all together", &document.samples, &document.growth));
+        rows.add_row(row("all", &document.samples, &document.growth));
     }
     sheet.table(rows);
     if let Some(more @ 1..) = document.processes.len().checked_sub(LISTED) {

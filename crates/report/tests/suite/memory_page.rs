@@ -38,7 +38,6 @@ fn every_part_is_there_at_every_width() {
             "a thousand requests",
             "Memory of each process",
             "worker 0",
-            "all together",
             "Ruby's heap",
             "malloc and the like",
             "Shared since a fork",
