@@ -275,8 +275,8 @@ fn rounded(figure: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slow::NoOrder;
     use crate::samples::{process, reading, record, served};
+    use crate::slow::NoOrder;
     use serde_json::{Value, json};
     use std::time::Duration;
 
