@@ -34,6 +34,10 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
             "run bundle install in the application's folder, with the Ruby that starts the server",
         ),
         (
+            r"cannot load such file -- (/\S+)",
+            "the application requires {1}, which is not there: is the checkout complete, and are its generated files made?",
+        ),
+        (
             r"cannot load such file -- (\S+)",
             "{1} is not installed, or its gem is in no group that the environment {env} loads: look at the Gemfile, then \
              run bundle install",
@@ -89,4 +93,24 @@ pub(crate) fn remedy(said: &str, environment: &str) -> Option<String> {
         let named = found.get(1).map_or("", |named| named.as_str());
         Some(remedy.replace("{1}", named).replace("{env}", environment))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_gem_and_a_missing_file_of_the_application_have_their_own_remedies() {
+        let remedy = |what: &str| {
+            let said = format!("LoadError: cannot load such file -- {what}");
+            remedy(&said, "production").unwrap()
+        };
+        let gem = remedy("oj");
+        assert!(gem.starts_with("oj is not installed"), "{gem}");
+        let file = remedy("/srv/shop/lib/work");
+        assert!(
+            file.starts_with("the application requires /srv/shop/lib/work, which is not there"),
+            "{file}"
+        );
+    }
 }
