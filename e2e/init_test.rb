@@ -86,6 +86,22 @@ class InitTest < PowerbandTest
   end
 
   # As tune does before it measures.
+  def test_rails_generates_the_file_that_init_writes
+    Dir.mktmpdir do |dir|
+      FileUtils.cp_r("#{STOREFRONT}/.", dir)
+      FileUtils.rm_f(File.join(dir, "powerband.toml"))
+      FileUtils.mkdir_p(File.join(dir, "log"))
+      File.write(File.join(dir, "log/production.log"), %(Started GET "/products" for 127.0.0.1 at 2026-01-01 00:00:00 +0000\n) * 3)
+      generate = [RbConfig.ruby, "-I", File.join(ROOT, "gem/lib"), "bin/rails", "generate", "powerband:install"]
+      made = finish(start(*generate, env: { "POWERBAND_BINARY" => BINARY }, chdir: dir))
+      assert_equal 0, made.code, made.to_s
+      assert_includes File.read(File.join(dir, "powerband.toml")), %(path = "/products"), made.to_s
+      again = finish(start(*generate, env: { "POWERBAND_BINARY" => BINARY }, chdir: dir))
+      assert_equal 1, again.code, again.to_s
+      assert_match(/the file is there already; add --force/, again.err)
+    end
+  end
+
   def test_pages_of_routes_are_asked_for_once
     Dir.mktmpdir do |dir|
       FileUtils.cp_r("#{STOREFRONT}/.", dir)
