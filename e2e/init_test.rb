@@ -91,7 +91,8 @@ class InitTest < PowerbandTest
       FileUtils.cp_r("#{STOREFRONT}/.", dir)
       FileUtils.rm_f(File.join(dir, "powerband.toml"))
       FileUtils.mkdir_p(File.join(dir, "log"))
-      File.write(File.join(dir, "log/production.log"), %(Started GET "/products" for 127.0.0.1 at 2026-01-01 00:00:00 +0000\n) * 3)
+      File.write(File.join(dir, "log/production.log"),
+                 %(Started GET "/products" for 127.0.0.1 at 2026-01-01 00:00:00 +0000\n) * 3)
       generate = [RbConfig.ruby, "-I", File.join(ROOT, "gem/lib"), "bin/rails", "generate", "powerband:install"]
       made = finish(start(*generate, env: { "POWERBAND_BINARY" => BINARY }, chdir: dir))
       assert_equal 0, made.code, made.to_s
