@@ -75,12 +75,12 @@ fn together(document: &Document, same: &[Together<'_>]) -> String {
     }
     let arms = same.iter().map(|of| {
         let trials = counted(of.arm.trials, "trial");
-        format!("{} ({} of {trials})", called(document, of.arm), of.with)
+        format!("{} of {trials} of {}", of.with, called(document, of.arm))
     });
     let arms: Vec<String> = arms.collect();
     let why = same.last().map_or("", |of| of.why);
     format!(
-        "{}: latency counts in so many of their trials. Of the others it does not, of the last because {why}",
+        "latency counts in {}. Why it does not count in the last of the others: {why}",
         arms.join(", ")
     )
 }

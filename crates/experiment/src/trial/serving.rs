@@ -144,10 +144,13 @@ fn served<T>(
     let died = server.alive().err().map(|died| died.to_string());
     begun.beside.draining_s = driver.drained_s();
     drop(driver);
+    // A connection that the server keeps is seen here even where the host was too busy for a look meanwhile.
+    let refused = bench.peers.look();
     let ending = Instant::now();
     server.stop();
     begun.beside.ending_s = ending.elapsed().as_secs_f64();
     match (result, died) {
+        _ if refused => Err(Failure::Interrupted),
         (Err(Failure::Trial(_)), Some(died)) => Err(Failure::Trial(died)),
         (result, _) => result,
     }

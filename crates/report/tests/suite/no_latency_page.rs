@@ -52,12 +52,12 @@ fn a_reason_of_several_configurations_is_there_once() {
     ));
     let (one, other) = (&document.arms[0], &document.arms[1]);
     let whole = format!(
-        "{} (0 of {} trials), {} ({} of {trials} trials): latency counts in so many of their trials. Of the others it does not, of the last \
-         because the generator started requests late: p99 of its delay is 7.3 ms (limit: 1 ms)",
-        one.settings,
+        "latency counts in 0 of {} trials of {}, {} of {trials} trials of {}. Why it does not count in the last of the others: the \
+         generator started requests late: p99 of its delay is 7.3 ms (limit: 1 ms)",
         one.trials,
-        other.settings,
-        trials - 1
+        one.settings,
+        trials - 1,
+        other.settings
     );
     let text = page(&document);
     holds(&text, &[&whole]);
