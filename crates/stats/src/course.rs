@@ -64,7 +64,7 @@ pub fn course(readings: &[(f64, f64)], alpha: f64) -> Option<Judged> {
 
     let rises = whole.interval.low > 0.0 && change >= material;
     let still = late.interval.low > 0.0 && late.estimate * span >= material;
-    let stays = late.estimate.abs() * span < 2.0 * material;
+    let stays = late.estimate.abs() * span < 2.0 * material && late.interval.low <= 0.0;
     let off: Vec<f64> = heights.iter().map(|y| (y - level).abs()).collect();
     let rose = level - blocks[0].1 > material.max(BELOW * median(&off)?);
     let within = FLAT_WITHIN * level.abs();

@@ -49,8 +49,8 @@ module Powerband
                  "(make build), and name it with POWERBAND_BINARY"
         end
         "this is the gem without a program for #{platform}. Under Bundler: `bundle lock --add-platform #{platform}`, " \
-          "then `bundle install`, with neither BUNDLE_FORCE_RUBY_PLATFORM nor `force_ruby_platform: true`. Otherwise: " \
-          "`gem install powerband --platform #{platform}`; or name the program with POWERBAND_BINARY"
+          "then `bundle install`, with neither BUNDLE_FORCE_RUBY_PLATFORM nor `force_ruby_platform: true`.\n" \
+          "Otherwise install the gem whose name ends in -#{platform}.gem, or name the program with POWERBAND_BINARY"
       end
     end
   end

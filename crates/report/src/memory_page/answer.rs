@@ -1,6 +1,6 @@
 //! The verdict in a sentence.
 
-use crate::figures::{bytes, counted, small_bytes};
+use crate::figures::{bytes, counted, duration, small_bytes};
 use run::inspect::MemoryMeasure;
 use run::memory::{Course, Document, Growth, Pace};
 
@@ -8,6 +8,23 @@ const GIB: f64 = 1_073_741_824.0;
 
 /// Whether the memory grows, and what is to be done where that is not known.
 pub fn answer(document: &Document) -> String {
+    let mut said = verdict(document);
+    if is_idle(document) {
+        said.push_str(
+            " No request was served in this time, so that nothing is known of growth under load.",
+        );
+    }
+    said
+}
+
+/// Whether the agent counted no request from the first reading that has a count to the last.
+fn is_idle(document: &Document) -> bool {
+    let mut counts = document.samples.iter().filter_map(|sample| sample.requests);
+    let first = counts.next();
+    first.is_some_and(|first| counts.next_back() == Some(first))
+}
+
+fn verdict(document: &Document) -> String {
     let growth = &document.growth;
     let there = document
         .processes
@@ -24,7 +41,8 @@ pub fn answer(document: &Document) -> String {
     };
     match growth.course {
         Course::Flat => format!(
-            "{whose} is flat{level}: it changes by {}.",
+            "{whose} is flat over the {} that were read{level}: it changes by {}.",
+            duration(document.length_s),
             hourly(growth.per_hour)
         ),
         Course::Growing => format!("{whose} grows{level}: by {}.", hourly(growth.per_hour)),

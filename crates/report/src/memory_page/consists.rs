@@ -93,8 +93,8 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         sheet.prose("malloc and the like: threads' stacks and compiled code of a JIT are in it, which the kernel does not name.");
     } else {
         sheet.prose(
-            "How much of it is Ruby's heap is not known without the agent (powerband run -- CMD), while some of it is swapped out, or \
-             before a first request.",
+            "How much of it is Ruby's heap is known where the process has the agent (powerband run -- CMD) and none of its memory is \
+             swapped out.",
         );
     }
     heaps(sheet, &stayed);

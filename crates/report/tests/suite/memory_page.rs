@@ -139,3 +139,17 @@ fn the_html_page_has_the_charts() {
     let html = Readable::MemoryComparison(Box::new(sample("comparison"))).html();
     assert!(html.contains("\"id\":\"parts\""));
 }
+
+#[test]
+fn a_time_without_requests_is_said() {
+    let mut document: Document = sample("cluster");
+    let mut said = |requests: fn(u64) -> Option<u64>| {
+        for (at, reading) in (0..).zip(&mut document.samples) {
+            reading.requests = requests(at);
+        }
+        of(&document).contains("No request was served")
+    };
+    assert!(said(|_| Some(7)));
+    assert!(!said(Some));
+    assert!(!said(|_| None));
+}

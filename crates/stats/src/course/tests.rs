@@ -168,3 +168,14 @@ fn too_few_readings_and_one_instant_have_no_course() {
     assert_eq!(course(&few, 0.05), None);
     assert_eq!(course(&[(1.0, 1.0); 40], 0.05), None);
 }
+
+/// Its interval of the later half lies above zero, so that "flat since" would contradict the figure.
+#[test]
+fn a_slow_rise_that_is_certain_is_no_plateau() {
+    let creeping =
+        |rng: &mut Pcg64| series(200, 1e-5, 0.0, rng, |x| 0.9 + 0.2 * x.min(0.3) + 0.006 * x);
+    assert_eq!(counted(creeping)(Course::Plateau), 0);
+    let level = |rng: &mut Pcg64| series(200, 1e-3, 0.0, rng, |x| 0.9 + 0.2 * x.min(0.3));
+    let found = counted(level)(Course::Plateau);
+    assert!(found > SERIES / 2, "{found}");
+}

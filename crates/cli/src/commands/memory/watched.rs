@@ -51,8 +51,11 @@ impl Subject {
         .map(|path| path.display().to_string())
         .collect();
         let watched = watched.map_err(|nothing: NothingWatched| {
+            let of = args.application.as_ref().map_or_else(String::new, |of| {
+                format!(" of --application = {of:?} (leave it out to read all)")
+            });
             Failure::no_answer(format!(
-                "{nothing}\n{}: start the server with powerband run -- CMD, or name its process with --pid",
+                "{nothing}{of}\n{}: start the server with powerband run -- CMD, or name its process with --pid",
                 named.join(", ")
             ))
         })?;

@@ -10,6 +10,9 @@ module Powerband
       desc "Writes powerband.toml with the requests of the application's log or routes (powerband init)"
 
       def write_configuration
+        # `bin/rails destroy`: the file may have been edited since.
+        return say_status(:kept, "powerband.toml: delete it if you want it no more", :yellow) if behavior == :revoke
+
         tool = Tool.find
         say_status :run, "powerband init"
         # Thor's options are this command's; with --force it replaces the file.
