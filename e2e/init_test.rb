@@ -100,6 +100,10 @@ class InitTest < PowerbandTest
       again = finish(start(*generate, env: { "POWERBAND_BINARY" => BINARY }, chdir: dir))
       assert_equal 1, again.code, again.to_s
       assert_match(/the file is there already; add --force/, again.err)
+      destroy = generate.map { |word| word == "generate" ? "destroy" : word }
+      undone = finish(start(*destroy, env: { "POWERBAND_BINARY" => BINARY }, chdir: dir))
+      assert_match(/kept +powerband.toml/, undone.out, undone.to_s)
+      assert_path_exists File.join(dir, "powerband.toml")
     end
   end
 
