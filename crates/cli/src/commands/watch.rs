@@ -77,7 +77,7 @@ fn subject(args: &WatchArgs, reading: &Reading) -> Result<Option<Subject>, Failu
         [] => {
             let running = reading.processes.iter().map(|p| p.pid.to_string());
             Err(Failure::no_answer(format!(
-                "--pid = {pid}: no process of that number writes a flight file there; those that run are {}",
+                "--pid = {pid}: no process of that number writes a flight file there (the master of a cluster serves no requests and writes none); those that run are {}",
                 running.collect::<Vec<_>>().join(", ")
             )))
         }
