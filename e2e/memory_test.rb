@@ -27,9 +27,10 @@ class MemoryTest < PowerbandTest
     assert_equal [40, 80, 160, 320, 640], process["last_heap"]["pools"].map { |pool| pool["slot_bytes"] }
   end
 
-  def test_a_server_that_keeps_nothing_does_not_grow
+  # Its warm-up may last longer than the readings, and then it grows; by requests it gains a hundredth of what the leak keeps.
+  def test_a_server_that_keeps_nothing_gains_little_by_requests
     document = read_under_load("hello")
-    refute_equal "growing", document["growth"]["course"], document["growth"]
+    assert_operator document["growth"].fetch("per_thousand_requests")["bytes"], :<, 2 * 1024 * 1000
     requests = document["samples"].map { |sample| sample["requests"] }
     assert_operator requests.last, :>, requests.first
     sample = document["samples"].first
