@@ -209,21 +209,23 @@ fn naive_rate(parts: &[Part], repeats: bool, mut at_s: f64) -> f64 {
 const WINDOW_S: f64 = 4.0;
 const STEP_S: f64 = 0.000_25;
 
-/// The integral by adding up steps; what a step over a jump may miss is
-/// 500 × 0.00025, and a round holds a handful.
+/// The integral by adding up the rates at the middle of each step, and the most
+/// that it can miss: a jump between two middles, or between the first or last
+/// middle and its end of the stretch, counts with the whole step.
 fn naive_integral(parts: &[Part], repeats: bool, from_s: f64, to_s: f64) -> (f64, f64) {
     let steps = ((to_s - from_s) / STEP_S).ceil();
     let step_s = (to_s - from_s) / steps;
-    let rate = |n| naive_rate(parts, repeats, from_s + (f64::from(n) + 0.5) * step_s);
+    let rate_at = |at_s| naive_rate(parts, repeats, at_s);
     let mut sum = 0.0;
     let mut missed = 0.0;
-    let mut before = rate(0);
+    let mut before = rate_at(from_s);
     for n in 0..steps as u32 {
-        let now = rate(n);
+        let now = rate_at(from_s + (f64::from(n) + 0.5) * step_s);
         sum += now * step_s;
         missed += (now - before).abs() * step_s;
         before = now;
     }
+    missed += (rate_at(to_s) - before).abs() * step_s;
     (sum, missed + 1e-3)
 }
 
