@@ -75,8 +75,8 @@ pub enum GeneratorTrouble {
     },
     /// The generator's thread was busy nearly all the time.
     #[error(
-        "the generator used {:.0} % of a core (at most {:.0} % may): it, not the server, \
-         set the pace; ask for a lower rate",
+        "the generator used too much of its core: {:.0} % (limit: {:.0} %), so that it, not the \
+         server, set the pace; ask for a lower rate",
         share * 100.0, MAX_CPU_SHARE * 100.0
     )]
     Busy {

@@ -80,7 +80,7 @@ fn together(document: &Document, same: &[Together<'_>]) -> String {
     let arms: Vec<String> = arms.collect();
     let why = same.last().map_or("", |of| of.why);
     format!(
-        "latency counts in {}. Why it does not count in the last of the others: {why}",
+        "latency is valid in {}. Reason for the last trial without one: {why}",
         arms.join(", ")
     )
 }

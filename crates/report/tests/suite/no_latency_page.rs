@@ -52,7 +52,7 @@ fn a_reason_of_several_configurations_is_there_once() {
     ));
     let (one, other) = (&document.arms[0], &document.arms[1]);
     let whole = format!(
-        "latency counts in 0 of {} trials of {}, {} of {trials} trials of {}. Why it does not count in the last of the others: the \
+        "latency is valid in 0 of {} trials of {}, {} of {trials} trials of {}. Reason for the last trial without one: the \
          generator started requests late: p99 of its delay is 7.3 ms (limit: 1 ms)",
         one.trials,
         one.settings,
