@@ -195,8 +195,16 @@ pub(crate) fn read_parsed<T>(
     Ok(read(path)?.and_then(|text| parse(&text)))
 }
 
+/// `NAME 123` on a line of its own.
+pub(crate) fn parse_counter(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(' ')?;
+        (key == name).then(|| value.trim().parse().ok())?
+    })
+}
+
 /// `None` when there is no such file.
-fn read(path: &Path) -> Result<Option<String>, HostError> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>, HostError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(e) if missing(&e) => Ok(None),

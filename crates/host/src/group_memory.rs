@@ -1,17 +1,17 @@
-//! The memory of the control group that a process is in: what it holds, its peak, its limit, and whom the kernel killed for it.
+//! The memory of the control group that processes are in: what it holds, its peak, its limit, and how many processes the kernel killed
+//! for it.
 
-use crate::cgroup::{Group, groups, parse_memory_limit, read_parsed};
+use crate::cgroup::{Group, groups, parse_counter, parse_memory_limit, read, read_parsed};
 use crate::error::HostError;
-use crate::group_use::parse_counter;
 use crate::roots::Roots;
 
 /// A group's memory; `None` where the kernel does not say it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GroupMemory {
     /// With the file cache.
-    pub current_bytes: Option<u64>,
+    pub current_bytes: u64,
     /// Of that, without the file cache that nobody has used lately, which the kernel takes back before it kills.
-    pub used_bytes: Option<u64>,
+    pub used_bytes: u64,
     /// The most that it ever held.
     pub peak_bytes: Option<u64>,
     pub limit_bytes: Option<u64>,
@@ -46,53 +46,73 @@ struct Files {
     idle: &'static str,
 }
 
-/// Of the process's group with the tightest limit, or without any limit of its innermost group; `None` where there is none, as for
-/// processes in the root group of version 2.
+/// Of the groups that hold all of these processes the one with the least room below its limit, or without any limit the innermost
+/// one; `None` where no group holds them all, as in the root group of version 2. Processes that are gone do not count.
 ///
 /// # Errors
 /// When a file that is there cannot be read.
-pub fn group_memory(roots: &Roots, pid: u32) -> Result<Option<GroupMemory>, HostError> {
+pub fn group_memory(roots: &Roots, pids: &[u32]) -> Result<Option<GroupMemory>, HostError> {
     let mut found: Option<GroupMemory> = None;
-    for group in groups(roots, Some(pid))? {
+    for group in common_groups(roots, pids)? {
         let Some(memory) = of(&group)? else { continue };
-        // Innermost last; a limit above that is tighter is the one that counts.
-        let tighter = match (
-            found.and_then(|found| found.limit_bytes),
-            memory.limit_bytes,
+        // Innermost last.
+        let decides = match (
+            found.and_then(|found| found.room_bytes()),
+            memory.room_bytes(),
         ) {
-            (Some(above), Some(limit)) => limit <= above,
+            (Some(above), Some(room)) => room <= above,
             (Some(_), None) => false,
             (None, _) => true,
         };
-        if tighter {
+        if decides {
             found = Some(memory);
         }
     }
     Ok(found)
 }
 
-fn of(group: &Group) -> Result<Option<GroupMemory>, HostError> {
+impl GroupMemory {
+    /// What is left below the limit; `None` without one.
+    #[must_use]
+    pub fn room_bytes(&self) -> Option<u64> {
+        Some(self.limit_bytes?.saturating_sub(self.used_bytes))
+    }
+}
+
+fn common_groups(roots: &Roots, pids: &[u32]) -> Result<Vec<Group>, HostError> {
+    let mut common: Option<Vec<Group>> = None;
+    for pid in pids {
+        let mine = groups(roots, Some(*pid))?;
+        match &mut common {
+            _ if mine.is_empty() => {}
+            Some(common) => common.retain(|group| mine.contains(group)),
+            None => common = Some(mine),
+        }
+    }
+    Ok(common.unwrap_or_default())
+}
+
+/// A group's memory; `None` for the groups of other controllers, and where the kernel counts none.
+pub(crate) fn of(group: &Group) -> Result<Option<GroupMemory>, HostError> {
     let files = match group.controller.as_deref() {
         None => VERSION_2,
         Some("memory") => VERSION_1,
         Some(_) => return Ok(None),
     };
-    let number = |text: &str| text.trim().parse::<u64>().ok();
-    let read = |name| read_parsed(&group.folder.join(name), number);
-    let events = read_parsed(&group.folder.join(files.events), |text| {
-        Some(text.to_owned())
-    })?;
-    let counter = |name| parse_counter(events.as_deref()?, name);
-    let current_bytes = read(files.current)?;
-    let stat = read_parsed(&group.folder.join("memory.stat"), |text| {
-        Some(text.to_owned())
-    })?;
+    let at = |name| group.folder.join(name);
+    let number = |name| read_parsed(&at(name), |text| text.trim().parse::<u64>().ok());
+    let Some(current_bytes) = number(files.current)? else {
+        return Ok(None);
+    };
+    let stat = read(&at("memory.stat"))?;
     let idle = stat.and_then(|stat| parse_counter(&stat, files.idle));
-    Ok(current_bytes.is_some().then_some(GroupMemory {
+    let events = read(&at(files.events))?;
+    let counter = |name| parse_counter(events.as_deref()?, name);
+    Ok(Some(GroupMemory {
         current_bytes,
-        used_bytes: current_bytes.map(|bytes| bytes.saturating_sub(idle.unwrap_or(0))),
-        peak_bytes: read(files.peak)?,
-        limit_bytes: read_parsed(&group.folder.join(files.limit), parse_memory_limit)?,
+        used_bytes: current_bytes.saturating_sub(idle.unwrap_or(0)),
+        peak_bytes: number(files.peak)?,
+        limit_bytes: read_parsed(&at(files.limit), parse_memory_limit)?,
         oom_events: counter("oom"),
         oom_kills: counter("oom_kill"),
     }))
@@ -121,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_limit_of_version_2_counts() {
+    fn the_group_with_the_least_room_counts() {
         let root = tempfile::tempdir().unwrap();
         let roots = roots(root.path(), "0::/pod/app\n");
         written(&roots.cgroup, &[("cgroup.controllers", "memory\n")]);
@@ -141,21 +161,38 @@ mod tests {
             &[("memory.current", "700\n"), ("memory.max", "max\n")],
         );
         let expected = GroupMemory {
-            current_bytes: Some(900),
-            used_bytes: Some(800),
+            current_bytes: 900,
+            used_bytes: 800,
             peak_bytes: Some(950),
             limit_bytes: Some(1000),
             oom_events: Some(2),
             oom_kills: Some(1),
         };
-        assert_eq!(group_memory(&roots, 7).unwrap(), Some(expected));
+        assert_eq!(group_memory(&roots, &[7]).unwrap(), Some(expected));
         fs::write(app.join("memory.max"), "800\n").unwrap();
-        let inner = group_memory(&roots, 7).unwrap().unwrap();
-        assert_eq!(
-            (inner.limit_bytes, inner.current_bytes),
-            (Some(800), Some(700))
-        );
+        let inner = group_memory(&roots, &[7]).unwrap().unwrap();
+        assert_eq!((inner.limit_bytes, inner.current_bytes), (Some(800), 700));
         assert_eq!((inner.peak_bytes, inner.oom_kills), (None, None));
+        // 400 bytes are left below the tighter limit, and 200 below that of the pod.
+        fs::write(app.join("memory.current"), "400\n").unwrap();
+        assert_eq!(group_memory(&roots, &[7]).unwrap(), Some(expected));
+    }
+
+    #[test]
+    fn a_group_that_holds_some_of_the_processes_does_not_count() {
+        let root = tempfile::tempdir().unwrap();
+        let roots = roots(root.path(), "0::/pod/a\n");
+        written(&roots.proc.join("9"), &[("cgroup", "0::/pod/b\n")]);
+        written(&roots.cgroup, &[("cgroup.controllers", "memory\n")]);
+        for (group, limit) in [("pod", "1000"), ("pod/a", "200"), ("pod/b", "100")] {
+            let files = [("memory.current", "50\n"), ("memory.max", limit)];
+            written(&roots.cgroup.join(group), &files);
+        }
+        let limit = |pids: &[u32]| group_memory(&roots, pids).unwrap().unwrap().limit_bytes;
+        assert_eq!(limit(&[7]), Some(200));
+        assert_eq!(limit(&[7, 9]), Some(1000));
+        // 8 is gone.
+        assert_eq!(limit(&[8, 9]), Some(100));
     }
 
     #[test]
@@ -174,12 +211,12 @@ mod tests {
                 ),
             ],
         );
-        let found = group_memory(&roots, 7).unwrap().unwrap();
-        assert_eq!((found.current_bytes, found.peak_bytes), (Some(5), Some(6)));
+        let found = group_memory(&roots, &[7]).unwrap().unwrap();
+        assert_eq!((found.current_bytes, found.peak_bytes), (5, Some(6)));
         assert_eq!(
             (found.limit_bytes, found.oom_events, found.oom_kills),
             (None, None, Some(3))
         );
-        assert_eq!(group_memory(&roots, 8).unwrap(), None);
+        assert_eq!(group_memory(&roots, &[8]).unwrap(), None);
     }
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cgroup::{Group, parse_cpu_max, parse_memory_limit, read_parsed, version_1_quota};
+use crate::cgroup::{Group, parse_counter, parse_cpu_max, read_parsed, version_1_quota};
 use crate::error::HostError;
+use crate::group_memory;
 use crate::pressure::{Pressure, parse_pressure};
 
 /// Of a cgroup's memory limit, what a server may take: near the limit the kernel takes back the cache of files in use, and at the
@@ -50,25 +51,15 @@ impl Throttling {
 /// The limited group that is nearest to its limit; `None` without a limit.
 pub(crate) fn memory(groups: &[Group]) -> Result<Option<MemoryUse>, HostError> {
     let mut nearest: Option<MemoryUse> = None;
-    for Group { folder, controller } in groups {
-        let (limit, used, idle) = match controller.as_deref() {
-            None => ("memory.max", "memory.current", "inactive_file"),
-            Some("memory") => (
-                "memory.limit_in_bytes",
-                "memory.usage_in_bytes",
-                "total_inactive_file",
-            ),
-            Some(_) => continue,
-        };
-        let limit = read_parsed(&folder.join(limit), parse_memory_limit)?;
-        let used = read_parsed(&folder.join(used), |text| text.trim().parse::<u64>().ok())?;
-        let (Some(limit_bytes), Some(used)) = (limit, used) else {
+    for group in groups {
+        let Some(memory) = group_memory::of(group)? else {
             continue;
         };
-        let stat = read_parsed(&folder.join("memory.stat"), |text| Some(text.to_owned()))?;
-        let idle = stat.and_then(|stat| parse_counter(&stat, idle));
+        let Some(limit_bytes) = memory.limit_bytes else {
+            continue;
+        };
         let found = MemoryUse {
-            used_bytes: used.saturating_sub(idle.unwrap_or(0)),
+            used_bytes: memory.used_bytes,
             limit_bytes,
         };
         if nearest.is_none_or(|other| found.share() > other.share()) {
@@ -123,13 +114,5 @@ fn parse_throttling(text: &str) -> Option<Throttling> {
         stopped: parse_counter(text, "throttled_usec")
             .map(Duration::from_micros)
             .or_else(|| parse_counter(text, "throttled_time").map(Duration::from_nanos)),
-    })
-}
-
-/// `NAME 123` on a line of its own.
-pub(crate) fn parse_counter(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| {
-        let (key, value) = line.split_once(' ')?;
-        (key == name).then(|| value.trim().parse().ok())?
     })
 }

@@ -1,8 +1,10 @@
 //! Memory of processes: exact and dear (`smaps_rollup`, about 9 ms per resident GB, during which the
 //! kernel holds the process's memory map), or cheap and counting shared pages once per process (`statm`).
 
+use std::path::Path;
+
 use crate::error::HostError;
-use crate::procfs::{parse_smaps_rollup, parse_stat, parse_statm, parse_status_rss};
+use crate::procfs::{parse_smaps_rollup, parse_stat, parse_statm, parse_status_memory};
 use crate::tree::{Tree, read_of_process};
 
 /// Memory of one process, in bytes.
@@ -66,7 +68,7 @@ pub fn rss(pid: u32) -> Option<u64> {
 
 fn rss_at(tree: &Tree, pid: u32) -> Option<u64> {
     let text = read_of_process(&tree.path(pid, "status")).ok()??;
-    parse_status_rss(&text)
+    parse_status_memory(&text).map(|memory| memory.rss_bytes)
 }
 
 /// Looks at the given processes. Those that are gone, and zombies, are left out.
@@ -134,15 +136,17 @@ pub(crate) fn sample_in(tree: &Tree, pids: &[u32]) -> Result<TreeMemory, HostErr
     Ok(sum)
 }
 
+/// Reads `smaps` or `smaps_rollup` of a process; `None` where it has ended, or has released its memory and is about to.
+pub(crate) fn read_maps(path: &Path) -> Result<Option<String>, HostError> {
+    let text = read_of_process(path)?;
+    Ok(text.filter(|text| !text.trim().is_empty()))
+}
+
 fn sample_one(tree: &Tree, pid: u32) -> Result<Option<ProcessMemory>, HostError> {
     let path = tree.path(pid, "smaps_rollup");
-    let Some(text) = read_of_process(&path)? else {
+    let Some(text) = read_maps(&path)? else {
         return Ok(None);
     };
-    // A process that has let go of its memory and not yet ended reads as empty.
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
     let memory = parse_smaps_rollup(&text)
         .ok_or_else(|| HostError::unexpected(&path, "lines for Rss and Pss", &text))?;
     let Some(name) = read_of_process(&tree.path(pid, "comm"))? else {

@@ -11,9 +11,9 @@ pub struct SmapsRollup {
     pub uss_bytes: u64,
 }
 
-/// Resident memory of one process by what is behind it, in bytes; `None` where the kernel does not say it (before Linux 4.5).
+/// Resident memory of one process by its kind, in bytes; `None` where the kernel does not report it (before Linux 4.5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Resident {
+pub struct StatusMemory {
     /// Shared pages counted whole.
     pub rss_bytes: u64,
     /// Heaps and stacks, and pages of files that the process has changed.
@@ -131,26 +131,20 @@ pub fn parse_smaps_rollup(text: &str) -> Option<SmapsRollup> {
 
 /// What a process holds, from `/proc/<pid>/status`; `None` for a kernel thread or a zombie.
 #[must_use]
-pub fn parse_status_resident(text: &str) -> Option<Resident> {
-    let (mut resident, mut rss) = (Resident::default(), None);
+pub fn parse_status_memory(text: &str) -> Option<StatusMemory> {
+    let (mut memory, mut rss) = (StatusMemory::default(), None);
     for (name, bytes) in kilobytes(text) {
         match name {
             "VmRSS" => rss = Some(bytes),
-            "RssAnon" => resident.anonymous_bytes = Some(bytes),
-            "RssFile" => resident.file_bytes = Some(bytes),
-            "RssShmem" => resident.shared_bytes = Some(bytes),
-            "VmSwap" => resident.swap_bytes = Some(bytes),
+            "RssAnon" => memory.anonymous_bytes = Some(bytes),
+            "RssFile" => memory.file_bytes = Some(bytes),
+            "RssShmem" => memory.shared_bytes = Some(bytes),
+            "VmSwap" => memory.swap_bytes = Some(bytes),
             _ => {}
         }
     }
-    resident.rss_bytes = rss?;
-    Some(resident)
-}
-
-/// Resident bytes from `/proc/<pid>/status`; `None` for a kernel thread or a zombie.
-#[must_use]
-pub fn parse_status_rss(text: &str) -> Option<u64> {
-    kilobytes(text).find_map(|(name, bytes)| (name == "VmRSS").then_some(bytes))
+    memory.rss_bytes = rss?;
+    Some(memory)
 }
 
 /// Resident bytes from `/proc/<pid>/statm`.

@@ -70,12 +70,18 @@ impl Maps {
         self.parts[kind as usize]
     }
 
+    /// Those of these kinds, added up.
+    #[must_use]
+    pub fn sum(&self, kinds: &[Mapped]) -> Part {
+        let mut sum = Part::default();
+        kinds.iter().for_each(|kind| sum.add(&self.of(*kind)));
+        sum
+    }
+
     /// All of them.
     #[must_use]
     pub fn total(&self) -> Part {
-        let mut total = Part::default();
-        self.parts.iter().for_each(|part| total.add(part));
-        total
+        self.sum(&Mapped::ALL)
     }
 }
 

@@ -4,7 +4,7 @@
 //! to the millisecond when it ended. It runs under a guard of its own, so that nothing of it is left on any path out.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::files::{failed, private_dir};
@@ -19,14 +19,14 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct CommandSpec<'a> {
     /// This binary, as guard.
     pub guard: &'a GuardProgram,
-    /// For `/bin/sh -c`.
-    pub command: &'a str,
+    /// The program and its arguments.
+    pub words: &'a [String],
     /// Where it runs.
     pub cwd: &'a Path,
     /// On top of powerband's own environment.
     pub env: &'a BTreeMap<String, String>,
-    /// Its output, both streams.
-    pub log: &'a Path,
+    /// Its output, both streams; `None`: this process's standard error.
+    pub log: Option<&'a Path>,
 }
 
 /// A command that runs, or has ended. Dropping it ends whatever of it is left.
@@ -34,9 +34,9 @@ pub struct CommandSpec<'a> {
 pub struct RunningCommand {
     guard: Guard,
     id: u32,
-    shell: u32,
+    pid: u32,
     began: Instant,
-    log: Log,
+    log: Option<Log>,
 }
 
 /// What a wait came to.
@@ -54,29 +54,25 @@ impl RunningCommand {
     /// Starts it.
     ///
     /// # Errors
-    /// The guard or the shell cannot be started, or the log not be written.
+    /// The guard or the program cannot be started, or the log not be written.
     pub fn start(spec: &CommandSpec<'_>) -> Result<RunningCommand, HookError> {
-        if let Some(folder) = spec.log.parent().filter(|f| !f.as_os_str().is_empty()) {
-            private_dir(folder)?;
-        }
-        let log_path = std::path::absolute(spec.log).map_err(failed("find", spec.log))?;
-        let log = Log::from_here(&log_path, spec.env);
-        let mut guard = Guard::launch(spec.guard, None, GRACE, Remove::default(), &log_path)?;
-        let words = ["/bin/sh", "-c", spec.command].map(String::from);
+        let log_path = spec.log.map(in_private_folder).transpose()?;
+        let log = log_path.as_deref();
+        let mut guard = Guard::launch(spec.guard, None, GRACE, Remove::default(), log)?;
         let began = Instant::now();
-        let (id, shell) = guard.spawn(&ProcessSpec {
-            words: &words,
+        let (id, pid) = guard.spawn(&ProcessSpec {
+            words: spec.words,
             cwd: spec.cwd,
             env: spec.env,
-            log: &log_path,
+            log,
             output: None,
         })?;
         Ok(RunningCommand {
             guard,
             id,
-            shell,
+            pid,
             began,
-            log,
+            log: log.map(|path| Log::from_here(path, spec.env)),
         })
     }
 
@@ -85,9 +81,9 @@ impl RunningCommand {
         self.guard.pid()
     }
 
-    /// The shell; where the command is a simple one, most shells become it.
-    pub fn shell_pid(&self) -> u32 {
-        self.shell
+    /// The process that was started. A shell becomes its command where that is a simple one, as most shells do.
+    pub fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// When it was started.
@@ -104,19 +100,35 @@ impl RunningCommand {
         }
     }
 
-    /// Why it failed, without the name of its log.
+    /// Why it failed, without the name of its log; empty without a log.
     #[must_use]
     pub fn brief(&self) -> String {
-        self.log.excerpt().brief()
+        let log = self.log.as_ref();
+        log.map_or_else(String::new, |log| log.excerpt().brief())
     }
 
-    /// What its output says of a failure, secrets masked, as it stands in messages.
+    /// What its output says of a failure, secrets masked, as it stands in messages; empty without a log.
     pub fn excerpt(&self) -> String {
-        self.log.excerpt().to_string()
+        let log = self.log.as_ref();
+        log.map_or_else(String::new, |log| log.excerpt().to_string())
     }
 
     /// Ends what is left of it: a grace, then the hard way.
     pub fn stop(mut self) -> Ended {
         self.guard.stop(GRACE)
     }
+}
+
+/// The words that have the shell execute a command line.
+#[must_use]
+pub fn shell_words(line: &str) -> [String; 3] {
+    ["/bin/sh", "-c", line].map(String::from)
+}
+
+/// Makes the log's folder, for this user alone; the log's absolute path.
+fn in_private_folder(log: &Path) -> Result<PathBuf, HookError> {
+    if let Some(folder) = log.parent().filter(|f| !f.as_os_str().is_empty()) {
+        private_dir(folder)?;
+    }
+    Ok(std::path::absolute(log).map_err(failed("find", log))?)
 }

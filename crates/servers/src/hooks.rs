@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use crate::commands::shell_words;
 use crate::error::StartError;
 use crate::files::{failed, nonce, private_dir};
 use crate::guard::{Exit, Guard, GuardError, GuardProgram, ProcessSpec, Remove};
@@ -139,13 +140,13 @@ impl Hook<'_> {
         let log_path = absolute(self.log)?;
         let output = output.map(absolute).transpose()?;
         let log = Log::from_here(&log_path, self.env);
-        let mut guard = Guard::launch(self.guard, None, GRACE, Remove::default(), &log_path)?;
-        let words = ["/bin/sh", "-c", self.command].map(String::from);
+        let mut guard = Guard::launch(self.guard, None, GRACE, Remove::default(), Some(&log_path))?;
+        let words = shell_words(self.command);
         let (id, _) = guard.spawn(&ProcessSpec {
             words: &words,
             cwd: self.cwd,
             env: self.env,
-            log: &log_path,
+            log: Some(&log_path),
             output: output.as_deref(),
         })?;
         let began = Instant::now();

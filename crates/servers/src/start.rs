@@ -116,7 +116,7 @@ fn start_at(
         cpus,
         ORPHAN_GRACE,
         remove.clone(),
-        &spec.log_path,
+        Some(&spec.log_path),
     );
     let mut guard = launched.inspect_err(|_| remove.now())?;
     let services = start_services(spec, &mut guard, &log, cancel)?;

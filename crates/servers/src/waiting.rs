@@ -38,7 +38,7 @@ impl<'a> Process<'a> {
             words: self.words,
             cwd: self.cwd,
             env: self.env,
-            log: &spec.log_path,
+            log: Some(&spec.log_path),
             output: None,
         })?;
         Ok(Waiting {

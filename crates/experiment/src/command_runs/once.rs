@@ -12,7 +12,7 @@ use crate::trial::{hook, hook_to_its_end};
 use host::Tree;
 use run::{CommandRun, MemorySample};
 use servers::Exit;
-use servers::commands::{CommandSpec, RunningCommand, Waited};
+use servers::commands::{CommandSpec, RunningCommand, Waited, shell_words};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -94,14 +94,14 @@ fn measured(
     env.extend(bench.variables(asked.arm));
     let spec = CommandSpec {
         guard: &bench.guard,
-        command: &command,
+        words: &shell_words(&command),
         cwd: &bench.experiment.app_dir,
         env: &env,
-        log: &folder.join("command.log"),
+        log: Some(&folder.join("command.log")),
     };
     let running = RunningCommand::start(&spec).map_err(|e| Failure::Trial(e.to_string()))?;
     let tree = Tree::from(running.guard_pid()).without_root();
-    let mut taken = Taken::new(bench, asked.arm, running.shell_pid());
+    let mut taken = Taken::new(bench, asked.arm, running.pid());
     let (stop, told) = channel();
     let began = running.began();
     let (looked_at, taken_here) = (&tree, &mut taken);

@@ -2,9 +2,9 @@
 
 use host::cgroup::{parse_cfs, parse_cpu_max, parse_memberships, parse_memory_limit};
 use host::procfs::{
-    CpuTimes, MemInfo, SmapsRollup, Stat, parse_children, parse_cpu_model, parse_cpu_times,
-    parse_load_average, parse_meminfo, parse_smaps_rollup, parse_stat, parse_statm,
-    parse_swapped_pages,
+    CpuTimes, MemInfo, SmapsRollup, Stat, StatusMemory, parse_children, parse_cpu_model,
+    parse_cpu_times, parse_load_average, parse_meminfo, parse_smaps_rollup, parse_stat,
+    parse_statm, parse_status_memory, parse_swapped_pages,
 };
 use proptest::prelude::*;
 
@@ -32,6 +32,24 @@ fn smaps_rollup_sums_what_is_private() {
     };
     assert_eq!(parse_smaps_rollup(SMAPS_ROLLUP), Some(expected));
     assert_eq!(parse_smaps_rollup("Rss: 12 kB\n"), None);
+}
+
+#[test]
+fn the_memory_of_a_status_file_has_what_the_kernel_says() {
+    let status = "Name:\truby\nVmHWM:\t   90000 kB\nVmRSS:\t   80000 kB\nRssAnon:\t   60000 kB\nRssFile:\t   15000 kB\n\
+                  RssShmem:\t    5000 kB\nVmSwap:\t     128 kB\nThreads:\t7\n";
+    let expected = StatusMemory {
+        rss_bytes: 80_000 << 10,
+        anonymous_bytes: Some(60_000 << 10),
+        file_bytes: Some(15_000 << 10),
+        shared_bytes: Some(5_000 << 10),
+        swap_bytes: Some(128 << 10),
+    };
+    assert_eq!(parse_status_memory(status), Some(expected));
+    // Kernels before 4.5 have no parts, and a kernel thread has no memory.
+    let old = parse_status_memory("VmRSS:\t 12 kB\n").unwrap();
+    assert_eq!((old.rss_bytes, old.anonymous_bytes), (12 << 10, None));
+    assert_eq!(parse_status_memory("Name:\tkthreadd\n"), None);
 }
 
 #[test]

@@ -54,8 +54,8 @@ pub(crate) struct ProcessSpec<'a> {
     pub(crate) cwd: &'a Path,
     /// On top of powerband's own environment.
     pub(crate) env: &'a BTreeMap<String, String>,
-    /// Standard error, and standard output unless `output` is given.
-    pub(crate) log: &'a Path,
+    /// Standard error, and standard output unless `output` is given; `None`: the guard's standard error.
+    pub(crate) log: Option<&'a Path>,
     pub(crate) output: Option<&'a Path>,
 }
 
@@ -124,7 +124,7 @@ pub struct Guard {
 
 impl Guard {
     /// Starts a guard. `cpus` pins it and so all that it starts; `remove` is what it deletes at
-    /// its end; a panic of the guard itself is written to `log`.
+    /// its end; a panic of the guard itself is written to `log`, or without one to this process's standard error.
     ///
     /// # Errors
     /// When the program cannot be executed, does not answer as a guard, or cannot be pinned.
@@ -133,22 +133,27 @@ impl Guard {
         cpus: Option<Vec<usize>>,
         orphan_grace: Duration,
         remove: Remove,
-        log: &Path,
+        log: Option<&Path>,
     ) -> Result<Self, GuardError> {
         let not_executed = |source| GuardError::NotExecuted {
             exe: program.exe.clone(),
             source,
         };
-        let log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(log);
+        let log = match log {
+            Some(path) => OpenOptions::new()
+                .create(true)
+                .append(true)
+                .mode(0o600)
+                .open(path)
+                .map_err(not_executed)?
+                .into(),
+            None => Stdio::inherit(),
+        };
         let mut child = std::process::Command::new(&program.exe)
             .arg(&program.arg)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(log.map_err(not_executed)?)
+            .stderr(log)
             .spawn()
             .map_err(not_executed)?;
         let shared = Arc::new(Shared::default());
@@ -193,7 +198,7 @@ impl Guard {
             words: spec.words.to_vec(),
             cwd: spec.cwd.to_path_buf(),
             env: spec.env.clone(),
-            log: spec.log.to_path_buf(),
+            log: spec.log.map(Path::to_path_buf),
             output: spec.output.map(Path::to_path_buf),
         })?;
         match self
@@ -364,8 +369,14 @@ wait
             arg: "guard".into(),
         };
         let log = folder.path().join("log");
-        let mut guard =
-            Guard::launch(&program, None, Duration::ZERO, Remove::default(), &log).unwrap();
+        let mut guard = Guard::launch(
+            &program,
+            None,
+            Duration::ZERO,
+            Remove::default(),
+            Some(&log),
+        )
+        .unwrap();
         let kept = std::fs::read_to_string(exe.with_extension("kept")).unwrap();
         let kept: u32 = kept.trim().parse().unwrap();
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -169,7 +169,7 @@ impl Keeper {
                 env,
                 log,
                 output,
-            } => match spawn(&words, &cwd, &env, &log, output.as_deref()) {
+            } => match spawn(&words, &cwd, &env, log.as_deref(), output.as_deref()) {
                 Ok(pid) => {
                     self.running.insert(pid, id);
                     say(&Event::Started { id, pid });
@@ -217,7 +217,7 @@ fn spawn(
     words: &[String],
     cwd: &Path,
     env: &BTreeMap<String, String>,
-    log: &Path,
+    log: Option<&Path>,
     output: Option<&Path>,
 ) -> io::Result<u32> {
     let (program, arguments) = words
@@ -234,8 +234,14 @@ fn spawn(
             .mode(0o600)
             .open(path)
     };
-    let log = open(log)?;
-    let output = output.map_or_else(|| log.try_clone(), open)?;
+    let log: OwnedFd = match log {
+        Some(path) => open(path)?.into(),
+        None => io::stderr().as_fd().try_clone_to_owned()?,
+    };
+    let output = match output {
+        Some(path) => open(path)?.into(),
+        None => log.try_clone()?,
+    };
     let child = Process::new(program)
         .args(arguments)
         .current_dir(cwd)
@@ -296,7 +302,7 @@ mod tests {
         if let Some(file) = std::env::var_os(IN_A_PROCESS_OF_ITS_OWN) {
             let words = ["sleep", "600"].map(String::from);
             let null = Path::new("/dev/null");
-            let kept = spawn(&words, Path::new("/"), &BTreeMap::new(), null, None).unwrap();
+            let kept = spawn(&words, Path::new("/"), &BTreeMap::new(), Some(null), None).unwrap();
             std::fs::write(file, kept.to_string()).unwrap();
             let failed = Keeper::new()
                 .unwrap()

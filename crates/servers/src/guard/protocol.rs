@@ -58,8 +58,8 @@ pub(crate) enum Command {
         words: Vec<String>,
         cwd: PathBuf,
         env: BTreeMap<String, String>,
-        /// Standard error, and standard output unless `output` is given; appended to.
-        log: PathBuf,
+        /// Standard error, and standard output unless `output` is given; appended to. `None`: the guard's standard error.
+        log: Option<PathBuf>,
         output: Option<PathBuf>,
     },
     /// To one that was spawned, by whoever reaps it, so that no other process can be meant.

@@ -2,7 +2,7 @@
 
 use super::super::guard_program;
 use crate::{Failure, output};
-use servers::commands::{CommandSpec, RunningCommand, Waited};
+use servers::commands::{CommandSpec, RunningCommand, Waited, shell_words};
 use servers::{inherited, safety};
 use setup::Pages;
 use std::collections::BTreeMap;
@@ -106,10 +106,10 @@ fn run(
 ) -> Result<(), String> {
     let running = RunningCommand::start(&CommandSpec {
         guard: &guard_program(),
-        command,
+        words: &shell_words(command),
         cwd: folder,
         env,
-        log,
+        log: Some(log),
     });
     let running = running.map_err(|e| e.to_string())?;
     let why = match running.wait(WITHIN) {
