@@ -1,9 +1,8 @@
 //! Two memory documents side by side.
 
-use crate::judged::growth_by;
-use run::inspect::MemoryMeasure;
+use crate::judged;
 use run::memory::{
-    COMPARISON_SCHEMA, Comparison, Course, Difference, Document, Growth, PartKind, Sample, Side,
+    COMPARISON_SCHEMA, Comparison, Difference, Document, Growth, Measure, PartKind, Sample, Side,
 };
 use std::collections::BTreeMap;
 
@@ -29,10 +28,10 @@ pub fn compared(
     after: (&str, &Document),
     version: &str,
 ) -> Result<Comparison, Incomparable> {
-    let pss = |document: &Document| document.growth.measure == MemoryMeasure::Pss;
+    let pss = |document: &Document| document.growth.measure == Measure::Pss;
     let measure = match pss(before.1) && pss(after.1) {
-        true => MemoryMeasure::Pss,
-        false => MemoryMeasure::Rss,
+        true => Measure::Pss,
+        false => Measure::Rss,
     };
     let (before, after) = (side(before, measure)?, side(after, measure)?);
     let ((low_before, high_before), (low, high)) =
@@ -52,8 +51,8 @@ pub fn compared(
     })
 }
 
-fn side((file, document): (&str, &Document), measure: MemoryMeasure) -> Result<Side, Incomparable> {
-    let growth = growth_by(&document.samples, measure);
+fn side((file, document): (&str, &Document), measure: Measure) -> Result<Side, Incomparable> {
+    let growth = judged::growth(&document.samples, measure);
     let Growth {
         level_bytes: Some(level_bytes),
         level_range_bytes: Some(level_range_bytes),
@@ -88,10 +87,7 @@ fn side((file, document): (&str, &Document), measure: MemoryMeasure) -> Result<S
         requests: served.map(|(last, first)| last.saturating_sub(first)),
         level_bytes,
         level_range_bytes,
-        course: match growth.course {
-            Course::TooShort => Course::Undecided,
-            course => course,
-        },
+        course: growth.course,
         per_hour: growth.per_hour,
         parts: parts.into_iter().collect(),
     })
@@ -136,7 +132,7 @@ mod tests {
         let less = compare(&large, &small);
         assert_eq!(
             (less.difference, less.measure),
-            (Difference::Less, MemoryMeasure::Pss)
+            (Difference::Less, Measure::Pss)
         );
         assert!((less.factor - 0.8).abs() < 0.01, "{}", less.factor);
         assert_eq!(less.after.requests, Some(590));
@@ -147,7 +143,7 @@ mod tests {
         let by_rss = compare(&large, &of(60, false, wave(80_000)));
         assert_eq!(
             (by_rss.measure, by_rss.after.parts.len()),
-            (MemoryMeasure::Rss, 0)
+            (Measure::Rss, 0)
         );
     }
 

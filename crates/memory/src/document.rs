@@ -1,6 +1,6 @@
 //! The memory document.
 
-use crate::judged::growth;
+use crate::judged::{growth_of_all, growth_of_one};
 use crate::recorded::{Recorded, Track};
 use host::GroupMemory;
 use run::memory::{Container, Course, Document, Ending, Growth, LimitReached, Process, SCHEMA};
@@ -15,7 +15,7 @@ pub struct Asked {
     pub interval: Duration,
     pub sources: Vec<String>,
     pub ending: Ending,
-    /// The first process's group at the beginning and at the end.
+    /// The group of the processes at the beginning and at the end.
     pub group: Option<(GroupMemory, GroupMemory)>,
     pub not_known: Vec<String>,
 }
@@ -23,7 +23,7 @@ pub struct Asked {
 /// Makes it; at least one reading must be there.
 #[must_use]
 pub fn document(recorded: &Recorded, asked: Asked) -> Document {
-    let growth = growth(&recorded.samples);
+    let growth = growth_of_all(&recorded.samples);
     let processes = recorded.tracks.iter().map(|track| process(track, recorded));
     Document {
         schema: SCHEMA.to_owned(),
@@ -52,7 +52,7 @@ fn process(track: &Track, recorded: &Recorded) -> Process {
         worker: track.worker,
         began: at(track.samples.first()) > at(recorded.samples.first()),
         ended: at(track.samples.last()) < at(recorded.samples.last()),
-        growth: growth(&track.samples),
+        growth: growth_of_one(&track.samples),
         first: track.first.clone(),
         last: track.last.clone(),
         first_heap: track.first_heap.clone(),
@@ -64,8 +64,8 @@ fn process(track: &Track, recorded: &Recorded) -> Process {
 fn container(before: &GroupMemory, after: &GroupMemory, growth: &Growth) -> Container {
     let kills = after.oom_kills.zip(before.oom_kills);
     Container {
-        current_bytes: after.current_bytes,
-        used_bytes: after.used_bytes,
+        current_bytes: Some(after.current_bytes),
+        used_bytes: Some(after.used_bytes),
         peak_bytes: after.peak_bytes,
         limit_bytes: after.limit_bytes,
         oom_events: after.oom_events,
@@ -76,7 +76,7 @@ fn container(before: &GroupMemory, after: &GroupMemory, growth: &Growth) -> Cont
 }
 
 fn limit_reached(group: &GroupMemory, growth: &Growth) -> Option<LimitReached> {
-    let left = group.limit_bytes?.saturating_sub(group.used_bytes?) as f64;
+    let left = group.room_bytes()? as f64;
     let pace = growth
         .per_hour
         .filter(|_| growth.course == Course::Growing)?;
@@ -95,7 +95,7 @@ mod tests {
 
     fn asked(limit: Option<u64>) -> Asked {
         let group = |oom_kills| GroupMemory {
-            used_bytes: Some(1 << 30),
+            used_bytes: 1 << 30,
             limit_bytes: limit,
             oom_kills: Some(oom_kills),
             ..GroupMemory::default()

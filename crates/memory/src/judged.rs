@@ -1,30 +1,41 @@
 //! Whether memory grows, from its samples.
 
-use run::inspect::MemoryMeasure;
-use run::memory::{Course, Growth, Pace, Sample};
+use run::memory::{Course, Growth, Measure, Pace, Sample};
 use stats::{BLOCKS, Slope, course, joined, theil_sen};
 
 const ALPHA: f64 = 0.05;
 const HOUR_S: f64 = 3_600.0;
 
-/// By PSS where it was read often enough, else by RSS.
-pub fn growth(samples: &[Sample]) -> Growth {
-    let with_pss = samples.iter().filter(|sample| sample.pss_bytes.is_some());
-    growth_by(
-        samples,
-        match with_pss.count() >= BLOCKS {
-            true => MemoryMeasure::Pss,
-            false => MemoryMeasure::Rss,
-        },
-    )
+/// Of all processes together: by PSS where it was read often enough, else by RSS.
+pub fn growth_of_all(samples: &[Sample]) -> Growth {
+    growth(samples, exact_or_rss(samples, Measure::Pss))
+}
+
+/// Of one process: by USS where it was read often enough, else by RSS. Its PSS also changes where another process ends, or writes to a
+/// page that it shares with this one.
+pub fn growth_of_one(samples: &[Sample]) -> Growth {
+    growth(samples, exact_or_rss(samples, Measure::Uss))
+}
+
+fn exact_or_rss(samples: &[Sample], exact: Measure) -> Measure {
+    let read = samples.iter().filter(|s| bytes(s, exact).is_some());
+    match read.count() >= BLOCKS {
+        true => exact,
+        false => Measure::Rss,
+    }
+}
+
+fn bytes(sample: &Sample, measure: Measure) -> Option<u64> {
+    match measure {
+        Measure::Pss => sample.pss_bytes,
+        Measure::Uss => sample.uss_bytes,
+        Measure::Rss => Some(sample.rss_bytes),
+    }
 }
 
 /// By one measure.
-pub fn growth_by(samples: &[Sample], measure: MemoryMeasure) -> Growth {
-    let bytes = |sample: &Sample| match measure {
-        MemoryMeasure::Pss => sample.pss_bytes,
-        MemoryMeasure::Rss => Some(sample.rss_bytes),
-    };
+pub fn growth(samples: &[Sample], measure: Measure) -> Growth {
+    let bytes = |sample: &Sample| bytes(sample, measure);
     let readings: Vec<(f64, f64)> = samples
         .iter()
         .filter_map(|sample| Some((sample.at_s / HOUR_S, bytes(sample)? as f64)))
@@ -40,16 +51,12 @@ pub fn growth_by(samples: &[Sample], measure: MemoryMeasure) -> Growth {
         late_per_hour: None,
         per_thousand_requests: None,
     };
-    let Some((judged, blocks)) = course(&readings, ALPHA).zip(joined(&readings)) else {
+    let Some(judged) = course(&readings, ALPHA) else {
         return growth;
     };
-    let late = blocks[BLOCKS / 2..].iter().map(|(_, bytes)| *bytes);
     growth.course = named(judged.course);
     growth.level_bytes = Some(judged.level);
-    growth.level_range_bytes = Some((
-        late.clone().fold(f64::INFINITY, f64::min),
-        late.fold(0.0, f64::max),
-    ));
+    growth.level_range_bytes = Some(judged.level_range);
     growth.per_hour = Some(pace(judged.whole, 1.0));
     growth.late_per_hour = Some(pace(judged.late, 1.0));
     let served: Vec<(f64, f64)> = samples
@@ -110,10 +117,10 @@ pub(crate) mod tests {
                 })
                 .collect()
         };
-        let by_pss = growth(&with_pss(2));
+        let by_pss = growth_of_all(&with_pss(2));
         assert_eq!(
             (by_pss.course, by_pss.measure),
-            (Course::Growing, MemoryMeasure::Pss)
+            (Course::Growing, Measure::Pss)
         );
         assert_eq!((by_pss.readings, by_pss.readings_needed), (30, 20));
         let hourly = by_pss.per_hour.unwrap();
@@ -127,12 +134,12 @@ pub(crate) mod tests {
         let (low, high) = by_pss.level_range_bytes.unwrap();
         assert!(low < by_pss.level_bytes.unwrap() && by_pss.level_bytes.unwrap() < high);
 
-        let by_rss = growth(&with_pss(5));
+        let by_rss = growth_of_all(&with_pss(5));
         assert_eq!(
             (by_rss.course, by_rss.measure),
-            (Course::Flat, MemoryMeasure::Rss)
+            (Course::Flat, Measure::Rss)
         );
-        let idle = growth(
+        let idle = growth_of_all(
             &(0..60)
                 .map(|i| sample(i as f64, 1_000, None, Some(7)))
                 .collect::<Vec<_>>(),
@@ -140,14 +147,31 @@ pub(crate) mod tests {
         assert_eq!(idle.per_thousand_requests, None);
     }
 
+    /// An idle process shares its pages with fewer siblings as they write to them: its PSS rises, and its USS does not.
+    #[test]
+    fn a_process_is_judged_by_the_pages_that_it_shares_with_nobody() {
+        let samples: Vec<Sample> = (0..60)
+            .map(|i| Sample {
+                uss_bytes: Some(500_000),
+                ..sample(i as f64, 5_000_000, Some(1_000_000 + i * 10_000), None)
+            })
+            .collect();
+        let judged = growth_of_one(&samples);
+        assert_eq!(
+            (judged.course, judged.measure),
+            (Course::Flat, Measure::Uss)
+        );
+        assert_eq!(growth_of_all(&samples).course, Course::Growing);
+    }
+
     #[test]
     fn too_few_readings_say_nothing() {
         let short: Vec<Sample> = (0..19)
             .map(|i| sample(f64::from(i), 1_000, None, None))
             .collect();
-        let judged = growth(&short);
+        let judged = growth_of_one(&short);
         assert_eq!((judged.course, judged.readings), (Course::TooShort, 19));
         assert_eq!((judged.level_bytes, judged.per_hour), (None, None));
-        assert_eq!(growth(&[]).course, Course::TooShort);
+        assert_eq!(growth_of_all(&[]).course, Course::TooShort);
     }
 }

@@ -19,7 +19,7 @@ pub fn make_up(maps: &Maps, heap: Option<&Heap>, at_s: f64) -> MakeUp {
         whole(PartKind::Stacks, of(Mapped::Stacks)),
         whole(PartKind::Shared, of(Mapped::Shared)),
     ];
-    let unnamed = sum(of(Mapped::Brk), of(Mapped::Anonymous));
+    let unnamed = maps.sum(&[Mapped::Brk, Mapped::Anonymous]);
     let named = of(Mapped::RubyHeap);
     if named.rss_bytes > 0 {
         parts.push(whole(PartKind::RubyHeap, named));
@@ -35,7 +35,12 @@ pub fn make_up(maps: &Maps, heap: Option<&Heap>, at_s: f64) -> MakeUp {
     }
     parts.retain(|part| part.rss_bytes > 0);
     parts.sort_by_key(|part| std::cmp::Reverse(part.rss_bytes));
-    let anonymous = sum(sum(unnamed, named), of(Mapped::Stacks));
+    let anonymous = maps.sum(&[
+        Mapped::Brk,
+        Mapped::Anonymous,
+        Mapped::RubyHeap,
+        Mapped::Stacks,
+    ]);
     MakeUp {
         at_s,
         parts,
@@ -59,15 +64,6 @@ fn alone(of: PartKind, rss_bytes: u64) -> Part {
         rss_bytes,
         pss_bytes: None,
         private_bytes: None,
-    }
-}
-
-fn sum(a: host::Part, b: host::Part) -> host::Part {
-    host::Part {
-        rss_bytes: a.rss_bytes.saturating_add(b.rss_bytes),
-        pss_bytes: a.pss_bytes.saturating_add(b.pss_bytes),
-        private_bytes: a.private_bytes.saturating_add(b.private_bytes),
-        swap_bytes: a.swap_bytes.saturating_add(b.swap_bytes),
     }
 }
 

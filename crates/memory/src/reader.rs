@@ -3,7 +3,7 @@
 use crate::pace::until_next;
 use crate::watched::Watched;
 use flight::{FlightFile, Header, Heap};
-use host::{HostError, MadeUp, Maps, Seen, made_up, seen};
+use host::{HostError, Mappings, Maps, ProcessStatus, mappings, process_status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Folders are looked through for the files of new processes at most so often.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// Tells processes apart, also those that have a number that another had.
+/// Identifies a process, also where its pid was used before.
 pub(crate) type Key = (u32, u64);
 
 /// All processes at one instant.
@@ -21,8 +21,6 @@ pub struct Reading {
     pub at: Duration,
     /// `CLOCK_MONOTONIC`, as flight files have it.
     pub mono_ns: u64,
-    /// Whether `smaps` was read.
-    pub exact: bool,
     /// Parents before their children.
     pub processes: Vec<ProcessReading>,
 }
@@ -31,7 +29,7 @@ pub struct Reading {
 #[derive(Debug, Clone)]
 pub struct ProcessReading {
     pub pid: u32,
-    pub seen: Seen,
+    pub status: ProcessStatus,
     /// `None` where it was not read, or may not be.
     pub maps: Option<Maps>,
     /// Puma's index of the worker.
@@ -43,7 +41,7 @@ pub struct ProcessReading {
 
 impl ProcessReading {
     pub(crate) fn key(&self) -> Key {
-        (self.pid, self.seen.start_ticks)
+        (self.pid, self.status.start_ticks)
     }
 }
 
@@ -88,25 +86,26 @@ impl Reader {
         let mut reading = Reading {
             at,
             mono_ns,
-            exact: exact || at >= self.exact_due,
             processes: Vec::new(),
         };
         let pids = self.pids()?;
         for pid in pids {
-            let Some(seen) = seen(pid)? else { continue };
+            let Some(status) = process_status(pid)? else {
+                continue;
+            };
             reading.processes.push(ProcessReading {
                 pid,
-                seen,
+                status,
                 maps: None,
                 worker: None,
                 requests: None,
                 heap: None,
             });
         }
-        if reading.exact {
+        if exact || at >= self.exact_due {
             let began = Instant::now();
             for process in &mut reading.processes {
-                process.maps = self.maps(process.pid, &process.seen.name)?;
+                process.maps = self.maps(process.pid, &process.status.name)?;
             }
             self.exact_due = at + until_next(began.elapsed(), self.length);
         }
@@ -139,10 +138,10 @@ impl Reader {
     }
 
     fn maps(&mut self, pid: u32, name: &str) -> Result<Option<Maps>, HostError> {
-        match made_up(pid)? {
-            MadeUp::Known(maps) => Ok(Some(*maps)),
-            MadeUp::Gone => Ok(None),
-            MadeUp::NotAllowed => {
+        match mappings(pid)? {
+            Mappings::Known(maps) => Ok(Some(*maps)),
+            Mappings::Gone => Ok(None),
+            Mappings::NotAllowed => {
                 self.not_known.insert(format!(
                     "PSS, USS and the parts of process {pid} ({name}): it belongs to another user, or keeps its memory to itself; run \
                      powerband as root or as that user"
@@ -156,7 +155,7 @@ impl Reader {
     fn find_files(&mut self, reading: &Reading) {
         let wanted: BTreeSet<Key> = reading.processes.iter().map(ProcessReading::key).collect();
         self.files.retain(|key, _| wanted.contains(key));
-        if reading.at < self.look_due || wanted.len() == self.files.len() {
+        if reading.at < self.look_due {
             return;
         }
         self.look_due = reading.at + LOOK_EVERY;
@@ -179,12 +178,13 @@ impl Reader {
                     let known = known.totals().map(|(known, _)| known.created_mono_ns);
                     known.is_ok_and(|known| known < header.created_mono_ns)
                 });
-                // A process that is in none of the trees may have begun after they were walked.
                 if wanted.contains(&key) {
                     self.looked_at.insert(path);
                     if newer {
                         self.files.insert(key, file);
                     }
+                } else if is_of_others(&header, reading.mono_ns) {
+                    self.looked_at.insert(path);
                 }
             }
         }
@@ -193,6 +193,12 @@ impl Reader {
 
 fn key_of(header: &Header) -> Key {
     (header.pid, header.start_ticks)
+}
+
+/// Whether the file of a process outside the trees is so old that the process did not begin after the trees were walked.
+fn is_of_others(header: &Header, mono_ns: u64) -> bool {
+    let look_ns = LOOK_EVERY.as_nanos() as u64;
+    header.created_mono_ns.saturating_add(look_ns) < mono_ns
 }
 
 #[cfg(test)]
@@ -210,7 +216,7 @@ mod tests {
         // It is this program until it has become the other.
         let first = loop {
             let read = reader.read(Duration::ZERO, 0, true).unwrap();
-            let sleeps = |p: &ProcessReading| p.pid == child.id() && p.seen.name == "sleep";
+            let sleeps = |p: &ProcessReading| p.pid == child.id() && p.status.name == "sleep";
             if read.processes.iter().any(sleeps) {
                 break read;
             }
@@ -222,6 +228,6 @@ mod tests {
         child.wait().unwrap();
         let second = reader.read(Duration::from_secs(1), 0, true).unwrap();
         assert!(second.processes.iter().all(|p| p.pid != child.id()));
-        assert!(second.exact && reader.not_known().next().is_none());
+        assert!(reader.not_known().next().is_none());
     }
 }

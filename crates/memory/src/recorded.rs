@@ -4,7 +4,7 @@ use crate::make_up::make_up;
 use crate::reader::{Key, ProcessReading, Reading};
 use flight::Heap;
 use run::memory::{MakeUp, RubyHeap, Sample, SizePool};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The series.
 #[derive(Debug, Default)]
@@ -24,6 +24,9 @@ pub(crate) struct Track {
     pub parent_pid: u32,
     pub name: String,
     pub worker: Option<u32>,
+    /// As last read, and what earlier flight files of the process had counted.
+    counter: Option<u64>,
+    served_before: u64,
     pub first: Option<MakeUp>,
     pub last: Option<MakeUp>,
     pub first_heap: Option<RubyHeap>,
@@ -32,7 +35,7 @@ pub(crate) struct Track {
 }
 
 impl Recorded {
-    /// Adds a reading; one without processes is none.
+    /// Adds a reading; a reading without processes is ignored.
     pub fn add(&mut self, reading: &Reading) {
         if reading.processes.is_empty() {
             return;
@@ -52,13 +55,34 @@ impl Recorded {
             self.tracks[place].add(process, *sample, began_ns);
         }
         let mut all = summed(&each, at_s);
-        // Those that have ended served their part.
+        // Requests of ended processes count, too.
         let served = self
             .tracks
             .iter()
             .filter_map(|track| track.samples.last()?.requests);
         all.requests = served.reduce(|a, b| a.saturating_add(b));
         self.samples.push(all);
+    }
+
+    /// How many readings there are.
+    #[must_use]
+    pub fn readings(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// Drops every second reading, so that the others are as far apart as before in the whole time.
+    pub fn halve(&mut self) {
+        let mut nth = 0;
+        self.samples.retain(|_| {
+            nth += 1;
+            nth % 2 == 1
+        });
+        let kept: BTreeSet<u64> = self.samples.iter().map(|s| s.at_s.to_bits()).collect();
+        for track in &mut self.tracks {
+            track
+                .samples
+                .retain(|sample| kept.contains(&sample.at_s.to_bits()));
+        }
     }
 
     /// Seconds from the first reading to the last.
@@ -71,9 +95,11 @@ impl Track {
     fn of(process: &ProcessReading) -> Self {
         Self {
             pid: process.pid,
-            parent_pid: process.seen.parent_pid,
-            name: process.seen.name.clone(),
+            parent_pid: process.status.parent_pid,
+            name: process.status.name.clone(),
             worker: None,
+            counter: None,
+            served_before: 0,
             first: None,
             last: None,
             first_heap: None,
@@ -83,11 +109,10 @@ impl Track {
     }
 
     fn add(&mut self, process: &ProcessReading, mut sample: Sample, began_ns: u64) {
-        // A program that was started names the process anew.
-        self.name.clone_from(&process.seen.name);
+        // exec changes the name.
+        self.name.clone_from(&process.status.name);
         self.worker = process.worker.or(self.worker);
-        // A counter that could not be read is where it was.
-        sample.requests = sample.requests.or_else(|| self.samples.last()?.requests);
+        sample.requests = self.served(process.requests);
         self.samples.push(sample);
         if let Some(heap) = &process.heap {
             let heap = ruby_heap(heap, began_ns);
@@ -102,23 +127,37 @@ impl Track {
     }
 }
 
-fn sample_of(process: &ProcessReading, at_s: f64) -> Sample {
-    let resident = &process.seen.resident;
-    let exact = process.maps.map(|maps| maps.total());
-    Sample {
-        at_s,
-        rss_bytes: resident.rss_bytes,
-        anonymous_bytes: resident.anonymous_bytes,
-        file_bytes: resident.file_bytes,
-        shared_bytes: resident.shared_bytes,
-        swap_bytes: resident.swap_bytes,
-        pss_bytes: exact.map(|exact| exact.pss_bytes),
-        uss_bytes: exact.map(|exact| exact.private_bytes),
-        requests: process.requests,
+impl Track {
+    /// Requests since the first flight file of the process that was read: Puma begins another file where it restarts in place.
+    /// Where the counter cannot be read it keeps its value.
+    fn served(&mut self, counter: Option<u64>) -> Option<u64> {
+        if let Some(counter) = counter {
+            if let Some(before) = self.counter.filter(|before| counter < *before) {
+                self.served_before = self.served_before.saturating_add(before);
+            }
+            self.counter = Some(counter);
+        }
+        Some(self.served_before.saturating_add(self.counter?))
     }
 }
 
-/// A sum that lacks a process is none.
+fn sample_of(process: &ProcessReading, at_s: f64) -> Sample {
+    let memory = &process.status.memory;
+    let exact = process.maps.map(|maps| maps.total());
+    Sample {
+        at_s,
+        rss_bytes: memory.rss_bytes,
+        anonymous_bytes: memory.anonymous_bytes,
+        file_bytes: memory.file_bytes,
+        shared_bytes: memory.shared_bytes,
+        swap_bytes: memory.swap_bytes,
+        pss_bytes: exact.map(|exact| exact.pss_bytes),
+        uss_bytes: exact.map(|exact| exact.private_bytes),
+        requests: None,
+    }
+}
+
+/// The sums; `None` where any process lacks the value.
 fn summed(each: &[Sample], at_s: f64) -> Sample {
     let sum = |of: fn(&Sample) -> Option<u64>| each.iter().map(of).sum::<Option<u64>>();
     Sample {
@@ -154,8 +193,8 @@ fn ruby_heap(heap: &Heap, began_ns: u64) -> RubyHeap {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use host::Seen;
-    use host::procfs::Resident;
+    use host::ProcessStatus;
+    use host::procfs::StatusMemory;
     use std::time::Duration;
 
     pub(crate) fn process(
@@ -169,14 +208,14 @@ pub(crate) mod tests {
         );
         ProcessReading {
             pid,
-            seen: Seen {
+            status: ProcessStatus {
                 name: "ruby".to_owned(),
                 parent_pid: 1,
                 start_ticks: 5,
-                resident: Resident {
+                memory: StatusMemory {
                     rss_bytes: rss << 10,
                     anonymous_bytes: Some(rss << 10),
-                    ..Resident::default()
+                    ..StatusMemory::default()
                 },
             },
             maps: if exact {
@@ -194,7 +233,6 @@ pub(crate) mod tests {
         Reading {
             at: Duration::from_secs(at_s),
             mono_ns: 0,
-            exact: true,
             processes,
         }
     }
@@ -243,8 +281,35 @@ pub(crate) mod tests {
         let mut recorded = Recorded::default();
         recorded.add(&reading(0, vec![process(7, 10, true, None)]));
         let mut again = process(7, 10, true, None);
-        again.seen.start_ticks = 6;
+        again.status.start_ticks = 6;
         recorded.add(&reading(1, vec![again]));
         assert_eq!(recorded.tracks.len(), 2);
+    }
+
+    /// Puma in single mode keeps its process when it restarts, and counts from 0 in another file.
+    #[test]
+    fn a_counter_that_begins_again_goes_on() {
+        let mut recorded = Recorded::default();
+        for (at_s, counter) in (0..).zip([Some(3), Some(9), None, Some(2), Some(5)]) {
+            recorded.add(&reading(at_s, vec![process(7, 10, true, counter)]));
+        }
+        let served = recorded.samples.iter().map(|sample| sample.requests);
+        assert!(served.eq([3, 9, 9, 11, 14].map(Some)));
+    }
+
+    #[test]
+    fn every_second_reading_is_dropped_of_each_process() {
+        let mut recorded = Recorded::default();
+        for at_s in 0..7 {
+            let mut processes = vec![process(7, 10, true, None)];
+            processes.extend((at_s >= 3).then(|| process(8, 10, true, None)));
+            recorded.add(&reading(at_s, processes));
+        }
+        recorded.halve();
+        let times = |samples: &[Sample]| samples.iter().map(|s| s.at_s).collect::<Vec<_>>();
+        assert_eq!(recorded.readings(), 4);
+        assert_eq!(times(&recorded.samples), [0.0, 2.0, 4.0, 6.0]);
+        assert_eq!(times(&recorded.tracks[0].samples), [0.0, 2.0, 4.0, 6.0]);
+        assert_eq!(times(&recorded.tracks[1].samples), [4.0, 6.0]);
     }
 }

@@ -31,11 +31,12 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// `0.42 MiB`, `20.5 MiB`: what is small beside a server.
+/// `0.42 MiB`, `20.5 MiB`, `16.8 GiB`: with two decimals where [`bytes`] has none.
 pub fn small_bytes(bytes: f64) -> String {
     match bytes / f64::from(1 << 20) {
         mib if mib.abs() < 9.995 => format!("{mib:.2} MiB"),
         mib if mib.abs() < 99.95 => format!("{mib:.1} MiB"),
+        mib if mib.abs() >= 10_240.0 => format!("{:.1} GiB", mib / 1024.0),
         mib => format!("{mib:.0} MiB"),
     }
 }

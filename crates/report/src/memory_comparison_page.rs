@@ -2,7 +2,7 @@
 
 use crate::Style;
 use crate::figures::{bytes, duration, grouped, percent, plain, small_bytes};
-use crate::memory_page::{PARTS, measure, part_name, size};
+use crate::memory_page::{PARTS, part_name};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table};
 use run::memory::{Comparison, Difference, Pace, PartKind, Side};
@@ -27,7 +27,7 @@ pub(crate) fn sheet(compared: &Comparison, style: Style) -> Sheet {
     add("requests", &|side| {
         side.requests.map_or_else(|| NONE.to_owned(), grouped)
     });
-    add(measure(compared.measure), &|side| {
+    add(compared.measure.word(), &|side| {
         bytes(side.level_bytes as u64)
     });
     add("its range", &|side| {
@@ -37,7 +37,7 @@ pub(crate) fn sheet(compared: &Comparison, style: Style) -> Sheet {
     let hourly = |side: &Side, of: fn(&Pace) -> f64| {
         side.per_hour
             .as_ref()
-            .map_or_else(|| NONE.to_owned(), |pace| size(of(pace)))
+            .map_or_else(|| NONE.to_owned(), |pace| small_bytes(of(pace)))
     };
     add("change an hour", &|side| hourly(side, |pace| pace.bytes));
     add("at least (95 %)", &|side| {
@@ -70,7 +70,7 @@ fn answer(compared: &Comparison) -> String {
         small_bytes(difference.abs()),
         percent((compared.factor - 1.0).abs())
     );
-    let measure = measure(compared.measure);
+    let measure = compared.measure.word();
     match compared.difference {
         Difference::Less => format!("The servers hold {by} less memory ({measure}) than before."),
         Difference::More => format!("The servers hold {by} more memory ({measure}) than before."),

@@ -4,12 +4,11 @@ mod answer;
 mod consists;
 
 use crate::Style;
-use crate::figures::{bytes, counted, duration, plain};
+use crate::figures::{bytes, counted, duration, grouped, plain, small_bytes};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table};
-pub(crate) use answer::{measure, size};
 pub(crate) use consists::{PARTS, part_name, part_sum};
-use run::memory::{Container, Document, Ending, Growth, Process, Sample};
+use run::memory::{Container, Course, Document, Ending, Growth, Pace, Process, Sample};
 
 /// More processes than these are not listed one by one.
 const LISTED: usize = 40;
@@ -30,10 +29,7 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     }
     sheet.labelled("Read  ", &read(document));
     if let Some(pace) = document.growth.per_thousand_requests {
-        sheet.labelled(
-            "By requests  ",
-            &format!("{} a thousand requests.", answer::pace(&pace)),
-        );
+        sheet.labelled("By requests  ", &by_requests(&pace, &document.samples));
     }
     processes(&mut sheet, document);
     consists::write(&mut sheet, document);
@@ -43,6 +39,23 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     }
     sheet.listed("Not known", &document.not_known);
     sheet
+}
+
+fn by_requests(pace: &Pace, samples: &[Sample]) -> String {
+    let mut counts = samples.iter().filter_map(|sample| sample.requests);
+    let first = counts.next().unwrap_or(0);
+    let served = counts.next_back().unwrap_or(first).saturating_sub(first);
+    let includes_none = pace.low_bytes <= 0.0 && pace.high_bytes >= 0.0;
+    format!(
+        "{} a thousand requests, over {} requests{}.",
+        answer::pace(pace),
+        grouped(served),
+        if includes_none {
+            "; no change is among the possible values"
+        } else {
+            ""
+        }
+    )
 }
 
 fn read(document: &Document) -> String {
@@ -72,7 +85,15 @@ fn read(document: &Document) -> String {
 
 fn processes(sheet: &mut Sheet, document: &Document) {
     sheet.heading("Memory of each process at its last reading");
-    let head = ["process", "PSS", "USS", "RSS", "swap", "an hour", "verdict"];
+    let head = [
+        "process",
+        "PSS",
+        "USS",
+        "RSS",
+        "swap",
+        "change an hour",
+        "verdict",
+    ];
     let mut rows = table(sheet.style(), &head, 1);
     let all = document.processes.len() > 1;
     for process in document.processes.iter().take(LISTED) {
@@ -93,15 +114,15 @@ fn processes(sheet: &mut Sheet, document: &Document) {
         ));
     }
     sheet.prose(
-        "PSS divides a page among the processes that share it, so that it adds up; RSS counts it in each; USS is what would be free if \
-         the process ended.",
+        "PSS divides a page among the processes that share it, so that it adds up; RSS counts it in each; USS counts the pages that no \
+         other process has. The change an hour is of the whole time, in the measure that the verdict names.",
     );
     let changed =
         |which: fn(&Process) -> bool| document.processes.iter().filter(|p| which(p)).count();
     let (began, ended) = (changed(|p| p.began), changed(|p| p.ended));
     if began + ended > 0 {
         sheet.prose(&format!(
-            "{} began and {} ended in the time: what all together hold changed by that, too.",
+            "{} began and {} ended in the time: the sum over all processes includes this change.",
             counted(began, "process"),
             ended
         ));
@@ -123,8 +144,11 @@ fn row(name: &str, samples: &[Sample], growth: &Growth) -> Vec<String> {
         known(last.and_then(|sample| sample.swap_bytes)),
         growth
             .per_hour
-            .map_or_else(|| NONE.to_owned(), |pace| size(pace.bytes)),
-        answer::word(growth.course).to_owned(),
+            .map_or_else(|| NONE.to_owned(), |pace| small_bytes(pace.bytes)),
+        match growth.course {
+            Course::TooShort => answer::word(growth.course).to_owned(),
+            course => format!("{} ({})", answer::word(course), growth.measure.word()),
+        },
     ]
 }
 

@@ -7,7 +7,6 @@ mod comparison;
 
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Difference, Side};
 
-use crate::inspect::MemoryMeasure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,14 +99,38 @@ pub enum Course {
     TooShort,
 }
 
+/// Which bytes a verdict is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Proportional set size, of all processes together: a page that n processes share counts 1/n in each.
+    Pss,
+    /// Unique set size, of one process: the pages that no other process has.
+    Uss,
+    /// Resident set size, where the others were not read often enough: a shared page counts in full in each process.
+    Rss,
+}
+
+impl Measure {
+    /// `PSS`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pss => "PSS",
+            Self::Uss => "USS",
+            Self::Rss => "RSS",
+        }
+    }
+}
+
 /// Whether memory grows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
     /// The verdict.
     pub course: Course,
-    /// What it is about: PSS where it was read often enough, else RSS.
-    pub measure: MemoryMeasure,
+    /// What the verdict is about.
+    pub measure: Measure,
     /// Readings that it rests on.
     pub readings: u64,
     /// Readings that a verdict needs.

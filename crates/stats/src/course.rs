@@ -10,9 +10,9 @@ use crate::summary::median;
 /// Blocks that the readings are joined to; with fewer readings nothing is said.
 pub const BLOCKS: usize = 20;
 /// Growth over the whole time, as a share of the level, that is less than this is not called growth.
-pub const MATERIAL_COURSE: f64 = 0.01;
+const MATERIAL_COURSE: f64 = 0.01;
 /// What is called flat changes over the whole time by less than this share of the level, surely.
-pub const FLAT_WITHIN: f64 = 0.02;
+const FLAT_WITHIN: f64 = 0.02;
 /// Growth in the later half of the time that is slower than this share of that in the earlier half is a warm-up's.
 const AS_FAST: f64 = 0.75;
 /// A rise is one where the first block lies further below the later half than so many times the distance of most blocks there from
@@ -22,7 +22,7 @@ const BELOW: f64 = 5.0;
 /// Which course.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
-    /// It changes by less than [`FLAT_WITHIN`].
+    /// It changes over the whole time by less than 2 % of the level.
     Flat,
     /// It rises, and more slowly than it did.
     WarmingUp,
@@ -46,6 +46,8 @@ pub struct Judged {
     pub late: Slope,
     /// The median in the later half.
     pub level: f64,
+    /// The lowest and the highest block of the later half.
+    pub level_range: (f64, f64),
 }
 
 /// Judges readings (x, y), ordered by x, at two-sided level `alpha`. `None` for fewer than [`BLOCKS`], and where x does not advance.
@@ -83,11 +85,15 @@ pub fn course(readings: &[(f64, f64)], alpha: f64) -> Option<Judged> {
     } else {
         Course::Undecided
     };
+    let (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
     Some(Judged {
         course,
         whole,
         late,
         level,
+        level_range: heights
+            .iter()
+            .fold((low, high), |(low, high), y| (low.min(*y), high.max(*y))),
     })
 }
 

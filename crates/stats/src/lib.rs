@@ -33,7 +33,7 @@ pub use binomial::{binomial_at_least, binomial_at_most};
 pub use blocks::blocks_to_decide;
 pub use calibrate::{Calibrated, EqualBlock, Fitness, RUN_OF, calibrate};
 pub use compare::{Better, Comparison, Interval, Rule, Verdict, compare};
-pub use course::{BLOCKS, Course, FLAT_WITHIN, Judged, MATERIAL_COURSE, course, joined};
+pub use course::{BLOCKS, Course, Judged, course, joined};
 pub use design::{Look, looks};
 pub use error::StatsError;
 pub use finalists::{Second, left_over};

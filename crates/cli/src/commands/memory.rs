@@ -39,7 +39,7 @@ pub fn memory(args: &MemoryArgs) -> Result<u8, Failure> {
     let mut subject = Subject::of(args)?;
     let started_at = jiff::Timestamp::now().to_string();
     let read = read(&mut subject, &times, &signals, args.speech.quiet);
-    let ended = subject.end()?;
+    let ended = subject.end();
     let read = read?;
     let mut not_known: Vec<String> = read.not_known;
     not_known.extend(ended);
@@ -48,7 +48,7 @@ pub fn memory(args: &MemoryArgs) -> Result<u8, Failure> {
         Asked {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at,
-            interval: times.interval,
+            interval: read.interval,
             sources: subject.named(),
             ending: read.ending,
             group: read.group,
@@ -56,20 +56,22 @@ pub fn memory(args: &MemoryArgs) -> Result<u8, Failure> {
         },
     );
     let to_stdout = csv.as_ref().is_some_and(rows::Rows::is_stdout);
-    if let Some(csv) = csv {
-        csv.write(&document)?;
-    }
+    // A disk that is full takes nothing from the page.
+    let written = csv.map_or(Ok(()), |csv| csv.write(&document));
     let readable = Readable::Memory(Box::new(document));
     if args.speech.json {
         output::json(&readable)?;
     } else if !to_stdout {
         output::print(&readable.page(false, output::style()))?;
     }
+    written?;
     Ok(signals.received().map_or(0, |signal| 128 + signal))
 }
 
 struct Read {
     recorded: Recorded,
+    /// At the end.
+    interval: Duration,
     ending: Ending,
     group: Option<(GroupMemory, GroupMemory)>,
     not_known: Vec<String>,
@@ -86,8 +88,9 @@ fn read(
     let mut recorded = Recorded::default();
     let bar = TimeBar::new(times.length, quiet);
     let mut group = None;
-    let mut pid = None;
-    let mut began = Instant::now();
+    let mut pids = Vec::new();
+    let mut interval = times.interval;
+    let began = Instant::now();
     let ending = loop {
         let at = began.elapsed();
         let over = times.length.is_some_and(|length| at >= length);
@@ -96,20 +99,26 @@ fn read(
             .read(at, mono_ns(), over || interrupted)
             .map_err(failed)?;
         let count = reading.processes.len();
-        let first = reading.processes.first().map(|process| process.pid);
-        if pid.is_none() && first.is_some() {
-            pid = first;
-            group = group_of(first);
+        let begins = pids.is_empty() && count > 0;
+        if count > 0 {
+            pids = reading.processes.iter().map(|p| p.pid).collect();
+        }
+        if begins {
+            group = group_of(&pids);
             if !bar.is_drawn() && !quiet {
                 output::say(&said(count, times.length));
             }
         }
         recorded.add(&reading);
+        if recorded.readings() > times::MOST_READINGS {
+            recorded.halve();
+            interval *= 2;
+        }
         bar.show(at, || {
             let bytes: u64 = reading
                 .processes
                 .iter()
-                .map(|p| p.seen.resident.rss_bytes)
+                .map(|p| p.status.memory.rss_bytes)
                 .sum();
             format!(
                 "{}, RSS {}",
@@ -123,19 +132,11 @@ fn read(
         if over {
             break Ending::TimeOver;
         }
-        // A command has no process at first, and counts from its first one.
-        match (count, pid) {
-            (0, Some(_)) => break Ending::ProcessesEnded,
-            (0, None) if subject.just_ended(Duration::ZERO)? => break Ending::ProcessesEnded,
-            (0, None) => {
-                std::thread::sleep(LOOK.min(times.interval));
-                began = Instant::now();
-                continue;
-            }
-            _ => {}
+        if count == 0 && (!pids.is_empty() || subject.just_ended(Duration::ZERO)?) {
+            break Ending::ProcessesEnded;
         }
         // Readings that are overdue are left out.
-        let due = at + times.interval;
+        let due = at + interval;
         while signals.received().is_none() {
             let left = due.saturating_sub(began.elapsed());
             if left.is_zero() || subject.just_ended(left.min(LOOK))? {
@@ -144,20 +145,21 @@ fn read(
         }
     };
     drop(bar);
-    if pid.is_none() {
+    if pids.is_empty() {
         return Err(subject.nothing_read());
     }
     Ok(Read {
         recorded,
+        interval,
         ending,
-        // Its processes have left it where they have ended.
-        group: group.map(|first| (first, group_of(pid).unwrap_or(first))),
+        // The processes may have ended, and then their group cannot be found.
+        group: group.map(|first| (first, group_of(&pids).unwrap_or(first))),
         not_known: reader.not_known().cloned().collect(),
     })
 }
 
-fn group_of(pid: Option<u32>) -> Option<GroupMemory> {
-    group_memory(&Roots::default(), pid?).ok().flatten()
+fn group_of(pids: &[u32]) -> Option<GroupMemory> {
+    group_memory(&Roots::default(), pids).ok().flatten()
 }
 
 fn said(count: usize, length: Option<Duration>) -> String {

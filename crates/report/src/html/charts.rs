@@ -11,6 +11,14 @@ mod predict;
 use crate::readable::Readable;
 use serde::Serialize;
 
+/// Points of a line: a screen has no more columns.
+const MOST_POINTS: usize = 600;
+
+/// Groups of neighbours, at most [`MOST_POINTS`] of them. A chart shows the largest value of each, so that no peak is lost.
+fn thinned<T>(points: &[T]) -> impl Iterator<Item = &[T]> {
+    points.chunks(points.len().div_ceil(MOST_POINTS).max(1))
+}
+
 /// One chart.
 #[derive(Debug, Serialize, PartialEq)]
 pub struct Chart {

@@ -1,10 +1,7 @@
 //! The verdict in a sentence.
 
 use crate::figures::{bytes, counted, duration, small_bytes};
-use run::inspect::MemoryMeasure;
 use run::memory::{Course, Document, Growth, Pace};
-
-const GIB: f64 = 1_073_741_824.0;
 
 /// Whether the memory grows, and what is to be done where that is not known.
 pub fn answer(document: &Document) -> String {
@@ -57,13 +54,17 @@ fn verdict(document: &Document) -> String {
         ),
         Course::Shrinking => format!("{whose} falls{level}: by {}.", hourly(growth.per_hour)),
         Course::Undecided => format!(
-            "Whether the memory grows is not decided{level}: a change of {} fits the readings. Read for longer with --for.",
-            hourly(growth.per_hour)
+            "Whether the memory grows is not decided{level}: the readings allow changes {}. Read for longer with --for.",
+            growth.per_hour.map_or_else(String::new, |pace| format!(
+                "from {} to {} an hour",
+                small_bytes(pace.low_bytes),
+                small_bytes(pace.high_bytes)
+            ))
         ),
         Course::TooShort => format!(
-            "Whether the memory grows cannot be said yet: a verdict needs {} readings of {}, and these are {}. Read for longer with --for.",
+            "Whether the memory grows cannot be said yet: a verdict needs {} readings of {}; there are {}. Read for longer with --for.",
             growth.readings_needed,
-            measure(growth.measure),
+            growth.measure.word(),
             growth.readings
         ),
     }
@@ -71,34 +72,19 @@ fn verdict(document: &Document) -> String {
 
 fn level(growth: &Growth) -> String {
     growth.level_bytes.map_or_else(String::new, |level| {
-        format!(" ({}, {})", measure(growth.measure), bytes(level as u64))
+        format!(" ({}, {})", growth.measure.word(), bytes(level as u64))
     })
-}
-
-/// `1.20 MiB`, `16.8 GiB`.
-pub(crate) fn size(bytes: f64) -> String {
-    match bytes.abs() >= GIB * 10.0 {
-        true => format!("{:.1} GiB", bytes / GIB),
-        false => small_bytes(bytes),
-    }
 }
 
 /// `1.20 MiB (95 %: 0.80 MiB to 1.60 MiB)`.
 pub(crate) fn pace(pace: &Pace) -> String {
     format!(
         "{} ({:.0} %: {} to {})",
-        size(pace.bytes),
+        small_bytes(pace.bytes),
         pace.confidence * 100.0,
-        size(pace.low_bytes),
-        size(pace.high_bytes)
+        small_bytes(pace.low_bytes),
+        small_bytes(pace.high_bytes)
     )
-}
-
-pub(crate) fn measure(measure: MemoryMeasure) -> &'static str {
-    match measure {
-        MemoryMeasure::Pss => "PSS",
-        MemoryMeasure::Rss => "RSS",
-    }
 }
 
 /// The verdict in a word or two.

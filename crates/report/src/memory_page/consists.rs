@@ -1,6 +1,6 @@
 //! What the memory consists of, and how that changed in the time.
 
-use crate::figures::{bytes, grouped, percent, small_bytes};
+use crate::figures::{bytes, counted, grouped, percent, small_bytes};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table};
 use run::memory::{Document, MakeUp, PartKind, Process, RubyHeap};
@@ -38,7 +38,7 @@ pub(crate) fn part_sum(made: &MakeUp, part: PartKind) -> u64 {
 }
 
 pub fn write(sheet: &mut Sheet, document: &Document) {
-    // Only of processes that were there all the time is the change one of their memory.
+    // The memory of a process that began or ended in the time is no change of another's.
     let stayed: Vec<&Process> = document
         .processes
         .iter()
@@ -48,26 +48,42 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         .iter()
         .filter_map(|process| process.first.as_ref().zip(process.last.as_ref()))
         .collect();
-    if made.is_empty() {
+    let began = document.processes.iter().filter(|p| p.began && !p.ended);
+    let began: Vec<&MakeUp> = began.filter_map(|process| process.last.as_ref()).collect();
+    if made.is_empty() && began.is_empty() {
         return;
     }
-    sheet.heading(
-        "What it consists of, resident (RSS), of the processes that were there all the time",
-    );
-    let mut rows = table(sheet.style(), &["part", "first", "last", "change"], 1);
+    sheet.heading("What it consists of, resident (RSS)");
+    let mut head = vec!["part", "first", "last", "change"];
+    if !began.is_empty() {
+        head.push("began later");
+    }
+    let mut rows = table(sheet.style(), &head, 1);
     for part in PARTS {
         let first: u64 = made.iter().map(|(first, _)| part_sum(first, part)).sum();
         let last: u64 = made.iter().map(|(_, last)| part_sum(last, part)).sum();
-        if first + last > 0 {
-            rows.add_row([
+        let later: u64 = began.iter().map(|last| part_sum(last, part)).sum();
+        if first.max(last).max(later) > 0 {
+            let mut row = vec![
                 part_name(part).to_owned(),
                 bytes(first),
                 bytes(last),
                 change(first, last),
-            ]);
+            ];
+            if !began.is_empty() {
+                row.push(bytes(later));
+            }
+            rows.add_row(row);
         }
     }
     sheet.table(rows);
+    if !began.is_empty() {
+        sheet.prose(&format!(
+            "first, last and change are of the {} that ran all the time; \"began later\" is the last reading of the other {}.",
+            counted(made.len(), "process"),
+            began.len()
+        ));
+    }
     let shared: (u64, u64) = made.iter().fold((0, 0), |sum, (first, last)| {
         (
             sum.0 + first.shared_since_fork_bytes,
@@ -78,20 +94,25 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         sheet.labelled(
             "Shared since a fork  ",
             &format!(
-                "{} of it at first, {} at last ({}): pages of a parent or of siblings that neither side has written to. What is lost is \
-                 held twice.",
+                "{} of it at first, {} at last ({}): pages of a parent or of siblings that neither side has written to. A page that is \
+                 written to is copied and then takes memory in each process.",
                 bytes(shared.0),
                 bytes(shared.1),
                 change(shared.0, shared.1)
             ),
         );
     }
-    if made
-        .iter()
-        .any(|(_, last)| part_sum(last, PartKind::Malloc) > 0)
-    {
+    let any = |part| {
+        let lasts = made
+            .iter()
+            .map(|(_, last)| *last)
+            .chain(began.iter().copied());
+        lasts.into_iter().any(|last| part_sum(last, part) > 0)
+    };
+    if any(PartKind::Malloc) {
         sheet.prose("malloc and the like: threads' stacks and compiled code of a JIT are in it, which the kernel does not name.");
-    } else {
+    }
+    if any(PartKind::MallocAndRubyHeap) {
         sheet.prose(
             "How much of it is Ruby's heap is known where the process has the agent (powerband run -- CMD) and none of its memory is \
              swapped out.",
@@ -111,11 +132,14 @@ fn heaps(sheet: &mut Sheet, stayed: &[&Process]) {
     sheet.heading("Ruby's heap, as the agent recorded it at the latest requests");
     let sum = |of: fn(&RubyHeap) -> u64| {
         heaps.iter().fold((0, 0), |sum, (first, last)| {
-            (sum.0 + of(first), sum.1 + of(last))
+            (
+                u64::saturating_add(sum.0, of(first)),
+                u64::saturating_add(sum.1, of(last)),
+            )
         })
     };
     let (pages, live, free) = (
-        sum(|heap| heap.pages * heap.page_bytes),
+        sum(|heap| heap.pages.saturating_mul(heap.page_bytes)),
         sum(|heap| heap.live_slots),
         sum(|heap| heap.free_slots),
     );
@@ -129,7 +153,7 @@ fn heaps(sheet: &mut Sheet, stayed: &[&Process]) {
         &format!(
             "slots: {} live ({:+}), {} free ({} of all)",
             grouped(live.1),
-            live.1 as i64 - live.0 as i64,
+            i128::from(live.1) - i128::from(live.0),
             grouped(free.1),
             percent(share)
         ),
@@ -138,8 +162,11 @@ fn heaps(sheet: &mut Sheet, stayed: &[&Process]) {
     let mut by_size = BTreeMap::<u64, (u64, Option<u64>)>::new();
     for pool in pools {
         let sum = by_size.entry(pool.slot_bytes).or_insert((0, Some(0)));
-        sum.0 += pool.slots;
-        sum.1 = sum.1.zip(pool.live_slots).map(|(sum, live)| sum + live);
+        sum.0 = sum.0.saturating_add(pool.slots);
+        sum.1 = sum
+            .1
+            .zip(pool.live_slots)
+            .map(|(sum, live)| sum.saturating_add(live));
     }
     let mut rows = table(sheet.style(), &["slot size", "slots", "live"], 0);
     for (slot_bytes, (slots, live)) in by_size {

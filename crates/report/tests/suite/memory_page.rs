@@ -141,6 +141,36 @@ fn the_html_page_has_the_charts() {
 }
 
 #[test]
+fn a_process_that_began_later_has_a_column() {
+    let mut document: Document = sample("cluster");
+    assert!(!of(&document).contains("began later"));
+    let workers = document.processes.iter_mut().filter(|p| p.worker.is_some());
+    let changed = workers.map(|p| p.began = true).count();
+    let page = of(&document);
+    assert!(page.contains("change  began later"), "{page}");
+    let stayed = document.processes.len() - changed;
+    assert!(page.contains(&format!("of the {stayed} process")), "{page}");
+}
+
+#[test]
+fn growth_by_requests_says_over_how_many_and_whether_it_may_be_none() {
+    let mut document: Document = sample("cluster");
+    for (requests, sample) in (0..).zip(&mut document.samples) {
+        sample.requests = Some(1_000 * requests);
+    }
+    let served = (document.samples.len() as u64 - 1) * 1_000;
+    let pace = document.growth.per_thousand_requests.as_mut().unwrap();
+    (pace.low_bytes, pace.high_bytes) = (1.0, 2.0);
+    let page = of(&document);
+    assert!(!page.contains("no change is among"), "{page}");
+    let words = format!("over {},000 requests", served / 1_000);
+    assert!(page.contains(&words), "{page}");
+    let pace = document.growth.per_thousand_requests.as_mut().unwrap();
+    pace.low_bytes = -1.0;
+    assert!(of(&document).contains("no change is among the possible values"));
+}
+
+#[test]
 fn a_time_without_requests_is_said() {
     let mut document: Document = sample("cluster");
     let mut said = |requests: fn(u64) -> Option<u64>| {

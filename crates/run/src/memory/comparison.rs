@@ -1,7 +1,6 @@
 //! The memory-comparison document, version 1: what `powerband memory --compare --json` prints.
 
-use super::{Course, Pace, PartKind};
-use crate::inspect::MemoryMeasure;
+use super::{Course, Measure, Pace, PartKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +16,7 @@ pub struct Comparison {
     /// Version of powerband that compared.
     pub powerband_version: String,
     /// What is compared: PSS where both sides have it often enough, else RSS.
-    pub measure: MemoryMeasure,
+    pub measure: Measure,
     /// The earlier.
     pub before: Side,
     /// The later.

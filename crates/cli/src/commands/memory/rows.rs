@@ -4,7 +4,7 @@ use crate::commands::untouched_file::{emptied, open};
 use crate::{Failure, output};
 use run::memory::{Document, Sample};
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const HEAD: [&str; 12] = [
@@ -52,12 +52,9 @@ impl Rows {
         let Some(mut file) = self.file else {
             return output::print(&String::from_utf8_lossy(&csv(document).map_err(failed)?));
         };
-        let written = emptied(&file).map_err(|e| failed(e.to_string()));
-        written?;
-        match file.write_all(&csv(document).map_err(failed)?) {
-            Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(failed(e.to_string())),
-            _ => Ok(()),
-        }
+        emptied(&file).map_err(|e| failed(e.to_string()))?;
+        file.write_all(&csv(document).map_err(failed)?)
+            .map_err(|e| failed(e.to_string()))
     }
 }
 

@@ -12,8 +12,8 @@ const USUAL_LENGTH: Duration = Duration::from_secs(60);
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 /// Unless another interval is asked for: a chart shows no more, and a verdict needs fewer.
 const READINGS: u32 = 600;
-/// More than these make a document that nothing opens.
-const MOST_READINGS: u128 = 20_000;
+/// Of a document: with more of them nothing opens it. Where a command runs on, every second reading is dropped and the interval doubled.
+pub const MOST_READINGS: usize = 20_000;
 
 /// What was asked for, checked.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,8 +59,17 @@ fn resolved(
     let long = long.or(ends.then_some(USUAL_LENGTH));
     let usual = long.map_or(USUAL_INTERVAL, |long| USUAL_INTERVAL.max(long / READINGS));
     let every = every.unwrap_or(usual);
+    if let (Some(long), Some(text)) = (long.filter(|long| every > *long), interval) {
+        let asked = Asked::new(text.to_owned(), "--interval");
+        let remedy = format!("give at most {} s, or a longer --for", long.as_secs_f64());
+        return Err(vec![Problem::of(
+            &asked,
+            "longer than the time that is read",
+            remedy,
+        )]);
+    }
     if let (Some(long), Some(text)) = (long, interval)
-        && long.as_millis() / every.as_millis() > MOST_READINGS
+        && long.as_millis() / every.as_millis() > MOST_READINGS as u128
     {
         let asked = Asked::new(text.to_owned(), "--interval");
         let least = long / MOST_READINGS as u32;
@@ -102,6 +111,8 @@ mod tests {
             problems.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(said(Some("0s"), Some("2h")).len(), 2);
+        let late = said(Some("5s"), Some("10s"));
+        assert!(late[0].contains("at most 5 s"), "{late:?}");
         let many = said(Some("7d"), Some("1s"));
         assert!(
             many[0].contains("--interval") && many[0].contains("31 s"),

@@ -6,13 +6,12 @@ use crate::Failure;
 use crate::args::MemoryArgs;
 use ::memory::{NothingWatched, Watched};
 use servers::commands::{CommandSpec, RunningCommand, Waited};
+use servers::guard::GuardError;
+use servers::hooks::HookError;
 use servers::{Exit, join_words};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// What a shell exits with that cannot execute a command, or does not find it.
-const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// What is read, and the command where there is one.
 pub struct Subject {
@@ -40,6 +39,12 @@ impl Subject {
                 .map_err(|wrong| Failure::usage(wrong.to_string()))?;
             let named = args.pid.iter().map(|pid| format!("--pid {pid}")).collect();
             return Ok(running(watched, named));
+        }
+        if let Some(pid) = args.sources.iter().find(|source| is_pid(source)) {
+            let pid = pid.display();
+            return Err(Failure::usage(format!(
+                "{pid}: there is no such file or folder; for a process give --pid {pid}"
+            )));
         }
         let files = inspect::found(&args.sources, &root)?;
         let watched = Watched::servers(&files, args.application.as_deref());
@@ -70,8 +75,8 @@ impl Subject {
         self.named.clone()
     }
 
-    /// Waits so long at most for the end of the command, and says once that it has ended: what it left behind may still serve.
-    /// Without a command it waits so long.
+    /// Waits at most `wait` for the end of the command. Returns true once, because its descendants may still serve. Without a command
+    /// it sleeps for `wait`.
     pub fn just_ended(&mut self, wait: Duration) -> Result<bool, Failure> {
         let Some(command) = self.command.as_ref().filter(|_| self.ended.is_none()) else {
             std::thread::sleep(wait);
@@ -90,22 +95,10 @@ impl Subject {
     }
 
     /// Ends the command. How it ended by itself, where it failed.
-    ///
-    /// # Errors
-    /// It could not be started.
-    pub fn end(&mut self) -> Result<Option<String>, Failure> {
-        let Some(command) = self.command.take() else {
-            return Ok(None);
-        };
-        command.stop();
-        match self.ended {
-            Some(Exit::Code(code)) if NOT_STARTED.contains(&code) => Err(Failure::usage(format!(
-                "{} cannot be started; is it installed and on PATH?",
-                self.named.concat()
-            ))),
-            Some(exit) if !exit.success() => Ok(Some(format!("the command ended with {exit}"))),
-            _ => Ok(None),
-        }
+    pub fn end(&mut self) -> Option<String> {
+        self.command.take()?.stop();
+        let exit = self.ended.filter(|exit| !exit.success())?;
+        Some(format!("the command ended with {exit}"))
     }
 
     /// Why no process was seen.
@@ -115,6 +108,11 @@ impl Subject {
             None => "no process was there to be read".to_owned(),
         })
     }
+}
+
+fn is_pid(source: &Path) -> bool {
+    let number = source.to_str().and_then(|text| text.parse::<u32>().ok());
+    number.is_some() && !source.exists()
 }
 
 fn own_folder(root: &Path) -> Vec<PathBuf> {
@@ -142,14 +140,19 @@ fn command(args: &MemoryArgs, root: &Path) -> Result<Subject, Failure> {
     let guard = guard_program();
     let started = RunningCommand::start(&CommandSpec {
         guard: &guard,
-        // The shell becomes the command, so that it is no process of the tree.
-        command: &format!("exec {line}"),
+        words: &words,
         cwd: Path::new("."),
         env: &env,
-        // Of the guard, which has this process's.
-        log: Path::new("/dev/stderr"),
+        log: None,
     });
-    let command = started.map_err(|e| Failure::usage(e.to_string()))?;
+    let command = started.map_err(|e| {
+        Failure::usage(match e {
+            HookError::Guard(GuardError::NotStarted { program, error }) => {
+                format!("{program} cannot be started: {error}; is it installed and on PATH?")
+            }
+            other => other.to_string(),
+        })
+    })?;
     Ok(Subject {
         watched: Watched::command(command.guard_pid(), own_folder(root)),
         named: vec![line],

@@ -1,10 +1,7 @@
 //! Charts of `load`: response times by percentile and over time, and what was asked against what was answered.
 
-use super::{Chart, Kind, Mark, Row};
+use super::{Chart, Kind, Mark, Row, thinned};
 use run::load::{Document, Interval, Latency, least_values};
-
-/// More points than a screen has columns show nothing more.
-const MOST_POINTS: usize = 600;
 
 pub fn charts(document: &Document) -> Vec<Chart> {
     vec![
@@ -57,11 +54,6 @@ fn percentiles(document: &Document) -> Chart {
              is left out.",
         )
     }
-}
-
-/// Every so many intervals joined: the longest of the times, so that no peak is lost.
-fn thinned(intervals: &[Interval]) -> impl Iterator<Item = &[Interval]> {
-    intervals.chunks(intervals.len().div_ceil(MOST_POINTS).max(1))
 }
 
 fn over_time(document: &Document) -> Chart {

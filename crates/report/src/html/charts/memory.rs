@@ -1,14 +1,11 @@
 //! Charts of `memory`: all processes over time, each of them, and what they consist of.
 
-use super::{Chart, Kind, MIB, Mark, Row};
+use super::{Chart, Kind, MIB, Mark, Row, thinned};
 use crate::memory_page::{PARTS, part_name, part_sum, process_name};
 use run::memory::{Comparison, Document, Sample};
 
 /// Processes shown.
 const MOST: usize = 12;
-/// More points than a screen has columns show nothing more.
-const MOST_POINTS: usize = 600;
-
 type Of = fn(&Sample) -> Option<u64>;
 
 pub fn charts(document: &Document) -> Vec<Chart> {
@@ -38,13 +35,12 @@ fn line(name: &str, samples: &[Sample], of: Of) -> Vec<Row> {
         .iter()
         .filter_map(|s| Some((s.at_s, of(s)?)))
         .collect();
-    let every = known.len().div_ceil(MOST_POINTS).max(1);
-    let shown = known.into_iter().step_by(every);
-    shown
+    thinned(&known)
+        .filter_map(|joined| joined.iter().max_by_key(|(_, bytes)| *bytes))
         .map(|(at_s, bytes)| {
-            Row::new(format!("{at_s:.1} s"), bytes as f64 / MIB)
+            Row::new(format!("{at_s:.1} s"), *bytes as f64 / MIB)
                 .of(name)
-                .at(at_s)
+                .at(*at_s)
         })
         .collect()
 }
