@@ -39,6 +39,24 @@ class ToolTest < Minitest::Test
     end
   end
 
+  # `bundle binstubs powerband` makes bin/powerband, which starts the gem's executable again.
+  def test_the_gem_in_vendor_gems_leaves_the_application_s_binstub_alone
+    Dir.mktmpdir do |folder|
+      out, err, status = run_ruby(copied_to("vendor/gems/powerband", folder))
+
+      assert_equal ["", 1], [out, status.exitstatus]
+      assert_match(/gem without a program|no program for|runs on Linux/, err)
+    end
+  end
+
+  def test_the_gem_that_is_installed_with_the_program_finds_it_in_the_prefix
+    Dir.mktmpdir do |folder|
+      out, err, status = run_ruby(copied_to("share/powerband/gem", folder), "tune", "a b")
+
+      assert_equal ["tune|a b\n", "", 7], [out, err, status.exitstatus]
+    end
+  end
+
   def test_it_loads_nothing_of_the_agent
     loaded = 'require "powerband/tool"; print Powerband.constants, $LOADED_FEATURES.grep(/powerband/).size'
     out, = run_ruby("-I", File.join(GEM_ROOT, "lib"), "-e", loaded)
@@ -52,8 +70,17 @@ class ToolTest < Minitest::Test
     run_ruby(EXECUTABLE, *words, env: env)
   end
 
-  def program(folder)
-    File.join(folder, "program").tap do |path|
+  # The executable of a gem in a folder that has bin/powerband.
+  def copied_to(gem, folder)
+    program(FileUtils.mkdir_p(File.join(folder, "bin")).first, "powerband")
+    { EXECUTABLE => "exe", File.join(GEM_ROOT, "lib/powerband/tool.rb") => "lib/powerband" }.each do |file, place|
+      FileUtils.cp(file, FileUtils.mkdir_p(File.join(folder, gem, place)).first)
+    end
+    File.join(folder, gem, "exe/powerband")
+  end
+
+  def program(folder, name = "program")
+    File.join(folder, name).tap do |path|
       File.write(path, "#!/bin/sh\necho \"$1|$2\"\nexit 7\n", perm: 0o755)
     end
   end

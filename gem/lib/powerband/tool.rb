@@ -3,7 +3,7 @@
 require "rbconfig"
 
 module Powerband
-  # Where the command line tool is: a program for Linux that the gem brings for the platforms in its name.
+  # Finds the command line tool, a Linux program in the gem of the platform.
   module Tool
     Missing = Class.new(StandardError)
 
@@ -22,15 +22,16 @@ module Powerband
 
       private
 
-      # As in the names of gems: every libc has the same program, which needs none.
+      # As in the names of gems: the program is static, so glibc and musl systems use the same one.
       def host
         system = RbConfig::CONFIG["host_os"].start_with?("linux") ? "linux" : RbConfig::CONFIG["host_os"]
         "#{RbConfig::CONFIG['host_cpu'].sub(/\Aarm64\z/, 'aarch64')}-#{system}"
       end
 
-      # In a gem of the platform; beside the gem that `make install` or a package has put into PREFIX/share/powerband/gem.
+      # In the platform's gem, or in PREFIX/bin when the gem is in PREFIX/share/powerband/gem.
       def places(platform)
-        [File.join(GEM, "exe", platform, "powerband"), File.expand_path("../../../bin/powerband", GEM)]
+        installed = File.expand_path("../../../bin/powerband", GEM) if GEM.end_with?("/share/powerband/gem")
+        [File.join(GEM, "exe", platform, "powerband"), *installed]
       end
 
       def given_program(path)

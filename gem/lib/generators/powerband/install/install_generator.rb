@@ -11,7 +11,7 @@ module Powerband
 
       def write_configuration
         # `bin/rails destroy`: the file may have been edited since.
-        return say_status(:kept, "powerband.toml: delete it if you want it no more", :yellow) if behavior == :revoke
+        return say_status(:kept, "powerband.toml: delete it if you no longer need it", :yellow) if behavior == :revoke
 
         tool = Tool.find
         say_status :run, "powerband init"
