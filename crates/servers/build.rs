@@ -1,4 +1,4 @@
-//! Lists the gem's files for `agent/embedded.rs`: those that `gem/powerband.gemspec` names.
+//! Lists for `agent/embedded.rs` the files that `gem/powerband.gemspec` names, without `exe/powerband`, which starts this program.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,11 +11,15 @@ fn main() {
     add(&gem.join("ext"), &["c", "h", "rb"], &mut files);
     files.push(gem.join("LICENSE"));
     files.sort();
+    // What Rails and Puma load by its name; nothing else names a new file.
+    for folder in ["lib/generators", "lib/puma"] {
+        println!("cargo:rerun-if-changed={}", gem.join(folder).display());
+    }
     let mut list = String::from("const FILES: &[GemFile] = &[\n");
     let mut digest = DefaultHasher::new();
     for file in &files {
-        // Each file and no folder: extensions that are built in lib/ would compile this crate again. A new file has another
-        // that requires or includes it.
+        // Not lib/ as a whole: extensions that are built in lib/powerband would compile this crate again. A new file there comes
+        // with a change of the file that requires or includes it.
         println!("cargo:rerun-if-changed={}", file.display());
         let name = file.strip_prefix(&gem).expect("is below the gem");
         let bytes = fs::read(file).expect("can be read");

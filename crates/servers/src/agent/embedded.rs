@@ -1,12 +1,12 @@
 //! The copy of the gem inside this program, so that the program alone is a whole installation.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::error::{AgentError, cache_error};
-use super::own_folder::{make_own, trusted};
+use super::own_folder::{create_own, make_own, trusted};
 
 /// A file of the gem: its path below the gem's folder, and its bytes.
 type GemFile = (&'static str, &'static [u8]);
@@ -21,7 +21,9 @@ pub fn written_to(cache_dir: &Path) -> Result<PathBuf, AgentError> {
     trusted(cache_dir)?;
     if !folder.exists() {
         // A run that starts at the same moment sees the whole gem or none of it.
-        let staged = cache_dir.join(format!(".gem-{DIGEST}-{}", std::process::id()));
+        let staged = staged(cache_dir);
+        // A killed run with the same process id may have left one.
+        let _ = fs::remove_dir_all(&staged);
         let written = write(&staged).and_then(|()| fs::rename(&staged, &folder));
         if written.is_err() {
             let _ = fs::remove_dir_all(&staged);
@@ -38,33 +40,20 @@ pub fn written_to(cache_dir: &Path) -> Result<PathBuf, AgentError> {
     }
 }
 
-fn write(folder: &Path) -> io::Result<()> {
-    for (name, bytes) in FILES {
-        let path = folder.join(name);
-        let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent)?;
-        fs::write(&path, bytes)?;
-    }
-    // Servers of other users (Passenger's) read it, and with a umask of 002 the group could write.
-    for entry in folders_and_files(folder)? {
-        let mode = if entry.is_dir() { 0o755 } else { 0o644 };
-        fs::set_permissions(&entry, fs::Permissions::from_mode(mode))?;
-    }
-    Ok(())
+fn staged(cache_dir: &Path) -> PathBuf {
+    cache_dir.join(format!(".gem-{DIGEST}-{}", std::process::id()))
 }
 
-fn folders_and_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = vec![folder.to_path_buf()];
-    let mut next = 0;
-    while next < found.len() {
-        if found[next].is_dir() {
-            for entry in fs::read_dir(&found[next])? {
-                found.push(entry?.path());
-            }
-        }
-        next += 1;
+/// Servers of other users (Passenger's) read it, where the umask allows it. Only this user may write to it, at any moment.
+fn write(folder: &Path) -> io::Result<()> {
+    let mut own = OpenOptions::new();
+    own.write(true).create_new(true).mode(0o644);
+    for (name, bytes) in FILES {
+        let path = folder.join(name);
+        create_own(path.parent().unwrap_or(folder))?;
+        own.open(&path)?.write_all(bytes)?;
     }
-    Ok(found)
+    Ok(())
 }
 
 fn is_there(folder: &Path, (name, bytes): &GemFile) -> bool {
@@ -74,6 +63,17 @@ fn is_there(folder: &Path, (name, bytes): &GemFile) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_a_killed_run_left_does_not_become_part_of_the_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        let left = staged(dir.path());
+        fs::create_dir_all(left.join("lib")).unwrap();
+        fs::write(left.join("lib/left.rb"), "exit").unwrap();
+        let folder = written_to(dir.path()).unwrap();
+        assert!(!folder.join("lib/left.rb").exists());
+    }
 
     #[test]
     fn it_is_written_once_for_all_users_to_read_and_a_changed_copy_is_refused() {

@@ -8,10 +8,8 @@ use thiserror::Error;
 /// Why there is no agent.
 #[derive(Debug, Error)]
 pub enum AgentError {
-    #[error(
-        "{path} does not hold the powerband gem: it has no lib/powerband/inject.rb; name the gem's folder"
-    )]
-    NotTheGem { path: PathBuf },
+    #[error("{path} does not hold the powerband gem: it has no {lacks}; name the gem's folder")]
+    NotTheGem { path: PathBuf, lacks: &'static str },
     #[error("cannot read or make {path}: {source}")]
     File { path: PathBuf, source: io::Error },
     #[error(

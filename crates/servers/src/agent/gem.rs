@@ -38,6 +38,7 @@ pub fn locate(explicit: Option<&Path>, cache_dir: &Path) -> Result<AgentGem, Age
     if let Some(path) = explicit {
         return AgentGem::at(path).ok_or_else(|| AgentError::NotTheGem {
             path: path.to_path_buf(),
+            lacks: INJECT,
         });
     }
     let program = std::env::current_exe().ok();
@@ -48,22 +49,25 @@ pub fn locate(explicit: Option<&Path>, cache_dir: &Path) -> Result<AgentGem, Age
     Ok(AgentGem { root })
 }
 
-/// The gem in the same installation as the program.
+/// The gem in the same installation as the program. The folders' names tell the installation: elsewhere, as in `/tmp/x`, somebody
+/// else may have made a folder in the gem's place.
 fn installed_with(program: &Path) -> Option<AgentGem> {
-    let prefix = program.parent()?.parent()?;
-    let above = prefix.parent();
-    let places = [
-        // PREFIX/bin/powerband
-        Some(prefix.join("share/powerband/gem")),
-        // GEM/exe/x86_64-linux/powerband
-        above.map(Path::to_path_buf),
-        // CHECKOUT/target/release/powerband
-        above.map(|checkout| checkout.join("gem")),
-    ];
-    places
-        .iter()
-        .flatten()
-        .find_map(|place| AgentGem::at(place))
+    let folder = program.parent()?;
+    let above = folder.parent()?;
+    // PREFIX/bin/powerband
+    if folder.ends_with("bin") {
+        return AgentGem::at(&above.join("share/powerband/gem"));
+    }
+    let root = above.parent()?;
+    // GEM/exe/x86_64-linux/powerband
+    if above.ends_with("exe") {
+        return AgentGem::at(root);
+    }
+    // CHECKOUT/target/release/powerband
+    if above.ends_with("target") {
+        return AgentGem::at(&root.join("gem"));
+    }
+    None
 }
 
 #[cfg(test)]
@@ -80,6 +84,12 @@ mod tests {
         assert!(message.starts_with("/usr does not hold"), "{message}");
     }
 
+    fn make_gem(root: &Path) {
+        let inject = root.join(INJECT);
+        fs::create_dir_all(inject.parent().unwrap()).unwrap();
+        fs::write(inject, "").unwrap();
+    }
+
     #[test]
     fn an_installation_has_its_gem_and_a_single_file_the_copy_inside() {
         let dir = tempfile::tempdir().unwrap();
@@ -93,15 +103,35 @@ mod tests {
         ] {
             let gem = dir.path().join(gem);
             assert_eq!(installed_with(&dir.path().join(program)), None);
-            let inject = gem.join(INJECT);
-            fs::create_dir_all(inject.parent().unwrap()).unwrap();
-            fs::write(inject, "").unwrap();
+            make_gem(&gem);
             let found = installed_with(&dir.path().join(program)).unwrap();
             assert_eq!(found.root(), gem.canonicalize().unwrap());
         }
-        // The program of this test lies in none of these places.
+        // The program of this test is in none of these places.
         let gem = locate(None, &dir.path().join("cache")).unwrap();
         assert!(gem.root().starts_with(dir.path().join("cache")));
         assert!(gem.lib_dir().join("powerband/inject.rb").is_file());
+    }
+
+    #[test]
+    fn a_program_in_another_place_takes_no_gem_that_lies_near_it() {
+        let dir = tempfile::tempdir().unwrap();
+        for gem in [
+            "share/powerband/gem",
+            "gem",
+            "up/share/powerband/gem",
+            "up/gem",
+            ".",
+        ] {
+            make_gem(&dir.path().join(gem));
+        }
+        for program in [
+            "x/powerband",
+            "up/x/powerband",
+            "bin/x/powerband",
+            "up/x/y/powerband",
+        ] {
+            assert_eq!(installed_with(&dir.path().join(program)), None, "{program}");
+        }
     }
 }

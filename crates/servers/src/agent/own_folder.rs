@@ -1,6 +1,7 @@
 //! Folders of this user that servers load code from.
 
 use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
@@ -11,9 +12,13 @@ const ROOM_BYTES: usize = 2 << 20;
 
 /// Makes the folder and those above it. Others may read them: Passenger runs applications as another user.
 pub fn make_own(folder: &Path) -> Result<(), AgentError> {
+    create_own(folder).map_err(cache_error(folder))
+}
+
+/// The same, with the plain error.
+pub fn create_own(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o755);
-    builder.create(folder).map_err(cache_error(folder))
+    builder.recursive(true).mode(0o755).create(folder)
 }
 
 /// Whether there is room for what a build writes. A compiler's words on it would look like those on missing headers.
