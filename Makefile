@@ -45,7 +45,7 @@ rust-lint:
 
 lint: rust-lint
 	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null # its lock follows our crates'
-	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
+	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments script/package crates/setup/src/answered.rb; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
 	@if command -v codespell >/dev/null; then $(MAKE) --no-print-directory spelling; else echo 'codespell is not installed: the spelling was not checked'; fi
 
 # Spelling everywhere (.codespellrc); in the docs also the words of our vocabulary. Tables of runs are as they were made.
@@ -161,7 +161,7 @@ contract:
 	cargo run --quiet --package powerband-knobs --example page
 	cargo run --quiet --package powerband-experiment --example editor_schema
 
-# Stripped by the installer, or already (STRIP=). RUNNER: runs a program that was built for another CPU.
+# `install -s` strips the program; STRIP= leaves it as it is. RUNNER: runs a program that was built for another CPU.
 STRIP = -s
 RUNNER =
 ZSH = zsh/site-functions
@@ -181,10 +181,10 @@ install: build
 	$(RUNNER) $(POWERBAND) completions zsh >$(SHARE)/$(ZSH)/_powerband
 	$(RUNNER) $(POWERBAND) completions fish >$(SHARE)/fish/vendor_completions.d/powerband.fish
 
-# The program without a shared library, for any Linux of the CPU: glibc's and Alpine's. The linker of the C library that cargo brings is
-# the compiler's.
+# The program without a shared library, for any Linux of the CPU: glibc's and Alpine's. Cargo brings the C library (musl); cc links.
 CPU = $(shell uname -m)
 STATIC = target/$(CPU)-unknown-linux-musl/dist/powerband
+STATIC_MOST_BYTES = 15728640
 static: export CC_x86_64_unknown_linux_musl = cc
 static: export CC_aarch64_unknown_linux_musl = aarch64-linux-gnu-gcc
 static: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER = aarch64-linux-gnu-gcc
@@ -193,6 +193,8 @@ static: export RUSTFLAGS = -C link-arg=-Wl,-z,pack-relative-relocs --remap-path-
 static:
 	@script/bootstrap static $(CPU)
 	cargo build --profile dist --locked --package powerband-cli --target $(CPU)-unknown-linux-musl
+	@bytes=$$(stat -c %s $(STATIC)) && test "$$bytes" -le $(STATIC_MOST_BYTES) || \
+	  { echo "$(STATIC) has $$bytes bytes, more than 15 MiB ($(STATIC_MOST_BYTES))" >&2; exit 1; }
 
 # Gems, a Debian package, a tarball and their checksums in target/package, for CPU=x86_64 or CPU=aarch64.
 package: static

@@ -14,6 +14,8 @@ class InstallTest < PowerbandTest
     assert_empty shipped.grep(/test|tmp|\.(so|o)\z/)
     assert_empty sections(installed).grep(/\.(debug_info|debug_line|symtab)\b/)
     %w[powerband.1 powerband-tune.1].each { |page| assert_path_exists File.join(root, "usr/share/man/man1", page) }
+    completions = %w[bash-completion/completions/powerband zsh/site-functions/_powerband fish/vendor_completions.d/powerband.fish]
+    completions.each { |name| assert_operator File.size(File.join(root, "usr/share", name)), :>, 0, name }
     assert_equal gem, gem_of_the_installed_tool
   end
 

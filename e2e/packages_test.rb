@@ -50,6 +50,7 @@ class PackagesTest < PowerbandTest
     top = File.join(@dir, "powerband-#{VERSION}-#{PLATFORM}")
     assert_equal %w[LICENSE bin share], Dir.children(top).sort
     assert_equal File.join(top, "share/powerband/gem/lib/powerband/inject.rb"), loaded_by("#{top}/bin/powerband").first
+    assert_completions File.join(top, "share"), zsh: "zsh/site-functions"
   end
 
   def test_the_program_alone_is_enough
@@ -58,6 +59,9 @@ class PackagesTest < PowerbandTest
     inject, extension = loaded_by(program)
     assert_operator inject, :start_with?, File.join(@dir, "cache/powerband/gem-")
     assert_operator extension, :start_with?, File.join(@dir, "cache/powerband/")
+    copy = Dir[File.join(@dir, "cache/powerband/gem-*")].fetch(0)
+    spec = Gem::Specification.load(File.join(ROOT, "gem/powerband.gemspec"))
+    assert_equal (spec.files - ["exe/powerband"]).sort, files_of(copy)
     assert_verdict run_to_end(program, *rehearsal, chdir: hello)
   end
 
@@ -69,8 +73,11 @@ class PackagesTest < PowerbandTest
     run_to_end("dpkg", "--root=#{root}", "--install", debian)
     tool = "#{root}/usr/bin/powerband"
     assert_equal "#{root}/usr/share/powerband/gem/lib/powerband/inject.rb", loaded_by(tool).first
-    assert_match %r{^ExecStart=/usr/bin/powerband mirror}, File.read("#{root}/usr/lib/systemd/system/powerband-mirror.service")
+    unit = File.read("#{root}/usr/lib/systemd/system/powerband-mirror.service")
+    assert_match %r{^ExecStart=/usr/bin/powerband mirror}, unit
+    assert_match %r{\A# Write /etc/powerband/mirror.toml}, unit
     assert_path_exists "#{root}/usr/share/man/man1/powerband-tune.1.gz"
+    assert_completions "#{root}/usr/share", zsh: "zsh/vendor-completions"
     assert_verdict run_to_end(tool, *rehearsal, chdir: hello)
     run_to_end("dpkg", "--root=#{root}", "--purge", "powerband")
     assert_empty Dir[File.join(root, "**/*powerband*")].reject { |path| path.start_with?("#{root}/var/log") }
@@ -90,6 +97,10 @@ class PackagesTest < PowerbandTest
   end
 
   private
+
+  def files_of(folder)
+    Dir.glob("**/*", File::FNM_DOTMATCH, base: folder).select { |name| File.file?(File.join(folder, name)) }.sort
+  end
 
   def out
     File.join(self.class.packages, "out")
@@ -131,6 +142,12 @@ class PackagesTest < PowerbandTest
   def assert_verdict(page)
     assert_match(/single × 2 threads/, page)
     assert_equal "done", document.fetch("state")
+  end
+
+  def assert_completions(share, zsh:)
+    ["bash-completion/completions/powerband", "#{zsh}/_powerband", "fish/vendor_completions.d/powerband.fish"].each do |name|
+      assert_operator File.size(File.join(share, name)), :>, 0, name
+    end
   end
 
   def loaded_by(tool)
