@@ -112,11 +112,7 @@ pub struct Wishes {
 
 /// Seconds of a budget that are left to trials, the searches at the end taken off where there are any.
 pub fn left_for_trials(budget_s: f64, spent_s: f64, with_search: bool) -> f64 {
-    let kept_s = match with_search {
-        true => kept_for_search(budget_s),
-        false => 0.0,
-    };
-    USABLE * (budget_s - kept_s - spent_s)
+    USABLE * (budget_s - kept_for_search(budget_s, with_search) - spent_s)
 }
 
 /// What is left of a budget, in words: "only 12 s of the budget were left".
@@ -189,9 +185,12 @@ const SEARCH_SHARE: f64 = 0.2;
 /// Least and most that is kept, seconds: two searches of a few full windows each; more would narrow little.
 const SEARCH_S: (f64, f64) = (100.0, 900.0);
 
-/// Seconds of a budget that the searches at the end of `tune` take together, at most.
-pub fn kept_for_search(budget_s: f64) -> f64 {
-    (SEARCH_SHARE * budget_s).clamp(SEARCH_S.0, SEARCH_S.1)
+/// Seconds of a budget that the searches at the end of `tune` take together, at most; 0 where there are none.
+pub fn kept_for_search(budget_s: f64, with_search: bool) -> f64 {
+    match with_search {
+        true => (SEARCH_SHARE * budget_s).clamp(SEARCH_S.0, SEARCH_S.1),
+        false => 0.0,
+    }
 }
 
 /// Seconds that all of them together have a use for.
@@ -209,10 +208,9 @@ pub fn fit_with_search(
     wishes: Wishes,
 ) -> Result<Shape, TooShort> {
     let left_s = budget_s - spent_s;
-    let kept_s = kept_for_search(budget_s);
-    let kept = with_search.then(|| fit(left_s - kept_s, overhead, windows, wishes));
-    kept.and_then(Result::ok)
-        .map_or_else(|| fit(left_s, overhead, windows, wishes), Ok)
+    let kept_s = kept_for_search(budget_s, with_search);
+    fit(left_s - kept_s, overhead, windows, wishes)
+        .or_else(|_| fit(left_s, overhead, windows, wishes))
 }
 
 /// The least budget, seconds, in which the confirmation holds a second finalist; `None` where none that a person would give does.
@@ -234,15 +232,11 @@ pub fn for_two_finalists(
 /// The shortest budget, in seconds and of whole minutes, that has room for so much work: a share of each budget is never planned
 /// with, and a part is kept for the search for the highest rate.
 pub fn holding(work_s: f64, with_search: bool) -> f64 {
-    let holds = |budget_s: f64| {
-        let kept_s = match with_search {
-            true => kept_for_search(budget_s),
-            false => 0.0,
-        };
-        USABLE * (budget_s - kept_s) >= work_s
-    };
-    let mut minutes = (1..).map(|minutes| f64::from(minutes) * MINUTE_S);
-    minutes.find(|budget_s| holds(*budget_s)).unwrap_or(work_s)
+    let mut budget_s = MINUTE_S;
+    while left_for_trials(budget_s, 0.0, with_search) < work_s {
+        budget_s += MINUTE_S;
+    }
+    budget_s
 }
 
 /// Fits so many trials into `budget_s`: the window, or the least budget that would do.

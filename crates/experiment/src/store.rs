@@ -79,8 +79,7 @@ impl Store {
         let before_s = self.document.resumed_at_s.filter(|_| self.resuming())?;
         let kept = self.earlier.iter().filter(|t| t.counts()).count();
         Some(format!(
-            "resumed: {} of earlier sittings, which took {before_s:.0} s of the budget, are kept where their block is whole; times \
-             are those of this sitting",
+            "resumed: {} of earlier sittings ({before_s:.0} s) are kept if their block is complete; elapsed times count from now",
             run::counted(kept, "trial")
         ))
     }

@@ -37,10 +37,9 @@ type Fates = BTreeMap<String, String>;
 /// Tunes; the document of the procedure's store holds the verdict afterwards.
 pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let baseline = Arm::of(procedure.store.document.plan.baseline);
-    if procedure.experiment.objective.latency.is_some() {
-        let budget_s = procedure.store.document.plan.budget_s;
-        procedure.kept_s = budget::kept_for_search(budget_s.unwrap_or(0.0));
-    }
+    let with_search = procedure.experiment.objective.latency.is_some();
+    let budget_s = procedure.store.document.plan.budget_s.unwrap_or(0.0);
+    procedure.kept_s = budget::kept_for_search(budget_s, with_search);
     let foreseen_arms = procedure.store.document.plan.arms;
     let calibrating = procedure.experiment.calibrating_trials();
     procedure.expect(budget::PILOT_TRIALS + calibrating + raced(procedure, foreseen_arms));

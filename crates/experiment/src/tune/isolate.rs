@@ -179,7 +179,7 @@ fn arms(singles: &[Single]) -> Vec<Arm> {
 struct Room {
     /// Without a budget there is no end of it.
     left_s: f64,
-    /// What the searches at the end have of it.
+    /// Seconds of it that are reserved for the searches at the end.
     kept_s: f64,
     trial_s: f64,
 }
@@ -191,15 +191,12 @@ impl Room {
         let at_s = began_s.unwrap_or_else(|| procedure.elapsed_s());
         let plan = &procedure.store.document.plan;
         let budget_s = plan.budget_s.unwrap_or(f64::INFINITY);
-        let kept_s = match plan.objective.latency {
-            Some(_) => budget::kept_for_search(budget_s),
-            None => 0.0,
-        };
+        let kept_s = budget::kept_for_search(budget_s, plan.objective.latency.is_some());
         let trial_s = path::trial_s(procedure).unwrap_or(0.0);
         Room::new(budget_s - at_s, kept_s, trial_s)
     }
 
-    /// Time in which no search fits is kept for none.
+    /// Nothing is reserved when no search fits into the time left.
     fn new(left_s: f64, kept_s: f64, trial_s: f64) -> Room {
         let kept_s = match left_s < rates::least_s() {
             true => 0.0,

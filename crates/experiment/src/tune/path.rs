@@ -69,12 +69,7 @@ pub fn left_s(procedure: &Procedure<'_>) -> Option<f64> {
 
 /// Without what the searches at the end are to have.
 fn left(budget_s: f64, elapsed_s: f64, with_search: bool) -> f64 {
-    let kept_s = if with_search {
-        budget::kept_for_search(budget_s)
-    } else {
-        0.0
-    };
-    budget_s - kept_s - elapsed_s
+    budget_s - budget::kept_for_search(budget_s, with_search) - elapsed_s
 }
 
 /// The steps with what is known of each.
