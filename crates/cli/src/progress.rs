@@ -112,11 +112,8 @@ impl Watcher for Terminal {
                     self.line(what);
                 }
             }
-            Event::Planned {
-                plan,
-                compares_throughput,
-                because,
-            } => {
+            Event::Planned { document, because } => {
+                let plan = &document.plan;
                 let timing = plan.timing;
                 let race = if plan.race_blocks > 0 {
                     format!(
@@ -129,7 +126,7 @@ impl Watcher for Terminal {
                 };
                 // What equal arms have shown is how their throughput scatters.
                 let can_miss = plan.detectable.can_miss_with_remedy();
-                let can_miss = can_miss.filter(|_| compares_throughput);
+                let can_miss = can_miss.filter(|_| document.compares_throughput());
                 let found = can_miss.map_or_else(String::new, |it| format!("; such a run {it}"));
                 self.line(&format!(
                     "plan ({because}): {race}{} of the deciding comparison; windows of {:.1} s{found}",

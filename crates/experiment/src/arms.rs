@@ -28,8 +28,7 @@ pub fn compare(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stoppe
     }
     let plan = procedure.store.document.plan.clone();
     procedure.watcher.on(Event::Planned {
-        plan: &plan,
-        compares_throughput: procedure.experiment.compares_throughput(),
+        document: &procedure.store.document,
         because: "the first configuration is known",
     });
     if procedure.experiment.rehearse {

@@ -1,6 +1,6 @@
 //! What the procedure tells whoever watches: the terminal, a test, nobody.
 
-use run::{CommandRun, Plan, RatePurpose, RateTrial, Stage, Trial, validation};
+use run::{CommandRun, Document, RatePurpose, RateTrial, Stage, Trial, validation};
 use std::time::Duration;
 
 /// Something that happened.
@@ -10,10 +10,8 @@ pub enum Event<'a> {
     Preparing(&'a str),
     /// The plan, when it is first made and each time that a measurement settles more of it.
     Planned {
-        /// The plan.
-        plan: &'a Plan,
-        /// Whether the run looks for a difference in throughput, which it may miss.
-        compares_throughput: bool,
+        /// The document that has it.
+        document: &'a Document,
         /// What settled.
         because: &'a str,
     },

@@ -114,11 +114,6 @@ impl Experiment {
     pub fn calibrating_trials(&self) -> u32 {
         2 * self.calibrate.unwrap_or(0)
     }
-
-    /// Whether it asks for a difference in throughput, which may be too small to be found. An assertion has its own interval.
-    pub fn compares_throughput(&self) -> bool {
-        self.assertions.is_empty() && self.objective.least.is_none()
-    }
 }
 
 /// A limit on the change of a figure, from the first configuration to the second.

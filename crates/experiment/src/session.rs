@@ -139,12 +139,13 @@ pub fn conduct(
         watcher.on(Event::Note(kept));
     }
     let scratch = store.folder().path().to_owned();
-    let plan = store.document.plan.clone();
     match &store.document.command {
-        Some(command) => watcher.on(Event::Note(command_runs::planned(&plan, command))),
+        Some(command) => {
+            let planned = command_runs::planned(&store.document.plan, command);
+            watcher.on(Event::Note(planned));
+        }
         None => watcher.on(Event::Planned {
-            plan: &plan,
-            compares_throughput: experiment.compares_throughput(),
+            document: &store.document,
             because: "before anything is measured",
         }),
     }

@@ -88,8 +88,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         false => String::new(),
     };
     procedure.watcher.on(Event::Planned {
-        plan: &plan,
-        compares_throughput: procedure.experiment.compares_throughput(),
+        document: &procedure.store.document,
         because: &format!(
             "elimination rounds of {names}{room}{}",
             other_windows(assumed_s, plan.timing.saturation_s)

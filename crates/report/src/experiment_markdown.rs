@@ -202,8 +202,7 @@ fn meaning(document: &Document) -> String {
             rate(per_s)
         )
     });
-    // An assertion has its own interval.
-    let compared = document.assertions.is_empty() && document.comparisons.iter().any(decides);
+    let compared = document.compares_throughput() && document.comparisons.iter().any(decides);
     let can_miss = plan.detectable.can_miss().filter(|_| compared);
     let found = can_miss.map_or_else(String::new, |can_miss| {
         format!(" A run of {} {can_miss}.", counted(plan.blocks, "block"))

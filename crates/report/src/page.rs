@@ -7,7 +7,7 @@ use crate::{
     Style, answer, beyond_cores, command_page, fleet, growth, no_latency, predicted, rates,
     request_time, steps, tables, tried, why_not,
 };
-use run::{Calibration, Document, Fitness, Kind, Least, Outcome, TrialStatus, Worker};
+use run::{Calibration, Document, Fitness, Kind, Outcome, TrialStatus, Worker};
 use std::fmt::Write;
 
 /// An effect of the order inside blocks is worth a sentence from this p on.
@@ -183,9 +183,8 @@ fn how(sheet: &mut Sheet, document: &Document) {
             rate(asked)
         );
     }
-    // Processes are counted, and do not scatter. An assertion has its own interval.
-    let scatters = plan.objective.least != Some(Least::Processes) && document.assertions.is_empty();
-    let can_miss = plan.detectable.can_miss().filter(|_| scatters);
+    let can_miss = plan.detectable.can_miss();
+    let can_miss = can_miss.filter(|_| document.compares_throughput());
     let mut deciding = document
         .comparisons
         .iter()
@@ -202,7 +201,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
                 text.push_str(" (It finds four in five differences of that size.)");
             }
         }
-        (None, Some(open)) if scatters => {
+        (None, Some(open)) if document.compares_throughput() => {
             let _ = write!(
                 text,
                 " How large a difference this run can miss is not known: {} too few to show how much equal trials differ.",

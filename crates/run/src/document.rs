@@ -8,6 +8,7 @@ use crate::command::CommandRuns;
 use crate::environment::SetVariable;
 use crate::fleet::Fleet;
 use crate::load::Assertion;
+use crate::metric::Metric;
 use crate::model::Model;
 use crate::plan::Plan;
 use crate::rates::RateSearch;
@@ -114,6 +115,11 @@ pub struct ArmRates {
 }
 
 impl Document {
+    /// Whether the run looks for a difference in throughput, which it may miss. The limits of a check have intervals of their own.
+    pub fn compares_throughput(&self) -> bool {
+        self.kind != Kind::Check && self.plan.objective.metric() == Metric::Capacity
+    }
+
     /// Why the run failed: its last warning, which the page shows at its top.
     pub fn why_failed(&self) -> Option<&str> {
         let failed = self.state == State::Failed && self.verdict.is_none();

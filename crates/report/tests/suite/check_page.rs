@@ -3,7 +3,7 @@
 use crate::support::{flat, within, without_noise};
 use report::{Style, experiment_markdown, page};
 use run::load::{Assertion, AssertionOutcome};
-use run::{Answer, Document, Kind, Outcome, Verdict};
+use run::{Answer, Document, Kind, Least, Outcome, Verdict};
 
 const PLAIN: Style = Style {
     width: 100,
@@ -74,7 +74,10 @@ fn what_holds_does_not_stand_beside_what_a_run_can_miss() {
     };
     assert_eq!(said(&document), [false, false]);
     document.assertions.clear();
+    document.kind = Kind::Compare;
     assert_eq!(said(&document), [true, true]);
+    document.plan.objective.least = Some(Least::Memory);
+    assert_eq!(said(&document), [false, false]);
 }
 
 #[test]
