@@ -165,7 +165,7 @@ impl Evidence {
 }
 
 /// How many times as long a run would have decided, with probability 0.8; `None` where it has, or none would.
-pub fn run_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -> Option<f64> {
+fn run_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -> Option<f64> {
     if found.verdict != Verdict::Undecided {
         return None;
     }
@@ -179,18 +179,18 @@ pub fn run_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -> 
     Some(f64::from(needed) / f64::from(found.blocks))
 }
 
-/// How many times as long the run would have to be, at least and at most.
+/// How many times as long the run would have to be for the ratio found, and at least and at most for ratios within one standard
+/// error of it: the time depends on the ratio so much that the figure for the ratio itself changes severalfold while the run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Range {
+pub struct RunToDecide {
     pub least: Option<f64>,
+    pub at: Option<f64>,
     pub most: Option<f64>,
 }
 
-/// The same for ratios within one standard error of the one found: the time depends on the ratio so much that the figure for the
-/// ratio itself changes severalfold while the run goes on.
-pub fn range_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -> Range {
+pub fn runs_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -> RunToDecide {
     let error = found.sd_log_ratio.unwrap_or(0.0) / f64::from(found.blocks.max(1)).sqrt();
-    let at = |errors: f64| {
+    let of = |errors: f64| {
         let ratio = found.ratio * (errors * error).exp();
         let found = stats::Comparison {
             ratio,
@@ -198,10 +198,12 @@ pub fn range_to_decide(found: &stats::Comparison, margin: f64, allowance: f64) -
         };
         run_to_decide(&found, margin, allowance)
     };
-    let times = [-1.0, -0.5, 0.0, 0.5, 1.0].map(at);
+    let times = [-1.0, -0.5, 0.0, 0.5, 1.0].map(of);
+    let [.., at, _, _] = times;
     let all: Option<Vec<f64>> = times.into_iter().collect();
-    Range {
+    RunToDecide {
         least: times.into_iter().flatten().reduce(f64::min),
+        at,
         most: all.and_then(|all| all.into_iter().reduce(f64::max)),
     }
 }

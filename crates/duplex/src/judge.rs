@@ -92,11 +92,8 @@ fn judged(
             (Outcome::Undecided, Some(words::too_little(so_far, span_s)))
         }
     };
-    let longer = found
-        .as_ref()
-        .and_then(|found| estimate::run_to_decide(found, all.margin, allowance));
-    let range = found.as_ref().map_or_else(Default::default, |found| {
-        estimate::range_to_decide(found, all.margin, allowance)
+    let longer = found.as_ref().map_or_else(Default::default, |found| {
+        estimate::runs_to_decide(found, all.margin, allowance)
     });
     let more_s = |times: f64| (times - 1.0).max(0.0) * span_s;
     duplex::Comparison {
@@ -105,9 +102,9 @@ fn judged(
         purpose: contest.purpose,
         outcome,
         why,
-        decides_in_s: longer.map(more_s),
-        decides_in_least_s: range.least.map(more_s),
-        decides_in_most_s: range.most.map(more_s),
+        decides_in_s: longer.at.map(more_s),
+        decides_in_least_s: longer.least.map(more_s),
+        decides_in_most_s: longer.most.map(more_s),
         requests: times.requests,
         other_status: contest.other_status,
         candidate_lost: contest.candidate_lost,

@@ -56,28 +56,29 @@ fn answer(document: &Document, one: &Comparison) -> String {
             round(document.margin * 100.0)
         ),
         Outcome::Undecided => {
-            let why = one
-                .why
-                .clone()
-                .unwrap_or_else(|| format!("{mean}; {}", more(document, one)));
+            let why = one.why.clone().unwrap_or_else(|| {
+                let (least_s, most_s) = (one.decides_in_least_s, one.decides_in_most_s);
+                format!("{mean}; {}", more(least_s, most_s, document.span_s))
+            });
             format!("{candidate} against {reference} is undecided: {why}.")
         }
     }
 }
 
 /// How much more traffic decides, and what that rests on.
-fn more(document: &Document, one: &Comparison) -> String {
-    let more = match (one.decides_in_least_s, one.decides_in_most_s) {
+fn more(least_s: Option<f64>, most_s: Option<f64>, span_s: f64) -> String {
+    let more = match (least_s, most_s) {
         (None, _) => return "no time would decide at this noise".to_owned(),
         (Some(least_s), None) => format!("at least {}", duration(least_s)),
         (Some(least_s), Some(most_s)) => match [least_s, most_s].map(duration) {
             [least, most] if least == most => format!("about {least}"),
+            [least, most] if least == duration(0.0) => format!("up to {most}"),
             [least, most] => format!("{least} to {most}"),
         },
     };
     format!(
-        "{more} more of such traffic would decide, as far as {} of it show",
-        duration(document.span_s)
+        "{more} more of such traffic would decide, judged from the {} so far",
+        duration(span_s)
     )
 }
 
@@ -222,5 +223,29 @@ fn duration(seconds: f64) -> String {
         s if s < 90.0 => format!("{} s", s.ceil()),
         s if s < 5_400.0 => format!("{} min", (s / 60.0).ceil()),
         s => format!("{} h", (s / 3_600.0).ceil()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_much_more_traffic_decides() {
+        for (least_s, most_s, expected) in [
+            (None, None, "no time would decide at this noise"),
+            (Some(30.0), None, "at least 30 s"),
+            (Some(29.2), Some(29.9), "about 30 s"),
+            (Some(0.0), Some(45.0), "up to 45 s"),
+            (Some(45.0), Some(600.0), "45 s to 10 min"),
+        ] {
+            let said = more(least_s, most_s, 120.0);
+            let rest = " more of such traffic would decide, judged from the 2 min so far";
+            let expected = match least_s {
+                Some(_) => format!("{expected}{rest}"),
+                None => expected.to_owned(),
+            };
+            assert_eq!(said, expected);
+        }
     }
 }

@@ -96,7 +96,7 @@ fn near_the_margin_it_is_said_how_much_longer() {
     assert!(
         document
             .sentence
-            .contains("more of such traffic would decide, as far as "),
+            .contains("more of such traffic would decide, judged from the "),
         "{}",
         document.sentence
     );
