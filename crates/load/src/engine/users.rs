@@ -296,8 +296,7 @@ impl Engine<'_> {
         }
         // None of these was sent.
         if let Some(cast) = &mut self.cast {
-            cast.users.counts.begun = counts.begun;
-            cast.users.counts.cut_short = counts.cut_short;
+            cast.users.counts = counts;
         }
     }
 
