@@ -23,7 +23,7 @@ use crate::asked::{Asked, Configured, PumaConfig};
 use crate::checks::other_runs;
 use crate::config_files::async_threads;
 use crate::named::{Clues, Named, is_title};
-use crate::program::{NoRuby, no_ruby, unknown_server};
+use crate::program::{NotAServer, not_a_server, unknown_server};
 use crate::server_command::{Program, ServerWords};
 use crate::{config_files, document, of_application};
 
@@ -31,8 +31,8 @@ use crate::{config_files, document, of_application};
 #[derive(Debug)]
 pub enum Unexamined {
     Host(HostError),
-    /// The named process does not run Ruby.
-    NoRuby(NoRuby),
+    /// The named process runs no server, as far as can be seen.
+    NotAServer(NotAServer),
 }
 
 impl From<HostError> for Unexamined {
@@ -50,8 +50,11 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Un
         Some(pid) => Some(ProcessFacts::collect(roots, pid)?),
         None => None,
     };
-    if let Some(no_ruby) = process.as_ref().and_then(|process| no_ruby(process, roots)) {
-        return Err(Unexamined::NoRuby(no_ruby));
+    if let Some(not_a_server) = process
+        .as_ref()
+        .and_then(|process| not_a_server(process, roots))
+    {
+        return Err(Unexamined::NotAServer(not_a_server));
     }
     // Before anything is started here: pressure and load are those of before.
     let host = facts::collect_of(roots, asked.pid)?;
@@ -417,12 +420,12 @@ mod tests {
                 puma_serves: Err("not asked".to_owned()),
                 ..process()
             };
-            no_ruby(&process, &Roots::default()).map(|refused| refused.to_string())
+            not_a_server(&process, &Roots::default()).map(|refused| refused.to_string())
         };
         assert_eq!(
             unseen("/sbin/init splash").as_deref(),
             Some(
-                "its command line (/sbin/init splash) is none of Puma, Unicorn or Passenger, and what it runs is not known: \
+                "its command line (/sbin/init splash) is not that of Puma, Unicorn or Passenger, and its program is unknown: \
                  /proc/1/exe may not be read; ask as root"
             )
         );

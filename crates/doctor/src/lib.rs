@@ -20,4 +20,4 @@ pub use checks::of_application;
 pub use collect::{Unexamined, examine};
 pub use config_files::ConfigFile;
 pub use named::Named;
-pub use program::NoRuby;
+pub use program::NotAServer;

@@ -1,4 +1,4 @@
-//! What the process runs that was named: a server that is known, another Ruby program, or no Ruby at all.
+//! Whether the process that was named is looked into: it runs Ruby, or its command line is that of a server.
 
 use std::fmt::{self, Display, Formatter};
 use std::fs;
@@ -15,33 +15,33 @@ const MOST_SHOWN: usize = 80;
 
 /// A process that is not looked into.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoRuby {
+pub enum NotAServer {
     /// It runs something else.
-    Other {
+    OtherProgram {
         /// Its program's name.
         program: String,
         /// The first process below it that runs Ruby.
         below: Option<u32>,
     },
     /// What it runs cannot be seen, and its command line is no server's.
-    Unseen {
+    UnknownProgram {
         /// The command line, without secrets.
         command: String,
         why: String,
     },
 }
 
-impl Display for NoRuby {
+impl Display for NotAServer {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            NoRuby::Other {
+            NotAServer::OtherProgram {
                 program,
                 below: Some(pid),
             } => write!(
                 f,
                 "it runs {program}, which is no Ruby server; the Ruby that it started is process {pid}: give --pid {pid}"
             ),
-            NoRuby::Other {
+            NotAServer::OtherProgram {
                 program,
                 below: None,
             } => write!(
@@ -49,9 +49,9 @@ impl Display for NoRuby {
                 "it runs {program}, which is no Ruby server; name the process of a server: Puma's or Unicorn's master, or a process of \
                  Passenger's application"
             ),
-            NoRuby::Unseen { command, why } => write!(
+            NotAServer::UnknownProgram { command, why } => write!(
                 f,
-                "its command line ({command}) is none of Puma, Unicorn or Passenger, and what it runs is not known: {why}"
+                "its command line ({command}) is not that of Puma, Unicorn or Passenger, and its program is unknown: {why}"
             ),
         }
     }
@@ -59,12 +59,13 @@ impl Display for NoRuby {
 
 /// Whether a process runs something else than Ruby. Where that cannot be seen, a server by its command line is looked into: the
 /// checks say what they cannot see.
-pub fn no_ruby(process: &ProcessFacts, roots: &Roots) -> Option<NoRuby> {
+pub fn not_a_server(process: &ProcessFacts, roots: &Roots) -> Option<NotAServer> {
     let program = match &process.program {
         Ok(program) => program.file_name()?.to_string_lossy().into_owned(),
         Err(why) => {
             let why = why.clone();
-            return unknown_server(process).map(|command| NoRuby::Unseen { command, why });
+            return unknown_server(process)
+                .map(|command| NotAServer::UnknownProgram { command, why });
         }
     };
     if runs_ruby(process.pid, roots) {
@@ -72,7 +73,7 @@ pub fn no_ruby(process: &ProcessFacts, roots: &Roots) -> Option<NoRuby> {
     }
     let below = Tree::from(process.pid).without_root().at(&roots.proc);
     let mut below = below.pids().unwrap_or_default().into_iter();
-    Some(NoRuby::Other {
+    Some(NotAServer::OtherProgram {
         program,
         below: below.find(|&pid| runs_ruby(pid, roots)),
     })

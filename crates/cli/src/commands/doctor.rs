@@ -39,9 +39,9 @@ pub fn doctor(args: DoctorArgs) -> Result<u8, Failure> {
             Failure::usage(format!("--pid = {pid}: {gone}; name a process that runs"))
         }
         Unexamined::Host(e) => Failure::no_answer(e.to_string()),
-        Unexamined::NoRuby(no_ruby) => {
+        Unexamined::NotAServer(why) => {
             let pid = args.pid.unwrap_or_default();
-            Failure::usage(format!("--pid = {pid}: {no_ruby}"))
+            Failure::usage(format!("--pid = {pid}: {why}"))
         }
     })?;
     if args.json {
