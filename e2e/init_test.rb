@@ -111,7 +111,8 @@ class InitTest < PowerbandTest
     Dir.mktmpdir do |dir|
       FileUtils.cp_r("#{STOREFRONT}/.", dir)
       FileUtils.rm_rf([File.join(dir, "log"), File.join(dir, "powerband.toml")])
-      seeded, = Open3.capture3("bin/seed", "tmp/demo", chdir: dir)
+      seeded, err, status = Open3.capture3("bin/seed", "tmp/demo", chdir: dir)
+      assert_predicate status, :success?, err
       routes = File.join(dir, "config/routes.rb")
       more = <<~ROUTES
         get "/members", to: "members#show"

@@ -2,11 +2,11 @@
 
 require "csv"
 require_relative "support/powerband"
-require_relative "support/servers"
+require_relative "support/watched"
 
 # `powerband memory` on real Pumas: one that keeps what it is asked, one that does not; a command; what cannot be read.
 class MemoryTest < PowerbandTest
-  include Servers
+  include Watched
 
   def test_a_leak_grows_by_what_is_kept_and_malloc_has_it
     document = read_under_load("leaky", "LEAK_KIB" => "200")
@@ -110,19 +110,10 @@ class MemoryTest < PowerbandTest
 
   # Puma with the agent under one client.
   def read_under_load(app, env = {})
-    flight = File.join(@dir, "flight")
-    site = puma(File.join(APPS, app), before: [BINARY, "run", "--flight-dir", flight, "--"], env:)
-    ends = false
-    client = Thread.new { site.get("/") until ends }
-    await("a flight file") { Dir.glob(File.join(flight, "**/*.flight")).any? }
-    ended = powerband("memory", flight, "--for", "8s", "--interval", "200ms", "--json")
+    ended = watched(env, app:) { powerband("memory", @flight, "--for", "8s", "--interval", "200ms", "--json") }
     assert_equal 0, ended.code, ended.to_s
     assert_valid_document(ended.out, "memory-v1")
     JSON.parse(ended.out)
-  ensure
-    ends = true
-    client&.join
-    stop(site, :KILL) if site
   end
 
   def parts(made)

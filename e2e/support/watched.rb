@@ -2,15 +2,15 @@
 
 require_relative "servers"
 
-# A server that `powerband watch` can look at.
+# A server with the agent that `powerband watch` and `memory` can look at.
 module Watched
   include Servers
 
-  # Runs the block while a server answers one request after the other.
-  def watched(env = {})
+  # What the block returns, which runs while a server answers one request after the other.
+  def watched(env = {}, app: "mixed")
     @flight = File.join(@dir, "flight")
     before = [PowerbandTest::BINARY, "run", "--flight-dir", @flight, "--"]
-    @site = puma(File.join(PowerbandTest::APPS, "mixed"), before:, env:)
+    @site = puma(File.join(PowerbandTest::APPS, app), before:, env:)
     ends = false
     client = Thread.new { @site.get("/") until ends }
     await("a flight file") { Dir.glob(File.join(@flight, "**/*.flight")).any? }
