@@ -201,7 +201,7 @@ pub struct ExperimentArgs {
     /// [without RUN: names the newest that can go on]
     #[arg(long, value_name = "RUN")]
     pub resume: Option<Option<PathBuf>>,
-    /// Folder of the agent's gem [default: beside this program]
+    /// Folder of the agent's gem [default: the one that was installed with this program]
     #[arg(long, value_name = "DIR", env = "POWERBAND_GEM", hide = true)]
     pub gem: Option<PathBuf>,
     /// How to speak.
@@ -348,7 +348,7 @@ pub struct RunArgs {
     /// Where flight files are written [default: $XDG_RUNTIME_DIR/powerband or /tmp/powerband]
     #[arg(long, value_name = "DIR", env = "POWERBAND_DIR")]
     pub flight_dir: Option<PathBuf>,
-    /// Folder of the agent's gem [default: beside this program]
+    /// Folder of the agent's gem [default: the one that was installed with this program]
     #[arg(long, value_name = "DIR", env = "POWERBAND_GEM", hide = true)]
     pub gem: Option<PathBuf>,
     /// The server's command

@@ -64,7 +64,7 @@ fn guard_program() -> GuardProgram {
     }
 }
 
-/// Where the agent's extension is built when the gem's folder has none for this Ruby.
+/// Where the program's copy of the gem is written, and the agent's extension built when the gem's folder has none for this Ruby.
 fn cache_dir() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let root = std::env::var_os("XDG_CACHE_HOME")

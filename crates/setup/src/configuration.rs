@@ -118,7 +118,7 @@ fn pages(text: &mut String, beginning: &Beginning<'_>) {
         );
     }
     if !pages.left_out.is_empty() {
-        text.push_str("\n# Each page was asked for once. These measure nothing as they are:\n");
+        text.push_str("\n# Each page was requested once. These did not answer with a page (2xx) and are left out:\n");
     }
     for left in &pages.left_out {
         let _ = write!(
@@ -133,7 +133,7 @@ fn pages(text: &mut String, beginning: &Beginning<'_>) {
 
 fn safety(text: &mut String, env: &BTreeMap<String, String>) {
     text.push_str(
-        "\n# The server runs in the production environment: give it data of its own. Addresses that are not on this machine are refused.\n",
+        "\n# The server runs in the production environment: give it a separate database. Addresses that are not on this machine are refused.\n",
     );
     if env.is_empty() {
         text.push_str(

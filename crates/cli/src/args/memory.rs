@@ -34,7 +34,7 @@ pub struct MemoryArgs {
     #[arg(long, value_names = ["BEFORE", "AFTER"], num_args = 2,
           conflicts_with_all = ["sources", "pid", "application", "length", "interval", "csv", "command"])]
     pub compare: Vec<PathBuf>,
-    /// Folder of the agent's gem [default: beside this program]
+    /// Folder of the agent's gem [default: the one that was installed with this program]
     #[arg(long, value_name = "DIR", env = "POWERBAND_GEM", hide = true)]
     pub gem: Option<PathBuf>,
     /// How to speak.
