@@ -55,7 +55,57 @@ class InitTest < PowerbandTest
       assert_equal 0, powerband("init", "--app", dir, "--force").code
       assert_equal 0o666 & ~File.umask, File.stat(file).mode & 0o777, "as of any new file"
       assert_includes File.read(file), "log/development.log"
+      [0o600, 0o666].each do |mode|
+        File.chmod(mode, file)
+        assert_equal 0, powerband("init", "--app", dir, "--force").code
+        assert_equal mode, File.stat(file).mode & 0o777, "the mode of the file that is replaced"
+      end
     end
+  end
+
+  # Its variables would be lost.
+  def test_a_file_with_errors_is_not_replaced
+    application do |dir|
+      log(dir, "development.log", "/" => 2)
+      file = File.join(dir, "powerband.toml")
+      wrong = "[app.env]\nSTRIPE_KEY = \"x\"\n[objective\n"
+      File.write(file, wrong)
+      refused = powerband("init", "--app", dir, "--force")
+      assert_refused refused, 2, /powerband\.toml/, /init keeps \[app\.env\] of this file: correct it, or remove it/
+      assert_equal wrong, File.read(file)
+    end
+  end
+
+  # It stops the runner that loads it, as the end of the time for it does.
+  def test_the_script_that_asks_for_pages_ends_on_a_signal
+    stub = <<~RUBY
+      module Rack
+        class MockRequest
+          def self.env_for(url, _) = { url: }
+        end
+      end
+      module Rails
+        Application = Struct.new(:config) do
+          def call(env)
+            Process.kill(:TERM, Process.pid) && sleep(10) if env[:url].end_with?("/end")
+            [200, {}, []]
+          end
+        end
+        def self.application = Application.new(Struct.new(:force_ssl).new(false))
+      end
+    RUBY
+    stubs, paths, answers = %w[stub.rb paths answers].map { |name| File.join(@dir, name) }
+    File.write(stubs, stub)
+    asks = lambda do |most, *asked|
+      File.write(paths, asked.join("\n"))
+      env = { "POWERBAND_PATHS" => paths, "POWERBAND_ANSWERS" => answers, "POWERBAND_MOST" => most.to_s }
+      finish(start(RbConfig.ruby, "-r", stubs, File.join(ROOT, "crates/setup/src/answered.rb"), env:))
+    end
+    ended = asks.call(2, "/a", "/end", "/b")
+    assert_predicate ended.status, :signaled?, ended.to_s
+    refute_includes File.read(answers), "/end"
+    assert_equal 0, asks.call(2, "/a", "/b", "/end").code
+    assert_equal "200\t\t/a\n200\t\t/b\n", File.read(answers)
   end
 
   def test_an_access_log_is_read_too
@@ -127,7 +177,9 @@ class InitTest < PowerbandTest
       File.write(routes, File.read(routes).sub("routes.draw do\n") { |line| line + more })
       env = "[app.env]\nDATABASE_URL = #{seeded[/DATABASE_URL=(.*)/, 1].inspect}\nSECRET_KEY_BASE = \"x\"\n"
       File.write(File.join(dir, "powerband.toml"), env)
-      made = powerband("init", "--app", dir, "--force")
+      # As Kubernetes sets for a Service: no address that the application connects to.
+      link = { "FOO_SERVICE_HOST" => "10.0.0.1", "FOO_SERVICE_PORT" => "80" }
+      made = powerband("init", "--app", dir, "--force", env: link)
       assert_equal 0, made.code, made.to_s
       text = File.read(File.join(dir, "powerband.toml"))
       assert_includes text, %(\npath = "/products"\n), made.to_s

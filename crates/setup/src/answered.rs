@@ -1,9 +1,9 @@
 //! What the pages answer when each is asked for once: those that measure nothing are left out, with the reason.
 
-use crate::{LeftOut, Page, Pages};
+use crate::{LeftOut, Pages};
 
 /// A script for `bin/rails runner`, which reads the paths in the file `POWERBAND_PATHS`, a line each, and writes the answers to the
-/// file `POWERBAND_ANSWERS`.
+/// file `POWERBAND_ANSWERS`, until `POWERBAND_MOST` paths have succeeded.
 pub const SCRIPT: &str = include_str!("answered.rb");
 
 /// The answer of one page.
@@ -33,28 +33,24 @@ impl Pages {
     /// something, and nothing is known of its pages: the error is the reason of the first.
     pub fn answered(mut self, written: &str) -> Result<Pages, (Pages, String)> {
         let answers: Vec<Answer<'_>> = written.lines().filter_map(read).collect();
-        let why = |page: &Page| {
-            let mut answers = answers.iter();
-            let answer = answers.find(|answer| answer.path == page.path)?;
-            answer.why_not()
-        };
-        let (kept, left): (Vec<Page>, Vec<Page>) = self
-            .pages
-            .iter()
-            .cloned()
-            .partition(|page| why(page).is_none());
-        if kept.is_empty() {
-            let first = self.pages.first();
-            let said = first.and_then(|page| Some(format!("{}: {}", page.name, why(page)?)));
-            return Err((self, said.unwrap_or_default()));
+        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        for page in self.pages.iter().cloned() {
+            let answer = answers.iter().find(|answer| answer.path == page.path);
+            match answer.and_then(Answer::why_not) {
+                None => kept.push(page),
+                Some(why) => left_out.push(LeftOut { page, why }),
+            }
         }
-        let left = left.into_iter().map(|page| LeftOut {
-            why: why(&page).unwrap_or_default(),
-            page,
-        });
-        self.left_out = left.collect();
-        self.pages = kept;
-        Ok(self)
+        match left_out.first() {
+            Some(first) if kept.is_empty() => {
+                let why = format!("{}: {}", first.page.name, first.why);
+                Err((self, why))
+            }
+            _ => {
+                (self.pages, self.left_out) = (kept, left_out);
+                Ok(self)
+            }
+        }
     }
 }
 
@@ -99,6 +95,25 @@ mod tests {
         // A page of which nothing is known stays.
         let few = Pages::of_routes(ROUTES).unwrap().answered("404\t\t/gone\n");
         assert_eq!(few.unwrap().left_out.len(), 1);
+    }
+
+    #[test]
+    fn pages_after_many_that_need_a_login_are_found() {
+        let names = (10..90).map(|n| format!("/p{n}"));
+        let line = |path: &String| format!("name GET {path}(.:format) pages#show\n");
+        let printed: String = names.clone().map(|path| line(&path)).collect();
+        let login: String = names
+            .take(20)
+            .map(|path| format!("302\t/login\t{path}\n"))
+            .collect();
+        let pages = Pages::of_routes(&printed).unwrap();
+        assert_eq!(pages.pages.len(), 60);
+        let found = pages.answered(&login).unwrap().shortened();
+        assert_eq!(
+            (found.pages[0].path.as_str(), found.pages.len()),
+            ("/p30", 12)
+        );
+        assert_eq!((found.left_out.len(), found.of_pages), (20, 80));
     }
 
     #[test]

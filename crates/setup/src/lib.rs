@@ -12,5 +12,5 @@ mod routes;
 pub use answered::SCRIPT;
 pub use application::{Application, Gem, Server};
 pub use configuration::{Beginning, written};
-pub use pages::{LeftOut, Page, Pages, Source};
+pub use pages::{LeftOut, MOST_PAGES, Page, Pages, Source};
 pub use rails_log::is_rails_log;

@@ -5,7 +5,9 @@ use capture::{Rules, Traffic, name_of};
 use std::collections::BTreeMap;
 
 /// More pages make a longer file and hardly another mix.
-const MOST_PAGES: usize = 12;
+pub const MOST_PAGES: usize = 12;
+/// Of routes, some of which need a login or fail.
+const MOST_ROUTES: usize = 60;
 /// What Rails and the redaction put in place of a secret.
 const TAKEN_OUT: [&str; 2] = ["[FILTERED]", "REDACTED"];
 /// Extensions that a web server or a CDN serves in production.
@@ -48,7 +50,7 @@ pub enum Source {
 /// The most frequent pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pages {
-    /// The most frequent first; never empty.
+    /// The most frequent first; never empty. At most [`MOST_PAGES`], but for routes: see [`Pages::shortened`].
     pub pages: Vec<Page>,
     pub source: Source,
     /// Requests of the pages above.
@@ -92,11 +94,18 @@ impl Pages {
         counted(requests, Source::Recording)
     }
 
-    /// Of what `bin/rails routes` printed: each page once.
+    /// Of what `bin/rails routes` printed: each page once, and more than a file has, because some measure nothing.
     #[must_use]
     pub fn of_routes(printed: &str) -> Option<Pages> {
         let paths = routes::paths(printed);
         counted(paths.iter().map(|path| ("GET", &**path)), Source::Routes)
+    }
+
+    /// The first [`MOST_PAGES`].
+    #[must_use]
+    pub fn shortened(mut self) -> Pages {
+        self.pages.truncate(MOST_PAGES);
+        self
     }
 }
 
@@ -125,7 +134,10 @@ fn counted<'a>(
         .collect();
     // Pages with as many requests stay in the order of their names.
     known.sort_by_key(|(_, requests, _)| std::cmp::Reverse(*requests));
-    known.truncate(MOST_PAGES);
+    known.truncate(match source {
+        Source::Routes => MOST_ROUTES,
+        Source::RailsLog | Source::Recording => MOST_PAGES,
+    });
     let requests: u64 = known.iter().map(|(_, requests, _)| requests).sum();
     let pages = known.into_iter().map(|(name, count, path)| Page {
         name,

@@ -4,6 +4,7 @@ mod rails;
 
 use crate::args::InitArgs;
 use crate::{Failure, asked, output};
+use experiment::config::read_all;
 use servers::ServerCommand;
 use setup::{Application, Beginning, Pages, Server};
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         return Err(asked::failure(&wrong));
     }
     let application = application(folder);
-    let (file_env, environment) = from_file(&file);
+    let (file_env, environment) = from_file(&file)?;
     let mut all_env = file_env.clone();
     all_env.extend(env);
     let (pages, from) = match &args.from {
@@ -191,17 +192,27 @@ fn found(
     Ok((pages, rails::ROUTES.to_owned()))
 }
 
-/// The variables and the environment that a file which is there gives the application.
-fn from_file(file: &Path) -> (BTreeMap<String, String>, String) {
-    let known = file
-        .is_file()
-        .then(|| asked::from_file(file).ok())
-        .flatten();
-    let request = known.map(|(request, _)| request).unwrap_or_default();
+/// The variables and the environment that an existing file gives the application. It fails where the file has errors: they
+/// would be lost.
+fn from_file(file: &Path) -> Result<(BTreeMap<String, String>, String), Failure> {
+    let text = match file.is_file() {
+        true => std::fs::read_to_string(file).map_err(|e| {
+            let file = file.display();
+            Failure::usage(format!("{file}: {e}; make it readable, or remove it"))
+        })?,
+        false => String::new(),
+    };
+    let (request, problems) = read_all(&text, file);
+    if !problems.is_empty() {
+        let Failure { message, .. } = asked::failure(&problems);
+        return Err(Failure::usage(format!(
+            "{message}\n  init keeps [app.env] of this file: correct it, or remove it"
+        )));
+    }
     let env = request.env.into_iter();
     let env = env.map(|(name, asked)| (name, asked.text)).collect();
     let environment = request.environment.map(|asked| asked.text);
-    (env, environment.unwrap_or_else(|| "production".to_owned()))
+    Ok((env, environment.unwrap_or_else(|| "production".to_owned())))
 }
 
 /// What a file holds of requests; `None` where it has no page.
@@ -235,7 +246,7 @@ fn end_of(file: &mut File) -> std::io::Result<Vec<u8>> {
     Ok(end)
 }
 
-/// Whole or not at all.
+/// Whole or not at all, with the mode of the file that it replaces.
 fn written(file: &PathBuf, text: &str, replace: bool) -> std::io::Result<()> {
     if !replace {
         let mut new = OpenOptions::new().write(true).create_new(true).open(file)?;
@@ -244,10 +255,15 @@ fn written(file: &PathBuf, text: &str, replace: bool) -> std::io::Result<()> {
     let folder = file
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
+    let replaced = file.metadata().map(|old| old.permissions()).ok();
+    // Of a new file: the umask takes from it what others may not do.
+    let mode = replaced.clone().unwrap_or(Permissions::from_mode(0o666));
     let mut new = tempfile::Builder::new()
-        // As of any new file: the umask takes from it what others may not do.
-        .permissions(Permissions::from_mode(0o666))
+        .permissions(mode)
         .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    if let Some(mode) = replaced {
+        new.as_file().set_permissions(mode)?;
+    }
     new.write_all(text.as_bytes())?;
     new.persist(file)?;
     Ok(())

@@ -3,7 +3,7 @@
 use super::super::guard_program;
 use crate::{Failure, output};
 use servers::commands::{CommandSpec, RunningCommand, Waited, shell_words};
-use servers::{inherited, safety};
+use servers::safety;
 use setup::Pages;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub fn pages(
     let Some(pages) = Pages::of_routes(&routes) else {
         return Ok(None);
     };
-    Ok(Some(match asked(&pages, folder, env, environment) {
+    let pages = match asked(&pages, folder, env, environment) {
         Ok(written) => pages.answered(&written).unwrap_or_else(|(pages, why)| {
             not_asked(&format!(
                 "none answers in the {environment} environment ({why})"
@@ -48,12 +48,13 @@ pub fn pages(
             not_asked(&why);
             pages
         }
-    }))
+    };
+    Ok(Some(pages.shortened()))
 }
 
 fn not_asked(why: &str) {
     output::error(&format!(
-        "all pages of the routes are listed, those that need a login or fail among them: {why}"
+        "pages of the routes are listed unchecked, those that need a login or fail among them: {why}"
     ));
 }
 
@@ -68,9 +69,7 @@ fn asked(
     for name in ["RAILS_ENV", "RACK_ENV"] {
         env.insert(name.to_owned(), environment.to_owned());
     }
-    let mut whole = inherited::variables();
-    whole.extend(env.clone());
-    if let Some(danger) = safety::check(&whole, folder, &[]).first() {
+    if let Some(danger) = safety::check(&env, folder, &[]).first() {
         return Err(format!("they are not asked, because {danger}"));
     }
     let io = |e: std::io::Error| e.to_string();
@@ -91,6 +90,8 @@ fn asked(
         let file = at(file).display().to_string();
         env.insert(format!("POWERBAND_{name}"), file);
     }
+    let most = setup::MOST_PAGES.to_string();
+    env.insert("POWERBAND_MOST".to_owned(), most);
     run(ASK, folder, &env, &at("log")).map_err(|why| {
         format!("they could not be asked in the {environment} environment: {why}")
     })?;
