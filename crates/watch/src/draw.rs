@@ -351,7 +351,10 @@ mod tests {
         let screen = crate::plain::text(&drawn(&view, &seen, 80, 24));
         has(
             &screen,
-            &["In which order is not recorded.", "POWERBAND_BURSTS=N"],
+            &[
+                "The order of its steps is not recorded.",
+                "POWERBAND_BURSTS=N",
+            ],
         );
     }
 

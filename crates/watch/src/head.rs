@@ -2,6 +2,7 @@
 //! request's time as a bar.
 
 use crate::diagnosis::{FAILED, diagnosis};
+use crate::process_row::Resources;
 use crate::subject::Subject;
 use crate::view::View;
 use crate::window::Window;
@@ -144,21 +145,12 @@ pub(crate) fn totals(window: &Window) -> String {
         .threads()
         .map_or_else(String::new, |n| format!(" of {n}"));
     words.push(format!("{:.1}{of} threads busy", window.busy()));
-    let cores: Option<f64> = window.processes.iter().map(|row| row.cores).sum();
-    words.extend(
-        cores
-            .filter(|_| !window.processes.is_empty())
-            .map(|cores| format!("CPU {:.0} %", 100.0 * cores)),
-    );
-    let pss: Option<u64> = window
-        .processes
-        .iter()
-        .map(|row| row.process.pss_bytes)
-        .sum();
-    words.extend(
-        pss.filter(|pss| *pss > 0)
-            .map(|pss| format!("{} PSS", report::bytes(pss))),
-    );
+    let Resources {
+        cores, pss_bytes, ..
+    } = Resources::of(&window.processes);
+    words.extend(cores.map(|cores| format!("CPU {:.0} %", 100.0 * cores)));
+    let pss_bytes = pss_bytes.filter(|bytes| *bytes > 0);
+    words.extend(pss_bytes.map(|bytes| format!("{} PSS", report::bytes(bytes))));
     words.join(", ")
 }
 

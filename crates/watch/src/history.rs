@@ -1,10 +1,11 @@
 //! The readings that a window needs, and what the last minutes were like.
 
-use crate::process_row::ProcessRow;
+use crate::process_row::Resources;
 use crate::reading::Reading;
 use crate::subject::Subject;
-use crate::window::Window;
+use crate::window::{Window, rate};
 use inspect::Sums;
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub struct History {
     readings: VecDeque<Arc<Reading>>,
     /// Where the step that is not complete yet began.
     step: Option<Arc<Reading>>,
+    /// The step that is not complete yet, once somebody has asked for it since the newest reading.
+    now: OnceCell<Option<Window>>,
     newest: Option<Arc<Reading>>,
     /// Complete steps with their ends, oldest first.
     steps: VecDeque<(Duration, Window)>,
@@ -35,10 +38,8 @@ pub struct Step {
     pub from: Duration,
     pub to: Duration,
     pub sums: Sums,
-    /// CPU time of the processes by wall time; known where it is known of each. Unknown of an endpoint.
-    pub cores: Option<f64>,
-    pub rss_bytes: Option<u64>,
-    pub pss_bytes: Option<u64>,
+    /// Of the processes; unknown for an endpoint, whose share of a process is not known.
+    pub resources: Resources,
 }
 
 impl History {
@@ -73,6 +74,7 @@ impl History {
         }
         self.add_step(&reading);
         self.newest = Some(reading);
+        self.now = OnceCell::new();
         window
     }
 
@@ -104,15 +106,18 @@ impl History {
         let Some(newest) = &self.newest else {
             return Vec::new();
         };
-        let now = self.step.as_ref().filter(|begin| begin.at < newest.at);
-        let now = now.map(|begin| (newest.at, Window::between(begin, newest)));
+        let now = self.now.get_or_init(|| {
+            let begin = self.step.as_ref().filter(|begin| begin.at < newest.at)?;
+            Some(Window::between(begin, newest))
+        });
+        let now = now.iter().map(|step| (newest.at, step));
         let complete = self.steps.iter().rev().map(|(end, step)| (*end, step));
-        let all = now.iter().map(|(end, step)| (*end, step)).chain(complete);
-        all.filter_map(|(end, window)| {
-            let to = newest.at.saturating_sub(end);
-            Step::of(window, subject, to)
-        })
-        .collect()
+        now.chain(complete)
+            .filter_map(|(end, window)| {
+                let to = newest.at.saturating_sub(end);
+                Step::of(window, subject, to)
+            })
+            .collect()
     }
 }
 
@@ -123,14 +128,12 @@ impl Step {
             from: to + window.length,
             to,
             sums: Sums::default(),
-            cores: None,
-            rss_bytes: None,
-            pss_bytes: None,
+            resources: Resources::default(),
         };
         match subject {
             None => {
                 step.sums = window.all;
-                step.resources(&window.processes);
+                step.resources = Resources::of(&window.processes);
             }
             Some(Subject::Process(key)) => {
                 let at = window
@@ -138,7 +141,7 @@ impl Step {
                     .iter()
                     .position(|row| row.process.id == *key)?;
                 step.sums = window.processes[at].sums;
-                step.resources(&window.processes[at..=at]);
+                step.resources = Resources::of(&window.processes[at..=at]);
             }
             Some(subject @ Subject::Endpoint(_)) => {
                 for sums in window.processes.iter().filter_map(|row| subject.sums(row)) {
@@ -149,29 +152,16 @@ impl Step {
         Some(step)
     }
 
-    fn resources(&mut self, processes: &[ProcessRow]) {
-        if processes.is_empty() {
-            return;
-        }
-        self.cores = processes.iter().map(|row| row.cores).sum();
-        self.rss_bytes = processes.iter().map(|row| row.process.rss_bytes).sum();
-        self.pss_bytes = processes.iter().map(|row| row.process.pss_bytes).sum();
-    }
-
     /// Requests in the application at once, on average.
     #[must_use]
     pub fn busy(&self) -> f64 {
-        self.sums.wall.total() as f64 / 1e9 / self.seconds()
-    }
-
-    fn seconds(&self) -> f64 {
-        (self.from - self.to).as_secs_f64().max(1e-9)
+        rate(self.sums.wall.total() as f64 / 1e9, self.from - self.to)
     }
 
     /// Requests by time.
     #[must_use]
     pub fn per_s(&self) -> f64 {
-        self.sums.requests as f64 / self.seconds()
+        rate(self.sums.requests as f64, self.from - self.to)
     }
 }
 

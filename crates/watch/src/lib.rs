@@ -33,7 +33,6 @@ pub use picture::Picture;
 pub use plain::{plain, plain_detail};
 pub use reading::{Reader, Reading};
 pub use seen::Seen;
-pub use slow::SlowRequests;
 pub use subject::Subject;
 pub use view::{Action, View};
 pub use window::Window;

@@ -1,4 +1,5 @@
-//! What a browser draws: the words and tables of the terminal, and the figures of its charts. `web/src/watch.ts` reads it.
+//! What a browser draws: the words and tables of the terminal, and the figures of its charts. `web/src/watch/seen.ts`
+//! has the same types.
 
 use crate::course::{Course, name};
 use crate::diagnosis::diagnosis;
@@ -6,7 +7,6 @@ use crate::head::{PARTS, times, title, totals};
 use crate::history::Step;
 use crate::look::Look;
 use crate::seen::Seen;
-use crate::slow::Slow;
 use crate::subject::{Subject, id};
 use crate::table::{Full, endpoints, processes, requests, steps};
 use crate::window::{CALLS, Window, call_ms, pool_ms};
@@ -88,6 +88,15 @@ enum Opens {
     Request(String),
 }
 
+impl Opens {
+    fn of(subject: Subject) -> Self {
+        match subject {
+            Subject::Process(key) => Self::Process(id(&key)),
+            Subject::Endpoint(name) => Self::Endpoint(name),
+        }
+    }
+}
+
 /// The course of one request.
 #[derive(Debug, Serialize)]
 struct Line {
@@ -107,19 +116,9 @@ impl Picture {
         let window = seen.window()?;
         let all_steps = seen.all_steps();
         let tables = vec![
-            Table::new(
-                "Processes",
-                "process",
-                processes(window),
-                of_processes(window),
-            ),
-            Table::new(
-                "Endpoints",
-                "endpoint",
-                endpoints(window),
-                of_endpoints(window),
-            ),
-            Table::new("The last minutes", "when", steps(&all_steps, true), None),
+            Table::new("Processes", "process", processes(window)),
+            Table::new("Endpoints", "endpoint", endpoints(window)),
+            Table::new("The last minutes", "when", steps(&all_steps, true)),
         ];
         Some(Self::of(window, &all_steps, tables))
     }
@@ -129,21 +128,16 @@ impl Picture {
         let part = look.part.as_ref()?;
         let of_process = matches!(look.subject, Subject::Process(_));
         let others = match of_process {
-            true => Table::new("Endpoints", "endpoint", endpoints(part), of_endpoints(part)),
-            false => Table::new("Processes", "process", processes(part), of_processes(part)),
+            true => Table::new("Endpoints", "endpoint", endpoints(part)),
+            false => Table::new("Processes", "process", processes(part)),
         };
         let slowest = requests(&look.slowest, !of_process, seen.wall_ns());
-        let ids = look.slowest.iter().map(Slow::id).map(Opens::Request);
-        let tables = vec![
-            others,
-            Table::new("Slowest requests", "request", slowest, Some(ids.collect())),
-            Table::new(
-                "The last minutes",
-                "when",
-                steps(&look.steps, of_process),
-                None,
-            ),
-        ];
+        let mut slowest = Table::new("Slowest requests", "request", slowest);
+        for (row, slow) in slowest.rows.iter_mut().zip(&look.slowest) {
+            row.opens = Some(Opens::Request(slow.id()));
+        }
+        let minutes = Table::new("The last minutes", "when", steps(&look.steps, of_process));
+        let tables = vec![others, slowest, minutes];
         let mut picture = Self::of(part, &look.steps, tables);
         let course = request.and_then(|request| look.course(request));
         picture.course = course.map(|course| Line::of(course, seen.wall_ns()));
@@ -178,35 +172,24 @@ impl Figures {
             parts: parts(&step.sums),
             inside: inside(&step.sums),
             busy: rounded(step.busy()),
-            cores: step.cores.map(rounded),
-            rss_bytes: step.rss_bytes,
-            pss_bytes: step.pss_bytes,
+            cores: step.resources.cores.map(rounded),
+            rss_bytes: step.resources.rss_bytes,
+            pss_bytes: step.resources.pss_bytes,
         }
     }
 }
 
 impl Table {
-    fn new(
-        title: &'static str,
-        what: &'static str,
-        all: Vec<Full>,
-        opens: Option<Vec<Opens>>,
-    ) -> Self {
+    fn new(title: &'static str, what: &'static str, all: Vec<Full>) -> Self {
         let further = all.len().saturating_sub(ROWS);
         let titles = all.first().map_or(&[][..], |row| &row.cells);
         let titles = titles.iter().map(|(title, _)| *title).collect();
-        let opens = opens.into_iter().flatten().map(Some);
-        let opens = opens.chain(std::iter::repeat_with(|| None));
-        let rows = all
-            .into_iter()
-            .take(ROWS)
-            .zip(opens)
-            .map(|(row, opens)| Row {
-                name: row.name.trim().to_owned(),
-                unlike: row.straggler,
-                cells: row.cells.into_iter().map(|(_, text)| text).collect(),
-                opens,
-            });
+        let rows = all.into_iter().take(ROWS).map(|row| Row {
+            name: row.name.trim().to_owned(),
+            unlike: row.straggler,
+            cells: row.cells.into_iter().map(|(_, text)| text).collect(),
+            opens: row.subject.map(Opens::of),
+        });
         Self {
             title,
             what,
@@ -230,20 +213,9 @@ impl Line {
             parts: parts(&course.slow.sums),
             steps: steps.collect(),
             no_order: course.steps.as_ref().err().map(ToString::to_string),
-            table: Table::new("Course", "from, ms", course.rows(), None),
+            table: Table::new("Course", "from, ms", course.rows()),
         }
     }
-}
-
-fn of_processes(window: &Window) -> Option<Vec<Opens>> {
-    let ids = window.processes.iter().map(|row| id(&row.process.id));
-    Some(ids.map(Opens::Process).collect())
-}
-
-/// In the order of their table.
-fn of_endpoints(window: &Window) -> Option<Vec<Opens>> {
-    let shown = window.endpoints.iter().filter(|row| row.sums.requests > 0);
-    Some(shown.map(|row| Opens::Endpoint(row.name.clone())).collect())
 }
 
 fn parts(sums: &Sums) -> Vec<Time> {
@@ -276,7 +248,7 @@ fn rounded(figure: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::samples::{process, reading, record, served};
-    use crate::slow::NoOrder;
+    use crate::slow::{NoOrder, Slow};
     use serde_json::{Value, json};
     use std::time::Duration;
 
@@ -377,7 +349,7 @@ mod tests {
     fn a_long_table_says_how_much_is_left_out() {
         let names: Vec<String> = (0..ROWS + 5).map(|n| format!("e{n}")).collect();
         let all = names.iter().map(|name| Full::new(name.clone(), Vec::new()));
-        let table = Table::new("Endpoints", "endpoint", all.collect(), None);
+        let table = Table::new("Endpoints", "endpoint", all.collect());
         assert_eq!((table.rows.len(), table.further), (ROWS, 5));
     }
 }

@@ -144,7 +144,7 @@ mod tests {
             "worker 0 (1)",
             "slowest requests",
             "a#index: 200 after 99.0 ms",
-            "In which order is not recorded",
+            "The order of its steps is not recorded",
         ] {
             assert!(page.contains(words), "{words}\n{page}");
         }

@@ -6,6 +6,29 @@ use inspect::Sums;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What processes take of their machine: each figure is known if it is known for all of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Resources {
+    /// CPU time per wall time.
+    pub cores: Option<f64>,
+    pub rss_bytes: Option<u64>,
+    pub pss_bytes: Option<u64>,
+}
+
+impl Resources {
+    /// Of all these processes together; unknown without any.
+    pub fn of(rows: &[ProcessRow]) -> Self {
+        if rows.is_empty() {
+            return Self::default();
+        }
+        Self {
+            cores: rows.iter().map(|row| row.cores).sum(),
+            rss_bytes: rows.iter().map(|row| row.process.rss_bytes).sum(),
+            pss_bytes: rows.iter().map(|row| row.process.pss_bytes).sum(),
+        }
+    }
+}
+
 /// One process.
 #[derive(Debug, Clone)]
 pub struct ProcessRow {

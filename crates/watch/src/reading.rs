@@ -119,7 +119,7 @@ impl Reader {
             let cpu = host::cpu::process_cpu(pid, tally.header.start_ticks);
             process.cpu = cpu.map(|cpu| cpu.total());
         }
-        // Known of a process that runs.
+        // Only if the process still runs: its number may be reused.
         if process.cpu.is_some() {
             process.rss_bytes = host::memory::rss(pid);
             if with_pss {

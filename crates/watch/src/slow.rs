@@ -3,7 +3,7 @@
 use crate::history::MINUTES;
 use crate::reading::{Process, Reading};
 use crate::subject::Subject;
-use flight::events::{Events, EventsError, Mode, RequestBursts, bursts, bursts_path, read_events};
+use flight::events::{Mode, RequestBursts, bursts, bursts_path, read_events, read_header};
 use flight::{FlightFile, Record, Totals};
 use inspect::Sums;
 use std::collections::HashMap;
@@ -29,7 +29,6 @@ pub struct Slow {
 /// The slowest of one process or endpoint.
 #[derive(Debug, Default)]
 pub struct SlowRequests {
-    subject: Option<Subject>,
     /// The number of the record that comes next in each file.
     next: HashMap<PathBuf, u64>,
     /// With how many that ended no earlier and took no less time. Those with as many as are shown never will be.
@@ -37,14 +36,8 @@ pub struct SlowRequests {
 }
 
 impl SlowRequests {
-    /// Reads what has ended since the last time, or in the last minutes where something else is looked at than then.
+    /// Reads what has ended since the last time; the first time, in the last minutes. The subject is the same each time.
     pub fn read(&mut self, subject: &Subject, reading: &Reading) {
-        if self.subject.as_ref() != Some(subject) {
-            *self = Self {
-                subject: Some(subject.clone()),
-                ..Self::default()
-            };
-        }
         let since = reading.wall_ns.saturating_sub(MINUTES.as_nanos() as u64);
         self.kept.retain(|(slow, _)| slow.ended_wall_ns >= since);
         for process in reading.processes.iter().filter(|p| subject.is_of(p)) {
@@ -125,7 +118,18 @@ impl Slow {
     /// # Errors
     /// Its events were not recorded, or are no longer there.
     pub fn course(&self) -> Result<RequestBursts, NoOrder> {
-        found(&self.record, read_events(&bursts_path(&self.file)))
+        let file = bursts_path(&self.file);
+        if !self.record.events {
+            return Err(match read_header(&file).map(|header| header.mode) {
+                Ok(Mode::Sampling { one_in }) => NoOrder::NotSampled { one_in },
+                Ok(Mode::Trace) | Err(_) => NoOrder::NotSet,
+            });
+        }
+        let events = read_events(&file).map_err(|why| NoOrder::Unreadable(why.to_string()))?;
+        let mut requests = bursts(&events).requests.into_iter();
+        let own = requests.find(|one| one.start_mono_ns == self.record.start_mono_ns);
+        let kept = events.header.capacity();
+        own.ok_or(NoOrder::Overwritten { kept })
     }
 }
 
@@ -134,41 +138,23 @@ impl Slow {
 pub enum NoOrder {
     /// The server records no events.
     #[error(
-        "In which order is not recorded. Where POWERBAND_BURSTS=N is set, a server records one in N requests event by event; \
+        "The order of its steps is not recorded. Where POWERBAND_BURSTS=N is set, a server records one in N requests event by event; \
          `powerband trace --gvl` records the next seconds."
     )]
     NotSet,
     /// It records those of other requests.
     #[error(
-        "In which order is not recorded: the server records one in {one_in} requests event by event (POWERBAND_BURSTS={one_in}), not this one."
+        "The order of its steps is not recorded: the server records one in {one_in} requests event by event (POWERBAND_BURSTS={one_in}), not this one."
     )]
     NotSampled { one_in: u32 },
     /// They were, and newer ones have their place.
     #[error(
-        "In which order is no longer known: its events were recorded, and newer ones have overwritten them. A process keeps its newest \
+        "The order of its steps is no longer known: its events were recorded, and newer ones have overwritten them. A process keeps its newest \
          {kept} events: with a larger N, POWERBAND_BURSTS=N keeps each for longer."
     )]
     Overwritten { kept: u64 },
-    #[error("In which order is not known: its events were recorded, but {0}.")]
+    #[error("The order of its steps is not known: its events were recorded, but {0}.")]
     Unreadable(String),
-}
-
-/// The course of this request among the events of its process.
-fn found(record: &Record, events: Result<Events, EventsError>) -> Result<RequestBursts, NoOrder> {
-    match (record.events, events) {
-        (true, Ok(events)) => {
-            let mut requests = bursts(&events).requests.into_iter();
-            let own = requests.find(|one| one.start_mono_ns == record.start_mono_ns);
-            let kept = events.header.capacity();
-            own.ok_or(NoOrder::Overwritten { kept })
-        }
-        (true, Err(why)) => Err(NoOrder::Unreadable(why.to_string())),
-        (false, Ok(events)) => match events.header.mode {
-            Mode::Sampling { one_in } => Err(NoOrder::NotSampled { one_in }),
-            Mode::Trace => Err(NoOrder::NotSet),
-        },
-        (false, Err(_)) => Err(NoOrder::NotSet),
-    }
 }
 
 #[cfg(test)]
@@ -206,30 +192,34 @@ mod tests {
     fn a_request_without_an_order_says_why() {
         let sampled = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../contract/samples/events/sampled.bursts");
-        let events = || read_events(&sampled);
-        let own = bursts(&events().unwrap()).requests.remove(0).start_mono_ns;
-        let of = |start_mono_ns, events| Record {
-            start_mono_ns,
-            events,
-            ..record(1)
+        let events = read_events(&sampled).unwrap();
+        let own = bursts(&events).requests.remove(0).start_mono_ns;
+        let course = |start_mono_ns, events, file: &Path| {
+            let record = Record {
+                start_mono_ns,
+                events,
+                ..record(1)
+            };
+            let mut slow = Slow::of(record, &process(1, 0, &[]));
+            slow.file = file.to_owned();
+            slow.course()
         };
-        assert!(found(&of(own, true), events()).is_ok());
-        let header = events().unwrap().header;
-        let kept = header.capacity();
+        assert!(course(own, true, &sampled).is_ok());
+        let kept = events.header.capacity();
         assert_eq!(
-            found(&of(own + 1, true), events()),
+            course(own + 1, true, &sampled),
             Err(NoOrder::Overwritten { kept })
         );
-        let Mode::Sampling { one_in } = header.mode else {
-            panic!("{header:?}");
+        let Mode::Sampling { one_in } = events.header.mode else {
+            panic!("{:?}", events.header);
         };
         assert_eq!(
-            found(&of(own, false), events()),
+            course(own, false, &sampled),
             Err(NoOrder::NotSampled { one_in })
         );
-        let none = || read_events(Path::new("/nonexistent.bursts"));
-        assert_eq!(found(&of(own, false), none()), Err(NoOrder::NotSet));
-        let unreadable = found(&of(own, true), none()).unwrap_err().to_string();
+        let none = Path::new("/nonexistent.flight");
+        assert_eq!(course(own, false, none), Err(NoOrder::NotSet));
+        let unreadable = course(own, true, none).unwrap_err().to_string();
         assert!(unreadable.contains("/nonexistent.bursts"), "{unreadable}");
     }
 

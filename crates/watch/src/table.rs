@@ -1,8 +1,10 @@
 //! The figures of a window as rows, and which columns a width has room for.
 
 use crate::history::Step;
+use crate::process_row::Resources;
 use crate::slow::Slow;
-use crate::window::{CALLS, Window, call_ms, pool_ms};
+use crate::subject::Subject;
+use crate::window::{CALLS, EndpointRow, Window, call_ms, pool_ms};
 use flight::CallKind;
 use inspect::Sums;
 use std::time::Duration;
@@ -42,6 +44,8 @@ pub struct Full {
     pub name: String,
     pub straggler: bool,
     pub cells: Cells,
+    /// What it is about, where it has a view.
+    pub subject: Option<Subject>,
 }
 
 pub type Cells = Vec<(&'static str, String)>;
@@ -52,6 +56,7 @@ impl Full {
             name,
             straggler: false,
             cells,
+            subject: None,
         }
     }
 }
@@ -102,6 +107,7 @@ pub fn processes(window: &Window) -> Vec<Full> {
         }
         Full {
             straggler: !row.unlike.is_empty(),
+            subject: Some(Subject::Process(process.id)),
             ..Full::new(process.name.clone(), cells)
         }
     });
@@ -112,11 +118,14 @@ pub fn processes(window: &Window) -> Vec<Full> {
 pub fn endpoints(window: &Window) -> Vec<Full> {
     let rows = window.endpoints.iter().filter(|row| row.sums.requests > 0);
     let kinds = kinds(rows.clone().map(|row| &row.sums));
-    let row = |name: &String, sums: &Sums| {
-        let cells = figures(window.per_s(sums.requests), sums, &kinds);
-        Full::new(name.clone(), cells)
+    let row = |row: &EndpointRow| Full {
+        subject: Some(Subject::Endpoint(row.name.clone())),
+        ..Full::new(
+            row.name.clone(),
+            figures(window.per_s(row.sums.requests), &row.sums, &kinds),
+        )
     };
-    rows.map(|one| row(&one.name, &one.sums)).collect()
+    rows.map(row).collect()
 }
 
 /// A row for each step of the last minutes.
@@ -127,7 +136,10 @@ pub fn steps(steps: &[Step], with_resources: bool) -> Vec<Full> {
         let name = format!("{:.0} to {:.0} s ago", seconds(step.to), seconds(step.from));
         let mut cells = figures(step.per_s(), &step.sums, &kinds);
         if with_resources {
-            cells.extend(resources(step.cores, step.rss_bytes));
+            let Resources {
+                cores, rss_bytes, ..
+            } = step.resources;
+            cells.extend(resources(cores, rss_bytes));
         }
         Full::new(name, cells)
     });

@@ -69,13 +69,13 @@ impl Window {
     /// A sum by time.
     #[must_use]
     pub fn per_s(&self, count: u64) -> f64 {
-        count as f64 / self.length.as_secs_f64().max(1e-9)
+        rate(count as f64, self.length)
     }
 
     /// Requests in the application at once, on average: Little's law on those that ended.
     #[must_use]
     pub fn busy(&self) -> f64 {
-        self.busy_ns as f64 / 1e9 / self.length.as_secs_f64().max(1e-9)
+        rate(self.busy_ns as f64 / 1e9, self.length)
     }
 
     /// Threads of all processes; `None` where a process does not say.
@@ -89,6 +89,11 @@ impl Window {
     pub fn in_flight(&self) -> u64 {
         self.processes.iter().map(|row| row.process.in_flight).sum()
     }
+}
+
+/// A sum by time, per second.
+pub fn rate(sum: f64, length: Duration) -> f64 {
+    sum / length.as_secs_f64().max(1e-9)
 }
 
 /// Those with the most request time first.

@@ -125,9 +125,7 @@ impl Trace {
 #[must_use]
 pub fn is_traced_until(flight: &Path) -> Option<u64> {
     let request = request_of(flight).ok().filter(|&request| request != 0)?;
-    let path = events_path(flight);
-    let file = file::open(&path, OFlags::RDONLY).ok()?;
-    let header = file::header(&file, &path).ok()?;
+    let header = file::read_header(&events_path(flight)).ok()?;
     let goes_on = header.request == request && header.state != EventsState::Over;
     goes_on.then_some(header.deadline_mono_ns)
 }

@@ -58,7 +58,15 @@ pub fn read_events(path: &Path) -> Result<Events, EventsError> {
     parse_from(&copied, first)
 }
 
-/// The header alone.
+/// Reads the header alone.
+///
+/// # Errors
+/// When the file cannot be opened or read, is no regular file (a link is none), or has no valid header.
+pub fn read_header(path: &Path) -> Result<EventsHeader, EventsError> {
+    header(&open(path, OFlags::RDONLY)?, path)
+}
+
+/// The header of an open file.
 pub(super) fn header(file: &File, path: &Path) -> Result<EventsHeader, EventsError> {
     let mut bytes = vec![0; super::header::HEADER_SIZE as usize];
     let got = read_at(file, &mut bytes, 0).map_err(|source| EventsError::Io {
