@@ -1,6 +1,6 @@
 //! What answers browsers and probes over HTTP: a listener with separate threads, which answers a bounded number of questions
 //! at once and limits the time of each, so that a slow client delays neither the program nor other clients. It answers GET and
-//! HEAD, to its own names and to pages of its own origin. What is answered is its caller's.
+//! HEAD, to its own names and to pages of its own origin. The caller supplies the answers.
 
 mod address;
 mod asker;
@@ -23,6 +23,8 @@ use std::time::Duration;
 pub use address::address;
 pub use hosts::name;
 pub use question::Question;
+#[cfg(test)]
+pub use question::asked;
 
 /// Questions at once; further ones wait to be accepted.
 const ASKERS: usize = 8;
@@ -45,8 +47,6 @@ pub struct Answer {
     pub status: &'static str,
     /// Its content type.
     pub kind: &'static str,
-    /// Further fields, each with its line's end.
-    pub fields: &'static str,
     pub body: Cow<'static, str>,
 }
 
@@ -56,7 +56,6 @@ impl Answer {
         Answer {
             status: "200 OK",
             kind,
-            fields: "",
             body: body.into(),
         }
     }
@@ -67,6 +66,20 @@ impl Answer {
             status,
             ..Answer::of("text/plain; charset=utf-8", words)
         }
+    }
+
+    /// Status and fields, to the empty line.
+    pub fn head(&self) -> String {
+        // `frame-ancestors` works only in a header.
+        format!(
+            "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+             X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+             Content-Security-Policy: frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n\
+             Allow: GET, HEAD\r\nConnection: close\r\n\r\n",
+            self.status,
+            self.kind,
+            self.body.len()
+        )
     }
 }
 
@@ -86,6 +99,13 @@ pub struct Bound {
     address: SocketAddr,
 }
 
+/// The message where a flag's address cannot be listened on.
+pub fn refused(flag: &str, address: SocketAddr, error: &Error) -> String {
+    format!(
+        "{flag} = {address}: cannot listen there: {error}; give an address of this machine and a port that is free"
+    )
+}
+
 /// Answers until it is dropped.
 #[derive(Debug)]
 pub struct Listener {
@@ -98,7 +118,7 @@ impl Bound {
     /// Listens there.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address is in use, or is not this machine's.
     pub fn new(address: SocketAddr) -> Result<Bound, Error> {
         let socket = TcpListener::bind(address)?;
         socket.set_nonblocking(true)?;
@@ -114,7 +134,7 @@ impl Bound {
     /// Answers from now on.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// The thread cannot be started.
     pub fn serve<F>(self, admitted: Admitted, answer: F) -> Result<Listener, Error>
     where
         F: Fn(&Question<'_>) -> Answer + Send + Sync + 'static,
@@ -205,18 +225,9 @@ impl<F: Fn(&Question<'_>) -> Answer + Sync> Desk<F> {
             true => self.answer(&question, local),
             false => Answer::plain("400 Bad Request", "this is no HTTP/1.1 request\n"),
         };
-        let body = &*answer.body;
-        let mut text = format!(
-            "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-             X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n{}\
-             Allow: GET, HEAD\r\nConnection: close\r\n\r\n",
-            answer.status,
-            answer.kind,
-            body.len(),
-            answer.fields
-        );
+        let mut text = answer.head();
         if !well_formed || question.method() != "HEAD" {
-            text.push_str(body);
+            text.push_str(&answer.body);
         }
         asker.allow(TO_TAKE);
         asker.write_all(text.as_bytes())?;

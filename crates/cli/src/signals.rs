@@ -1,9 +1,14 @@
 //! Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once. Either way the guards end the
 //! servers.
 
+use crate::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How long work may go on before it looks whether a signal was received.
+pub const LOOK: Duration = Duration::from_millis(100);
 
 /// The signal that asked for the end, if any.
 #[derive(Debug, Clone)]
@@ -12,6 +17,12 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// Takes over the signals for a command.
+    pub fn taken() -> Result<Signals, Failure> {
+        Signals::listen()
+            .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))
+    }
+
     /// Takes over the signals.
     pub fn listen() -> std::io::Result<Signals> {
         let received = Arc::new(AtomicUsize::new(0));

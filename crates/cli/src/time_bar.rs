@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// A line on stderr that is drawn again; nothing where that is no terminal. It is gone when this is dropped.
+/// A progress line on stderr; nothing without a terminal. Dropping it clears it.
 #[derive(Debug)]
 pub struct TimeBar(Option<ProgressBar>);
 

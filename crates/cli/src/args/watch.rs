@@ -19,8 +19,8 @@ pub struct WatchArgs {
     /// Print one window as text and end; the default where stdin or stdout is no terminal
     #[arg(long, conflicts_with = "interval")]
     pub once: bool,
-    /// Show it in a browser instead: print the address of a page that this process serves, and open it on a desktop
-    /// [default address: a free port of 127.0.0.1]
+    /// Show it in a browser instead: print the address of a page that this process serves, and open it on a desktop unless
+    /// the address needs a token [default address: a free port of 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, conflicts_with = "once")]
     pub serve: Option<Option<String>>,
     /// With --serve: do not open the page in a browser

@@ -116,8 +116,7 @@ pub fn capacity(args: CapacityArgs) -> Result<u8, Failure> {
         tried.map_err(|e| unwritable(path, &e))?;
     }
     asked::tell_notes(&experiment.recording_notes);
-    let signals = Signals::listen()
-        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let signals = Signals::taken()?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
     let name = id(now, "capacity", experiment.seed);
     let folder =

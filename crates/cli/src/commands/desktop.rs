@@ -1,13 +1,14 @@
 //! The browser of the person at this machine.
 
+use crate::output;
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// Whether there is a desktop.
+/// Whether a person who sits at a desktop of this machine reads what is printed.
 pub fn is_there() -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     // X11 that SSH forwards would start a browser on this machine, to be drawn over the network.
-    (set("DISPLAY") || set("WAYLAND_DISPLAY")) && !set("SSH_CONNECTION")
+    output::is_terminal() && (set("DISPLAY") || set("WAYLAND_DISPLAY")) && !set("SSH_CONNECTION")
 }
 
 /// Opens a page, where a browser starts; the caller has printed where it is.

@@ -158,8 +158,7 @@ pub fn conduct(
     }
     let junit = JunitFile::asked(files.junit)?;
     asked::tell_notes(&experiment.recording_notes);
-    let signals = Signals::listen()
-        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let signals = Signals::taken()?;
     let store = match args.resume.as_ref().and_then(Option::as_ref) {
         Some(run) => {
             let folder = run::runs::find(&experiment.runs_dir, run);

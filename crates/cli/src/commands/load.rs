@@ -54,8 +54,7 @@ pub fn load(args: LoadArgs) -> Result<u8, Failure> {
     let log = args.hdr_log.as_deref().map(HdrLog::create).transpose();
     let (to_log, log) = log.map_err(Failure::usage)?.unzip();
     let junit = JunitFile::asked(args.asserted.junit.as_deref())?;
-    let signals = Signals::listen()
-        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let signals = Signals::taken()?;
     let quiet = args.speech.quiet;
     if let Some(warmup) = &mut order.warmup {
         // Its figures are not wanted, and it writes no file.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use run::runs::{Kept, Standing, kept};
 use std::path::Path;
 
-/// Where there is no run, and what to do.
+/// The message where no run exists, with the remedy.
 pub fn none_under(runs: &Path) -> String {
     format!(
         "there is no run under {}; make one with powerband tune, or name its folder with --runs",

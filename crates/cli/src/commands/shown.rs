@@ -94,7 +94,7 @@ fn html(page: &str, file: &Path) -> Result<PathBuf, Failure> {
 
 /// Whether the page is shown at once: to a person at a desktop who named no file for it.
 fn opens(args: &ReportArgs) -> bool {
-    args.html == Some(None) && !args.no_open && output::is_terminal() && desktop::is_there()
+    args.html == Some(None) && !args.no_open && desktop::is_there()
 }
 
 /// Prints where it is, and opens it in the browser. Where that does not start, the place is enough.

@@ -82,7 +82,7 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
         )
     });
     match missing {
-        // The command itself is right, and there is no recording to answer from: exit code 3, as of inspect and predict.
+        // The command is valid, but nothing was recorded: exit code 3, as in inspect and predict.
         Some(missing) if problems.is_empty() => {
             return Err(Failure::no_answer(missing.to_string()));
         }

@@ -1,4 +1,4 @@
-//! By which names a page may be asked for. A page in somebody's browser can make a name of its own resolve to this
+//! The names in `Host` fields that are answered. A page in somebody's browser can make a name of its own resolve to this
 //! machine (DNS rebinding) and read what is here as if it were its own; the `Host` field has that name then.
 
 use std::net::{IpAddr, SocketAddr};

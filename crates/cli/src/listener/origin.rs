@@ -3,7 +3,8 @@
 
 use super::question::Question;
 
-/// Whether nobody asks but the listener's own pages and a person who opens an address or follows a link to it.
+/// Whether the request comes from the listener's own page, from a user who opens the address or follows a link, or from a program
+/// that is not a browser.
 pub fn is_own(question: &Question<'_>) -> bool {
     let field = |name| question.field(name).map(<[u8]>::to_ascii_lowercase);
     let host = field("host").unwrap_or_default();
@@ -18,18 +19,12 @@ pub fn is_own(question: &Question<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mirror::http1::{HeadLimits, RequestHead};
+    use crate::listener::asked;
 
     fn allowed(fields: &[&str]) -> bool {
         let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
-        let bytes = format!("GET / HTTP/1.1\r\nHost: LocalHost:9400\r\n{fields}\r\n");
-        let mut head = RequestHead::default();
-        let limits = HeadLimits {
-            bytes: 4096,
-            fields: 16,
-        };
-        assert!(head.read(bytes.as_bytes(), limits).unwrap().is_some());
-        is_own(&Question::new(&head, bytes.as_bytes()))
+        let head = format!("GET / HTTP/1.1\r\nHost: LocalHost:9400\r\n{fields}\r\n");
+        asked(&head, is_own)
     }
 
     #[test]

@@ -10,6 +10,18 @@ pub struct Question<'a> {
     bytes: &'a [u8],
 }
 
+/// Gives the question that a head asks.
+#[cfg(test)]
+pub fn asked<T>(head: &str, answer: impl FnOnce(&Question<'_>) -> T) -> T {
+    let mut read = RequestHead::default();
+    let limits = mirror::http1::HeadLimits {
+        bytes: 4096,
+        fields: 16,
+    };
+    assert!(read.read(head.as_bytes(), limits).unwrap().is_some());
+    answer(&Question::new(&read, head.as_bytes()))
+}
+
 impl<'a> Question<'a> {
     pub fn new(head: &'a RequestHead, bytes: &'a [u8]) -> Question<'a> {
         Question { head, bytes }

@@ -37,18 +37,14 @@ impl Doubts {
 
     /// Why an assertion with this outcome, of a page or of all, is undecided.
     pub fn why(&self, outcome: AssertionOutcome, page: Option<&str>) -> Option<String> {
-        let own = || match outcome {
-            AssertionOutcome::Holds => {
-                let held = self.of_holding.clone();
-                held.or_else(|| redirected(&self.redirects, page))
-            }
-            AssertionOutcome::Fails => self.of_failing.clone(),
-            AssertionOutcome::Unknown => None,
-        };
         let of_all = self.of_all.clone();
-        of_all
-            .filter(|_| outcome != AssertionOutcome::Unknown)
-            .or_else(own)
+        match outcome {
+            AssertionOutcome::Unknown => None,
+            AssertionOutcome::Fails => of_all.or_else(|| self.of_failing.clone()),
+            AssertionOutcome::Holds => of_all
+                .or_else(|| self.of_holding.clone())
+                .or_else(|| redirected(&self.redirects, page)),
+        }
     }
 }
 

@@ -5,13 +5,15 @@ mod metrics;
 
 use super::kept::Shelf;
 use super::written::Written;
-use crate::listener::{Admitted, Answer, Bound, Listener, Question};
+use crate::listener::{Admitted, Answer, Bound, Listener, Question, refused};
 use mirror::{Counts, OpenFiles, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+const FLAG: &str = "--status";
 
 /// Where counts are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,16 +75,16 @@ impl Reserved {
     /// Listens where the page is wanted.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address is in use, or is not this machine's.
     pub fn new(wanted: StatusPage) -> Result<Reserved, String> {
-        let bound = Bound::new(wanted.address).map_err(|e| wrong(&wanted, &e))?;
+        let bound = Bound::new(wanted.address).map_err(|e| refused(FLAG, wanted.address, &e))?;
         Ok(Reserved { bound, wanted })
     }
 
     /// Answers from now on, and is ready.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// The thread cannot be started.
     pub fn serve(self, shown: Shown) -> Result<Serving, String> {
         let ready = Arc::new(AtomicBool::new(true));
         let page = Page {
@@ -96,16 +98,9 @@ impl Reserved {
         let listener = self
             .bound
             .serve(admitted, move |question| page.answer(question))
-            .map_err(|e| wrong(&self.wanted, &e))?;
+            .map_err(|e| refused(FLAG, self.wanted.address, &e))?;
         Ok(Serving { listener, ready })
     }
-}
-
-fn wrong(wanted: &StatusPage, e: &std::io::Error) -> String {
-    format!(
-        "--status = {}: cannot listen there: {e}; give an address of this machine and a port that is free",
-        wanted.address
-    )
 }
 
 impl Serving {

@@ -87,8 +87,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
         markdown::try_to_write(path)?;
     }
     asked::tell_notes(&experiment.recording_notes);
-    let signals = Signals::listen()
-        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let signals = Signals::taken()?;
     let terminal = Terminal::new(signals.clone(), args.experiment.speech.quiet);
     let name = id(now, "validate", experiment.seed);
     let folder =

@@ -49,7 +49,7 @@ pub fn file(path: &Path) -> Result<Recordings, Failure> {
 
 /// All living processes under a folder, or those that were named.
 pub fn processes(wanted: &Wanted) -> Result<Recordings, Failure> {
-    let signals = Signals::listen().map_err(|e| Failure::usage(format!("signals: {e}")))?;
+    let signals = Signals::taken()?;
     let living = living(wanted)?;
     let mut recordings = Recordings {
         found: Vec::new(),

@@ -1,7 +1,7 @@
 //! The screen that is drawn again after every reading, every key and every change of size.
 
 use super::readings::Readings;
-use crate::signals::Signals;
+use crate::signals::{LOOK, Signals};
 use crate::{Failure, output};
 use ::watch::{Action, Reading, Seen, Subject, View};
 use ratatui::DefaultTerminal;
@@ -11,8 +11,6 @@ use rustix::io::Errno;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A signal is seen after this time at the latest.
-const LOOK: Duration = Duration::from_millis(100);
 /// The exit code where the terminal was closed, as after its signal.
 const SIGHUP: u8 = 128 + 1;
 
@@ -29,7 +27,7 @@ pub fn show(
             "the terminal cannot be used: {e}; powerband watch --once prints text"
         ))
     };
-    let signals = Signals::listen().map_err(failed)?;
+    let signals = Signals::taken()?;
     let terminal = ratatui::try_init().map_err(failed)?;
     let mut view = View::default();
     view.colour = output::style().colour;

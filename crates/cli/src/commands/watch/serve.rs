@@ -5,8 +5,8 @@ mod token;
 
 use super::readings::Readings;
 use crate::commands::desktop;
-use crate::listener::{Admitted, Bound, address};
-use crate::signals::Signals;
+use crate::listener::{Admitted, Bound, address, refused};
+use crate::signals::{LOOK, Signals};
 use crate::{Failure, output};
 use ::watch::{Reading, Subject};
 use desk::Desk;
@@ -17,8 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use token::Token;
 
-/// A signal is seen after this time at the latest.
-const LOOK: Duration = Duration::from_millis(100);
+const FLAG: &str = "--serve";
 
 /// Where the page is served, and how.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +30,7 @@ impl Wanted {
     /// What the arguments ask for; without an address a free port of loopback.
     pub fn of(text: Option<&str>, no_open: bool) -> Result<Wanted, Failure> {
         let found = match text {
-            Some(text) => address(&Asked::new(text.to_owned(), "--serve")),
+            Some(text) => address(&Asked::new(text.to_owned(), FLAG)),
             None => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         };
         let address = found.map_err(|problem| Failure::usage(problem.to_string()))?;
@@ -42,10 +41,7 @@ impl Wanted {
     }
 
     fn failed(&self, e: &io::Error) -> Failure {
-        Failure::usage(format!(
-            "--serve = {}: cannot listen there: {e}; give an address of this machine and a port that is free",
-            self.address
-        ))
+        Failure::usage(refused(FLAG, self.address, e))
     }
 }
 
@@ -57,11 +53,7 @@ pub fn serve(
     (length, interval): (Duration, Duration),
     wanted: Wanted,
 ) -> Result<u8, Failure> {
-    let signals = Signals::listen().map_err(|e| {
-        Failure::usage(format!(
-            "signals cannot be taken: {e}; watch in the terminal"
-        ))
-    })?;
+    let signals = Signals::taken()?;
     let bound = Bound::new(wanted.address).map_err(|e| wanted.failed(&e))?;
     let at = bound.address();
     let token = match at.ip().to_canonical().is_loopback() {
@@ -81,11 +73,13 @@ pub fn serve(
     let listener = listener.map_err(|e| wanted.failed(&e))?;
     output::print(&format!("{url}\n"))?;
     if at.ip().is_unspecified() {
-        output::say("From another machine, put an address of this one in its place.");
+        output::say(
+            "From another machine, replace the host in this address with an address of this machine.",
+        );
     }
     output::say("Ctrl-C ends it.");
     // Arguments of a program can be read by other users.
-    if wanted.opens && !is_secret && output::is_terminal() && desktop::is_there() {
+    if wanted.opens && !is_secret && desktop::is_there() {
         desktop::open(url.as_ref());
     }
     let mut due = Instant::now() + interval;

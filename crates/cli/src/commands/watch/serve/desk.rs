@@ -8,10 +8,8 @@ use serde::Serialize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Built by `make web`. Its policy allows its own script alone; that no page may frame it is for a header to say.
+/// Built by `make web`. Its policy allows its own script alone.
 const PAGE: &str = include_str!("../../../../../../web/dist/watch.html");
-const OF_THE_PAGE: &str =
-    "Content-Security-Policy: frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n";
 
 /// What is shown, and to whom.
 #[derive(Debug)]
@@ -78,10 +76,7 @@ impl Desk {
             );
         }
         match question.path() {
-            "/" => Answer {
-                fields: OF_THE_PAGE,
-                ..Answer::of("text/html; charset=utf-8", PAGE)
-            },
+            "/" => Answer::of("text/html; charset=utf-8", PAGE),
             "/seen.json" => self.seen(question),
             _ => Answer::plain("404 Not Found", "there are / and /seen.json\n"),
         }
@@ -92,20 +87,19 @@ impl Desk {
         let Shown { looks, problem } = &mut *shown;
         let reading = looks.readings();
         let request = question.parameter("request");
-        let subject = match (
-            question.parameter("process"),
-            question.parameter("endpoint"),
-        ) {
-            (Some(id), _) => Some(looks.process(&id)),
-            (None, Some(name)) => Some(Some(Subject::Endpoint(name.into_owned()))),
-            (None, None) => None,
+        let process = question.parameter("process");
+        let endpoint = question.parameter("endpoint");
+        let everything = process.is_none() && endpoint.is_none();
+        let subject = match process {
+            Some(id) => looks.process(&id),
+            None => endpoint.map(|name| Subject::Endpoint(name.into_owned())),
         };
         let one;
         let picture = match subject {
-            None => looks.all(),
+            None if everything => looks.all(),
             // A process that has ended.
-            Some(None) => None,
-            Some(Some(subject)) => match looks.one(&subject, request.as_deref()) {
+            None => None,
+            Some(subject) => match looks.one(&subject, request.as_deref()) {
                 Ok(picture) => {
                     one = picture;
                     one.as_ref()
@@ -131,14 +125,16 @@ impl Desk {
 fn too_many(most: usize) -> Answer {
     Answer::plain(
         "503 Service Unavailable",
-        format!("{most} other processes and endpoints are looked at now; close one of them\n"),
+        format!(
+            "{most} other processes and endpoints are open in other browsers; close one of those pages\n"
+        ),
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mirror::http1::{HeadLimits, RequestHead};
+    use crate::listener::asked;
     use serde_json::Value;
 
     fn desk(token: Option<Token>) -> Desk {
@@ -153,14 +149,8 @@ mod tests {
     }
 
     fn answer(desk: &Desk, target: &str) -> Answer {
-        let bytes = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        let mut head = RequestHead::default();
-        let limits = HeadLimits {
-            bytes: 4096,
-            fields: 8,
-        };
-        assert!(head.read(bytes.as_bytes(), limits).unwrap().is_some());
-        desk.answer(&Question::new(&head, bytes.as_bytes()))
+        let head = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        asked(&head, |question| desk.answer(question))
     }
 
     fn seen(desk: &Desk, target: &str) -> Value {
@@ -189,7 +179,7 @@ mod tests {
     fn the_page_is_whole_and_may_not_be_framed() {
         let page = answer(&desk(None), "/");
         assert!(page.body.contains("script-src 'sha256-") && page.body.ends_with("</html>\n"));
-        assert!(page.fields.contains("frame-ancestors 'none'"));
+        assert!(page.head().contains("frame-ancestors 'none'"));
         assert_eq!(answer(&desk(None), "/page.html").status, "404 Not Found");
     }
 
