@@ -4,17 +4,13 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { execFile, execFileSync } from "node:child_process";
 import { createServer } from "node:http";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { after, before, test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
-import { chromium } from "playwright-core";
+import { launched, opened as openedIn, powerband, root, sidewaysOverflow, violations } from "../support/browser.mjs";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const powerband = process.env.POWERBAND_BINARY ?? join(root, "target/release/powerband");
-const browserPath = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => existsSync(path));
 const ATTACK = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
 
 let folder;
@@ -22,8 +18,7 @@ let browser;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "powerband-page-"));
-  // Its sandbox needs a user other than root.
-  browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+  browser = await launched();
 });
 
 after(async () => {
@@ -42,20 +37,7 @@ function pageOf(kind, change = () => {}) {
   return { url: pathToFileURL(written).href, document, written };
 }
 
-/** Opens an address; fails on any error or message of the browser. */
-async function opened(url, options = {}) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const said = [];
-  page.on("console", (message) => said.push(message.text()));
-  page.on("pageerror", (error) => said.push(String(error)));
-  page.on("dialog", (dialog) => said.push(`dialog: ${dialog.message()}`));
-  page.on("request", (request) => {
-    if (request.url() !== url) said.push(`asked for ${request.url()}`);
-  });
-  await page.goto(url);
-  return { page, said, close: () => context.close() };
-}
+const opened = (url, options) => openedIn(browser, url, options);
 
 /** Texts of charts that lie in part outside their chart, which does not show that part. */
 const clipped = (page) =>
@@ -93,10 +75,7 @@ for (const kind of ["tune", "compare", "sweep"]) {
     for (const colorScheme of ["light", "dark"]) {
       const { page, close } = await opened(url, { colorScheme });
       for (const summary of await page.locator("summary").all()) await summary.click();
-      // axe is a script of the test's own, which the page's policy would refuse.
-      const found = await new AxeBuilder({ page }).analyze();
-      const violations = found.violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.target).join(", ")}`);
-      assert.deepEqual(violations, [], colorScheme);
+      assert.deepEqual(await violations(page), [], colorScheme);
       await close();
     }
   });
@@ -116,8 +95,7 @@ test("long names are not cut off at the edge of a chart", async () => {
 test("the page fits a phone: nothing but wide tables and charts scrolls sideways", async () => {
   const { url } = pageOf("tune");
   const { page, said, close } = await opened(url, { viewport: { width: 360, height: 740 } });
-  const [content, view] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-  assert.ok(content <= view, `${content} of ${view} pixels`);
+  assert.ok((await sidewaysOverflow(page)) <= 0);
   const swatches = await page.locator("#chart-request-time svg:not([viewBox])").all();
   for (const swatch of swatches) assert.ok((await swatch.boundingBox()).width < 40, "a swatch of the legend is small");
   assert.ok(swatches.length >= 3);
@@ -236,14 +214,12 @@ for (const [sample, charts] of Object.entries(SAMPLES)) {
         const [first, ...others] = document.sentence.split(". ");
         assert.equal(await page.locator("h1").textContent(), others.length > 0 ? `${first}.` : first);
       }
-      const found = await new AxeBuilder({ page }).analyze();
-      assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html)}`), []);
+      assert.deepEqual(await violations(page), []);
       assert.deepEqual(said, []);
       await close();
     }
     const phone = await opened(url, { viewport: { width: 360, height: 740 } });
-    const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(wide <= 360, `${wide} pixels`);
+    assert.ok((await sidewaysOverflow(phone.page)) <= 0);
     await phone.close();
   });
 }

@@ -2,20 +2,15 @@
 // error, and that it can be used by keyboard, on a phone, in the dark and with a screen reader.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
-import AxeBuilder from "@axe-core/playwright";
-import { chromium } from "playwright-core";
+import { launched, opened as openedIn, powerband, sidewaysOverflow, violations } from "../support/browser.mjs";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const powerband = process.env.POWERBAND_BINARY ?? join(root, "target/release/powerband");
-const browserPath = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => existsSync(path));
 /** An application whose requests have this name: what users write in names is text. */
 const ATTACK = "<img src=x onerror=alert(1)>";
 const APPLICATION = `run(lambda do |env|
@@ -62,7 +57,7 @@ const ended = (program) => (program.exitCode === null && program.signalCode === 
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "powerband-watch-"));
-  browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+  browser = await launched();
   port = await freePort();
   await writeFile(join(folder, "config.ru"), APPLICATION);
   const flight = join(folder, "flight");
@@ -74,9 +69,16 @@ before(async () => {
   load.done = (async () => {
     while (load.on) await asked(paths++ % 3 === 0 ? "/attack" : "/");
   })();
-  await until("flight files", () => readdirSync(flight, { recursive: true }).some((file) => file.endsWith(".flight")));
+  // Of both workers: the view reads PSS at its first reading, and not soon again.
+  await until("flight files", () => readdirSync(flight, { recursive: true }).filter((file) => file.endsWith(".flight")).length === 2);
+  await asked("/");
   watch = spawn(powerband, ["watch", "--serve", "--interval", "200ms", flight], { stdio: ["ignore", "pipe", "inherit"] });
-  url = await new Promise((found) => watch.stdout.once("data", (text) => found(String(text).trim())));
+  let printed = "";
+  watch.stdout.on("data", (text) => (printed += text));
+  url = await until("the address of the page", () => {
+    assert.equal(watch.exitCode, null, "powerband watch has ended");
+    return /^http\S+(?=\n)/.exec(printed)?.[0];
+  });
 });
 
 after(async () => {
@@ -90,28 +92,10 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Opens the view; fails on any error or message of the browser, and on anything that is asked of another address. */
-async function opened(options = {}, at = "") {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const said = [];
-  page.on("console", (message) => said.push(message.text()));
-  page.on("pageerror", (error) => said.push(String(error)));
-  page.on("dialog", (dialog) => said.push(`dialog: ${dialog.message()}`));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(url)) said.push(`asked for ${request.url()}`);
-  });
-  await page.goto(url + at);
-  return { page, said, close: () => context.close() };
-}
+const opened = (options, at = "") => openedIn(browser, url + at, { isOwn: (asked) => asked.startsWith(url), ...options });
 
 const section = (page, name) => page.getByRole("region", { name, exact: true });
 const shown = (page, name) => section(page, name).waitFor();
-
-async function violations(page) {
-  const found = await new AxeBuilder({ page }).analyze();
-  return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html)}`);
-}
 
 test("the view shows what the terminal shows", async () => {
   const { page, said, close } = await opened();
@@ -148,8 +132,54 @@ test("the view goes on by itself, and pauses", async () => {
   const then = await reading();
   await until("readings without a question", async () => (await reading()) > then + 4);
   assert.deepEqual(questions, []);
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
   await until("questions", () => questions.length > 1);
+  assert.deepEqual(said, []);
+  await close();
+});
+
+test("charts of figures that are unknown now keep what is known", async () => {
+  const { page, said, close } = await opened();
+  await page.route("**/seen.json*", async (route) => {
+    const answer = await route.fetch();
+    const seen = await answer.json();
+    const steps = seen.picture?.steps ?? [];
+    if (steps.length > 0) {
+      const known = { ...steps.at(-1), from_s: 30, to_s: 20, cores: 0.5, rss_bytes: 2 ** 29, pss_bytes: 2 ** 28 };
+      seen.picture.steps = [known, { ...known, from_s: 20, to_s: 0, cores: null, pss_bytes: null }];
+    }
+    await route.fulfill({ response: answer, json: seen });
+  });
+  for (const label of ["CPU, % of a core: unknown now", "Memory, PSS, MiB: unknown now"]) {
+    const chart = page.locator(`.minutes svg[aria-label="${label}"]`);
+    await chart.waitFor();
+    assert.equal(await chart.locator("rect").count(), 1, label);
+  }
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  assert.deepEqual(said, []);
+  await close();
+});
+
+test("an answer that comes after a newer one is not shown", async () => {
+  const { page, said, close } = await opened();
+  await shown(page, "Endpoints");
+  let held;
+  let answers = 0;
+  await page.route("**/seen.json*", async (route) => {
+    if (held === undefined) held = route;
+    else if (answers++ === 0) await route.continue();
+  });
+  await until("a question", () => held);
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await until("a later question", () => answers > 0);
+  const answer = await held.fetch();
+  const seen = await answer.json();
+  seen.picture.sentence = "An older answer.";
+  await until("its answer", () => answers > 1);
+  await held.fulfill({ response: answer, json: seen });
+  await until("the question after it", () => answers > 2);
+  assert.notEqual(await page.locator("h1").textContent(), "An older answer.");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
   assert.deepEqual(said, []);
   await close();
 });
@@ -219,11 +249,10 @@ test("no violation that axe finds, in light and in dark", async () => {
 test("the view fits a phone: nothing but wide tables scrolls sideways", async () => {
   const { page, said, close } = await opened({ viewport: { width: 360, height: 740 } });
   await shown(page, "Endpoints");
-  const wide = () => page.evaluate(() => document.documentElement.scrollWidth);
-  assert.ok((await wide()) <= 360, `${await wide()} pixels`);
+  assert.ok((await sidewaysOverflow(page)) <= 0);
   await section(page, "Endpoints").getByRole("link").first().click();
   await shown(page, "Slowest requests");
-  assert.ok((await wide()) <= 360, `${await wide()} pixels`);
+  assert.ok((await sidewaysOverflow(page)) <= 0);
   assert.deepEqual(said, []);
   await close();
 });

@@ -19,7 +19,10 @@ const NAMED: Record<string, string | undefined> = {
 /** The colour of a part, the same everywhere. */
 export const colourOf = (name: string): string => NAMED[name] ?? "#8a8a8a";
 
-const said = ({ name, ms }: Time): string => `${name} ${ms.toFixed(1)} ms`;
+/** Less is not worth words or a line, milliseconds. */
+export const LITTLE_MS = 0.05;
+
+export const said = ({ name, ms }: Time): string => `${name} ${ms.toFixed(1)} ms`;
 
 /** Names with their colours, and their times where they are known. */
 export function Legend({ times }: { times: { name: string; ms?: number }[] }) {

@@ -3,21 +3,28 @@ import * as Plot from "@observablehq/plot";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { COLOURS, DOT } from "../colours";
 import { labelled } from "../labelled";
-import { Legend, colourOf } from "./bar";
+import { LITTLE_MS, Legend, colourOf } from "./bar";
 import type { Picture, Step, Time } from "./seen";
 
 /** Seconds that the axis has at least, and at most. */
 const SPAN = { least: 60, most: 300 };
-/** Less is not worth a line, milliseconds. */
-const LITTLE_MS = 0.05;
 
-interface Chart {
+interface MinutesChart {
   title: string;
   unit: string;
   marks: Plot.Markish[];
   /** The newest value. */
   now: string;
-  legend?: string[];
+  /** Names that have a colour each, and a legend. */
+  names?: string[];
+}
+
+/** What a step has of a resource, where that is known. */
+interface Resource {
+  title: string;
+  unit: string;
+  key: "cores" | "rss_bytes" | "pss_bytes";
+  factor: number;
 }
 
 const between = { x1: (step: Step) => -step.from_s, x2: (step: Step) => -step.to_s, insetLeft: 0.5, insetRight: 0.5 };
@@ -30,9 +37,8 @@ const split = (steps: Step[], of: (step: Step) => Time[]): (Step & Time)[] =>
   steps.flatMap((step) => of(step).map((time) => ({ ...step, ...time })));
 
 const namesOf = (times: Time[]): string[] => [...new Set(times.map((time) => time.name))];
-const coloured = (names: string[]): Plot.PlotOptions["color"] => ({ domain: names, range: names.map(colourOf) });
 
-function charts({ steps, threads }: Picture): (Chart & { color?: Plot.PlotOptions["color"] })[] {
+function charts({ steps, threads }: Picture): MinutesChart[] {
   const newest = steps.at(-1);
   if (!newest) return [];
   const parts = split(steps, (step) => step.parts);
@@ -42,7 +48,7 @@ function charts({ steps, threads }: Picture): (Chart & { color?: Plot.PlotOption
   const middle = (step: Step): number => -(step.from_s + step.to_s) / 2;
   const fails = steps.some((step) => step.failed_per_s > 0);
   const total = newest.parts.reduce((sum, { ms }) => sum + ms, 0);
-  const made: (Chart & { color?: Plot.PlotOptions["color"] })[] = [
+  const made: MinutesChart[] = [
     {
       title: fails ? "Requests, and failed ones in orange" : "Requests",
       unit: "a second",
@@ -53,8 +59,7 @@ function charts({ steps, threads }: Picture): (Chart & { color?: Plot.PlotOption
       title: "Request time by part",
       unit: "ms a request",
       now: total.toFixed(1),
-      legend: namesOf(parts),
-      color: coloured(namesOf(parts)),
+      names: namesOf(parts),
       marks: [Plot.rectY(parts, Plot.stackY({ order: namesOf(parts) }, { ...between, y: "ms", fill: "name" }))],
     },
   ];
@@ -64,8 +69,7 @@ function charts({ steps, threads }: Picture): (Chart & { color?: Plot.PlotOption
       title: "Inside it: calls, pool and GC",
       unit: "ms a request",
       now: now.map(({ name, ms }) => `${name} ${ms.toFixed(1)}`).join(", "),
-      legend: large,
-      color: coloured(large),
+      names: large,
       marks: [Plot.lineY(lines, { x: middle, y: "ms", stroke: "name", strokeWidth: 2, marker: "dot" })],
     });
   }
@@ -78,24 +82,15 @@ function charts({ steps, threads }: Picture): (Chart & { color?: Plot.PlotOption
       marks: [bars(steps, (step) => step.busy, DOT), all],
     });
   }
-  if (newest.cores !== null) {
-    made.push({
-      title: "CPU",
-      unit: "% of a core",
-      now: (100 * newest.cores).toFixed(0),
-      marks: [bars(steps, (step) => (step.cores === null ? null : 100 * step.cores), DOT)],
-    });
-  }
-  const of = (step: Step): number | null => step.pss_bytes ?? step.rss_bytes;
-  const bytes = of(newest);
-  if (bytes !== null) {
-    const mib = (step: Step): number | null => (of(step) ?? 0) / 2 ** 20;
-    made.push({
-      title: newest.pss_bytes === null ? "Memory, RSS" : "Memory, PSS",
-      unit: "MiB",
-      now: (bytes / 2 ** 20).toFixed(0),
-      marks: [bars(steps, mib, DOT)],
-    });
+  const hasPss = steps.some((step) => step.pss_bytes !== null);
+  const resources: Resource[] = [
+    { title: "CPU", unit: "% of a core", key: "cores", factor: 100 },
+    { title: hasPss ? "Memory, PSS" : "Memory, RSS", unit: "MiB", key: hasPss ? "pss_bytes" : "rss_bytes", factor: 2 ** -20 },
+  ];
+  for (const { title, unit, key, factor } of resources) {
+    const value = (step: Step): number | null => (step[key] === null ? null : factor * step[key]);
+    if (steps.every((step) => value(step) === null)) continue;
+    made.push({ title, unit, now: value(newest)?.toFixed(0) ?? "unknown", marks: [bars(steps, value, DOT)] });
   }
   return made;
 }
@@ -105,7 +100,7 @@ function ago(seconds: number): string {
   return seconds % 60 === 0 ? `−${-seconds / 60} min` : `−${-seconds} s`;
 }
 
-function Drawn({ chart, span }: { chart: Chart & { color?: Plot.PlotOptions["color"] }; span: number }) {
+function Drawn({ chart, span }: { chart: MinutesChart; span: number }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const every = span > 120 ? 60 : 20;
@@ -119,7 +114,7 @@ function Drawn({ chart, span }: { chart: Chart & { color?: Plot.PlotOptions["col
       style: { fontSize: "12px" },
       x: { domain: [-span, 0], ticks: Array.from({ length: Math.floor(span / every) + 1 }, (_, at) => -every * at), tickFormat: ago, label: null },
       y: { label: null, grid: true, zero: true, nice: true, ticks: 4 },
-      ...(chart.color ? { color: chart.color } : {}),
+      ...(chart.names ? { color: { domain: chart.names, range: chart.names.map(colourOf) } } : {}),
       marks: [...chart.marks, Plot.ruleY([0], { stroke: "currentColor" })],
     });
     labelled(picture, `${chart.title}, ${chart.unit}: ${chart.now} now`);
@@ -132,7 +127,7 @@ function Drawn({ chart, span }: { chart: Chart & { color?: Plot.PlotOptions["col
         <span>{chart.unit}</span>
       </figcaption>
       <div ref={place} />
-      {chart.legend ? <Legend times={chart.legend.map((name) => ({ name }))} /> : null}
+      {chart.names ? <Legend times={chart.names.map((name) => ({ name }))} /> : null}
     </figure>
   );
 }

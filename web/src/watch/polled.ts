@@ -30,17 +30,23 @@ export function usePolled(words: string, isPaused: boolean): Polled {
     let timer = 0;
     let hasEnded = false;
     let wait = AT_FIRST_MS;
+    let questions = 0;
+    let answered = 0;
     const next = async (): Promise<void> => {
       clearTimeout(timer);
       if (!document.hidden) {
+        const question = ++questions;
+        // A later question may be answered first.
+        const isNews = (): boolean => !hasEnded && question > answered;
         try {
           const seen = await asked(words);
           wait = seen.interval_ms;
-          if (!hasEnded) set({ words, seen, failure: null });
+          if (isNews()) set({ words, seen, failure: null });
         } catch (error) {
           const failure = error instanceof Error ? error.message : String(error);
-          if (!hasEnded) set((last) => ({ words, seen: last.words === words ? last.seen : null, failure }));
+          if (isNews()) set((last) => ({ words, seen: last.words === words ? last.seen : null, failure }));
         }
+        answered = Math.max(answered, question);
       }
       clearTimeout(timer);
       if (!hasEnded && !isPaused) timer = window.setTimeout(next, wait);

@@ -1,7 +1,7 @@
 // The live view in a browser: what powerband watch shows in the terminal, once a reading.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Bar, Order } from "./bar";
+import { Bar, LITTLE_MS, Order, said } from "./bar";
 import { Figures } from "./figures";
 import { Minutes } from "./minutes";
 import { type Place, back, placeOf, wordsOf } from "./place";
@@ -62,7 +62,7 @@ function OneRequest({ course, place }: { course: Course; place: Place }) {
 }
 
 function Shown({ picture, place }: { picture: Picture; place: Place }) {
-  const inside = picture.inside.filter(({ ms }) => ms >= 0.05).map(({ name, ms }) => `${name} ${ms.toFixed(1)} ms`);
+  const inside = picture.inside.filter(({ ms }) => ms >= LITTLE_MS).map(said);
   return (
     <>
       <p class="about">
@@ -105,8 +105,8 @@ function headline(seen: Seen | null, place: Place): string {
     return seen.picture.course?.title ?? "This request is no longer among the slowest of the last minutes.";
   }
   if (seen?.picture) return seen.picture.sentence;
-  if (seen?.problem) return "No server is seen.";
-  if (seen && seen.reading > 1 && back(place)) return "This process has ended, or no request of it has.";
+  if (seen?.problem) return "No server is running.";
+  if (seen && seen.reading > 1 && back(place)) return "This process has ended, or has not finished a request yet.";
   return "Reading …";
 }
 
@@ -136,7 +136,7 @@ function App() {
         <strong>powerband watch</strong>
         <span>{seen?.source}</span>
         <button type="button" aria-pressed={isPaused} onClick={() => pause(!isPaused)}>
-          {isPaused ? "Go on" : "Pause"}
+          {isPaused ? "Resume" : "Pause"}
         </button>
       </header>
       <main>
