@@ -72,7 +72,7 @@ pub enum Command {
     Run(RunArgs),
     /// Show where request time goes, from flight files
     Inspect(InspectArgs),
-    /// Show where request time goes now, live in the terminal or a browser
+    /// Show where request time goes now, in a terminal or a browser
     Watch(WatchArgs),
     /// Show what the memory of a server is and whether it grows
     Memory(Box<MemoryArgs>),

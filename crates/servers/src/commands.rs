@@ -119,12 +119,6 @@ impl RunningCommand {
     }
 }
 
-/// The words that have the shell execute a command line.
-#[must_use]
-pub fn shell_words(line: &str) -> [String; 3] {
-    ["/bin/sh", "-c", line].map(String::from)
-}
-
 /// Makes the log's folder, for this user alone; the log's absolute path.
 fn in_private_folder(log: &Path) -> Result<PathBuf, HookError> {
     if let Some(folder) = log.parent().filter(|f| !f.as_os_str().is_empty()) {

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::commands::shell_words;
 use crate::error::StartError;
 use crate::files::{failed, nonce, private_dir};
 use crate::guard::{Exit, Guard, GuardError, GuardProgram, ProcessSpec, Remove};
 use crate::log::{Excerpt, Log};
+use crate::words::by_shell;
 
 const LOOK_UP: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(2);
@@ -141,7 +141,7 @@ impl Hook<'_> {
         let output = output.map(absolute).transpose()?;
         let log = Log::from_here(&log_path, self.env);
         let mut guard = Guard::launch(self.guard, None, GRACE, Remove::default(), Some(&log_path))?;
-        let words = shell_words(self.command);
+        let words = by_shell(self.command);
         let (id, _) = guard.spawn(&ProcessSpec {
             words: &words,
             cwd: self.cwd,

@@ -75,4 +75,4 @@ pub use spec::{
 };
 pub use start::start;
 pub use unicorn::default_unicorn_command;
-pub use words::{WordsError, join_words, split_words};
+pub use words::{WordsError, by_shell, join_words, split_words};

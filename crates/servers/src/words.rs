@@ -21,6 +21,12 @@ pub fn join_words(words: &[String]) -> String {
     shell_words::join(words)
 }
 
+/// The words that have the shell execute a command line.
+#[must_use]
+pub fn by_shell(line: &str) -> [String; 3] {
+    ["/bin/sh", "-c", line].map(String::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ mod times;
 mod watched;
 
 use crate::args::MemoryArgs;
-use crate::signals::Signals;
+use crate::signals::{LOOK, Signals};
 use crate::time_bar::TimeBar;
 use crate::{Failure, output};
 use ::memory::{Asked, Reader, Recorded, document};
@@ -18,9 +18,6 @@ use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 use times::Times;
 use watched::Subject;
-
-/// A signal is seen, and the end of a command, after this time at the latest.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// `powerband memory`.
 pub fn memory(args: &MemoryArgs) -> Result<u8, Failure> {
@@ -34,8 +31,7 @@ pub fn memory(args: &MemoryArgs) -> Result<u8, Failure> {
             "--csv = \"-\": standard output is the JSON document's; name a file, or leave --json out",
         ));
     }
-    let signals = Signals::listen()
-        .map_err(|e| Failure::usage(format!("signals cannot be handled here: {e}")))?;
+    let signals = Signals::taken()?;
     let mut subject = Subject::of(args)?;
     let started_at = jiff::Timestamp::now().to_string();
     let read = read(&mut subject, &times, &signals, args.speech.quiet);

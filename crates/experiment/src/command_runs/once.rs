@@ -12,7 +12,8 @@ use crate::trial::{hook, hook_to_its_end};
 use host::Tree;
 use run::{CommandRun, MemorySample};
 use servers::Exit;
-use servers::commands::{CommandSpec, RunningCommand, Waited, shell_words};
+use servers::by_shell;
+use servers::commands::{CommandSpec, RunningCommand, Waited};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -94,7 +95,7 @@ fn measured(
     env.extend(bench.variables(asked.arm));
     let spec = CommandSpec {
         guard: &bench.guard,
-        words: &shell_words(&command),
+        words: &by_shell(&command),
         cwd: &bench.experiment.app_dir,
         env: &env,
         log: Some(&folder.join("command.log")),

@@ -64,14 +64,16 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         let last: u64 = made.iter().map(|(_, last)| part_sum(last, part)).sum();
         let later: u64 = began.iter().map(|last| part_sum(last, part)).sum();
         if first.max(last).max(later) > 0 {
+            let known = |there: bool, figure: String| if there { figure } else { NONE.to_owned() };
+            let stayed = first.max(last) > 0;
             let mut row = vec![
                 part_name(part).to_owned(),
-                bytes(first),
-                bytes(last),
-                change(first, last),
+                known(stayed, bytes(first)),
+                known(stayed, bytes(last)),
+                known(stayed, change(first, last)),
             ];
             if !began.is_empty() {
-                row.push(bytes(later));
+                row.push(known(later > 0, bytes(later)));
             }
             rows.add_row(row);
         }

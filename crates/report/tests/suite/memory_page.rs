@@ -147,7 +147,7 @@ fn a_process_that_began_later_has_a_column() {
     let workers = document.processes.iter_mut().filter(|p| p.worker.is_some());
     let changed = workers.map(|p| p.began = true).count();
     let page = of(&document);
-    assert!(page.contains("change  began later"), "{page}");
+    assert!(page.contains("change began later"), "{page}");
     let stayed = document.processes.len() - changed;
     assert!(page.contains(&format!("of the {stayed} process")), "{page}");
 }

@@ -2,8 +2,8 @@
 
 use super::super::guard_program;
 use crate::{Failure, output};
-use servers::commands::{CommandSpec, RunningCommand, Waited, shell_words};
-use servers::safety;
+use servers::commands::{CommandSpec, RunningCommand, Waited};
+use servers::{by_shell, safety};
 use setup::Pages;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -107,7 +107,7 @@ fn run(
 ) -> Result<(), String> {
     let running = RunningCommand::start(&CommandSpec {
         guard: &guard_program(),
-        words: &shell_words(command),
+        words: &by_shell(command),
         cwd: folder,
         env,
         log: Some(log),
