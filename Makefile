@@ -6,13 +6,13 @@
 # make package   gems, a Debian package and a tarball with a static program in target/package (CPU=aarch64: for that CPU)
 #
 # Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
-# make bench-grid, make bench-watch, make bench-memory, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
+# make bench-grid, make bench-watch, make bench-memory, make bench-page, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
 # (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form)
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install static package bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-memory bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install static package bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -112,6 +112,11 @@ bench-watch:
 # What `memory` costs on 20 processes: four minutes after the build.
 bench-memory:
 	ruby bench/memory/run.rb
+
+# The page of `report --html` in Chromium: half a minute after the build.
+bench-page: build
+	@script/bootstrap web
+	node bench/page/run.mjs
 
 # The mirror against nginx, and with failing shadows: a quarter of an hour on a quiet machine.
 bench-mirror:

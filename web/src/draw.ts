@@ -2,6 +2,8 @@
 import * as Plot from "@observablehq/plot";
 import type { Chart, Row } from "./chart";
 import { COLOURS, DOT } from "./colours";
+import { thinned } from "./thinned";
+import type { Span, Zoom } from "./zoom";
 
 const WIDTH = 840;
 /** Room for the longest name, within these bounds, at about so many pixels a character. */
@@ -10,6 +12,9 @@ const ROW = 34;
 const STYLE = { fontSize: "13px" };
 /** A line further away than this many times the greatest value would leave no room for the values. */
 const FAR = 3;
+
+/** A chart of lines with more rows has no dots, and can be zoomed. */
+const FEW = 120;
 
 type Drawn = SVGSVGElement | HTMLElement;
 
@@ -119,12 +124,14 @@ function predictions(chart: Chart): Drawn {
 
 const legend = (chart: Chart): Plot.PlotOptions["color"] => ({ legend: true, domain: series(chart.rows), range: COLOURS });
 
+const MARGIN = { left: 60, right: 40 };
+
 const across = (chart: Chart): Plot.PlotOptions => ({
   width: WIDTH,
   height: 340,
-  marginLeft: 60,
+  marginLeft: MARGIN.left,
   marginTop: 36,
-  marginRight: 40,
+  marginRight: MARGIN.right,
   marginBottom: 44,
   style: STYLE,
   color: legend(chart),
@@ -154,18 +161,38 @@ function limits(chart: Chart): Plot.Markish[] {
 const titled = (row: Row): string => `${row.series}, ${row.name}: ${row.value}`;
 
 /** A line for each series, with its points where there are few. */
-function lines(chart: Chart): Drawn {
-  const few = chart.rows.length <= 120;
+function lines(chart: Chart, span?: Span): Drawn {
+  const rows = span ? thinned(chart.rows, span) : chart.rows;
+  const most = Math.max(0, ...chart.rows.map((row) => row.value));
   return Plot.plot({
     ...across(chart),
-    x: { label: chart.atUnit },
-    y: { label: chart.unit, grid: true, zero: true },
+    x: { label: chart.atUnit, domain: span },
+    // The scale of the values stays while the time is magnified.
+    y: { label: chart.unit, grid: true, zero: true, domain: span && [0, most], nice: span !== undefined },
     marks: [
-      Plot.lineY(chart.rows, { x: "at", y: "value", stroke: "series", strokeWidth: 1.8 }),
-      few ? Plot.dot(chart.rows, { x: "at", y: "value", fill: "series", r: 3, title: titled }) : null,
+      Plot.lineY(rows, { x: "at", y: "value", stroke: "series", strokeWidth: 1.8, clip: span !== undefined }),
+      span ? null : Plot.dot(rows, { x: "at", y: "value", fill: "series", r: 3, title: titled }),
       ...limits(chart),
     ],
   });
+}
+
+const rounded = (at: number): string => Number(at.toPrecision(4)).toLocaleString("en");
+
+/** How the chart is zoomed into, if it is one of many rows over time. */
+export function zoomOf(chart: Chart): Zoom | undefined {
+  if (chart.kind !== "lines" || chart.rows.length <= FEW) return undefined;
+  const at = chart.rows.map((row) => row.at ?? 0);
+  const least = at.reduce((least, at) => Math.min(least, at));
+  const most = at.reduce((most, at) => Math.max(most, at));
+  return {
+    whole: [least, most],
+    // Ten rows of a line remain.
+    most: Math.max(2, chart.rows.length / series(chart.rows).length / 10),
+    across: { left: MARGIN.left, right: WIDTH - MARGIN.right, width: WIDTH },
+    draw: (span) => lines(chart, span),
+    said: ([from, to]) => `${rounded(from)} to ${rounded(to)} ${chart.atUnit ?? ""}`,
+  };
 }
 
 /** Percentiles by how rare what lies above them is: 50 %, 90 %, 99 % and 99.9 % are as far apart. */

@@ -1,7 +1,8 @@
 // Draws the charts, each with its figures as a table, where the page has a place for them.
 import type { Chart, Row } from "./chart";
-import { draw } from "./draw";
+import { draw, zoomOf } from "./draw";
 import { labelled } from "./labelled";
+import { zoomable } from "./zoom";
 
 function element<K extends keyof HTMLElementTagNameMap>(name: K, text?: string): HTMLElementTagNameMap[K] {
   const made = document.createElement(name);
@@ -28,6 +29,18 @@ function columns(chart: Chart): [string, (row: Row) => string][] {
 function table(chart: Chart): HTMLElement {
   const details = element("details");
   details.append(element("summary", "The figures as a table"));
+  const scrolled = element("div");
+  scrolled.className = "wide";
+  scrolled.tabIndex = 0;
+  scrolled.setAttribute("role", "group");
+  scrolled.setAttribute("aria-label", `${chart.title}: table`);
+  details.append(scrolled);
+  // Thousands of rows would slow down the page for readers who want none.
+  details.addEventListener("toggle", () => scrolled.append(rows(chart)), { once: true });
+  return details;
+}
+
+function rows(chart: Chart): HTMLTableElement {
   const made = element("table");
   const shown = columns(chart);
   const head = made.createTHead().insertRow();
@@ -41,30 +54,38 @@ function table(chart: Chart): HTMLElement {
     const line = body.insertRow();
     for (const [, of] of shown) line.insertCell().textContent = of(row);
   }
-  const scrolled = element("div");
-  scrolled.className = "wide";
-  scrolled.tabIndex = 0;
-  scrolled.setAttribute("role", "group");
-  scrolled.setAttribute("aria-label", `${chart.title}: table`);
-  scrolled.append(made);
-  details.append(scrolled);
-  return details;
+  return made;
 }
 
-function figure(chart: Chart): HTMLElement {
-  const made = element("figure");
-  made.id = `chart-${chart.id}`;
-  const picture = draw(chart);
-  labelled(picture, `${chart.title}. ${chart.note}`);
-  const caption = element("figcaption");
-  caption.append(element("strong", chart.title), element("span", chart.note));
+/** The picture, and the buttons of one to zoom into. */
+function picture(chart: Chart): HTMLElement[] {
   const scrolled = element("div");
   scrolled.className = "wide";
   scrolled.tabIndex = 0;
   scrolled.setAttribute("role", "group");
   scrolled.setAttribute("aria-label", chart.title);
+  const described = <T extends SVGSVGElement | HTMLElement>(drawn: T): T => {
+    labelled(drawn, `${chart.title}. ${chart.note}`);
+    return drawn;
+  };
+  const zoom = zoomOf(chart);
+  if (!zoom) {
+    scrolled.append(described(draw(chart)));
+    return [scrolled];
+  }
+  const { picture, buttons } = zoomable({ ...zoom, draw: (span) => described(zoom.draw(span)) });
+  buttons.setAttribute("role", "group");
+  buttons.setAttribute("aria-label", `${chart.title}: zoom`);
   scrolled.append(picture);
-  made.append(caption, scrolled, table(chart));
+  return [scrolled, buttons];
+}
+
+function figure(chart: Chart): HTMLElement {
+  const made = element("figure");
+  made.id = `chart-${chart.id}`;
+  const caption = element("figcaption");
+  caption.append(element("strong", chart.title), element("span", chart.note));
+  made.append(caption, ...picture(chart), table(chart));
   return made;
 }
 

@@ -39,6 +39,12 @@ function pageOf(kind, change = () => {}) {
 
 const opened = (url, options) => openedIn(browser, url, options);
 
+/** Opens the table of a chart, which has no rows before. */
+async function opensTable(figure) {
+  await figure.locator("summary").click();
+  await figure.locator("tbody tr").first().waitFor();
+}
+
 /** Texts of charts that lie in part outside their chart, which does not show that part. */
 const clipped = (page) =>
   page.locator("#pictures svg text").evaluateAll((texts) =>
@@ -61,6 +67,7 @@ for (const kind of ["tune", "compare", "sweep"]) {
     for (const chart of charts) {
       const figure = page.locator(`#chart-${chart.id}`);
       assert.ok((await figure.locator("svg[aria-label]").count()) >= 1, chart.id);
+      await opensTable(figure);
       const rows = await figure.locator("tbody tr").count();
       assert.equal(rows, chart.rows.length, `the table of ${chart.id} has every figure`);
     }
@@ -173,6 +180,15 @@ const SAMPLES = {
   "inspect/wide": ["request-time", "job-time"],
   "predict/mixed": ["configurations"],
   "duplex/three": ["differences"],
+  "memory/cluster": ["memory", "processes", "parts"],
+  "memory/comparison": ["parts"],
+  "validation/bursts": [],
+  "doctor/application": [],
+  "calc/pool": [],
+  "calc/threads": [],
+  "calc/queue": [],
+  "calc/usl": [],
+  "calc/amdahl": [],
 };
 
 /** What load measures of a server that answers at once. */
@@ -206,7 +222,7 @@ for (const [sample, charts] of Object.entries(SAMPLES)) {
       const ids = await page.locator("#pictures > figure").evaluateAll((all) => all.map((figure) => figure.id));
       for (const chart of charts) {
         assert.ok(ids.includes(`chart-${chart}`), `${chart} of ${ids}`);
-        assert.ok((await page.locator(`#chart-${chart} details tbody tr`).count()) > 0);
+        await opensTable(page.locator(`#chart-${chart}`));
         assert.ok((await page.locator(`#chart-${chart} svg[viewBox]`).count()) > 0);
       }
       assert.ok((await page.locator("h1").textContent()).length > 10);
@@ -223,6 +239,65 @@ for (const [sample, charts] of Object.entries(SAMPLES)) {
     await phone.close();
   });
 }
+
+/** Memory that was read once a second, with a peak of one reading. */
+function longSeries(document) {
+  const reading = document.samples[0];
+  document.samples = Array.from({ length: 1_000 }, (_, at_s) => ({ ...reading, at_s, rss_bytes: at_s === 400 ? 9e8 : 3e8 }));
+}
+
+test("a chart over time is zoomed into with buttons, with Ctrl and the wheel, and by dragging", async () => {
+  const { url } = await documentOf("memory/cluster", longSeries);
+  const { page, said, close } = await opened(url);
+  const figure = page.locator("#chart-memory");
+  const button = (name) => figure.getByRole("button", { name });
+  const shown = async () => {
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    const words = await figure.getByRole("status").textContent();
+    return words.replaceAll(",", "").match(/[\d.]+/g).map(Number);
+  };
+  const line = figure.locator("svg[viewBox] path[stroke]").first();
+  const height = () => line.evaluate((path) => path.getBBox().height);
+  const whole = await shown();
+  assert.deepEqual(whole, [0, 999]);
+  assert.ok(await button("Zoom out").isDisabled());
+  const peak = await height();
+  assert.ok(peak > 100, `the peak of one reading is drawn: ${peak}`);
+
+  await button("Zoom in").focus();
+  await page.keyboard.press("Enter");
+  const [from, to] = await shown();
+  assert.ok(Math.abs(to - from - 499.5) < 1 && Math.abs(from - 249.75) < 1, `${from} to ${to}`);
+  assert.ok((await height()) > 100, "the peak lies within");
+  await button("Later").click();
+  const later = await shown();
+  assert.ok(Math.abs(later[0] - from - 249.75) < 1, `${later}`);
+  assert.ok((await height()) < 1, "the peak lies before");
+  await button("Later").click();
+  assert.ok((await shown())[1] <= 999, "nothing beyond the end is shown");
+  await button("Whole time").click();
+  assert.deepEqual(await shown(), whole);
+
+  const box = await figure.locator("svg[viewBox]").last().boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.wheel(0, -300);
+  assert.deepEqual(await shown(), whole, "the wheel alone scrolls the page");
+  await figure.scrollIntoViewIfNeeded();
+  const now = await figure.locator("svg[viewBox]").last().boundingBox();
+  const [x, y] = [now.x + now.width / 2, now.y + now.height / 2];
+  await page.mouse.move(x, y);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up("Control");
+  const wheeled = await shown();
+  assert.ok(wheeled[1] - wheeled[0] < 999, `${wheeled}`);
+  await page.mouse.down();
+  await page.mouse.move(x + 100, y, { steps: 4 });
+  await page.mouse.up();
+  assert.ok((await shown())[0] < wheeled[0], "dragging to the right shows earlier times");
+  assert.deepEqual(said, []);
+  await close();
+});
 
 test("no script in the name of an endpoint of another document runs", async () => {
   const { url } = await documentOf("inspect/wide", (document) => {

@@ -5,6 +5,7 @@
 
 mod about;
 mod charts;
+mod inside;
 mod pieces;
 
 use crate::Style;
@@ -26,11 +27,12 @@ impl Readable {
     pub fn html(&self) -> String {
         let pieces = self.sheet(true, WIDE).into_pieces();
         let title = html! { (title(&pieces)) };
+        let inside = inside::inside(self);
         filled(&[
             ("title", &title.into_string()),
-            ("body", &body(self, &pieces).into_string()),
+            ("body", &body(self, &inside, &pieces).into_string()),
             ("charts", &in_script(&charts::charts(self))),
-            ("document", &in_script(self)),
+            ("document", &in_script(&inside.document)),
         ])
     }
 }
@@ -67,7 +69,7 @@ fn in_script(value: &impl serde::Serialize) -> String {
     text.replace('<', "\\u003c")
 }
 
-fn body(document: &Readable, pieces: &[Piece]) -> Markup {
+fn body(document: &Readable, inside: &inside::Inside<'_>, pieces: &[Piece]) -> Markup {
     // The answer and its figures come before the charts, everything else after them.
     let answer = pieces
         .iter()
@@ -79,7 +81,7 @@ fn body(document: &Readable, pieces: &[Piece]) -> Markup {
             noscript { p { "The charts need JavaScript; the tables below have their figures." } }
         }
         (pieces::marked_up(rest, false))
-        (about::about(document))
+        (about::about(document, inside))
     }
 }
 

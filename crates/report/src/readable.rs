@@ -17,7 +17,7 @@ const VERSION: &str = "1";
 const ENDPOINTS: usize = inspect_page::USUAL_ENDPOINTS;
 
 /// A document, by what it is of.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Readable {
     Run(Box<run::Document>),

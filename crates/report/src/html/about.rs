@@ -1,14 +1,15 @@
 //! The end of the page: what was measured where, and how to repeat and check it.
 
+use super::inside::Inside;
 use crate::readable::Readable;
 use maud::{Markup, html};
 
-pub fn about(document: &Readable) -> Markup {
+pub fn about(document: &Readable, inside: &Inside<'_>) -> Markup {
     html! {
         h2 { "Check this" }
         dl {
             @for (label, text) in known(document) { dt { (label) } dd { (text) } }
-            dt { "every figure" } dd { "The JSON document is in this file, in the element with the id \"document\"." }
+            dt { "every figure" } dd { (inside.said()) }
         }
     }
 }

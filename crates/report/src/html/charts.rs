@@ -11,12 +11,14 @@ mod predict;
 use crate::readable::Readable;
 use serde::Serialize;
 
-/// Points of a line: a screen has no more columns.
-const MOST_POINTS: usize = 600;
+/// Rows of a chart: more than a screen has columns, so that there is something to zoom into, in a page of at most 2 MiB.
+const MOST_ROWS: usize = 6_000;
 
-/// Groups of neighbours, at most [`MOST_POINTS`] of them. A chart shows the largest value of each, so that no peak is lost.
-fn thinned<T>(points: &[T]) -> impl Iterator<Item = &[T]> {
-    points.chunks(points.len().div_ceil(MOST_POINTS).max(1))
+/// Groups of neighbours on one of so many lines, so that the chart has at most [`MOST_ROWS`] rows. It shows the largest value of each
+/// group, so that no peak is lost.
+fn thinned<T>(points: &[T], lines: usize) -> impl Iterator<Item = &[T]> {
+    let most = MOST_ROWS / lines.max(1);
+    points.chunks(points.len().div_ceil(most).max(1))
 }
 
 /// One chart.

@@ -32,7 +32,7 @@ pub fn marked_up(pieces: &[Piece], with_answer: bool) -> Markup {
                 Group::Labelled(rows) => dl {
                     @for (label, text) in rows { dt { (label) } dd { (text) } }
                 },
-                Group::Lines(lines) => pre { (lines.join("\n")) },
+                Group::Lines(lines) => pre tabindex="0" { (lines.join("\n")) },
                 Group::Diff(lines) => (diff(&lines)),
             }
         }
@@ -82,7 +82,7 @@ fn grouped(pieces: &[Piece]) -> Vec<Group<'_>> {
 fn diff(lines: &[&str]) -> Markup {
     html! {
         div class="diff" {
-            pre {
+            pre tabindex="0" {
                 @for line in lines {
                     @match line.as_bytes() {
                         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => (line),

@@ -158,10 +158,12 @@ fn readable(sample: &str) -> Readable {
 /// Every kind of which there is a sample: its answer is the title, and its charts are those that it has figures for.
 #[test]
 fn other_documents_have_a_page_with_their_charts() {
-    let all: [(&str, &[&str]); 8] = [
+    let all: [(&str, &[&str]); 10] = [
         ("inspect/wide", &["request-time", "job-time"]),
         ("predict/mixed", &["configurations"]),
         ("duplex/three", &["differences"]),
+        ("memory/cluster", &["memory", "processes", "parts"]),
+        ("memory/comparison", &["parts"]),
         ("doctor/application", &[]),
         ("calc/queue", &[]),
         ("calc/pool", &[]),
@@ -191,6 +193,39 @@ fn other_documents_have_a_page_with_their_charts() {
         // The document in the page is read again.
         Readable::parse(script(&page, "document")).unwrap();
     }
+}
+
+#[test]
+fn a_long_series_of_memory_is_thinned_in_the_page() {
+    let Readable::Memory(mut read) = readable("memory/cluster") else {
+        panic!("another kind");
+    };
+    assert!(
+        Readable::Memory(read.clone())
+            .html()
+            .contains("the id &quot;document&quot;.")
+    );
+    let reading = read.samples[0];
+    let many: Vec<_> = (0..20_000)
+        .map(|at_s| run::memory::Sample {
+            at_s: f64::from(at_s),
+            ..reading
+        })
+        .collect();
+    read.samples.clone_from(&many);
+    for process in &mut read.processes {
+        process.samples.clone_from(&many);
+    }
+    let processes = read.processes.len();
+    let page = Readable::Memory(read).html();
+    assert!(page.len() < 2 << 20, "{} bytes", page.len());
+    let Readable::Memory(inside) = Readable::parse(script(&page, "document")).unwrap() else {
+        panic!("another kind");
+    };
+    let all = inside.samples.len() * (1 + processes);
+    assert!((2_500..=3_000).contains(&all), "{all}");
+    let every = inside.samples[1].at_s;
+    assert!(page.contains(&format!("with one of {every} readings")));
 }
 
 #[test]

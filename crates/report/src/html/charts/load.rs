@@ -58,7 +58,7 @@ fn percentiles(document: &Document) -> Chart {
 
 fn over_time(document: &Document) -> Chart {
     let of = |name: &'static str, ms: fn(&Interval) -> Option<f64>| {
-        thinned(&document.intervals).filter_map(move |joined| {
+        thinned(&document.intervals, 2).filter_map(move |joined| {
             let longest = joined.iter().filter_map(ms).reduce(f64::max)?;
             Some(point(joined, longest).of(name))
         })
@@ -81,7 +81,7 @@ fn over_time(document: &Document) -> Chart {
 
 fn answered(document: &Document) -> Chart {
     let of = |name: &'static str, count: fn(&Interval) -> u64| {
-        thinned(&document.intervals).map(move |joined| {
+        thinned(&document.intervals, 3).map(move |joined| {
             let seconds: f64 = joined.iter().map(|i| i.length_s).sum();
             let requests: u64 = joined.iter().map(count).sum();
             point(joined, requests as f64 / seconds).of(name)

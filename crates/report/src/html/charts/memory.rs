@@ -30,12 +30,12 @@ pub fn compared(compared: &Comparison) -> Vec<Chart> {
     }]
 }
 
-fn line(name: &str, samples: &[Sample], of: Of) -> Vec<Row> {
+fn line(name: &str, samples: &[Sample], of: Of, lines: usize) -> Vec<Row> {
     let known: Vec<(f64, u64)> = samples
         .iter()
         .filter_map(|s| Some((s.at_s, of(s)?)))
         .collect();
-    thinned(&known)
+    thinned(&known, lines)
         .filter_map(|joined| joined.iter().max_by_key(|(_, bytes)| *bytes))
         .map(|(at_s, bytes)| {
             Row::new(format!("{at_s:.1} s"), *bytes as f64 / MIB)
@@ -56,7 +56,7 @@ fn over_time(document: &Document) -> Chart {
     ];
     let rows = lines
         .into_iter()
-        .flat_map(|(name, of)| line(name, &document.samples, of));
+        .flat_map(|(name, of)| line(name, &document.samples, of, lines.len()));
     let limit = document
         .container
         .and_then(|container| container.limit_bytes);
@@ -86,10 +86,14 @@ fn over_time(document: &Document) -> Chart {
 
 fn each(document: &Document) -> Chart {
     let processes = document.processes.iter().take(MOST);
-    let rows = processes.flat_map(|process| {
-        line(&process_name(process), &process.samples, |s| {
-            Some(s.rss_bytes)
-        })
+    let rows = processes.clone().flat_map(|process| {
+        let name = process_name(process);
+        line(
+            &name,
+            &process.samples,
+            |s| Some(s.rss_bytes),
+            processes.len(),
+        )
     });
     Chart {
         unit: "MiB",
