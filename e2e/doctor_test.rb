@@ -144,7 +144,7 @@ class DoctorTest < PowerbandTest
 
   def test_wrong_usage
     gone = Process.spawn("true").tap { |pid| Process.wait(pid) }
-    assert_refused powerband("doctor", "--pid", gone), 2, /--pid = #{gone}: process #{gone} is gone; name a process that runs/
+    assert_refused powerband("doctor", "--pid", gone), 2, /--pid = #{gone}: process #{gone} does not run; name a running process/
     assert_refused powerband("doctor", "--config", "none.toml"), 2, /none\.toml.*name a file that can be read/
     write("powerband.toml" => "[baseline]\nthreads = 0\n[sever]\n")
     assert_refused powerband("doctor"), 2, /threads in baseline/, /unknown key sever/

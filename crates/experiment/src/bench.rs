@@ -181,7 +181,7 @@ fn built_agent(
 ) -> Result<(PathBuf, PathBuf), Stopped> {
     let gem = agent::locate(installation.gem.as_deref(), &installation.cache)
         .map_err(|e| Stopped::Configuration(e.to_string()))?;
-    let ext = agent::ensure_built(&gem, found, &installation.cache)
+    let ext = agent::ensure_built(&gem, found, &installation.cache, || ())
         .map_err(|e| Stopped::Configuration(e.to_string()))?;
     Ok((gem.lib_dir(), ext))
 }

@@ -16,7 +16,7 @@ pub enum HostError {
         found: String,
     },
 
-    #[error("process {pid} is gone")]
+    #[error("process {pid} does not run")]
     Gone { pid: u32 },
 
     #[error(

@@ -18,7 +18,7 @@ pub struct Watched {
 /// Why there is nothing to read.
 #[derive(Debug, thiserror::Error)]
 pub enum NothingWatched {
-    #[error("--pid = {pid}: {reason}; name a process that runs")]
+    #[error("--pid = {pid}: {reason}; name a running process")]
     Process { pid: u32, reason: HostError },
 
     #[error("no server runs that writes to these flight files{0}")]
@@ -113,7 +113,8 @@ mod tests {
     fn a_process_that_is_gone_is_named() {
         let gone = u32::MAX >> 1;
         let refused = Watched::pids(&[std::process::id(), gone], Vec::new()).unwrap_err();
-        let expected = format!("--pid = {gone}: process {gone} is gone; name a process that runs");
+        let expected =
+            format!("--pid = {gone}: process {gone} does not run; name a running process");
         assert_eq!(refused.to_string(), expected);
     }
 

@@ -117,11 +117,26 @@ fn what(document: &Document) -> String {
             text.push_str(", ruby ");
             text.push_str(&process.ruby);
         }
-        if let Some(threads) = process.threads {
-            text.push_str(&format!(", {} per process", counted(threads, "thread")));
+        if let Some(threads) = threads(document) {
+            text.push_str(&format!(", {threads} per process"));
         }
     }
     text + "."
+}
+
+/// `5 threads`, `3 to 5 threads`: of the processes that run, or of all where none does.
+fn threads(document: &Document) -> Option<String> {
+    let of = |live: bool| {
+        let processes = document.processes.iter();
+        let processes = processes.filter(move |p| !live || p.state == ProcessState::Live);
+        processes.filter_map(|process| process.threads)
+    };
+    let all = || of(of(true).next().is_some());
+    let (least, most) = (all().min()?, all().max()?);
+    Some(match least == most {
+        true => counted(most, "thread"),
+        false => format!("{least} to {}", counted(most, "thread")),
+    })
 }
 
 /// Over which time, and what percentiles are taken from.

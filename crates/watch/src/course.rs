@@ -94,26 +94,55 @@ impl Course {
         line
     }
 
-    /// A row for each step.
+    /// A row for each step; neighbours that are all shorter than [`SHORT_NS`] have one together.
     pub fn rows(&self) -> Vec<Full> {
-        let steps = self.steps.iter().flatten();
-        let ms = |ns: u64| format!("{:.1}", ns as f64 / 1e6);
-        let row = |step: &CourseStep| {
-            let gc = match step.gc_ns {
-                0 => String::new(),
-                ns => ms(ns),
-            };
-            Full::new(
-                format!("{:>9} {}", ms(step.from_ns), name(step.doing)),
-                vec![
-                    ("for, ms", ms(step.ns)),
-                    ("in call", step.call.unwrap_or("").to_owned()),
-                    ("GC", gc),
-                ],
-            )
-        };
-        steps.map(row).collect()
+        let steps = self.steps.as_deref().unwrap_or_default();
+        let is_short = |step: &CourseStep| step.ns < SHORT_NS;
+        let groups = steps.chunk_by(|one, next| is_short(one) && is_short(next));
+        groups.map(row).collect()
     }
+}
+
+/// The tables have tenths of a millisecond.
+const SHORT_NS: u64 = 100_000;
+
+/// A step, or neighbours.
+fn row(steps: &[CourseStep]) -> Full {
+    let ms = |ns: u64| format!("{:.1}", ns as f64 / 1e6);
+    let from_ns = steps.first().map_or(0, |first| first.from_ns);
+    let sum = |of: fn(&CourseStep) -> u64| steps.iter().map(of).sum::<u64>();
+    let mut calls: Vec<&str> = steps.iter().filter_map(|step| step.call).collect();
+    calls.sort_unstable();
+    calls.dedup();
+    let what = match steps {
+        [step] => name(step.doing).to_owned(),
+        _ => format!("{} short steps, most in {}", steps.len(), name(most(steps))),
+    };
+    let gc = match sum(|step| step.gc_ns) {
+        0 => String::new(),
+        ns => ms(ns),
+    };
+    Full::new(
+        format!("{:>9} {what}", ms(from_ns)),
+        vec![
+            ("for, ms", ms(sum(|step| step.ns))),
+            ("in call", calls.join(", ")),
+            ("GC", gc),
+        ],
+    )
+}
+
+/// What these steps did for most of their time.
+fn most(steps: &[CourseStep]) -> Doing {
+    let ns = |doing: Doing| -> u64 {
+        let same = steps.iter().filter(|step| step.doing == doing);
+        same.map(|step| step.ns).sum()
+    };
+    let doing = DOING.map(|(doing, _)| doing);
+    doing
+        .into_iter()
+        .max_by_key(|doing| ns(*doing))
+        .unwrap_or(Doing::Running)
 }
 
 /// As the bar of a window names them.
@@ -224,6 +253,43 @@ mod tests {
                 (10, sql, 0),
                 (30, sql, 0),
                 (90, sql, 0)
+            ]
+        );
+    }
+
+    /// A loop over SQLite has hundreds of steps of some microseconds.
+    #[test]
+    fn short_neighbours_are_one_row() {
+        let mut course = course();
+        let of = |from_ns, ns, doing, call| CourseStep {
+            from_ns,
+            ns,
+            doing,
+            call,
+            gc_ns: 0,
+        };
+        course.steps = Ok(vec![
+            of(0, 5_000_000, Doing::Running, None),
+            of(5_000_000, 50_000, Doing::Io, Some("SQL")),
+            of(5_050_000, 90_000, Doing::Running, None),
+            of(5_140_000, 60_000, Doing::Io, Some("SQL")),
+            of(5_200_000, 2_000_000, Doing::Io, Some("SQL")),
+            of(7_200_000, 10_000, Doing::Running, None),
+        ]);
+        let rows = course.rows();
+        let shown = rows.iter().map(|row| {
+            let cells = row.cells.iter().map(|(_, text)| text.as_str());
+            let words: Vec<&str> = std::iter::once(row.name.trim()).chain(cells).collect();
+            words.join(" ").trim_end().to_owned()
+        });
+        let shown: Vec<String> = shown.collect();
+        assert_eq!(
+            shown,
+            [
+                "0.0 Ruby 5.0",
+                "5.0 3 short steps, most in I/O 0.2 SQL",
+                "5.2 I/O 2.0 SQL",
+                "7.2 Ruby 0.0",
             ]
         );
     }

@@ -48,7 +48,7 @@ impl Detail {
     pub fn rows(&self, seen: &Seen) -> usize {
         let part = seen.part();
         match (&self.course, self.part, &self.subject) {
-            (Some(course), ..) => course.steps.as_ref().map_or(0, Vec::len),
+            (Some(course), ..) => course.rows().len(),
             (_, Part::Minutes, _) => seen.steps().len(),
             (_, Part::Slowest, _) => seen.slowest().len(),
             (_, Part::Others, Subject::Process(_)) => part.map_or(0, |part| part.endpoints.len()),

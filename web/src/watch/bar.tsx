@@ -62,5 +62,5 @@ export function Bar({ times }: { times: Time[] }) {
 
 /** One request, in the order in which it happened. */
 export const Order = ({ times }: { times: Time[] }) => (
-  <Strip times={times} label={`In the order in which it happened, in ${times.length} steps, which the table lists`} />
+  <Strip times={times} label={`In the order in which it happened, in ${times.length} steps; the table has them, short neighbours in one row`} />
 );

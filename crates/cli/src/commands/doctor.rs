@@ -36,7 +36,7 @@ pub fn doctor(args: DoctorArgs) -> Result<u8, Failure> {
     };
     let document = ::doctor::examine(&asked, &Roots::default()).map_err(|e| match e {
         Unexamined::Host(gone @ HostError::Gone { pid }) => {
-            Failure::usage(format!("--pid = {pid}: {gone}; name a process that runs"))
+            Failure::usage(format!("--pid = {pid}: {gone}; name a running process"))
         }
         Unexamined::Host(e) => Failure::no_answer(e.to_string()),
         Unexamined::NotAServer(why) => {

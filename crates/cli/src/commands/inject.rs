@@ -18,7 +18,13 @@ pub(super) fn injection(
 ) -> Result<Vec<(&'static str, String)>, Failure> {
     let found = ruby::probe("ruby").map_err(|e| Failure::usage(e.to_string()))?;
     let gem = agent::locate(gem, &cache_dir()).map_err(|e| Failure::usage(e.to_string()))?;
-    let extension = agent::ensure_built(&gem, &found, &cache_dir())
+    let said = || {
+        output::say(&format!(
+            "powerband: compiling the agent for Ruby {}, once",
+            found.version
+        ));
+    };
+    let extension = agent::ensure_built(&gem, &found, &cache_dir(), said)
         .map_err(|e| Failure::usage(e.to_string()))?;
     Ok(agent::injection(
         &gem.lib_dir(),

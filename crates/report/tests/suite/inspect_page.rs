@@ -78,6 +78,25 @@ fn the_page_has_no_words_of_its_own() {
     }
 }
 
+#[test]
+fn processes_with_different_numbers_of_threads_are_not_said_to_have_one() {
+    let mut document = sample();
+    let running = document.processes[0].clone();
+    let of = |pid, threads, state| run::inspect::Process {
+        pid,
+        threads: Some(threads),
+        state,
+        ..running.clone()
+    };
+    use run::inspect::ProcessState::{Closed, Live};
+    document.processes = vec![of(1, 3, Live), of(2, 9, Closed), of(3, 3, Live)];
+    assert!(page(&document, 200).contains("3 threads per process"));
+    document.processes[2].threads = Some(5);
+    assert!(page(&document, 200).contains("3 to 5 threads per process"));
+    document.processes.iter_mut().for_each(|p| p.state = Closed);
+    assert!(page(&document, 200).contains("3 to 9 threads per process"));
+}
+
 /// One count in plain words; the formulas beside each other are for experts.
 #[test]
 fn one_advice_stands_on_the_page_and_its_rivals_in_the_full_one() {

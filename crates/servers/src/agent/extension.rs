@@ -16,7 +16,8 @@ const LIBRARY: &str = "powerband.so";
 const ERROR_LINES: usize = 20;
 
 /// The extension for this Ruby: the one in the gem if it is there and no older than its sources,
-/// else one in `cache_dir`, built now unless the same sources were built for the same Ruby before.
+/// else one in `cache_dir`, built now unless the same sources were built for the same Ruby before. A build takes some seconds:
+/// `before_build` is called first.
 ///
 /// # Errors
 /// When it cannot be built; the error shows what the compiler said last.
@@ -24,6 +25,7 @@ pub fn ensure_built(
     gem: &AgentGem,
     ruby: &RubyInfo,
     cache_dir: &Path,
+    before_build: impl FnOnce(),
 ) -> Result<PathBuf, AgentError> {
     let sources = sources(gem)?;
     let target = format!("{}-{}", ruby.ruby_version, ruby.arch);
@@ -43,6 +45,7 @@ pub fn ensure_built(
     trusted(&folder)?;
     if !cached.is_file() {
         try_to_write(&folder)?;
+        before_build();
         build(gem, ruby, &folder)?;
         if !cached.is_file() {
             let last_lines = vec![format!("it made no {}", cached.display())];
@@ -156,11 +159,14 @@ mod tests {
                 .unwrap()
                 .len()
         };
-        let first = ensure_built(&gem, &ruby, &cache).unwrap();
-        assert_eq!(ensure_built(&gem, &ruby, &cache).unwrap(), first);
+        let mut announced = false;
+        let first = ensure_built(&gem, &ruby, &cache, || announced = true).unwrap();
+        assert!(announced);
+        let again = ensure_built(&gem, &ruby, &cache, || panic!("it is built"));
+        assert_eq!(again.unwrap(), first);
         assert_eq!(builds(), 1);
         fs::write(dir.path().join("ext/powerband/a.c"), "int b;").unwrap();
-        assert_ne!(ensure_built(&gem, &ruby, &cache).unwrap(), first);
+        assert_ne!(ensure_built(&gem, &ruby, &cache, || ()).unwrap(), first);
         assert_eq!(builds(), 2);
     }
 
@@ -170,11 +176,11 @@ mod tests {
         let (dir, gem) = gem(COUNTS);
         let ruby = crate::ruby::probe("ruby").unwrap();
         let cache = dir.path().join("cache");
-        let built = ensure_built(&gem, &ruby, &cache).unwrap();
+        let built = ensure_built(&gem, &ruby, &cache, || ()).unwrap();
         let allow = |path: &Path, mode| {
             fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         };
-        let refused = || match ensure_built(&gem, &ruby, &cache) {
+        let refused = || match ensure_built(&gem, &ruby, &cache, || ()) {
             Err(AgentError::Untrusted { path }) => Some(path),
             other => panic!("{other:?}"),
         };
@@ -184,7 +190,7 @@ mod tests {
             assert_eq!(refused().as_deref(), Some(path));
             fs::set_permissions(path, before).unwrap();
         }
-        assert_eq!(ensure_built(&gem, &ruby, &cache).unwrap(), built);
+        assert_eq!(ensure_built(&gem, &ruby, &cache, || ()).unwrap(), built);
         fs::rename(&cache, dir.path().join("moved")).unwrap();
         symlink(dir.path().join("moved"), &cache).unwrap();
         assert_eq!(refused().as_deref(), Some(cache.as_path()));
@@ -197,7 +203,9 @@ mod tests {
         // A file in the place of a folder stops root, too.
         let cache = dir.path().join("file/cache");
         fs::write(dir.path().join("file"), "").unwrap();
-        let message = ensure_built(&gem, &ruby, &cache).unwrap_err().to_string();
+        let message = ensure_built(&gem, &ruby, &cache, || ())
+            .unwrap_err()
+            .to_string();
         assert!(message.contains(&cache.display().to_string()), "{message}");
         assert!(message.contains("XDG_CACHE_HOME"), "{message}");
         assert!(!message.contains("C compiler"), "{message}");
@@ -214,7 +222,7 @@ mod tests {
         let shipped = gem.root().join(target).join(LIBRARY);
         fs::create_dir_all(shipped.parent().unwrap()).unwrap();
         fs::write(&shipped, "shipped").unwrap();
-        assert_eq!(ensure_built(&gem, &ruby, &cache).unwrap(), shipped);
+        assert_eq!(ensure_built(&gem, &ruby, &cache, || ()).unwrap(), shipped);
         let source = fs::File::options()
             .write(true)
             .open(gem.root().join(BUILD))
@@ -222,7 +230,7 @@ mod tests {
         let later = SystemTime::now() + std::time::Duration::from_secs(100);
         source.set_modified(later).unwrap();
         assert!(
-            ensure_built(&gem, &ruby, &cache)
+            ensure_built(&gem, &ruby, &cache, || ())
                 .unwrap()
                 .starts_with(&cache)
         );
@@ -232,12 +240,12 @@ mod tests {
     fn a_failed_build_shows_what_the_compiler_said() {
         let (dir, gem) = gem("warn 'a.c:1: error: expected something else'\nexit 1\n");
         let ruby = crate::ruby::probe("ruby").unwrap();
-        let error = ensure_built(&gem, &ruby, &dir.path().join("cache")).unwrap_err();
+        let error = ensure_built(&gem, &ruby, &dir.path().join("cache"), || ()).unwrap_err();
         let message = error.to_string();
         assert!(message.contains("expected something else"), "{message}");
         assert!(message.contains("ruby-dev"), "{message}");
         let (_dir, full) = self::gem("warn 'No space left on device - sendfile'\nexit 1\n");
-        let error = ensure_built(&full, &ruby, &dir.path().join("cache")).unwrap_err();
+        let error = ensure_built(&full, &ruby, &dir.path().join("cache"), || ()).unwrap_err();
         let message = error.to_string();
         assert!(
             message.contains("TMPDIR") && !message.contains("ruby-dev"),

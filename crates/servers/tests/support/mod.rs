@@ -139,7 +139,7 @@ pub fn agent(cache: &Path, flight_dir: &Path) -> Agent {
     let gem = servers::agent::locate(Some(&checkout), cache).unwrap();
     Agent {
         lib_dir: gem.lib_dir(),
-        ext_path: servers::agent::ensure_built(&gem, &ruby, cache).unwrap(),
+        ext_path: servers::agent::ensure_built(&gem, &ruby, cache, || ()).unwrap(),
         flight_dir: flight_dir.to_path_buf(),
     }
 }
