@@ -89,12 +89,17 @@ fn processes_with_different_numbers_of_threads_are_not_said_to_have_one() {
         ..running.clone()
     };
     use run::inspect::ProcessState::{Closed, Live};
+    let said = |document: &Document, words: &str| {
+        let page = page(document, 200);
+        let page: Vec<&str> = page.split_whitespace().collect();
+        assert!(page.join(" ").contains(words), "{page:?}");
+    };
     document.processes = vec![of(1, 3, Live), of(2, 9, Closed), of(3, 3, Live)];
-    assert!(page(&document, 200).contains("3 threads per process"));
+    said(&document, "ruby 3.3.8, 3 threads per process");
     document.processes[2].threads = Some(5);
-    assert!(page(&document, 200).contains("3 to 5 threads per process"));
+    said(&document, "3 to 5 threads per process");
     document.processes.iter_mut().for_each(|p| p.state = Closed);
-    assert!(page(&document, 200).contains("3 to 9 threads per process"));
+    said(&document, "3 to 9 threads per process");
 }
 
 /// One count in plain words; the formulas beside each other are for experts.
