@@ -11,6 +11,7 @@ use crate::trials::Trials;
 use capture::mix64;
 use run::{Stage, State, Trial, TrialStatus};
 use stats::summary;
+use std::collections::BTreeSet;
 
 /// A run under way.
 pub struct Procedure<'a> {
@@ -340,10 +341,22 @@ pub fn drop_hopeless(
     Ok(())
 }
 
-/// Why an arm has nothing more to say in a stage: two trials of it failed there, and none succeeded.
+/// Why an arm has nothing more to say in a stage: two trials of it failed there and none succeeded, or one where no trial of any
+/// arm succeeded.
 pub fn hopeless(trials: &[Trial], stage: Stage, arm: &str) -> Option<String> {
     let (failed, reason) = all_failed(trials, stage, arm)?;
-    (failed >= 2).then_some(reason)
+    (failed >= 2 || every_arm_failed(trials, stage)).then_some(reason)
+}
+
+/// Whether several arms were measured in a stage and every trial failed: what they share does not work, such as a database.
+fn every_arm_failed(trials: &[Trial], stage: Stage) -> bool {
+    let of_stage = trials.iter();
+    let of_stage = of_stage.filter(|t| t.stage == stage && t.status != TrialStatus::Abandoned);
+    let arms: BTreeSet<&str> = of_stage.clone().map(|t| t.arm.as_str()).collect();
+    arms.len() > 1
+        && of_stage
+            .into_iter()
+            .all(|t| t.status == TrialStatus::Failed)
 }
 
 /// How many trials of an arm failed in a stage, and the reason of the last; `None` where one succeeded.

@@ -5,6 +5,22 @@
 //! off is measured again whole; its trials stay in the folder, marked abandoned.
 
 use run::{Document, Folder, FolderError, Lock, Stage, State, Trial, TrialStatus};
+use std::collections::HashSet;
+
+/// Abandons blocks in which no trial succeeded: their cause, such as a database that was down, may be removed since.
+fn forget_outages(trials: &mut [Trial]) {
+    let block = |trial: &Trial| (trial.stage, trial.block);
+    let failed = |trial: &Trial| trial.status == TrialStatus::Failed;
+    let others = trials.iter().filter(|trial| !failed(trial));
+    let others = others.filter(|trial| trial.status != TrialStatus::Abandoned);
+    let succeeded: HashSet<(Stage, u32)> = others.map(block).collect();
+    for trial in trials.iter_mut() {
+        // The pilot measures one arm, again and again.
+        if failed(trial) && (trial.stage == Stage::Pilot || !succeeded.contains(&block(trial))) {
+            trial.status = TrialStatus::Abandoned;
+        }
+    }
+}
 
 /// The document, its folder, and what an earlier sitting left.
 #[derive(Debug)]
@@ -47,12 +63,7 @@ impl Store {
             });
         }
         let mut earlier = std::mem::take(&mut document.trials);
-        // What kept the baseline from being measured may have been repaired since.
-        for trial in earlier.iter_mut().filter(|t| t.stage == Stage::Pilot) {
-            if trial.status == TrialStatus::Failed {
-                trial.status = TrialStatus::Abandoned;
-            }
-        }
+        forget_outages(&mut earlier);
         document.state = State::Running;
         document.resumed_at_s = Some(elapsed_before_s);
         document.warnings.clear();

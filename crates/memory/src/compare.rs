@@ -28,8 +28,9 @@ pub fn compared(
     after: (&str, &Document),
     version: &str,
 ) -> Result<Comparison, Incomparable> {
-    let pss = |document: &Document| document.growth.measure == Measure::Pss;
-    let measure = match pss(before.1) && pss(after.1) {
+    // PSS and USS are read together.
+    let exact = |document: &Document| document.growth.measure != Measure::Rss;
+    let measure = match exact(before.1) && exact(after.1) {
         true => Measure::Pss,
         false => Measure::Rss,
     };

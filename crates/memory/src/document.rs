@@ -23,7 +23,10 @@ pub struct Asked {
 /// Makes it; at least one reading must be there.
 #[must_use]
 pub fn document(recorded: &Recorded, asked: Asked) -> Document {
-    let growth = growth_of_all(&recorded.samples);
+    let growth = match recorded.tracks.as_slice() {
+        [only] => growth_of_one(&only.samples),
+        _ => growth_of_all(&recorded.samples),
+    };
     let processes = recorded.tracks.iter().map(|track| process(track, recorded));
     Document {
         schema: SCHEMA.to_owned(),

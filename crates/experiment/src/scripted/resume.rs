@@ -1,7 +1,7 @@
 //! Runs that are broken off and go on come to what they would have come to.
 
 use super::{Script, compared, conducted, measured, resumed, scratch, threads, tuned, typed};
-use crate::error::Stopped;
+use crate::error::{Failure, Stopped};
 use crate::request::Experiment;
 use run::{Document, State, Trial, TrialStatus};
 
@@ -109,4 +109,46 @@ fn a_run_that_has_ended_is_not_measured_again() {
     let again = crate::session::resume(&mut experiment.clone(), &runs.path().join("run")).unwrap();
     assert_eq!(again.document.trials.len(), whole.trials.len());
     assert_eq!(again.document.verdict, whole.verdict);
+}
+
+/// A run that goes on without the database of its first sitting: every server dies, until it is there again.
+#[test]
+fn blocks_in_which_everything_failed_are_measured_again() {
+    let experiment = tuned(1, |_| ());
+    let whole = measured(&Script::of(4.0, 12.0), &experiment);
+    let runs = scratch();
+    let pilot = crate::budget::PILOT_TRIALS;
+    let interrupted = Script {
+        stopped_after: Some(pilot),
+        ..Script::of(4.0, 12.0)
+    };
+    let (_, result) = conducted(&interrupted, &experiment, runs.path());
+    assert!(matches!(result, Err(Stopped::Interrupted)), "{result:?}");
+    let without = Script {
+        fails: |_, _| Some(Failure::Trial("no database".to_owned())),
+        ..Script::of(4.0, 12.0)
+    };
+    let (document, result) = resumed(&without, &experiment, runs.path());
+    let Err(Stopped::NoAnswer(why)) = result else {
+        panic!("{result:?}");
+    };
+    assert!(why.contains("no database"), "{why}");
+    let failed = |document: &Document, block: u32| {
+        let trials = document.trials.iter();
+        let failed = trials.filter(|t| t.status == TrialStatus::Failed && t.block == block);
+        failed.count()
+    };
+    assert!(failed(&document, 1) > 1, "a block of several arms");
+    assert_eq!(failed(&document, 2), 0, "one such block is enough");
+    let (document, result) = resumed(&Script::of(4.0, 12.0), &experiment, runs.path());
+    assert!(result.is_ok(), "{result:?}");
+    assert_eq!(failed(&document, 1), 0);
+    // The windows are a little longer in the time that is left.
+    let trials = |document: &Document| -> Vec<_> {
+        let evidence = evidence(document).into_iter();
+        evidence
+            .map(|(stage, block, arm, _)| (stage, block, arm))
+            .collect()
+    };
+    assert_eq!(trials(&whole), trials(&document));
 }

@@ -116,8 +116,8 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     }
     if any(PartKind::MallocAndRubyHeap) {
         sheet.prose(
-            "How much of it is Ruby's heap is known where the process has the agent (powerband run -- CMD) and none of its memory is \
-             swapped out.",
+            "How much of it is Ruby's heap is known where none of the memory is swapped out and the agent's flight file is read: start \
+             the server with powerband run -- CMD, and read powerband memory DIR where its flight files are in another folder (--flight-dir).",
         );
     }
     heaps(sheet, &stayed);

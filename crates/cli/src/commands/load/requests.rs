@@ -1,7 +1,7 @@
 //! What is requested: one request made of flags, a workload file, or recorded traffic.
 
 use crate::args::RequestArgs;
-use experiment::config::{Asked, Hosts, Problem, read_recording};
+use experiment::config::{Asked, Hosts, Problem, read_file, read_recording};
 use load::{Workload, WorkloadProblem};
 use std::path::Path;
 use toml::{Table, Value};
@@ -98,15 +98,48 @@ fn from_toml(file: &Path, name: String) -> Result<Requested, Vec<Problem>> {
         vec![Problem::of(&asked, e, "name a file that can be read")]
     })?;
     let folder = file.parent().unwrap_or(Path::new("."));
-    match Workload::from_toml_in(&text, folder) {
-        Ok(workload) => Ok(Requested {
-            workload,
-            name,
-            instants_ns: None,
-            notes: Vec::new(),
-        }),
-        Err(found) => Err(of_file(&found, &name)),
-    }
+    let (read, notes) = match text.parse::<Table>() {
+        Ok(table) if table.contains_key("workload") => of_powerband_toml(&text, file, folder)?,
+        _ => (Workload::from_toml_in(&text, folder), Vec::new()),
+    };
+    let workload = read.map_err(|found| of_file(&found, &name))?;
+    Ok(Requested {
+        workload,
+        name,
+        instants_ns: None,
+        notes,
+    })
+}
+
+type Read = Result<Workload, Vec<WorkloadProblem>>;
+
+/// The requests of a `powerband.toml`, and what of its workload is left out.
+fn of_powerband_toml(
+    text: &str,
+    file: &Path,
+    folder: &Path,
+) -> Result<(Read, Vec<String>), Vec<Problem>> {
+    let configured = read_file(text, file)?;
+    let workload = match (&configured.workload_inline, &configured.path) {
+        (Some(inline), _) => Workload::from_toml_in(&inline.text, folder),
+        (None, Some(path)) => Workload::get(&path.text),
+        (None, None) => {
+            let asked = Asked::new(file.display().to_string(), "--workload");
+            let remedy = match &configured.workload_file {
+                Some(other) => format!("its requests are in another file: give {}", other.text),
+                None => "add [[workload.request]] entries".to_owned(),
+            };
+            return Err(vec![Problem::of(&asked, "has no requests", remedy)]);
+        }
+    };
+    let notes = match configured.headers.as_slice() {
+        [] => Vec::new(),
+        _ => vec![format!(
+            "headers under [workload] in {} are not sent; give them with --header",
+            file.display()
+        )],
+    };
+    Ok((workload, notes))
 }
 
 fn from_recording(
@@ -169,4 +202,38 @@ fn of_flag(problem: &WorkloadProblem) -> Problem {
         key => format!("--{}", key.replace('_', "-")),
     };
     Problem::with(format!("{flag}: {}", problem.value), &problem.remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Requested, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("powerband.toml");
+        std::fs::write(&file, text).unwrap();
+        from_toml(&file, "powerband.toml".to_owned()).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            lines.join("\n")
+        })
+    }
+
+    #[test]
+    fn the_requests_of_a_powerband_toml_are_read() {
+        let text = "[tune]\nbudget = '3m'\n[workload]\nheaders = ['X-A: b']\n[[workload.request]]\npath = '/a'\n\
+                    [[workload.request]]\nname = 'search'\npath = '/b?q=c'\n";
+        let requested = read(text).unwrap();
+        assert_eq!(requested.workload.names(), ["GET /a", "search"]);
+        assert!(
+            requested.notes[0].contains("--header"),
+            "{:?}",
+            requested.notes
+        );
+        let one = read("[workload]\npath = '/only'\n").unwrap();
+        assert_eq!(one.workload.names(), ["GET /only"]);
+        let other = read("[workload]\nfile = 'pages.toml'\n").unwrap_err();
+        assert!(other.contains("give pages.toml"), "{other}");
+        let none = read("[tune]\nbudget = '3m'\n[workload]\n").unwrap_err();
+        assert!(none.contains("[[workload.request]]"), "{none}");
+    }
 }
