@@ -97,8 +97,9 @@ class CheckTest < PowerbandTest
   end
 
   # Its flags are the ones that there are; the expressions of the workflow stand for words.
-  def test_the_example_workflow_asks_what_can_be_asked
-    steps = YAML.load_file(File.join(ROOT, "examples/ci/check.yml")).dig("jobs", "check", "steps")
+  def test_the_workflow_of_the_docs_asks_what_can_be_asked
+    workflow = File.read(File.join(ROOT, "docs/check.md"))[/^```yaml\n(.*?)^```$/m, 1]
+    steps = YAML.safe_load(workflow).dig("jobs", "check", "steps")
     asked = steps.filter_map { |step| step["run"] }.grep(/\Apowerband check/)
     assert_equal 1, asked.size
     words = Shellwords.split(asked.fetch(0).gsub(/\$\{\{.*?\}\}/, "main"))

@@ -1,15 +1,16 @@
 // One function a kind of chart.
 import * as Plot from "@observablehq/plot";
 import type { Chart, Row } from "./chart";
-import { COLOURS, DOT } from "./colours";
+import { COLOURS, DOT, PARTS } from "./colours";
 import { thinned } from "./thinned";
 import type { Span, Zoom } from "./zoom";
 
 const WIDTH = 840;
 /** Room for the longest name, within these bounds, at about so many pixels a character. */
-const NAMES = { least: 120, most: 340, character: 7.4 };
+const NAMES = { least: 120, most: 340, character: 7.4, height: 14 };
 const ROW = 34;
-const STYLE = { fontSize: "13px" };
+/** The title of an axis ends at the edge, and a g below it. */
+const STYLE = { fontSize: "13px", overflow: "visible" };
 /** A line further away than this many times the greatest value would leave no room for the values. */
 const FAR = 3;
 
@@ -82,12 +83,15 @@ function blocks(chart: Chart): Drawn {
   });
 }
 
+/** The colours of parts of a request's time, or any. */
+const coloursOf = (series: string[]): string[] => (series.every((name) => PARTS[name]) ? series.map((name) => PARTS[name] as string) : COLOURS);
+
 /** Parts of each name, stacked. */
 function parts(chart: Chart): Drawn {
   return Plot.plot({
     ...named(chart),
     x: { label: chart.unit, grid: true },
-    color: { legend: true, domain: series(chart.rows), range: COLOURS },
+    color: { legend: true, domain: series(chart.rows), range: coloursOf(series(chart.rows)) },
     marks: [
       Plot.barX(chart.rows, Plot.stackX({ x: "value", y: "name", fill: "series", order: series(chart.rows), title: (row: Row) => `${row.series}: ${row.value}` })),
       ...marks(chart),
@@ -95,9 +99,30 @@ function parts(chart: Chart): Drawn {
   });
 }
 
+/** Rows whose names run over no dot and no other name, the greatest values first: the table has every name. */
+function legible(rows: Row[], most: number, width: number, height: number): Row[] {
+  const placed = rows.map((row) => {
+    const x = ((row.at ?? 0) / most) * width;
+    return { from: x - 5, to: x + 5, y: (row.value / most) * height };
+  });
+  return [...rows]
+    .sort((a, b) => b.value - a.value)
+    .filter((row) => {
+      const x = ((row.at ?? 0) / most) * width;
+      const length = row.name.length * NAMES.character + 9;
+      const y = (row.value / most) * height;
+      // The dot itself lies beside its name.
+      const [from, to] = x > width / 2 ? [x - length, x - 6] : [x + 6, x + length];
+      const free = placed.every((other) => Math.abs(other.y - y) > NAMES.height || other.to < from || other.from > to);
+      if (free) placed.push({ from, to, y });
+      return free;
+    });
+}
+
 /** Predictions against measurements; on the diagonal both agree. */
 function predictions(chart: Chart): Drawn {
   const most = Math.max(...chart.rows.flatMap((row) => [row.value, row.at ?? 0])) * 1.05;
+  const named = legible(chart.rows, most, 440, 378);
   return Plot.plot({
     width: 560,
     height: 460,
@@ -114,7 +139,7 @@ function predictions(chart: Chart): Drawn {
       // A name ends at its dot in the right half, where it would run over the edge.
       ...(["start", "end"] as const).map((textAnchor) =>
         Plot.text(
-          chart.rows.filter((row) => ((row.at ?? 0) > most / 2) === (textAnchor === "end")),
+          named.filter((row) => ((row.at ?? 0) > most / 2) === (textAnchor === "end")),
           { x: "at", y: "value", text: "name", dx: textAnchor === "end" ? -9 : 9, textAnchor, fill: "currentColor" },
         ),
       ),

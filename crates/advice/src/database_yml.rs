@@ -1,7 +1,8 @@
 //! The connection pool in Rails' `config/database.yml`, changed line by line so that comments, anchors, ERB and order stay.
 //!
-//! Production's databases alone, each with what it merges in from anchors. A pool that follows `RAILS_MAX_THREADS` is right
-//! already, a larger one harms nobody and may be another process's (Sidekiq reads the same file).
+//! Production's databases alone, each with what it merges in from anchors. A pool that follows `RAILS_MAX_THREADS` stays so; its default
+//! is raised, as that of the threads in config/puma.rb is. A larger pool harms nobody and may be another process's (Sidekiq reads the
+//! same file).
 
 mod outline;
 
@@ -97,10 +98,26 @@ fn step(lines: &[String], needed: Needed, said: &mut Vec<String>) -> Result<Opti
                 line + 1
             )),
             Ok(_) => {}
-            Err(_) => said.extend(follows(value, line, pool, threads)),
+            Err(_) => match with_default(&lines[line], value, needed) {
+                Some(raised) => return Ok(Some(Edit::Replace(line, raised))),
+                None => said.extend(follows(value, line, pool, threads)),
+            },
         }
     }
     Ok(None)
+}
+
+/// The line of a pool that follows the threads, with a default of as many as are needed where its own is smaller.
+fn with_default(line: &str, value: &str, needed: Needed) -> Option<String> {
+    let Needed { pool, threads, .. } = needed;
+    let plain = value.starts_with("<%=") && !value.contains(['+', '*']);
+    let at = line.find(THREADS).filter(|_| plain && pool <= threads)? + THREADS.len();
+    let (before, rest) = line.split_at(at);
+    let from = rest.find(|c: char| c.is_ascii_digit())?;
+    let digits = rest[from..].find(|c: char| !c.is_ascii_digit())?;
+    let default: u32 = rest[from..from + digits].parse().ok()?;
+    let after = &rest[from + digits..];
+    (default < pool).then(|| format!("{before}{}{pool}{after}", &rest[..from]))
 }
 
 /// What is to be said of a pool that is computed.

@@ -128,8 +128,11 @@ impl Watcher for Terminal {
                 let can_miss = plan.detectable.can_miss_with_remedy();
                 let can_miss = can_miss.filter(|_| document.compares_throughput());
                 let found = can_miss.map_or_else(String::new, |it| format!("; such a run {it}"));
+                let within = plan.budget_s.map_or_else(String::new, |budget_s| {
+                    format!("; at most {}", report::duration(budget_s))
+                });
                 self.line(&format!(
-                    "plan ({because}): {race}{} of the deciding comparison; windows of {:.1} s{found}",
+                    "plan ({because}): {race}{} of the deciding comparison; windows of {:.1} s{within}{found}",
                     run::counted(plan.blocks, "block"),
                     timing.saturation_s
                 ));

@@ -45,7 +45,7 @@ pub use chart::chart;
 pub use doctor_page::doctor_page;
 pub use duplex_page::duplex_page;
 pub use experiment_markdown::experiment_markdown;
-pub use figures::{bytes, first_of, plain, rate};
+pub use figures::{bytes, duration, first_of, plain, rate};
 pub use inspect_page::{USUAL_ENDPOINTS, inspect_page, inspect_page_in_full};
 pub use listing::listing;
 pub use load_page::load_page;

@@ -18,12 +18,12 @@ const FOOT: u32 = 26;
 /// What fits to the left of a lane.
 const NAME: usize = 22;
 
-// Colours that people who see no red or green tell apart (Okabe and Ito).
+// Colours that people who see no red or green tell apart (Okabe and Ito), as in web/src/colours.ts.
 const LEGEND: [(&str, &str); 5] = [
-    ("running", "#0072b2"),
-    ("waiting for the GVL", "#e69f00"),
+    ("running", "#009e73"),
+    ("waiting for the GVL", "#d55e00"),
     ("lock", "#cc79a7"),
-    ("I/O or sleep", "#cddce4"),
+    ("I/O or sleep", "#56b4e9"),
     ("GC", "#1e1e1e"),
 ];
 const WAITING: usize = 1;

@@ -1,23 +1,9 @@
 // Parts of a request's time, to scale.
-import { COLOURS } from "../colours";
+import { OTHER, PARTS } from "../colours";
 import type { Time } from "./seen";
 
-const NAMED: Record<string, string | undefined> = {
-  queue: COLOURS[0],
-  Ruby: COLOURS[2],
-  "GVL wait": COLOURS[4],
-  lock: COLOURS[3],
-  "I/O": COLOURS[5],
-  SQL: COLOURS[0],
-  HTTP: COLOURS[1],
-  cache: COLOURS[2],
-  Redis: COLOURS[4],
-  pool: COLOURS[3],
-  GC: COLOURS[6],
-};
-
 /** The colour of a part, the same everywhere. */
-export const colourOf = (name: string): string => NAMED[name] ?? "#8a8a8a";
+export const colourOf = (name: string): string => PARTS[name] ?? OTHER;
 
 /** Less is not worth words or a line, milliseconds. */
 export const LITTLE_MS = 0.05;

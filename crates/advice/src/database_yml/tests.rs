@@ -71,14 +71,20 @@ fn needing(before: &str, needed: Needed) -> (Change, Vec<String>) {
 }
 
 #[test]
-fn what_follows_the_threads_is_left_alone() {
+fn what_follows_the_threads_goes_on_to_follow_them() {
     let (change, notes) = with(FOLLOWS, 5);
     assert_eq!((change.diff.as_str(), notes), ("", Vec::new()));
     let (change, notes) = with(FOLLOWS, 6);
     assert_eq!(change.diff, "");
     assert!(notes[0].contains("6 are needed"), "{notes:?}");
-    let (_, notes) = with(&FOLLOWS.replace("{ 5 }", "{ 3 }"), 5);
-    assert!(notes[0].contains("is 3 where that is not set"), "{notes:?}");
+    for (less, enough) in [("{ 3 }", "{ 5 }"), (", 3)", ", 5)")] {
+        let before = FOLLOWS
+            .replace("\") { 5 }", &format!("\"){less}"))
+            .replace("\"), 3)", "\", 3)");
+        let (change, notes) = with(&before, 5);
+        assert_eq!(change.text, before.replace(less, enough));
+        assert!(notes.is_empty(), "{notes:?}");
+    }
 }
 
 #[test]
@@ -156,12 +162,12 @@ fn what_is_not_certain_is_left_to_a_person() {
 #[test]
 fn threads_alone_need_a_pool_of_as_many() {
     let (change, notes) = for_threads(FOLLOWS, 6);
+    assert_eq!(change.text, FOLLOWS.replace("{ 5 }", "{ 6 }"));
+    assert!(notes.is_empty(), "{notes:?}");
+    let sum = FOLLOWS.replace("} %>", "}.to_i + 2 %>");
+    let (change, notes) = for_threads(&sum, 6);
     assert_eq!(change.diff, "");
     assert!(notes[0].contains("is 5 where that is not set"), "{notes:?}");
-    assert!(
-        notes[0].contains("raise the default there to 6"),
-        "{notes:?}"
-    );
     let (change, _) = for_threads(SEVERAL, 6);
     assert!(change.diff.contains("pool: 6"), "{}", change.diff);
     let unset = FOLLOWS.replace(

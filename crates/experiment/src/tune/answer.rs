@@ -22,6 +22,10 @@ pub fn answer(
             return (Answer::NoneMeets, 1);
         }
         (Feasibility::Breaks, Feasibility::Breaks) => return (Answer::Undecided, 3),
+        // Nothing speaks for today's settings where more of their requests are late than may be, only less surely.
+        (Feasibility::Breaks, Feasibility::Unclear) if late(document, baseline).is_some() => {
+            return (Answer::Undecided, 3);
+        }
         (Feasibility::Breaks, _) => return (Answer::Keep, 0),
         // A configuration that keeps the limits beats any that does not, whatever it carries.
         (Feasibility::Meets, Feasibility::Breaks) => return (Answer::Change, 0),
@@ -44,6 +48,14 @@ pub fn answer(
         Outcome::Equivalent => (Answer::Keep, 0),
         Outcome::Undecided => (Answer::Undecided, 3),
     }
+}
+
+/// The share of late requests of an arm, and its interval, where more were late than may be.
+pub fn late(document: &Document, arm: &Arm) -> Option<(f64, (f64, f64))> {
+    let allowed = document.plan.objective.latency?.allowed_violation_rate();
+    let arm = summary(document, arm)?;
+    let rate = arm.violation_rate.filter(|rate| *rate > allowed)?;
+    Some((rate, arm.violation_interval?))
 }
 
 /// Said when every arm breaks a limit; that requests are answered is one, with no other given too.
@@ -281,6 +293,21 @@ fn undecided(
         );
     }
     if standing(document, challenger) == Feasibility::Breaks
+        && standing(document, baseline) == Feasibility::Unclear
+        && let Some((rate, (low, high))) = late(document, baseline)
+    {
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        return format!(
+            "Undecided: {ours} breaks a limit {}; whether {theirs} keeps it is not proven: {} of its requests were late ({} to {}). \
+             {theirs} stays for now; {}.",
+            limits_and_why(document, challenger),
+            percent(rate),
+            percent(low),
+            percent(high),
+            deciding::proof(summary(document, baseline))
+        );
+    }
+    if standing(document, challenger) == Feasibility::Breaks
         && comparison.outcome != Outcome::Undecided
     {
         return format!(
@@ -389,6 +416,34 @@ mod tests {
         );
         let none = said(Outcome::Undecided, [meets, meets]);
         assert!(!none.contains("Today's settings"), "{none}");
+    }
+
+    /// Both are late too often, one of them surely.
+    #[test]
+    fn today_s_settings_are_not_kept_for_being_less_surely_late() {
+        let mut document = crate::sample::document("tune");
+        let latency = document.plan.objective.latency.as_mut().unwrap();
+        latency.limit_ms = 250.0;
+        let allowed = latency.allowed_violation_rate();
+        let mut comparison = document.comparisons.last().unwrap().clone();
+        comparison.outcome = Outcome::Undecided;
+        let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+        document.arms[0].feasible = Feasibility::Unclear;
+        document.arms[0].violation_rate = Some(allowed * 16.0);
+        document.arms[0].violation_interval = Some((allowed / 2.0, allowed * 40.0));
+        document.arms[1].feasible = Feasibility::Breaks;
+        let answered = |document: &Document| answer(document, &today, &other, &comparison);
+        assert_eq!(answered(&document), (Answer::Undecided, 3));
+        let said = sentence(&document, Answer::Undecided, &today, &other, &comparison);
+        for words in [
+            "single × 4 threads breaks a limit",
+            "is not proven: 16.0 %",
+            "(0.5 % to 40.0 %)",
+        ] {
+            assert!(said.contains(words), "{said}");
+        }
+        document.arms[0].violation_rate = Some(allowed / 2.0);
+        assert_eq!(answered(&document), (Answer::Keep, 0));
     }
 
     #[test]

@@ -310,6 +310,10 @@ fn race_comparisons(document: &mut Document, baseline: &Arm, arms: &[Arm]) {
 }
 
 fn headroom(document: &Document, arm: &Arm) -> Option<Headroom> {
+    // A rate to plan with needs a limit that is kept at the common one.
+    if answer::late(document, arm).is_some() {
+        return None;
+    }
     let summary = document.arms.iter().find(|a| a.name == arm.name)?;
     let capacity = summary.capacity_per_s.filter(|c| *c > 0.0)?;
     let boots: Vec<f64> = document

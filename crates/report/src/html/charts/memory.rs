@@ -4,8 +4,8 @@ use super::{Chart, Kind, MIB, Mark, Row, thinned};
 use crate::memory_page::{PARTS, part_name, part_sum, process_name};
 use run::memory::{Comparison, Document, Sample};
 
-/// Processes shown.
-const MOST: usize = 12;
+/// Processes shown: as many as there are colours.
+const MOST: usize = 8;
 type Of = fn(&Sample) -> Option<u64>;
 
 pub fn charts(document: &Document) -> Vec<Chart> {
