@@ -38,7 +38,7 @@ class InitTest < PowerbandTest
       refute_includes text, "s3cret"
       # Nothing but the budget is wrong.
       refused = powerband("tune", "--app", dir, "--budget", "1s")
-      assert_refused refused, 2, /--budget = 1s: too short/
+      assert_refused refused, 2, /--budget = "1s": too short/
     end
   end
 

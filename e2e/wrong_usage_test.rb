@@ -256,7 +256,7 @@ class WrongUsageTest < PowerbandTest
     %w[tune compare].each do |verb|
       arms = verb == "compare" ? %w[threads=1 threads=2] : []
       ended = powerband(*experiment(verb, *arms, "--budget", "20s").drop(1))
-      assert_refused ended, 2, /--budget = 20s: too short for six blocks/
+      assert_refused ended, 2, /--budget = "20s": too short for six blocks/
       assert_one_message ended
       least = ended.err[/give --budget (\d+s) or more/, 1]
       accepted = powerband(*experiment(verb, *arms, "--budget", least).drop(1), env: { "PATH" => @dir })

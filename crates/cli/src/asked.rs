@@ -18,7 +18,7 @@ pub fn tell_notes(notes: &[String]) {
     notes.iter().for_each(|note| output::error(note));
 }
 
-/// [`merged`], and says which file was found without being named, with the limit that it sets.
+/// [`merged`], and says which file was found without being named, with what it gives.
 pub fn request(
     args: &ExperimentArgs,
     tune: Option<&TuneArgs>,
@@ -26,10 +26,11 @@ pub fn request(
 ) -> Result<(Request, Vec<Problem>), Failure> {
     let found = merged(args, tune, baseline)?;
     if let Some(path) = config_path(args).filter(|_| args.config.is_none()) {
-        let slo = found.0.slo.as_ref();
-        let slo = slo.filter(|slo| slo.origin.contains(CONFIG_NAME));
-        let limit = slo.map_or_else(String::new, |slo| format!(" (slo = {:?})", slo.text));
-        output::say(&format!("settings from {}{limit}", path.display()));
+        let given = match found.0.given_by(CONFIG_NAME) {
+            given if given.is_empty() => given,
+            given => format!(" ({given})"),
+        };
+        output::say(&format!("settings from {}{given}", path.display()));
     }
     Ok(found)
 }

@@ -95,8 +95,7 @@ fn refit(procedure: &mut Procedure<'_>, trials: u32) -> Result<(), Stopped> {
     let window_s = procedure.experiment.window.map(|w| w.as_secs_f64());
     let left_s = budget_s - procedure.elapsed_s();
     let fitted = budget::fit_trials(left_s, overhead, trials, window_s);
-    let timing =
-        fitted.map_err(|short| tune::too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
+    let timing = fitted.map_err(|short| tune::too_short_after_pilot(procedure, fixed_s, short))?;
     procedure.store.document.plan.timing = timing;
     Ok(())
 }

@@ -5,7 +5,11 @@ mod windows;
 
 pub use confirmation::Confirmation;
 use run::Timing;
+use std::time::Duration;
 pub use windows::{Seen, Windows};
+
+/// Time that `tune` takes unless told otherwise, seconds.
+pub const DEFAULT_S: f64 = 1200.0;
 
 /// What a trial costs beside its windows, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -278,6 +282,19 @@ pub fn blocks_asked(calibrate: Option<u32>) -> (String, String) {
             },
         ),
     }
+}
+
+/// The budget for a message: as it was asked, with the place that it came from, else the default of `tune`.
+pub fn named(asked: Option<&str>) -> String {
+    asked.map_or_else(
+        || format!("--budget = {:?} (the default)", written(DEFAULT_S)),
+        str::to_owned,
+    )
+}
+
+/// `20m`.
+pub fn written(budget_s: f64) -> String {
+    humantime::format_duration(Duration::from_secs_f64(budget_s.round())).to_string()
 }
 
 #[cfg(test)]

@@ -232,6 +232,102 @@ pub struct ServiceRequest {
 }
 
 impl Request {
+    /// What a file of this name gives, for a message: the values of its `[objective]` and `[tune]`, and the names of its other
+    /// sections, whose values may be long or secret. Empty where it gives nothing.
+    #[must_use]
+    pub fn given_by(&self, file: &str) -> String {
+        let within = format!(" in {file}");
+        let (mut values, mut sections) = (Vec::new(), Vec::new());
+        for asked in self.all() {
+            let Some(place) = asked.origin.strip_suffix(&within) else {
+                continue;
+            };
+            match place.split_once('.') {
+                Some(("objective" | "tune", key)) => {
+                    values.push(format!("{key} = {:?}", knobs::masked(&asked.text)));
+                }
+                Some((section, _)) => sections.push(format!("[{section}]")),
+                None => sections.push(format!("[{place}]")),
+            }
+        }
+        sections.dedup();
+        values.append(&mut sections);
+        values.join(", ")
+    }
+
+    /// Every value, section by section.
+    fn all(&self) -> impl Iterator<Item = &Asked> {
+        let objective = [
+            &self.slo,
+            &self.max_memory,
+            &self.rate,
+            &self.least,
+            &self.total_rate,
+            &self.server_cost,
+        ];
+        let tune = [
+            &self.budget,
+            &self.blocks,
+            &self.calibrate,
+            &self.max_arms,
+            &self.margin,
+            &self.seed,
+            &self.threads,
+            &self.workers,
+            &self.window,
+            &self.timeout,
+            &self.connections,
+            &self.generator_core,
+            &self.keep_alive,
+            &self.runs_dir,
+        ];
+        let app = [&self.app_dir, &self.prepare, &self.environment];
+        let server = [
+            &self.kind,
+            &self.command,
+            &self.server_config,
+            &self.front,
+            &self.tls,
+            &self.ready_path,
+            &self.boot_timeout,
+            &self.port,
+        ];
+        let check = [&self.against, &self.revision];
+        let others = [
+            &self.systemd_unit,
+            &self.nginx_file,
+            &self.apache_file,
+            &self.allow_unsafe,
+        ];
+        let workload = [
+            &self.workload_file,
+            &self.replay_host,
+            &self.path,
+            &self.workload_command,
+            &self.command_timeout,
+            &self.workload_inline,
+        ];
+        (objective.into_iter().chain(tune).flatten())
+            .chain(&self.knobs)
+            .chain(app.into_iter().flatten())
+            .chain(self.env.values())
+            .chain(server.into_iter().flatten())
+            .chain(self.services.iter().map(|service| &service.name))
+            .chain(&self.baseline)
+            .chain(self.arms.iter().map(|arm| &arm.name))
+            .chain(check.into_iter().flatten())
+            .chain(&self.assertions)
+            .chain(others.into_iter().flatten())
+            .chain(&self.allow_remote)
+            .chain(
+                [&self.before_trial, &self.after_trial]
+                    .into_iter()
+                    .flatten(),
+            )
+            .chain(workload.into_iter().flatten())
+            .chain(&self.headers)
+    }
+
     /// What is asked here, else what is asked there.
     pub fn or(self, there: Request) -> Request {
         let mut env = there.env;

@@ -51,6 +51,8 @@ pub struct Experiment {
     pub cgroup_memory_bytes: Option<u64>,
     /// Time for the whole run.
     pub budget: Option<Duration>,
+    /// The budget as it was written, behind the place that it came from.
+    pub budget_asked: Option<String>,
     /// Blocks of the deciding comparison.
     pub blocks: Option<u32>,
     /// Blocks of the baseline against itself that come first.

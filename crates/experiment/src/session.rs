@@ -28,8 +28,6 @@ const COMPARE_BLOCKS: u32 = 6;
 const COMPARE_WINDOW_S: f64 = 5.0;
 /// Window of a rehearsal, seconds.
 const REHEARSAL_WINDOW_S: f64 = 0.5;
-/// Time that `tune` takes unless told otherwise, seconds.
-const DEFAULT_BUDGET_S: f64 = 1200.0;
 /// Of a run that measures a command.
 const NO_WINDOWS: Timing = Timing {
     warmup_max_s: 0.0,
@@ -119,8 +117,10 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
             document.id
         )));
     }
+    // It may be raised. The plan was made for the time that it has, and a shorter one leaves no less to measure.
     if let (Some(budget), Goal::Tune) = (experiment.budget, &experiment.goal) {
-        store.document.plan.budget_s = Some(budget.as_secs_f64());
+        let own_s = store.document.plan.budget_s.unwrap_or(0.0);
+        store.document.plan.budget_s = Some(own_s.max(budget.as_secs_f64()));
     }
     Ok(store)
 }
@@ -137,6 +137,9 @@ pub fn conduct(
     }
     if let Some(kept) = store.kept() {
         watcher.on(Event::Note(kept));
+    }
+    if let Some(why) = other_budget(experiment, &store.document.plan) {
+        watcher.on(Event::Note(why));
     }
     let scratch = store.folder().path().to_owned();
     match &store.document.command {
@@ -266,7 +269,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     let budget_s = experiment.budget.map(|b| b.as_secs_f64());
     let (timing, arms, race_blocks, blocks, finalists, budget_s) = match &experiment.goal {
         Goal::Tune => {
-            let budget_s = budget_s.unwrap_or(DEFAULT_BUDGET_S);
+            let budget_s = budget_s.unwrap_or(budget::DEFAULT_S);
             let wishes = Wishes {
                 most_arms: experiment.max_arms,
                 blocks: experiment.blocks,
@@ -278,7 +281,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             let windows = Windows::ASSUMED;
             let shape =
                 budget::fit_with_search(budget_s, 0.0, with_search, overhead, windows, wishes)
-                    .map_err(|short| too_short(budget_s, short, experiment.calibrate))?;
+                    .map_err(|short| too_short(experiment, short))?;
             (
                 shape.timing,
                 shape.arms,
@@ -306,7 +309,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
                     // One pilot trial settles the common rate.
                     let trials = 1 + experiment.calibrating_trials() + arms::trials(arms, blocks);
                     budget::fit_trials(budget_s, Overhead::ASSUMED, trials, window_s)
-                        .map_err(|short| too_short(budget_s, short, experiment.calibrate))?
+                        .map_err(|short| too_short(experiment, short))?
                 }
                 None if experiment.rehearse => {
                     budget::timing(window_s.unwrap_or(REHEARSAL_WINDOW_S))
@@ -361,26 +364,93 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     })
 }
 
-fn too_short(budget_s: f64, short: budget::TooShort, calibrate: Option<u32>) -> Stopped {
-    let (blocks, fewer) = budget::blocks_asked(calibrate);
+fn too_short(experiment: &Experiment, short: budget::TooShort) -> Stopped {
+    let (blocks, fewer) = budget::blocks_asked(experiment.calibrate);
     Stopped::Configuration(format!(
-        "--budget = {budget_s:.0}s: too short for {blocks}, and fewer can never show a difference at the 5 % level; give --budget {:.0}s or \
+        "{}: too short for {blocks}, and fewer can never show a difference at the 5 % level; give --budget {:.0}s or \
          more, fewer configurations{fewer}, or a shorter --window",
+        budget::named(experiment.budget_asked.as_deref()),
         short.least_s
+    ))
+}
+
+/// Why the budget that a resumed run is asked is not the one that counts; `None` where it is, or none is asked.
+fn other_budget(experiment: &Experiment, plan: &Plan) -> Option<String> {
+    let asked_s = experiment.budget?.as_secs_f64();
+    if experiment.workload_command.is_some() || experiment.rehearse {
+        return None;
+    }
+    let own = match plan.budget_s {
+        Some(budget_s) if budget_s == asked_s => return None,
+        Some(budget_s) => format!(
+            "the run's own budget of {} counts",
+            budget::written(budget_s)
+        ),
+        None => "the run was started without a budget, and its windows stay".to_owned(),
+    };
+    Some(format!(
+        "{} is not used: {own}",
+        budget::named(experiment.budget_asked.as_deref())
     ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Asked;
+    use crate::scripted::{tuned, typed};
+
+    fn asked(budget: Option<Asked>, calibrate: Option<u32>) -> Experiment {
+        let experiment = tuned(5, |request| request.budget = budget);
+        Experiment {
+            calibrate,
+            ..experiment
+        }
+    }
 
     #[test]
     fn a_budget_that_a_calibration_makes_too_short_names_it() {
         let said = |calibrate| {
             let short = budget::TooShort { least_s: 300.0 };
-            too_short(60.0, short, calibrate).to_string()
+            too_short(&asked(typed("1m"), calibrate), short).to_string()
         };
         assert!(said(Some(10)).contains("--calibrate=10") && said(Some(10)).contains("300s"));
         assert!(!said(None).contains("--calibrate"));
+    }
+
+    #[test]
+    fn a_budget_that_is_too_short_names_the_place_that_it_came_from() {
+        let said = |budget| {
+            let short = budget::TooShort { least_s: 300.0 };
+            too_short(&asked(budget, None), short).to_string()
+        };
+        let of_file = said(Some(Asked::new("3m", "tune.budget in powerband.toml")));
+        assert!(
+            of_file.starts_with("tune.budget in powerband.toml = \"3m\": too short"),
+            "{of_file}"
+        );
+        let of_none = said(None);
+        assert!(
+            of_none.starts_with("--budget = \"20m\" (the default): too short"),
+            "{of_none}"
+        );
+    }
+
+    #[test]
+    fn a_resumed_run_says_that_a_shorter_budget_is_not_used() {
+        let begun = |budget: &str| asked(typed(budget), None);
+        let plan = plan(&begun("20m")).unwrap();
+        assert_eq!(other_budget(&begun("20m"), &plan), None);
+        assert_eq!(other_budget(&asked(None, None), &plan), None);
+        assert_eq!(
+            other_budget(&begun("5m"), &plan).unwrap(),
+            "a test = \"5m\" is not used: the run's own budget of 20m counts"
+        );
+        let without = Plan {
+            budget_s: None,
+            ..plan
+        };
+        let said = other_budget(&begun("5m"), &without).unwrap();
+        assert!(said.contains("started without a budget"), "{said}");
     }
 }

@@ -245,7 +245,7 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         let windows = windows(procedure);
         let shape =
             budget::fit_with_search(budget_s, spent_s, with_search, overhead, windows, wishes)
-                .map_err(|short| too_short_after_pilot(procedure, budget_s, fixed_s, short))?;
+                .map_err(|short| too_short_after_pilot(procedure, fixed_s, short))?;
         let plan = &mut procedure.store.document.plan;
         plan.timing = shape.timing;
         plan.race_blocks = shape.race_blocks;
@@ -330,15 +330,15 @@ fn wishes(experiment: &Experiment) -> budget::Wishes {
 /// A budget that the real cost of a trial proves too short.
 pub(crate) fn too_short_after_pilot(
     procedure: &Procedure<'_>,
-    budget_s: f64,
     overhead_s: f64,
     short: budget::TooShort,
 ) -> Stopped {
     let least_s = (short.least_s + procedure.elapsed_s()).ceil();
     let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
     Stopped::Configuration(format!(
-        "--budget = {budget_s:.0}s: a trial of this application takes {overhead_s:.1} s beside its windows, so \
-         {blocks} need {least_s:.0}s; give --budget {least_s:.0}s or more"
+        "{}: a trial of this application takes {overhead_s:.1} s beside its windows, so {blocks} need {least_s:.0}s; give \
+         --budget {least_s:.0}s or more",
+        budget::named(procedure.experiment.budget_asked.as_deref())
     ))
 }
 

@@ -276,6 +276,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_file_gives_is_listed_and_its_secrets_are_not() {
+        let file = read(
+            "[app]\nprepare = 'bin/prepare'\n[app.env]\nTOKEN = 'hunter2'\n[objective]\nslo = 'p99=250ms'\n\
+             [tune]\nbudget = '3m'\nblocks = 6\n[[workload.request]]\npath = '/'\n",
+        )
+        .unwrap();
+        let flags = Request {
+            blocks: Some(Asked::new("8", "--blocks")),
+            ..Request::default()
+        };
+        assert_eq!(
+            flags.or(file).given_by("powerband.toml"),
+            "slo = \"p99=250ms\", budget = \"3m\", [app], [workload]"
+        );
+        assert_eq!(Request::default().given_by("powerband.toml"), "");
+    }
+
+    #[test]
     fn what_a_file_says_has_the_name_of_that_file() {
         let text = "[workload]\nrequest = []\n[baseline]\nthreads = 3\n";
         let request = read_file(text, Path::new("/app/ci.toml")).unwrap();

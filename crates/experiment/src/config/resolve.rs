@@ -189,6 +189,8 @@ pub fn resolve(
         },
         cgroup_memory_bytes: memory.of_cgroup,
         budget: all.take(request.budget.as_ref(), parse_duration),
+        budget_asked: (request.budget.as_ref())
+            .map(|asked| format!("{} = {:?}", asked.origin, asked.text)),
         blocks,
         calibrate,
         max_arms: all

@@ -152,3 +152,26 @@ fn blocks_in_which_everything_failed_are_measured_again() {
     };
     assert_eq!(trials(&whole), trials(&document));
 }
+
+#[test]
+fn the_budget_of_a_run_is_raised_by_a_resume_and_not_shortened() {
+    let of = |budget| {
+        tuned(5, |request| {
+            request.budget = typed(budget);
+            request.blocks = typed("6");
+        })
+    };
+    let runs = scratch();
+    let script = Script {
+        stopped_after: Some(3),
+        ..Script::of(4.0, 12.0)
+    };
+    let (_, result) = conducted(&script, &of("1h"), runs.path());
+    assert!(matches!(result, Err(Stopped::Interrupted)), "{result:?}");
+    let resumed = |budget| {
+        let store = crate::session::resume(&mut of(budget), &runs.path().join("run")).unwrap();
+        store.document.plan.budget_s.unwrap()
+    };
+    assert_eq!(resumed("10m"), 3600.0);
+    assert_eq!(resumed("2h"), 7200.0);
+}
