@@ -1,8 +1,10 @@
 //! The reasons why a file, or a part of it, counts in no figure.
 
 use crate::instant::printable;
+use crate::sources::AS_ITS_USER;
 use flight::{FlightError, Skipped};
 use run::inspect::NotRead;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// What of a file is not whole.
@@ -41,6 +43,9 @@ pub(crate) fn skipped(path: &Path, skipped: &Skipped) -> Option<NotRead> {
 pub(crate) fn refused(path: &Path, error: &FlightError) -> NotRead {
     let reason = match error {
         // The path stands before the reason.
+        FlightError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            format!("{source}; {AS_ITS_USER}")
+        }
         FlightError::Io { source, .. } => source.to_string(),
         FlightError::NotAFile { .. } => "no regular file".to_owned(),
         other => other.to_string(),
@@ -49,5 +54,31 @@ pub(crate) fn refused(path: &Path, error: &FlightError) -> NotRead {
         file: printable(&path.display().to_string()),
         partly: false,
         reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_user_is_named_with_what_to_do() {
+        let path = Path::new("/dev/shm/powerband/0/1-2.flight");
+        let denied = FlightError::Io {
+            path: path.to_owned(),
+            source: ErrorKind::PermissionDenied.into(),
+        };
+        let said = refused(path, &denied);
+        assert_eq!(said.file, path.display().to_string());
+        assert!(said.reason.contains("sudo -u USER"), "{}", said.reason);
+        let folder = crate::sources::InspectError::Source {
+            path: path.to_owned(),
+            reason: ErrorKind::PermissionDenied.into(),
+        };
+        let said = folder.to_string();
+        assert!(
+            said.contains("chmod") && !said.contains("name a folder"),
+            "{said}"
+        );
     }
 }

@@ -32,11 +32,36 @@ pub fn listing(runs: &[Kept]) -> String {
     }
     let mut text = trimmed(&table);
     if let [_, _, ..] = runs {
-        let occupied: u64 = runs.iter().map(|run| run.bytes).sum();
-        let folders = counted(runs.len(), "folder");
-        text.push_str(&format!("{folders} occupy {}\n", size(occupied)));
+        text.push_str(&occupied(runs));
+        text.push('\n');
     }
     text
+}
+
+/// What all occupy that can be read, and how many cannot.
+fn occupied(runs: &[Kept]) -> String {
+    let is_closed = |run: &&Kept| run.standing == Standing::NotReadable;
+    let closed = runs.iter().filter(is_closed).count();
+    let bytes: u64 = runs.iter().map(|run| run.bytes).sum();
+    let mut parts = Vec::new();
+    match runs.len() - closed {
+        0 => {}
+        1 => parts.push(format!("1 folder occupies {}", size(bytes))),
+        open => parts.push(format!(
+            "{} occupy {}",
+            counted(open, "folder"),
+            size(bytes)
+        )),
+    }
+    match closed {
+        0 => {}
+        1 => parts.push("1 folder that this user may not read is not counted".to_owned()),
+        _ => parts.push(format!(
+            "{} that this user may not read are not counted",
+            counted(closed, "folder")
+        )),
+    }
+    parts.join("; ")
 }
 
 fn row(run: &Kept) -> [String; 5] {
@@ -48,13 +73,17 @@ fn row(run: &Kept) -> [String; 5] {
         Standing::Failed => ("failed", duration(run.elapsed_s)),
         Standing::Renamed => ("kept", duration(run.elapsed_s)),
         Standing::Unreadable => ("unreadable", String::new()),
+        Standing::NotReadable => ("not readable", String::new()),
         Standing::Unknown => ("unknown", String::new()),
     };
     [
         run.id.clone(),
         state.to_owned(),
         length,
-        size(run.bytes),
+        match run.standing {
+            Standing::NotReadable => String::new(),
+            _ => size(run.bytes),
+        },
         short(run),
     ]
 }

@@ -24,6 +24,8 @@ pub enum Standing {
     Unfinished,
     /// Its folder has another name than the run: its owner keeps it.
     Renamed,
+    /// This user may not list the folder.
+    NotReadable,
     /// Its document cannot be read: another version of powerband wrote it, or it is damaged.
     Unreadable,
     /// It has the name of a run and no document: perhaps a search or a validation that is under way.
@@ -80,10 +82,15 @@ pub fn kept(root: &Path) -> Result<Vec<Kept>, FolderError> {
 
 /// A run by its folder, or by its name under the runs.
 pub fn find(runs: &Path, run: &Path) -> PathBuf {
-    if run.join("run.json").is_file() {
-        run.to_owned()
-    } else {
-        runs.join(run)
+    use std::io::ErrorKind::PermissionDenied;
+    let is_here = match fs::metadata(run.join("run.json")) {
+        Ok(found) => found.is_file(),
+        // What this user may not read is there nevertheless.
+        Err(why) => why.kind() == PermissionDenied,
+    };
+    match is_here {
+        true => run.to_owned(),
+        false => runs.join(run),
     }
 }
 
@@ -143,6 +150,12 @@ impl Kept {
             path,
         };
         let is_named = is_name_of_run(id);
+        if let Err(why) = fs::read_dir(&found.path)
+            && why.kind() == std::io::ErrorKind::PermissionDenied
+        {
+            found.standing = Standing::NotReadable;
+            return is_named.then_some(found);
+        }
         if let Err(why) = found.read(is_named) {
             found.standing = Standing::Unreadable;
             found.unreadable = Some(why.to_string());
@@ -203,7 +216,7 @@ impl Kept {
             _ if self.worker.is_some() => false,
             Standing::Done | Standing::Failed => true,
             Standing::Interrupted | Standing::Unfinished | Standing::Unreadable => unfinished_too,
-            Standing::Renamed | Standing::Unknown => false,
+            Standing::Renamed | Standing::Unknown | Standing::NotReadable => false,
         }
     }
 
@@ -258,8 +271,8 @@ fn occupied(path: &Path) -> u64 {
 mod tests {
     use super::*;
     use crate::folder::BETWEEN_TRIES;
-    use std::fs::File;
-    use std::os::unix::fs::symlink;
+    use std::fs::{File, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     const SAMPLE: &str = include_str!("../../../contract/samples/run/tune.json");
     const VALIDATION: &str = include_str!("../../../contract/samples/validation/bursts.json");
@@ -288,6 +301,28 @@ mod tests {
             "{why}"
         );
         assert!(!why.contains("os error"), "{why}");
+    }
+
+    #[test]
+    fn what_this_user_may_not_read_is_not_called_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = run(dir.path(), "20261120-214512-tune-1f3a", "done");
+        let (root, named) = (dir.path().to_owned(), path.clone());
+        fs::set_permissions(&root, Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+        let (listed, found, why) = testkit::as_nobody(move || {
+            let found = find(Path::new("powerband-runs"), &named);
+            let why = Folder::open(&found).unwrap_err().to_string();
+            (kept(&root).unwrap().remove(0), found, why)
+        });
+        assert_eq!((listed.standing, listed.bytes), (Standing::NotReadable, 0));
+        assert!(!listed.may_go(true));
+        assert_eq!(found, path);
+        assert!(
+            why.contains("/run.json: Permission denied") && why.contains("chmod"),
+            "{why}"
+        );
+        fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
     }
 
     #[test]

@@ -102,6 +102,7 @@ fn why_it_stays(run: &Kept) -> String {
         Standing::Unknown => {
             "it has no document, so it may be under way; delete the folder by hand if it is not"
         }
+        Standing::NotReadable => "this user may not read it",
         Standing::Unreadable => "its document cannot be read; --unfinished deletes it, too",
         _ => "--resume can go on with it; --unfinished deletes it, too",
     };
@@ -132,6 +133,35 @@ mod tests {
         assert_eq!(done.find("  done "), unknown.find("  unknown "), "{said}");
         let answer = done.find(&document.verdict.unwrap().sentence);
         assert_eq!(answer, Some(unknown.len() + 2), "{said}");
+    }
+
+    #[test]
+    fn what_this_user_may_not_read_is_not_counted() {
+        use std::fs::{Permissions, set_permissions};
+        use std::os::unix::fs::PermissionsExt;
+        let runs = tempfile::tempdir().unwrap();
+        let mode = |path: &std::path::Path, mode| {
+            set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        for (id, may_be_read) in [
+            ("20261120-214512-tune-1f3a", 0o755),
+            ("20261120-214513-tune-1f3a", 0),
+        ] {
+            let folder = Folder::create(runs.path(), id).unwrap();
+            mode(folder.path(), may_be_read);
+        }
+        mode(runs.path(), 0o755);
+        let said = testkit::as_nobody(|| report::listing(&kept(runs.path()).unwrap()));
+        assert!(
+            said.contains("\n20261120-214513-tune-1f3a  not readable\n"),
+            "{said}"
+        );
+        assert!(said.contains("\n1 folder occupies "), "{said}");
+        assert!(
+            said.ends_with("; 1 folder that this user may not read is not counted\n"),
+            "{said}"
+        );
+        mode(&runs.path().join("20261120-214513-tune-1f3a"), 0o700);
     }
 
     #[test]
