@@ -49,6 +49,8 @@ pub struct Kept {
     pub bytes: u64,
     /// Why its document cannot be read, where it has one.
     pub unreadable: Option<String>,
+    /// Whether `--resume` can go on with it, once no process works on it.
+    pub resumable: bool,
     /// The process that worked on it when it was listed.
     pub worker: Option<Worker>,
     path: PathBuf,
@@ -102,23 +104,14 @@ pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
 
 /// The newest run under `root` that can be resumed, one of `kind` before others, with what it is a run of.
 pub fn newest_to_resume(root: &Path, kind: Kind) -> Result<Option<(Kind, PathBuf)>, FolderError> {
-    let stopped = [
-        Standing::Failed,
-        Standing::Interrupted,
-        Standing::Unfinished,
-    ];
     let mut newest = None;
     for kept in kept(root)?.into_iter().rev() {
-        if kept.worker.is_some() || !stopped.contains(&kept.standing) {
+        if kept.worker.is_some() || !kept.resumable {
             continue;
         }
         let Ok(run) = Folder::open(&kept.path).and_then(|folder| folder.read()) else {
             continue;
         };
-        // Runs of a command are not resumed.
-        if run.command.is_some() {
-            continue;
-        }
         if run.kind == kind {
             return Ok(Some((kind, kept.path)));
         }
@@ -146,6 +139,7 @@ impl Kept {
             sentence: String::new(),
             bytes: 0,
             unreadable: None,
+            resumable: false,
             worker: None,
             path,
         };
@@ -182,6 +176,13 @@ impl Kept {
                 State::Done => Standing::Done,
                 State::Failed => Standing::Failed,
             };
+            let stopped = [
+                Standing::Failed,
+                Standing::Interrupted,
+                Standing::Unfinished,
+            ];
+            // Runs of a command are not resumed.
+            self.resumable = stopped.contains(&self.standing) && run.command.is_none();
             let why_failed = run.why_failed().map(str::to_owned);
             let sentence = run
                 .verdict
@@ -214,7 +215,8 @@ impl Kept {
     pub fn may_go(&self, unfinished_too: bool) -> bool {
         match self.standing {
             _ if self.worker.is_some() => false,
-            Standing::Done | Standing::Failed => true,
+            Standing::Done => true,
+            Standing::Failed => unfinished_too || !self.resumable,
             Standing::Interrupted | Standing::Unfinished | Standing::Unreadable => unfinished_too,
             Standing::Renamed | Standing::Unknown | Standing::NotReadable => false,
         }
@@ -382,6 +384,30 @@ mod tests {
         third.delete().unwrap();
         assert!(!done.exists() && !validated.exists() && precious.exists());
         assert!(link.join("run.json").exists() && root.join("before-rails-8").exists());
+    }
+
+    /// One rule for `--resume` and `--prune`.
+    #[test]
+    fn a_run_that_can_be_resumed_goes_only_with_what_is_unfinished() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = run(dir.path(), "20261120-214512-tune-1f3a", "failed");
+        let offered = newest_to_resume(dir.path(), Kind::Tune).unwrap();
+        assert_eq!(offered, Some((Kind::Tune, path.clone())));
+        let failed = kept(dir.path()).unwrap().remove(0);
+        assert!(!failed.may_go(false) && failed.may_go(true));
+
+        let file = path.join("run.json");
+        let mut document: serde_json::Value =
+            serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        document["command"] = serde_json::json!({
+            "command": "bin/rails test", "timeout_s": 60.0, "sample_every_s": 0.5, "measure": "pss", "runs": [], "arms": [],
+            "comparisons": []
+        });
+        fs::write(&file, document.to_string()).unwrap();
+        assert_eq!(newest_to_resume(dir.path(), Kind::Tune).unwrap(), None);
+        let of_command = kept(dir.path()).unwrap().remove(0);
+        assert_eq!(of_command.standing, Standing::Failed);
+        assert!(of_command.may_go(false));
     }
 
     #[test]

@@ -104,7 +104,8 @@ fn why_it_stays(run: &Kept) -> String {
         }
         Standing::NotReadable => "this user may not read it",
         Standing::Unreadable => "its document cannot be read; --unfinished deletes it, too",
-        _ => "--resume can go on with it; --unfinished deletes it, too",
+        _ if run.resumable => "--resume can go on with it; --unfinished deletes it, too",
+        _ => "it has no answer; --unfinished deletes it, too",
     };
     why.to_owned()
 }
