@@ -8,7 +8,7 @@ use crate::args::{Cli, Command, ExperimentArgs};
 use crate::{Failure, asked};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches};
-use run::{Folder, Kind, Typed, Withheld};
+use run::{Folder, FolderError, Kind, Typed, Withheld};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -44,7 +44,7 @@ pub fn whole(cli: Cli) -> Result<Cli, Failure> {
         return Err(unnamed(&runs_folder(args), kind));
     };
     let folder = folder(args, run)?;
-    if !folder.join("run.json").is_file() {
+    if let Err(FolderError::NoRun(_)) = Folder::open(&folder) {
         return Err(Failure::usage(format!(
             "--resume = {:?}: there is no {}; name a run that powerband runs lists, or its folder",
             run.display().to_string(),

@@ -28,6 +28,8 @@ pub enum NotAServer {
         /// The command line, without secrets.
         command: String,
         why: String,
+        /// Processes below it whose command lines are those of servers, without the workers below these.
+        servers: Vec<u32>,
     },
 }
 
@@ -49,10 +51,29 @@ impl Display for NotAServer {
                 "it runs {program}, which is no Ruby server; name the process of a server: Puma's or Unicorn's master, or a process of \
                  Passenger's application"
             ),
-            NotAServer::UnknownProgram { command, why } => write!(
-                f,
-                "its command line ({command}) is not that of Puma, Unicorn or Passenger, and its program is unknown: {why}"
-            ),
+            NotAServer::UnknownProgram {
+                command,
+                why,
+                servers,
+            } => {
+                write!(
+                    f,
+                    "its command line ({command}) is not that of Puma, Unicorn or Passenger, and its program is unknown: {why}"
+                )?;
+                let pids: Vec<String> = servers.iter().map(u32::to_string).collect();
+                match pids.as_slice() {
+                    [] => Ok(()),
+                    [pid] => write!(
+                        f,
+                        "; the server below it is process {pid}: give --pid {pid}"
+                    ),
+                    [first, ..] => write!(
+                        f,
+                        "; the servers below it are processes {}: give one of them, such as --pid {first}",
+                        pids.join(", ")
+                    ),
+                }
+            }
         }
     }
 }
@@ -63,9 +84,13 @@ pub fn not_a_server(process: &ProcessFacts, roots: &Roots) -> Option<NotAServer>
     let program = match &process.program {
         Ok(program) => program.file_name()?.to_string_lossy().into_owned(),
         Err(why) => {
-            let why = why.clone();
-            return unknown_server(process)
-                .map(|command| NotAServer::UnknownProgram { command, why });
+            // Threads of a server below it make it none.
+            let words = process.commands.first().filter(|words| !is_server(words))?;
+            return Some(NotAServer::UnknownProgram {
+                command: shown(words),
+                why: why.clone(),
+                servers: servers_below(process.pid, roots),
+            });
         }
     };
     if runs_ruby(process.pid, roots) {
@@ -91,15 +116,41 @@ fn runs_ruby(pid: u32, roots: &Roots) -> bool {
 /// The command line, without secrets, of a program that is not a known server.
 pub fn unknown_server(process: &ProcessFacts) -> Option<String> {
     let words = process.commands.first()?;
+    let known = process.puma_serves == Ok(true) || is_server(words);
+    (!known).then(|| shown(words))
+}
+
+/// By its command line, or the title in its place.
+fn is_server(words: &[String]) -> bool {
     let of_passenger = |name: &&str| words[0].starts_with(*name);
-    let known = process.puma_serves == Ok(true)
-        || is_title(words)
-        || ServerWords::of(words).is_some()
-        || PASSENGER.iter().any(of_passenger);
-    let shown = || knobs::shown_words(words).join(" ");
-    let cut = |text: String| match text.char_indices().nth(MOST_SHOWN) {
+    is_title(words) || ServerWords::of(words).is_some() || PASSENGER.iter().any(of_passenger)
+}
+
+fn servers_below(pid: u32, roots: &Roots) -> Vec<u32> {
+    let below = |pid| {
+        let below = Tree::from(pid).without_root().at(&roots.proc);
+        below.pids().unwrap_or_default()
+    };
+    let is_one = |pid: &u32| {
+        let bytes = fs::read(roots.of(Some(*pid)).join("cmdline")).unwrap_or_default();
+        let words = bytes.split(|&byte| byte == 0);
+        let words: Vec<String> = words
+            .filter(|word| !word.is_empty())
+            .map(|word| String::from_utf8_lossy(word).into_owned())
+            .collect();
+        !words.is_empty() && is_server(&words)
+    };
+    let mut servers: Vec<u32> = below(pid).into_iter().filter(is_one).collect();
+    let workers: Vec<u32> = servers.iter().flat_map(|&server| below(server)).collect();
+    servers.retain(|server| !workers.contains(server));
+    servers.sort_unstable();
+    servers
+}
+
+fn shown(words: &[String]) -> String {
+    let text = knobs::shown_words(words).join(" ");
+    match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
-    };
-    (!known).then(|| cut(shown()))
+    }
 }
