@@ -85,7 +85,12 @@ class InitTest < PowerbandTest
         end
       end
       module Rails
+        module VERSION
+          STRING = "7.2.2"
+        end
         Application = Struct.new(:config) do
+          def env_config = {}
+
           def call(env)
             Process.kill(:TERM, Process.pid) && sleep(10) if env[:url].end_with?("/end")
             [200, {}, []]
@@ -167,11 +172,13 @@ class InitTest < PowerbandTest
       more = <<~ROUTES
         get "/members", to: "members#show"
         get "/broken", to: "members#broken"
+        get "/gone", to: "members#gone"
       ROUTES
       File.write(File.join(dir, "app/controllers/members_controller.rb"), <<~RUBY)
         class MembersController < ActionController::Base
           def show = redirect_to("/login")
           def broken = raise(KeyError, "no")
+          def gone = raise(ActiveRecord::RecordNotFound)
         end
       RUBY
       File.write(routes, File.read(routes).sub("routes.draw do\n") { |line| line + more })
@@ -184,9 +191,32 @@ class InitTest < PowerbandTest
       text = File.read(File.join(dir, "powerband.toml"))
       assert_includes text, %(\npath = "/products"\n), made.to_s
       assert_match(%r{^# GET /members: it redirects to http.*/login\n# \[\[workload\.request\]\]\n# path = "/members"$}, text)
-      assert_match(%r{^# GET /broken: it }, text)
+      assert_includes text, "\n# GET /broken: it raises KeyError: no\n"
+      assert_includes text, "\n# GET /gone: it answers 404\n"
       assert_match(/and \d+ more as comments, with the reason/, (made.out + made.err))
       assert_includes text, env.lines[1]
+    end
+  end
+
+  def test_a_database_that_is_down_is_the_reason_that_is_named
+    Dir.mktmpdir do |dir|
+      FileUtils.cp_r("#{STOREFRONT}/.", dir)
+      FileUtils.rm_rf([File.join(dir, "log"), File.join(dir, "powerband.toml")])
+      File.write(File.join(dir, "app/controllers/down_controller.rb"), <<~RUBY)
+        class DownController < ActionController::Base
+          def up = head(:ok)
+          def one = raise(ActiveRecord::ConnectionNotEstablished, %(connection to server at "127.0.0.1" failed: refused\\nUp?))
+          alias_method :two, :one
+        end
+      RUBY
+      File.write(File.join(dir, "config/routes.rb"), <<~RUBY)
+        Rails.application.routes.draw { get "/about", to: "down#up"; get "/one", to: "down#one"; get "/two", to: "down#two" }
+      RUBY
+      made = powerband("init", "--app", dir, "--env", "SECRET_KEY_BASE=x")
+      assert_equal 0, made.code, made.to_s
+      reason = %(ActiveRecord::ConnectionNotEstablished: connection to server at "127.0.0.1" failed: refused)
+      assert_includes made.err, "2 pages raise #{reason}; start the database, or name another with --env DATABASE_URL=URL"
+      assert_includes File.read(File.join(dir, "powerband.toml")), "\n# GET /one: it raises #{reason}\n"
     end
   end
 

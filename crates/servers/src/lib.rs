@@ -68,6 +68,7 @@ pub use process_facts::{environment_of, mapped_files};
 pub use processes::ServerProcesses;
 pub use puma::default_puma_command;
 pub use read_back::{FrontReadBack, Mismatch, ReadBack};
+pub use remedy::remedy;
 pub use running::{Running, StopReport};
 pub use settle::{Quiet, Settled};
 pub use spec::{

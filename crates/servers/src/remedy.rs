@@ -87,7 +87,8 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
 });
 
 /// What to do about an exception with this message.
-pub(crate) fn remedy(said: &str, environment: &str) -> Option<String> {
+#[must_use]
+pub fn remedy(said: &str, environment: &str) -> Option<String> {
     KNOWN.iter().find_map(|(pattern, remedy)| {
         let found = pattern.captures(said)?;
         let named = found.get(1).map_or("", |named| named.as_str());

@@ -6,11 +6,14 @@ use crate::{LeftOut, Pages};
 /// file `POWERBAND_ANSWERS`, until `POWERBAND_MOST` paths have succeeded.
 pub const SCRIPT: &str = include_str!("answered.rb");
 
+/// What stands before an exception.
+const RAISES: &str = "it raises ";
+
 /// The answer of one page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Answer<'a> {
     status: u16,
-    /// Where it redirects to; of an exception its class.
+    /// Where it redirects to; of a page that raises the exception's class and the first line of its message.
     location: &'a str,
     path: &'a str,
 }
@@ -22,13 +25,24 @@ impl Answer<'_> {
             200..=299 => None,
             300..=399 => Some(format!("it redirects to {}", self.location)),
             404 => Some("it answers 404".to_owned()),
-            500.. if !self.location.is_empty() => Some(format!("it fails: {}", self.location)),
+            500.. if !self.location.is_empty() => Some(format!("{RAISES}{}", self.location)),
             status => Some(format!("it answers {status}")),
         }
     }
 }
 
 impl Pages {
+    /// The exception that all of several pages raise which are left out since they raise, and how many these are.
+    pub fn raised_by_all(&self) -> Option<(&str, usize)> {
+        let raised = self.left_out.iter();
+        let raised: Vec<&str> = raised
+            .filter_map(|left| left.why.strip_prefix(RAISES))
+            .collect();
+        let (first, others) = raised.split_first()?;
+        let is_same = !others.is_empty() && others.iter().all(|other| other == first);
+        is_same.then_some((*first, raised.len()))
+    }
+
     /// Without those of which the written answers say that they measure nothing. Where no page answers, the application lacks
     /// something, and nothing is known of its pages: the error is the reason of the first.
     pub fn answered(mut self, written: &str) -> Result<Pages, (Pages, String)> {
@@ -76,8 +90,7 @@ mod tests {
     fn what_measures_nothing_is_left_out_with_the_reason() {
         let pages = Pages::of_routes(ROUTES).unwrap();
         let all = pages.pages.len();
-        let written =
-            "200\t\t/\n302\thttp://localhost/login\t/admin\n500\tKeyError\t/broken\n404\t\t/gone\n";
+        let written = "200\t\t/\n302\thttp://localhost/login\t/admin\n500\tKeyError: key not found: \"no\"\t/broken\n404\t\t/gone\n";
         let found = pages.answered(written).unwrap();
         assert_eq!(found.pages.len() + found.left_out.len(), all);
         let left = found.left_out.iter();
@@ -88,13 +101,30 @@ mod tests {
             left,
             [
                 ("/admin", "it redirects to http://localhost/login"),
-                ("/broken", "it fails: KeyError"),
+                ("/broken", "it raises KeyError: key not found: \"no\""),
                 ("/gone", "it answers 404"),
             ]
         );
+        assert_eq!(found.raised_by_all(), None);
         // A page of which nothing is known stays.
         let few = Pages::of_routes(ROUTES).unwrap().answered("404\t\t/gone\n");
         assert_eq!(few.unwrap().left_out.len(), 1);
+    }
+
+    #[test]
+    fn an_exception_that_several_pages_raise_is_their_reason() {
+        let down = "ActiveRecord::ConnectionNotEstablished: connection to server failed";
+        let of = |last: &str| {
+            let written = format!(
+                "200\t\t/\n500\t{down}\t/admin\n500\t{down}\t/broken\n500\t{last}\t/gone\n"
+            );
+            Pages::of_routes(ROUTES)
+                .unwrap()
+                .answered(&written)
+                .unwrap()
+        };
+        assert_eq!(of(down).raised_by_all(), Some((down, 3)));
+        assert_eq!(of("KeyError: no").raised_by_all(), None);
     }
 
     #[test]

@@ -38,18 +38,38 @@ pub fn pages(
         return Ok(None);
     };
     let pages = match asked(&pages, folder, env, environment) {
-        Ok(written) => pages.answered(&written).unwrap_or_else(|(pages, why)| {
-            not_asked(&format!(
-                "none answers in the {environment} environment ({why})"
-            ));
-            pages
-        }),
+        Ok(written) => match pages.answered(&written) {
+            Ok(pages) => {
+                if let Some((raised, count)) = pages.raised_by_all() {
+                    output::error(&format!(
+                        "{count} pages raise {raised}{}",
+                        remedy(raised, environment)
+                    ));
+                }
+                pages
+            }
+            Err((pages, why)) => {
+                not_asked(&format!(
+                    "none answers in the {environment} environment ({why}){}",
+                    remedy(&why, environment)
+                ));
+                pages
+            }
+        },
         Err(why) => {
             not_asked(&why);
             pages
         }
     };
     Ok(Some(pages.shortened()))
+}
+
+/// What to do about an exception, where that is known.
+fn remedy(raised: &str, environment: &str) -> String {
+    let known = servers::remedy(raised, environment);
+    known.map_or_else(String::new, |remedy| {
+        format!("; {remedy}, then run powerband init --force")
+    })
 }
 
 fn not_asked(why: &str) {
