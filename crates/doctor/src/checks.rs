@@ -14,7 +14,7 @@ use host::{Checked, Outcome, Severity};
 
 use crate::application::ApplicationFacts;
 
-pub(crate) use runs::other_runs;
+pub(crate) use runs::{other_runs, runs_under_way};
 
 /// The check's name.
 pub(crate) const BOOT: &str = "boot";

@@ -20,7 +20,7 @@ use servers::pools::{Pool, pools};
 
 use crate::application::{ApplicationFacts, Counted, Environment};
 use crate::asked::{Asked, Configured, PumaConfig};
-use crate::checks::other_runs;
+use crate::checks::{other_runs, runs_under_way};
 use crate::config_files::async_threads;
 use crate::named::{Clues, Named, is_title};
 use crate::program::{NotAServer, not_a_server, unknown_server};
@@ -87,7 +87,8 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Un
     let mut checked = checks::of_host(&host);
     // A run's own server is what that run measures.
     if !application.as_ref().is_some_and(|app| app.of_powerband) {
-        checked.push(other_runs(&runs_under_way(roots)));
+        let user = rustix::process::getuid().as_raw();
+        checked.push(other_runs(&runs_under_way(roots), user));
     }
     checked.extend(checks::of_serving(&serving));
     match &application {
@@ -104,13 +105,6 @@ pub fn examine(asked: &Asked, roots: &Roots) -> Result<run::doctor::Document, Un
         observed_s: span.as_secs_f64(),
     };
     Ok(document::document(asked, looked_at, &checked))
-}
-
-/// Processes that work on a run, each with its folder.
-fn runs_under_way(roots: &Roots) -> Vec<(u32, PathBuf)> {
-    let locks = host::process::holders(roots, run::LOCK).into_iter();
-    let runs = locks.filter_map(|(pid, lock)| Some((pid, run::Folder::of_lock(&lock, pid)?)));
-    runs.collect()
 }
 
 const NO_APPLICATION: &str = "there is neither a powerband.toml nor an application in this folder, and no server was named with --pid";
@@ -408,72 +402,6 @@ mod tests {
             ..process()
         };
         assert!(startable(&other, 1000).unwrap_err().contains("no Ruby"));
-    }
-
-    /// The command line of a known server is enough: the checks say what they cannot see.
-    #[test]
-    fn a_process_that_cannot_be_looked_into_is_refused_unless_it_is_a_server() {
-        let unseen = |command: &str| {
-            let process = ProcessFacts {
-                program: Err("/proc/1/exe may not be read; ask as root".to_owned()),
-                commands: vec![command.split(' ').map(str::to_owned).collect()],
-                puma_serves: Err("not asked".to_owned()),
-                ..process()
-            };
-            not_a_server(&process, &Roots::default()).map(|refused| refused.to_string())
-        };
-        assert_eq!(
-            unseen("/sbin/init splash").as_deref(),
-            Some(
-                "its command line (/sbin/init splash) is not that of Puma, Unicorn or Passenger, and its program is unknown: \
-                 /proc/1/exe may not be read; ask as root"
-            )
-        );
-        assert_eq!(unseen("puma 6.6.0 (tcp://127.0.0.1:3000) [shop]"), None);
-    }
-
-    /// Such as PID 1 of a container, with the threads of the Puma below it.
-    #[test]
-    fn a_process_above_a_server_is_refused_with_the_server() {
-        let proc = tempfile::tempdir().unwrap();
-        let add = |pid: u32, parent: u32, command: &str| {
-            let folder = proc.path().join(pid.to_string());
-            let task = folder.join(format!("task/{pid}"));
-            fs::create_dir_all(&task).unwrap();
-            fs::write(task.join("children"), "").unwrap();
-            fs::write(folder.join("cmdline"), command.replace('|', "\0")).unwrap();
-            let of_parent = proc.path().join(format!("{parent}/task/{parent}/children"));
-            if let Ok(before) = fs::read_to_string(&of_parent) {
-                fs::write(of_parent, format!("{before}{pid} ")).unwrap();
-            }
-        };
-        add(1, 0, "/process_api");
-        add(7, 1, "sh|-c|bin/start");
-        add(8, 7, "puma 6.6.0 (tcp://127.0.0.1:3000) [shop]");
-        add(9, 8, "puma: cluster worker 0: 8 [shop]");
-        let roots = Roots {
-            proc: proc.path().to_owned(),
-            ..Roots::default()
-        };
-        let above = ProcessFacts {
-            pid: 1,
-            program: Err("/proc/1/exe may not be read".to_owned()),
-            commands: vec![vec!["/process_api".to_owned()]],
-            puma_serves: Ok(true),
-            ..process()
-        };
-        let said = not_a_server(&above, &roots).unwrap().to_string();
-        assert!(
-            said.starts_with("its command line (/process_api) is not that of Puma")
-                && said.ends_with("; the server below it is process 8: give --pid 8"),
-            "{said}"
-        );
-        add(10, 1, "unicorn master -c config/unicorn.rb");
-        let said = not_a_server(&above, &roots).unwrap().to_string();
-        assert!(
-            said.ends_with("are processes 8, 10: give one of them, such as --pid 8"),
-            "{said}"
-        );
     }
 
     #[test]

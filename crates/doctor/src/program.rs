@@ -154,3 +154,86 @@ fn shown(words: &[String]) -> String {
         None => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// One whose program may not be seen, with these words.
+    fn unseen(pid: u32, command: &str) -> ProcessFacts {
+        let why = || "not asked".to_owned();
+        ProcessFacts {
+            pid,
+            environment: Ok(BTreeMap::new()),
+            commands: vec![command.split(' ').map(str::to_owned).collect()],
+            open_files: Err(why()),
+            folder: Err(why()),
+            program: Err("/proc/1/exe may not be read; ask as root".to_owned()),
+            interpreter: Err(why()),
+            owner: 0,
+            elsewhere: Ok(false),
+            puma_workers: Ok(2),
+            puma_threads: Ok(3),
+            puma_serves: Ok(true),
+        }
+    }
+
+    #[test]
+    fn a_process_that_cannot_be_looked_into_is_refused_unless_it_is_a_server() {
+        let proc = tempfile::tempdir().unwrap();
+        let roots = Roots {
+            proc: proc.path().to_owned(),
+            ..Roots::default()
+        };
+        let said = |command: &str| {
+            not_a_server(&unseen(7, command), &roots).map(|refused| refused.to_string())
+        };
+        assert_eq!(
+            said("/sbin/init splash").as_deref(),
+            Some(
+                "its command line (/sbin/init splash) is not that of Puma, Unicorn or Passenger, and its program is unknown: \
+                 /proc/1/exe may not be read; ask as root"
+            )
+        );
+        assert_eq!(said("puma 6.6.0 (tcp://127.0.0.1:3000) [shop]"), None);
+    }
+
+    /// Such as PID 1 of a container, with the threads of the Puma below it.
+    #[test]
+    fn a_process_above_a_server_is_refused_with_the_server() {
+        let proc = tempfile::tempdir().unwrap();
+        let add = |pid: u32, parent: u32, command: &str| {
+            let folder = proc.path().join(pid.to_string());
+            let task = folder.join(format!("task/{pid}"));
+            fs::create_dir_all(&task).unwrap();
+            fs::write(task.join("children"), "").unwrap();
+            fs::write(folder.join("cmdline"), command.replace('|', "\0")).unwrap();
+            let of_parent = proc.path().join(format!("{parent}/task/{parent}/children"));
+            if let Ok(before) = fs::read_to_string(&of_parent) {
+                fs::write(of_parent, format!("{before}{pid} ")).unwrap();
+            }
+        };
+        add(1, 0, "/process_api");
+        add(7, 1, "sh|-c|bin/start");
+        add(8, 7, "puma 6.6.0 (tcp://127.0.0.1:3000) [shop]");
+        add(9, 8, "puma: cluster worker 0: 8 [shop]");
+        let roots = Roots {
+            proc: proc.path().to_owned(),
+            ..Roots::default()
+        };
+        let above = unseen(1, "/process_api");
+        let said = not_a_server(&above, &roots).unwrap().to_string();
+        assert!(
+            said.starts_with("its command line (/process_api) is not that of Puma")
+                && said.ends_with("; the server below it is process 8: give --pid 8"),
+            "{said}"
+        );
+        add(10, 1, "unicorn master -c config/unicorn.rb");
+        let said = not_a_server(&above, &roots).unwrap().to_string();
+        assert!(
+            said.ends_with("are processes 8, 10: give one of them, such as --pid 8"),
+            "{said}"
+        );
+    }
+}
