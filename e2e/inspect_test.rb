@@ -80,7 +80,7 @@ class InspectTest < PowerbandTest
     assert_equal 0o600, File.stat(saved[0]).mode & 0o777
     nothing = powerband("inspect", @flight, "--since", saved[0])
     assert_equal 3, nothing.code, nothing.to_s
-    assert_match(/no request was recorded since/, nothing.err)
+    assert_match(/no request was recorded since \S+: 1 process, which is alive/, nothing.err)
     5.times { assert_equal "200", site.get("/").code }
     await("the last request's record") { inspected(@flight).dig("requests", "requests") == 25 }
     powerband("inspect", @flight, "--save", saved[1])
@@ -118,7 +118,7 @@ class InspectTest < PowerbandTest
     instants = %w[2025-11-21T16:00:00Z 2025-11-22T16:00:00Z].flat_map { |instant| ["--since", instant] }
     assert_refused powerband("inspect", *instants), 2, /an instant stands alone; give one instant, or files/
     sample = File.join(ROOT, "contract/samples/flight/wide.flight")
-    assert_refused powerband("inspect", "--application", "/srv/none", sample), 3, %r{"/srv/none": none of the 1 processes}
+    assert_refused powerband("inspect", "--application", "/srv/none", sample), 3, %r{"/srv/none": the only process does not match}
     foreign = File.join(empty, "a.flight")
     File.write(foreign, "GIF89a")
     assert_refused powerband("inspect", foreign), 3, /a\.flight: not a flight file/

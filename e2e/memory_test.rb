@@ -97,7 +97,8 @@ class MemoryTest < PowerbandTest
   end
 
   def test_what_is_refused
-    assert_refused powerband("memory", "--pid", "4194305", "--for", "2s"), 2, /--pid = 4194305: process 4194305 does not run; name a running/
+    none = powerband("memory", "--pid", "4194305", "--for", "2s")
+    assert_refused none, 2, /--pid = 4194305: process 4194305 does not run; name a running/
     assert_refused powerband("memory", "--for", "1", "--interval", "1ms"), 2, /--for = "1"/, /--interval = "1ms": out of range/
     assert_refused powerband("memory", File.join(@dir, "no")), 2, /no: No such file/
     sample = File.join(ROOT, "contract/samples/flight/wide.flight")

@@ -44,6 +44,8 @@ class TraceTest < PowerbandTest
         2.times do
           ended = trace("--for", "1s", "--keep")
           assert_equal 0, ended.code, ended.to_s
+          folder = Regexp.escape(File.dirname(recorded.fetch(0)))
+          assert_match(/^--keep leaves 1 file \(\*\.events, \d+ MiB\) in #{folder};/, ended.err)
         end
       end
     end

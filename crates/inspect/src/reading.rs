@@ -203,8 +203,11 @@ impl Reading {
         }
         if let (true, Some(flag)) = (self.processes.is_empty(), self.selection.flags()) {
             return format!(
-                "{flag}: none of the {} processes matches; leave it out to count all",
-                self.left_out
+                "{flag}: {}; leave it out to count all",
+                match self.left_out {
+                    1 => "the only process does not match".to_owned(),
+                    several => format!("none of the {several} processes matches"),
+                }
             );
         }
         let live = self
@@ -217,9 +220,13 @@ impl Reading {
             (None, None) => " yet".to_owned(),
         };
         format!(
-            "no request was recorded{since}: {} processes, {} of them alive{}",
-            self.processes.len(),
-            live.count(),
+            "no request was recorded{since}: {}, {} alive{}",
+            run::counted(self.processes.len() as u64, "process"),
+            match (self.processes.len(), live.count()) {
+                (1, 0) => "not".to_owned(),
+                (1, _) => "which is".to_owned(),
+                (_, alive) => format!("{alive} of them"),
+            },
             crate::unrecorded::appended(&self.unrecorded)
         )
     }

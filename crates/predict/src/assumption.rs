@@ -174,6 +174,12 @@ impl fmt::Display for Assumption {
                 to,
                 "the server did not say how many processes it runs: the {found} that served are taken"
             ),
+            Self::LeftOut { processes: 1 } => {
+                write!(
+                    to,
+                    "1 process of the folder ran at another time and was left out"
+                )
+            }
             Self::LeftOut { processes } => write!(
                 to,
                 "{processes} processes of the folder ran at another time and were left out"

@@ -109,8 +109,8 @@ fn leads_away(share: f64, page: &str, first: &Redirect) -> String {
     let location = first.location.as_deref().map(load::shown_location);
     format!(
         "{:.0} % of the answers are redirects ({page}: {} to {}), which do not reach the pages: ask for the paths that they \
-         lead to, send what the pages need (--header, a session that logs in), or expect them with status = {} in the \
-         workload file",
+         lead to; where that is a login, send what it gives (--header, or a session that logs in: docs/load.md, Sessions); or \
+         expect them with status = {} in the workload file",
         share * 100.0,
         first.status,
         location.as_deref().unwrap_or("no Location"),
@@ -135,7 +135,12 @@ mod tests {
         let begin = "98 % of the answers are redirects (GET /account: 302 to /login";
         assert!(said.starts_with(begin), "{said}");
         assert!(!said.contains("secret"), "{said}");
-        for remedy in ["--header", "a session that logs in", "status = 302"] {
+        for remedy in [
+            "where that is a login",
+            "--header",
+            "a session that logs in: docs/load.md, Sessions",
+            "status = 302",
+        ] {
             assert!(said.contains(remedy), "{remedy}: {said}");
         }
         let nowhere = leads_away(0.5, "GET /", &redirect(None));

@@ -127,7 +127,7 @@ fn the_latest_server_is_taken() {
     let said: Vec<String> = found.assumptions().iter().map(|a| a.to_string()).collect();
     assert!(
         said.iter()
-            .any(|s| s.starts_with("1 processes of the folder")),
+            .any(|s| s.starts_with("1 process of the folder")),
         "{said:?}"
     );
 }

@@ -92,8 +92,9 @@ impl Question {
         let (service, servers) = (service?, servers.unwrap_or(1));
         let most_per_s = f64::from(servers) / service;
         let refused = format!(
-            "give a rate under {most_per_s:.4}, more servers (over {:.4}), or a shorter service time",
-            rate_per_s.unwrap_or(0.0) * service
+            "give a rate under {}, more servers (over {}), or a shorter service time",
+            decimals(most_per_s),
+            decimals(rate_per_s.unwrap_or(0.0) * service)
         );
         let queue = Queue::new(rate_per_s.unwrap_or(most_per_s / 2.0), service, servers)
             .and_then(|q| q.varying(arrival_scv.unwrap_or(1.0), service_scv.unwrap_or(1.0)));
@@ -220,6 +221,12 @@ fn of_percentiles(answer: &Answer, percentiles: &[f64]) -> Vec<QueuePercentile> 
     percentiles.iter().map(one).collect()
 }
 
+/// Four decimals, as far as they say anything.
+fn decimals(number: f64) -> String {
+    let text = format!("{number:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,6 +247,20 @@ mod tests {
     fn calculated(args: &QueueArgs) -> Document {
         let mut given = Given::default();
         queue(args, &mut given).unwrap_or_else(|| panic!("{:?}", given.problems))
+    }
+
+    #[test]
+    fn an_impossible_rate_is_answered_with_plain_numbers() {
+        let remedy = |rate, service| {
+            let mut given = Given::default();
+            assert!(queue(&asked(Some(rate), service, "4"), &mut given).is_none());
+            given.problems[0].remedy.clone()
+        };
+        assert_eq!(
+            remedy("300", "20ms"),
+            "give a rate under 200, more servers (over 6), or a shorter service time"
+        );
+        assert!(remedy("200", "30ms").contains("under 133.3333, more servers (over 6)"));
     }
 
     /// M/M/1 at 40 a second and 20 ms: 100 ms, 80 of them in the queue.

@@ -44,8 +44,8 @@ pub fn save(path: &Path, files: &[PathBuf], asked: &Asked) -> Result<u8, Failure
     write(path, &document)
         .map_err(|e| Failure::usage(format!("--save = {shown}: it cannot be written: {e}")))?;
     output::print(&format!(
-        "Saved the counters of {} processes to {shown}. Later: powerband inspect --since {shown}\n",
-        document.processes.len()
+        "Saved the counters of {} to {shown}. Later: powerband inspect --since {shown}\n",
+        run::counted(document.processes.len() as u64, "process")
     ))?;
     Ok(0)
 }

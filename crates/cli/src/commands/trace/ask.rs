@@ -4,9 +4,10 @@ use super::{Wanted, unreadable};
 use crate::signals::Signals;
 use crate::time_bar::TimeBar;
 use crate::{Failure, output};
-use flight::events::{Ask, Events, EventsState, Trace, is_traced_until, read_events};
+use flight::events::{Ask, Events, EventsState, Trace, events_path, is_traced_until, read_events};
 use flight::{FlightFile, Life, Snapshot};
 use run::trace::Silent;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trace::Origin;
@@ -66,11 +67,18 @@ pub fn processes(wanted: &Wanted) -> Result<Recordings, Failure> {
     await_events(wanted, &signals, &traces);
     // What was begun before the deadline is in the file a moment later.
     std::thread::sleep(POLL);
+    let mut kept = Vec::new();
     for (trace, path, snapshot) in traces {
         recordings.add(snapshot, read(path, &trace, snapshot));
+        if wanted.keep {
+            kept.push(events_path(path));
+        }
         if let Err(e) = trace.withdraw(!wanted.keep) {
             output::error(&e.to_string());
         }
+    }
+    if let Some(said) = left_behind(&kept) {
+        output::say(&said);
     }
     if let Some(signal) = signals.received() {
         return Err(Failure {
@@ -188,12 +196,35 @@ fn await_events(wanted: &Wanted, signals: &Signals, traces: &[(Trace, &PathBuf, 
             .count();
         let events: u64 = headers.iter().map(|h| h.claimed).sum();
         bar.show(began.elapsed(), || {
-            format!("{noticed} of {} processes, {events} events", headers.len())
+            let processes = run::counted(headers.len() as u64, "process");
+            format!("{noticed} of {processes}, {events} events")
         });
         if headers.iter().all(|h| h.lost() > 0) {
             break;
         }
     }
+}
+
+/// What `--keep` leaves on the disk, and where; `None` where it leaves nothing.
+fn left_behind(kept: &[PathBuf]) -> Option<String> {
+    let occupied = |path: &PathBuf| {
+        let found = std::fs::symlink_metadata(path).ok()?;
+        Some(found.blocks() * 512)
+    };
+    let sizes: Vec<u64> = kept.iter().filter_map(occupied).collect();
+    let mut folders: Vec<String> = kept
+        .iter()
+        .filter_map(|path| Some(path.parent()?.display().to_string()))
+        .collect();
+    folders.dedup();
+    (!sizes.is_empty()).then(|| {
+        format!(
+            "--keep leaves {} (*.events, {}) in {}; delete them when they are no longer needed",
+            run::counted(sizes.len() as u64, "file"),
+            report::bytes(sizes.iter().sum()),
+            folders.join(", ")
+        )
+    })
 }
 
 fn why_silent(path: &Path, events: &Events, snapshot: &Snapshot) -> String {
