@@ -11,6 +11,7 @@ mod arms;
 mod asked;
 mod band;
 mod baseline;
+mod calculated_queue;
 mod counters;
 mod group;
 mod instant;

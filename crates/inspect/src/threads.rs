@@ -36,8 +36,9 @@ pub fn threads(traffic: &Traffic, one: &str, processes: &[Process]) -> Option<Th
         plain: Vec::new(),
         sentences: Vec::new(),
     };
-    advice.plain = plain(&advice, traffic, one);
-    advice.sentences = sentences(&advice, traffic, one);
+    let remedy = remedy_for_cores(processes.iter().filter(|p| serves(p, one)).count());
+    advice.plain = plain(&advice, traffic, one, remedy);
+    advice.sentences = sentences(&advice, traffic, one, remedy);
     Some(advice)
 }
 
@@ -50,10 +51,18 @@ pub fn serves(process: &Process, one: &str) -> bool {
 }
 
 /// The thread count that they all have.
-fn present<'a>(processes: impl Iterator<Item = &'a Process>) -> Option<u32> {
+pub fn present<'a>(processes: impl Iterator<Item = &'a Process>) -> Option<u32> {
     let mut counts = processes.map(|p| p.threads);
     let first = counts.next()??;
     counts.all(|count| count == Some(first)).then_some(first)
+}
+
+/// What frees cores.
+fn remedy_for_cores(processes: usize) -> &'static str {
+    match processes > 1 {
+        true => "more cores, or fewer processes",
+        false => "more cores",
+    }
 }
 
 /// The count from which one more thread adds less than 5 %.
@@ -113,7 +122,7 @@ fn verdict(mean_ms: f64, threads: u32, start: u32) -> StepVerdict {
 }
 
 /// One count, from where the time goes, and what to do about today's.
-fn plain(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
+fn plain(advice: &Threads, traffic: &Traffic, one: &str, remedy: &str) -> Vec<String> {
     let Some(split) = traffic.split else {
         return Vec::new();
     };
@@ -164,8 +173,8 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
     if let Some(starved_ms) = overloaded {
         said.push(format!(
             "The cores were overloaded: for {starved_ms:.1} of the {:.1} ms a thread had no core. On free cores a {one} runs Ruby for less \
-             time, so that more threads than these would be useful. Conclude nothing about threads here: give the server more cores, or \
-             fewer processes, and measure again.",
+             time, so that more threads than these would be useful. Conclude nothing about threads here: give the server {remedy}, \
+             and measure again.",
             split.held_ms
         ));
     }
@@ -182,7 +191,7 @@ fn few(traffic: &Traffic, one: &str) -> Option<String> {
     })
 }
 
-fn sentences(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
+fn sentences(advice: &Threads, traffic: &Traffic, one: &str, remedy: &str) -> Vec<String> {
     let mut said = Vec::new();
     let Some(split) = traffic.split else {
         return said;
@@ -204,7 +213,7 @@ fn sentences(advice: &Threads, traffic: &Traffic, one: &str) -> Vec<String> {
     {
         said.push(format!(
             "For {starved:.1} ms of each {one} its thread held the GVL and had no core. If the cores are overloaded, that is \
-             not work: the time held is then too long and T* too low, and fewer processes, or more cores, help first."
+             not work: the time held is then too long and T* too low; give the server {remedy} first."
         ));
     }
     if split.lock_wait_ms.is_none() {
@@ -291,7 +300,8 @@ mod tests {
         let (advice, mut traffic) = (document.threads.unwrap(), document.requests.unwrap());
         let split = traffic.split.as_mut().unwrap();
         (split.held_ms, split.starved_ms) = (10.0, Some(1.0));
-        let said = |traffic: &Traffic| plain(&advice, traffic, "request").join(" ");
+        let said =
+            |traffic: &Traffic| plain(&advice, traffic, "request", remedy_for_cores(2)).join(" ");
         assert!(said(&traffic).contains("Today each has"));
         traffic.split.as_mut().unwrap().starved_ms = Some(8.0);
         let short = said(&traffic);
@@ -303,6 +313,9 @@ mod tests {
             short.contains("for 8.0 of the 10.0 ms a thread had no core"),
             "{short}"
         );
+        assert!(short.contains("more cores, or fewer processes"), "{short}");
+        let single = plain(&advice, &traffic, "request", remedy_for_cores(1)).join(" ");
+        assert!(!single.contains("fewer processes"), "{single}");
     }
 
     /// p = 3/4: T* = 4, one thread holds the GVL a quarter of its time.

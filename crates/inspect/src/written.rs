@@ -2,6 +2,7 @@
 
 use crate::asked::Asked;
 use crate::baseline::saved_apart;
+use crate::calculated_queue::calculated_queue;
 use crate::group::Group;
 use crate::instant::rfc3339;
 use crate::interval::interval;
@@ -36,6 +37,9 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         (None, Some(jobs)) => threads(jobs, "job", &reading.processes),
         (None, None) => None,
     };
+    let queue = requests
+        .as_ref()
+        .and_then(|requests| calculated_queue(requests, &reading.processes));
     let mut document = Document {
         schema: SCHEMA.to_owned(),
         powerband_version: asked.version.clone(),
@@ -64,6 +68,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
                 .then(|| sums.pause_ns as f64 / sums.watched_ns as f64),
         }),
         pools: reading.pools.into_document(),
+        calculated_queue: queue,
         threads: advice,
         processes: reading.processes,
         interval,
@@ -77,6 +82,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
     if applications(&document).len() > 1 {
         // A number of threads for several applications together is right for none of them.
         document.threads = None;
+        document.calculated_queue = None;
     }
     document
 }

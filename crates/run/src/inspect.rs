@@ -50,6 +50,10 @@ pub struct Document {
     pub collector: Option<Collector>,
     /// Database connection pools over time.
     pub pools: Vec<Pool>,
+    /// How long the requests would wait before the application by the formula of `powerband calc queue`; absent when a figure that
+    /// it takes is not known, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calculated_queue: Option<CalculatedQueue>,
     /// What follows for the number of threads; absent when the split of time is not known.
     pub threads: Option<Threads>,
     /// What a reader must know before believing it, most important first.

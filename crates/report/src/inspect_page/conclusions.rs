@@ -4,13 +4,15 @@ use super::ms;
 use super::queue_cause::{self, Uneven};
 use crate::figures::percent;
 use crate::sheet::Sheet;
-use run::inspect::{Document, ProcessState, Split, Traffic};
+use run::inspect::{CalculatedQueue, Document, ProcessState, Split, Traffic};
 use std::collections::BTreeSet;
 
 /// A queue that is less than this part of the whole is not worth a sentence.
 const WORTH_A_SENTENCE: f64 = 0.1;
 /// From this share of busy threads on, a request that arrives seldom finds a free one.
 const MOST_BUSY: f64 = 0.8;
+/// A queue that is longer than by formula this many times contradicts the formula.
+const BEYOND_FORMULA: f64 = 3.0;
 
 /// What served it, as far as all of its processes have it in common.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,6 +26,8 @@ pub struct Served {
     pub jobs: bool,
     /// One of them that took most requests.
     pub uneven: Option<Uneven>,
+    /// The queue by formula.
+    pub calculated: Option<CalculatedQueue>,
 }
 
 impl Served {
@@ -51,6 +55,7 @@ impl Served {
             processes: u32::try_from(processes).unwrap_or(u32::MAX),
             jobs,
             uneven: Uneven::of(document).filter(|_| !jobs),
+            calculated: document.calculated_queue.filter(|_| !jobs),
         }
     }
 }
@@ -182,21 +187,34 @@ fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> Stri
         ),
         Some((busy, threads)) => format!(
             "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. {}",
-            queue_cause::words(traffic, served.uneven, one, who)
+            queue_cause::words(traffic, served.uneven, one, who, served.processes)
         ),
         None => format!(
             "Too few {who} for the rate at which {one}s arrive make such a queue, and so does a proxy that holds {one}s back. {more}"
         ),
     });
-    if let (false, Some(rate), Some(threads)) = (served.jobs, traffic.rate_per_s, served.threads) {
-        text.push_str(&format!(
-            " For other numbers: powerband calc queue --rate {} --service {}ms --servers {}.",
-            number(rate),
-            number(traffic.wall.mean_ms),
-            threads.saturating_mul(served.processes).max(1)
-        ));
-    }
+    text.push_str(&by_formula(queue, served.calculated));
     text
+}
+
+/// The command for other numbers, where its formula agrees with what was measured.
+fn by_formula(queue: f64, calculated: Option<CalculatedQueue>) -> String {
+    let Some((calculated, wait_ms)) = calculated.and_then(|c| Some((c, c.wait_ms?))) else {
+        return String::new();
+    };
+    let rate = number(calculated.rate_per_s);
+    if queue > BEYOND_FORMULA * wait_ms {
+        return format!(
+            " {rate} requests a second were answered. Requests that arrive at random at that rate wait {} ms by formula (powerband calc \
+             queue): for a time more arrived than were answered, or they waited before the server.",
+            ms(wait_ms)
+        );
+    }
+    format!(
+        " For other numbers: powerband calc queue --rate {rate} --service {}ms --servers {}; {rate} a second is what was answered.",
+        number(calculated.service_ms),
+        calculated.servers
+    )
 }
 
 /// As `calc` takes it: no grouping.

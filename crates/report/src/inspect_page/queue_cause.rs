@@ -12,6 +12,8 @@ const GVL_WAIT: f64 = 0.25;
 const UNEVEN: f64 = 1.5;
 /// Fewer requests show no distribution over processes.
 const LEAST_REQUESTS: u64 = 200;
+/// From this share of the queue on, a wait is of its size and may be its cause.
+const OF_ITS_SIZE: f64 = 1.0 / 3.0;
 /// A median that is at most this share of the mean: most requests hardly wait, and a few wait long.
 const BURSTS: f64 = 0.2;
 /// A median that is at least this share of the mean: each request waits.
@@ -52,8 +54,18 @@ impl Uneven {
 }
 
 /// The sentences. `one` is what is served, `who` what more of would serve more.
-pub fn words(traffic: &Traffic, uneven: Option<Uneven>, one: &str, who: &str) -> String {
-    starved(traffic)
+pub fn words(
+    traffic: &Traffic,
+    uneven: Option<Uneven>,
+    one: &str,
+    who: &str,
+    processes: u32,
+) -> String {
+    let who = match waits_for_core(traffic) {
+        Some(_) => "cores",
+        None => who,
+    };
+    starved(traffic, processes)
         .or_else(|| uneven.map(one_process))
         .or_else(|| gvl_wait(traffic))
         .unwrap_or_else(|| by_distribution(traffic, one, who))
@@ -68,16 +80,27 @@ pub fn waits_for_core(traffic: &Traffic) -> Option<(f64, f64)> {
     (held_ms > 0.0).then_some((held_ms, starved_ms))
 }
 
+/// Whether a wait is long enough to explain the queue.
+fn is_of_its_size(wait_ms: f64, traffic: &Traffic) -> bool {
+    let queue_ms = traffic.queue.map_or(0.0, |queue| queue.mean_ms);
+    wait_ms >= OF_ITS_SIZE * queue_ms
+}
+
 /// Wait for a core.
-fn starved(traffic: &Traffic) -> Option<String> {
-    let (held_ms, starved_ms) = waits_for_core(traffic)?;
+fn starved(traffic: &Traffic, processes: u32) -> Option<String> {
+    let (held_ms, starved_ms) =
+        waits_for_core(traffic).filter(|(_, ms)| is_of_its_size(*ms, traffic))?;
+    let remedy = match processes > 1 {
+        true => "Fewer processes, or more cores, shorten it.",
+        false => "More cores shorten it.",
+    };
     let server = match traffic.server.and_then(|s| s.held_ms) {
         Some(_) => ", the server's work around the application included",
         None => "",
     };
     Some(format!(
         "The likely cause is the wait for a core: of the {} ms that a request holds the GVL{server}, its thread had no core for {} ms, \
-         and the threads that accept connections wait for one as well. Fewer processes, or more cores, shorten it.",
+         and the threads that accept connections wait for one as well. {remedy}",
         ms(held_ms),
         ms(starved_ms)
     ))
@@ -104,7 +127,8 @@ fn gvl_wait(traffic: &Traffic) -> Option<String> {
     let split = traffic
         .split
         .as_ref()
-        .filter(|split| split.gvl_wait_share >= GVL_WAIT)?;
+        .filter(|split| split.gvl_wait_share >= GVL_WAIT)
+        .filter(|split| is_of_its_size(split.gvl_wait_ms, traffic))?;
     Some(format!(
         "The likely cause is the GVL: a request waits for it {} of its time in the application, and the server's thread that accepts \
          connections waits for it as well before it hands one to a free thread. Fewer threads and more processes shorten it.",
@@ -159,33 +183,50 @@ mod tests {
     }
 
     fn said(traffic: &Traffic) -> String {
-        words(traffic, None, "request", "threads or processes")
+        words(traffic, None, "request", "threads or processes", 2)
     }
 
     #[test]
     fn the_wait_for_a_core_is_named_first() {
         let mut traffic = queued(1.0, 900.0);
         let split = traffic.split.as_mut().unwrap();
-        (split.held_ms, split.starved_ms, split.gvl_wait_share) = (10.0, Some(8.0), 0.9);
+        (split.held_ms, split.starved_ms, split.gvl_wait_share) = (60.0, Some(40.0), 0.9);
         traffic.server = None;
+        let single = words(&traffic, None, "request", "threads", 1);
+        assert!(single.ends_with("well. More cores shorten it."), "{single}");
         let said = said(&traffic);
+        assert!(said.contains("Fewer processes"), "{said}");
         assert!(
-            said.contains("the wait for a core: of the 10.0 ms"),
+            said.contains("the wait for a core: of the 60.0 ms"),
             "{said}"
         );
-        assert!(said.contains("no core for 8.00 ms"), "{said}");
+        assert!(said.contains("no core for 40.0 ms"), "{said}");
         assert!(!said.contains("included"), "{said}");
     }
 
     #[test]
     fn the_gvl_is_named_where_requests_wait_for_it() {
         let mut traffic = queued(1.0, 900.0);
-        traffic.split.as_mut().unwrap().gvl_wait_share = 0.4;
+        let split = traffic.split.as_mut().unwrap();
+        (split.gvl_wait_share, split.gvl_wait_ms) = (0.4, 40.0);
         let said = said(&traffic);
         assert!(
             said.contains("the GVL: a request waits for it 40.0 %"),
             "{said}"
         );
+    }
+
+    /// 2.17 ms without a core are no reason for a queue of 100 ms.
+    #[test]
+    fn a_wait_much_shorter_than_the_queue_is_not_its_cause() {
+        let mut traffic = queued(1.0, 900.0);
+        traffic.server = None;
+        let split = traffic.split.as_mut().unwrap();
+        (split.held_ms, split.starved_ms) = (10.0, Some(2.17));
+        (split.gvl_wait_share, split.gvl_wait_ms) = (0.4, 5.8);
+        let said = said(&traffic);
+        assert!(!said.contains("likely cause"), "{said}");
+        assert!(said.contains("for which more cores are needed"), "{said}");
     }
 
     #[test]
@@ -216,7 +257,7 @@ mod tests {
         (other.pid, other.requests) = (102, 100);
         document.processes = vec![other, process];
         let uneven = Uneven::of(&document);
-        let said = words(&queued(1.0, 900.0), uneven, "request", "threads");
+        let said = words(&queued(1.0, 900.0), uneven, "request", "threads", 2);
         assert!(
             said.contains("process 101 served 900 of 1,000 requests"),
             "{said}"

@@ -3,8 +3,8 @@
 use crate::support::{flat, within, without_noise};
 use report::{Style, inspect_page};
 use run::inspect::{
-    Against, Arm, ArmPod, Document, Interval, Memory, MemoryMeasure, NotRead, OverPods,
-    ProcessMemory, Times,
+    Against, Arm, ArmPod, CalculatedQueue, Document, Interval, Memory, MemoryMeasure, NotRead,
+    OverPods, ProcessMemory, Times,
 };
 
 fn sample() -> Document {
@@ -208,6 +208,12 @@ fn with_queue(mean_ms: f64, busy: f64) -> Document {
     queue.mean_ms = mean_ms;
     requests.busy_threads = Some(busy);
     requests.rate_per_s = Some(41.0);
+    document.calculated_queue = Some(CalculatedQueue {
+        rate_per_s: 41.0,
+        service_ms: 51.6,
+        servers: 6,
+        wait_ms: Some(500.0),
+    });
     document
 }
 
@@ -220,7 +226,7 @@ fn conclusions_begin_where_the_users_time_goes() {
     assert!(queue.unwrap() < longest.find(inside).unwrap(), "{longest}");
     for words in [
         "2.9 of the 3 threads of its process were busy: there are too few threads or processes",
-        "powerband calc queue --rate 41.0 --service 51.6ms --servers 6.",
+        "powerband calc queue --rate 41.0 --service 51.6ms --servers 6; 41.0 a second is what was answered.",
     ] {
         assert!(longest.contains(words), "{words}:\n{longest}");
     }
@@ -237,6 +243,24 @@ fn conclusions_begin_where_the_users_time_goes() {
     );
     let short = flat(&page(&with_queue(1.0, 2.9), 80));
     assert!(!short.contains("A request waits"), "{short}");
+}
+
+/// The command would answer with a queue that contradicts the one measured.
+#[test]
+fn no_formula_is_named_that_contradicts_the_queue() {
+    let mut document = with_queue(2375.0, 2.9);
+    document.calculated_queue.as_mut().unwrap().wait_ms = Some(41.2);
+    let grown = flat(&page(&document, 80));
+    assert!(!grown.contains("--rate"), "{grown}");
+    for words in [
+        "41.0 requests a second were answered. Requests that arrive at random at that rate wait 41.2 ms by formula",
+        "for a time more arrived than were answered",
+    ] {
+        assert!(grown.contains(words), "{words}:\n{grown}");
+    }
+    // More than these threads can do, or a document of an earlier version.
+    document.calculated_queue.as_mut().unwrap().wait_ms = None;
+    assert!(!flat(&page(&document, 80)).contains("calc queue"));
 }
 
 /// A process that its threads keep busy gains nothing from more of them.

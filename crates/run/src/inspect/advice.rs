@@ -73,3 +73,17 @@ pub enum StepVerdict {
     /// Under the limit, and one more thread would stay under it, if waits grow with the other threads.
     Room,
 }
+
+/// The queue before the application for Poisson arrivals and exponential service (M/M/c), at the rate that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CalculatedQueue {
+    /// Requests answered per second of the span.
+    pub rate_per_s: f64,
+    /// Mean time in the application, ms.
+    pub service_ms: f64,
+    /// Threads of all processes that serve.
+    pub servers: u32,
+    /// Mean wait, ms; absent when these threads cannot keep up with that rate.
+    pub wait_ms: Option<f64>,
+}
