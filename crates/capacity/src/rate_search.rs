@@ -361,7 +361,7 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
 
     fn bounds(&self, out_of_time: bool) -> RateBounds {
         let (lower, upper) = self.evidence.limits();
-        let (met, broke) = self.evidence.impression();
+        let (met, broke) = self.evidence.shown();
         // Bounds that stayed apart because what lies between them could not be offered.
         let apart = |lower: f64, upper: f64| {
             upper > self.most_per_s && upper / lower > 1.0 + 2.0 * self.goal.width

@@ -89,6 +89,19 @@ impl Evidence {
         enclosing(&self.rates(), met, |rate| !met(rate))
     }
 
+    /// The same by what each rate's full-length trials show together, and its short ones where it has no other: a full-length trial
+    /// that did not meet the objective is not outweighed by a short one that did.
+    pub fn shown(&self) -> (Option<f64>, Option<f64>) {
+        let met = |rate: &f64| {
+            let full = self.has_full(*rate);
+            let counting = self.at(*rate).filter(|t| !full || self.is_full(t));
+            let (violations, requests) =
+                counting.fold((0, 0), |(v, n), t| (v + t.violations, n + t.requests));
+            violations as f64 <= self.allowed * requests as f64
+        };
+        enclosing(&self.rates(), met, |rate| !met(rate))
+    }
+
     /// The relevant bounds: the highest lower bound below the lowest upper bound, and that one. Both were offered.
     pub fn decided(&self) -> (Option<f64>, Option<f64>) {
         enclosing(

@@ -348,3 +348,31 @@ proptest! {
         }
     }
 }
+
+/// A first impression is what the rate's own full-length trial shows, where it has one.
+#[test]
+fn a_short_trial_does_not_outweigh_a_full_one_that_broke() {
+    let mut search = RateSearch::new(GOAL, point);
+    let trial = |per_s, seconds, violations| RateTrial {
+        per_s,
+        seconds,
+        requests: 1_000,
+        violations,
+    };
+    search.record(trial(60.0, GOAL.short_s, 2));
+    search.record(trial(77.4, GOAL.short_s, 2));
+    search.record(trial(90.0, GOAL.short_s, 100));
+    let RateStep::Done(short) = search.next(0.0) else {
+        panic!("no time is left");
+    };
+    assert_eq!((short.met_per_s, short.decided), (Some(77.4), false));
+    search.record(trial(77.4, GOAL.full_s, 92));
+    let RateStep::Done(bounds) = search.next(0.0) else {
+        panic!("no time is left");
+    };
+    assert_eq!(
+        (bounds.met_per_s, bounds.broke_per_s),
+        (Some(60.0), Some(77.4))
+    );
+    assert!(!bounds.decided, "{bounds:?}");
+}
