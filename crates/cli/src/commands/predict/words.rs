@@ -59,15 +59,20 @@ fn supposed(document: &Document) -> Option<String> {
         ),
         None => "more requests than it can do".to_owned(),
     };
+    let measured = &document.self_check.recorded;
     Some(format!(
-        "the traced {} would have at {} a second: {}, at most {} a second. Today it has at {} a second: {}, at most {} a second.",
+        "the traced {} would have at {} a second: {}, at most {} a second. Today the model predicts at {} a second: {}, at most {} a \
+         second (measured at {} a second: mean {} ms, p99 {} ms).",
         words(then.size),
         round(would.rate_per_s),
         at(would),
         round(then.most_per_s),
         round(was.rate_per_s),
         at(was),
-        round(today.most_per_s)
+        round(today.most_per_s),
+        round(document.traced.rate_per_s),
+        round(measured.mean_ms),
+        round(measured.p99_ms)
     ))
 }
 
@@ -395,7 +400,14 @@ mod tests {
         let said = sentence(&document);
         let first = "If I/O takes 2 times as long and 0.50 cores fewer are there, the traced 1 process of 1 thread would have";
         assert!(said.starts_with(first), "{said}");
-        assert!(said.contains("Today it has at"), "{said}");
+        assert!(said.contains("Today the model predicts at"), "{said}");
+        let measured = &document.self_check.recorded;
+        let measured = format!(
+            "mean {} ms, p99 {} ms)",
+            round(measured.mean_ms),
+            round(measured.p99_ms)
+        );
+        assert!(said.contains(&measured), "{said}");
     }
 
     #[test]
