@@ -14,11 +14,15 @@ const BUSY: f64 = 0.85;
 /// The queue of the last third over that of the first, from which on it grew.
 const GREW: f64 = 3.0;
 const LEAST_QUEUE_MS: f64 = 50.0;
+/// The highest arrival rate of a part over the lowest, from which on the trace holds different loads.
+const RATES_DIFFER: f64 = 1.5;
+/// Of ten counts of Poisson arrivals the largest is seldom farther from the smallest, in standard deviations.
+const BY_CHANCE: f64 = 5.7;
 /// Recorded over predicted, or the reverse, from which on a part is off.
 const OFF: f64 = 2.0;
 
 /// What the records say of the trace itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Signs {
     /// Records that the rings no longer hold.
     overwritten: u64,
@@ -26,6 +30,8 @@ pub(crate) struct Signs {
     parts_wall_ns: Vec<u64>,
     /// Mean queue of the first and of the last third, nanoseconds.
     queue_ns: (u64, u64),
+    /// Lowest and highest arrival rate of the parts, per second, where they differ by more than chance.
+    rates_per_s: Option<(f64, f64)>,
 }
 
 impl Signs {
@@ -44,8 +50,23 @@ impl Signs {
                 queue_ns(&taken[..third]),
                 queue_ns(&taken[taken.len() - third..]),
             ),
+            rates_per_s: different_rates(taken),
         }
     }
+}
+
+fn different_rates(taken: &[Request]) -> Option<(f64, f64)> {
+    let at = |part: usize| (part * taken.len() / PARTS).min(taken.len().saturating_sub(1));
+    let rate_per_s = |part: usize| {
+        let (first, next) = (at(part), at(part + 1));
+        let span_ns = taken.get(next)?.arrival_ns - taken.get(first)?.arrival_ns;
+        (span_ns > 0).then(|| (next - first) as f64 * 1e9 / span_ns as f64)
+    };
+    let rates: Vec<f64> = (0..PARTS).filter_map(rate_per_s).collect();
+    let lowest = rates.iter().copied().reduce(f64::min)?;
+    let highest = rates.iter().copied().reduce(f64::max)?;
+    let by_chance = (BY_CHANCE / (taken.len() as f64 / PARTS as f64).sqrt()).exp();
+    (highest > lowest * by_chance.max(RATES_DIFFER)).then_some((lowest, highest))
 }
 
 /// A likely cause.
@@ -69,6 +90,11 @@ pub enum Cause {
         first_ms: f64,
         last_ms: f64,
         rate_per_s: f64,
+    },
+    /// The trace holds loads of different rates.
+    RatesDiffer {
+        lowest_per_s: f64,
+        highest_per_s: f64,
     },
     WarmUp {
         parts: usize,
@@ -146,6 +172,13 @@ impl fmt::Display for Cause {
             } => write!(
                 to,
                 "The server could not keep up with {rate_per_s:.1} requests a second: the mean queue grew from {first_ms:.0} ms in the first third of the trace to {last_ms:.0} ms in the last. Remedy: trace at a lower rate, or with more threads or processes."
+            ),
+            Self::RatesDiffer {
+                lowest_per_s,
+                highest_per_s,
+            } => write!(
+                to,
+                "The trace holds loads of different rates: by tenths of its requests, from {lowest_per_s:.1} to {highest_per_s:.1} requests a second. Remedy: predict from a part with one load, with --last, or --since and --until."
             ),
             Self::WarmUp {
                 parts,
@@ -242,7 +275,16 @@ impl Bench {
             ms(application.signs.queue_ns.0),
             ms(application.signs.queue_ns.1),
         );
-        if last_ms > GREW * first_ms && last_ms > LEAST_QUEUE_MS {
+        let rates = application.signs.rates_per_s;
+        found.extend(
+            rates.map(|(lowest_per_s, highest_per_s)| Cause::RatesDiffer {
+                lowest_per_s,
+                highest_per_s,
+            }),
+        );
+        // A queue that grows under more traffic than before is no server that cannot keep up, unless it is busy throughout.
+        let same_load = rates.is_none() || busiest.1 > BUSY;
+        if same_load && last_ms > GREW * first_ms && last_ms > LEAST_QUEUE_MS {
             found.push(Cause::QueueGrew {
                 first_ms,
                 last_ms,

@@ -71,8 +71,13 @@ pub fn predict(args: PredictArgs) -> Result<u8, Failure> {
         draws: DRAWS,
         seed: wanted.seed,
     };
-    let surveyed = survey(&bench, &question, speech.quiet)?;
-    let today = match asks_what_if {
+    // The page has no predictions where the self-check failed; documents have.
+    let are_shown = speech.json || !bench.self_check().failed();
+    let surveyed = match are_shown {
+        true => survey(&bench, &question, speech.quiet)?,
+        false => Vec::new(),
+    };
+    let today = match asks_what_if && are_shown {
         true => as_it_is.survey(
             &Question {
                 points: vec![traced],

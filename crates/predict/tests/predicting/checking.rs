@@ -163,6 +163,29 @@ fn a_queue_that_grows_is_a_server_that_cannot_keep_up() {
     assert!(said.contains("a lower rate"), "{said}");
 }
 
+/// The queue is long where more requests arrive, and the server is not busy over the whole trace.
+#[test]
+fn loads_of_different_rates_are_named_and_not_a_server_that_cannot_keep_up() {
+    let mut requests = at_95_per_s(900, 2 * MS, |n| n / 600 * 300 * MS);
+    for (request, n) in requests.iter_mut().zip(0_u64..) {
+        request.arrival_ns = n.min(450) * 25 * MS + n.saturating_sub(450) * 10 * MS;
+    }
+    let found = bench(&requests, 3);
+    assert!(found.self_check().failed());
+    let causes = found.causes();
+    let differ = causes
+        .iter()
+        .find(|c| matches!(c, Cause::RatesDiffer { .. }));
+    let said = differ.unwrap().to_string();
+    assert!(
+        said.contains("from 40.0 to 100.0 requests a second"),
+        "{said}"
+    );
+    assert!(said.contains("--since and --until"), "{said}");
+    let grew = causes.iter().find(|c| matches!(c, Cause::QueueGrew { .. }));
+    assert_eq!(grew, None, "{causes:?}");
+}
+
 #[test]
 fn a_warm_up_is_told_by_its_part_of_the_trace() {
     let queue = |n: u64| if n < 150 { 400 * MS } else { 0 };
