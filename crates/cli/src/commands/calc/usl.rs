@@ -79,6 +79,14 @@ fn sentence(usl: &Usl) -> String {
         None => format!("{:.digits$} or more", e.low),
     };
     match (&usl.peak, &usl.peak_throughput) {
+        (Some(peak), Some(most)) if peak.high.is_some() && peak.value >= greatest(usl) => format!(
+            "The law puts the peak of throughput at N = {:.0} ({}) with {:.1} a second ({}); the measurements end at N = {}.",
+            peak.value,
+            range(peak, 0),
+            most.value,
+            range(most, 1),
+            greatest(usl)
+        ),
         (Some(peak), Some(most)) if peak.high.is_some() => format!(
             "Throughput peaks at N = {:.0} ({}) with {:.1} a second ({}); with a greater N it falls.",
             peak.value,
@@ -98,12 +106,16 @@ fn sentence(usl: &Usl) -> String {
     }
 }
 
+/// The greatest N that was measured.
+fn greatest(usl: &Usl) -> f64 {
+    usl.points.last().map_or(1.0, |point| point.n)
+}
+
 fn warnings(usl: &Usl, points: &[Measured]) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut different: Vec<f64> = points.iter().map(|p| p.n).collect();
     different.sort_by(f64::total_cmp);
     different.dedup();
-    let greatest = different.last().copied().unwrap_or(1.0);
     if usl.contention.low <= 0.0 && usl.coherency.low <= 0.0 {
         warnings.push(
             "The fit says nothing about what limits growth: the intervals of contention and of coherency both reach 0. Measure \
@@ -125,9 +137,10 @@ fn warnings(usl: &Usl, points: &[Measured]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if usl.peak.is_some_and(|peak| peak.value > greatest) {
+    let end = greatest(usl);
+    if usl.peak.is_some_and(|peak| peak.value >= end) {
         warnings.push(format!(
-            "The peak lies beyond N = {greatest}, the greatest that was measured: it is extrapolated."
+            "The measurements end at N = {end}, and none lies beyond the peak: it is extrapolated."
         ));
     }
     if different.len() < FEW {
@@ -169,6 +182,23 @@ mod tests {
             document.sentence
         );
         assert!(document.warnings.is_empty(), "{:?}", document.warnings);
+    }
+
+    /// The example of the docs: the law's peak is at 32.1, and N = 32 is the last that was measured.
+    #[test]
+    fn a_peak_that_was_not_passed_is_called_extrapolated() {
+        let document = fitted("1=100,2=190,4=340,8=560,16=800,32=900");
+        let said = &document.sentence;
+        assert!(
+            said.starts_with("The law puts the peak of throughput at N = "),
+            "{said}"
+        );
+        assert!(said.ends_with("the measurements end at N = 32."), "{said}");
+        let warned = document.warnings.join(" ");
+        assert!(
+            warned.contains("The measurements end at N = 32, and none lies beyond the peak"),
+            "{warned}"
+        );
     }
 
     #[test]
