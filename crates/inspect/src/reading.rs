@@ -44,6 +44,8 @@ pub struct Reading {
     pub(crate) left_out: usize,
     pub(crate) first_ns: Option<u64>,
     pub(crate) last_ns: u64,
+    /// When the last request on record ended.
+    pub(crate) last_ended_ns: Option<u64>,
     /// Since when every ring holds every request, where one wrapped or was cut off.
     pub(crate) lost_before_ns: Option<u64>,
     pub(crate) records: u64,
@@ -291,6 +293,7 @@ impl Reading {
         };
         self.first_ns = Some(self.first_ns.map_or(made, |first| first.min(made)));
         self.last_ns = self.last_ns.max(until);
+        self.last_ended_ns = self.last_ended_ns.max(seen.last_ended_ns);
         // A whole ring has all of its process, however young that is.
         if lost {
             let complete_from = if snapshot.skipped.missing > 0 || no_records {

@@ -1,7 +1,7 @@
 //! What the split says about the number of threads: Amdahl's law, T*, and the rule of thumb beside them.
 
 use crate::traffic::useful_threads;
-use run::inspect::{Process, StepDown, StepVerdict, ThreadRow, Threads, Traffic};
+use run::inspect::{Process, Split, StepDown, StepVerdict, ThreadRow, Threads, Traffic};
 
 /// The mean GVL wait that people accept.
 const ACCEPTED_WAIT_MS: f64 = 75.0;
@@ -9,6 +9,8 @@ const ACCEPTED_WAIT_MS: f64 = 75.0;
 const FEW: u64 = 100;
 /// Beyond this share of held time without a processor, what follows from held is not the application's.
 const MUCH_OF_HELD: f64 = 0.2;
+/// A shorter time is 0.0 ms on the page.
+const LEAST_SHOWN_MS: f64 = 0.05;
 /// Rows of the table at most.
 const ROWS: u32 = 16;
 
@@ -134,9 +136,7 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str, remedy: &str) -> Vec<St
         ));
         return said;
     };
-    let overloaded = split
-        .starved_ms
-        .filter(|ms| *ms > MUCH_OF_HELD * split.held_ms);
+    let overloaded = much_starved(&split);
     said.push(format!(
         "A {one} runs Ruby for {:.1} ms and waits for the database or the network for {:.1} ms. A process runs Ruby in one thread \
          at a time, so that about {} {} it busy; more threads wait for one another{}.",
@@ -171,14 +171,27 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str, remedy: &str) -> Vec<St
              threads are enough.".to_owned());
     }
     if let Some(starved_ms) = overloaded {
+        let figures = match starved_ms >= LEAST_SHOWN_MS {
+            true => format!(
+                ": for {starved_ms:.1} of the {:.1} ms a thread had no core",
+                split.held_ms
+            ),
+            false => String::new(),
+        };
         said.push(format!(
-            "The cores were overloaded: for {starved_ms:.1} of the {:.1} ms a thread had no core. On free cores a {one} runs Ruby for less \
+            "The cores were overloaded{figures}. On free cores a {one} runs Ruby for less \
              time, so that more threads than these would be useful. Conclude nothing about threads here: give the server {remedy}, \
-             and measure again.",
-            split.held_ms
+             and measure again."
         ));
     }
     said
+}
+
+/// Time that the GVL was held without a processor, where it matters.
+fn much_starved(split: &Split) -> Option<f64> {
+    split
+        .starved_ms
+        .filter(|ms| *ms > MUCH_OF_HELD * split.held_ms)
 }
 
 fn few(traffic: &Traffic, one: &str) -> Option<String> {
@@ -207,10 +220,7 @@ fn sentences(advice: &Threads, traffic: &Traffic, one: &str, remedy: &str) -> Ve
         ),
         None => format!("A {one} holds the GVL for no measurable time: T* sets no limit."),
     });
-    if let Some(starved) = split
-        .starved_ms
-        .filter(|ms| *ms > MUCH_OF_HELD * split.held_ms)
-    {
+    if let Some(starved) = much_starved(&split).filter(|ms| *ms >= LEAST_SHOWN_MS) {
         said.push(format!(
             "For {starved:.1} ms of each {one} its thread held the GVL and had no core. If the cores are overloaded, that is \
              not work: the time held is then too long and T* too low; give the server {remedy} first."
@@ -314,6 +324,16 @@ mod tests {
             "{short}"
         );
         assert!(short.contains("more cores, or fewer processes"), "{short}");
+        let split = traffic.split.as_mut().unwrap();
+        (split.held_ms, split.starved_ms) = (0.04, Some(0.03));
+        let tiny = said(&traffic);
+        assert!(
+            !tiny.contains("0.0 of the 0.0 ms")
+                && tiny.contains("The cores were overloaded. On free cores"),
+            "{tiny}"
+        );
+        let split = traffic.split.as_mut().unwrap();
+        (split.held_ms, split.starved_ms) = (10.0, Some(8.0));
         let single = plain(&advice, &traffic, "request", remedy_for_cores(1)).join(" ");
         assert!(!single.contains("fewer processes"), "{single}");
     }

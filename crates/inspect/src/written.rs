@@ -53,6 +53,9 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
             threads: reading.selection.threads,
             records: reading.records,
             records_from: rfc3339(records_from_ns),
+            last_ended_before_s: reading
+                .last_ended_ns
+                .map(|ended_ns| asked.now_ns.saturating_sub(ended_ns) as f64 / 1e9),
             records_are_all: rings_reach,
         },
         requests,

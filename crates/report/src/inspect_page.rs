@@ -9,13 +9,18 @@ mod queue_cause;
 mod threads;
 
 use crate::Style;
-use crate::figures::{counted, duration, grouped, rate, share};
+use crate::figures::{counted, duration, first_of, grouped, rate, share};
 use crate::sheet::Sheet;
 use conclusions::Served;
 use run::inspect::{Document, Interval, IntervalProcess, ProcessChange, ProcessState, Traffic};
 
 /// Endpoints shown unless told otherwise.
 pub const USUAL_ENDPOINTS: usize = 20;
+
+/// Sources named.
+const SOURCES: usize = 3;
+/// From this age on, the last request may be of another day's server.
+const OLD_S: f64 = 60.0;
 
 /// The page, with at most so many endpoints and as many job classes.
 pub fn inspect_page(document: &Document, endpoints: usize, style: Style) -> String {
@@ -139,15 +144,24 @@ fn threads(document: &Document) -> Option<String> {
     })
 }
 
-/// Over which time, and what percentiles are taken from.
+/// From where, over which time, and what percentiles are taken from.
 fn reach(document: &Document) -> String {
     let scope = &document.scope;
+    let sources: Vec<&str> = document.sources.iter().map(String::as_str).collect();
     let mut text = format!(
-        "{} to {} ({}). ",
+        "Read from {}: {} to {} ({}). ",
+        first_of(&sources, SOURCES),
         scope.from,
         scope.to,
         duration(scope.span_s)
     );
+    if let Some(ago_s) = scope.last_ended_before_s.filter(|s| *s >= OLD_S) {
+        let one = match document.requests {
+            Some(_) => "request",
+            None => "job",
+        };
+        text.push_str(&format!("The last {one} ended {} ago. ", duration(ago_s)));
+    }
     if let Some(interval) = &document.interval {
         text.push_str(&between(interval));
         return text;

@@ -78,6 +78,9 @@ pub struct Scope {
     pub records: u64,
     /// Every request that ended since is among these records, RFC 3339.
     pub records_from: String,
+    /// Seconds from the end of the last request or job on record to the reading; absent without records, and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_ended_before_s: Option<f64>,
     /// Whether the rings hold every request of the span, so that all percentiles are exact.
     pub records_are_all: bool,
 }

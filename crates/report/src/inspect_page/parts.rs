@@ -76,7 +76,7 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
             "· GC",
             Some(gc.stopped_ms),
             Some(gc.stopped_share),
-            "stopped by the garbage collector",
+            "stopped by the garbage collector while it was served",
         );
         row(
             "·· own",
@@ -287,12 +287,12 @@ pub fn collector(sheet: &mut Sheet, document: &Document) {
         return;
     };
     let mut text = format!(
-        "The garbage collector stopped the processes {}, for {} ms in total",
+        "The garbage collector stopped the processes, between requests too, {}, for {} ms in total",
         counted(collector.pauses, "time"),
         ms(collector.pause_ms)
     );
     if let Some(part) = collector.share_of_time {
-        text.push_str(&format!(", {} of their time", share(part)));
+        text.push_str(&format!(", {} of the time that they ran", share(part)));
     }
     sheet.line("");
     sheet.prose(&(text + "."));

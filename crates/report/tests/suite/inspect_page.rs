@@ -199,6 +199,39 @@ fn the_largest_part_is_said_in_plain_words() {
     }
 }
 
+/// The files of another, an old server may be read without a word.
+#[test]
+fn the_folder_and_the_age_of_the_last_request_are_in_the_first_lines() {
+    let mut document = sample();
+    document.sources = vec!["/tmp/powerband/0".to_owned()];
+    document.scope.last_ended_before_s = Some(3_360.0);
+    let old = flat(&page(&document, 80));
+    for words in [
+        "Read from /tmp/powerband/0: 20",
+        "The last request ended 56 min 00 s ago.",
+    ] {
+        assert!(old.contains(words), "{words}:\n{old}");
+    }
+    document.scope.last_ended_before_s = Some(59.0);
+    assert!(!flat(&page(&document, 80)).contains("The last request ended"));
+}
+
+#[test]
+fn the_collector_of_the_processes_is_told_from_that_of_a_request() {
+    let mut document = sample();
+    document.collector = Some(run::inspect::Collector {
+        pauses: 3,
+        pause_ms: 60.0,
+        cpu_ms: 60.0,
+        share_of_time: Some(0.5057),
+    });
+    let page = flat(&page(&document, 100));
+    assert!(
+        page.contains("stopped the processes, between requests too, 3 times, for 60.0 ms in total, 50.57 % of the time that they ran."),
+        "{page}"
+    );
+}
+
 /// The queue's mean is made this long, the time in the application is 51.6 ms.
 fn with_queue(mean_ms: f64, busy: f64) -> Document {
     let mut document = sample();
