@@ -139,7 +139,8 @@ fn plain(advice: &Threads, traffic: &Traffic, one: &str, remedy: &str) -> Vec<St
     let overloaded = much_starved(&split);
     said.push(format!(
         "A {one} runs Ruby for {:.1} ms and waits for the database or the network for {:.1} ms. A process runs Ruby in one thread \
-         at a time, so that about {} {} it busy; more threads wait for one another{}.",
+         at a time, so that about {} {} it busy if no {one} waits for another (powerband calc threads counts these waits, too); more \
+         threads wait for one another{}.",
         split.held_ms,
         split.io_ms,
         threads_of(useful),
@@ -312,7 +313,10 @@ mod tests {
         (split.held_ms, split.starved_ms) = (10.0, Some(1.0));
         let said =
             |traffic: &Traffic| plain(&advice, traffic, "request", remedy_for_cores(2)).join(" ");
-        assert!(said(&traffic).contains("Today each has"));
+        let free = said(&traffic);
+        assert!(free.contains("Today each has"), "{free}");
+        let bound = "it busy if no request waits for another (powerband calc threads counts these waits, too)";
+        assert!(free.contains(bound), "{free}");
         traffic.split.as_mut().unwrap().starved_ms = Some(8.0);
         let short = said(&traffic);
         assert!(
