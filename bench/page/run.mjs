@@ -82,7 +82,7 @@ try {
   const made = `# How fast the page is
 
 Made by \`make bench-page\` on ${new Date().toISOString().slice(0, 10)}: ${cpus()[0].model}, ${cpus().length} cores, Linux ${release()},
-Chromium ${browser.version()}; load average at the end ${loadavg()[0].toFixed(2)}. What is measured how: [README.md](README.md).
+Chromium ${browser.version()}, ${powerband.includes("/debug/") ? "debug" : "release"} binary; load average at the end ${loadavg()[0].toFixed(2)}. What is measured how: [README.md](README.md).
 
 ${table}`;
   writeFileSync(join(root, "bench/page/RESULTS.md"), made);
