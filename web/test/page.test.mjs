@@ -180,6 +180,8 @@ const SAMPLES = {
   "inspect/wide": ["request-time", "job-time"],
   "predict/mixed": ["configurations"],
   "duplex/three": ["differences"],
+  "capacity/mixed": ["latency", "requests"],
+  capture: [],
   "memory/cluster": ["memory", "processes", "parts"],
   "memory/comparison": ["parts"],
   "validation/bursts": [],
@@ -203,9 +205,15 @@ async function loaded() {
   return text;
 }
 
+/** What is in a file of recorded traffic. */
+const recorded = () => execFileSync(powerband, ["capture", "info", join(root, "contract/samples/capture/traffic-v1.pbc"), "--json"], { encoding: "utf8" });
+
+/** Documents without a sample. */
+const MADE = { load: loaded, capture: recorded };
+
 /** The address of the page of another document. */
 async function documentOf(sample, change = () => {}) {
-  const text = sample === "load" ? await loaded() : readFileSync(join(root, `contract/samples/${sample}.json`), "utf8");
+  const text = MADE[sample] ? await MADE[sample]() : readFileSync(join(root, `contract/samples/${sample}.json`), "utf8");
   const document = JSON.parse(text);
   change(document);
   const file = join(folder, `${sample.replace("/", "-")}.json`);

@@ -3,8 +3,7 @@
 mod calc_samples;
 mod contract;
 mod doctor_sample;
-mod duplex_sample;
-mod memory_samples;
+mod document_samples;
 mod predict_sample;
 mod samples;
 mod validation_sample;

@@ -1,4 +1,4 @@
-//! The golden samples of the memory documents keep their schemas, and the types lose nothing of them.
+//! The golden samples of documents keep their schemas, and the types lose nothing of them.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The sample, which one unknown field spoils.
 fn kept<D: DeserializeOwned + Serialize>(name: &str, contract: &str) {
     let path = format!(
-        "{}/../../contract/samples/memory/{name}.json",
+        "{}/../../contract/samples/{name}.json",
         env!("CARGO_MANIFEST_DIR")
     );
     let contracts = run::contracts();
@@ -25,6 +25,8 @@ fn kept<D: DeserializeOwned + Serialize>(name: &str, contract: &str) {
 
 #[test]
 fn the_samples_keep_their_schemas_and_the_types_lose_nothing() {
-    kept::<run::memory::Document>("cluster", "memory-v1");
-    kept::<run::memory::Comparison>("comparison", "memory-comparison-v1");
+    kept::<run::capacity::Document>("capacity/mixed", "capacity-v1");
+    kept::<run::duplex::Document>("duplex/three", "duplex-v1");
+    kept::<run::memory::Document>("memory/cluster", "memory-v1");
+    kept::<run::memory::Comparison>("memory/comparison", "memory-comparison-v1");
 }
