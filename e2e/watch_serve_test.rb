@@ -11,7 +11,7 @@ class WatchServeTest < PowerbandTest
   include Watched
 
   def test_the_page_and_its_data_until_a_signal
-    watched("POWERBAND_BURSTS" => "1") do
+    watched({ "POWERBAND_BURSTS" => "1" }) do
       started = served
       page = get("/")
       assert_equal ["200", "text/html; charset=utf-8"], [page.code, page["Content-Type"]]

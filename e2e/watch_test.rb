@@ -21,7 +21,7 @@ class WatchTest < PowerbandTest
   end
 
   def test_one_process_and_one_endpoint_as_text
-    watched("POWERBAND_BURSTS" => "1") do
+    watched({ "POWERBAND_BURSTS" => "1" }) do
       pid = @site.started.pid.to_s
       page = powerband("watch", "--once", "--for", "2s", "--pid", pid, @flight)
       assert_equal 0, page.code, page.to_s
