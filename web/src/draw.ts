@@ -1,9 +1,10 @@
 // One function a kind of chart.
 import * as Plot from "@observablehq/plot";
+import { extent, max } from "d3-array";
 import type { Chart, Row } from "./chart";
 import { COLOURS, DOT, PARTS } from "./colours";
-import { thinned } from "./thinned";
-import type { Span, Zoom } from "./zoom";
+import { thinner } from "./thinned";
+import type { Zoom } from "./zoom";
 
 const WIDTH = 840;
 /** Room for the longest name, within these bounds, at about so many pixels a character. */
@@ -185,18 +186,15 @@ function limits(chart: Chart): Plot.Markish[] {
 
 const titled = (row: Row): string => `${row.series}, ${row.name}: ${row.value}`;
 
-/** A line for each series, with its points where there are few. */
-function lines(chart: Chart, span?: Span): Drawn {
-  const rows = span ? thinned(chart.rows, span) : chart.rows;
-  const most = Math.max(0, ...chart.rows.map((row) => row.value));
+/** A line for each series, with its points. */
+function lines(chart: Chart): Drawn {
   return Plot.plot({
     ...across(chart),
-    x: { label: chart.atUnit, domain: span },
-    // The scale of the values stays while the time is magnified.
-    y: { label: chart.unit, grid: true, zero: true, domain: span && [0, most], nice: span !== undefined },
+    x: { label: chart.atUnit },
+    y: { label: chart.unit, grid: true, zero: true },
     marks: [
-      Plot.lineY(rows, { x: "at", y: "value", stroke: "series", strokeWidth: 1.8, clip: span !== undefined }),
-      span ? null : Plot.dot(rows, { x: "at", y: "value", fill: "series", r: 3, title: titled }),
+      Plot.lineY(chart.rows, { x: "at", y: "value", stroke: "series", strokeWidth: 1.8 }),
+      Plot.dot(chart.rows, { x: "at", y: "value", fill: "series", r: 3, title: titled }),
       ...limits(chart),
     ],
   });
@@ -204,18 +202,27 @@ function lines(chart: Chart, span?: Span): Drawn {
 
 const rounded = (at: number): string => Number(at.toPrecision(4)).toLocaleString("en");
 
-/** How the chart is zoomed into, if it is one of many rows over time. */
+/** How the chart is zoomed into, if it is one of many rows over time. What does not depend on the span is calculated once. */
 export function zoomOf(chart: Chart): Zoom | undefined {
   if (chart.kind !== "lines" || chart.rows.length <= FEW) return undefined;
-  const at = chart.rows.map((row) => row.at ?? 0);
-  const least = at.reduce((least, at) => Math.min(least, at));
-  const most = at.reduce((most, at) => Math.max(most, at));
+  const [first = 0, last = 0] = extent(chart.rows, (row) => row.at);
+  const most = Math.max(0, max(chart.rows, (row) => row.value) ?? 0);
+  const plain = across(chart);
+  const marks = limits(chart);
+  const rows = thinner(chart.rows);
   return {
-    whole: [least, most],
+    whole: [first, last],
     // Ten rows of a line remain.
     most: Math.max(2, chart.rows.length / series(chart.rows).length / 10),
     across: { left: MARGIN.left, right: WIDTH - MARGIN.right, width: WIDTH },
-    draw: (span) => lines(chart, span),
+    draw: (span) =>
+      Plot.plot({
+        ...plain,
+        x: { label: chart.atUnit, domain: span },
+        // The scale of the values stays while the time is magnified.
+        y: { label: chart.unit, grid: true, zero: true, domain: [0, most], nice: true },
+        marks: [Plot.lineY(rows(span), { x: "at", y: "value", stroke: "series", strokeWidth: 1.8, clip: true }), ...marks],
+      }),
     said: ([from, to]) => `${rounded(from)} to ${rounded(to)} ${chart.atUnit ?? ""}`,
   };
 }
