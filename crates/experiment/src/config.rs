@@ -255,77 +255,119 @@ impl Request {
         values.join(", ")
     }
 
-    /// Every value, section by section.
+    /// Every value that a file can give, section by section. The pattern has every field, so that none is forgotten.
     fn all(&self) -> impl Iterator<Item = &Asked> {
-        let objective = [
-            &self.slo,
-            &self.max_memory,
-            &self.rate,
-            &self.least,
-            &self.total_rate,
-            &self.server_cost,
-        ];
+        let Request {
+            base_dir: _,
+            app_dir,
+            prepare,
+            environment,
+            env,
+            kind,
+            command,
+            server_config,
+            front,
+            tls,
+            ready_path,
+            boot_timeout,
+            port,
+            services,
+            baseline,
+            arms,
+            connections,
+            slo,
+            max_memory,
+            cgroup_memory_bytes: _,
+            generator_core,
+            least,
+            budget,
+            blocks,
+            calibrate,
+            max_arms,
+            margin,
+            seed,
+            knobs,
+            threads,
+            workers,
+            rate,
+            total_rate,
+            server_cost,
+            window,
+            timeout,
+            keep_alive,
+            headers,
+            allow_unsafe,
+            allow_remote,
+            before_trial,
+            after_trial,
+            workload_file,
+            replay_host,
+            workload_inline,
+            path,
+            workload_command,
+            command_timeout,
+            against,
+            revision,
+            assertions,
+            rehearse: _,
+            runs_dir,
+            keep_flights: _,
+            systemd_unit,
+            nginx_file,
+            apache_file,
+        } = self;
+        let objective = [slo, max_memory, rate, least, total_rate, server_cost];
         let tune = [
-            &self.budget,
-            &self.blocks,
-            &self.calibrate,
-            &self.max_arms,
-            &self.margin,
-            &self.seed,
-            &self.threads,
-            &self.workers,
-            &self.window,
-            &self.timeout,
-            &self.connections,
-            &self.generator_core,
-            &self.keep_alive,
-            &self.runs_dir,
+            budget,
+            blocks,
+            calibrate,
+            max_arms,
+            margin,
+            seed,
+            threads,
+            workers,
+            window,
+            timeout,
+            connections,
+            generator_core,
+            keep_alive,
+            runs_dir,
         ];
-        let app = [&self.app_dir, &self.prepare, &self.environment];
+        let app = [app_dir, prepare, environment];
         let server = [
-            &self.kind,
-            &self.command,
-            &self.server_config,
-            &self.front,
-            &self.tls,
-            &self.ready_path,
-            &self.boot_timeout,
-            &self.port,
+            kind,
+            command,
+            server_config,
+            front,
+            tls,
+            ready_path,
+            boot_timeout,
+            port,
         ];
-        let check = [&self.against, &self.revision];
-        let others = [
-            &self.systemd_unit,
-            &self.nginx_file,
-            &self.apache_file,
-            &self.allow_unsafe,
-        ];
+        let others = [systemd_unit, nginx_file, apache_file, allow_unsafe];
         let workload = [
-            &self.workload_file,
-            &self.replay_host,
-            &self.path,
-            &self.workload_command,
-            &self.command_timeout,
-            &self.workload_inline,
+            workload_file,
+            replay_host,
+            path,
+            workload_command,
+            command_timeout,
+            workload_inline,
         ];
         (objective.into_iter().chain(tune).flatten())
-            .chain(&self.knobs)
+            .chain(knobs)
             .chain(app.into_iter().flatten())
-            .chain(self.env.values())
+            .chain(env.values())
             .chain(server.into_iter().flatten())
-            .chain(self.services.iter().map(|service| &service.name))
-            .chain(&self.baseline)
-            .chain(self.arms.iter().map(|arm| &arm.name))
-            .chain(check.into_iter().flatten())
-            .chain(&self.assertions)
+            .chain(services.iter().map(|service| &service.name))
+            .chain(baseline)
+            .chain(arms.iter().map(|arm| &arm.name))
+            .chain([against, revision].into_iter().flatten())
+            .chain(assertions)
             .chain(others.into_iter().flatten())
-            .chain(&self.allow_remote)
-            .chain(
-                [&self.before_trial, &self.after_trial]
-                    .into_iter()
-                    .flatten(),
-            )
+            .chain(allow_remote)
+            .chain([before_trial, after_trial].into_iter().flatten())
             .chain(workload.into_iter().flatten())
-            .chain(&self.headers)
+            .chain(headers)
     }
 
     /// What is asked here, else what is asked there.
