@@ -84,7 +84,7 @@ pub fn not_a_server(process: &ProcessFacts, roots: &Roots) -> Option<NotAServer>
     let program = match &process.program {
         Ok(program) => program.file_name()?.to_string_lossy().into_owned(),
         Err(why) => {
-            // Threads of a server below it make it none.
+            // A process above a server is not one, although the threads of its tree include the server's.
             let words = process.commands.first().filter(|words| !is_server(words))?;
             return Some(NotAServer::UnknownProgram {
                 command: shown(words),
@@ -132,13 +132,8 @@ fn servers_below(pid: u32, roots: &Roots) -> Vec<u32> {
         below.pids().unwrap_or_default()
     };
     let is_one = |pid: &u32| {
-        let bytes = fs::read(roots.of(Some(*pid)).join("cmdline")).unwrap_or_default();
-        let words = bytes.split(|&byte| byte == 0);
-        let words: Vec<String> = words
-            .filter(|word| !word.is_empty())
-            .map(|word| String::from_utf8_lossy(word).into_owned())
-            .collect();
-        !words.is_empty() && is_server(&words)
+        let words = host::process::command_line(roots, *pid);
+        words.is_ok_and(|words| !words.is_empty() && is_server(&words))
     };
     let mut servers: Vec<u32> = below(pid).into_iter().filter(is_one).collect();
     let workers: Vec<u32> = servers.iter().flat_map(|&server| below(server)).collect();

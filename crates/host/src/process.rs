@@ -163,6 +163,14 @@ fn strings(path: &Path) -> Known<Vec<String>> {
         .collect())
 }
 
+/// The words of a process's command line, or of the title in its place; empty for a thread of the kernel.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn command_line(roots: &Roots, pid: u32) -> Known<Vec<String>> {
+    strings(&roots.of(Some(pid)).join("cmdline"))
+}
+
 fn commands(roots: &Roots, pid: u32) -> Vec<Vec<String>> {
     let parent = |pid: &u32| {
         let stat = fs::read_to_string(roots.of(Some(*pid)).join("stat")).ok()?;
@@ -171,7 +179,7 @@ fn commands(roots: &Roots, pid: u32) -> Vec<Vec<String>> {
             .filter(|&parent| parent > 0)
     };
     iter::successors(Some(pid), parent)
-        .filter_map(|pid| strings(&roots.of(Some(pid)).join("cmdline")).ok())
+        .filter_map(|pid| command_line(roots, pid).ok())
         .filter(|words| !words.is_empty())
         .collect()
 }

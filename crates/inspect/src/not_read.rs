@@ -1,7 +1,6 @@
 //! The reasons why a file, or a part of it, counts in no figure.
 
 use crate::instant::printable;
-use crate::sources::AS_ITS_USER;
 use flight::{FlightError, Skipped};
 use run::inspect::NotRead;
 use std::io::ErrorKind;
@@ -44,7 +43,7 @@ pub(crate) fn refused(path: &Path, error: &FlightError) -> NotRead {
     let reason = match error {
         // The path stands before the reason.
         FlightError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
-            format!("{source}; {AS_ITS_USER}")
+            format!("{source}{}", run::AS_ITS_USER)
         }
         FlightError::Io { source, .. } => source.to_string(),
         FlightError::NotAFile { .. } => "no regular file".to_owned(),

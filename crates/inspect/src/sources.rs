@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
     /// What was named is not there, or may not be read.
-    #[error("{path}: {reason}; {}", remedy(reason))]
+    #[error("{path}: {reason}{}", remedy(reason))]
     Source { path: PathBuf, reason: io::Error },
 
     /// The agent's folder was never made.
@@ -31,14 +31,10 @@ pub enum InspectError {
     Unrecorded { folder: PathBuf, why: String },
 }
 
-/// How to read what belongs to another user.
-pub(crate) const AS_ITS_USER: &str =
-    "read it as the user that it belongs to (sudo -u USER), or let this user read it (chmod)";
-
 fn remedy(reason: &io::Error) -> &'static str {
     match reason.kind() {
-        io::ErrorKind::PermissionDenied => AS_ITS_USER,
-        _ => "name a folder of flight files, or flight files (*.flight)",
+        io::ErrorKind::PermissionDenied => run::AS_ITS_USER,
+        _ => "; name a folder of flight files, or flight files (*.flight)",
     }
 }
 

@@ -41,15 +41,19 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     sheet
 }
 
-fn by_requests(pace: &Pace, samples: &[Sample]) -> String {
+/// Requests between the first reading with a count and the last; `None` for fewer than two.
+fn served(samples: &[Sample]) -> Option<u64> {
     let mut counts = samples.iter().filter_map(|sample| sample.requests);
-    let first = counts.next().unwrap_or(0);
-    let served = counts.next_back().unwrap_or(first).saturating_sub(first);
+    let first = counts.next()?;
+    Some(counts.next_back()?.saturating_sub(first))
+}
+
+fn by_requests(pace: &Pace, samples: &[Sample]) -> String {
     let includes_none = pace.low_bytes <= 0.0 && pace.high_bytes >= 0.0;
     format!(
         "{} a thousand requests, over {} requests{}.",
         answer::pace(pace),
-        grouped(served),
+        grouped(served(samples).unwrap_or(0)),
         if includes_none {
             "; no change is among the possible values"
         } else {

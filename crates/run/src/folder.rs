@@ -93,7 +93,11 @@ pub enum FolderError {
     Changed(PathBuf),
 }
 
-/// What helps where a run folder cannot be written or read.
+/// The end of a message on something that only another user may read.
+pub const AS_ITS_USER: &str =
+    "; read it as the user that it belongs to (sudo -u USER), or let this user read it (chmod)";
+
+/// The end of a message on a run folder that cannot be written or read.
 fn remedy(action: &str, source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::{
         FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
@@ -104,9 +108,7 @@ fn remedy(action: &str, source: &std::io::Error) -> &'static str {
             "; free some room (powerband runs --prune deletes old runs), or name a folder on another disk with --runs DIR"
         }
         PermissionDenied | ReadOnlyFilesystem if action != "read" => ANOTHER,
-        PermissionDenied => {
-            "; read it as the user that it belongs to (sudo -u USER), or let this user read the folder (chmod)"
-        }
+        PermissionDenied => AS_ITS_USER,
         _ if action == "create" => ANOTHER,
         _ => "",
     }

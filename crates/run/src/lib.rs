@@ -47,7 +47,7 @@ pub use counts::{counted, grouped, sentence_case, whole_threads};
 pub use document::*;
 pub use environment::{SetVariable, called};
 pub use fleet::*;
-pub use folder::{Folder, FolderError, LOCK, Lock, Worker};
+pub use folder::{AS_ITS_USER, Folder, FolderError, LOCK, Lock, Worker};
 pub use histogram::{Hdr, HdrError};
 pub use metric::Metric;
 pub use model::*;

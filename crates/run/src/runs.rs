@@ -176,13 +176,12 @@ impl Kept {
                 State::Done => Standing::Done,
                 State::Failed => Standing::Failed,
             };
-            let stopped = [
-                Standing::Failed,
-                Standing::Interrupted,
-                Standing::Unfinished,
-            ];
+            let stopped = matches!(
+                self.standing,
+                Standing::Failed | Standing::Interrupted | Standing::Unfinished
+            );
             // Runs of a command are not resumed.
-            self.resumable = stopped.contains(&self.standing) && run.command.is_none();
+            self.resumable = stopped && run.command.is_none();
             let why_failed = run.why_failed().map(str::to_owned);
             let sentence = run
                 .verdict

@@ -6,19 +6,12 @@ use run::memory::{Course, Document, Growth, Pace};
 /// Whether the memory grows, and what is to be done where that is not known.
 pub fn answer(document: &Document) -> String {
     let mut said = verdict(document);
-    if is_idle(document) {
+    if super::served(&document.samples) == Some(0) {
         said.push_str(
             " No request was served in this time, so that nothing is known of growth under load.",
         );
     }
     said
-}
-
-/// Whether the agent counted no request from the first reading that has a count to the last.
-fn is_idle(document: &Document) -> bool {
-    let mut counts = document.samples.iter().filter_map(|sample| sample.requests);
-    let first = counts.next();
-    first.is_some_and(|first| counts.next_back() == Some(first))
 }
 
 fn verdict(document: &Document) -> String {

@@ -38,7 +38,7 @@ pub(crate) fn part_sum(made: &MakeUp, part: PartKind) -> u64 {
 }
 
 pub fn write(sheet: &mut Sheet, document: &Document) {
-    // The memory of a process that began or ended in the time is no change of another's.
+    // A process that began or ended in the time would look like a change of the others.
     let stayed: Vec<&Process> = document
         .processes
         .iter()

@@ -1,12 +1,17 @@
 use super::*;
 
+/// The baseline and the other arm of the sample.
+fn arms(document: &Document) -> [Arm; 2] {
+    [0, 1].map(|index: usize| Arm::of(document.arms[index].settings))
+}
+
 fn told(metric: Metric, outcome: Outcome, answer: Answer) -> String {
     let document = crate::sample::document("tune");
     let mut comparison = document.comparisons.last().unwrap().clone();
     (comparison.metric, comparison.outcome) = (metric, outcome);
     (comparison.ratio, comparison.blocks) = (0.6, 9);
     (comparison.low, comparison.high) = (Some(0.55), Some(0.65));
-    let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+    let [today, other] = arms(&document);
     sentence(&document, answer, &today, &other, &comparison)
 }
 
@@ -38,7 +43,7 @@ fn an_undecided_answer_says_that_todays_settings_break_the_limits() {
     let mut document = crate::sample::document("tune");
     document.plan.objective.latency.as_mut().unwrap().limit_ms = 250.0;
     let mut comparison = document.comparisons.last().unwrap().clone();
-    let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+    let [today, other] = arms(&document);
     let names = [today.name.clone(), other.name.clone()];
     let mut said = |outcome, feasible: [Feasibility; 2]| {
         comparison.outcome = outcome;
@@ -79,7 +84,7 @@ fn today_s_settings_are_not_kept_for_being_less_surely_late() {
     let allowed = latency.allowed_violation_rate();
     let mut comparison = document.comparisons.last().unwrap().clone();
     comparison.outcome = Outcome::Undecided;
-    let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+    let [today, other] = arms(&document);
     document.arms[0].feasible = Feasibility::Unclear;
     document.arms[0].violation_rate = Some(allowed * 16.0);
     document.arms[0].violation_interval = Some((allowed / 2.0, allowed * 40.0));
@@ -104,7 +109,7 @@ fn requests_that_fail_are_no_limit_that_was_given() {
     let mut comparison = document.comparisons.last().unwrap().clone();
     (comparison.outcome, comparison.blocks) = (Outcome::Undecided, 9);
     comparison.not_comparable = Some("12.0 % of the requests failed".to_owned());
-    let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+    let [today, other] = arms(&document);
     let said =
         |document: &Document, answer| sentence(document, answer, &today, &other, &comparison);
     assert_eq!(
@@ -149,7 +154,7 @@ fn requests_that_fail_break_no_memory_limit() {
     let mut comparison = document.comparisons.last().unwrap().clone();
     (comparison.outcome, comparison.blocks) = (Outcome::Undecided, 9);
     document.plan.objective.max_memory_bytes = Some(1 << 40);
-    let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+    let [today, other] = arms(&document);
     for trial in document.trials.iter_mut().filter(|t| t.arm == other.name) {
         if let Some(window) = &mut trial.saturation {
             window.errors = window.requests / 5;
@@ -169,7 +174,7 @@ fn longer_windows_are_no_proof_where_memory_grows() {
     let mut document = crate::sample::document("tune");
     let mut comparison = document.comparisons.last().unwrap().clone();
     comparison.outcome = Outcome::Better;
-    let [today, other] = [0, 1].map(|index: usize| Arm::of(document.arms[index].settings));
+    let [today, other] = arms(&document);
     let of_other = document.arms.iter_mut().find(|a| a.name == other.name);
     of_other.unwrap().feasible = Feasibility::Unclear;
     let said =

@@ -6,6 +6,7 @@ use run::memory::{Comparison, Document, Sample};
 
 /// Processes shown: as many as there are colours.
 const MOST: usize = 8;
+
 type Of = fn(&Sample) -> Option<u64>;
 
 pub fn charts(document: &Document) -> Vec<Chart> {
