@@ -1,6 +1,6 @@
 //! What answers browsers and probes over HTTP: a listener with separate threads, which answers a bounded number of questions
 //! at once and limits the time of each, so that a slow client delays neither the program nor other clients. It answers GET and
-//! HEAD, to its own names and to pages of its own origin. The caller supplies the answers.
+//! HEAD where `Host` is one of its names and the request is not from a page of another origin. The caller supplies the answers.
 
 mod address;
 mod asker;

@@ -1,5 +1,5 @@
-//! The names in `Host` fields that are answered. A page in somebody's browser can make a name of its own resolve to this
-//! machine (DNS rebinding) and read what is here as if it were its own; the `Host` field has that name then.
+//! Which names in `Host` fields are answered. A web site can make its own name resolve to this machine (DNS rebinding), so
+//! that its page reads this listener as its own origin; the `Host` field has the site's name then.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -113,24 +113,29 @@ fn from_toml(file: &Path, name: String) -> Result<Requested, Vec<Problem>> {
 
 type Read = Result<Workload, Vec<WorkloadProblem>>;
 
-/// The requests of a `powerband.toml`, and what of its workload is left out.
+/// The requests of a `powerband.toml`, and a note on headers, which are not sent.
 fn of_powerband_toml(
     text: &str,
     file: &Path,
     folder: &Path,
 ) -> Result<(Read, Vec<String>), Vec<Problem>> {
     let configured = read_file(text, file)?;
-    let workload = match (&configured.workload_inline, &configured.path) {
-        (Some(inline), _) => Workload::from_toml_in(&inline.text, folder),
-        (None, Some(path)) => Workload::get(&path.text),
-        (None, None) => {
-            let asked = Asked::new(file.display().to_string(), "--workload");
-            let remedy = match &configured.workload_file {
-                Some(other) => format!("its requests are in another file: give {}", other.text),
-                None => "add [[workload.request]] entries".to_owned(),
-            };
-            return Err(vec![Problem::of(&asked, "has no requests", remedy)]);
-        }
+    let lacks = |remedy: String| {
+        let asked = Asked::new(file.display().to_string(), "--workload");
+        vec![Problem::of(&asked, "has no requests", remedy)]
+    };
+    // In the order of `tune`.
+    let workload = if let Some(path) = &configured.path {
+        Workload::get(&path.text)
+    } else if let Some(other) = &configured.workload_file {
+        let other = &other.text;
+        return Err(lacks(format!(
+            "its requests are in another file: give {other}"
+        )));
+    } else if let Some(inline) = &configured.workload_inline {
+        Workload::from_toml_in(&inline.text, folder)
+    } else {
+        return Err(lacks("add [[workload.request]] entries".to_owned()));
     };
     let notes = match configured.headers.as_slice() {
         [] => Vec::new(),
@@ -229,6 +234,8 @@ mod tests {
             "{:?}",
             requested.notes
         );
+        let both = "[workload]\npath = '/only'\n[[workload.request]]\npath = '/a'\n";
+        assert_eq!(read(both).unwrap().workload.names(), ["GET /only"]);
         let one = read("[workload]\npath = '/only'\n").unwrap();
         assert_eq!(one.workload.names(), ["GET /only"]);
         let other = read("[workload]\nfile = 'pages.toml'\n").unwrap_err();

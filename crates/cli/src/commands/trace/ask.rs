@@ -216,6 +216,7 @@ fn left_behind(kept: &[PathBuf]) -> Option<String> {
         .iter()
         .filter_map(|path| Some(path.parent()?.display().to_string()))
         .collect();
+    folders.sort_unstable();
     folders.dedup();
     (!sizes.is_empty()).then(|| {
         format!(
