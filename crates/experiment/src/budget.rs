@@ -8,7 +8,7 @@ use run::Timing;
 use std::time::Duration;
 pub use windows::{Seen, Windows};
 
-/// Time that `tune` takes unless told otherwise, seconds.
+/// The default budget of `tune`, seconds.
 pub const DEFAULT_S: f64 = 1200.0;
 
 /// What a trial costs beside its windows, in seconds.

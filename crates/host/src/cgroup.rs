@@ -195,7 +195,7 @@ pub(crate) fn read_parsed<T>(
     Ok(read(path)?.and_then(|text| parse(&text)))
 }
 
-/// `NAME 123` on a line of its own.
+/// The number in the line `NAME 123`.
 pub(crate) fn parse_counter(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! How long requests would wait by formula, beside the queue that was measured.
+//! The wait before the application that queueing theory gives (M/M/c), to compare with the measured one.
 
 use crate::threads::{present, serves};
 use capacity::queue::{Queue, mmc};

@@ -16,7 +16,7 @@ const GREW: f64 = 3.0;
 const LEAST_QUEUE_MS: f64 = 50.0;
 /// The highest arrival rate of a part over the lowest, from which on the trace holds different loads.
 const RATES_DIFFER: f64 = 1.5;
-/// Of ten counts of Poisson arrivals the largest is seldom farther from the smallest, in standard deviations.
+/// The range of ten counts of Poisson arrivals seldom exceeds this many standard deviations.
 const BY_CHANCE: f64 = 5.7;
 /// Recorded over predicted, or the reverse, from which on a part is off.
 const OFF: f64 = 2.0;
@@ -282,7 +282,7 @@ impl Bench {
                 highest_per_s,
             }),
         );
-        // A queue that grows under more traffic than before is no server that cannot keep up, unless it is busy throughout.
+        // More traffic makes a queue grow. The server cannot keep up only where it is also busy over the whole trace.
         let same_load = rates.is_none() || busiest.1 > BUSY;
         if same_load && last_ms > GREW * first_ms && last_ms > LEAST_QUEUE_MS {
             found.push(Cause::QueueGrew {

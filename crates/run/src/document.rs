@@ -115,7 +115,7 @@ pub struct ArmRates {
 }
 
 impl Document {
-    /// Whether the run looks for a difference in throughput, which it may miss. The limits of a check have intervals of their own.
+    /// Whether the run compares throughput, so that it can miss a difference. `check` judges each limit by its interval instead.
     pub fn compares_throughput(&self) -> bool {
         self.kind != Kind::Check && self.plan.objective.metric() == Metric::Capacity
     }

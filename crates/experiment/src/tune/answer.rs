@@ -22,7 +22,7 @@ pub fn answer(
             return (Answer::NoneMeets, 1);
         }
         (Feasibility::Breaks, Feasibility::Breaks) => return (Answer::Undecided, 3),
-        // Nothing speaks for today's settings where more of their requests are late than may be, only less surely.
+        // Today's settings exceed the limit too, with less certainty: that is no reason to keep them.
         (Feasibility::Breaks, Feasibility::Unclear) if late(document, baseline).is_some() => {
             return (Answer::Undecided, 3);
         }
@@ -50,7 +50,7 @@ pub fn answer(
     }
 }
 
-/// The share of late requests of an arm, and its interval, where more were late than may be.
+/// The share of late requests of an arm with its interval, if it exceeds what the objective allows.
 pub fn late(document: &Document, arm: &Arm) -> Option<(f64, (f64, f64))> {
     let allowed = document.plan.objective.latency?.allowed_violation_rate();
     let arm = summary(document, arm)?;

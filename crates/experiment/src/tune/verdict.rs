@@ -310,7 +310,7 @@ fn race_comparisons(document: &mut Document, baseline: &Arm, arms: &[Arm]) {
 }
 
 fn headroom(document: &Document, arm: &Arm) -> Option<Headroom> {
-    // A rate to plan with needs a limit that is kept at the common one.
+    // Where too many requests are late at the common rate, no rate is known to plan with.
     if answer::late(document, arm).is_some() {
         return None;
     }

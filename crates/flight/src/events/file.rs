@@ -61,7 +61,7 @@ pub fn read_events(path: &Path) -> Result<Events, EventsError> {
 /// Reads the header alone.
 ///
 /// # Errors
-/// When the file cannot be opened or read, is no regular file (a link is none), or has no valid header.
+/// The file cannot be opened or read, is not a regular file (a symbolic link is refused), or has no valid header.
 pub fn read_header(path: &Path) -> Result<EventsHeader, EventsError> {
     header(&open(path, OFlags::RDONLY)?, path)
 }
