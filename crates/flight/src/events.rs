@@ -19,6 +19,7 @@ pub use file::{MAX_EVENTS_BYTES, bursts_path, events_path, read_events, read_hea
 pub use header::{EventsHeader, EventsState, Mode};
 
 use crate::bytes::{section, text_at, u16_at, u32_at, u64_at};
+use crate::ring::runs;
 use header::EventsLayout;
 use std::collections::BTreeMap;
 
@@ -146,14 +147,9 @@ pub(crate) fn parse_from(bytes: &[u8], first: u64) -> Result<Events, EventsError
     let room = (bytes.len() as u64).saturating_sub(layout.event_offset);
     let present = (room / size).min(layout.event_capacity);
     events.skipped.missing = (end - oldest).saturating_sub(present.min(end - oldest));
-    // `oldest..end` covers each slot at most once, in two runs where the ring has turned.
-    let capacity = layout.event_capacity.max(1);
-    let turn = oldest - oldest % capacity;
-    for start in [turn, turn.saturating_add(capacity)] {
-        let from = oldest.max(start);
-        let to = end.min(start.saturating_add(present));
-        for index in from..to.max(from) {
-            let at = layout.event_offset.saturating_add((index - start) * size);
+    for run in runs(oldest..end, layout.event_capacity, present) {
+        for (index, slot) in run.entries.zip(run.slot..) {
+            let at = layout.event_offset.saturating_add(slot * size);
             match section(bytes, at, size).and_then(|slot| event(slot, index)) {
                 Some(event) if index >= first => events.events.push(event),
                 _ => events.skipped.torn.push(index),

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::bytes::{self, u64_at};
+use crate::bytes::u64_at;
 use crate::error::FlightError;
 use crate::header::{HEADER_SIZE, Header, Layout, parse_layout};
 use crate::record::{Decoder, Place, Record, Slot};
+use crate::ring::runs;
 use crate::snapshot::{Snapshot, parse, parse_counters};
 
 /// The most that is read of one file: several times what the largest ring and endpoint table take.
@@ -117,15 +118,12 @@ impl FlightFile {
         let (written, capacity) = (header.written, u64::from(layout.ring_capacity));
         let (decoder, size) = (Decoder::new(&header.fields), u64::from(layout.record_size));
         let first = first.max(written.saturating_sub(capacity));
-        // Two runs where the ring has turned.
-        let turn = first - first % capacity;
         let mut records = Vec::new();
-        for start in [turn, turn.saturating_add(capacity)] {
-            let from = first.max(start);
-            let to = written.min(start.saturating_add(capacity)).max(from);
-            let offset = layout.ring_offset.saturating_add((from - start) * size);
-            let run = self.section(offset, (to - from) * size)?;
-            let slots = (from..to).zip(run.chunks_exact(size as usize));
+        for run in runs(first..written.max(first), capacity, capacity) {
+            let offset = layout.ring_offset.saturating_add(run.slot * size);
+            let bytes = (run.entries.end - run.entries.start) * size;
+            let section = self.section(offset, bytes)?;
+            let slots = run.entries.zip(section.chunks_exact(size as usize));
             records.extend(
                 slots.filter_map(|(index, slot)| match decoder.decode(slot, index) {
                     Slot::Whole(record) => Some(record),
@@ -196,18 +194,21 @@ impl FlightFile {
         // One more than were written: the next may be under way.
         let touched = after.saturating_sub(before).saturating_add(1).min(capacity);
         let size = u64::from(ring.slot_size);
+        let copied = (bytes.len() as u64).saturating_sub(ring.offset) / size.max(1);
         let mut again = vec![0; size as usize];
-        for step in 0..touched {
-            let slot = before.wrapping_add(step) % capacity;
-            let offset = ring.offset.saturating_add(slot * size);
-            let Some(copied) = bytes::section(bytes, offset, size) else {
-                continue;
-            };
-            self.read_at(&mut again, offset)?;
-            if ring.sequence.read(copied) != ring.sequence.read(&again) {
+        for run in runs(
+            before..before.saturating_add(touched),
+            capacity,
+            copied.min(capacity),
+        ) {
+            for (_, slot) in run.entries.zip(run.slot..) {
+                let offset = ring.offset.saturating_add(slot * size);
+                self.read_at(&mut again, offset)?;
                 let start = offset as usize;
-                ring.sequence
-                    .spoil(&mut bytes[start..start + size as usize]);
+                let slot = &mut bytes[start..start + size as usize];
+                if ring.sequence.read(slot) != ring.sequence.read(&again) {
+                    ring.sequence.spoil(slot);
+                }
             }
         }
         Ok(())

@@ -25,6 +25,7 @@ mod magic;
 mod origin;
 mod pool;
 mod record;
+mod ring;
 mod saved;
 mod setup;
 mod snapshot;

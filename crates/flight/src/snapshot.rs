@@ -6,6 +6,7 @@ use crate::error::FlightError;
 use crate::header::Header;
 use crate::pool::PoolSample;
 use crate::record::{Decoder, Record, Slot};
+use crate::ring::runs;
 use crate::totals::Totals;
 
 /// What a flight file said when it was read.
@@ -153,15 +154,17 @@ fn parse_pool_samples(bytes: &[u8], snapshot: &mut Snapshot) {
     }
     let size = layout.pool_sample_size as usize;
     let samples = tail(bytes, layout.pool_offset);
+    let present = ((samples.len() / size) as u64).min(capacity);
     let first = written.saturating_sub(capacity);
-    for index in first..written {
-        let at = (index % capacity) as usize * size;
-        let slot = samples.get(at..at + size);
-        match slot.and_then(|slot| PoolSample::from_le_bytes(slot, index)) {
-            Some(sample) => snapshot.pool_samples.push(sample),
-            None => snapshot.skipped.pool_samples += 1,
+    for run in runs(first..written, capacity, present) {
+        for (index, slot) in run.entries.zip(run.slot..) {
+            let at = slot as usize * size;
+            snapshot
+                .pool_samples
+                .extend(PoolSample::from_le_bytes(&samples[at..at + size], index));
         }
     }
+    snapshot.skipped.pool_samples = (written - first) - snapshot.pool_samples.len() as u64;
 }
 
 fn parse_records(bytes: &[u8], decoder: &Decoder, snapshot: &mut Snapshot) {
@@ -173,23 +176,17 @@ fn parse_records(bytes: &[u8], decoder: &Decoder, snapshot: &mut Snapshot) {
     let first = written.saturating_sub(capacity);
     let skipped = &mut snapshot.skipped;
 
-    // `first..written` covers each slot at most once; where the ring was cut off, slots from `present`
-    // on are left out without visiting them, so that a damaged header costs no time.
-    let turn = first - first % capacity;
-    let runs = [turn, turn.saturating_add(capacity)];
     let mut expected = 0;
-    for start in runs {
-        let from = first.max(start);
-        let to = written.min(start.saturating_add(present));
-        for index in from..to.max(from) {
-            let at = (index - start) as usize * size;
+    for run in runs(first..written, capacity, present) {
+        for (index, slot) in run.entries.zip(run.slot..) {
+            let at = slot as usize * size;
+            expected += 1;
             match decoder.decode(&ring[at..at + size], index) {
                 Slot::Whole(record) => snapshot.records.push(record),
                 Slot::Torn => skipped.torn += 1,
                 Slot::Unwritten => skipped.unwritten += 1,
             }
         }
-        expected += to.saturating_sub(from);
     }
     skipped.missing = (written - first) - expected;
 }

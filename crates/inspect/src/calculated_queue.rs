@@ -45,6 +45,11 @@ mod tests {
         requests.rate_per_s = Some(100.0);
         let saturated = calculated_queue(&requests, &two).unwrap();
         assert_eq!(saturated.wait_ms, None);
+        // A damaged file may say so; the answer takes no longer.
+        let mut damaged = two[0].clone();
+        damaged.threads = Some(u32::MAX);
+        let found = calculated_queue(&requests, &[damaged]).unwrap();
+        assert_eq!((found.servers, found.wait_ms), (u32::MAX, Some(0.0)));
         requests.queue = None;
         assert_eq!(calculated_queue(&requests, &two), None);
     }

@@ -3,11 +3,25 @@
 use super::law::{Law, Wait};
 use super::{Answer, Queue};
 
+/// The remaining terms of Erlang's sum are ignored from one of this share of the sum on: they fall from there.
+const IGNORED: f64 = 1e-20;
+
 /// Erlang's B: the probability that all of `servers` are busy when nobody can
-/// wait, at `offered` erlangs. By the recursion over servers, which neither
-/// overflows nor cancels.
+/// wait, at `offered` erlangs. 1 / B is the sum of c (c - 1) … (c - k + 1) / a^k
+/// for k from 0 to c, of which some multiple of √c terms matter: an absurd
+/// number of servers takes no time. All are positive, so that nothing cancels;
+/// a sum beyond the largest number means that B is 0.
 pub fn erlang_b(servers: u32, offered: f64) -> f64 {
-    (1..=servers).fold(1.0, |b, n| offered * b / (f64::from(n) + offered * b))
+    let (mut term, mut sum) = (1.0, 1.0);
+    for idle in (1..=servers).rev() {
+        let ratio = f64::from(idle) / offered;
+        term *= ratio;
+        sum += term;
+        if sum.is_infinite() || (ratio < 1.0 && term < IGNORED * sum) {
+            break;
+        }
+    }
+    1.0 / sum
 }
 
 /// Erlang's C: the probability that a request has to wait, below saturation.
@@ -88,6 +102,23 @@ mod tests {
         }
     }
 
+    /// The usual recursion over servers.
+    fn by_recursion(servers: u32, offered: f64) -> f64 {
+        (1..=servers).fold(1.0, |b, n| offered * b / (f64::from(n) + offered * b))
+    }
+
+    #[test]
+    fn any_number_of_servers_takes_no_time() {
+        let most = u32::MAX;
+        assert_eq!(erlang_b(most, 1.0), 0.0);
+        // At a = c it tends to √(2 / (π c)).
+        let c = f64::from(most);
+        let limit = (2.0 / (std::f64::consts::PI * c)).sqrt();
+        assert!((erlang_b(most, c) / limit - 1.0).abs() < 1e-4);
+        assert!((erlang_b(most, 1e3 * c) - 0.999).abs() < 1e-6);
+        assert_eq!((erlang_b(0, 0.0), erlang_b(3, 0.0)), (1.0, 0.0));
+    }
+
     /// The states of the chain one by one, as many as matter: their mean is L.
     fn mean_by_chain(queue: &Queue) -> f64 {
         let (mut weight, mut sum, mut mean) = (1.0, 0.0, 0.0);
@@ -112,6 +143,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn agrees_with_the_recursion(servers in 0_u32..20_000, load in 0.0_f64..3.0) {
+            let offered = load * f64::from(servers);
+            let (ours, naive) = (erlang_b(servers, offered), by_recursion(servers, offered));
+            prop_assert!((ours - naive).abs() <= 1e-10 * naive + 1e-300, "{} {}", ours, naive);
+        }
+
         #[test]
         fn agrees_with_the_chain_and_keeps_its_bounds(
             servers in 1_u32..40, utilisation in 0.01_f64..0.98, service in 0.001_f64..10.0,
