@@ -9,17 +9,19 @@ require "yaml"
 class CheckTest < PowerbandTest
   parallelize_me!
 
-  APP = "run ->(_env) { sleep %s; [200, { \"content-type\" => \"text/plain\" }, [\"ok\"]] }\n"
+  APP = "run ->(env) { sleep(env[\"PATH_INFO\"] == \"/quick\" ? 0.001 : %s); [200, { \"content-type\" => \"text/plain\" }, [\"ok\"]] }\n"
 
-  # Five threads that sleep give 25 answers a second at most, however busy the host is, and the others many more.
+  # Five threads that sleep give 50 answers a second at most, however busy the host is, and the others many more.
   def test_a_slower_revision_fails_and_leaves_nothing
     repository(sleep: 0.002)
     commit(sleep: 0.2)
     ended = measured(*check("--assert", "throughput >= -3%", "--assert", "memory <= +200%",
-                            "--rate", "10", "--junit", "check.xml", "--markdown", "check.md"), chdir: app, within: 300)
+                            "--workload", two_pages, "--rate", "10", "--junit", "check.xml", "--markdown", "check.md"), chdir: app, within: 300)
     assert_equal 1, ended.code, ended.to_s
     assert_match(/\AHEAD against main~1: throughput >= -3% fails; memory <= \+200% holds\.$/, ended.out)
     assert_match(/^NOT HELD   throughput >= -3% fails: throughput -\d\d\.\d % \(-\d/, ended.out)
+    assert_match(%r{^Pages that differ \(p50\): GET / from \d\S* ms to 2\d\d ms}, ended.out)
+    assert_equal ["GET /", "GET /quick"], document.fetch("pages").map { |page| page.fetch("page") }
     assert_reported ["failure", nil]
     assert_match(/^- \*\*throughput >= -3% fails: .*\*\*$/, File.read(in_app("check.md")))
     assert_documented %w[fails holds]
@@ -116,7 +118,14 @@ class CheckTest < PowerbandTest
 
   def check(*flags)
     against = flags.include?("--against") ? [] : ["--against", "main~1"]
-    ["check", *against, "--path", "/", "--window", "500ms", "--runs", runs, *flags]
+    pages = flags.include?("--workload") ? [] : ["--path", "/"]
+    ["check", *against, *pages, "--window", "500ms", "--runs", runs, *flags]
+  end
+
+  def two_pages
+    path = File.join(@dir, "pages.toml")
+    File.write(path, "[[request]]\npath = \"/\"\n[[request]]\npath = \"/quick\"\n")
+    path
   end
 
   def git(*words)

@@ -292,6 +292,7 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
         document.plan.detectable = detectable;
     }
     document.memory = judge::memory_beside(document, &document.comparisons);
+    document.pages = judge::page_times(document, &document.comparisons);
     document.assertions = asserted::asserted(document, &procedure.experiment.assertions);
     let settings = arms[0].settings;
     document.verdict = Some(match document.assertions.as_slice() {

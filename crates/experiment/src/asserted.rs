@@ -4,7 +4,7 @@ use crate::deciding::{self, Measured};
 use crate::judge::{self, Judging};
 use crate::request::RatioLimit;
 use run::load::{Assertion, AssertionOutcome};
-use run::{Answer, Comparison, Document, Outcome, Settings, Stage, Verdict};
+use run::{Answer, Comparison, Document, Metric, Outcome, Settings, Stage, Verdict};
 
 /// Each limit against the second configuration of the comparison: it holds when the whole interval of the change keeps it, fails
 /// when none of the interval does.
@@ -76,7 +76,7 @@ fn judged(document: &Document, limit: &RatioLimit) -> Assertion {
     assertion(
         outcome,
         Some(found.ratio - 1.0),
-        format!("{}{more}", change(&found)),
+        format!("{}{more}", change(document, &found)),
     )
 }
 
@@ -96,13 +96,20 @@ fn compared(document: &Document, limit: &RatioLimit) -> Option<Comparison> {
     Some(judge::withdrawn(&document.trials, found))
 }
 
-/// `throughput -3.1 % (-4.0 to -2.2), 6 blocks`.
-fn change(found: &Comparison) -> String {
+/// `throughput -3.1 % (-4.0 to -2.2), 6 blocks`; with both medians where no table has them.
+fn change(document: &Document, found: &Comparison) -> String {
+    let medians = match found.metric {
+        Metric::ResponseTime => judge::medians(&document.trials, found),
+        _ => None,
+    };
     format!(
-        "{} {}, {}",
+        "{} {}, {}{}",
         found.metric.words(),
         run::change_with_interval(found.ratio, found.low, found.high),
-        run::counted(found.blocks, "block")
+        run::counted(found.blocks, "block"),
+        medians.map_or_else(String::new, |(from, to)| format!(
+            ", from {from:.1} to {to:.1} ms"
+        ))
     )
 }
 
@@ -182,6 +189,15 @@ mod tests {
                 assert!((found.measured.unwrap() - (share - 1.0)).abs() < 0.01);
             }
         }
+    }
+
+    #[test]
+    fn a_response_time_is_there_as_a_change_and_in_milliseconds() {
+        let sentence = asserting_of(Metric::ResponseTime, 1.3, 0.0, 0.1).sentence;
+        assert!(
+            sentence.ends_with("6 blocks, from 100.0 to 130.0 ms"),
+            "{sentence}"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod beyond;
 mod failing;
 mod feasible;
 mod growth;
+mod pages;
 mod pairs;
 #[cfg(test)]
 pub mod sample;
@@ -12,8 +13,9 @@ pub use beyond::compare_beyond;
 pub use failing::{CORRECT_THE_PAGE, Role, Tally, failing, withdrawn};
 pub use feasible::{Feasible, feasibility, rate_of};
 pub use growth::{any_grows, equal_requests, growth, memory_bytes, resident};
+pub use pages::page_times;
 use pairs::pairs;
-pub use pairs::{best_of_three, p95_ms};
+pub use pairs::{best_of_three, medians, p95_ms};
 
 use crate::arm_time;
 use crate::request::Arm;

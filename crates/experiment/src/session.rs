@@ -77,6 +77,7 @@ fn first_document(
         trials: Vec::new(),
         comparisons: Vec::new(),
         memory: Vec::new(),
+        pages: Vec::new(),
         assertions: Vec::new(),
         arms: Vec::new(),
         rates: Vec::new(),

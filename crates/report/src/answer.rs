@@ -3,6 +3,7 @@
 use crate::figures::{bytes, change_with_interval, counted, milliseconds, rate, share};
 use crate::load_page::asserted;
 use crate::no_latency;
+use crate::pages;
 use crate::reading::{
     advised, baseline, called, decides, has_p99, latency_kept, latency_known, limit_word,
     memory_kept,
@@ -35,6 +36,9 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
             }
         }
         asserted(sheet, &document.assertions);
+        if let Some(said) = pages::sentence(document).filter(|_| document.kind == Kind::Check) {
+            sheet.prose(&said);
+        }
         if let Some(said) = rests_on_elimination(document, verdict) {
             sheet.prose(&said);
         }

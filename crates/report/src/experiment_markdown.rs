@@ -5,9 +5,9 @@ use crate::markdown_table::{line, plain, rows, sets};
 use crate::reading::{called, comparison_of, decides, has_p99, is_baseline, latency_known};
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
-use crate::{command_markdown, growth, no_latency, tried};
+use crate::{command_markdown, growth, no_latency, pages, tried};
 use run::load::AssertionOutcome;
-use run::{ArmSummary, Document, RequestTime};
+use run::{ArmSummary, Document, Kind, RequestTime};
 use std::fmt::Write;
 
 /// The whole page. `command` is what made it, as it was typed.
@@ -41,6 +41,7 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
     if let Some(missing) = no_latency::markdown(document) {
         let _ = write!(page, "\n{missing}");
     }
+    pages::markdown(&mut page, document);
     if document.arms.iter().any(|arm| arm.time.is_some()) {
         page.push_str("\n### Where a request's time went, closed loop, ms\n\n");
         times(&mut page, document);
@@ -67,6 +68,9 @@ fn answer(page: &mut String, document: &Document) {
             AssertionOutcome::Fails => writeln!(page, "{begun}- **{sentence}**"),
             _ => writeln!(page, "{begun}- {sentence}"),
         };
+    }
+    if let Some(said) = pages::sentence(document).filter(|_| document.kind == Kind::Check) {
+        let _ = writeln!(page, "\n{}", plain(&said));
     }
 }
 

@@ -5,10 +5,12 @@ use crate::reading::{advised, baseline, baseline_word, called};
 use crate::sheet::Sheet;
 use run::{ArmSummary, Document, Growth};
 
-const HEADING: &str = "The memory of the server grows with the requests and does not level off:";
+const HEADING: &str =
+    "The memory of the server still grew with the requests when the trials ended:";
 
-const MEANING: &str = "Figures for memory hold for the length of a trial only, and no configuration fits for long in any memory. \
-                       Find what is kept, or have the server restarted in time, whichever configuration you run.";
+const MEANING: &str = "Each trial is a fresh server, and figures for memory hold for the length of a trial only. Whether memory levels \
+                       off later, powerband memory --pid PID --for 1h shows on a server with traffic. If it does not, no configuration \
+                       fits for long in any memory: find what is kept, or have the server restarted in time.";
 
 /// Writes it; nothing where no arm's memory was shown to grow.
 pub fn write(sheet: &mut Sheet, document: &Document) {

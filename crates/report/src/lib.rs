@@ -25,6 +25,7 @@ mod memory_page;
 mod merged_logs_page;
 mod no_latency;
 mod page;
+mod pages;
 mod predict_page;
 mod predicted;
 mod rates;

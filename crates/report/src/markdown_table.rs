@@ -4,8 +4,8 @@ use run::SetVariable;
 use std::fmt::Write;
 
 /// The head of a table, its first columns aligned left.
-pub fn rows(page: &mut String, head: &[&str], words: usize) {
-    let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
+pub fn rows(page: &mut String, head: &[impl ToString], words: usize) {
+    let head: Vec<String> = head.iter().map(ToString::to_string).collect();
     line(page, &head);
     let rule: Vec<String> = (0..head.len())
         .map(|nth| if nth < words { "---" } else { "---:" }.to_owned())

@@ -102,9 +102,9 @@ fn cause(why: &str) -> &str {
 
 fn refused_words(arm: &ArmSummary, with: u32, why: &str) -> String {
     match with {
-        0 => format!("no trial has a latency that counts: {why}"),
+        0 => format!("no trial has a valid latency: {why}"),
         with => format!(
-            "its percentiles are those of {with} of its {}; of the others latency does not count: {why}",
+            "its percentiles come from {with} of its {}; the latency of the others is not valid: {why}",
             counted(arm.trials, "trial")
         ),
     }

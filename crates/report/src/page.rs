@@ -4,7 +4,7 @@ use crate::figures::{bytes, change_with_interval, counted, duration, rate, round
 use crate::reading::{advised, baseline_word, called, decides, latency_known};
 use crate::sheet::{Sheet, first_line};
 use crate::{
-    Style, answer, beyond_cores, command_page, fleet, growth, no_latency, predicted, rates,
+    Style, answer, beyond_cores, command_page, fleet, growth, no_latency, pages, predicted, rates,
     request_time, steps, tables, tried, why_not,
 };
 use run::{Calibration, Document, Fitness, Kind, Outcome, TrialStatus, Worker};
@@ -75,6 +75,7 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         how(&mut sheet, document);
     }
     deciding(&mut sheet, document);
+    pages::write(&mut sheet, document);
     if let Some(calibration) = &document.calibration {
         identical(&mut sheet, document, calibration);
     }
@@ -137,9 +138,10 @@ fn how(sheet: &mut Sheet, document: &Document) {
         let _ = write!(text, " ({} more than the budget)", duration(over_s));
     }
     if unsteady > 0 {
+        let were = if unsteady == 1 { "was" } else { "were" };
         let _ = write!(
             text,
-            "; {unsteady} of them were not steady after warming up"
+            "; {unsteady} of them {were} not steady after the warm-up"
         );
     }
     if failed > 0 {

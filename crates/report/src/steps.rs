@@ -24,8 +24,10 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     } else {
         "The best alternative, which is not recommended: its changes one at a time".to_owned()
     });
-    if !verdict.path.is_empty() {
+    if verdict.path.iter().any(|step| !step.refuted) {
         sheet.table(tables::path(document, sheet.style()));
+    } else if !verdict.path.is_empty() {
+        sheet.prose(&without_figures(&verdict.path));
     }
     if let Some(said) = together(document, &verdict.path) {
         sheet.prose(&said);
@@ -33,6 +35,23 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     for reason in &verdict.not_isolated {
         sheet.labelled("- ", reason);
     }
+}
+
+/// The steps where nothing is known of any of them.
+fn without_figures(path: &[Step]) -> String {
+    let steps: Vec<String> = path
+        .iter()
+        .map(|step| {
+            let settings = || (step.from.to_string(), step.to.to_string());
+            let (from, to) = step.values.clone().unwrap_or_else(settings);
+            format!("{} from {from} to {to}", step.knob)
+        })
+        .collect();
+    format!(
+        "{}. How much each change brings is not known: no trial measured one alone, and the model's predictions do not fit this run's \
+         measurements.",
+        run::sentence_case(&steps.join(", then "))
+    )
 }
 
 /// Whether steps of which some were predicted come to the total that was measured.

@@ -10,6 +10,7 @@ use crate::fleet::Fleet;
 use crate::load::Assertion;
 use crate::metric::Metric;
 use crate::model::Model;
+use crate::page_time::PageTime;
 use crate::plan::Plan;
 use crate::rates::RateSearch;
 use crate::search::Search;
@@ -75,6 +76,9 @@ pub struct Document {
     /// It has an interval and a verdict of its own, and the answer rests on it in no way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Comparison>,
+    /// The response time of each page in the arms of these comparisons; absent where the workload has one page, and in a `tune`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<PageTime>,
     /// Each limit on the change from the first arm to the second, in the order given; `check` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assertions: Vec<Assertion>,

@@ -1,7 +1,8 @@
 //! What trials are compared by, block by block.
 
 use super::{Judging, equal_requests, growth, memory_bytes};
-use run::{Metric, Stage, Trial};
+use run::{Comparison, Metric, Stage, Trial};
+use stats::summary;
 use std::collections::BTreeMap;
 
 /// Stands for a response time that is infinite, because so many requests failed: an hour, which is worse than any and has a
@@ -36,6 +37,14 @@ pub fn pairs(
 ) -> Vec<(f64, f64)> {
     let pairs = pairs_by_block(trials, stage, metric, arms);
     pairs.into_values().collect()
+}
+
+/// Medians over the blocks of a comparison, the baseline's first.
+pub fn medians(trials: &[Trial], compared: &Comparison) -> Option<(f64, f64)> {
+    let arms = (&*compared.baseline, &*compared.candidate);
+    let pairs = pairs(trials, compared.stage, compared.metric, arms);
+    let (baseline, candidate): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+    Some((summary::median(&baseline)?, summary::median(&candidate)?))
 }
 
 /// The same by block.

@@ -59,6 +59,58 @@ fn the_page_begins_with_the_answer_and_the_assertions() {
     );
 }
 
+/// Of two pages the second became slower.
+fn with_pages() -> Document {
+    let mut document = checked();
+    let time = |page: &str, candidate_ms: f64, (low, high): (f64, f64)| run::PageTime {
+        page: page.to_owned(),
+        baseline: document.comparisons[0].baseline.clone(),
+        candidate: document.comparisons[0].candidate.clone(),
+        baseline_ms: 12.0,
+        candidate_ms,
+        ratio: candidate_ms / 12.0,
+        low: Some(low),
+        high: Some(high),
+        blocks: 6,
+    };
+    document.pages = vec![
+        time("GET /", 12.1, (0.98, 1.03)),
+        time("GET /trails", 33.0, (2.6, 2.9)),
+    ];
+    document
+}
+
+#[test]
+fn the_page_that_became_slower_is_named_with_the_answer_and_comes_first() {
+    let document = with_pages();
+    let text = page(&document, PLAIN);
+    within(PLAIN.width, &text);
+    without_noise(&text);
+    let text = flat(&text);
+    let sentence = "Pages that differ (p50): GET /trails from 12.0 ms to 33.0 ms.";
+    let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+    assert!(place(sentence) < place("What was tried"));
+    let row = "GET /trails 12.0 ms 33.0 ms +175 % (+160 to +190)";
+    assert!(place(row) < place("GET / 12.0 ms 12.1 ms +0.8 % (-2.0 to +3.0)"));
+    let markdown = experiment_markdown(&document, "powerband check");
+    assert!(markdown.contains(sentence), "{markdown}");
+    assert!(
+        markdown.contains("| GET /trails | 12.0 ms | 33.0 ms | +175 % (+160 to +190) |"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn pages_that_do_not_differ_are_said_so_and_pages_that_were_not_compared_are_not_there() {
+    let mut document = with_pages();
+    document.pages.truncate(1);
+    let text = flat(&page(&document, PLAIN));
+    assert!(text.contains("No page by itself differs by more than the blocks scatter."));
+    document.pages.clear();
+    let text = page(&document, PLAIN);
+    assert!(!text.contains("each page") && !text.contains("No page"));
+}
+
 /// The effect that is foreseen is one of throughput between the two, no limit's.
 #[test]
 fn what_holds_does_not_stand_beside_what_a_run_can_miss() {

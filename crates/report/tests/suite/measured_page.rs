@@ -119,7 +119,7 @@ fn a_contradicted_model_is_named_with_both_figures() {
     assert!(text.contains(sentence), "{text}");
     // Neither the step nor the row is shown as if it could be believed.
     assert!(
-        text.contains("– not measured; predictions were wrong"),
+        text.contains("How much each change brings is not known: no trial measured one alone"),
         "{text}"
     );
     assert!(

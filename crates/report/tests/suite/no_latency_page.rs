@@ -22,11 +22,11 @@ fn a_latency_that_does_not_count_is_missing_with_its_reason() {
     let mut document = sample("tune");
     without_latency(&mut document);
     let text = page(&document);
-    let why = format!("no trial has a latency that counts: {LATE}");
+    let why = format!("no trial has a valid latency: {LATE}");
     holds(
         &text,
         &[
-            "Latency no trial has a latency that counts: the generator started requests late (see below)",
+            "Latency no trial has a valid latency: the generator started requests late (see below)",
             "Latency that is missing (–) or endless (∞)",
             &format!("single × 1 thread: {why}"),
         ],
