@@ -9,14 +9,20 @@ require "yaml"
 class CheckTest < PowerbandTest
   parallelize_me!
 
-  APP = "run ->(env) { sleep(env[\"PATH_INFO\"] == \"/quick\" ? 0.001 : %s); [200, { \"content-type\" => \"text/plain\" }, [\"ok\"]] }\n"
+  APP = <<~'RUBY'
+    run lambda { |env|
+      sleep(env["PATH_INFO"] == "/quick" ? 0.001 : %s)
+      [200, { "content-type" => "text/plain" }, ["ok"]]
+    }
+  RUBY
 
   # Five threads that sleep give 50 answers a second at most, however busy the host is, and the others many more.
   def test_a_slower_revision_fails_and_leaves_nothing
     repository(sleep: 0.002)
     commit(sleep: 0.2)
-    ended = measured(*check("--assert", "throughput >= -3%", "--assert", "memory <= +200%",
-                            "--workload", two_pages, "--rate", "10", "--junit", "check.xml", "--markdown", "check.md"), chdir: app, within: 300)
+    words = check("--assert", "throughput >= -3%", "--assert", "memory <= +200%", "--workload", two_pages,
+                  "--rate", "10", "--junit", "check.xml", "--markdown", "check.md")
+    ended = measured(*words, chdir: app, within: 300)
     assert_equal 1, ended.code, ended.to_s
     assert_match(/\AHEAD against main~1: throughput >= -3% fails; memory <= \+200% holds\.$/, ended.out)
     assert_match(/^NOT HELD   throughput >= -3% fails: throughput -\d\d\.\d % \(-\d/, ended.out)

@@ -1,6 +1,7 @@
 //! The page of `powerband inspect`: who was read, where a request's time goes, and what follows for the threads.
 
 mod arms;
+mod causes;
 mod conclusions;
 mod endpoints;
 mod memory;
@@ -50,6 +51,7 @@ pub(crate) fn sheet(document: &Document, endpoints: usize, mut sheet: Sheet) -> 
             &document.endpoints,
             endpoints,
         );
+        causes::write(&mut sheet, &document.endpoints, "request");
         parts::calls(&mut sheet, requests);
         parts::bands(&mut sheet, requests);
     }
@@ -76,6 +78,7 @@ pub(crate) fn sheet(document: &Document, endpoints: usize, mut sheet: Sheet) -> 
             &document.job_classes,
             endpoints,
         );
+        causes::write(&mut sheet, &document.job_classes, "job");
         parts::calls(&mut sheet, jobs);
     }
     not_read(&mut sheet, document);

@@ -110,7 +110,8 @@ fn largest(window: &Window) -> String {
             format!(" ({pool:.1} ms in checkouts from a connection pool)")
         });
         return format!(
-            "requests wait {lock:.1} ms of their {wall:.1} ms for locks{pool}; `powerband inspect` shows locks and pools."
+            "requests wait {lock:.1} ms of their {wall:.1} ms for locks{pool}{}; `powerband inspect` shows locks and pools.",
+            mostly_in(window, |sums| sums.lock_wait)
         );
     }
     if most == io {
@@ -211,6 +212,9 @@ mod tests {
             lock.starts_with("requests wait 9.0 ms of their 16.0 ms for locks;"),
             "{lock}"
         );
+        let two = said(&[("a", locked), ("b", served(20, 1, 1))], 0);
+        let words = "requests wait 7.5 ms of their 14.5 ms for locks, 100 % of it in a;";
+        assert!(two.starts_with(words), "{two}");
         let mut starved = served(100, 20, 1);
         starved.cpu_ns /= 2;
         let starved = said(&[("a", starved)], 0);

@@ -1,5 +1,6 @@
 //! The table of endpoints or job classes.
 
+use super::causes::MUCH_LOCK_WAIT;
 use super::parts::at;
 use super::{ms, ms_or_none};
 use crate::figures::{grouped, percent};
@@ -61,6 +62,7 @@ fn row(one: &Traffic) -> Vec<String> {
         part(|s| Some(s.io_ms)),
         or_none(
             split
+                .filter(|s| s.lock_wait_share.is_none_or(|share| share < MUCH_LOCK_WAIT))
                 .and_then(|s| s.useful_threads)
                 .map(|t| format!("{t:.1}")),
         ),

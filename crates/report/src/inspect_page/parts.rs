@@ -197,7 +197,7 @@ pub fn calls(sheet: &mut Sheet, traffic: &Traffic) {
     sheet.tables(in_parts(sheet.style(), &head, &rows));
 }
 
-fn kind(kind: CallKind) -> &'static str {
+pub fn kind(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Sql => "SQL",
         CallKind::Http => "HTTP",

@@ -1,0 +1,151 @@
+//! Where the time of the endpoints goes that take most of it, a sentence each.
+
+use super::ms;
+use super::parts::kind;
+use crate::figures::percent;
+use crate::sheet::Sheet;
+use run::inspect::{Split, Traffic};
+
+/// Endpoints that take a smaller share of all time are not worth a sentence.
+const WORTH_A_SENTENCE: f64 = 0.1;
+/// Sentences at most.
+const MOST: usize = 3;
+/// A kind of calls is named from this share of the endpoint's time on.
+const MOSTLY_CALLS: f64 = 0.3;
+/// From this share of its time on, an endpoint waits for locks so much that more threads would only wait as well.
+pub const MUCH_LOCK_WAIT: f64 = 0.2;
+
+/// The sentences; none where there is one endpoint, of which the page speaks already.
+pub fn write(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
+    if endpoints.len() < 2 {
+        return;
+    }
+    let mut largest: Vec<&Traffic> = endpoints
+        .iter()
+        .filter(|one| one.share_of_time >= WORTH_A_SENTENCE)
+        .collect();
+    largest.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
+    for endpoint in largest.into_iter().take(MOST) {
+        if let Some(split) = &endpoint.split {
+            sheet.prose(&sentence(endpoint, split, one));
+        }
+    }
+}
+
+fn sentence(endpoint: &Traffic, split: &Split, one: &str) -> String {
+    let locks = split.lock_wait_share.unwrap_or(0.0);
+    let parts = [
+        (split.held_share, "runs Ruby"),
+        (
+            split.gvl_wait_share,
+            "waits for the GVL, which other requests hold",
+        ),
+        (locks, "waits for locks, queues or connections"),
+        (split.io_share, "waits for databases, services and disks"),
+    ];
+    let (share, does) = parts
+        .into_iter()
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .unwrap_or_default();
+    let wall = endpoint.wall.mean_ms;
+    let mut text = format!(
+        "{} takes {} of all {one} time: {} ms each, of which it {does} for {} ms ({}){}.",
+        endpoint.name,
+        percent(endpoint.share_of_time),
+        ms(wall),
+        ms(share * wall),
+        percent(share),
+        calls(endpoint)
+    );
+    if locks >= MUCH_LOCK_WAIT {
+        let also = match locks < share {
+            true => format!(
+                " It waits for locks, queues or connections for {} ms.",
+                ms(locks * wall)
+            ),
+            false => String::new(),
+        };
+        text.push_str(&also);
+        text.push_str(" More threads make that wait longer.");
+    }
+    text
+}
+
+/// `; SQL takes 8.1 ms in 12.0 calls`: the kind that takes longest.
+fn calls(endpoint: &Traffic) -> String {
+    let most = endpoint
+        .calls
+        .iter()
+        .max_by(|a, b| a.really_ms.total_cmp(&b.really_ms));
+    match most {
+        Some(calls) if calls.really_ms >= MOSTLY_CALLS * endpoint.wall.mean_ms => format!(
+            "; {} takes {} ms in {:.1} calls",
+            kind(calls.kind),
+            ms(calls.really_ms),
+            calls.per_request
+        ),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::inspect::Document;
+
+    fn endpoints() -> Vec<Traffic> {
+        let sample = include_str!("../../../../contract/samples/inspect/wide.json");
+        let document: Document = serde_json::from_str(sample).unwrap();
+        let mut one = document.requests.unwrap();
+        one.name = "orders#create".to_owned();
+        (one.share_of_time, one.wall.mean_ms) = (0.8, 10.0);
+        one.calls.clear();
+        let split = one.split.as_mut().unwrap();
+        (split.held_share, split.gvl_wait_share) = (0.2, 0.05);
+        (split.lock_wait_share, split.io_share) = (Some(0.7), 0.05);
+        let mut rare = one.clone();
+        (rare.name, rare.share_of_time) = ("rare#show".to_owned(), 0.05);
+        vec![rare, one]
+    }
+
+    fn said(endpoints: &[Traffic]) -> String {
+        let style = crate::Style {
+            width: 300,
+            colour: false,
+        };
+        let mut sheet = Sheet::new(style);
+        write(&mut sheet, endpoints, "request");
+        sheet.into_text().replace('\n', " ")
+    }
+
+    #[test]
+    fn an_endpoint_that_a_lock_serialises_is_named_with_what_threads_would_do() {
+        let mut endpoints = endpoints();
+        let words = "orders#create takes 80.0 % of all request time: 10.0 ms each, of which it waits for locks, queues or connections for 7.00 ms (70.0 %). More threads make that wait longer.";
+        assert_eq!(said(&endpoints).trim_end(), words);
+        let split = endpoints[1].split.as_mut().unwrap();
+        (split.lock_wait_share, split.io_share) = (Some(0.3), 0.45);
+        let words = "it waits for databases, services and disks for 4.50 ms (45.0 %). It waits for locks, queues or connections for 3.00 ms. More threads";
+        assert!(said(&endpoints).contains(words), "{}", said(&endpoints));
+        assert_eq!(said(&endpoints[1..]), "", "the page speaks of the only one");
+    }
+
+    #[test]
+    fn the_calls_that_take_most_of_the_time_are_named() {
+        let mut endpoints = endpoints();
+        let sample = run::inspect::Calls {
+            kind: run::inspect::CallKind::Sql,
+            count: 400,
+            per_request: 4.0,
+            seen_ms: 9.0,
+            gvl_wait_ms: 1.0,
+            really_ms: 8.0,
+            seen_ms_per_call: None,
+            really_ms_per_call: None,
+        };
+        endpoints[1].calls = vec![sample];
+        assert!(said(&endpoints).contains("(70.0 %); SQL takes 8.00 ms in 4.0 calls."));
+        endpoints[1].calls[0].really_ms = 2.0;
+        assert!(!said(&endpoints).contains("SQL"));
+    }
+}
