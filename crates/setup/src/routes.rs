@@ -1,10 +1,14 @@
 //! The pages in what `bin/rails routes` prints.
 
-/// Paths that can be asked for as they stand: GET, and no segment that a record fills.
+/// Paths that can be asked for as they stand: GET, and no segment that a record fills. `/` has no second path to the same action.
 pub(crate) fn paths(printed: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for line in printed.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
+    // Of each its action, with the parameters that the route sets.
+    let mut found: Vec<(String, &[&str])> = Vec::new();
+    let lines: Vec<Vec<&str>> = printed
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for words in &lines {
         // `products GET /products(.:format) products#index`; the name is missing where a line repeats it.
         let Some(verb) = words.iter().take(2).position(|word| word.contains("GET")) else {
             continue;
@@ -15,11 +19,14 @@ pub(crate) fn paths(printed: &str) -> Vec<String> {
         let path = pattern.replace("(.:format)", "");
         let plain = path.starts_with('/') && !path.contains([':', '*', '(']);
         let a_page = target.contains('#') && !path.starts_with("/rails/");
-        if plain && a_page && !found.contains(&path) {
-            found.push(path);
+        if plain && a_page && found.iter().all(|(other, _)| *other != path) {
+            found.push((path, &words[verb + 2..]));
         }
     }
-    found
+    let root = found.iter().find(|(path, _)| path == "/");
+    let root = root.map(|(_, action)| *action);
+    found.retain(|(path, action)| path == "/" || Some(*action) != root);
+    found.into_iter().map(|(path, _)| path).collect()
 }
 
 #[cfg(test)]
@@ -28,8 +35,9 @@ mod tests {
 
     #[test]
     fn pages_without_a_record_are_taken() {
-        let printed = "\
+        let printed = r#"
                   Prefix Verb   URI Pattern                 Controller#Action
+                  trails GET    /home(.:format)             home#index
                     root GET    /                           home#index
                 products GET    /products(.:format)         products#index
                          POST   /products(.:format)         products#create
@@ -40,11 +48,12 @@ mod tests {
       rails_health_check GET    /up(.:format)               rails/health#show
       rails_conductor    GET    /rails/conductor(.:format)  rails/conductor#index
                    files GET    /files/*path(.:format)      files#show
-                         GET    /about(.:format)            pages#about
-";
+                         GET    /about(.:format)            pages#show {:id=>"about"}
+                         GET    /team(.:format)             pages#show {:id=>"team"}
+"#;
         assert_eq!(
             paths(printed),
-            ["/", "/products", "/products/new", "/up", "/about"]
+            ["/", "/products", "/products/new", "/up", "/about", "/team"]
         );
     }
 }
