@@ -46,6 +46,34 @@ class RunFoldersTest < PowerbandTest
                    %r{--html = ".*/none/run.html": No such file}
   end
 
+  def test_the_changes_of_an_answer_are_applied_by_git
+    sample = ->(name) { File.join(ROOT, "contract/samples", name) }
+    app = File.join(@dir, "app")
+    FileUtils.mkdir_p(File.join(app, "config"))
+    %w[config/puma.rb .env].each { |name| File.write(File.join(app, name), "") }
+    asked = powerband("report", sample["run/tune.json"], "--diff")
+    assert_equal 0, asked.code, asked.to_s
+    _, error, status = Open3.capture3("git", "apply", "--unidiff-zero", stdin_data: asked.out, chdir: app)
+    assert status.success?, error
+    assert_equal "threads 4, 4\n", File.read(File.join(app, "config/puma.rb"))
+    assert_match(/^WEB_CONCURRENCY=0$/, File.read(File.join(app, ".env")))
+    assert_refused powerband("report", sample["run/compare.json"], "--diff"), 1, /changes no file of the application/
+    assert_refused powerband("report", sample["inspect/wide.json"], "--diff"), 2, /is no document of a run/
+  end
+
+  def test_the_changes_of_the_machine_are_named_and_a_run_without_an_answer_has_none
+    document = JSON.parse(File.read(File.join(ROOT, "contract/samples/run/tune.json")))
+    document["verdict"]["changes"][0]["path"] = "/etc/nginx/shop"
+    file = File.join(@dir, "run.json")
+    File.write(file, JSON.generate(document))
+    asked = powerband("report", file, "--diff")
+    assert_equal 0, asked.code, asked.to_s
+    refute_includes asked.out, "threads 4"
+    assert_match(%r{/etc/nginx/shop is not in the application's folder}, asked.err)
+    File.write(file, JSON.generate(document.merge("verdict" => nil)))
+    assert_refused powerband("report", file, "--diff"), 2, /has no answer yet/
+  end
+
   def test_on_a_desktop_the_page_is_opened
     made_run("20261121-214512-tune-1f3a", "done")
     opened = File.join(@dir, "opened")

@@ -382,6 +382,9 @@ pub struct ReportArgs {
     /// Print the parts for experts too: why each configuration was tried and how it left, elimination rounds, parts of a search
     #[arg(long, conflicts_with = "json")]
     pub full: bool,
+    /// Print the changes to the application's files alone, for git apply --unidiff-zero
+    #[arg(long, conflicts_with_all = ["json", "full", "html"])]
+    pub diff: bool,
 }
 
 /// `runs`.

@@ -385,9 +385,10 @@ fn changes(sheet: &mut Sheet, document: &Document) {
     }
     if !verdict.changes.is_empty() {
         sheet.heading("What to change");
-        sheet.prose(
-            "Save the lines below as powerband.diff; git apply --unidiff-zero powerband.diff applies it (see docs/advice.md).",
-        );
+        sheet.prose(&format!(
+            "powerband report {} --diff | git apply --unidiff-zero applies the changes to the application's files (see docs/advice.md).",
+            document.id
+        ));
     }
     for change in &verdict.changes {
         for line in change.diff.lines() {

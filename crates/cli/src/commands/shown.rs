@@ -46,6 +46,9 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
         };
         return said(&written, opens(&args));
     }
+    if args.diff {
+        return diff(&document);
+    }
     let worker = folder.worker();
     match worker.filter(|_| !args.json && document.verdict.is_none()) {
         Some(worker) => output::print(&report::page_while_running(
@@ -64,6 +67,15 @@ fn of_file(args: &ReportArgs, file: &Path) -> Result<u8, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|e| wrong(format!("{e}; name a file that can be read")))?;
     let document = Readable::parse(&text).map_err(wrong)?;
+    if args.diff {
+        return match &document {
+            Readable::Run(document) => diff(document),
+            _ => Err(Failure::usage(format!(
+                "--diff: {} is no document of a run; name a tune",
+                file.display()
+            ))),
+        };
+    }
     match &args.html {
         Some(page) => {
             let beside = || file.with_extension("html");
@@ -79,6 +91,38 @@ fn of_file(args: &ReportArgs, file: &Path) -> Result<u8, Failure> {
             Ok(0)
         }
     }
+}
+
+/// The changes to files of the application, as one diff; others are applied from another folder, and stderr names them.
+fn diff(document: &run::Document) -> Result<u8, Failure> {
+    let Some(verdict) = &document.verdict else {
+        return Err(Failure::usage(format!(
+            "--diff: {} has no answer yet; powerband report {} shows its state",
+            document.id, document.id
+        )));
+    };
+    let (machine, application): (Vec<_>, Vec<_>) = verdict
+        .changes
+        .iter()
+        .partition(|change| Path::new(&change.path).is_absolute());
+    for change in &machine {
+        output::say(&format!(
+            "powerband: {} is not in the application's folder: its diff is on the page (powerband report {})",
+            change.path, document.id
+        ));
+    }
+    if application.is_empty() {
+        return Err(Failure {
+            message: format!(
+                "{} changes no file of the application: {}",
+                document.id, verdict.sentence
+            ),
+            code: 1,
+        });
+    }
+    let text: String = application.iter().map(|change| &*change.diff).collect();
+    output::print(&text)?;
+    Ok(0)
 }
 
 /// Writes the page.
