@@ -57,19 +57,24 @@ class RunFoldersTest < PowerbandTest
     assert status.success?, error
     assert_equal "threads 4, 4\n", File.read(File.join(app, "config/puma.rb"))
     assert_match(/^WEB_CONCURRENCY=0$/, File.read(File.join(app, ".env")))
-    assert_refused powerband("report", sample["run/compare.json"], "--diff"), 1, /changes no file of the application/
+    assert_refused powerband("report", sample["run/compare.json"], "--diff"), 1, /has no change for git apply/
     assert_refused powerband("report", sample["inspect/wide.json"], "--diff"), 2, /is no document of a run/
   end
 
   def test_the_changes_of_the_machine_are_named_and_a_run_without_an_answer_has_none
     document = JSON.parse(File.read(File.join(ROOT, "contract/samples/run/tune.json")))
     document["verdict"]["changes"][0]["path"] = "/etc/nginx/shop"
+    document["verdict"]["by_hand"] = ["ruby: start the server with Ruby 3.4"]
     file = File.join(@dir, "run.json")
     File.write(file, JSON.generate(document))
     asked = powerband("report", file, "--diff")
     assert_equal 0, asked.code, asked.to_s
     refute_includes asked.out, "threads 4"
-    assert_match(%r{/etc/nginx/shop is not in the application's folder}, asked.err)
+    assert_match(%r{not in this diff: /etc/nginx/shop, whose diff}, asked.err)
+    assert_match(/not in this diff: ruby: start the server with Ruby 3.4/, asked.err)
+    document["verdict"]["changes"].each { |change| change["hidden"] = true }
+    File.write(file, JSON.generate(document))
+    assert_refused powerband("report", file, "--diff"), 1, /not in this diff: .env/, /has no change for git apply/
     File.write(file, JSON.generate(document.merge("verdict" => nil)))
     assert_refused powerband("report", file, "--diff"), 2, /has no answer yet/
   end

@@ -34,6 +34,7 @@ def sample(words)
 end
 
 wanted = ARGV.empty? ? RUNS.keys : RUNS.keys.select { |name| ARGV.intersect?([name, *name.split("/")]) }
+abort "no sample #{ARGV.join(' ')}: name one of #{RUNS.keys.join(' ')}" if wanted.empty?
 wanted.each do |name|
   File.write(File.join(SAMPLES, "#{name}.json"), sample(RUNS.fetch(name)).gsub(ROOT, "/srv/powerband"))
 end

@@ -2,6 +2,9 @@
 
 use crate::text::usual_ending;
 
+/// What stands for credentials.
+const HIDDEN: &str = "[not shown]";
+
 /// A file as it is and as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
@@ -69,6 +72,13 @@ impl Change {
         change.diff = lines.collect();
         change
     }
+
+    /// Whether a line that goes away is not shown, so that no tool finds it in the file.
+    #[must_use]
+    pub fn hides_a_line(&self) -> bool {
+        let mut lines = self.diff.lines();
+        lines.any(|line| line.starts_with('-') && line.ends_with(HIDDEN))
+    }
 }
 
 /// The value of a line that goes away, hidden when it is a URL with somebody's name in it.
@@ -84,12 +94,20 @@ fn without_credentials(line: &str) -> String {
     // After the name: a Dockerfile's old form has a space there, and a URL may hold a `=` of its own.
     let name = line[..at].find('=').or(line[..at].rfind([' ', '\t']));
     let kept = name.map_or(1, |name| name + 1);
-    format!("{}[not shown]\n", &line[..kept])
+    format!("{}{HIDDEN}\n", &line[..kept])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::without_credentials;
+    use super::{Change, without_credentials};
+
+    #[test]
+    fn a_change_that_hides_a_line_says_so() {
+        let of = |before: &str| Change::private(".env", before, "A=memory\n".to_owned());
+        assert!(of("A=redis://me:pw@h/0\n").hides_a_line());
+        assert!(!of("A=redis://h/0\n").hides_a_line());
+        assert!(!of("").hides_a_line());
+    }
 
     #[test]
     fn credentials_in_a_url_are_hidden_however_it_is_set() {

@@ -96,10 +96,10 @@ fn compared(document: &Document, limit: &RatioLimit) -> Option<Comparison> {
     Some(judge::withdrawn(&document.trials, found))
 }
 
-/// `throughput -3.1 % (-4.0 to -2.2), 6 blocks`; with both medians where no table has them.
+/// `throughput -3.1 % (-4.0 to -2.2), 6 blocks`; p95, which no table has, also in milliseconds.
 fn change(document: &Document, found: &Comparison) -> String {
-    let medians = match found.metric {
-        Metric::ResponseTime => judge::medians(&document.trials, found),
+    let p95 = match found.metric {
+        Metric::ResponseTime => judge::p95_medians(&document.trials, found),
         _ => None,
     };
     format!(
@@ -107,16 +107,19 @@ fn change(document: &Document, found: &Comparison) -> String {
         found.metric.words(),
         run::change_with_interval(found.ratio, found.low, found.high),
         run::counted(found.blocks, "block"),
-        medians.map_or_else(String::new, |(from, to)| format!(
-            ", from {from:.1} to {to:.1} ms"
-        ))
+        p95.map_or_else(String::new, |both| {
+            let [from, to] = both.map(|ms| match ms.is_finite() {
+                true => format!("{ms:.1} ms"),
+                false => "∞".to_owned(),
+            });
+            format!(", from {from} to {to}")
+        })
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run::Metric;
 
     /// Six blocks in which the second configuration gives this share of the first's throughput, with this scatter.
     fn asserting(share: f64, scatter: f64, change: f64) -> Assertion {
@@ -195,9 +198,11 @@ mod tests {
     fn a_response_time_is_there_as_a_change_and_in_milliseconds() {
         let sentence = asserting_of(Metric::ResponseTime, 1.3, 0.0, 0.1).sentence;
         assert!(
-            sentence.ends_with("6 blocks, from 100.0 to 130.0 ms"),
+            sentence.ends_with("6 blocks, from 100.0 ms to 130.0 ms"),
             "{sentence}"
         );
+        let sentence = asserting_of(Metric::ResponseTime, 1e9, 0.0, 0.1).sentence;
+        assert!(sentence.ends_with("from 100.0 ms to ∞"), "{sentence}");
     }
 
     #[test]

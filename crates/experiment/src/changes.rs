@@ -45,6 +45,7 @@ fn set_down(
         .into_iter()
         .map(|note| format!("{}: {}", note.about, note.text));
     let changes = written.changes.into_iter().map(|change| FileChange {
+        hidden: change.hides_a_line(),
         path: change.path,
         diff: change.diff,
     });

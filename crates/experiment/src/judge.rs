@@ -15,7 +15,7 @@ pub use feasible::{Feasible, feasibility, rate_of};
 pub use growth::{any_grows, equal_requests, growth, memory_bytes, resident};
 pub use pages::page_times;
 use pairs::pairs;
-pub use pairs::{best_of_three, medians, p95_ms};
+pub use pairs::{best_of_three, p95_medians, p95_ms};
 
 use crate::arm_time;
 use crate::request::Arm;

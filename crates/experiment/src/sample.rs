@@ -13,6 +13,27 @@ pub fn document(kind: &str) -> Document {
     serde_json::from_slice(&text).unwrap()
 }
 
+/// What a host on which identical arms differ by this share gave.
+pub fn calibration(allowance: f64) -> run::Calibration {
+    run::Calibration {
+        fitness: run::Fitness::Widened,
+        settings: run::Settings::PUMA_DEFAULT,
+        blocks: 10,
+        ratio: 1.01,
+        low: 1.0,
+        high: 1.0 + allowance,
+        p: 0.04,
+        runs: 5,
+        false_positives: 2,
+        p_false_positives: 0.04,
+        allowance,
+        sd_log_ratio: 0.01,
+        sd_log_level: 0.02,
+        second_over_first: 1.0,
+        p_order: 1.0,
+    }
+}
+
 /// Of an application that keeps 20 kB of every request.
 pub fn growth() -> Growth {
     Growth {

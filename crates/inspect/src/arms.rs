@@ -71,11 +71,8 @@ fn pod(all: &[&OfProcess], by_file: bool) -> ArmPod {
 }
 
 fn arm(name: &str, pods: Vec<ArmPod>) -> Arm {
+    let half = stats::mean_and_half(&logs(&pods), ALPHA).map(|(_, half)| half);
     let spread = Spread::of(&pods);
-    let half = spread.sd.map(|sd| {
-        let n = pods.len() as f64;
-        stats::student_two_sided(ALPHA, pods.len() as u32 - 1) * sd / n.sqrt()
-    });
     Arm {
         arm: name.to_owned(),
         requests: pods.iter().map(|pod| pod.requests).sum(),
@@ -126,15 +123,17 @@ struct Spread {
 
 impl Spread {
     fn of(pods: &[ArmPod]) -> Self {
-        // A mean of zero has no logarithm; below a nanosecond nothing is measured.
-        let logs: Vec<f64> = pods.iter().map(|pod| pod.wall_ms.max(1e-6).ln()).collect();
+        let logs = logs(pods);
         Self {
             mean: stats::summary::mean(&logs).unwrap_or_default(),
-            sd: (logs.len() > 1)
-                .then(|| stats::summary::sd(&logs))
-                .flatten(),
+            sd: stats::summary::sd(&logs),
         }
     }
+}
+
+/// A mean of zero has no logarithm; below a nanosecond nothing is measured.
+fn logs(pods: &[ArmPod]) -> Vec<f64> {
+    pods.iter().map(|pod| pod.wall_ms.max(1e-6).ln()).collect()
 }
 
 fn over_pods(log: f64, half: Option<f64>) -> OverPods {

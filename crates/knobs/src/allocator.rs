@@ -3,7 +3,7 @@
 /// The variable that loads a library first.
 pub const PRELOAD: &str = "LD_PRELOAD";
 
-/// Who gives memory.
+/// An allocator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Allocator {
     Glibc,
@@ -65,7 +65,7 @@ impl Allocator {
             .find(|allocator| file.starts_with("lib") && file[3..].starts_with(allocator.name()))
     }
 
-    /// Who gives memory to a process with these files mapped: glibc where it has none of the others.
+    /// The allocator of a process with these files mapped: glibc where it has none of the others.
     pub fn mapped<'a>(files: impl IntoIterator<Item = &'a str>) -> Allocator {
         let found = files.into_iter().find_map(Allocator::of);
         found.unwrap_or(Allocator::Glibc)

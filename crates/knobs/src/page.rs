@@ -8,9 +8,13 @@ const OPENING: &str = "# Knobs
 
 <!-- Generated from crates/knobs by `make contract`; a test fails when it is stale. -->
 
-What `powerband compare` and `powerband sweep` can set in addition to `threads`, `workers` and `preload`: whatever a server takes
-from its environment, what calls at boot set in Ruby, and what stands in the configuration of Puma, Passenger
-and nginx. `tune` searches threads, workers and preloading, and with `--knobs` those of these that are named.
+`powerband compare` and `powerband sweep` can set these knobs in addition to `threads`, `workers` and `preload`:
+
+- variables that a server takes from its environment;
+- calls that set something in Ruby at boot;
+- directives in the configuration of Puma, Passenger and nginx.
+
+`tune` searches threads, workers and preloading. With `--knobs` it also searches the knobs that you name.
 
 ```sh
 powerband compare threads=5 threads=5,malloc_arena_max=2 threads=5,allocator=jemalloc
@@ -18,33 +22,38 @@ powerband sweep gc.malloc_limit=16MiB,32MiB,64MiB --baseline threads=5,workers=2
 powerband compare threads=5 threads=5,env.MY_CACHE=on     # any other variable
 ```
 
-In `powerband.toml` they stand in `[baseline]` and in each [`[[arm]]`](configuration.md#arm-configurations-to-compare), where
-`[baseline.gc]` and `[baseline.env]` save the prefix. An arm takes
-what it does not name from the baseline; `default` as a value takes a knob back to what Ruby or glibc do by themselves, also
-where the application's own environment sets the variable (`allocator` goes back by `glibc`, and of `env.NAME` `default` is a
-text like any other). A value with commas goes into double quotes where it would be read as another knob; two double quotes
-within them are one.
+In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configuration.md#arm-configurations-to-compare). There
+`[baseline.gc]` and `[baseline.env]` save the prefix.
+
+- An arm takes every knob that it does not name from the baseline.
+- The value `default` returns a knob to the behaviour of Ruby or glibc themselves, even if the application's own environment sets the
+  variable. Two knobs differ: `allocator` returns with `glibc`, and for `env.NAME` the value `default` is a text like any other.
+- Put a value with commas into double quotes if it would otherwise be read as another knob. Within the quotes, write a double quote as two.
 
 ## What is checked
 
-- **Before the first trial** the application's Ruby is started once in the environment of each configuration, with `-w`.
-  What it says it ignores, and a variable of the collector that it does not know, ends the run with that reason, as does a
-  variable that Ruby of this version does not look at, and an allocator whose library is not installed.
-  In a search over several Rubies (knob `ruby`) a value is tried with those that take it; with which it is not
-  tried is said before the first trial and on the page. With a value that a Ruby ends with an error for, nothing is run.
-- **In each trial**, after warming up, each variable is read back from `/proc/PID/environ` of the server's processes, and the
-  allocator from `/proc/PID/maps`. One that did not take fails the trial. What the application does to `ENV` while it runs
-  is not seen there.
-- **What the agent does** (`warmup` to `require`) it reports in a file of each process, and **`pool`** comes back from Active
-  Record's own pool. **Directives** of Puma, Passenger and nginx are written into the configuration that the server is started
-  with, and read back where the program tells.
-- `value.NAME` fills `{NAME}` in `server.command`, in `workload.command` and in the commands and templates of `[[service]]`; one that stands nowhere is
-  an error.
-- `PORT`, `PATH`, `RAILS_ENV`, `RACK_ENV`, `RAILS_MAX_THREADS`, `RAILS_MIN_THREADS`, `WEB_CONCURRENCY`, `RUBYOPT`, `RUBYLIB` and
-  `POWERBAND_*` cannot be set by `env.NAME`: Powerband sets them itself.
-- The page, the run document and messages show `REDACTED` in place of the value of a variable that looks secret
-  (`DATABASE_URL`, names with `SECRET`, `PASS`, `PWD`, `TOKEN`, `KEY`, `CREDENTIAL`, `AUTH` or `DSN`, URLs with a user in them).
-  Remote addresses in them are refused as everywhere ([safety](tune.md#safety)).
+- **Before the first trial**, Powerband starts the application's Ruby once in the environment of each configuration, with `-w`. The run
+  ends with the reason if:
+  - Ruby says that it ignores a setting;
+  - Ruby does not know a variable of the collector;
+  - Ruby of this version does not look at a variable;
+  - the library of an allocator is not installed.
+- **In a search over several Rubies** (knob `ruby`), Powerband tries a value with the Rubies that take it. It names the Rubies with which
+  it does not try a value, before the first trial and on the page. If a Ruby ends with an error for a value, nothing is run.
+- **In each trial**, after the warm-up, Powerband reads each variable back from `/proc/PID/environ` of the server's processes, and the
+  allocator from `/proc/PID/maps`. If one did not take effect, the trial fails. Changes that the application makes to `ENV` while it runs
+  are not seen there.
+- **Knobs that the agent sets** (`warmup` to `require`): the agent reports them in a file of each process. **`pool`** comes back from
+  Active Record's own pool.
+- **Directives** of Puma, Passenger and nginx: Powerband writes them into the configuration that the server is started with. It reads them
+  back if the program shows them.
+- `value.NAME` fills `{NAME}` in `server.command`, in `workload.command` and in the commands and templates of `[[service]]`. If `{NAME}`
+  is in none of them, that is an error.
+- `env.NAME` cannot set `PORT`, `PATH`, `RAILS_ENV`, `RACK_ENV`, `RAILS_MAX_THREADS`, `RAILS_MIN_THREADS`, `WEB_CONCURRENCY`, `RUBYOPT`,
+  `RUBYLIB` and `POWERBAND_*`, because Powerband sets them itself.
+- The page, the run document and messages show `REDACTED` in place of the value of a variable that looks secret (`DATABASE_URL`, names with
+  `SECRET`, `PASS`, `PWD`, `TOKEN`, `KEY`, `CREDENTIAL`, `AUTH` or `DSN`, URLs with a user in them). Remote addresses in variables are
+  refused as everywhere ([safety](tune.md#safety)).
 
 ";
 

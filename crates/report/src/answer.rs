@@ -36,7 +36,7 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
             }
         }
         asserted(sheet, &document.assertions);
-        if let Some(said) = pages::sentence(document).filter(|_| document.kind == Kind::Check) {
+        if let Some(said) = pages::sentence(document) {
             sheet.prose(&said);
         }
         if let Some(said) = rests_on_elimination(document, verdict) {

@@ -7,7 +7,7 @@ use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
 use crate::{command_markdown, growth, no_latency, pages, tried};
 use run::load::AssertionOutcome;
-use run::{ArmSummary, Document, Kind, RequestTime};
+use run::{ArmSummary, Document, RequestTime};
 use std::fmt::Write;
 
 /// The whole page. `command` is what made it, as it was typed.
@@ -69,7 +69,7 @@ fn answer(page: &mut String, document: &Document) {
             _ => writeln!(page, "{begun}- {sentence}"),
         };
     }
-    if let Some(said) = pages::sentence(document).filter(|_| document.kind == Kind::Check) {
+    if let Some(said) = pages::sentence(document) {
         let _ = writeln!(page, "\n{}", plain(&said));
     }
 }

@@ -5,6 +5,7 @@ mod causes;
 mod conclusions;
 mod endpoints;
 mod memory;
+mod part_of_time;
 mod parts;
 mod queue_cause;
 mod threads;

@@ -385,10 +385,22 @@ fn changes(sheet: &mut Sheet, document: &Document) {
     }
     if !verdict.changes.is_empty() {
         sheet.heading("What to change");
-        sheet.prose(&format!(
-            "powerband report {} --diff | git apply --unidiff-zero applies the changes to the application's files (see docs/advice.md).",
-            document.id
-        ));
+        let changes = &verdict.changes;
+        let (by_git, others): (Vec<_>, Vec<_>) =
+            changes.iter().partition(|c| c.is_of_application());
+        if !by_git.is_empty() {
+            sheet.prose(&format!(
+                "powerband report {} --diff | git -C {} apply --unidiff-zero applies the changes of the application's files.",
+                document.id,
+                shell_words::quote(&document.plan.app_dir)
+            ));
+        }
+        for change in others {
+            sheet.prose(&match change.hidden {
+                true => format!("{}: change it by hand; a line that goes away has credentials and is not shown.", change.path),
+                false => format!("{}: git apply takes its diff in /, or change it by hand (see docs/advice.md).", change.path),
+            });
+        }
     }
     for change in &verdict.changes {
         for line in change.diff.lines() {

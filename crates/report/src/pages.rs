@@ -1,118 +1,179 @@
 //! Which pages of the workload differ between two configurations.
 
-use crate::Style;
-use crate::figures::{change_with_interval, milliseconds};
+use crate::figures::{change_with_interval, counted, percent};
 use crate::markdown_table::{line, plain, rows};
 use crate::reading::called_by_name;
 use crate::sheet::Sheet;
-use crate::tables;
-use comfy_table::Table;
-use run::{Document, PageTime};
+use crate::tables::{self, NONE};
+use run::{Document, Kind, PageTime};
+
+const HEADING: &str = "The response time of each page, p50 at the common rate";
+/// Rows of a table at most.
+const ROWS: usize = 20;
+/// Pages of the sentence at most.
+const NAMED: usize = 5;
 
 /// The section; nothing where no pages were compared.
 pub fn write(sheet: &mut Sheet, document: &Document) {
-    if document.pages.is_empty() {
+    let Some(shown) = Shown::of(document) else {
         return;
+    };
+    sheet.heading(HEADING);
+    let mut table = tables::table(sheet.style(), &shown.head(), shown.words());
+    for time in shown.rows() {
+        table.add_row(shown.row(time));
     }
-    sheet.heading("The response time of each page, p50 at the common rate");
-    sheet.table(table(document, sheet.style()));
-    sheet.prose(&meaning(document));
+    sheet.table(table);
+    for sentence in shown.notes() {
+        sheet.prose(&sentence);
+    }
 }
 
 /// The same in Markdown.
 pub fn markdown(page: &mut String, document: &Document) {
-    if document.pages.is_empty() {
+    let Some(shown) = Shown::of(document) else {
         return;
+    };
+    page.push_str(&format!("\n### {HEADING}\n\n"));
+    rows(page, &shown.head(), shown.words());
+    for time in shown.rows() {
+        line(page, &shown.row(time));
     }
-    page.push_str("\n### The response time of each page, p50 at the common rate\n\n");
-    rows(page, &head(document), 1);
-    for time in sorted(document) {
-        line(page, &row(document, time));
-    }
-    page.push('\n');
-    page.push_str(&plain(&meaning(document)));
-    page.push('\n');
+    page.push_str(&format!("\n{}\n", plain(&shown.notes().join(" "))));
 }
 
-/// Which pages differ, in a sentence; `None` where no pages were compared.
+/// Which pages differ between two revisions; `None` where that was not asked for, or no page has an interval.
 pub fn sentence(document: &Document) -> Option<String> {
-    if document.pages.is_empty() {
+    let shown = Shown::of(document).filter(|_| document.kind == Kind::Check)?;
+    if shown.times.iter().all(|time| time.low.is_none()) {
         return None;
     }
-    let differ: Vec<String> = sorted(document)
-        .into_iter()
-        .filter(|time| time.differs())
+    let margin = document.plan.margin;
+    let differ: Vec<&&PageTime> = shown.times.iter().filter(|t| t.differs(margin)).collect();
+    if differ.is_empty() {
+        return Some(format!(
+            "No difference of a single page beyond the margin of {} is shown.",
+            percent(margin)
+        ));
+    }
+    let named: Vec<String> = differ
+        .iter()
+        .take(NAMED)
         .map(|time| {
-            let of = match several(document) {
-                true => format!(" with {}", called_by_name(document, &time.candidate)),
-                false => String::new(),
-            };
             format!(
-                "{}{of} from {} to {}",
+                "{} {}, from {} to {}",
                 time.page,
-                milliseconds(Some(time.baseline_ms)),
-                milliseconds(Some(time.candidate_ms))
+                change(time),
+                milliseconds(time.baseline_ms),
+                milliseconds(time.candidate_ms)
             )
         })
         .collect();
-    Some(match differ.as_slice() {
-        [] => "No page by itself differs by more than the blocks scatter.".to_owned(),
-        pages => format!("Pages that differ (p50): {}.", pages.join("; ")),
-    })
+    let more = match differ.len() - named.len() {
+        0 => String::new(),
+        more => format!("; and {more} more, in the table"),
+    };
+    Some(format!(
+        "Pages that differ (p50): {}{more}.",
+        named.join("; ")
+    ))
 }
 
-fn several(document: &Document) -> bool {
-    let mut candidates = document.pages.iter().map(|time| &time.candidate);
-    let first = candidates.next();
-    candidates.any(|other| Some(other) != first)
+struct Shown<'d> {
+    document: &'d Document,
+    /// By candidate, of each the largest increase first.
+    times: Vec<&'d PageTime>,
+    /// Whether there is more than one candidate.
+    several: bool,
 }
 
-/// The slowest change first.
-fn sorted(document: &Document) -> Vec<&PageTime> {
-    let mut times: Vec<&PageTime> = document.pages.iter().collect();
-    times.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
-    times
-}
-
-fn head(document: &Document) -> Vec<String> {
-    let both = document
-        .pages
-        .first()
-        .map(|time| [&time.baseline, &time.candidate].map(|arm| called_by_name(document, arm)));
-    let mut head = vec!["page".to_owned()];
-    match both {
-        Some(both) if !several(document) => head.extend(both),
-        _ => head.extend(["configuration", "baseline", "p50"].map(str::to_owned)),
+impl<'d> Shown<'d> {
+    fn of(document: &'d Document) -> Option<Self> {
+        let first = document.pages.first()?;
+        let place = |time: &PageTime| {
+            let mut arms = document.arms.iter();
+            arms.position(|arm| arm.name == time.candidate)
+        };
+        let mut times: Vec<&PageTime> = document.pages.iter().collect();
+        times.sort_by(|a, b| {
+            let places = place(a).cmp(&place(b));
+            places.then(b.ratio.total_cmp(&a.ratio))
+        });
+        Some(Self {
+            document,
+            several: times.iter().any(|t| t.candidate != first.candidate),
+            times,
+        })
     }
-    head.push("change".to_owned());
-    head
-}
 
-fn row(document: &Document, time: &PageTime) -> Vec<String> {
-    let mut row = vec![time.page.clone()];
-    if several(document) {
-        row.push(called_by_name(document, &time.candidate));
+    fn rows(&self) -> impl Iterator<Item = &PageTime> {
+        self.times.iter().copied().take(ROWS)
     }
-    row.extend([time.baseline_ms, time.candidate_ms].map(|ms| milliseconds(Some(ms))));
-    row.push(change_with_interval(time.ratio, time.low, time.high));
-    row
-}
 
-fn table(document: &Document, style: Style) -> Table {
-    let head = head(document);
-    let names: Vec<&str> = head.iter().map(String::as_str).collect();
-    let left = if several(document) { 2 } else { 1 };
-    let mut table = tables::table(style, &names, left);
-    for time in sorted(document) {
-        table.add_row(row(document, time));
+    /// Columns that are aligned left.
+    fn words(&self) -> usize {
+        if self.several { 2 } else { 1 }
     }
-    table
+
+    fn head(&self) -> Vec<String> {
+        let mut head = vec!["page".to_owned()];
+        if self.several {
+            head.extend(["configuration", "baseline", "configuration's"].map(str::to_owned));
+        } else {
+            let both = self.times.first().map(|t| [&t.baseline, &t.candidate]);
+            head.extend(
+                both.into_iter()
+                    .flatten()
+                    .map(|arm| called_by_name(self.document, arm)),
+            );
+        }
+        head.push("change".to_owned());
+        head
+    }
+
+    fn row(&self, time: &PageTime) -> Vec<String> {
+        let mut row = vec![time.page.clone()];
+        if self.several {
+            row.push(called_by_name(self.document, &time.candidate));
+        }
+        row.extend([time.baseline_ms, time.candidate_ms].map(milliseconds));
+        row.push(change(time));
+        row
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let more = self.times.len().saturating_sub(ROWS);
+        if more > 0 {
+            notes.push(format!("And {more} more: --json."));
+        }
+        let blocks = self.times.iter().map(|time| time.blocks).max().unwrap_or(0);
+        if self.times.iter().any(|time| time.low.is_some()) {
+            notes.push(format!(
+                "In brackets intervals that hold for all pages together with 95 %, from up to {}. They explain and decide nothing. \
+                 The queue is a part of these times: one slow page can delay the others.",
+                counted(blocks, "block")
+            ));
+        } else {
+            notes.push("One block gives no interval.".to_owned());
+        }
+        notes
+    }
 }
 
-fn meaning(document: &Document) -> String {
-    let blocks = document.pages.iter().map(|time| time.blocks).max();
-    format!(
-        "In brackets intervals that hold for all pages together with 95 %, from up to {}. They explain and decide nothing.",
-        run::counted(blocks.unwrap_or(0), "block")
-    )
+/// Of a page that fails no ratio is a change.
+fn change(time: &PageTime) -> String {
+    match (time.baseline_ms, time.candidate_ms) {
+        (Some(_), Some(_)) => change_with_interval(time.ratio, time.low, time.high),
+        (Some(_), None) => "fails".to_owned(),
+        (None, Some(_)) => "fails no more".to_owned(),
+        (None, None) => NONE.to_owned(),
+    }
+}
+
+fn milliseconds(ms: Option<f64>) -> String {
+    match ms {
+        Some(ms) if ms < 1.0 => format!("{ms:.2} ms"),
+        ms => crate::figures::milliseconds(ms),
+    }
 }

@@ -48,9 +48,9 @@ fn without_figures(path: &[Step]) -> String {
         })
         .collect();
     format!(
-        "{}. How much each change brings is not known: no trial measured one alone, and the model's predictions do not fit this run's \
-         measurements.",
-        run::sentence_case(&steps.join(", then "))
+        "The changes: {}. How much each change brings is not known: no trial measured one alone, and the model's predictions do not \
+         fit this run's measurements.",
+        steps.join(", then ")
     )
 }
 

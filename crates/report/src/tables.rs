@@ -16,14 +16,14 @@ const MIN_NAMES: usize = 12;
 pub const NONE: &str = "–";
 
 /// An empty table; columns from `left` on are aligned right.
-pub fn table(style: Style, head: &[&str], left: usize) -> Table {
+pub fn table(style: Style, head: &[impl ToString], left: usize) -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         // The padding behind the last column is trimmed.
         .set_width(style.width.saturating_add(BETWEEN as u16));
-    table.set_header(head);
+    table.set_header(head.iter().map(ToString::to_string));
     for index in left..head.len() {
         if let Some(column) = table.column_mut(index) {
             column.set_cell_alignment(CellAlignment::Right);

@@ -76,7 +76,8 @@ pub struct Document {
     /// It has an interval and a verdict of its own, and the answer rests on it in no way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Comparison>,
-    /// The response time of each page in the arms of these comparisons; absent where the workload has one page, and in a `tune`.
+    /// The response time of each page in the arms of these comparisons; `compare`, `sweep` and `check` only. Absent where the
+    /// workload has one page, without a common rate, and where nothing could be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<PageTime>,
     /// Each limit on the change from the first arm to the second, in the order given; `check` only.

@@ -13,14 +13,15 @@ pub struct PageTime {
     pub baseline: String,
     /// Name of the arm.
     pub candidate: String,
-    /// p50 of the response time with the baseline at the common rate, ms: the median over the blocks.
-    pub baseline_ms: f64,
+    /// p50 of the response time with the baseline at the common rate, ms: the median over the blocks. Absent where it is infinite,
+    /// because half of the requests or more failed.
+    pub baseline_ms: Option<f64>,
     /// The same with the candidate, ms.
-    pub candidate_ms: f64,
-    /// Candidate over baseline: the geometric mean over the blocks.
+    pub candidate_ms: Option<f64>,
+    /// Candidate over baseline: the geometric mean over the blocks. An infinite p50 counts as an hour.
     pub ratio: f64,
-    /// Lower end of the interval of the ratio (Student's t of the logarithms); all intervals of the run hold together with 95 %.
-    /// Absent with one block.
+    /// Lower end of the interval of the ratio (docs/method.md#pages-of-a-comparison); all intervals of the run hold together with
+    /// 95 %. Absent with one block.
     pub low: Option<f64>,
     /// Upper end of that interval.
     pub high: Option<f64>,
@@ -29,8 +30,10 @@ pub struct PageTime {
 }
 
 impl PageTime {
-    /// Whether the interval excludes that both arms are alike.
-    pub fn differs(&self) -> bool {
-        self.low.is_some_and(|low| low > 1.0) || self.high.is_some_and(|high| high < 1.0)
+    /// Whether the interval excludes that both arms are alike, and the difference is beyond this margin, a share.
+    pub fn differs(&self, margin: f64) -> bool {
+        let (less, more) = (1.0 / (1.0 + margin), 1.0 + margin);
+        self.low.is_some_and(|low| low > 1.0) && self.ratio >= more
+            || self.high.is_some_and(|high| high < 1.0) && self.ratio <= less
     }
 }

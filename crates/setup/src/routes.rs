@@ -1,6 +1,9 @@
 //! The pages in what `bin/rails routes` prints.
 
-/// Paths that can be asked for as they stand: GET, and no segment that a record fills. `/` has no second path to the same action.
+use std::collections::HashSet;
+
+/// Paths that can be asked for as they stand: GET, and no segment that a record fills. `/` has no second path to the same action,
+/// unless `/` leads to several (of which a constraint chooses).
 pub(crate) fn paths(printed: &str) -> Vec<String> {
     // Of each its action, with the parameters that the route sets.
     let mut found: Vec<(String, &[&str])> = Vec::new();
@@ -19,14 +22,17 @@ pub(crate) fn paths(printed: &str) -> Vec<String> {
         let path = pattern.replace("(.:format)", "");
         let plain = path.starts_with('/') && !path.contains([':', '*', '(']);
         let a_page = target.contains('#') && !path.starts_with("/rails/");
-        if plain && a_page && found.iter().all(|(other, _)| *other != path) {
+        if plain && a_page {
             found.push((path, &words[verb + 2..]));
         }
     }
-    let root = found.iter().find(|(path, _)| path == "/");
-    let root = root.map(|(_, action)| *action);
+    let mut of_root = found.iter().filter(|(path, _)| path == "/");
+    let root = of_root.next().map(|(_, action)| *action);
+    let root = root.filter(|_| of_root.next().is_none());
     found.retain(|(path, action)| path == "/" || Some(*action) != root);
-    found.into_iter().map(|(path, _)| path).collect()
+    let mut seen = HashSet::new();
+    let paths = found.into_iter().map(|(path, _)| path);
+    paths.filter(|path| seen.insert(path.clone())).collect()
 }
 
 #[cfg(test)]
@@ -55,5 +61,15 @@ mod tests {
             paths(printed),
             ["/", "/products", "/products/new", "/up", "/about", "/team"]
         );
+    }
+
+    /// As Devise has it: whom `/` shows which page, no route says.
+    #[test]
+    fn a_root_of_two_actions_leaves_the_other_paths() {
+        let printed = "\
+            authenticated_root GET / dashboard#index\n\
+            root GET / home#index\n\
+            dashboard GET /dashboard(.:format) dashboard#index\n";
+        assert_eq!(paths(printed), ["/", "/dashboard"]);
     }
 }

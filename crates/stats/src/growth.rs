@@ -1,8 +1,8 @@
 //! Memory that grows with the requests served.
 
 use crate::slope::of_pairs;
-use crate::summary::{mean, median, sd};
-use crate::{Interval, student_two_sided};
+use crate::summary::median;
+use crate::{Interval, mean_and_half};
 
 /// Growth within the windows of a trial, as a share of the memory before the
 /// first request, that an arm must exceed for its memory to be called growing. What is
@@ -71,14 +71,6 @@ pub fn growth(trials: &[Grown], alpha: f64) -> Option<Growth> {
         },
         significant: share - half_share > MATERIAL_GROWTH && per_thousand > half,
     })
-}
-
-/// A mean and half the width of its interval.
-fn mean_and_half(values: &[f64], alpha: f64) -> Option<(f64, f64)> {
-    let (mean, sd) = (mean(values)?, sd(values)?);
-    let freedom = u32::try_from(values.len()).ok()? - 1;
-    let half = student_two_sided(alpha, freedom) * sd / (values.len() as f64).sqrt();
-    Some((mean, half))
 }
 
 /// Growth in bytes per thousand requests, from `(requests served since the

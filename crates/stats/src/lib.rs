@@ -47,7 +47,7 @@ pub use signed_rank::{RankInterval, SignedRank};
 pub use sizes::{Range, Size, smallest};
 pub use slope::{Slope, theil_sen};
 pub use steady::{Figure, Flatness, Steadiness, Window, flat};
-pub use student::two_sided as student_two_sided;
+pub use student::{mean_and_half, two_sided as student_two_sided};
 pub use violation::{Feasibility, Standing, ViolationRule, meets};
 
 use rand::SeedableRng;

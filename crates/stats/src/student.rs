@@ -1,6 +1,8 @@
 //! Student's t for whole degrees of freedom, by the finite series of
 //! Abramowitz and Stegun 26.7.3 and 26.7.4.
 
+use crate::summary::{mean, sd};
+
 /// The t that |T| exceeds with probability `alpha`, for `df` >= 1.
 pub fn two_sided(alpha: f64, df: u32) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -16,6 +18,16 @@ pub fn two_sided(alpha: f64, df: u32) -> f64 {
         }
     }
     high
+}
+
+/// A mean, and half the width of its interval at the level `alpha`; `None` below two values.
+pub fn mean_and_half(values: &[f64], alpha: f64) -> Option<(f64, f64)> {
+    let (mean, sd) = (mean(values)?, sd(values)?);
+    let freedom = u32::try_from(values.len()).ok()? - 1;
+    Some((
+        mean,
+        two_sided(alpha, freedom) * sd / (values.len() as f64).sqrt(),
+    ))
 }
 
 /// P(|T| <= t).
@@ -58,5 +70,19 @@ mod tests {
         for (df, t) in table {
             assert!((two_sided(0.05, df) - t).abs() < 5e-4, "df={df}");
         }
+    }
+
+    /// By hand: the mean of 1, 2, 3, 4 is 2.5, s² = 5/3, and t(3) = 3.18245 at 5 %, 5.84091 at 1 %.
+    #[test]
+    fn an_interval_of_a_mean_by_hand() {
+        let error = (5.0_f64 / 3.0).sqrt() / 2.0;
+        for (alpha, t) in [(0.05, 3.182_446), (0.01, 5.840_909)] {
+            let (mean, half) = mean_and_half(&[1.0, 2.0, 3.0, 4.0], alpha).unwrap();
+            assert!(
+                (mean - 2.5).abs() < 1e-12 && (half - t * error).abs() < 1e-5,
+                "{half}"
+            );
+        }
+        assert_eq!(mean_and_half(&[1.0], 0.05), None);
     }
 }

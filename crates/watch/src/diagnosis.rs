@@ -110,7 +110,7 @@ fn largest(window: &Window) -> String {
             format!(" ({pool:.1} ms in checkouts from a connection pool)")
         });
         return format!(
-            "requests wait {lock:.1} ms of their {wall:.1} ms for locks{pool}{}; `powerband inspect` shows locks and pools.",
+            "requests wait {lock:.1} ms of their {wall:.1} ms for locks{}{pool}; `powerband inspect` shows locks and pools.",
             mostly_in(window, |sums| sums.lock_wait)
         );
     }

@@ -12,16 +12,22 @@ const IGNORED: f64 = 1e-20;
 /// number of servers takes no time. All are positive, so that nothing cancels;
 /// a sum beyond the largest number means that B is 0.
 pub fn erlang_b(servers: u32, offered: f64) -> f64 {
-    let (mut term, mut sum) = (1.0, 1.0);
+    1.0 / inverse_b(servers, offered).0
+}
+
+/// 1 / B, and how many terms were added.
+fn inverse_b(servers: u32, offered: f64) -> (f64, u32) {
+    let (mut term, mut sum, mut terms) = (1.0, 1.0, 1);
     for idle in (1..=servers).rev() {
         let ratio = f64::from(idle) / offered;
         term *= ratio;
         sum += term;
+        terms += 1;
         if sum.is_infinite() || (ratio < 1.0 && term < IGNORED * sum) {
             break;
         }
     }
-    1.0 / sum
+    (sum, terms)
 }
 
 /// Erlang's C: the probability that a request has to wait, below saturation.
@@ -117,6 +123,10 @@ mod tests {
         assert!((erlang_b(most, c) / limit - 1.0).abs() < 1e-4);
         assert!((erlang_b(most, 1e3 * c) - 0.999).abs() < 1e-6);
         assert_eq!((erlang_b(0, 0.0), erlang_b(3, 0.0)), (1.0, 0.0));
+        for load in [1e-9, 0.5, 0.9999, 1.0, 1.0001, 2.0, 1e9] {
+            let (_, terms) = inverse_b(most, load * c);
+            assert!(f64::from(terms) < 50.0 * c.sqrt(), "{load}: {terms}");
+        }
     }
 
     /// The states of the chain one by one, as many as matter: their mean is L.

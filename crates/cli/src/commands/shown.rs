@@ -93,7 +93,8 @@ fn of_file(args: &ReportArgs, file: &Path) -> Result<u8, Failure> {
     }
 }
 
-/// The changes to files of the application, as one diff; others are applied from another folder, and stderr names them.
+/// The changes of the application's files as one diff. stderr has what else the answer sets: applied alone, the diff would not be the
+/// configuration that was measured.
 fn diff(document: &run::Document) -> Result<u8, Failure> {
     let Some(verdict) = &document.verdict else {
         return Err(Failure::usage(format!(
@@ -101,26 +102,27 @@ fn diff(document: &run::Document) -> Result<u8, Failure> {
             document.id, document.id
         )));
     };
-    let (machine, application): (Vec<_>, Vec<_>) = verdict
-        .changes
-        .iter()
-        .partition(|change| Path::new(&change.path).is_absolute());
-    for change in &machine {
-        output::say(&format!(
-            "powerband: {} is not in the application's folder: its diff is on the page (powerband report {})",
+    let (by_git, others): (Vec<_>, Vec<_>) =
+        (verdict.changes.iter()).partition(|change| change.is_of_application());
+    for change in others {
+        output::error(&format!(
+            "not in this diff: {}, whose diff powerband report {} shows",
             change.path, document.id
         ));
     }
-    if application.is_empty() {
+    for left in &verdict.by_hand {
+        output::error(&format!("not in this diff: {left}"));
+    }
+    if by_git.is_empty() {
         return Err(Failure {
             message: format!(
-                "{} changes no file of the application: {}",
+                "{} has no change for git apply: {}",
                 document.id, verdict.sentence
             ),
             code: 1,
         });
     }
-    let text: String = application.iter().map(|change| &*change.diff).collect();
+    let text: String = by_git.iter().map(|change| &*change.diff).collect();
     output::print(&text)?;
     Ok(0)
 }

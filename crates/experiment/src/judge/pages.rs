@@ -1,74 +1,87 @@
 //! Which pages differ between two arms: p50 of each at the common rate, block by block.
 
 use super::Judging;
+use super::pairs::NEVER_MS;
 use run::{Comparison, Document, EndpointWindow, PageTime, Stage, Trial};
 use stats::summary;
 use std::collections::BTreeMap;
 
-/// Each page in each of these comparisons, in the order in which windows have them; none where there is one page, or no common
-/// rate.
+/// Each page in each of these comparisons that claims something, in the order of the workload; none where there is one page, or
+/// no common rate.
 pub fn page_times(document: &Document, comparisons: &[Comparison]) -> Vec<PageTime> {
     let names = pages(&document.trials);
     if names.len() < 2 {
         return Vec::new();
     }
-    let together = (names.len() * comparisons.len()) as f64;
-    let of = |comparison: &Comparison, page: &&str| {
-        // Bonferroni: all of them hold together.
-        let alpha = Judging::reached(document, comparison.stage).look.alpha / together;
-        page_time(&document.trials, comparison, page, alpha)
-    };
-    comparisons
+    let comparable = comparisons.iter().filter(|c| c.not_comparable.is_none());
+    let mut measured = Vec::new();
+    for comparison in comparable {
+        for page in &names {
+            measured.extend(Measured::of(&document.trials, comparison, page));
+        }
+    }
+    // Bonferroni, over the pages with an interval and over the looks at each: all of them hold together.
+    let plan = &document.plan;
+    let looks = stats::looks(plan.blocks, plan.alpha, document.seed).map_or(1, |looks| looks.len());
+    let intervals = measured.iter().filter(|m| m.pairs.len() > 1).count();
+    let alpha = plan.alpha / (looks * intervals.max(1)) as f64;
+    let allowance = Judging::once(document).allowance.ln_1p();
+    measured
         .iter()
-        .flat_map(|c| names.iter().filter_map(move |page| of(c, page)))
+        .filter_map(|m| m.page_time(alpha, allowance))
         .collect()
 }
 
-/// Those of all windows at the common rate: a short one may lack a rare page.
+/// A window has every page of the workload, asked for or not.
 fn pages(trials: &[Trial]) -> Vec<&str> {
-    let windows = trials.iter().filter_map(|t| t.objective.as_ref());
-    let mut pages: Vec<&str> = Vec::new();
-    for page in windows.flat_map(|window| &window.endpoints) {
-        if !pages.contains(&page.name.as_str()) {
-            pages.push(&page.name);
-        }
-    }
-    pages
+    let window = trials.iter().find_map(|t| t.objective.as_ref());
+    let pages = window.iter().flat_map(|window| &window.endpoints);
+    pages.map(|page| page.name.as_str()).collect()
 }
 
-fn page_time(
-    trials: &[Trial],
-    comparison: &Comparison,
-    page: &str,
-    alpha: f64,
-) -> Option<PageTime> {
-    let by_block = |arm: &str| p50_by_block(trials, comparison.stage, arm, page);
-    let candidate = by_block(&comparison.candidate);
-    let pairs: Vec<(f64, f64)> = by_block(&comparison.baseline)
-        .into_iter()
-        .filter_map(|(block, theirs)| Some((theirs, *candidate.get(&block)?)))
-        .collect();
-    let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
-    let mean = summary::mean(&logs)?;
-    let half = summary::sd(&logs).map(|sd| {
-        let n = logs.len();
-        stats::student_two_sided(alpha, n as u32 - 1) * sd / (n as f64).sqrt()
-    });
-    let median = |of: fn(&(f64, f64)) -> f64| {
-        let values: Vec<f64> = pairs.iter().map(of).collect();
-        summary::median(&values)
-    };
-    Some(PageTime {
-        page: page.to_owned(),
-        baseline: comparison.baseline.clone(),
-        candidate: comparison.candidate.clone(),
-        baseline_ms: median(|pair| pair.0)?,
-        candidate_ms: median(|pair| pair.1)?,
-        ratio: mean.exp(),
-        low: half.map(|half| (mean - half).exp()),
-        high: half.map(|half| (mean + half).exp()),
-        blocks: pairs.len() as u32,
-    })
+/// A page in a comparison: p50 of the baseline and of the candidate, ms, one pair a block.
+struct Measured<'d> {
+    page: &'d str,
+    comparison: &'d Comparison,
+    pairs: Vec<(f64, f64)>,
+}
+
+impl<'d> Measured<'d> {
+    fn of(trials: &[Trial], comparison: &'d Comparison, page: &'d str) -> Option<Self> {
+        let by_block = |arm: &str| p50_by_block(trials, comparison.stage, arm, page);
+        let candidate = by_block(&comparison.candidate);
+        let pairs: Vec<(f64, f64)> = by_block(&comparison.baseline)
+            .into_iter()
+            .filter_map(|(block, theirs)| Some((theirs, *candidate.get(&block)?)))
+            .collect();
+        (!pairs.is_empty()).then_some(Self {
+            page,
+            comparison,
+            pairs,
+        })
+    }
+
+    /// Student's interval of the mean log ratio, its ends moved outwards by what identical arms differ by.
+    fn page_time(&self, alpha: f64, allowance: f64) -> Option<PageTime> {
+        let logs: Vec<f64> = self.pairs.iter().map(|(a, b)| (b / a).ln()).collect();
+        let mean = summary::mean(&logs)?;
+        let half = stats::mean_and_half(&logs, alpha).map(|(_, half)| half + allowance);
+        let median = |of: fn(&(f64, f64)) -> f64| {
+            let values: Vec<f64> = self.pairs.iter().map(of).collect();
+            summary::median(&values).filter(|ms| *ms < NEVER_MS)
+        };
+        Some(PageTime {
+            page: self.page.to_owned(),
+            baseline: self.comparison.baseline.clone(),
+            candidate: self.comparison.candidate.clone(),
+            baseline_ms: median(|pair| pair.0),
+            candidate_ms: median(|pair| pair.1),
+            ratio: mean.exp(),
+            low: half.map(|half| (mean - half).exp()),
+            high: half.map(|half| (mean + half).exp()),
+            blocks: self.pairs.len() as u32,
+        })
+    }
 }
 
 fn p50_by_block(trials: &[Trial], stage: Stage, arm: &str, page: &str) -> BTreeMap<u32, f64> {
@@ -77,8 +90,9 @@ fn p50_by_block(trials: &[Trial], stage: Stage, arm: &str, page: &str) -> BTreeM
         .filter(|t| t.stage == stage && t.arm == arm && t.counts());
     let p50 = |trial: &Trial| {
         let mut pages = trial.objective.as_ref()?.endpoints.iter();
-        let found: &EndpointWindow = pages.find(|p| p.name == page)?;
-        found.p50_ms.filter(|ms| *ms > 0.0)
+        let found: &EndpointWindow = pages.find(|p| p.name == page && p.requests > 0)?;
+        let ms = found.p50_ms.unwrap_or(NEVER_MS);
+        (ms > 0.0).then_some(ms)
     };
     mine.filter_map(|trial| Some((trial.block, p50(trial)?)))
         .collect()
@@ -88,16 +102,15 @@ fn p50_by_block(trials: &[Trial], stage: Stage, arm: &str, page: &str) -> BTreeM
 mod tests {
     use super::*;
 
-    /// Six blocks of two arms; `/slow` takes so many times as long in the second.
-    fn document(slower: f64) -> Document {
+    /// `GET /slow` takes so many times as long with the candidate in each block, and `GET /` as long.
+    fn document(slower: &[f64]) -> Document {
         let mut document = crate::sample::document("compare");
         let arms = document.comparisons[0].clone();
         let model = |t: &&Trial| t.objective.is_some() && t.counts();
         let model = document.trials.iter().find(model).unwrap().clone();
-        let at = |block: u32, arm: &str, slow_ms: f64| {
+        let at = |block: u32, arm: &str, slow_ms: f64, ms: f64| {
             let mut trial = model.clone();
             (trial.stage, trial.block, trial.arm) = (Stage::Compare, block, arm.to_owned());
-            let noise = 1.0 + f64::from(block * block % 5) / 1e3;
             let page = |name: &str, ms: f64| EndpointWindow {
                 name: name.to_owned(),
                 requests: 100,
@@ -106,21 +119,19 @@ mod tests {
                 p99_ms: None,
                 redirects: Vec::new(),
             };
-            let other = 5.0 * (1.0 + f64::from((block + arm.len() as u32) % 3) / 1e2);
             trial.objective.as_mut().unwrap().endpoints =
-                vec![page("GET /slow", slow_ms * noise), page("GET /", other)];
+                vec![page("GET /slow", slow_ms), page("GET /", ms)];
             trial
         };
-        document.plan.blocks = 6;
-        document.trials = (1..=6)
-            .flat_map(|b| {
+        document.plan.blocks = slower.len() as u32;
+        document.calibration = None;
+        document.trials = (1..)
+            .zip(slower)
+            .flat_map(|(block, slower)| {
+                let noise = 1.0 + f64::from(block % 3) / 1e2;
                 [
-                    at(b, &arms.baseline, 10.0),
-                    at(
-                        b,
-                        &arms.candidate,
-                        10.0 * slower * (1.0 + f64::from(b % 2) / 1e3),
-                    ),
+                    at(block, &arms.baseline, 10.0, 5.0),
+                    at(block, &arms.candidate, 10.0 * slower, 5.0 * noise),
                 ]
             })
             .collect();
@@ -128,53 +139,91 @@ mod tests {
         document
     }
 
+    fn found(document: &Document) -> Vec<PageTime> {
+        page_times(document, &document.comparisons)
+    }
+
+    fn page<'d>(document: &'d mut Document, trial: usize) -> &'d mut EndpointWindow {
+        &mut document.trials[trial].objective.as_mut().unwrap().endpoints[0]
+    }
+
+    /// By hand: log ratios 0.6, 0.7, 0.8 have the mean 0.7 and s = 0.1, and t(2) is 6.20535 at 0.05 / 2.
     #[test]
-    fn the_page_that_became_slower_differs_and_the_other_does_not() {
-        let document = document(2.0);
-        let found = page_times(&document, &document.comparisons);
-        let [slow, other] = found.as_slice() else {
-            panic!("{found:?}");
+    fn the_interval_of_two_pages_by_hand() {
+        let document = document(&[0.6_f64, 0.7, 0.8].map(f64::exp));
+        let times = found(&document);
+        let [slow, other] = times.as_slice() else {
+            panic!("{times:?}");
         };
-        assert_eq!((slow.page.as_str(), slow.blocks), ("GET /slow", 6));
-        assert!(
-            (slow.ratio - 2.0).abs() < 0.01 && slow.differs(),
-            "{slow:?}"
-        );
-        assert!((slow.candidate_ms / slow.baseline_ms - 2.0).abs() < 0.01);
-        assert!(!other.differs() && other.low.is_some(), "{other:?}");
+        assert_eq!((slow.page.as_str(), slow.blocks), ("GET /slow", 3));
+        let half = 6.205_347 * 0.1 / 3.0_f64.sqrt();
+        let (low, high) = (slow.low.unwrap().ln(), slow.high.unwrap().ln());
+        assert!((slow.ratio.ln() - 0.7).abs() < 1e-12);
+        assert!((low - (0.7 - half)).abs() < 1e-5 && (high - (0.7 + half)).abs() < 1e-5);
+        assert!(slow.differs(0.03) && !other.differs(0.03), "{times:?}");
+        let median = 10.0 * 0.7_f64.exp();
+        assert!((slow.candidate_ms.unwrap() - median).abs() < 1e-9);
+        assert!(!slow.differs(1.2), "+101 % is within a margin of 120 %");
     }
 
     #[test]
-    fn a_page_without_a_median_in_a_block_leaves_the_block_out() {
-        let mut document = document(2.0);
-        for trial in document.trials.iter_mut().skip(2) {
-            trial.objective.as_mut().unwrap().endpoints[0].p50_ms = None;
+    fn several_looks_and_what_identical_arms_differ_by_make_it_wider() {
+        let ratios: Vec<f64> = (0..13)
+            .map(|k| 2.0 * (1.0 + f64::from(k % 3) / 1e2))
+            .collect();
+        let mut document = document(&ratios);
+        let looks = stats::looks(13, document.plan.alpha, document.seed).unwrap();
+        assert_eq!(looks.len(), 2);
+        let logs: Vec<f64> = ratios.iter().map(|r| r.ln()).collect();
+        let (mean, half) = stats::mean_and_half(&logs, 0.05 / 4.0).unwrap();
+        let low = |document: &Document| found(document)[0].low.unwrap().ln();
+        assert!((low(&document) - (mean - half)).abs() < 1e-9);
+        document.calibration = Some(crate::sample::calibration(0.02));
+        assert!((low(&document) - (mean - half - 1.02_f64.ln())).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_page_that_fails_is_the_slowest_and_not_missing() {
+        let mut document = document(&[1.0; 6]);
+        for trial in [1, 3, 5, 7, 9, 11] {
+            page(&mut document, trial).p50_ms = None;
         }
-        document
-            .trials
-            .last_mut()
-            .unwrap()
-            .objective
-            .as_mut()
-            .unwrap()
-            .endpoints
-            .remove(0);
-        let found = page_times(&document, &document.comparisons);
-        assert_eq!((found[0].blocks, found[0].low), (1, None));
-        assert!(!found[0].differs());
-        assert_eq!(found[1].blocks, 6);
+        let slow = &found(&document)[0];
+        assert_eq!(
+            (slow.candidate_ms, slow.baseline_ms, slow.blocks),
+            (None, Some(10.0), 6)
+        );
+        assert!(slow.differs(0.03), "{slow:?}");
     }
 
     #[test]
-    fn one_page_is_no_table() {
-        let mut document = document(2.0);
-        for trial in &mut document.trials {
+    fn a_block_without_a_request_of_the_page_is_left_out() {
+        let mut document = document(&[2.0; 6]);
+        for trial in 2..12 {
+            (
+                page(&mut document, trial).requests,
+                page(&mut document, trial).p50_ms,
+            ) = (0, None);
+        }
+        let times = found(&document);
+        assert_eq!((times[0].blocks, times[0].low), (1, None));
+        assert!(!times[0].differs(0.03));
+        assert_eq!(times[1].blocks, 6);
+    }
+
+    #[test]
+    fn one_page_and_no_common_rate_and_nothing_comparable_give_no_table() {
+        let mut one = document(&[2.0; 6]);
+        for trial in &mut one.trials {
             trial.objective.as_mut().unwrap().endpoints.truncate(1);
         }
-        assert_eq!(page_times(&document, &document.comparisons), []);
-        for trial in &mut document.trials {
+        assert_eq!(found(&one), []);
+        for trial in &mut one.trials {
             trial.objective = None;
         }
-        assert_eq!(page_times(&document, &document.comparisons), []);
+        assert_eq!(found(&one), []);
+        let mut failing = document(&[2.0; 6]);
+        failing.comparisons[0].not_comparable = Some("12 % of its requests failed".to_owned());
+        assert_eq!(found(&failing), []);
     }
 }

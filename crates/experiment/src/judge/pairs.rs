@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Stands for a response time that is infinite, because so many requests failed: an hour, which is worse than any and has a
 /// logarithm.
-const NEVER_MS: f64 = 3.6e6;
+pub const NEVER_MS: f64 = 3.6e6;
 
 /// p95 of the response time at the common rate; nothing where latency was not measured.
 pub fn p95_ms(trial: &Trial) -> Option<f64> {
@@ -39,12 +39,20 @@ pub fn pairs(
     pairs.into_values().collect()
 }
 
-/// Medians over the blocks of a comparison, the baseline's first.
-pub fn medians(trials: &[Trial], compared: &Comparison) -> Option<(f64, f64)> {
+/// Medians of p95 over the blocks of a comparison, ms, the baseline's first; infinite where too many requests failed.
+pub fn p95_medians(trials: &[Trial], compared: &Comparison) -> Option<[f64; 2]> {
     let arms = (&*compared.baseline, &*compared.candidate);
-    let pairs = pairs(trials, compared.stage, compared.metric, arms);
+    let pairs = pairs(trials, compared.stage, Metric::ResponseTime, arms);
     let (baseline, candidate): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-    Some((summary::median(&baseline)?, summary::median(&candidate)?))
+    let median = |values: &[f64]| {
+        let median = summary::median(values)?;
+        Some(if median < NEVER_MS {
+            median
+        } else {
+            f64::INFINITY
+        })
+    };
+    Some([median(&baseline)?, median(&candidate)?])
 }
 
 /// The same by block.

@@ -1,4 +1,4 @@
-//! Who gives memory, and the options that each of them takes from the environment.
+//! Allocators, and the options that each of them takes from the environment.
 //!
 //! Those of tcmalloc are gperftools', whose library reads them as `libtcmalloc_minimal.so.4` too; those of mimalloc are what
 //! `MIMALLOC_VERBOSE=1` lists for 2.1 and newer. Older ones call `purge_delay` `decommit_delay`.
@@ -16,7 +16,7 @@ const fn option(
     about: &'static str,
 ) -> Knob {
     Knob {
-        caution: "Means nothing to other allocators.",
+        caution: "Other allocators ignore it.",
         ..Knob::variable(name, variable, kind, default, example, about)
     }
 }
@@ -30,7 +30,7 @@ pub const KNOBS: &[Knob] = &[
         versions: Versions::ALL,
         default: "what Ruby is linked with, glibc as a rule",
         example: "jemalloc",
-        about: "Who gives memory to Ruby's strings, arrays and extensions.",
+        about: "The allocator of memory for Ruby's strings, arrays and extensions.",
         caution: "The library must be installed. Where another is preloaded already, `glibc` takes that away.",
     },
     option(
@@ -63,7 +63,7 @@ pub const KNOBS: &[Knob] = &[
         },
         "1",
         "5",
-        "How eagerly tcmalloc gives free memory back to the kernel: 0 never, 10 is a lot.",
+        "How fast tcmalloc returns free memory to the kernel: 0 never, 10 fast.",
     ),
     option(
         "tcmalloc.thread_cache",
@@ -74,7 +74,7 @@ pub const KNOBS: &[Knob] = &[
         },
         "32MiB",
         "64MiB",
-        "What the caches of all threads may hold together in tcmalloc.",
+        "The most that tcmalloc's caches of all threads hold together.",
     ),
     option(
         "tcmalloc.aggressive_decommit",
@@ -82,10 +82,10 @@ pub const KNOBS: &[Knob] = &[
         Kind::Switch,
         "off",
         "on",
-        "Whether tcmalloc gives every free page back at once.",
+        "Whether tcmalloc returns every free page to the kernel at once.",
     ),
     Knob {
-        caution: "mimalloc 2.1 and newer look at it (Debian 12's is older); means nothing to other allocators.",
+        caution: "mimalloc 2.1 and newer look at it (Debian 12's is older); other allocators ignore it.",
         ..option(
             "mimalloc.purge_delay",
             "MIMALLOC_PURGE_DELAY",
@@ -95,7 +95,7 @@ pub const KNOBS: &[Knob] = &[
             },
             "10ms; 1000ms from 3 on",
             "100ms",
-            "How long mimalloc keeps free pages before it gives them back.",
+            "How long mimalloc keeps free pages before it returns them to the kernel.",
         )
     },
     option(

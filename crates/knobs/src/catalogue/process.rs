@@ -35,7 +35,7 @@ pub const KNOBS: &[Knob] = &[
         ..switch(
             "warmup",
             "POWERBAND_SETUP_WARMUP",
-            "`Process.warmup` once the application is loaded: a full collection, compaction, and memory given back, so that \
+            "`Process.warmup` once the application is loaded: a major GC, compaction, and free memory returned to the kernel, so that \
              forked workers share more.",
             "In a preloading cluster before the workers are forked, else in each process.",
         )
@@ -44,13 +44,13 @@ pub const KNOBS: &[Knob] = &[
         "compact",
         "POWERBAND_SETUP_COMPACT",
         "`GC.compact` once the application is loaded.",
-        "As with `warmup`, which does this too.",
+        "`warmup` does this, too.",
     ),
     switch(
         "auto_compact",
         "POWERBAND_SETUP_AUTO_COMPACT",
-        "`GC.auto_compact = true`: every full collection compacts.",
-        "Full collections take longer by it.",
+        "`GC.auto_compact = true`: every major GC compacts.",
+        "A major GC takes longer then.",
     ),
     switch(
         "gc_profiler",
@@ -68,8 +68,8 @@ pub const KNOBS: &[Knob] = &[
         ..switch(
             "oob_gc",
             "POWERBAND_SETUP_OOB_GC",
-            "A collection after every so many requests of a process, once none is being served there.",
-            "From Ruby 3.4 on full collections happen there alone.",
+            "A GC after every so many requests of a process, when it serves none.",
+            "From Ruby 3.4 on, major collections happen only then.",
         )
     },
     Knob {
@@ -90,7 +90,7 @@ pub const KNOBS: &[Knob] = &[
         ..switch(
             "gemfile",
             "BUNDLE_GEMFILE",
-            "Another Gemfile, from the application's folder: a gem more, a gem less, another version.",
+            "Another Gemfile, from the application's folder: with a gem more or less, or another version.",
             "Its gems must be installed.",
         )
     },

@@ -40,7 +40,7 @@ const SHARE_OR_NONE: Kind = Kind::Number {
 const fn pool(name: &'static str, variable: &'static str, about: &'static str) -> Knob {
     Knob {
         versions: Versions::since(3, 3),
-        caution: "Memory is taken at boot; what stays empty costs PSS.",
+        caution: "Ruby takes their memory at boot; slots that stay empty cost PSS.",
         ..Knob::variable(name, variable, SLOTS, "10000", "40000", about)
     }
 }
@@ -61,33 +61,33 @@ pub const KNOBS: &[Knob] = &[
             SLOTS,
             "10000",
             "400000",
-            "Slots for objects that there are from the beginning.",
+            "Slots for objects at boot.",
         )
     },
     pool(
         "gc.heap_0_init_slots",
         "RUBY_GC_HEAP_0_INIT_SLOTS",
-        "Slots of 40 bytes that there are from the beginning.",
+        "Slots of 40 bytes at boot.",
     ),
     pool(
         "gc.heap_1_init_slots",
         "RUBY_GC_HEAP_1_INIT_SLOTS",
-        "Slots of 80 bytes that there are from the beginning.",
+        "Slots of 80 bytes at boot.",
     ),
     pool(
         "gc.heap_2_init_slots",
         "RUBY_GC_HEAP_2_INIT_SLOTS",
-        "Slots of 160 bytes that there are from the beginning.",
+        "Slots of 160 bytes at boot.",
     ),
     pool(
         "gc.heap_3_init_slots",
         "RUBY_GC_HEAP_3_INIT_SLOTS",
-        "Slots of 320 bytes that there are from the beginning.",
+        "Slots of 320 bytes at boot.",
     ),
     pool(
         "gc.heap_4_init_slots",
         "RUBY_GC_HEAP_4_INIT_SLOTS",
-        "Slots of 640 bytes that there are from the beginning.",
+        "Slots of 640 bytes at boot.",
     ),
     Knob::variable(
         "gc.heap_free_slots",
@@ -95,7 +95,7 @@ pub const KNOBS: &[Knob] = &[
         SLOTS,
         "4096",
         "16384",
-        "Slots that must be free after a collection; pages are added until they are.",
+        "Slots that must be free after a collection; Ruby adds pages until they are.",
     ),
     Knob::variable(
         "gc.heap_growth_factor",
@@ -143,7 +143,7 @@ pub const KNOBS: &[Knob] = &[
             SHARE,
             "0.65",
             "0.5",
-            "Share of free slots beyond which pages are given back.",
+            "Share of free slots above which Ruby frees pages.",
         )
     },
     Knob::variable(
@@ -152,7 +152,7 @@ pub const KNOBS: &[Knob] = &[
         FACTOR,
         "2",
         "1.2",
-        "A full collection once old objects are so many times those left by the last one.",
+        "Ruby starts a major GC when the old objects are so many times those that the last one left.",
     ),
     Knob {
         versions: Versions::since(3, 3),
@@ -162,7 +162,7 @@ pub const KNOBS: &[Knob] = &[
             FACTOR,
             "0.01",
             "0.05",
-            "A full collection once remembered objects without a write barrier are this share of old ones.",
+            "Ruby starts a major GC when the remembered objects without a write barrier reach this share of the old objects.",
         )
     },
     Knob {
@@ -173,7 +173,7 @@ pub const KNOBS: &[Knob] = &[
             BYTES,
             "16MiB",
             "64MiB",
-            "Bytes allocated outside the heap until a collection.",
+            "Bytes allocated by malloc until a GC.",
         )
     },
     Knob {
@@ -184,7 +184,7 @@ pub const KNOBS: &[Knob] = &[
             BYTES,
             "32MiB",
             "128MiB",
-            "Most that gc.malloc_limit grows to.",
+            "The highest value that gc.malloc_limit grows to.",
         )
     },
     Knob::variable(
@@ -193,7 +193,7 @@ pub const KNOBS: &[Knob] = &[
         GROWTH,
         "1.4",
         "1.1",
-        "How much gc.malloc_limit grows when it was reached.",
+        "The factor by which gc.malloc_limit grows each time it is reached.",
     ),
     Knob {
         caution: "More of it: fewer full collections, more memory.",
@@ -203,7 +203,7 @@ pub const KNOBS: &[Knob] = &[
             BYTES,
             "16MiB",
             "64MiB",
-            "Bytes allocated outside the heap by objects that grew old until a full collection.",
+            "Bytes allocated by malloc for old objects until a major GC.",
         )
     },
     Knob::variable(
@@ -212,7 +212,7 @@ pub const KNOBS: &[Knob] = &[
         BYTES,
         "128MiB",
         "256MiB",
-        "Most that gc.oldmalloc_limit grows to.",
+        "The highest value of gc.oldmalloc_limit.",
     ),
     Knob::variable(
         "gc.oldmalloc_limit_growth_factor",
@@ -220,7 +220,7 @@ pub const KNOBS: &[Knob] = &[
         GROWTH,
         "1.2",
         "1.4",
-        "How much gc.oldmalloc_limit grows when it was reached.",
+        "The factor by which gc.oldmalloc_limit grows each time it is reached.",
     ),
     Knob {
         name: "thread_timeslice",
@@ -234,7 +234,7 @@ pub const KNOBS: &[Knob] = &[
         default: "100ms",
         example: "10ms",
         about: "How long a thread may run Ruby while others wait for the GVL.",
-        caution: "Ruby never says whether it took it.",
+        caution: "Ruby does not report whether it took the value.",
     },
     Knob {
         name: "yjit",

@@ -1,71 +1,64 @@
 //! Where the time of the endpoints goes that take most of it, a sentence each.
 
 use super::ms;
+use super::part_of_time::{Does, Part};
 use super::parts::kind;
 use crate::figures::percent;
 use crate::sheet::Sheet;
-use run::inspect::{Split, Traffic};
+use run::inspect::Traffic;
 
 /// Endpoints that take a smaller share of all time are not worth a sentence.
 const WORTH_A_SENTENCE: f64 = 0.1;
 /// Sentences at most.
 const MOST: usize = 3;
-/// A kind of calls is named from this share of the endpoint's time on.
-const MOSTLY_CALLS: f64 = 0.3;
-/// From this share of its time on, an endpoint waits for locks so much that more threads would only wait as well.
-pub const MUCH_LOCK_WAIT: f64 = 0.2;
+/// The longest kind of calls is named from this share of the endpoint's time on.
+const CALLS_NAMED: f64 = 0.3;
+/// From this share of its time on, an endpoint waits for locks so much that T* says nothing about its threads.
+const LOCKS_DECIDE: f64 = 0.2;
 
 /// The sentences; none where there is one endpoint, of which the page speaks already.
 pub fn write(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
     if endpoints.len() < 2 {
         return;
     }
+    // In brackets are sums of endpoints that have no entry.
     let mut largest: Vec<&Traffic> = endpoints
         .iter()
-        .filter(|one| one.share_of_time >= WORTH_A_SENTENCE)
+        .filter(|one| one.share_of_time >= WORTH_A_SENTENCE && !one.name.starts_with('('))
         .collect();
     largest.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
     for endpoint in largest.into_iter().take(MOST) {
-        if let Some(split) = &endpoint.split {
-            sheet.prose(&sentence(endpoint, split, one));
+        if let Some(part) = Part::largest(endpoint) {
+            sheet.prose(&sentence(endpoint, part, one));
         }
     }
 }
 
-fn sentence(endpoint: &Traffic, split: &Split, one: &str) -> String {
-    let locks = split.lock_wait_share.unwrap_or(0.0);
-    let parts = [
-        (split.held_share, "runs Ruby"),
-        (
-            split.gvl_wait_share,
-            "waits for the GVL, which other requests hold",
-        ),
-        (locks, "waits for locks, queues or connections"),
-        (split.io_share, "waits for databases, services and disks"),
-    ];
-    let (share, does) = parts
-        .into_iter()
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .unwrap_or_default();
-    let wall = endpoint.wall.mean_ms;
+/// Whether waits for locks decide about its threads.
+pub fn locks_decide(traffic: &Traffic) -> bool {
+    let share = traffic.split.and_then(|split| split.lock_wait_share);
+    share.is_some_and(|share| share >= LOCKS_DECIDE)
+}
+
+fn sentence(endpoint: &Traffic, part: Part, one: &str) -> String {
     let mut text = format!(
-        "{} takes {} of all {one} time: {} ms each, of which it {does} for {} ms ({}){}.",
+        "{} takes {} of all {one} time: {} ms each, of which it {} for {} ms ({}){}.",
         endpoint.name,
         percent(endpoint.share_of_time),
-        ms(wall),
-        ms(share * wall),
-        percent(share),
+        ms(endpoint.wall.mean_ms),
+        part.words(),
+        ms(part.ms),
+        percent(part.share),
         calls(endpoint)
     );
-    if locks >= MUCH_LOCK_WAIT {
-        let also = match locks < share {
-            true => format!(
+    if locks_decide(endpoint) {
+        let locks_ms = endpoint.split.and_then(|split| split.lock_wait_ms);
+        if let Some(locks_ms) = locks_ms.filter(|_| part.does != Does::WaitsForLocks) {
+            text.push_str(&format!(
                 " It waits for locks, queues or connections for {} ms.",
-                ms(locks * wall)
-            ),
-            false => String::new(),
-        };
-        text.push_str(&also);
+                ms(locks_ms)
+            ));
+        }
         text.push_str(" More threads make that wait longer.");
     }
     text
@@ -78,7 +71,7 @@ fn calls(endpoint: &Traffic) -> String {
         .iter()
         .max_by(|a, b| a.really_ms.total_cmp(&b.really_ms));
     match most {
-        Some(calls) if calls.really_ms >= MOSTLY_CALLS * endpoint.wall.mean_ms => format!(
+        Some(calls) if calls.really_ms >= CALLS_NAMED * endpoint.wall.mean_ms => format!(
             "; {} takes {} ms in {:.1} calls",
             kind(calls.kind),
             ms(calls.really_ms),
@@ -103,9 +96,12 @@ mod tests {
         let split = one.split.as_mut().unwrap();
         (split.held_share, split.gvl_wait_share) = (0.2, 0.05);
         (split.lock_wait_share, split.io_share) = (Some(0.7), 0.05);
+        (split.lock_wait_ms, split.io_ms, split.starved_ms) = (Some(7.0), 0.5, None);
         let mut rare = one.clone();
         (rare.name, rare.share_of_time) = ("rare#show".to_owned(), 0.05);
-        vec![rare, one]
+        let mut others = one.clone();
+        (others.name, others.share_of_time) = ("(other)".to_owned(), 0.15);
+        vec![rare, one, others]
     }
 
     fn said(endpoints: &[Traffic]) -> String {
@@ -125,9 +121,22 @@ mod tests {
         assert_eq!(said(&endpoints).trim_end(), words);
         let split = endpoints[1].split.as_mut().unwrap();
         (split.lock_wait_share, split.io_share) = (Some(0.3), 0.45);
+        (split.lock_wait_ms, split.io_ms) = (Some(3.0), 4.5);
         let words = "it waits for databases, services and disks for 4.50 ms (45.0 %). It waits for locks, queues or connections for 3.00 ms. More threads";
         assert!(said(&endpoints).contains(words), "{}", said(&endpoints));
-        assert_eq!(said(&endpoints[1..]), "", "the page speaks of the only one");
+        assert_eq!(
+            said(&endpoints[1..2]),
+            "",
+            "the page speaks of the only one"
+        );
+        let split = endpoints[1].split.as_mut().unwrap();
+        (split.lock_wait_share, split.lock_wait_ms) = (None, None);
+        let words = "it waits for databases, services, disks or locks for 4.50 ms (45.0 %).";
+        assert!(
+            said(&endpoints).trim_end().ends_with(words),
+            "{}",
+            said(&endpoints)
+        );
     }
 
     #[test]

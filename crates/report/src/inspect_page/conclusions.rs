@@ -1,10 +1,11 @@
 //! What a request's user waits for, longest first, in plain words: queues before the application, then its parts.
 
 use super::ms;
+use super::part_of_time::Part;
 use super::queue_cause::{self, Uneven};
 use crate::figures::percent;
 use crate::sheet::Sheet;
-use run::inspect::{CalculatedQueue, Document, ProcessState, Split, Traffic};
+use run::inspect::{CalculatedQueue, Document, ProcessState, Traffic};
 use std::collections::BTreeSet;
 
 /// A queue that is less than this part of the whole is not worth a sentence.
@@ -66,23 +67,19 @@ pub fn write(sheet: &mut Sheet, traffic: &Traffic, served: Served) {
     let queue = traffic.queue.map_or(0.0, |queue| queue.mean_ms);
     let whole = wall + queue;
     let part = if whole > 0.0 { queue / whole } else { 0.0 };
-    let no_core = queue_cause::waits_for_core(traffic).is_some();
-    let largest_inside = traffic.split.map_or(wall, |split| {
-        let parts = parts(&split, no_core).map(|(share, _)| share * wall);
-        parts.into_iter().fold(0.0, f64::max)
-    });
-    let queue_first = queue > largest_inside;
+    let inside = Part::largest(traffic);
+    let queue_first = queue > inside.map_or(wall, |part| part.share * wall);
     let mut sentences = Vec::new();
     if part >= WORTH_A_SENTENCE {
         sentences.push(queue_words(traffic, queue, part, served));
     }
-    if let Some(split) = &traffic.split {
+    if let Some(part) = inside {
         let at = if queue_first { sentences.len() } else { 0 };
         let place = match sentences.is_empty() {
             true => "of its time",
             false => "of its time in the application",
         };
-        sentences.insert(at, largest(split, no_core, place));
+        sentences.insert(at, largest(part, place));
     }
     sentences.iter().for_each(|sentence| sheet.prose(sentence));
     let share_of_work = traffic.split.and_then(|s| s.io_share_of_work);
@@ -94,49 +91,15 @@ pub fn write(sheet: &mut Sheet, traffic: &Traffic, served: Served) {
     }
 }
 
-/// Share of the time in the application, and what it means. `no_core`: threads that hold the GVL wait for a core.
-fn parts(split: &Split, no_core: bool) -> [(f64, &'static str); 4] {
-    [
-        (
-            split.held_share,
-            match no_core {
-                true => {
-                    "runs Ruby or waits for a core to run it: faster code and more cores shorten it, more threads or processes do not."
-                }
-                false => {
-                    "runs Ruby: faster code shortens it, more threads do not. More processes on free cores serve more."
-                }
-            },
-        ),
-        (
-            split.gvl_wait_share,
-            match no_core {
-                true => {
-                    "waits while other threads of its process hold the GVL, which lets one run Ruby at a time: fewer threads a process, or more cores, shorten it."
-                }
-                false => {
-                    "waits while other threads of its process run Ruby (the GVL lets one at a time): fewer threads a process, or more processes, shorten it."
-                }
-            },
-        ),
-        (
-            split.lock_wait_share.unwrap_or(0.0),
-            "waits for locks, queues or connections: more threads make it longer. Look at the pools and at what holds the locks.",
-        ),
-        (
-            split.io_share,
-            "waits for databases, services and disks, while other threads can run: faster calls shorten it.",
-        ),
-    ]
-}
-
 /// The largest part in plain words, and what shortens it.
-fn largest(split: &Split, no_core: bool, place: &str) -> String {
-    let (share, says) = parts(split, no_core)
-        .into_iter()
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .unwrap_or_default();
-    format!("{} {place}, {}, it {says}", most(share), percent(share))
+fn largest(part: Part, place: &str) -> String {
+    format!(
+        "{} {place}, {}, it {}{}",
+        most(part.share),
+        percent(part.share),
+        part.words(),
+        part.remedy()
+    )
 }
 
 fn most(share: f64) -> &'static str {

@@ -1,6 +1,6 @@
 //! The table of endpoints or job classes.
 
-use super::causes::MUCH_LOCK_WAIT;
+use super::causes::locks_decide;
 use super::parts::at;
 use super::{ms, ms_or_none};
 use crate::figures::{grouped, percent};
@@ -38,6 +38,11 @@ pub fn table(sheet: &mut Sheet, title: &str, all: &[Traffic], limit: usize) {
     ));
     let rows: Vec<Vec<String>> = all.iter().take(limit).map(row).collect();
     sheet.tables(in_parts(sheet.style(), &HEAD, &rows));
+    if all.iter().take(limit).any(locks_decide) {
+        sheet.prose(
+            "Useful threads have no figure where locks take a fifth of the time or more: more threads would wait as well.",
+        );
+    }
     let more = all.len().saturating_sub(limit);
     if more > 0 {
         sheet.line(&format!("and {more} more: --limit N, --json or --csv"));
@@ -62,7 +67,7 @@ fn row(one: &Traffic) -> Vec<String> {
         part(|s| Some(s.io_ms)),
         or_none(
             split
-                .filter(|s| s.lock_wait_share.is_none_or(|share| share < MUCH_LOCK_WAIT))
+                .filter(|_| !locks_decide(one))
                 .and_then(|s| s.useful_threads)
                 .map(|t| format!("{t:.1}")),
         ),

@@ -66,8 +66,8 @@ fn with_pages() -> Document {
         page: page.to_owned(),
         baseline: document.comparisons[0].baseline.clone(),
         candidate: document.comparisons[0].candidate.clone(),
-        baseline_ms: 12.0,
-        candidate_ms,
+        baseline_ms: Some(12.0),
+        candidate_ms: Some(candidate_ms),
         ratio: candidate_ms / 12.0,
         low: Some(low),
         high: Some(high),
@@ -87,7 +87,8 @@ fn the_page_that_became_slower_is_named_with_the_answer_and_comes_first() {
     within(PLAIN.width, &text);
     without_noise(&text);
     let text = flat(&text);
-    let sentence = "Pages that differ (p50): GET /trails from 12.0 ms to 33.0 ms.";
+    let sentence =
+        "Pages that differ (p50): GET /trails +175 % (+160 to +190), from 12.0 ms to 33.0 ms.";
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
     assert!(place(sentence) < place("What was tried"));
     let row = "GET /trails 12.0 ms 33.0 ms +175 % (+160 to +190)";
@@ -104,11 +105,51 @@ fn the_page_that_became_slower_is_named_with_the_answer_and_comes_first() {
 fn pages_that_do_not_differ_are_said_so_and_pages_that_were_not_compared_are_not_there() {
     let mut document = with_pages();
     document.pages.truncate(1);
+    let none = "No difference of a single page beyond the margin of 3.0 % is shown.";
     let text = flat(&page(&document, PLAIN));
-    assert!(text.contains("No page by itself differs by more than the blocks scatter."));
+    assert!(text.contains(none), "{text}");
+    document.pages[0].low = None;
+    document.pages[0].high = None;
+    let text = flat(&page(&document, PLAIN));
+    assert!(text.contains("One block gives no interval") && !text.contains(none));
     document.pages.clear();
     let text = page(&document, PLAIN);
-    assert!(!text.contains("each page") && !text.contains("No page"));
+    assert!(!text.contains("each page") && !text.contains(none));
+}
+
+#[test]
+fn a_page_that_fails_has_no_change_in_per_cent() {
+    let mut document = with_pages();
+    (document.pages[1].candidate_ms, document.pages[1].ratio) = (None, 3e5);
+    let text = flat(&page(&document, PLAIN));
+    assert!(
+        text.contains("Pages that differ (p50): GET /trails fails, from 12.0 ms to ∞."),
+        "{text}"
+    );
+    assert!(text.contains("GET /trails 12.0 ms ∞ fails"), "{text}");
+}
+
+/// Of several candidates each has its rows, and a long table ends.
+#[test]
+fn pages_of_several_configurations_are_by_configuration() {
+    let mut document = with_pages();
+    document.kind = Kind::Compare;
+    let baseline = document.comparisons[0].baseline.clone();
+    let mut again = document.pages.clone();
+    for time in &mut again {
+        time.candidate = baseline.clone();
+    }
+    document.pages.extend(again);
+    let text = page(&document, PLAIN);
+    within(PLAIN.width, &text);
+    let pages: Vec<&str> = text.lines().filter(|l| l.starts_with("GET /")).collect();
+    let of = |place: usize| pages[place].split_whitespace().nth(1).unwrap();
+    let order = [of(0), of(1), of(2), of(3)];
+    assert_eq!(order, ["/trails", "/", "/trails", "/"], "{text}");
+    assert!(!flat(&text).contains("Pages that differ"), "{text}");
+    let many: Vec<_> = (0..30).map(|_| document.pages[0].clone()).collect();
+    document.pages.extend(many);
+    assert!(flat(&page(&document, PLAIN)).contains("And 14 more: --json."));
 }
 
 /// The effect that is foreseen is one of throughput between the two, no limit's.

@@ -126,6 +126,18 @@ fn a_contradicted_model_is_named_with_both_figures() {
         !text.contains("+77 %") && !text.contains("measured; measured"),
         "{text}"
     );
+    // Beside a step that was measured it has a row without a figure.
+    let mut two = document.clone();
+    let path = &mut two.verdict.as_mut().unwrap().path;
+    let mut measured = path[0].clone();
+    (measured.measured, measured.refuted, measured.ratio) = (true, false, 1.25);
+    path.push(measured);
+    let text = read(&two);
+    assert!(
+        text.contains("– not measured; predictions were wrong"),
+        "{text}"
+    );
+    assert!(!text.contains("How much each change brings"), "{text}");
     let row = page(&document, PLAIN);
     let row = row
         .lines()
