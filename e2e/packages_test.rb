@@ -48,7 +48,8 @@ class PackagesTest < PowerbandTest
   def test_the_tarball_is_a_whole_installation_wherever_it_lies
     run_to_end("tar", "-xzf", File.join(out, "powerband-#{VERSION}-#{PLATFORM}.tar.gz"), "-C", @dir)
     top = File.join(@dir, "powerband-#{VERSION}-#{PLATFORM}")
-    assert_equal %w[LICENSE bin share], Dir.children(top).sort
+    assert_equal %w[LICENSE README.md bin docs share], Dir.children(top).sort
+    assert_path_exists File.join(top, "docs/load.md")
     assert_equal File.join(top, "share/powerband/gem/lib/powerband/inject.rb"), loaded_by("#{top}/bin/powerband").first
     assert_completions File.join(top, "share"), zsh: "zsh/site-functions"
   end

@@ -23,6 +23,13 @@ const ORIGIN: &str = "POWERBAND_ORIGIN";
 /// Names the bundle wherever Ruby runs.
 const GEMFILE: &str = "BUNDLE_GEMFILE";
 
+/// Files of an application that start it and that git ignores as a rule.
+const OFTEN_IGNORED: [&str; 3] = [
+    "config/master.key",
+    "config/credentials/production.key",
+    ".env",
+];
+
 /// Where a server starts.
 #[derive(Debug, Clone)]
 pub struct Place {
@@ -44,6 +51,25 @@ impl Place {
             workers: found.workers,
             threads: found.threads,
             preload: found.preload,
+        })
+    }
+
+    /// What this worktree lacks of the application's own folder because git ignores it, with the remedy; `None` where that is nothing.
+    pub fn lacks(&self, own: &Path) -> Option<String> {
+        let is_missing =
+            |file: &&str| own.join(file).is_file() && !self.app_dir.join(file).exists();
+        let missing: Vec<&str> = OFTEN_IGNORED.into_iter().filter(is_missing).collect();
+        let copies: Vec<String> = missing
+            .iter()
+            .map(|file| format!("cp \"${ORIGIN}/{file}\" {file}"))
+            .collect();
+        (!missing.is_empty()).then(|| {
+            format!(
+                "the worktree of the revision lacks {}, since git does not have it; app.prepare in powerband.toml can copy it: prepare = \
+                 '{}'",
+                missing.join(" and "),
+                copies.join(" && ")
+            )
         })
     }
 }
@@ -197,6 +223,32 @@ fn custom(text: &str) -> Result<ServerCommand, Stopped> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_worktree_lacks_is_named_with_the_command_that_copies_it() {
+        let (own, worktree) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = Place {
+            app_dir: worktree.path().to_owned(),
+            base_dir: worktree.path().to_owned(),
+            env: BTreeMap::new(),
+            command: ServerCommand::Puma {
+                program: Vec::new(),
+                config: None,
+            },
+        };
+        assert_eq!(place.lacks(own.path()), None);
+        for folder in [&own, &worktree] {
+            std::fs::create_dir(folder.path().join("config")).unwrap();
+        }
+        let key = "config/master.key";
+        std::fs::write(own.path().join(key), "0").unwrap();
+        let said = place.lacks(own.path()).unwrap();
+        assert!(said.contains("lacks config/master.key,"), "{said}");
+        let copy = "prepare = 'cp \"$POWERBAND_ORIGIN/config/master.key\" config/master.key'";
+        assert!(said.ends_with(copy), "{said}");
+        std::fs::write(worktree.path().join(key), "0").unwrap();
+        assert_eq!(place.lacks(own.path()), None);
+    }
 
     #[test]
     fn only_assignments_join_the_environment() {

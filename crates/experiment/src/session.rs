@@ -102,13 +102,17 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
         experiment.baseline = Some(document.plan.baseline);
     }
     let key = RunKey::read(store.folder())?;
-    if let Some(differs) = changed(&document.asked, experiment, &key) {
+    if let Some(differs) = changed(&document.asked, experiment, &key, !store.is_empty()) {
         return Err(Stopped::Configuration(format!(
             "{} cannot go on: {differs} has changed since, and its trials would not be comparable; ask as you did then, \
              or start a new run",
             document.id
         )));
     }
+    if store.is_empty() {
+        store.document.asked = asked(experiment, &key);
+    }
+    let document = &store.document;
     if document.state == State::Done {
         return Ok(store);
     }

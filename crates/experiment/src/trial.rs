@@ -86,8 +86,15 @@ pub fn run(
         Err(Failure::Interrupted) => return Err(Stopped::Interrupted),
         Err(Failure::Fatal(message)) => return Err(Stopped::Configuration(message)),
         Err(Failure::Trial(reason)) => {
+            // Of a server that did not start.
+            let place = bench.place(assignment.serving.arm);
+            let lacks = place.lacks(&bench.experiment.app_dir);
+            let lacks = lacks.filter(|_| measured.trial.boot_s.is_none());
             measured.trial.status = TrialStatus::Failed;
-            measured.trial.reason = Some(reason);
+            measured.trial.reason = Some(match lacks {
+                Some(lacks) => format!("{lacks}; {reason}"),
+                None => reason,
+            });
         }
     }
     if !measured.trial.counts() || flights::unusable(&snapshots).is_some() {

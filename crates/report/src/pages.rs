@@ -44,7 +44,12 @@ pub fn markdown(page: &mut String, document: &Document) {
 
 /// Which pages differ between two revisions; `None` where that was not asked for, or no page has an interval.
 pub fn sentence(document: &Document) -> Option<String> {
-    let shown = Shown::of(document).filter(|_| document.kind == Kind::Check)?;
+    if document.kind != Kind::Check {
+        return None;
+    }
+    let Some(shown) = Shown::of(document) else {
+        return not_compared(document);
+    };
     if shown.times.iter().all(|time| time.low.is_none()) {
         return None;
     }
@@ -77,6 +82,16 @@ pub fn sentence(document: &Document) -> Option<String> {
         "Pages that differ (p50): {}{more}.",
         named.join("; ")
     ))
+}
+
+/// Why a check of several pages has no table of them.
+fn not_compared(document: &Document) -> Option<String> {
+    let asked = document.plan.workload.len() > 1 && !document.comparisons.is_empty();
+    let withdrawn = (document.comparisons.iter()).any(|c| c.not_comparable.is_some());
+    (asked && !withdrawn).then(|| {
+        "Pages are not compared: no block has a latency of both revisions that counts (see below)."
+            .to_owned()
+    })
 }
 
 struct Shown<'d> {

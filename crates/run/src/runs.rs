@@ -6,6 +6,7 @@
 use crate::document::{Kind, State};
 use crate::folder::{Folder, FolderError, LOCK, Worker, io, read_json};
 pub use crate::root::is_name_of_run;
+use crate::trial::Trial;
 use crate::{capacity, validation};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -180,8 +181,9 @@ impl Kept {
                 self.standing,
                 Standing::Failed | Standing::Interrupted | Standing::Unfinished
             );
-            // Runs of a command are not resumed.
-            self.resumable = stopped && run.command.is_none();
+            // Runs of a command are not resumed, and a run that failed before anything was measured has nothing to keep.
+            let is_empty = run.state == State::Failed && !run.trials.iter().any(Trial::counts);
+            self.resumable = stopped && !is_empty && run.command.is_none();
             let why_failed = run.why_failed().map(str::to_owned);
             let sentence = run
                 .verdict
@@ -398,6 +400,15 @@ mod tests {
         let file = path.join("run.json");
         let mut document: serde_json::Value =
             serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let trials = document["trials"].take();
+        document["trials"] = serde_json::json!([]);
+        fs::write(&file, document.to_string()).unwrap();
+        assert_eq!(newest_to_resume(dir.path(), Kind::Tune).unwrap(), None);
+        assert!(
+            kept(dir.path()).unwrap()[0].may_go(false),
+            "nothing was measured"
+        );
+        document["trials"] = trials;
         document["command"] = serde_json::json!({
             "command": "bin/rails test", "timeout_s": 60.0, "sample_every_s": 0.5, "measure": "pss", "runs": [], "arms": [],
             "comparisons": []

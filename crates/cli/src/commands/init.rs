@@ -86,11 +86,23 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         ),
         None => "GET / alone, since no log and no routes were found".to_owned(),
     };
+    // Of a log or a recording nobody knows which pages still answer.
+    let advice = match &pages {
+        Some(pages) if !pages.left_out.is_empty() => "Read it, and",
+        _ => {
+            "Read it, and take out the pages that need a login or a record that is not there; then"
+        }
+    };
     output::say(&format!(
-        "{} is written for {application}: {requests}. Read it, and take out the pages that need a login or a record that is not there; \
-         then run powerband tune, which asks for each page before it measures and names those that fail",
+        "{} is written for {application}: {requests}. {advice} run powerband tune, which asks for each page before it measures and \
+         names those that fail",
         file.display()
     ));
+    if !args.env.is_empty() {
+        output::say(
+            "values of --env are not written: give them to powerband tune again, or write them under [app.env]",
+        );
+    }
     Ok(0)
 }
 

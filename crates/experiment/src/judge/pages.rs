@@ -143,7 +143,7 @@ mod tests {
         page_times(document, &document.comparisons)
     }
 
-    fn page<'d>(document: &'d mut Document, trial: usize) -> &'d mut EndpointWindow {
+    fn page(document: &mut Document, trial: usize) -> &mut EndpointWindow {
         &mut document.trials[trial].objective.as_mut().unwrap().endpoints[0]
     }
 

@@ -1,17 +1,34 @@
 //! What a resumed run is asked again: the settings that it must share with its start.
 
+use crate::git::git;
 use crate::request::{Experiment, Goal};
 use crate::run_key::RunKey;
 use run::Settings;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const SERVER_COMMAND: &str = "the server's command";
+const CODE: &str = "the application's code";
+/// What git compares of it. Rails writes the schema when it migrates, which changes no answer by itself.
+const CODE_FILES: [&str; 8] = [
+    "*.rb",
+    "*.ru",
+    "*.erb",
+    "*.haml",
+    "*.slim",
+    "*.jbuilder",
+    "Gemfile*",
+    ":(exclude)db/schema.rb",
+];
 
 /// The first setting that differs from what the run was asked at its start.
+///
+/// Without a trial that is kept, other code is no difference.
 pub(super) fn changed(
     before: &BTreeMap<String, String>,
     experiment: &Experiment,
     key: &RunKey,
+    keeps_trials: bool,
 ) -> Option<String> {
     let mut now = asked(experiment, key);
     // Runs that earlier builds started have this one in clear.
@@ -19,8 +36,11 @@ pub(super) fn changed(
     if before.get(SERVER_COMMAND) == Some(&in_clear) {
         now.insert(SERVER_COMMAND.to_owned(), in_clear);
     }
+    // Runs that earlier builds started have no digest of the code.
+    let compares_code = keeps_trials && before.contains_key(CODE);
     let mut names = now.keys().chain(before.keys());
-    let differs = names.find(|name| now.get(*name) != before.get(*name));
+    let differs =
+        names.find(|name| (compares_code || *name != CODE) && now.get(*name) != before.get(*name));
     differs.cloned()
 }
 
@@ -96,12 +116,34 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
         );
         asked.insert("--assert".to_owned(), shown(&experiment.assertions));
     }
+    // Of revisions the commits say it.
+    if experiment.revisions.all.is_empty()
+        && let Some(code) = code(&experiment.app_dir)
+    {
+        asked.insert(CODE.to_owned(), key.digest(&code));
+    }
     // A label names a configuration, and may stand for other values by now.
     asked.insert(
         "what configurations set".to_owned(),
         hashed(&(of_arms(experiment), templates(experiment))),
     );
     asked
+}
+
+/// The application's code files as git has them, and what was changed since; `None` where git does not know the folder.
+fn code(app_dir: &Path) -> Option<String> {
+    let listed = |command: &[&str]| {
+        let words: Vec<&str> = command
+            .iter()
+            .chain(&["--"])
+            .chain(&CODE_FILES)
+            .copied()
+            .collect();
+        git(app_dir, &words).ok()
+    };
+    let files = listed(&["ls-files", "--stage"]).filter(|files| !files.is_empty())?;
+    let changes = listed(&["diff", "--no-ext-diff", "--no-textconv", "--binary"])?;
+    Some(format!("{files}\n{changes}"))
 }
 
 /// Each arm with all that it sets.
@@ -135,6 +177,7 @@ fn templates(experiment: &Experiment) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::config::{Asked, Request, resolve};
+    use crate::sample_repository::Repository;
     use run::Folder;
 
     /// An experiment with this secret in its environment, its server's command and its searched values.
@@ -180,18 +223,55 @@ mod tests {
     }
 
     #[test]
+    fn code_that_changed_is_named_and_other_files_are_not() {
+        let repository = Repository::with("app/app.rb");
+        let app = repository.app();
+        let first = code(&app).unwrap();
+        repository.write("app/README.md", "2");
+        repository.write("lib/elsewhere.rb", "2");
+        assert_eq!(code(&app).unwrap(), first);
+        repository.write("app/app.rb", "second");
+        assert_ne!(code(&app).unwrap(), first);
+        repository.commit("app/app.rb", "second");
+        assert_ne!(code(&app).unwrap(), first);
+        repository.commit("app/app.rb", "first");
+        assert_eq!(
+            code(&app).unwrap(),
+            first,
+            "another commit of the same code"
+        );
+        assert_eq!(code(tempfile::tempdir().unwrap().path()), None);
+    }
+
+    #[test]
+    fn a_run_of_an_earlier_build_has_no_digest_of_the_code() {
+        let root = tempfile::tempdir().unwrap();
+        let key = RunKey::create(&Folder::create(root.path(), "one").unwrap()).unwrap();
+        let experiment = experiment("hunter2");
+        let mut before = asked(&experiment, &key);
+        before.remove(CODE);
+        assert_eq!(changed(&before, &experiment, &key, true), None);
+        before.insert(CODE.to_owned(), "another".to_owned());
+        assert_eq!(
+            changed(&before, &experiment, &key, true).as_deref(),
+            Some(CODE)
+        );
+        assert_eq!(changed(&before, &experiment, &key, false), None);
+    }
+
+    #[test]
     fn a_run_that_keeps_the_servers_command_in_clear_can_be_resumed() {
         let root = tempfile::tempdir().unwrap();
         let key = RunKey::create(&Folder::create(root.path(), "one").unwrap()).unwrap();
         let experiment = experiment("hunter2");
         let mut before = asked(&experiment, &key);
-        assert_eq!(changed(&before, &experiment, &key), None);
+        assert_eq!(changed(&before, &experiment, &key, true), None);
         let in_clear =
             |token: &str| format!("Some(\"puma -C {{config}} --control-token {token}\")");
         before.insert(SERVER_COMMAND.to_owned(), in_clear("hunter2"));
-        assert_eq!(changed(&before, &experiment, &key), None);
+        assert_eq!(changed(&before, &experiment, &key, true), None);
         before.insert(SERVER_COMMAND.to_owned(), in_clear("hunter3"));
-        let differs = changed(&before, &experiment, &key);
+        let differs = changed(&before, &experiment, &key, true);
         assert_eq!(differs.as_deref(), Some(SERVER_COMMAND));
     }
 }

@@ -4,7 +4,7 @@ use crate::idle_threads::{self, Waited};
 use crate::procedure::Procedure;
 use crate::rates::figure;
 use crate::request::{Arm, Experiment};
-use crate::{deciding, judge, layout};
+use crate::{budget, deciding, judge, layout};
 use run::{Document, Feasibility, Kind, Pinning, Redirects, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
@@ -172,10 +172,11 @@ fn overloads(document: &Document) -> Vec<String> {
     let said = overloaded.map(|(arm, capacity)| {
         let name = arm.label.clone().unwrap_or_else(|| arm.settings.to_string());
         format!(
-            "the common rate, {}/s, is more than {name} answers at full load ({}/s): its latency is that of an overload; a lower --rate \
+            "the common rate, {}/s, is more than {name} answers at full load ({}/s): its latency is that of an overload; --rate {} \
              shows that of normal use",
             figure(per_s),
-            figure(capacity)
+            figure(capacity),
+            figure((budget::OBJECTIVE_LOAD * capacity).floor())
         )
     });
     said.collect()
@@ -224,7 +225,9 @@ mod tests {
         let said = overloads(&document);
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(
-            said[0].contains("177/s") && said[0].contains("163/s"),
+            said[0].contains("177/s")
+                && said[0].contains("163/s")
+                && said[0].contains("--rate 114 shows"),
             "{said:?}"
         );
     }

@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 
 /// A queue that is less than this part of the whole is not worth a sentence.
 const WORTH_A_SENTENCE: f64 = 0.1;
+/// A shorter queue before free threads, ms, needs no cause but the server itself.
+const SHORT_MS: f64 = 5.0;
 /// From this share of busy threads on, a request that arrives seldom finds a free one.
 const MOST_BUSY: f64 = 0.8;
 /// A queue that is longer than by formula this many times contradicts the formula.
@@ -148,6 +150,14 @@ fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> Stri
             "When one began, {busy:.1} of the {threads} threads of its process were busy: the jobs waited for something else, such \
              as queues that these processes do not serve first, or a start that was planned for later."
         ),
+        Some((busy, threads)) if queue < SHORT_MS => {
+            text.push_str(&format!(
+                "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. \
+                 So short a wait arises while a server accepts and reads a request; a worker of Puma's cluster leaves a connection to \
+                 a less busy one for up to 5 ms (wait_for_less_busy_worker)."
+            ));
+            return text;
+        }
         Some((busy, threads)) => format!(
             "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. {}",
             queue_cause::words(traffic, served.uneven, one, who, served.processes)

@@ -46,6 +46,10 @@ fn verdict(document: &Document) -> String {
             hourly(growth.late_per_hour)
         ),
         Course::Shrinking => format!("{whose} falls{level}: by {}.", hourly(growth.per_hour)),
+        Course::Undecided if growth.per_hour.is_some_and(|pace| pace.low_bytes > 0.0) => format!(
+            "{whose} grew while it was read{level}: by {}. Whether it goes on to grow is not decided. Read for longer with --for.",
+            hourly(growth.per_hour)
+        ),
         Course::Undecided => format!(
             "Whether the memory grows is not decided{level}: the readings allow changes {}. Read for longer with --for.",
             growth.per_hour.map_or_else(String::new, |pace| format!(

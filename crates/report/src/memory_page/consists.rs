@@ -115,10 +115,17 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
         sheet.prose("malloc and the like: threads' stacks and compiled code of a JIT are in it, which the kernel does not name.");
     }
     if any(PartKind::MallocAndRubyHeap) {
-        sheet.prose(
-            "How much of it is Ruby's heap is known where none of the memory is swapped out and the agent's flight file is read: start \
-             the server with powerband run -- CMD, and read powerband memory DIR where its flight files are in another folder (--flight-dir).",
-        );
+        sheet.prose(match stayed.iter().any(|process| process.last_heap.is_some()) {
+            true => {
+                "How much of \"malloc and Ruby's heap\" is Ruby's heap is not known of processes without a flight file, such as a \
+                 cluster's master, and of swapped memory."
+            }
+            false => {
+                "How much of it is Ruby's heap is known where none of the memory is swapped out and the agent's flight file is read: \
+                 start the server with powerband run -- CMD, and read powerband memory DIR where its flight files are in another folder \
+                 (--flight-dir)."
+            }
+        });
     }
     heaps(sheet, &stayed);
 }

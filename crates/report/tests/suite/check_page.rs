@@ -115,6 +115,13 @@ fn pages_that_do_not_differ_are_said_so_and_pages_that_were_not_compared_are_not
     document.pages.clear();
     let text = page(&document, PLAIN);
     assert!(!text.contains("each page") && !text.contains(none));
+    let second = document.plan.workload[0].clone();
+    document.plan.workload.push(second);
+    let text = flat(&page(&document, PLAIN));
+    assert!(
+        text.contains("Pages are not compared: no block has"),
+        "{text}"
+    );
 }
 
 #[test]

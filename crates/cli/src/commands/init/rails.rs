@@ -40,7 +40,7 @@ pub fn pages(
     let pages = match asked(&pages, folder, env, environment) {
         Ok(written) => match pages.answered(&written) {
             Ok(pages) => {
-                if let Some((raised, count)) = pages.raised_by_all() {
+                if let Some((raised, count)) = pages.raised_by_several() {
                     output::error(&format!(
                         "{count} pages raise {raised}{}",
                         remedy(raised, environment)
