@@ -26,7 +26,7 @@ class CheckTest < PowerbandTest
     assert_equal 1, ended.code, ended.to_s
     assert_match(/\AHEAD against main~1: throughput >= -3% fails; memory <= \+200% holds\.$/, ended.out)
     assert_match(/^NOT HELD   throughput >= -3% fails: throughput -\d\d\.\d % \(-\d/, ended.out)
-    assert_match(%r{^Pages that differ \(p50\): GET / from \d\S* ms to 2\d\d ms}, ended.out)
+    assert_match(%r{^Pages that differ \(p50\): GET / \+\d+ % \(.*\), from \d\S* ms to 2\d\d ms}, ended.out)
     assert_equal ["GET /", "GET /quick"], document.fetch("pages").map { |page| page.fetch("page") }
     assert_reported ["failure", nil]
     assert_match(/^- \*\*throughput >= -3% fails: .*\*\*$/, File.read(in_app("check.md")))

@@ -135,7 +135,7 @@ class InitTest < PowerbandTest
       made = powerband("init", "--app", dir, "--print")
       assert_equal 0, made.code, made.err
       assert_match(%r{asking bin/rails routes, which boots the application}, made.err)
-      assert_includes made.out, %(path = "/products"\n)
+      assert_includes made.out, %(path = "/"\n)
       refute_match(%r{:id|"/up"}, made.err)
     end
   end
@@ -189,7 +189,8 @@ class InitTest < PowerbandTest
       made = powerband("init", "--app", dir, "--force", env: link)
       assert_equal 0, made.code, made.to_s
       text = File.read(File.join(dir, "powerband.toml"))
-      assert_includes text, %(\npath = "/products"\n), made.to_s
+      assert_includes text, %(\npath = "/"\n), made.to_s
+      refute_includes text, %("/products"), "the action of /"
       assert_match(%r{^# GET /members: it redirects to http.*/login\n# \[\[workload\.request\]\]\n# path = "/members"$}, text)
       assert_includes text, "\n# GET /broken: it raises KeyError: no\n"
       assert_includes text, "\n# GET /gone: it answers 404\n"
@@ -231,7 +232,7 @@ class InitTest < PowerbandTest
       refute_path_exists File.join(dir, "powerband.toml")
       made = powerband("init", "--app", dir, "--env", "STRIPE_KEY=x")
       assert_equal 0, made.code, made.err
-      assert_includes File.read(File.join(dir, "powerband.toml")), %(path = "/products"\n)
+      assert_includes File.read(File.join(dir, "powerband.toml")), %(path = "/"\n)
       assert_refused powerband("init", "--app", dir, "--force", "--env", "STRIPE_KEY"), 2, /--env = "STRIPE_KEY": sets nothing/
     end
   end

@@ -249,16 +249,21 @@ fn said(of: &ArmRates) -> Option<String> {
         return broke.map(|broke| format!("less than {} with {with}", figure(broke)));
     };
     let rate = figure(met);
+    // Without a lower end of the interval it is no bound.
+    let least = match search.low_per_s {
+        Some(_) => format!("{rate} or more"),
+        None => format!("about {rate}"),
+    };
     let rate = match search.ending {
         _ if !search.decided => format!("about {rate} with {with} (from short windows only)"),
         RateEnding::Found | RateEnding::NotEven => format!("{rate} with {with}"),
         RateEnding::Broken => format!("{rate} with {with}, until it failed"),
-        RateEnding::AtLeast => format!("{rate} or more with {with} (no higher rate could be sent)"),
-        RateEnding::OutOfTime => format!("{rate} or more with {with} (the time ran out)"),
+        RateEnding::AtLeast => format!("{least} with {with} (no higher rate could be sent)"),
+        RateEnding::OutOfTime => format!("{least} with {with} (the time ran out)"),
         RateEnding::GeneratorLate => {
-            format!("{rate} or more with {with} (the load generator was too late)")
+            format!("{least} with {with} (the load generator was too late)")
         }
-        RateEnding::Interrupted => format!("{rate} or more with {with} (interrupted)"),
+        RateEnding::Interrupted => format!("{least} with {with} (interrupted)"),
     };
     let interval = search.low_per_s.zip(search.high_per_s);
     Some(interval.map_or_else(
@@ -325,8 +330,10 @@ mod tests {
         assert!(said_of(RateEnding::Found).contains(": 61 with single × 5 threads."));
         assert!(
             said_of(RateEnding::OutOfTime)
-                .contains("61 or more with single × 5 threads (the time ran out)")
+                .contains("about 61 with single × 5 threads (the time ran out)")
         );
+        let bounded = told(&[rates(5, RateEnding::OutOfTime, 61.0, Some((55.0, 66.0)))]);
+        assert!(bounded.contains("61 or more with single × 5 threads (the time ran out)"));
         assert!(
             said_of(RateEnding::Broken).contains("61 with single × 5 threads, until it failed")
         );
