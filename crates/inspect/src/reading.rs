@@ -318,11 +318,7 @@ impl Reading {
                 place: Place::of(&snapshot, seen.saved_in.clone()),
             });
         }
-        // Of an interval of its own, a process that had ended before is no part.
-        let served = process.requests > 0 || self.selection.since_ns.is_none();
-        if served || seen.state == ProcessState::Live {
-            self.processes.push(process);
-        }
+        self.processes.push(process);
     }
 
     /// Sums and histograms from the counters, times from the ring.

@@ -40,6 +40,12 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
     let queue = requests
         .as_ref()
         .and_then(|requests| calculated_queue(requests, &reading.processes));
+    let memory = memory(&reading.processes, &reading.here);
+    let mut processes = reading.processes;
+    if from_rings {
+        // Otherwise each process that ended before `--last` looks as if it had just ended.
+        processes.retain(|p| p.requests > 0 || p.state == ProcessState::Live);
+    }
     let mut document = Document {
         schema: SCHEMA.to_owned(),
         powerband_version: asked.version.clone(),
@@ -62,7 +68,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         jobs,
         endpoints,
         job_classes,
-        memory: memory(&reading.processes, &reading.here),
+        memory,
         collector: reading.collector.map(|sums| Collector {
             pauses: sums.pauses,
             pause_ms: sums.pause_ns as f64 / 1e6,
@@ -73,7 +79,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         pools: reading.pools.into_document(),
         calculated_queue: queue,
         threads: advice,
-        processes: reading.processes,
+        processes,
         interval,
         not_read: reading.not_read,
         warnings: Vec::new(),

@@ -13,7 +13,7 @@ const WORTH_A_SENTENCE: f64 = 0.1;
 const MOST: usize = 3;
 /// The longest kind of calls is named from this share of the endpoint's time on.
 const CALLS_NAMED: f64 = 0.3;
-/// From this share of its time on, an endpoint waits for locks so much that T* says nothing about its threads.
+/// From this share of lock wait on, T* is not shown: it does not count locks.
 const LOCKS_DECIDE: f64 = 0.2;
 
 /// The sentences; none where there is one endpoint, of which the page speaks already.
@@ -21,7 +21,7 @@ pub fn write(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
     if endpoints.len() < 2 {
         return;
     }
-    // In brackets are sums of endpoints that have no entry.
+    // A name in brackets is a sum of endpoints without an entry of their own.
     let mut largest: Vec<&Traffic> = endpoints
         .iter()
         .filter(|one| one.share_of_time >= WORTH_A_SENTENCE && !one.name.starts_with('('))
@@ -34,7 +34,7 @@ pub fn write(sheet: &mut Sheet, endpoints: &[Traffic], one: &str) {
     }
 }
 
-/// Whether waits for locks decide about its threads.
+/// Whether locks, not T*, limit the useful threads.
 pub fn locks_decide(traffic: &Traffic) -> bool {
     let share = traffic.split.and_then(|split| split.lock_wait_share);
     share.is_some_and(|share| share >= LOCKS_DECIDE)

@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 const WORTH_A_SENTENCE: f64 = 0.1;
 /// A shorter queue before free threads, ms, needs no cause but the server itself.
 const SHORT_MS: f64 = 5.0;
+const SHORT_WAIT: &str = "So short a wait arises while a server accepts and reads a request; a worker of Puma's cluster leaves a connection \
+                          to a less busy one for up to 5 ms (wait_for_less_busy_worker).";
 /// From this share of busy threads on, a request that arrives seldom finds a free one.
 const MOST_BUSY: f64 = 0.8;
 /// A queue that is longer than by formula this many times contradicts the formula.
@@ -150,18 +152,16 @@ fn queue_words(traffic: &Traffic, queue: f64, part: f64, served: Served) -> Stri
             "When one began, {busy:.1} of the {threads} threads of its process were busy: the jobs waited for something else, such \
              as queues that these processes do not serve first, or a start that was planned for later."
         ),
-        Some((busy, threads)) if queue < SHORT_MS => {
-            text.push_str(&format!(
-                "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. \
-                 So short a wait arises while a server accepts and reads a request; a worker of Puma's cluster leaves a connection to \
-                 a less busy one for up to 5 ms (wait_for_less_busy_worker)."
-            ));
-            return text;
+        Some((busy, threads)) => {
+            let free = format!(
+                "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. "
+            );
+            if queue < SHORT_MS {
+                // The formula has no such wait and would deny it.
+                return text + &free + SHORT_WAIT;
+            }
+            free + &queue_cause::words(traffic, served.uneven, one, who, served.processes)
         }
-        Some((busy, threads)) => format!(
-            "When one began, {busy:.1} of the {threads} threads of its process were busy, so that on average a thread was free. {}",
-            queue_cause::words(traffic, served.uneven, one, who, served.processes)
-        ),
         None => format!(
             "Too few {who} for the rate at which {one}s arrive make such a queue, and so does a proxy that holds {one}s back. {more}"
         ),

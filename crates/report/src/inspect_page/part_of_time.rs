@@ -20,39 +20,33 @@ pub struct Part {
     pub ms: f64,
     /// Of its time in the application.
     pub share: f64,
-    /// Threads that hold the GVL wait for a core.
+    /// Whether threads that hold the GVL wait for a core.
     no_core: bool,
-    /// Waits for locks are a part of the I/O.
+    /// Whether waits for locks are counted as I/O.
     locks_in_io: bool,
 }
 
 impl Part {
-    /// All parts; empty where the time is not split.
-    pub fn of(traffic: &Traffic) -> Vec<Part> {
-        let Some(split) = &traffic.split else {
-            return Vec::new();
-        };
+    /// The one that takes longest; `None` where the time is not split.
+    pub fn largest(traffic: &Traffic) -> Option<Part> {
+        let split = traffic.split.as_ref()?;
+        let no_core = queue_cause::waits_for_core(traffic).is_some();
         let part = |does, ms, share| Part {
             does,
             ms,
             share,
-            no_core: queue_cause::waits_for_core(traffic).is_some(),
+            no_core,
             locks_in_io: split.lock_wait_ms.is_none(),
         };
         let locks = split.lock_wait_ms.zip(split.lock_wait_share);
         let (locks_ms, locks_share) = locks.unwrap_or_default();
-        vec![
+        let parts = [
             part(Does::RunsRuby, split.held_ms, split.held_share),
             part(Does::WaitsForGvl, split.gvl_wait_ms, split.gvl_wait_share),
             part(Does::WaitsForLocks, locks_ms, locks_share),
             part(Does::WaitsForIo, split.io_ms, split.io_share),
-        ]
-    }
-
-    /// The one that takes longest.
-    pub fn largest(traffic: &Traffic) -> Option<Part> {
-        let parts = Part::of(traffic).into_iter();
-        parts.max_by(|a, b| a.share.total_cmp(&b.share))
+        ];
+        parts.into_iter().max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
     /// What follows "it".

@@ -276,6 +276,17 @@ fn conclusions_begin_where_the_users_time_goes() {
     );
     let short = flat(&page(&with_queue(1.0, 2.9), 80));
     assert!(!short.contains("A request waits"), "{short}");
+    // Before free threads a few milliseconds need no proxy, and no formula that contradicts them.
+    let mut quick = with_queue(4.0, 1.2);
+    quick.requests.as_mut().unwrap().wall.mean_ms = 10.0;
+    let quick = flat(&page(&quick, 80));
+    assert!(
+        quick.contains("a thread was free. So short a wait arises"),
+        "{quick}"
+    );
+    for words in ["Look at the proxy", "calc queue", "Half of the requests"] {
+        assert!(!quick.contains(words), "{words}: {quick}");
+    }
 }
 
 /// The command would answer with a queue that contradicts the one measured.

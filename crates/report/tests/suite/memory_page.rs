@@ -67,6 +67,14 @@ fn each_verdict_has_its_sentence() {
         document.growth.course = course;
         assert!(of(&document).contains(sentence), "{sentence}");
     }
+    document.growth.course = Course::Undecided;
+    let pace = document.growth.per_hour.as_mut().unwrap();
+    (pace.low_bytes, pace.high_bytes) = (1e6, 9e6);
+    let page = of(&document);
+    assert!(page.contains("grew while it was read"), "{page}");
+    assert!(!page.contains("the readings allow changes"), "{page}");
+    (document.growth.per_hour.as_mut().unwrap().low_bytes) = -1e6;
+    assert!(of(&document).contains("the readings allow changes"));
 }
 
 #[test]
