@@ -108,10 +108,8 @@ fn change(document: &Document, found: &Comparison) -> String {
         run::change_with_interval(found.ratio, found.low, found.high),
         run::counted(found.blocks, "block"),
         p95.map_or_else(String::new, |both| {
-            let [from, to] = both.map(|ms| match ms.is_finite() {
-                true => format!("{ms:.1} ms"),
-                false => "∞".to_owned(),
-            });
+            let [from, to] =
+                both.map(|ms| ms.map_or_else(|| "∞".to_owned(), |ms| format!("{ms:.1} ms")));
             format!(", from {from} to {to}")
         })
     )

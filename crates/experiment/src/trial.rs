@@ -86,10 +86,12 @@ pub fn run(
         Err(Failure::Interrupted) => return Err(Stopped::Interrupted),
         Err(Failure::Fatal(message)) => return Err(Stopped::Configuration(message)),
         Err(Failure::Trial(reason)) => {
-            // Of a server that did not start.
-            let place = bench.place(assignment.serving.arm);
-            let lacks = place.lacks(&bench.experiment.app_dir);
-            let lacks = lacks.filter(|_| measured.trial.boot_s.is_none());
+            let lacks = match measured.trial.boot_s {
+                None => bench
+                    .place(assignment.serving.arm)
+                    .lacks(&bench.experiment.app_dir),
+                Some(_) => None,
+            };
             measured.trial.status = TrialStatus::Failed;
             measured.trial.reason = Some(match lacks {
                 Some(lacks) => format!("{lacks}; {reason}"),

@@ -1,13 +1,11 @@
 //! Which pages differ between two arms: p50 of each at the common rate, block by block.
 
 use super::Judging;
-use super::pairs::NEVER_MS;
-use run::{Comparison, Document, EndpointWindow, PageTime, Stage, Trial};
+use super::pairs::{NEVER_MS, by_block, medians_ms};
+use run::{Comparison, Document, PageTime, Trial};
 use stats::summary;
-use std::collections::BTreeMap;
 
-/// Each page in each of these comparisons that claims something, in the order of the workload; none where there is one page, or
-/// no common rate.
+/// Each page in each comparable comparison, in the order of the workload; empty for one page, and without a common rate.
 pub fn page_times(document: &Document, comparisons: &[Comparison]) -> Vec<PageTime> {
     let names = pages(&document.trials);
     if names.len() < 2 {
@@ -32,7 +30,7 @@ pub fn page_times(document: &Document, comparisons: &[Comparison]) -> Vec<PageTi
         .collect()
 }
 
-/// A window has every page of the workload, asked for or not.
+/// Every window lists all pages of the workload, also those without a request.
 fn pages(trials: &[Trial]) -> Vec<&str> {
     let window = trials.iter().find_map(|t| t.objective.as_ref());
     let pages = window.iter().flat_map(|window| &window.endpoints);
@@ -48,12 +46,10 @@ struct Measured<'d> {
 
 impl<'d> Measured<'d> {
     fn of(trials: &[Trial], comparison: &'d Comparison, page: &'d str) -> Option<Self> {
-        let by_block = |arm: &str| p50_by_block(trials, comparison.stage, arm, page);
-        let candidate = by_block(&comparison.candidate);
-        let pairs: Vec<(f64, f64)> = by_block(&comparison.baseline)
-            .into_iter()
-            .filter_map(|(block, theirs)| Some((theirs, *candidate.get(&block)?)))
-            .collect();
+        let arms = (&*comparison.baseline, &*comparison.candidate);
+        let p50 = |_: &[&Trial]| move |trial: &Trial| p50_ms(trial, page);
+        let pairs = by_block(trials, comparison.stage, arms, p50);
+        let pairs: Vec<(f64, f64)> = pairs.into_values().collect();
         (!pairs.is_empty()).then_some(Self {
             page,
             comparison,
@@ -66,16 +62,13 @@ impl<'d> Measured<'d> {
         let logs: Vec<f64> = self.pairs.iter().map(|(a, b)| (b / a).ln()).collect();
         let mean = summary::mean(&logs)?;
         let half = stats::mean_and_half(&logs, alpha).map(|(_, half)| half + allowance);
-        let median = |of: fn(&(f64, f64)) -> f64| {
-            let values: Vec<f64> = self.pairs.iter().map(of).collect();
-            summary::median(&values).filter(|ms| *ms < NEVER_MS)
-        };
+        let [baseline_ms, candidate_ms] = medians_ms(&self.pairs);
         Some(PageTime {
             page: self.page.to_owned(),
             baseline: self.comparison.baseline.clone(),
             candidate: self.comparison.candidate.clone(),
-            baseline_ms: median(|pair| pair.0),
-            candidate_ms: median(|pair| pair.1),
+            baseline_ms,
+            candidate_ms,
             ratio: mean.exp(),
             low: half.map(|half| (mean - half).exp()),
             high: half.map(|half| (mean + half).exp()),
@@ -84,23 +77,17 @@ impl<'d> Measured<'d> {
     }
 }
 
-fn p50_by_block(trials: &[Trial], stage: Stage, arm: &str, page: &str) -> BTreeMap<u32, f64> {
-    let mine = trials
-        .iter()
-        .filter(|t| t.stage == stage && t.arm == arm && t.counts());
-    let p50 = |trial: &Trial| {
-        let mut pages = trial.objective.as_ref()?.endpoints.iter();
-        let found: &EndpointWindow = pages.find(|p| p.name == page && p.requests > 0)?;
-        let ms = found.p50_ms.unwrap_or(NEVER_MS);
-        (ms > 0.0).then_some(ms)
-    };
-    mine.filter_map(|trial| Some((trial.block, p50(trial)?)))
-        .collect()
+/// p50 of a page at the common rate; nothing where it was not asked for.
+fn p50_ms(trial: &Trial, page: &str) -> Option<f64> {
+    let mut pages = trial.objective.as_ref()?.endpoints.iter();
+    let found = pages.find(|p| p.name == page && p.requests > 0)?;
+    Some(found.p50_ms.unwrap_or(NEVER_MS)).filter(|ms| *ms > 0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use run::{EndpointWindow, Stage};
 
     /// `GET /slow` takes so many times as long with the candidate in each block, and `GET /` as long.
     fn document(slower: &[f64]) -> Document {

@@ -39,20 +39,17 @@ pub fn pairs(
     pairs.into_values().collect()
 }
 
-/// Medians of p95 over the blocks of a comparison, ms, the baseline's first; infinite where too many requests failed.
-pub fn p95_medians(trials: &[Trial], compared: &Comparison) -> Option<[f64; 2]> {
+/// p95 over the blocks of a comparison, ms, as [`medians_ms`] has it; `None` where no block measured it.
+pub fn p95_medians(trials: &[Trial], compared: &Comparison) -> Option<[Option<f64>; 2]> {
     let arms = (&*compared.baseline, &*compared.candidate);
     let pairs = pairs(trials, compared.stage, Metric::ResponseTime, arms);
-    let (baseline, candidate): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-    let median = |values: &[f64]| {
-        let median = summary::median(values)?;
-        Some(if median < NEVER_MS {
-            median
-        } else {
-            f64::INFINITY
-        })
-    };
-    Some([median(&baseline)?, median(&candidate)?])
+    (!pairs.is_empty()).then(|| medians_ms(&pairs))
+}
+
+/// Medians of response times in which an infinite one is [`NEVER_MS`], the baseline's first; `None`: infinite.
+pub fn medians_ms(pairs: &[(f64, f64)]) -> [Option<f64>; 2] {
+    let (baseline, candidate): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    [baseline, candidate].map(|values| summary::median(&values).filter(|ms| *ms < NEVER_MS))
 }
 
 /// The same by block.
@@ -60,18 +57,29 @@ fn pairs_by_block(
     trials: &[Trial],
     stage: Stage,
     metric: Metric,
-    (baseline, candidate): (&str, &str),
+    arms: (&str, &str),
 ) -> BTreeMap<u32, (f64, f64)> {
     let after = equal_requests(trials);
+    by_block(trials, stage, arms, |mine| {
+        let grows = metric == Metric::Memory && growth(mine).is_some();
+        move |trial| figure(trial, metric, grows, after)
+    })
+}
+
+/// Pairs of any figure by block; `of_arm` gives the figure for all trials of an arm that count in the stage.
+pub fn by_block<F: Fn(&Trial) -> Option<f64>>(
+    trials: &[Trial],
+    stage: Stage,
+    (baseline, candidate): (&str, &str),
+    of_arm: impl Fn(&[&Trial]) -> F,
+) -> BTreeMap<u32, (f64, f64)> {
     let figures = |arm: &str| -> BTreeMap<u32, f64> {
         let mine = trials
             .iter()
             .filter(|t| t.stage == stage && t.arm == arm && t.counts());
         let mine: Vec<&Trial> = mine.collect();
-        let grows = metric == Metric::Memory && growth(&mine).is_some();
-        let figures = mine
-            .iter()
-            .filter_map(|t| Some((t.block, figure(t, metric, grows, after)?)));
+        let figure = of_arm(&mine);
+        let figures = mine.iter().filter_map(|t| Some((t.block, figure(t)?)));
         figures.collect()
     };
     let ours = figures(candidate);
