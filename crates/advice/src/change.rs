@@ -2,7 +2,7 @@
 
 use crate::text::usual_ending;
 
-/// What stands for credentials.
+/// Replaces credentials in a diff.
 const HIDDEN: &str = "[not shown]";
 
 /// A file as it is and as it should be.
@@ -73,7 +73,7 @@ impl Change {
         change
     }
 
-    /// Whether a line that goes away is not shown, so that no tool finds it in the file.
+    /// Whether a removed line is hidden, so that `git apply` does not find it in the file.
     #[must_use]
     pub fn hides_a_line(&self) -> bool {
         let mut lines = self.diff.lines();

@@ -23,7 +23,7 @@ const ORIGIN: &str = "POWERBAND_ORIGIN";
 /// Names the bundle wherever Ruby runs.
 const GEMFILE: &str = "BUNDLE_GEMFILE";
 
-/// Files of an application that start it and that git ignores as a rule.
+/// Files that an application often needs to start, and that git usually ignores.
 const OFTEN_IGNORED: [&str; 3] = [
     "config/master.key",
     "config/credentials/production.key",
@@ -54,7 +54,7 @@ impl Place {
         })
     }
 
-    /// What this worktree lacks of the application's own folder because git ignores it, with the remedy; `None` where that is nothing.
+    /// The files of [`OFTEN_IGNORED`] that are in the application's own folder and not in this worktree, with the remedy; `None` if there are none.
     pub fn lacks(&self, own: &Path) -> Option<String> {
         let is_missing =
             |file: &&str| own.join(file).is_file() && !self.app_dir.join(file).exists();

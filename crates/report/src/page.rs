@@ -387,18 +387,18 @@ fn changes(sheet: &mut Sheet, document: &Document) {
         sheet.heading("What to change");
         let changes = &verdict.changes;
         let (by_git, others): (Vec<_>, Vec<_>) =
-            changes.iter().partition(|c| c.is_of_application());
+            changes.iter().partition(|c| c.applies_in_application());
         if !by_git.is_empty() {
             sheet.prose(&format!(
-                "powerband report {} --diff | git -C {} apply --unidiff-zero applies the changes of the application's files.",
+                "powerband report {} --diff | git -C {} apply --unidiff-zero applies the changes to the application's files.",
                 document.id,
                 shell_words::quote(&document.plan.app_dir)
             ));
         }
         for change in others {
             sheet.prose(&match change.hidden {
-                true => format!("{}: change it by hand; a line that goes away has credentials and is not shown.", change.path),
-                false => format!("{}: git apply takes its diff in /, or change it by hand (see docs/advice.md).", change.path),
+                true => format!("{}: change it by hand; a removed line has credentials and is not shown.", change.path),
+                false => format!("{}: git apply accepts its diff in /, or change it by hand (see docs/advice.md).", change.path),
             });
         }
     }

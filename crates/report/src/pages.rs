@@ -42,7 +42,7 @@ pub fn markdown(page: &mut String, document: &Document) {
     page.push_str(&format!("\n{}\n", plain(&shown.notes().join(" "))));
 }
 
-/// Which pages differ between two revisions; `None` where that was not asked for, or no page has an interval.
+/// Which pages differ between the revisions of a check; `None` for other verbs, and where no page has an interval.
 pub fn sentence(document: &Document) -> Option<String> {
     if document.kind != Kind::Check {
         return None;
@@ -96,6 +96,7 @@ fn not_compared(document: &Document) -> Option<String> {
 
 struct Shown<'d> {
     document: &'d Document,
+    first: &'d PageTime,
     /// By candidate, of each the largest increase first.
     times: Vec<&'d PageTime>,
     /// Whether there is more than one candidate.
@@ -116,6 +117,7 @@ impl<'d> Shown<'d> {
         });
         Some(Self {
             document,
+            first,
             several: times.iter().any(|t| t.candidate != first.candidate),
             times,
         })
@@ -133,14 +135,10 @@ impl<'d> Shown<'d> {
     fn head(&self) -> Vec<String> {
         let mut head = vec!["page".to_owned()];
         if self.several {
-            head.extend(["configuration", "baseline", "configuration's"].map(str::to_owned));
+            head.extend(["configuration", "baseline p50", "its p50"].map(str::to_owned));
         } else {
-            let both = self.times.first().map(|t| [&t.baseline, &t.candidate]);
-            head.extend(
-                both.into_iter()
-                    .flatten()
-                    .map(|arm| called_by_name(self.document, arm)),
-            );
+            let both = [&self.first.baseline, &self.first.candidate];
+            head.extend(both.map(|arm| called_by_name(self.document, arm)));
         }
         head.push("change".to_owned());
         head
@@ -176,7 +174,7 @@ impl<'d> Shown<'d> {
     }
 }
 
-/// Of a page that fails no ratio is a change.
+/// Without a ratio where a page fails: it would be one to an hour.
 fn change(time: &PageTime) -> String {
     match (time.baseline_ms, time.candidate_ms) {
         (Some(_), Some(_)) => change_with_interval(time.ratio, time.low, time.high),

@@ -37,7 +37,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     }
 }
 
-/// The steps where nothing is known of any of them.
+/// The steps in a sentence, where no step has a figure.
 fn without_figures(path: &[Step]) -> String {
     let steps: Vec<String> = path
         .iter()

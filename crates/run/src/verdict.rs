@@ -201,14 +201,14 @@ pub struct FileChange {
     pub path: String,
     /// Unified diff against what is there.
     pub diff: String,
-    /// True where a line that goes away is not shown, because it has credentials: `git apply` cannot take the diff.
+    /// True where a removed line is hidden because it has credentials: `git apply` rejects the diff.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
 }
 
 impl FileChange {
-    /// Whether `git apply` takes it in the application's folder.
-    pub fn is_of_application(&self) -> bool {
+    /// Whether `git apply` accepts it in the application's folder.
+    pub fn applies_in_application(&self) -> bool {
         !self.hidden && !self.path.starts_with('/')
     }
 }

@@ -33,8 +33,7 @@ impl Answer<'_> {
 }
 
 impl Pages {
-    /// The exception that most pages raise of those that are left out since they raise, and how many these are; `None` where no
-    /// two raise the same.
+    /// The most frequent exception of the pages that are left out, and how many pages raise it; `None` if no two raise the same.
     pub fn raised_by_several(&self) -> Option<(&str, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for raised in self

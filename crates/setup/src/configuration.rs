@@ -40,7 +40,7 @@ fn objective(text: &mut String) {
          slo = \"p99=250ms\"               # 99 % of the requests within 250 ms; errors count as late\n\
          # max_memory = \"1GiB\"           # of all processes of the server; the limit of the container where there is one\n\
          \n[tune]\n\
-         budget = \"20m\"                  # of tune, which names the least; compare, sweep and check take no longer\n",
+         budget = \"20m\"                  # of tune, which names the shortest possible; compare, sweep and check take no longer\n",
     );
 }
 

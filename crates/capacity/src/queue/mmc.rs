@@ -3,14 +3,14 @@
 use super::law::{Law, Wait};
 use super::{Answer, Queue};
 
-/// The remaining terms of Erlang's sum are ignored from one of this share of the sum on: they fall from there.
+/// The sum ends at a term of this share of it: the later ones are smaller.
 const IGNORED: f64 = 1e-20;
 
 /// Erlang's B: the probability that all of `servers` are busy when nobody can
 /// wait, at `offered` erlangs. 1 / B is the sum of c (c - 1) … (c - k + 1) / a^k
-/// for k from 0 to c, of which some multiple of √c terms matter: an absurd
-/// number of servers takes no time. All are positive, so that nothing cancels;
-/// a sum beyond the largest number means that B is 0.
+/// for k from 0 to c. At most some 40 √c of these terms matter, so that a damaged
+/// count of servers takes no time. All are positive, so that nothing cancels.
+/// A sum beyond the largest number means that B is 0.
 pub fn erlang_b(servers: u32, offered: f64) -> f64 {
     1.0 / inverse_b(servers, offered).0
 }

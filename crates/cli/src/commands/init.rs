@@ -86,7 +86,7 @@ pub fn init(args: &InitArgs) -> Result<u8, Failure> {
         ),
         None => "GET / alone, since no log and no routes were found".to_owned(),
     };
-    // Of a log or a recording nobody knows which pages still answer.
+    // Pages of a log or a recording were not requested, so that some may no longer answer.
     let advice = match &pages {
         Some(pages) if !pages.left_out.is_empty() => "Read it, and",
         _ => {

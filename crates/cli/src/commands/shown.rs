@@ -103,7 +103,7 @@ fn diff(document: &run::Document) -> Result<u8, Failure> {
         )));
     };
     let (by_git, others): (Vec<_>, Vec<_>) =
-        (verdict.changes.iter()).partition(|change| change.is_of_application());
+        (verdict.changes.iter()).partition(|change| change.applies_in_application());
     for change in others {
         output::error(&format!(
             "not in this diff: {}, whose diff powerband report {} shows",

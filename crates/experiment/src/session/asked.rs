@@ -9,7 +9,7 @@ use std::path::Path;
 
 const SERVER_COMMAND: &str = "the server's command";
 const CODE: &str = "the application's code";
-/// What git compares of it. Rails writes the schema when it migrates, which changes no answer by itself.
+/// The files that are compared, as git pathspecs. Rails rewrites the schema when it migrates; that alone changes no answer.
 const CODE_FILES: [&str; 8] = [
     "*.rb",
     "*.ru",
@@ -23,7 +23,7 @@ const CODE_FILES: [&str; 8] = [
 
 /// The first setting that differs from what the run was asked at its start.
 ///
-/// Without a trial that is kept, other code is no difference.
+/// A run that keeps no trial may continue with changed code.
 pub(super) fn changed(
     before: &BTreeMap<String, String>,
     experiment: &Experiment,
@@ -116,7 +116,7 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
         );
         asked.insert("--assert".to_owned(), shown(&experiment.assertions));
     }
-    // Of revisions the commits say it.
+    // A check compares the commits of its revisions.
     if experiment.revisions.all.is_empty()
         && let Some(code) = code(&experiment.app_dir)
     {
@@ -130,7 +130,7 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
     asked
 }
 
-/// The application's code files as git has them, and what was changed since; `None` where git does not know the folder.
+/// The code files in git's index with their digests, and the changes that are not staged; `None` outside a git repository.
 fn code(app_dir: &Path) -> Option<String> {
     let listed = |command: &[&str]| {
         let words: Vec<&str> = command

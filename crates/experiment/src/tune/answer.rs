@@ -22,7 +22,7 @@ pub fn answer(
             return (Answer::NoneMeets, 1);
         }
         (Feasibility::Breaks, Feasibility::Breaks) => return (Answer::Undecided, 3),
-        // Today's settings exceed the limit too, with less certainty: that is no reason to keep them.
+        // Today's settings exceed the limit as well, only with less certainty, so they are not kept.
         (Feasibility::Breaks, Feasibility::Unclear) if late(document, baseline).is_some() => {
             return (Answer::Undecided, 3);
         }

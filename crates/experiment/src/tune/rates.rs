@@ -249,7 +249,7 @@ fn said(of: &ArmRates) -> Option<String> {
         return broke.map(|broke| format!("less than {} with {with}", figure(broke)));
     };
     let rate = figure(met);
-    // Without a lower end of the interval it is no bound.
+    // Without an interval, the rate is not a lower bound.
     let least = match search.low_per_s {
         Some(_) => format!("{rate} or more"),
         None => format!("about {rate}"),

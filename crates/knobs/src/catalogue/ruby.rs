@@ -166,7 +166,7 @@ pub const KNOBS: &[Knob] = &[
         )
     },
     Knob {
-        caution: "More of it: fewer collections, more memory. Grows at run time up to gc.malloc_limit_max.",
+        caution: "A higher limit means fewer collections and more memory. Grows at run time up to gc.malloc_limit_max.",
         ..Knob::variable(
             "gc.malloc_limit",
             "RUBY_GC_MALLOC_LIMIT",
@@ -177,7 +177,7 @@ pub const KNOBS: &[Knob] = &[
         )
     },
     Knob {
-        caution: "Below gc.malloc_limit it holds that down.",
+        caution: "A value below gc.malloc_limit lowers that as well.",
         ..Knob::variable(
             "gc.malloc_limit_max",
             "RUBY_GC_MALLOC_LIMIT_MAX",
@@ -196,7 +196,7 @@ pub const KNOBS: &[Knob] = &[
         "The factor by which gc.malloc_limit grows each time it is reached.",
     ),
     Knob {
-        caution: "More of it: fewer full collections, more memory.",
+        caution: "A higher limit means fewer major collections and more memory.",
         ..Knob::variable(
             "gc.oldmalloc_limit",
             "RUBY_GC_OLDMALLOC_LIMIT",
