@@ -7,19 +7,19 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Long after the samples were made.
-const NOW: u64 = 1_700_000_100_000_000_000;
+pub const NOW: u64 = 1_700_000_100_000_000_000;
 
-fn sample(name: &str) -> PathBuf {
+pub fn sample(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contract/samples/flight");
     folder.join(name)
 }
 
-fn story(name: &str) -> Value {
+pub fn story(name: &str) -> Value {
     let text = std::fs::read_to_string(sample(&format!("{name}.json"))).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-fn inspected(paths: &[PathBuf], selection: Selection) -> Document {
+pub fn inspected(paths: &[PathBuf], selection: Selection) -> Document {
     let asked = Asked {
         version: "0.0.0".to_owned(),
         sources: paths.iter().map(|p| p.display().to_string()).collect(),
@@ -163,46 +163,6 @@ fn beyond_the_ring_percentiles_are_bounds() {
     assert_eq!(made.pools.iter().map(|p| p.samples).sum::<u64>(), 8);
     assert_eq!(made.processes[0].state, ProcessState::Closed);
     assert_eq!(made.collector.unwrap().pauses, 12);
-}
-
-#[test]
-fn since_takes_the_records_alone() {
-    let story = story("wide");
-    let records = story["records"].as_array().unwrap();
-    let since = records[30]["arrival_wall_ns"].as_u64().unwrap();
-    let selection = Selection {
-        since_ns: Some(since),
-        ..Selection::default()
-    };
-    let made = inspected(&[sample("wide.flight")], selection);
-    let counted = made.requests.unwrap().requests + made.jobs.unwrap().requests;
-    assert_eq!(counted, 10);
-    assert!(made.scope.since.is_some() && made.collector.is_none());
-}
-
-#[test]
-fn a_process_that_ended_before_since_is_not_listed() {
-    let records = story("wide")["records"].as_array().unwrap().clone();
-    let since = records[30]["arrival_wall_ns"].as_u64().unwrap();
-    let paths = files(&[sample("")], Path::new("/nowhere"), 0).unwrap();
-    let of = |since_ns| Selection {
-        since_ns,
-        ..Selection::default()
-    };
-    let listed = inspected(&paths, of(Some(since))).processes;
-    assert!(!listed.is_empty() && listed.len() < 9, "{}", listed.len());
-    assert!(
-        listed
-            .iter()
-            .all(|p| p.requests > 0 || p.state == ProcessState::Live)
-    );
-    assert_eq!(inspected(&paths, of(None)).processes.len(), 9);
-    let none = read(&[sample("wide.flight")], of(Some(u64::MAX)), NOW);
-    let why = none.why_empty();
-    assert!(
-        none.is_empty() && why.contains(": 1 process, not alive"),
-        "{why}"
-    );
 }
 
 #[test]

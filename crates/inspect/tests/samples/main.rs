@@ -2,3 +2,4 @@
 
 mod files;
 mod interval;
+mod since;
