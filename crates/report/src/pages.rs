@@ -1,6 +1,6 @@
 //! Which pages of the workload differ between two configurations.
 
-use crate::figures::{change_with_interval, counted, percent};
+use crate::figures::{change_with_interval, counted, is_change_of, last_digit, percent};
 use crate::markdown_table::{line, plain, rows};
 use crate::reading::called_by_name;
 use crate::sheet::Sheet;
@@ -170,8 +170,20 @@ impl<'d> Shown<'d> {
         } else {
             notes.push("One block gives no interval.".to_owned());
         }
+        if !self.rows().all(gives_its_change) {
+            notes.push(
+                "Changes are means of the blocks' changes; the times are medians over the blocks, and need not give the same change."
+                    .to_owned(),
+            );
+        }
         notes
     }
+}
+
+/// Whether the times of a row, as shown, give the change beside them.
+fn gives_its_change(time: &PageTime) -> bool {
+    let both = time.candidate_ms.zip(time.baseline_ms);
+    both.is_none_or(|both| is_change_of(time.ratio, both, last_digit))
 }
 
 /// Without a ratio where a page fails: it would be one to an hour.

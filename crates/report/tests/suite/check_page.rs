@@ -93,6 +93,13 @@ fn the_page_that_became_slower_is_named_with_the_answer_and_comes_first() {
     assert!(place(sentence) < place("What was tried"));
     let row = "GET /trails 12.0 ms 33.0 ms +175 % (+160 to +190)";
     assert!(place(row) < place("GET / 12.0 ms 12.1 ms +0.8 % (-2.0 to +3.0)"));
+    assert!(!text.contains("medians over the blocks"), "{text}");
+    let mut noisy = document.clone();
+    noisy.pages[1].ratio = 0.85;
+    let noisy = flat(&page(&noisy, PLAIN));
+    assert!(
+        noisy.contains("the times are medians over the blocks, and need not give the same change")
+    );
     let markdown = experiment_markdown(&document, "powerband check");
     assert!(markdown.contains(sentence), "{markdown}");
     assert!(
