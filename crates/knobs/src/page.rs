@@ -51,9 +51,10 @@ In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configu
   is in none of them, that is an error.
 - `env.NAME` cannot set `PORT`, `PATH`, `RAILS_ENV`, `RACK_ENV`, `RAILS_MAX_THREADS`, `RAILS_MIN_THREADS`, `WEB_CONCURRENCY`, `RUBYOPT`,
   `RUBYLIB` and `POWERBAND_*`, because Powerband sets them itself.
-- The page, the run document and messages show `REDACTED` in place of the value of a variable that looks secret (`DATABASE_URL`, names with
-  `SECRET`, `PASS`, `PWD`, `TOKEN`, `KEY`, `CREDENTIAL`, `AUTH` or `DSN`, URLs with a user in them). Remote addresses in variables are
-  refused as everywhere ([safety](tune.md#safety)).
+- The page, the run document and messages show `REDACTED` in place of the value of a variable that looks secret. A variable looks secret if
+  its name has `SECRET`, `PASS`, `PWD`, `TOKEN`, `KEY`, `CREDENTIAL`, `AUTH`, `DSN` or `DATABASE_URL` in it, if it has [another name of a
+  secret](traffic.md#redaction), or if its value holds a URL with a user. The folders `PWD` and `OLDPWD` are shown. Remote addresses in
+  variables are refused as everywhere ([safety](tune.md#safety)).
 
 ";
 
