@@ -1,4 +1,4 @@
-# make demo      tune the storefront and leave a report          (about 8 minutes after the build)
+# make demo      tune the storefront and leave a report          (about 3 minutes after the build)
 # make test      every test, check and lint                      (installs what is missing first)
 # make check     formatting, lints and unit tests of the Rust code  (a minute after a change)
 # make build     the command line tool and the agent
@@ -28,7 +28,7 @@ build: bootstrap-demo
 	ruby gem/ext/powerband/build.rb >/dev/null
 
 demo: build
-	$(POWERBAND) tune --config examples/storefront/powerband.toml
+	$(POWERBAND) tune --quick --config examples/storefront/powerband.toml
 
 # What is compiled once needs no state for compiling it again, and of debug information what a backtrace shows.
 test: export CARGO_INCREMENTAL = 0

@@ -144,6 +144,7 @@ fn flags(
         ..Request::default()
     };
     if let Some(tune) = tune {
+        request.quick = switch(tune.quick, "--quick");
         request.knobs = tune
             .knobs
             .iter()

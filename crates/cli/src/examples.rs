@@ -10,6 +10,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "tune",
         &[
             (
+                "A first verdict in about three minutes",
+                "powerband tune --quick",
+            ),
+            (
                 "The settings that serve the most while 99 % of the requests end within 250 ms",
                 "powerband tune --path /products --slo p99=250ms --budget 20m",
             ),

@@ -10,6 +10,8 @@ pub use windows::{Seen, Windows};
 
 /// The default budget of `tune`, seconds.
 pub const DEFAULT_S: f64 = 1200.0;
+/// The budget of `tune --quick`.
+pub const QUICK: &str = "3m";
 
 /// What a trial costs beside its windows, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,6 +77,9 @@ const COVERING_ARMS: usize = 6;
 /// With so few arms any window is long enough.
 pub const FEW_ARMS: usize = 3;
 
+/// So many arms, the baseline included, need no race: the one candidate goes into the deciding comparison at once.
+const WITHOUT_RACE: usize = 2;
+
 /// Arms, race blocks, confirming blocks, finalists.
 type Counts = (usize, u32, u32, u32);
 
@@ -91,7 +96,7 @@ const SHAPES: [Counts; 12] = [
     (5, 2, 6, 1),
     (4, 2, 6, 1),
     (FEW_ARMS, 2, 6, 1),
-    (2, 2, 6, 1),
+    (WITHOUT_RACE, 0, 6, 1),
 ];
 
 /// A budget in which six confirming blocks do not fit.
@@ -146,6 +151,7 @@ pub fn fit(
         let arms = arms.min(cap);
         // Of two arms one is the baseline.
         let finalists = finalists.min((arms as u32).saturating_sub(1)).max(1);
+        let race = if arms <= WITHOUT_RACE { 0 } else { race };
         (arms, race, blocks.unwrap_or(confirm), finalists)
     };
     let budget_s = budget_s * USABLE;
@@ -202,7 +208,7 @@ pub fn most_for_search() -> f64 {
     SEARCH_S.1
 }
 
-/// Fits `tune` and the search at its end into what is left of a budget; without the search where only that fits.
+/// Fits `tune` and the search at its end into what is left of a budget. A race of several candidates comes before the search.
 pub fn fit_with_search(
     budget_s: f64,
     spent_s: f64,
@@ -213,12 +219,21 @@ pub fn fit_with_search(
 ) -> Result<Shape, TooShort> {
     let left_s = budget_s - spent_s;
     let kept_s = kept_for_search(budget_s, with_search);
-    fit(left_s - kept_s, overhead, windows, wishes)
-        .or_else(|_| fit(left_s, overhead, windows, wishes))
+    let with_search = fit(left_s - kept_s, overhead, windows, wishes);
+    let without = || fit(left_s, overhead, windows, wishes);
+    match with_search {
+        Ok(shape) if shape.race_blocks > 0 => Ok(shape),
+        Ok(shape) => Ok(without()
+            .ok()
+            .filter(|shape| shape.race_blocks > 0)
+            .unwrap_or(shape)),
+        Err(_) => without(),
+    }
 }
 
-/// The least budget, seconds, in which the confirmation holds a second finalist; `None` where none that a person would give does.
-pub fn for_two_finalists(
+/// The least budget, seconds, whose shape is like this; `None` where none that a person would give has one.
+pub fn least_with(
+    has: impl Fn(&Shape) -> bool,
     spent_s: f64,
     with_search: bool,
     overhead: Overhead,
@@ -228,7 +243,7 @@ pub fn for_two_finalists(
     let minutes = (1..=24 * 60).map(|minutes| f64::from(minutes) * MINUTE_S);
     let mut holding = minutes.filter(|budget_s| {
         let shape = fit_with_search(*budget_s, spent_s, with_search, overhead, windows, wishes);
-        shape.is_ok_and(|shape| shape.finalists > 1)
+        shape.is_ok_and(|shape| has(&shape))
     });
     holding.next()
 }

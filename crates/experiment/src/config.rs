@@ -195,6 +195,8 @@ pub struct Request {
     pub assertions: Vec<Asked>,
     /// Each configuration once and shortly, to see whether it works.
     pub rehearse: Option<Asked>,
+    /// Whether `tune` is to take about three minutes, with one candidate where no more fit.
+    pub quick: Option<Asked>,
     /// Where run folders are made.
     pub runs_dir: Option<Asked>,
     /// Flight files stay in the run folder.
@@ -310,6 +312,7 @@ impl Request {
             revision,
             assertions,
             rehearse: _,
+            quick: _,
             runs_dir,
             keep_flights: _,
             systemd_unit,
@@ -406,6 +409,7 @@ impl Request {
             front: self.front.or(there.front),
             tls: self.tls.or(there.tls),
             rehearse: self.rehearse.or(there.rehearse),
+            quick: self.quick.or(there.quick),
             against: self.against.or(there.against),
             revision: self.revision.or(there.revision),
             assertions: listed(self.assertions, there.assertions),

@@ -51,6 +51,8 @@ pub struct Experiment {
     pub cgroup_memory_bytes: Option<u64>,
     /// Time for the whole run.
     pub budget: Option<Duration>,
+    /// Whether the run may take longer than its budget rather than be refused, but no longer than a verdict needs.
+    pub quick: bool,
     /// The budget as it was written, behind the place that it came from.
     pub budget_asked: Option<String>,
     /// Blocks of the deciding comparison.

@@ -5,6 +5,7 @@ mod assertions;
 mod calibration;
 mod failures;
 mod promise;
+mod quick;
 mod resume;
 
 use crate::arm_environment::RejectedValue;
@@ -35,8 +36,6 @@ use std::time::Duration;
 
 /// Cores of the scripted machine.
 const CORES: f64 = 2.0;
-/// Seconds that a trial takes for its start, warm-up and end.
-const AROUND_TRIAL_S: f64 = 3.0;
 const MIB: u64 = 1 << 20;
 
 /// What a trial of an arm does in place of serving; the argument is the number of the arm's trials before it.
@@ -56,6 +55,8 @@ pub struct Script {
     pub late: bool,
     /// Which trials fail.
     pub fails: Fails,
+    /// Seconds that a trial takes for its start, warm-up and end.
+    pub around_trial_s: f64,
     /// The user stops the run after so many trials.
     pub stopped_after: Option<u32>,
     state: Mutex<State>,
@@ -79,6 +80,7 @@ impl Script {
             alike: false,
             late: false,
             fails: |_, _| None,
+            around_trial_s: 3.0,
             stopped_after: None,
             state: Mutex::default(),
         }
@@ -263,7 +265,7 @@ impl Trials for Script {
             *of_arm - 1
         };
         let timing = &assignment.timing;
-        self.pass(AROUND_TRIAL_S);
+        self.pass(self.around_trial_s);
         if watcher.cancelled() {
             return Err(Stopped::Interrupted);
         }

@@ -8,6 +8,7 @@ mod contradiction;
 mod fleet;
 mod isolate;
 mod knob_search;
+mod left_out;
 mod model;
 mod path;
 mod race;
@@ -87,10 +88,15 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         ),
         false => String::new(),
     };
+    let races = plan.race_blocks > 0;
     procedure.watcher.on(Event::Planned {
         document: &procedure.store.document,
         because: &format!(
-            "elimination rounds of {names}{room}{}",
+            "{} of {names}{room}{}",
+            match races {
+                true => "elimination rounds",
+                false => "the deciding comparison",
+            },
             other_windows(assumed_s, plan.timing.saturation_s)
         ),
     });
@@ -101,14 +107,21 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         arms,
         candidates,
     } = race::race(procedure, first, candidates, &mut fates)?;
-    let Some(finalists) = choose::finalists(&procedure.store.document, &survivors, &baseline)
-    else {
+    let finalists = match races {
+        true => choose::finalists(&procedure.store.document, &survivors, &baseline),
+        false => choose::without_race(&survivors, &baseline),
+    };
+    let Some(finalists) = finalists else {
         verdict::without_challenger(procedure, &baseline, &arms, &candidates, fates);
         return concluded(procedure, &baseline, None);
     };
     fates.insert(
         finalists.challenger.name.clone(),
-        "won the elimination rounds".to_owned(),
+        match races {
+            true => "won the elimination rounds",
+            false => "the only candidate that the time allows",
+        }
+        .to_owned(),
     );
     for arm in survivors.iter().filter(|arm| **arm != baseline) {
         fates
@@ -122,7 +135,10 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         fates,
     };
     let winner = verdict::confirmed(procedure, &baseline, raced, confirmed);
-    verdict::warn_of_unconfirmed(procedure, &baseline, &finalists);
+    left_out::warn_of_unconfirmed(procedure, &baseline, &finalists);
+    if !races {
+        left_out::warn_of_one_candidate(procedure, &finalists);
+    }
     concluded(procedure, &baseline, Some(&winner))
 }
 
@@ -243,9 +259,13 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         let with_search = experiment.objective.latency.is_some();
         let spent_s = procedure.elapsed_s();
         let windows = windows(procedure);
-        let shape =
+        let fit = |budget_s: f64| {
             budget::fit_with_search(budget_s, spent_s, with_search, overhead, windows, wishes)
-                .map_err(|short| too_short_after_pilot(procedure, fixed_s, short))?;
+        };
+        let shape = match fit(budget_s) {
+            Err(short) if experiment.quick => lengthened(procedure, fixed_s, short, fit)?,
+            fitted => fitted.map_err(|short| too_short_after_pilot(procedure, fixed_s, short))?,
+        };
         let plan = &mut procedure.store.document.plan;
         plan.timing = shape.timing;
         plan.race_blocks = shape.race_blocks;
@@ -327,13 +347,37 @@ fn wishes(experiment: &Experiment) -> budget::Wishes {
     }
 }
 
+/// The plan of a quick run whose trials take longer than was assumed: the shortest that can decide.
+fn lengthened(
+    procedure: &mut Procedure<'_>,
+    overhead_s: f64,
+    short: budget::TooShort,
+    fit: impl Fn(f64) -> Result<budget::Shape, budget::TooShort>,
+) -> Result<budget::Shape, Stopped> {
+    let least_s = least_after_pilot(procedure, &short);
+    let shape = fit(least_s).map_err(|_| too_short_after_pilot(procedure, overhead_s, short))?;
+    procedure.store.document.plan.budget_s = Some(least_s);
+    procedure.watcher.on(Event::Note(format!(
+        "--quick takes {} instead of {}: a trial of this application takes {overhead_s:.1} s beside its windows, and fewer than six \
+         blocks decide nothing",
+        budget::written(least_s),
+        budget::QUICK
+    )));
+    Ok(shape)
+}
+
+/// The least budget, seconds, that has room for what the pilot took and for the trials to come.
+fn least_after_pilot(procedure: &Procedure<'_>, short: &budget::TooShort) -> f64 {
+    (short.least_s + procedure.elapsed_s()).ceil()
+}
+
 /// A budget that the real cost of a trial proves too short.
 pub(crate) fn too_short_after_pilot(
     procedure: &Procedure<'_>,
     overhead_s: f64,
     short: budget::TooShort,
 ) -> Stopped {
-    let least_s = (short.least_s + procedure.elapsed_s()).ceil();
+    let least_s = least_after_pilot(procedure, &short);
     let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
     Stopped::Configuration(format!(
         "{}: a trial of this application takes {overhead_s:.1} s beside its windows, so {blocks} need {least_s:.0}s; give \

@@ -78,7 +78,8 @@ fn more_time_buys_arms_first_and_windows_after() {
 fn the_budget_named_for_two_finalists_holds_them_and_a_minute_less_does_not() {
     let wishes = wishes(None, None, None);
     for with_search in [false, true] {
-        let named = for_two_finalists(
+        let named = least_with(
+            |shape| shape.finalists > 1,
             30.0,
             with_search,
             Overhead::ASSUMED,
@@ -97,7 +98,8 @@ fn the_budget_named_for_two_finalists_holds_them_and_a_minute_less_does_not() {
         most_arms: Some(2),
         ..wishes
     };
-    let never = for_two_finalists(
+    let never = least_with(
+        |shape| shape.finalists > 1,
         30.0,
         false,
         Overhead::ASSUMED,
@@ -211,6 +213,53 @@ fn budget_service_time_and_noise_become_arms_blocks_and_windows() {
         let off_s = (shape.timing.saturation_s - window_s).abs();
         assert!(off_s < 0.1, "{case}");
     }
+}
+
+/// One candidate needs no race: fourteen trials, whatever number of arms is allowed or affordable.
+#[test]
+fn three_minutes_hold_one_candidate_and_six_blocks() {
+    let quick = fit(
+        180.0,
+        Overhead::ASSUMED,
+        Windows::ASSUMED,
+        wishes(None, None, None),
+    )
+    .unwrap();
+    assert_eq!(
+        (quick.arms, quick.race_blocks, quick.blocks, quick.finalists),
+        (2, 0, 6, 1)
+    );
+    let two = fit(
+        3600.0,
+        Overhead::ASSUMED,
+        Windows::ASSUMED,
+        wishes(Some(2), None, None),
+    )
+    .unwrap();
+    assert_eq!((two.arms, two.race_blocks), (2, 0));
+}
+
+/// Several candidates are worth more than the highest rate of one.
+#[test]
+fn the_search_for_a_rate_takes_no_time_from_a_race() {
+    let overhead = Overhead {
+        fixed_s: 5.0,
+        warmup_s: 0.0,
+    };
+    let fitted = |budget_s, with_search| {
+        fit_with_search(
+            budget_s,
+            24.0,
+            with_search,
+            overhead,
+            Windows::ASSUMED,
+            Wishes::default(),
+        )
+        .unwrap()
+    };
+    assert_eq!(fitted(280.0, true), fitted(280.0, false));
+    assert!(fitted(280.0, true).race_blocks > 0);
+    assert_ne!(fitted(400.0, true), fitted(400.0, false));
 }
 
 #[test]

@@ -96,6 +96,12 @@ pub fn resolve(
         MemoryLimit::default()
     });
     let least = all.least(&request, &goal);
+    if let Some(quick) = &request.quick {
+        all.0.extend(not_quick(quick, &request));
+    }
+    let quick = request.quick.as_ref();
+    let quick = quick.map(|quick| Asked::new(budget::QUICK, quick.origin.clone()));
+    let budget = quick.or_else(|| request.budget.clone());
     let rate = all.take(request.rate.as_ref(), parse_rate);
     let most_blocks = |asked: &Asked| whole(asked, LEAST_BLOCKS, u64::from(MOST_BLOCKS), "blocks");
     let blocks = all
@@ -188,9 +194,9 @@ pub fn resolve(
                 .filter(|_| matches!(least, Some(Least::Memory | Least::Processes))),
         },
         cgroup_memory_bytes: memory.of_cgroup,
-        budget: all.take(request.budget.as_ref(), parse_duration),
-        budget_asked: (request.budget.as_ref())
-            .map(|asked| format!("{} = {:?}", asked.origin, asked.text)),
+        budget: all.take(budget.as_ref(), parse_duration),
+        quick: request.quick.is_some(),
+        budget_asked: (budget.as_ref()).map(|asked| format!("{} = {:?}", asked.origin, asked.text)),
         blocks,
         calibrate,
         max_arms: all
@@ -437,6 +443,18 @@ impl Collected {
 }
 
 /// Whether a workload file is recorded traffic.
+/// What takes longer than a quick run has.
+fn not_quick(quick: &Asked, request: &Request) -> Option<Problem> {
+    let other = request.knobs.first().or(request.least.as_ref())?;
+    Some(Problem::with(
+        format!(
+            "{} does not search what {} asks for",
+            quick.origin, other.origin
+        ),
+        format!("give a --budget in place of {}", quick.origin),
+    ))
+}
+
 fn is_recording(file: &str) -> bool {
     Path::new(file).extension().is_none_or(|e| e != "toml")
 }

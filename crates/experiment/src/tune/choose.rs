@@ -53,6 +53,15 @@ pub fn finalists(document: &Document, survivors: &[Arm], baseline: &Arm) -> Opti
     })
 }
 
+/// The one candidate of a run whose time allows no race.
+pub fn without_race(arms: &[Arm], baseline: &Arm) -> Option<Finalists> {
+    let challenger = arms.iter().find(|arm| *arm != baseline)?.clone();
+    Some(Finalists {
+        challenger,
+        second: None,
+    })
+}
+
 /// Whether `candidate` is smaller than `baseline` in memory, processes or threads, in that order.
 pub fn smaller(document: &Document, candidate: &Arm, baseline: &Arm) -> bool {
     stats::smallest(&[size(document, baseline), size(document, candidate)]) == Some(1)

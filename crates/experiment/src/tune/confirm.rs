@@ -7,7 +7,7 @@ use super::{path, unconfirmed};
 use crate::budget::{self, Confirmation};
 use crate::error::Stopped;
 use crate::judge::{self, Judging};
-use crate::procedure::Procedure;
+use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
 use arms::{Choice, Room};
@@ -74,6 +74,7 @@ pub fn confirm(
         while done < look.blocks {
             done += 1;
             procedure.block(Stage::Confirm, done, plan.blocks, &arms)?;
+            give_up(procedure, &arms[..2])?;
         }
         let document = &procedure.store.document;
         let judging = Judging::at(document, look);
@@ -98,6 +99,19 @@ pub fn confirm(
         challenger: finalists.challenger.clone(),
         comparison,
         second,
+    })
+}
+
+/// Ends a comparison that cannot decide: every trial of one of the two failed.
+fn give_up(procedure: &Procedure<'_>, two: &[Arm]) -> Result<(), Stopped> {
+    let trials = &procedure.store.document.trials;
+    let failed = two
+        .iter()
+        .find_map(|arm| Some((arm, hopeless(trials, Stage::Confirm, &arm.name)?)));
+    failed.map_or(Ok(()), |(arm, reason)| {
+        Err(Stopped::NoAnswer(format!(
+            "{arm} cannot be measured: {reason}"
+        )))
     })
 }
 

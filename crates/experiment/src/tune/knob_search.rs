@@ -24,6 +24,9 @@ const USEFUL_TRIALS: f64 = 60.0;
 /// Windows of its trials, seconds: beyond the second more trials say more than longer ones.
 const WINDOWS_S: (f64, f64) = (2.0, 8.0);
 
+/// Blocks of a race, where a plan without knobs would have none.
+const LEAST_RACE_BLOCKS: u32 = 2;
+
 /// Shortens the windows where a search has more use for trials, unless their length was given.
 pub fn retime(procedure: &mut Procedure<'_>) {
     let experiment = procedure.experiment;
@@ -61,7 +64,7 @@ pub fn search(
         alpha: document.plan.alpha,
         allowance: document.calibration.as_ref().map_or(0.0, |c| c.allowance),
         blocks: document.plan.blocks,
-        race_blocks: document.plan.race_blocks,
+        race_blocks: document.plan.race_blocks.max(LEAST_RACE_BLOCKS),
         most_arms,
         trials: Some(planned),
         log_memory_limit: document

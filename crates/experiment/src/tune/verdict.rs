@@ -2,11 +2,9 @@
 
 use super::answer::{self, every_arm_breaks, limits, limits_and_why, none_meets, standing};
 use super::candidates::{CandidateArm, reason};
-use super::choose::Finalists;
 use super::confirm::Confirmed;
 use super::warnings::{warn, warn_of_ends, warn_of_limits};
 use super::{Fates, model, path};
-use crate::budget;
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
 use crate::request::Arm;
@@ -208,53 +206,6 @@ fn picked(document: &Document, baseline: &Arm, confirmed: Confirmed) -> (Arm, Ve
     }
     let comparisons = vec![comparison, second.against_baseline, second.against_first];
     (challenger, comparisons)
-}
-
-/// Says so where the race showed more of an arm than was confirmed of another, and no time was left to confirm it too.
-pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finalists: &Finalists) {
-    let Some(second) = &finalists.second else {
-        return;
-    };
-    let document = &procedure.store.document;
-    let of = |stage: Stage, arm: &Arm| {
-        let mut mine = document.comparisons.iter();
-        mine.find(|c| c.stage == stage && c.candidate == arm.name && c.baseline == baseline.name)
-    };
-    let (Some(raced), Some(confirmed), None) = (
-        of(Stage::Race, second),
-        of(Stage::Confirm, &finalists.challenger),
-        of(Stage::Confirm, second),
-    ) else {
-        return;
-    };
-    let changes = document.verdict.as_ref();
-    let changes = changes.is_some_and(|v| matches!(v.answer, Answer::Change | Answer::Smaller));
-    if changes && raced.ratio <= confirmed.ratio {
-        return;
-    }
-    let before_race = document.trials.iter().find(|t| t.stage == Stage::Race);
-    let budget_s = procedure.overhead_s().and_then(|fixed_s| {
-        budget::for_two_finalists(
-            before_race.map_or(0.0, |trial| trial.started_s),
-            document.plan.objective.latency.is_some(),
-            budget::Overhead {
-                fixed_s,
-                warmup_s: 0.0,
-            },
-            super::windows(procedure),
-            super::wishes(procedure.experiment),
-        )
-    });
-    let room = budget_s.map_or_else(String::new, |seconds| {
-        format!("; --budget {:.0}m has room for both", seconds / 60.0)
-    });
-    let warning = format!(
-        "{second} showed {:+.0} % in {} and did not take part in the deciding comparison: the budget had room for {} only{room}",
-        (raced.ratio - 1.0) * 100.0,
-        run::counted(raced.blocks, "elimination round"),
-        finalists.challenger
-    );
-    procedure.store.document.warnings.push(warning);
 }
 
 fn summarise(document: &mut Document, arms: &[Arm], candidates: &[CandidateArm], fates: &Fates) {

@@ -1,0 +1,73 @@
+//! What the time did not allow: candidates that were not tried or not confirmed, and the budget that allows it.
+
+use super::choose::Finalists;
+use crate::budget::{self, Overhead, Shape};
+use crate::procedure::Procedure;
+use crate::request::Arm;
+use run::{Answer, Stage};
+
+/// Says so where the race showed more of an arm than was confirmed of another, and no time was left to confirm it too.
+pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finalists: &Finalists) {
+    let Some(second) = &finalists.second else {
+        return;
+    };
+    let document = &procedure.store.document;
+    let of = |stage: Stage, arm: &Arm| {
+        let mut mine = document.comparisons.iter();
+        mine.find(|c| c.stage == stage && c.candidate == arm.name && c.baseline == baseline.name)
+    };
+    let (Some(raced), Some(confirmed), None) = (
+        of(Stage::Race, second),
+        of(Stage::Confirm, &finalists.challenger),
+        of(Stage::Confirm, second),
+    ) else {
+        return;
+    };
+    let changes = document.verdict.as_ref();
+    let changes = changes.is_some_and(|v| matches!(v.answer, Answer::Change | Answer::Smaller));
+    if changes && raced.ratio <= confirmed.ratio {
+        return;
+    }
+    let room = budget_with(procedure, |shape| shape.finalists > 1)
+        .map_or_else(String::new, |budget| {
+            format!("; {budget} has room for both")
+        });
+    let warning = format!(
+        "{second} showed {:+.0} % in {} and did not take part in the deciding comparison: the budget had room for {} only{room}",
+        (raced.ratio - 1.0) * 100.0,
+        run::counted(raced.blocks, "elimination round"),
+        finalists.challenger
+    );
+    procedure.store.document.warnings.push(warning);
+}
+
+/// Says what a comparison without elimination rounds leaves open.
+pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, finalists: &Finalists) {
+    let more = budget_with(procedure, |shape| shape.race_blocks > 0)
+        .map_or_else(String::new, |budget| format!("; {budget} tries several"));
+    let warning = format!(
+        "{} is the only candidate that was tried, because the model predicts it to be the best of the smallest: others may be \
+         better{more}",
+        finalists.challenger
+    );
+    procedure.store.document.warnings.push(warning);
+}
+
+/// The flag with the least budget whose plan is like this.
+fn budget_with(procedure: &Procedure<'_>, has: impl Fn(&Shape) -> bool) -> Option<String> {
+    let document = &procedure.store.document;
+    let after_pilot = document.trials.iter().find(|t| t.stage != Stage::Pilot);
+    let overhead = Overhead {
+        fixed_s: procedure.overhead_s()?,
+        warmup_s: 0.0,
+    };
+    let seconds = budget::least_with(
+        has,
+        after_pilot.map_or(0.0, |trial| trial.started_s),
+        document.plan.objective.latency.is_some(),
+        overhead,
+        super::windows(procedure),
+        super::wishes(procedure.experiment),
+    )?;
+    Some(format!("--budget {:.0}m", seconds / 60.0))
+}
