@@ -14,6 +14,8 @@ use std::path::Path;
 
 /// Of nginx's buffers, as a trial sets them.
 const BUFFER_BYTES: u64 = 4096;
+/// The application's environment file.
+const ENVIRONMENT: &str = ".env";
 /// The variable that carries a pool in trials.
 const DATABASE: &str = "DATABASE_URL";
 
@@ -22,6 +24,7 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
     let experiment = bench.experiment;
     let variables = bench.variables(arm);
     let (changes, mut left) = set_down(experiment.kind, arm, &variables, &files(bench));
+    left.extend(unread(&experiment.app_dir, &changes));
     if experiment.kind == ServerKind::Passenger && experiment.files.apache.is_none() {
         left.push(
             "passenger.conf: name Apache's configuration of Passenger as apache in [files], and the diff is against it"
@@ -29,6 +32,21 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
         );
     }
     (changes, left)
+}
+
+/// A new `.env`, in an application that loads none by itself.
+fn unread(app: &Path, changes: &[FileChange]) -> Option<String> {
+    let is_new =
+        changes.iter().any(|change| change.path == ENVIRONMENT) && !app.join(ENVIRONMENT).exists();
+    let is_read = ["dotenv", "dotenv-rails"]
+        .iter()
+        .any(|gem| servers::bundles(app, gem));
+    (is_new && !is_read).then(|| {
+        format!(
+            "{ENVIRONMENT} is a new file, and Gemfile.lock has no dotenv gem that would load it: set its variables where the server \
+             is started, or name the file there (systemd's EnvironmentFile, Docker's --env-file, Foreman)"
+        )
+    })
 }
 
 /// Everything that the arm sets: in the files as diffs, and the rest with the reason why it is in none.
@@ -108,7 +126,7 @@ fn files(bench: &Bench<'_>) -> Files {
     };
     let named = |path: &Path| as_it_is(path, path);
     let mut files = Files {
-        environment: Some(as_it_is(&app.join(".env"), Path::new(".env"))),
+        environment: Some(as_it_is(&app.join(ENVIRONMENT), Path::new(ENVIRONMENT))),
         dockerfile: existing(app, "Dockerfile"),
         database_yml: existing(app, "config/database.yml"),
         systemd: drop_in(experiment),

@@ -200,6 +200,10 @@ fn measure(
         store.document.plan.baseline = first.settings;
         store.document.plan.baseline_environment = bench.told(first);
     }
+    if let Some(unlike) = without_preload(&arms, bench.own.configured_settings()) {
+        watcher.on(Event::Note(unlike.clone()));
+        store.document.warnings.push(unlike);
+    }
     let commits = experiment.revisions.all.iter().map(|revision| {
         let name = format!("revision {}", revision.named);
         (name, revision.short_commit().to_owned())
@@ -215,6 +219,18 @@ fn measure(
     };
     let result = result.and_then(|()| procedure.end());
     (procedure.store, result)
+}
+
+/// That the application preloads and no configuration with workers does: a knob that is easily left out.
+fn without_preload(arms: &[Arm], own: Option<Settings>) -> Option<String> {
+    let preloads = own.is_some_and(|own| own.workers > 0 && own.preload);
+    let mut named = arms.iter().filter(|arm| arm.revision.is_none());
+    let has_workers = named.clone().any(|arm| arm.settings.workers > 0);
+    let applies = preloads && has_workers && !named.any(|arm| arm.settings.preload);
+    applies.then(|| {
+        "the application's own configuration preloads it, and no configuration here does: preload=true compares it as it runs today"
+            .to_owned()
+    })
 }
 
 /// What the application's own configuration asks for, else the server's default, and which of the two it is.
@@ -404,6 +420,33 @@ mod tests {
     use super::*;
     use crate::config::Asked;
     use crate::scripted::{tuned, typed};
+
+    #[test]
+    fn configurations_that_do_not_preload_as_the_application_does_are_said() {
+        let arm = |workers, preload| {
+            Arm::of(Settings {
+                workers,
+                threads: 3,
+                preload,
+            })
+        };
+        let own = |workers, preload| Some(arm(workers, preload).settings);
+        let plain = [arm(1, false), arm(2, false)];
+        assert!(
+            without_preload(&plain, own(2, true))
+                .unwrap()
+                .contains("preload=true")
+        );
+        let preloading = [arm(1, false), arm(2, true)];
+        for (arms, own) in [
+            (&preloading, own(2, true)),
+            (&plain, own(2, false)),
+            (&plain, None),
+            (&[arm(0, false), arm(0, false)], own(2, true)),
+        ] {
+            assert_eq!(without_preload(arms, own), None);
+        }
+    }
 
     fn asked(budget: Option<Asked>, calibrate: Option<u32>) -> Experiment {
         let experiment = tuned(5, |request| request.budget = budget);

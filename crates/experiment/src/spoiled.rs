@@ -27,7 +27,7 @@ pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
     for warning in now {
         watcher.on(Event::Note(format!("spoils measurements: {warning}")));
     }
-    found.extend(others.iter().map(OtherRun::afterwards));
+    found.extend(afterwards(&others));
     found
 }
 
@@ -48,14 +48,25 @@ impl OtherRun {
             self.folder.display()
         )
     }
+}
 
-    /// For the document: by the time it is read, another process may have the number.
-    fn afterwards(&self) -> String {
-        format!(
-            "another run ({}) was under way on this host at the same time, and each took the other's cores; measure again without it",
-            self.folder.display()
-        )
-    }
+/// For the document: by the time it is read, other processes may have their numbers.
+fn afterwards(runs: &[OtherRun]) -> Option<String> {
+    let folders: Vec<String> = runs
+        .iter()
+        .map(|run| run.folder.display().to_string())
+        .collect();
+    let (these, them) = match folders.as_slice() {
+        [] => return None,
+        [one] => (format!("another run ({one}) was"), "it"),
+        several => (
+            format!("{} other runs ({}) were", several.len(), several.join(", ")),
+            "them",
+        ),
+    };
+    Some(format!(
+        "{these} under way on this host at the same time, and each took the other's cores; measure again without {them}"
+    ))
 }
 
 /// All that are under way now.
@@ -128,7 +139,7 @@ impl HostWatch {
             said.extend(warnings.iter().map(ToString::to_string));
         }
         said.extend(others(since.work.cpu(), span, &since.work.named(span)));
-        said.extend(since.runs.iter().map(OtherRun::afterwards));
+        said.extend(afterwards(&since.runs));
         said
     }
 }
@@ -187,11 +198,18 @@ mod tests {
         for part in ["PID 7", "-tune-1f3a", "kill 7", " is under way"] {
             assert!(run.now().contains(part), "{}", run.now());
         }
-        let afterwards = run.afterwards();
+        let one = afterwards(std::slice::from_ref(&run)).unwrap();
+        assert!(one.contains("-tune-1f3a) was under way"), "{one}");
+        assert!(!one.contains("kill"), "{one}");
+        let other = OtherRun {
+            pid: 8,
+            folder: PathBuf::from("/runs/20261120-214513-load-1f3a"),
+        };
+        let both = afterwards(&[run, other]).unwrap();
         assert!(
-            afterwards.contains("-tune-1f3a) was under way"),
-            "{afterwards}"
+            both.starts_with("2 other runs (/runs/20261120-214512-tune-1f3a, /runs/20261120-214513-load-1f3a) were under way"),
+            "{both}"
         );
-        assert!(!afterwards.contains("kill"), "{afterwards}");
+        assert_eq!(afterwards(&[]), None);
     }
 }

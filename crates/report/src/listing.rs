@@ -70,6 +70,7 @@ fn row(run: &Kept) -> [String; 5] {
         Standing::Unfinished => ("unfinished", duration(run.elapsed_s)),
         Standing::Interrupted => ("interrupted", duration(run.elapsed_s)),
         Standing::Done => ("done", duration(run.elapsed_s)),
+        Standing::NoAnswer => ("no answer", duration(run.elapsed_s)),
         Standing::Failed => ("failed", duration(run.elapsed_s)),
         Standing::Renamed => ("kept", duration(run.elapsed_s)),
         Standing::Unreadable => ("unreadable", String::new()),

@@ -12,11 +12,16 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Exit code of a verdict that gives no answer.
+const NO_ANSWER: u8 = 3;
+
 /// How far what a folder holds came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Has its answer.
     Done,
+    /// Was measured to its end, which allows no answer.
+    NoAnswer,
     /// Ended for a reason that its document names; `tune`, `compare` and `sweep` can be resumed.
     Failed,
     /// Stopped by a signal; can be resumed.
@@ -174,7 +179,10 @@ impl Kept {
                 _ if !is_named || run.id != self.id => Standing::Renamed,
                 State::Running => Standing::Unfinished,
                 State::Interrupted => Standing::Interrupted,
-                State::Done => Standing::Done,
+                State::Done => match &run.verdict {
+                    Some(verdict) if verdict.exit_code == NO_ANSWER => Standing::NoAnswer,
+                    _ => Standing::Done,
+                },
                 State::Failed => Standing::Failed,
             };
             let stopped = matches!(
@@ -216,7 +224,7 @@ impl Kept {
     pub fn may_go(&self, unfinished_too: bool) -> bool {
         match self.standing {
             _ if self.worker.is_some() => false,
-            Standing::Done => true,
+            Standing::Done | Standing::NoAnswer => true,
             Standing::Failed => unfinished_too || !self.resumable,
             Standing::Interrupted | Standing::Unfinished | Standing::Unreadable => unfinished_too,
             Standing::Renamed | Standing::Unknown | Standing::NotReadable => false,

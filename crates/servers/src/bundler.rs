@@ -29,9 +29,15 @@ fn wants_bundler(app_dir: &Path, gem: &str) -> bool {
     if !app_dir.join("Gemfile").is_file() {
         return false;
     }
+    bundles(app_dir, gem) && bundler_works(app_dir, gem)
+}
+
+/// Whether the application's Gemfile.lock names this gem.
+#[must_use]
+pub fn bundles(app_dir: &Path, gem: &str) -> bool {
     let lock = std::fs::read_to_string(app_dir.join("Gemfile.lock")).unwrap_or_default();
     let locked = format!("    {gem} (");
-    lock.lines().any(|line| line.starts_with(&locked)) && bundler_works(app_dir, gem)
+    lock.lines().any(|line| line.starts_with(&locked))
 }
 
 fn bundler_works(app_dir: &Path, gem: &str) -> bool {

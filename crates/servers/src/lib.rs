@@ -54,6 +54,7 @@ mod unicorn;
 mod waiting;
 mod words;
 
+pub use bundler::bundles;
 pub use configured::{configuration, configured};
 pub use control::{Counters, PumaStatus, StatusError, WorkerStatus};
 pub use error::{Died, StartError};

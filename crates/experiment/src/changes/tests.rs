@@ -233,3 +233,22 @@ fn a_pool_does_not_write_down_the_database_of_the_trials() {
         "{by_hand:?}"
     );
 }
+
+#[test]
+fn a_new_environment_file_that_nothing_loads_is_said() {
+    let app = tempfile::tempdir().unwrap();
+    let changes = [FileChange {
+        path: ".env".to_owned(),
+        diff: "+A=1\n".to_owned(),
+        hidden: false,
+    }];
+    let said = || unread(app.path(), &changes);
+    assert!(said().unwrap().contains("no dotenv gem"));
+    assert_eq!(unread(app.path(), &[]), None);
+    let lock = app.path().join("Gemfile.lock");
+    std::fs::write(&lock, "GEM\n  specs:\n    dotenv-rails (3.1.4)\n").unwrap();
+    assert_eq!(said(), None);
+    std::fs::remove_file(&lock).unwrap();
+    std::fs::write(app.path().join(".env"), "").unwrap();
+    assert_eq!(said(), None, "whoever wrote it has it read");
+}

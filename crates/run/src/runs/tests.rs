@@ -113,6 +113,21 @@ fn what_is_certainly_a_run_goes_and_nothing_else() {
     assert!(link.join("run.json").exists() && root.join("before-rails-8").exists());
 }
 
+/// "done" without an answer would be read as one.
+#[test]
+fn a_run_that_allows_no_answer_is_not_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = run(dir.path(), "20261120-214512-tune-1f3a", "done");
+    let file = path.join("run.json");
+    let mut document: serde_json::Value =
+        serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    document["verdict"]["exit_code"] = 3.into();
+    fs::write(&file, document.to_string()).unwrap();
+    let kept = kept(dir.path()).unwrap().remove(0);
+    assert_eq!(kept.standing, Standing::NoAnswer);
+    assert!(kept.may_go(false), "it is finished");
+}
+
 /// One rule for `--resume` and `--prune`.
 #[test]
 fn a_run_that_can_be_resumed_goes_only_with_what_is_unfinished() {
