@@ -7,6 +7,8 @@ require_relative "support/powerband"
 
 # `powerband init` writes a powerband.toml that the other verbs accept; `powerband` alone says what a folder holds.
 class InitTest < PowerbandTest
+  parallelize_me!
+
   STOREFRONT = File.join(ROOT, "examples/storefront")
 
   def application

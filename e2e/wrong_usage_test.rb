@@ -6,6 +6,8 @@ require_relative "support/powerband"
 # Wrong usage and applications that cannot be measured: one clear message with what is wrong and what to do, the right
 # exit code, no stack trace of ours, no process, no half-written file.
 class WrongUsageTest < PowerbandTest
+  parallelize_me!
+
   def test_an_unknown_knob
     ended = powerband(*experiment("sweep", "turbo=1,2").drop(1))
     assert_refused ended, 2, /unknown knob "turbo"/, /the knobs are threads, workers, preload/
