@@ -29,6 +29,7 @@ class PackagesTest < PowerbandTest
     inject, extension = run_to_end("#{home}/bin/powerband", "run", "--", "ruby", "-e", LOADED, env: env).split
     assert_operator inject, :start_with?, "#{home}/gems/"
     assert_operator extension, :start_with?, "#{home}/gems/"
+    assert_path_exists "#{home}/gems/powerband-#{VERSION}-#{PLATFORM}/THIRD-PARTY.txt"
   end
 
   def test_bundle_exec_tunes_the_application_whose_gemfile_names_the_gem
@@ -48,7 +49,7 @@ class PackagesTest < PowerbandTest
   def test_the_tarball_is_a_whole_installation_wherever_it_lies
     run_to_end("tar", "-xzf", File.join(out, "powerband-#{VERSION}-#{PLATFORM}.tar.gz"), "-C", @dir)
     top = File.join(@dir, "powerband-#{VERSION}-#{PLATFORM}")
-    assert_equal %w[LICENSE README.md bin docs share], Dir.children(top).sort
+    assert_equal %w[LICENSE README.md THIRD-PARTY.txt bin docs share], Dir.children(top).sort
     assert_path_exists File.join(top, "docs/load.md")
     assert_equal File.join(top, "share/powerband/gem/lib/powerband/inject.rb"), loaded_by("#{top}/bin/powerband").first
     assert_completions File.join(top, "share"), zsh: "zsh/site-functions"
@@ -79,6 +80,8 @@ class PackagesTest < PowerbandTest
     assert_match %r{\A# Write /etc/powerband/mirror.toml}, unit
     assert_path_exists "#{root}/usr/share/man/man1/powerband-tune.1.gz"
     assert_completions "#{root}/usr/share", zsh: "zsh/vendor-completions"
+    licences = %w[LICENSE packaging/THIRD-PARTY.txt].map { |name| File.read(File.join(ROOT, name)) }
+    assert_equal licences.join("\n"), File.read("#{root}/usr/share/doc/powerband/copyright")
     assert_verdict run_to_end(tool, *rehearsal, chdir: hello)
     run_to_end("dpkg", "--root=#{root}", "--purge", "powerband")
     assert_empty Dir[File.join(root, "**/*powerband*")].reject { |path| path.start_with?("#{root}/var/log") }
