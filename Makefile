@@ -4,6 +4,7 @@
 # make build     the command line tool and the agent
 # make install   the tool under PREFIX (default /usr/local)
 # make package   gems, a Debian package and a tarball with a static program in target/package (CPU=aarch64: for that CPU)
+# make release   all packages of both CPUs in target/release-VERSION, built twice and compared (RELEASING.md)
 #
 # Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
 # make bench-grid, make bench-watch, make bench-memory, make bench-page, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
@@ -12,7 +13,7 @@
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install static package bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -45,7 +46,7 @@ rust-lint:
 
 lint: rust-lint
 	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null # its lock follows our crates'
-	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments script/package crates/setup/src/answered.rb; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
+	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments script/package script/release script/licences crates/setup/src/answered.rb; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
 	@if command -v codespell >/dev/null; then $(MAKE) --no-print-directory spelling; else echo 'codespell is not installed: the spelling was not checked'; fi
 
 # Spelling everywhere (.codespellrc); in the docs also the words of our vocabulary. Tables of runs are as they were made.
@@ -204,3 +205,13 @@ static:
 # Gems, a Debian package, a tarball and their checksums in target/package, for CPU=x86_64 or CPU=aarch64.
 package: static
 	script/package $(CPU)-linux $(STATIC) target/package $(if $(filter $(CPU),$(shell uname -m)),,qemu-$(CPU)-static)
+
+# What is published, built twice and compared, with checksums, contents and licences (RELEASING.md). CPUS=x86_64: of that CPU alone.
+release:
+	@script/bootstrap release
+	script/release build $(CPUS)
+
+# The licences of what the program contains, after a change of Cargo.lock or of web/package-lock.json.
+licences:
+	@script/bootstrap licences
+	script/licences
