@@ -17,6 +17,19 @@ class DocumentedVersionsTest < Minitest::Test
     assert_equal source("gem/ext/powerband/layout.h")[/define PB_VERSION (\d+)/, 1], named(/version of the flight file \((\d+)\)/)
   end
 
+  # The page on what reads what has the number that the readers want.
+  def test_versions_of_formats
+    rows = source("docs/compatibility.md").scan(/^\| \[?([a-z][a-z -]+[a-z])[^|]*\| (\d+) \|/)
+    layout = source("gem/ext/powerband/layout.h")
+    document = source("crates/report/src/readable.rs")[/const VERSION: &str = "(\d+)"/, 1]
+
+    assert_equal({ "flight file" => layout[/define PB_VERSION (\d+)/, 1],
+                   "events file" => source("crates/flight/src/events/header.rs")[/u32_of\(8\) != (\d+)/, 1],
+                   "set-up report" => source("crates/flight/src/setup.rs")[/if v != (\d+)/, 1],
+                   "capture file" => source("crates/capture/src/file/head.rs")[/const VERSION: u16 = (\d+)/, 1],
+                   "documents" => document, "counters" => document, "run folder" => document }, rows.to_h)
+  end
+
   def test_the_oldest_ruby
     least = Powerband::Extension::LEAST_RUBY.join(".")
     { "docs/agent.md" => /CRuby (\S+) or newer on Linux/, "gem/ext/powerband/build.rb" => /GVL events: (\S+) or newer/,
