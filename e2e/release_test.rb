@@ -52,6 +52,10 @@ class ReleaseTest < Minitest::Test
     File.write(File.join(@clone, "new"), "")
     assert_refused(/the working tree has changes.*\?\? new/m, "prepare", NEXT)
     FileUtils.rm(File.join(@clone, "new"))
+    File.write(File.join(@clone, "docs/agent.md"), "")
+    commit
+    assert_refused(%r{docs/agent\.md does not name #{@old} where it should}, "prepare", NEXT)
+    run_to_end("git", "reset", "--quiet", "--hard", "HEAD~1")
     assert_equal "", run_to_end("git", "status", "--porcelain")
     prepared
     assert_refused(/CHANGELOG\.md has an entry for 9\.8\.7 already/, "prepare", NEXT)
