@@ -154,8 +154,8 @@ fn others(took: Duration, span: Duration, named: &[String]) -> Option<String> {
     };
     (cores >= MUCH_OTHERS).then(|| {
         format!(
-            "other programs took {:.0} % of a core during the run{most}: a database of the application belongs to it, and anything else \
-             takes time from the server",
+            "other programs took {:.0} % of a core during the run{most}: the database of the application is a part of the test, and anything \
+             else takes time from the server",
             cores * 100.0
         )
     })
@@ -178,13 +178,13 @@ mod tests {
         let named = ["rustc (12 processes) 80 % of a core".to_owned()];
         assert_eq!(
             said(90, &named).unwrap(),
-            "other programs took 90 % of a core during the run (most: rustc (12 processes) 80 % of a core): a database of the \
-             application belongs to it, and anything else takes time from the server"
+            "other programs took 90 % of a core during the run (most: rustc (12 processes) 80 % of a core): the database of \
+             the application is a part of the test, and anything else takes time from the server"
         );
         assert!(
             said(90, &[])
                 .unwrap()
-                .contains("during the run: a database")
+                .contains("during the run: the database")
         );
         assert_eq!(said(24, &named), None);
     }

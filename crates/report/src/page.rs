@@ -7,7 +7,7 @@ use crate::{
     Style, answer, beyond_cores, command_page, fleet, growth, no_latency, pages, predicted, rates,
     request_time, steps, tables, tried, why_not,
 };
-use run::{Calibration, Document, Fitness, Kind, Outcome, TrialStatus, Worker};
+use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
 use std::fmt::Write;
 
 /// An effect of the order inside blocks is worth a sentence from this p on.
@@ -117,10 +117,19 @@ fn how(sheet: &mut Sheet, document: &Document) {
             .count()
     };
     let valid = document.trials.iter().filter(|t| t.counts()).count();
+    let pilot = document
+        .trials
+        .iter()
+        .filter(|t| t.counts() && t.stage == Stage::Pilot)
+        .count();
     let (unsteady, failed) = (with(TrialStatus::NotSteady), with(TrialStatus::Failed));
     let mut text = format!(
-        "{}, each a fresh start of the server, in {}",
+        "{}{}, each a fresh start of the server, in {}",
         counted(valid, "trial"),
+        match pilot {
+            0 => String::new(),
+            pilot => format!(" ({pilot} of them in the pilot)"),
+        },
         duration(document.elapsed_s)
     );
     if let Some(resumed_at_s) = document.resumed_at_s {

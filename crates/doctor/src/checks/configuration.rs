@@ -14,7 +14,8 @@ pub(super) fn environment(facts: &ApplicationFacts) -> Outcome {
     Outcome::of(&facts.environment, |environment| {
         let why = "In development Rails reloads code, checks files before each request, keeps no templates and logs each \
                    query: the same request takes many times as long, and threads wait for the reloader's lock.";
-        let remedy = "set RAILS_ENV and RACK_ENV to production";
+        let remedy =
+            "set it to production: RAILS_ENV and RACK_ENV, or app.environment in powerband.toml";
         let (name, from) = match &environment.named {
             Named::As { name, from } => (name, from),
             Named::NotSeen(why) => return Outcome::not_known(why.clone()),

@@ -46,7 +46,7 @@ pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, finalists: &Finalist
     let more = budget_with(procedure, |shape| shape.race_blocks > 0)
         .map_or_else(String::new, |budget| format!("; {budget} tries several"));
     let warning = format!(
-        "{} is the only candidate that was tried, because the model predicts it to be the best of the smallest: others may be \
+        "{} is the only candidate that was tried, because the model predicts the most of it: others may be \
          better{more}",
         finalists.challenger
     );

@@ -143,10 +143,8 @@ fn begin(document: &Document) -> String {
             format!("the smallest configuration that keeps {objective} with room to grow")
         }
         Some(objective) => format!("the smallest configuration that keeps {objective}"),
-        None => {
-            "the smallest configuration that can serve at least 97 % of what the best of these can"
-                .to_owned()
-        }
+        None => "the smallest configuration whose highest rate is at least 97 % of the best one's"
+            .to_owned(),
     };
     let answer = at
         .and_then(|at| at.answer.as_ref())

@@ -133,7 +133,7 @@ fn traced(folder: &Path, trial: &Trial) -> Result<Application, String> {
     let files = flight::find(folder).map_err(|e| e.to_string())?;
     let (Some(saturation), Some(objective)) = (&trial.saturation, &trial.objective) else {
         return Err(
-            "the first trial of today's settings did not measure both full load and latency"
+            "the last trial of today's settings in the pilot measured no latency, or no full load"
                 .to_owned(),
         );
     };

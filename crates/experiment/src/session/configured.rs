@@ -1,0 +1,87 @@
+//! What the application's own configuration asks for, and how the arms differ from it.
+
+use crate::bench::Bench;
+use crate::place::Place;
+use crate::progress::{Event, Watcher};
+use crate::request::{Arm, Experiment, Goal, ServerKind};
+use run::Settings;
+
+/// That the application preloads and no configuration with workers does: a knob that is easily left out.
+pub fn without_preload(arms: &[Arm], own: Option<Settings>) -> Option<String> {
+    let preloads = own.is_some_and(|own| own.workers > 0 && own.preload);
+    let mut named = arms.iter().filter(|arm| arm.revision.is_none());
+    let has_workers = named.clone().any(|arm| arm.settings.workers > 0);
+    let applies = preloads && has_workers && !named.any(|arm| arm.settings.preload);
+    applies.then(|| {
+        "the application's own configuration preloads it, and no configuration here does: preload=true compares it as it runs today"
+            .to_owned()
+    })
+}
+
+/// What the application's own configuration asks for, else the server's default, and which of the two it is.
+pub fn configured(place: &Place, kind: ServerKind) -> (Settings, &'static str) {
+    let found = place.configured_settings();
+    let how = match (found, kind) {
+        (Some(_), _) => "as the application is configured",
+        (None, ServerKind::Passenger) => "Passenger's default",
+        (None, ServerKind::Puma) => "Puma's default, since the configuration could not be read",
+        (None, ServerKind::Unicorn) => {
+            "Unicorn's default, since the configuration could not be read"
+        }
+    };
+    (found.unwrap_or(kind.defaults()), how)
+}
+
+/// The arms of the goal. Without `--baseline` a revision runs with the settings of its configuration.
+pub fn as_configured(
+    experiment: &Experiment,
+    bench: &Bench<'_>,
+    watcher: &dyn Watcher,
+) -> Vec<Arm> {
+    let Goal::Arms { arms, .. } = &experiment.goal else {
+        return Vec::new();
+    };
+    let mut arms = arms.clone();
+    if experiment.baseline.is_none() {
+        for arm in arms.iter_mut().filter(|arm| arm.revision.is_some()) {
+            let (settings, how) = configured(bench.place(arm), experiment.kind);
+            arm.settings = settings;
+            watcher.on(Event::Note(format!(
+                "{arm}: {settings} ({how}; --baseline says otherwise)"
+            )));
+        }
+    }
+    arms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_that_do_not_preload_as_the_application_does_are_said() {
+        let arm = |workers, preload| {
+            Arm::of(Settings {
+                workers,
+                threads: 3,
+                preload,
+            })
+        };
+        let own = |workers, preload| Some(arm(workers, preload).settings);
+        let plain = [arm(1, false), arm(2, false)];
+        assert!(
+            without_preload(&plain, own(2, true))
+                .unwrap()
+                .contains("preload=true")
+        );
+        let preloading = [arm(1, false), arm(2, true)];
+        for (arms, own) in [
+            (&preloading, own(2, true)),
+            (&plain, own(2, false)),
+            (&plain, None),
+            (&[arm(0, false), arm(0, false)], own(2, true)),
+        ] {
+            assert_eq!(without_preload(arms, own), None);
+        }
+    }
+}
