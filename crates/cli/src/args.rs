@@ -143,6 +143,9 @@ pub struct ExperimentArgs {
     /// Length of each measured window, e.g. 5s [default: what the budget allows]
     #[arg(long, value_name = "DURATION", env = "POWERBAND_WINDOW")]
     pub window: Option<String>,
+    /// Requests that each trial answers before its memory is compared, e.g. 50k-requests [default: those of its windows]
+    #[arg(long, value_name = "REQUESTS", env = "POWERBAND_AGE")]
+    pub age: Option<String>,
     /// Difference that does not matter, e.g. 3%
     #[arg(long, value_name = "SHARE", env = "POWERBAND_MARGIN")]
     pub margin: Option<String>,
@@ -324,6 +327,7 @@ pub struct SweepArgs {
 #[command(mut_arg("calibrate", |arg| arg.hide(true)))]
 #[command(mut_arg("rate", |arg| arg.hide(true)))]
 #[command(mut_arg("max_memory", |arg| arg.hide(true)))]
+#[command(mut_arg("age", |arg| arg.hide(true)))]
 pub struct CapacityArgs {
     /// A server that runs already, e.g. http://127.0.0.1:3000/ [default: the application is started]
     #[arg(value_name = "URL")]

@@ -110,6 +110,7 @@ fn flags(
         blocks: given(&args.blocks, "--blocks"),
         calibrate: given(&args.calibrate, "--calibrate"),
         window: given(&args.window, "--window"),
+        age: given(&args.age, "--age"),
         margin: given(&args.margin, "--margin"),
         timeout: given(&args.timeout, "--timeout"),
         seed: given(&args.seed, "--seed"),

@@ -61,6 +61,7 @@ const HEADINGS: &[(&str, &[&str])] = &[
             "blocks",
             "calibrate",
             "window",
+            "age",
             "margin",
             "connections",
             "generator-core",

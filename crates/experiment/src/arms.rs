@@ -1,7 +1,7 @@
 //! `compare`, `sweep` and `check`: arms in blocks, each against the first.
 
 use crate::asserted;
-use crate::budget::{self, Overhead};
+use crate::budget;
 use crate::calibrate::{calibrate, sentence};
 use crate::deciding::{self, Measured};
 use crate::error::Stopped;
@@ -82,21 +82,20 @@ pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
 
 /// Fits the windows into the budget again, now that a trial's cost is known.
 fn refit(procedure: &mut Procedure<'_>, trials: u32) -> Result<(), Stopped> {
-    let plan = &procedure.store.document.plan;
-    let resumed = procedure.store.resuming();
-    let (Some(budget_s), Some(fixed_s), false) = (plan.budget_s, procedure.overhead_s(), resumed)
-    else {
+    if procedure.store.resuming() {
         return Ok(());
-    };
-    let overhead = Overhead {
-        fixed_s,
-        warmup_s: 0.0,
-    };
-    let window_s = procedure.experiment.window.map(|w| w.as_secs_f64());
-    let left_s = budget_s - procedure.elapsed_s();
-    let fitted = budget::fit_trials(left_s, overhead, trials, window_s);
-    let timing = fitted.map_err(|short| tune::too_short_after_pilot(procedure, fixed_s, short))?;
-    procedure.store.document.plan.timing = timing;
+    }
+    if let (Some(budget_s), Some(overhead)) =
+        (procedure.store.document.plan.budget_s, procedure.overhead())
+    {
+        let window_s = procedure.experiment.window.map(|w| w.as_secs_f64());
+        let left_s = budget_s - procedure.elapsed_s();
+        let fitted = budget::fit_trials(left_s, overhead, trials, window_s);
+        let timing =
+            fitted.map_err(|short| tune::too_short_after_pilot(procedure, overhead, short))?;
+        procedure.store.document.plan.timing = timing;
+    }
+    tune::limit_ageing(procedure);
     Ok(())
 }
 

@@ -1,8 +1,10 @@
 //! How a time budget becomes arms, blocks and windows. Pure.
 
+mod ageing;
 mod confirmation;
 mod windows;
 
+pub use ageing::Ageing;
 pub use confirmation::Confirmation;
 use run::Timing;
 use std::time::Duration;
@@ -13,13 +15,15 @@ pub const DEFAULT_S: f64 = 1200.0;
 /// The budget of `tune --quick`.
 pub const QUICK: &str = "3m";
 
-/// What a trial costs beside its windows, in seconds.
+/// What a trial costs beside its windows, in seconds, and how many requests it answers in all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overhead {
     /// Start, settling, stop and hooks.
     pub fixed_s: f64,
     /// Warm-up.
     pub warmup_s: f64,
+    /// Of the requests after it.
+    pub ageing: Ageing,
 }
 
 impl Overhead {
@@ -27,11 +31,35 @@ impl Overhead {
     pub const ASSUMED: Overhead = Overhead {
         fixed_s: 4.0,
         warmup_s: 4.0,
+        ageing: Ageing::NONE,
     };
 
-    /// Both together.
+    /// Start, warm-up and end.
     pub fn seconds(&self) -> f64 {
         self.fixed_s + self.warmup_s
+    }
+
+    /// A whole trial with such windows.
+    pub fn trial_s(&self, window_s: f64) -> f64 {
+        self.seconds() + self.ageing.with_windows_s(window_s)
+    }
+
+    /// The longest windows of a trial that takes so long; below 0 where it cannot.
+    pub fn window_in(&self, trial_s: f64) -> f64 {
+        self.ageing.window_in(trial_s - self.seconds())
+    }
+
+    /// What there is to say where trials of so many seconds with such windows are too short.
+    fn too_short(&self, trials: f64, window_s: f64, budget_s: f64) -> TooShort {
+        let given_s = USABLE * budget_s / trials - self.seconds();
+        TooShort {
+            least_s: (trials * self.trial_s(window_s) / USABLE).ceil(),
+            trials,
+            ageing_room_s: match given_s < 2.0 * window_s {
+                true => 0.0,
+                false => self.ageing.room_s(given_s, window_s),
+            },
+        }
     }
 }
 
@@ -104,6 +132,10 @@ const SHAPES: [Counts; 12] = [
 pub struct TooShort {
     /// The least that would do, seconds.
     pub least_s: f64,
+    /// The fewest trials that would do.
+    pub trials: f64,
+    /// Seconds of load that there is room for in a trial: fewer requests to age a server with would do.
+    pub ageing_room_s: f64,
 }
 
 /// What the user fixed, and which trials are still to come.
@@ -154,11 +186,10 @@ pub fn fit(
         let race = if arms <= WITHOUT_RACE { 0 } else { race };
         (arms, race, blocks.unwrap_or(confirm), finalists)
     };
-    let budget_s = budget_s * USABLE;
     let trials = |(arms, race, confirm, finalists): Counts| {
         f64::from(pilot_trials + race * arms as u32 + confirm * (1 + finalists))
     };
-    let window_in = |s| (budget_s / trials(s) - overhead.seconds()) / 2.0;
+    let window_in = |s| overhead.window_in(USABLE * budget_s / trials(s));
     let needed_s = |arms: usize| {
         window_s.unwrap_or(if arms <= FEW_ARMS {
             LEAST_WINDOW_S
@@ -182,10 +213,7 @@ pub fn fit(
         }
         None => {
             let poorest = asked(SHAPES[SHAPES.len() - 1]);
-            let least_s = overhead.seconds() + 2.0 * needed_s(poorest.0);
-            Err(TooShort {
-                least_s: (trials(poorest) * least_s / USABLE).ceil(),
-            })
+            Err(overhead.too_short(trials(poorest), needed_s(poorest.0), budget_s))
         }
     }
 }
@@ -267,13 +295,24 @@ pub fn fit_trials(
 ) -> Result<Timing, TooShort> {
     let trials = f64::from(trials.max(1));
     let least = window_s.unwrap_or(LEAST_WINDOW_S);
-    let window = (USABLE * budget_s / trials - overhead.seconds()) / 2.0;
+    let window = overhead.window_in(USABLE * budget_s / trials);
     if window < least {
-        return Err(TooShort {
-            least_s: (trials * (overhead.seconds() + 2.0 * least) / USABLE).ceil(),
-        });
+        return Err(overhead.too_short(trials, least, budget_s));
     }
     Ok(timing(window_s.unwrap_or(window.min(MOST_WINDOW_S))))
+}
+
+/// Seconds that the ageing of one trial can have at most: with more, the fewest trials that decide would not fit into the budget.
+pub fn most_ageing_s(budget_s: f64, wishes: Wishes) -> f64 {
+    let (arms, race, confirm, finalists) = SHAPES[SHAPES.len() - 1];
+    let blocks = wishes.blocks.unwrap_or(confirm);
+    let trials = wishes.pilot_trials + race * arms as u32 + blocks * (1 + finalists);
+    most_ageing_of_trials_s(budget_s, trials)
+}
+
+/// The same of a known number of trials.
+pub fn most_ageing_of_trials_s(budget_s: f64, trials: u32) -> f64 {
+    USABLE * budget_s / f64::from(trials.max(1))
 }
 
 /// The parts of a trial around a window of this length.

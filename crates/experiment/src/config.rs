@@ -161,6 +161,8 @@ pub struct Request {
     pub server_cost: Option<Asked>,
     /// Length of a window.
     pub window: Option<Asked>,
+    /// Requests after which memory is compared.
+    pub age: Option<Asked>,
     /// Per-request timeout.
     pub timeout: Option<Asked>,
     /// Whether connections are kept.
@@ -295,6 +297,7 @@ impl Request {
             total_rate,
             server_cost,
             window,
+            age,
             timeout,
             keep_alive,
             headers,
@@ -330,6 +333,7 @@ impl Request {
             threads,
             workers,
             window,
+            age,
             timeout,
             connections,
             generator_core,
@@ -438,6 +442,7 @@ impl Request {
             workers: self.workers.or(there.workers),
             rate: self.rate.or(there.rate),
             window: self.window.or(there.window),
+            age: self.age.or(there.age),
             timeout: self.timeout.or(there.timeout),
             allow_unsafe: self.allow_unsafe.or(there.allow_unsafe),
             replay_host: self.replay_host.or(there.replay_host),

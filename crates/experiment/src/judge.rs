@@ -1,5 +1,6 @@
 //! From trials to comparisons and arm summaries: picks the evidence, calls `stats`, fills the document's types.
 
+mod aged;
 mod beyond;
 mod failing;
 mod feasible;
@@ -9,6 +10,7 @@ mod pairs;
 #[cfg(test)]
 pub mod sample;
 
+pub use aged::usable_bytes;
 pub use beyond::compare_beyond;
 pub use failing::{CORRECT_THE_PAGE, Role, Tally, failing, withdrawn};
 pub use feasible::{Feasible, feasibility, rate_of};
@@ -309,11 +311,18 @@ pub fn summarise(
         percentiles: response
             .as_ref()
             .map_or_else(Vec::new, crate::windows::percentiles),
-        pss_bytes: median_of(&|t| t.memory.as_ref().map(|m| m.pss_bytes as f64)).map(|b| b as u64),
+        pss_bytes: median_of(&|t| Some(t.memory.as_ref()?.compared_bytes()? as f64))
+            .map(|b| b as u64),
         growth_bytes_per_thousand: median_of(&|t| {
-            t.memory.as_ref().map(|m| m.growth_bytes_per_thousand)
+            let memory = t.memory.as_ref()?;
+            let of_windows = Some(memory.growth_bytes_per_thousand);
+            memory
+                .aged
+                .as_ref()
+                .map_or(of_windows, |_| aged::late_pace(t))
         }),
         growth: growth(&valid),
+        aged: aged::aged(&valid, document),
         cpu_ms_per_request: median_of(&|t| t.saturation.as_ref().map(|w| w.cpu_ms_per_request)),
         time: arm_time::request_time(&valid),
         machine: arm_time::machine(&valid),

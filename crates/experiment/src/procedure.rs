@@ -1,5 +1,6 @@
 //! Runs blocks: each holds one trial of every arm in random order, and is the unit of evidence.
 
+use crate::budget::{Ageing, Overhead};
 use crate::discard;
 use crate::error::Stopped;
 use crate::layout;
@@ -61,12 +62,48 @@ impl<'a> Procedure<'a> {
         self.store.document.plan.connections = asked.unwrap_or(2 * most);
     }
 
-    /// Seconds that a trial takes beside its windows, as measured so far.
+    /// What a trial costs beside its windows, as measured so far.
+    pub fn overhead(&self) -> Option<Overhead> {
+        Some(Overhead {
+            fixed_s: self.overhead_s()?,
+            warmup_s: 0.0,
+            ageing: self.ageing().unwrap_or(Ageing::NONE),
+        })
+    }
+
+    /// How long the baseline takes to age, by the pilot; `None` where no age was asked for.
+    pub fn ageing(&self) -> Option<Ageing> {
+        let plan = &self.store.document.plan;
+        let (age, rate_per_s) = (plan.age?, plan.rate_per_s?);
+        let (capacity_per_s, warmed_up) = self.pace()?;
+        let requests = age.requests;
+        Some(Ageing::of(requests, warmed_up, capacity_per_s, rate_per_s))
+    }
+
+    /// The baseline's answers a second at full load and requests of its warm-up, as the slowest trial of the pilot had them.
+    pub fn pace(&self) -> Option<(f64, u64)> {
+        let pilot = self.pilot();
+        let paces = pilot.iter().filter_map(|trial| {
+            let capacity_per_s = trial.capacity_per_s().filter(|per_s| *per_s > 0.0)?;
+            Some((capacity_per_s, trial.warmup?.requests))
+        });
+        paces.min_by(|one, other| one.0.total_cmp(&other.0))
+    }
+
+    /// Seconds that a trial of the baseline takes by the plan.
+    pub fn planned_trial_s(&self) -> Option<f64> {
+        let window_s = self.store.document.plan.timing.saturation_s;
+        Some(self.overhead()?.trial_s(window_s))
+    }
+
+    /// Seconds that a trial takes beside its windows and its ageing, as measured so far.
     pub fn overhead_s(&self) -> Option<f64> {
         let beside = |trial: &Trial| {
             let windows = [&trial.saturation, &trial.objective];
             let measured_s: f64 = windows.into_iter().flatten().map(|w| w.seconds).sum();
-            (trial.took_s - measured_s).max(0.0)
+            let aged = trial.memory.as_ref().and_then(|m| m.aged.as_ref());
+            let ageing_s = aged.map_or(0.0, |aged| aged.seconds);
+            (trial.took_s - measured_s - ageing_s).max(0.0)
         };
         let trials = self.store.document.trials.iter();
         let overheads: Vec<f64> = trials
@@ -86,9 +123,7 @@ impl<'a> Procedure<'a> {
     /// Seconds that a trial of this arm takes.
     pub fn trial_of_s(&self, arm: &Arm) -> Option<f64> {
         let own = self.taken_s(|trial| trial.arm == arm.name);
-        let timing = &self.store.document.plan.timing;
-        let windows_s = timing.saturation_s + timing.objective_s;
-        summary::median(&own).or_else(|| Some(self.overhead_s()? + windows_s))
+        summary::median(&own).or_else(|| self.planned_trial_s())
     }
 
     /// So many trials come yet, at most.
@@ -99,7 +134,6 @@ impl<'a> Procedure<'a> {
     /// Seconds until the run ends when so many trials come yet, this one included.
     fn left_s(&self, trials: u32) -> Option<f64> {
         let plan = &self.store.document.plan;
-        let windows_s = plan.timing.saturation_s + plan.timing.objective_s;
         // Where no latency counts, what trials took says it.
         let whole_s = || {
             let trials = self.store.document.trials.iter().filter(|t| t.counts());
@@ -107,7 +141,7 @@ impl<'a> Procedure<'a> {
         };
         // Not the median: a slow arm is in every block.
         let taken_s = summary::mean(&self.taken_s(|_| true));
-        let of_pilot = || self.overhead_s().map(|s| s + windows_s);
+        let of_pilot = || self.planned_trial_s();
         let trial_s = taken_s.or_else(of_pilot).or_else(whole_s)?;
         let trials_s = f64::from(trials) * trial_s;
         // What follows takes no more than the trials leave of the budget.
@@ -204,6 +238,7 @@ impl<'a> Procedure<'a> {
                 bursts: stage == Stage::Pilot,
             },
             timing,
+            age: plan.age,
             rate_per_s: plan.rate_per_s,
             started_s: self.elapsed_s(),
         };

@@ -87,6 +87,8 @@ pub struct Experiment {
     pub total: Option<Total>,
     /// Length of a window.
     pub window: Option<Duration>,
+    /// Requests that a trial answers before its memory is compared; `None`: those of its windows.
+    pub age: Option<u64>,
     /// Per-request timeout.
     pub timeout: Duration,
     /// Services on other machines that the run may use.

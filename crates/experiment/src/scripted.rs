@@ -1,6 +1,7 @@
 //! Trials of a scripted application, of which the truth is known: the procedure's unit tests measure on it in place of servers. It
 //! keeps the time that servers would take on a clock that the trials move.
 
+mod ageing;
 mod assertions;
 mod calibration;
 mod failures;
@@ -53,6 +54,8 @@ pub struct Script {
     pub alike: bool,
     /// The generator is late, so that no latency counts.
     pub late: bool,
+    /// What an arm's server keeps after so many requests, bytes, beside what it has from the start.
+    pub keeps: fn(&Arm, u64) -> u64,
     /// Which trials fail.
     pub fails: Fails,
     /// Seconds that a trial takes for its start, warm-up and end.
@@ -79,6 +82,7 @@ impl Script {
             noise_of_blocks: 0.02,
             alike: false,
             late: false,
+            keeps: |_, _| 0,
             fails: |_, _| None,
             around_trial_s: 3.0,
             stopped_after: None,
@@ -161,6 +165,11 @@ impl Script {
             false => trial.objective = Some(window),
             true => trial.reason = Some(format!("{}the generator started late", Trial::NO_LATENCY)),
         }
+        let of_windows = [&trial.saturation, &trial.objective];
+        let of_windows = of_windows.into_iter().flatten().map(|w| w.requests);
+        let answered = trial.warmup.map_or(0, |w| w.requests) + of_windows.sum::<u64>();
+        let age = |age| self.age(age, answered, capacity, arm);
+        let aged = assignment.age.map(age);
         let pss_bytes = Script::pss_bytes(arm.settings);
         trial.memory = Some(Memory {
             processes: arm.settings.processes(),
@@ -170,6 +179,7 @@ impl Script {
             growth_bytes_per_thousand: 0.0,
             samples: Vec::new(),
             machine: None,
+            aged,
         });
     }
 

@@ -19,7 +19,7 @@ use crate::store::Store;
 use crate::{arms, command_runs, spoiled, tune};
 use asked::{asked, changed};
 use configured::{as_configured, configured, without_preload};
-use run::{Document, Folder, Plan, SCHEMA, SdSource, State, Timing};
+use run::{Age, Document, Folder, Plan, SCHEMA, SdSource, State, Timing};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -248,12 +248,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     let (timing, arms, race_blocks, blocks, finalists, budget_s) = match &experiment.goal {
         Goal::Tune => {
             let budget_s = budget_s.unwrap_or(budget::DEFAULT_S);
-            let wishes = Wishes {
-                most_arms: experiment.max_arms,
-                blocks: experiment.blocks,
-                window_s,
-                pilot_trials: budget::PILOT_TRIALS + experiment.calibrating_trials(),
-            };
+            let wishes = wishes(experiment);
             let with_search = experiment.objective.latency.is_some();
             let overhead = Overhead::ASSUMED;
             let windows = Windows::ASSUMED;
@@ -284,8 +279,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             let timing = match budget_s {
                 _ if is_command => NO_WINDOWS,
                 Some(budget_s) => {
-                    // One pilot trial settles the common rate.
-                    let trials = 1 + experiment.calibrating_trials() + arms::trials(arms, blocks);
+                    let trials = trials_of_arms(experiment, arms, blocks);
                     budget::fit_trials(budget_s, Overhead::ASSUMED, trials, window_s)
                         .map_err(|short| too_short(experiment, short))?
                 }
@@ -297,6 +291,16 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             (timing, arms.len(), 0, blocks, 0, budget_s)
         }
     };
+    let age = experiment.age.filter(|_| !experiment.rehearse);
+    let age = age.map(|requests| Age {
+        requests,
+        most_s: budget_s.map(|budget_s| match &experiment.goal {
+            Goal::Tune => budget::most_ageing_s(budget_s, wishes(experiment)),
+            Goal::Arms { arms, .. } => {
+                budget::most_ageing_of_trials_s(budget_s, trials_of_arms(experiment, arms, blocks))
+            }
+        }),
+    });
     let baseline = match &experiment.goal {
         Goal::Arms { arms, .. } => arms[0].settings,
         Goal::Tune => experiment.baseline.unwrap_or(experiment.kind.defaults()),
@@ -333,6 +337,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             SdSource::Default,
             experiment.seed,
         ),
+        age,
         pinning: layout::shared("not yet measured"),
         // What the first server wants is known once it has been asked.
         sending: experiment
@@ -340,6 +345,21 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             .is_none()
             .then(|| Sender::new(experiment).sending()),
     })
+}
+
+/// What the user fixed of the trials of `tune`.
+fn wishes(experiment: &Experiment) -> Wishes {
+    Wishes {
+        most_arms: experiment.max_arms,
+        blocks: experiment.blocks,
+        window_s: experiment.window.map(|w| w.as_secs_f64()),
+        pilot_trials: budget::PILOT_TRIALS + experiment.calibrating_trials(),
+    }
+}
+
+/// Trials of `compare`, `sweep` and `check`: one of the pilot settles the common rate.
+fn trials_of_arms(experiment: &Experiment, arms: &[Arm], blocks: u32) -> u32 {
+    1 + experiment.calibrating_trials() + arms::trials(arms, blocks)
 }
 
 fn too_short(experiment: &Experiment, short: budget::TooShort) -> Stopped {
@@ -389,7 +409,11 @@ mod tests {
     #[test]
     fn a_budget_that_a_calibration_makes_too_short_names_it() {
         let said = |calibrate| {
-            let short = budget::TooShort { least_s: 300.0 };
+            let short = budget::TooShort {
+                least_s: 300.0,
+                trials: 12.0,
+                ageing_room_s: 0.0,
+            };
             too_short(&asked(typed("1m"), calibrate), short).to_string()
         };
         assert!(said(Some(10)).contains("--calibrate=10") && said(Some(10)).contains("300s"));
@@ -399,7 +423,11 @@ mod tests {
     #[test]
     fn a_budget_that_is_too_short_names_the_place_that_it_came_from() {
         let said = |budget| {
-            let short = budget::TooShort { least_s: 300.0 };
+            let short = budget::TooShort {
+                least_s: 300.0,
+                trials: 12.0,
+                ageing_room_s: 0.0,
+            };
             too_short(&asked(budget, None), short).to_string()
         };
         let of_file = said(Some(Asked::new("3m", "tune.budget in powerband.toml")));

@@ -1,7 +1,8 @@
-//! One trial: start the server, see what it really runs with, warm it up, measure two windows, end it.
+//! One trial: start the server, see what it really runs with, warm it up, measure two windows, age it where asked, end it.
 //!
 //! Whatever goes wrong with the server is the trial's result, not an error: the other arms go on.
 
+mod ageing;
 mod configured;
 mod drive;
 pub(crate) mod pages;
@@ -19,7 +20,9 @@ use crate::windows;
 pub use drive::Driver;
 use drive::Loop;
 use load::GeneratorTrouble;
-use run::{MachineMemory, Memory, Profile, Stage, Timing, Trial, TrialStatus, UsageSample, Warmup};
+use run::{
+    Age, MachineMemory, Memory, Profile, Stage, Timing, Trial, TrialStatus, UsageSample, Warmup,
+};
 use servers::Running;
 pub use serving::{Begun, Ended, Serving, WarmupLength, with_server};
 pub use start::{hook, hook_to_its_end};
@@ -41,6 +44,8 @@ pub struct Assignment<'a> {
     pub serving: Serving<'a>,
     /// Lengths of the windows.
     pub timing: Timing,
+    /// When memory is compared; `None`: after the windows.
+    pub age: Option<Age>,
     /// Rate of the open loop; `None`: 70 % of this very trial's saturated throughput.
     pub rate_per_s: Option<f64>,
     /// Seconds since the run began.
@@ -190,6 +195,12 @@ fn measure(
     trial.memory = memory_at_end
         .ok()
         .and_then(|end| memory(&end, &samples, machine));
+    if let (Some(age), Some(memory)) = (assignment.age, &mut trial.memory) {
+        watcher.on(Event::Phase("ageing"));
+        let per_s = saturation.outcome.throughput_per_s();
+        let processes = trial.settings.processes();
+        memory.aged = Some(ageing::age(driver, age, per_s, memory, processes)?);
+    }
     server
         .alive()
         .map_err(|died| Failure::Trial(died.to_string()))?;
@@ -244,6 +255,7 @@ fn memory(
             buffers_bytes: info.buffers_bytes,
             cached_bytes: info.cached_bytes,
         }),
+        aged: None,
     })
 }
 

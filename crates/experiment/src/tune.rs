@@ -51,13 +51,13 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     procedure.save()?;
     let foreseen_arms = procedure.store.document.plan.arms;
     procedure.expect(calibrating + raced(procedure, foreseen_arms));
-    if let (Some(fixed_s), false) = (procedure.overhead_s(), searches(procedure.experiment)) {
+    if let (Some(overhead), false) = (procedure.overhead(), searches(procedure.experiment)) {
         let trials = (before, procedure.expected);
         // Of few configurations any window is long enough.
         let judged =
             procedure.experiment.window.is_none() && foreseen_arms as usize > budget::FEW_ARMS;
         let window_s = judged.then(|| windows(procedure).short_s);
-        let note = replanned(trials, fixed_s, window_s);
+        let note = replanned(trials, overhead, window_s);
         if let Some(note) = note {
             procedure.watcher.on(Event::Note(note));
         }
@@ -250,11 +250,7 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     let (capacities, ratio) = of_pilot(procedure);
     let budget_s = procedure.store.document.plan.budget_s;
     let resumed = procedure.store.resuming();
-    if let (Some(budget_s), Some(fixed_s), false) = (budget_s, procedure.overhead_s(), resumed) {
-        let overhead = budget::Overhead {
-            fixed_s,
-            warmup_s: 0.0,
-        };
+    if let (Some(budget_s), Some(overhead), false) = (budget_s, procedure.overhead(), resumed) {
         let wishes = wishes(experiment);
         let with_search = experiment.objective.latency.is_some();
         let spent_s = procedure.elapsed_s();
@@ -263,8 +259,8 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
             budget::fit_with_search(budget_s, spent_s, with_search, overhead, windows, wishes)
         };
         let shape = match fit(budget_s) {
-            Err(short) if experiment.quick => lengthened(procedure, fixed_s, short, fit)?,
-            fitted => fitted.map_err(|short| too_short_after_pilot(procedure, fixed_s, short))?,
+            Err(short) if experiment.quick => lengthened(procedure, overhead, short, fit)?,
+            fitted => fitted.map_err(|short| too_short_after_pilot(procedure, overhead, short))?,
         };
         let plan = &mut procedure.store.document.plan;
         plan.timing = shape.timing;
@@ -275,6 +271,9 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     }
     if searches(experiment) {
         knob_search::retime(procedure);
+    }
+    if !resumed {
+        limit_ageing(procedure);
     }
     let plan = &mut procedure.store.document.plan;
     // A calibration comes after the pilot, and says again what can be found.
@@ -293,18 +292,27 @@ fn replan(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// Why there are more or fewer trials than were planned before the pilot; `None` where there are as many. A trial takes `fixed_s`
-/// without its windows; `window_s` is the length that windows need, `None` where the user gave one.
-fn replanned(trials: (u32, u32), fixed_s: f64, window_s: Option<f64>) -> Option<String> {
+/// Why there are more or fewer trials than were planned before the pilot; `None` where there are as many. `overhead` is what a
+/// trial costs; `window_s` is the length that windows need, `None` where the user gave one.
+fn replanned(
+    trials: (u32, u32),
+    overhead: budget::Overhead,
+    window_s: Option<f64>,
+) -> Option<String> {
     let (before, after) = trials;
     let assumed_s = budget::Windows::ASSUMED.short_s;
     let windows = window_s.map_or_else(String::new, |window_s| {
         format!(", and needs windows of {window_s:.1} s ({assumed_s:.1} s assumed)")
     });
+    let fixed_s = overhead.seconds();
+    let ageing = match overhead.ageing.seconds {
+        seconds if seconds > 0.0 => format!(", and {seconds:.0} s for the requests of --age"),
+        _ => String::new(),
+    };
     (before != after).then(|| {
         format!(
             "after the pilot up to {after} trials fit into the budget, {before} were planned: a trial takes {fixed_s:.1} s beside its \
-             windows ({:.1} s assumed){windows}",
+             windows ({:.1} s assumed){ageing}{windows}",
             budget::Overhead::ASSUMED.seconds()
         )
     })
@@ -350,18 +358,19 @@ fn wishes(experiment: &Experiment) -> budget::Wishes {
 /// The plan of a quick run whose trials take longer than was assumed: the shortest that can decide.
 fn lengthened(
     procedure: &mut Procedure<'_>,
-    overhead_s: f64,
+    overhead: budget::Overhead,
     short: budget::TooShort,
     fit: impl Fn(f64) -> Result<budget::Shape, budget::TooShort>,
 ) -> Result<budget::Shape, Stopped> {
     let least_s = least_after_pilot(procedure, &short);
-    let shape = fit(least_s).map_err(|_| too_short_after_pilot(procedure, overhead_s, short))?;
+    let shape = fit(least_s).map_err(|_| too_short_after_pilot(procedure, overhead, short))?;
     procedure.store.document.plan.budget_s = Some(least_s);
     procedure.watcher.on(Event::Note(format!(
-        "--quick takes {} instead of {}: a trial of this application takes {overhead_s:.1} s beside its windows, and fewer than six \
+        "--quick takes {} instead of {}: a trial of this application takes {:.1} s beside its windows, and fewer than six \
          blocks decide nothing",
         budget::written(least_s),
-        budget::QUICK
+        budget::QUICK,
+        overhead.seconds()
     )));
     Ok(shape)
 }
@@ -374,16 +383,78 @@ fn least_after_pilot(procedure: &Procedure<'_>, short: &budget::TooShort) -> f64
 /// A budget that the real cost of a trial proves too short.
 pub(crate) fn too_short_after_pilot(
     procedure: &Procedure<'_>,
-    overhead_s: f64,
+    overhead: budget::Overhead,
     short: budget::TooShort,
 ) -> Stopped {
     let least_s = least_after_pilot(procedure, &short);
     let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
+    let overhead_s = overhead.seconds();
+    if let (Some(age), Some(pace)) = (procedure.store.document.plan.age, procedure.pace()) {
+        return no_room_to_age(procedure, age, pace, overhead, short);
+    }
     Stopped::Configuration(format!(
         "{}: a trial of this application takes {overhead_s:.1} s beside its windows, so {blocks} need {least_s:.0}s; give \
          --budget {least_s:.0}s or more",
         budget::named(procedure.experiment.budget_asked.as_deref())
     ))
+}
+
+/// A budget that has no room for the requests of `--age`, which `pace` answers.
+fn no_room_to_age(
+    procedure: &Procedure<'_>,
+    age: run::Age,
+    (capacity_per_s, warmed_up): (f64, u64),
+    overhead: budget::Overhead,
+    short: budget::TooShort,
+) -> Stopped {
+    let pilot = procedure.pilot();
+    let aged = |trial: &&Trial| trial.memory.as_ref()?.aged.as_ref()?.pss_bytes;
+    // What the pilot has saved now it takes in the next run.
+    let missing = pilot.iter().filter(|trial| aged(trial).is_none()).count() as f64;
+    let ageing = overhead.ageing;
+    let least_s = short.least_s + procedure.elapsed_s() + missing * ageing.seconds;
+    let least_s = (least_s / 60.0).ceil() * 60.0;
+    let room_s = short.ageing_room_s * short.trials / (short.trials + missing);
+    let fewer = match room_s > 0.0 {
+        true => {
+            let most = budget::Ageing::requests_in(room_s, warmed_up, capacity_per_s);
+            format!("an --age of at most {}", rounded_down(most))
+        }
+        false => "no --age".to_owned(),
+    };
+    let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
+    Stopped::Configuration(format!(
+        "{}: with --age a trial answers {} requests, which takes {:.0} s at the {capacity_per_s:.0} a second of the pilot, and may take \
+         {:.0} s in a slower configuration; it takes {:.1} s beside them, so {blocks} need {least_s:.0}s; give --budget {least_s:.0}s or \
+         more, or {fewer}",
+        budget::named(procedure.experiment.budget_asked.as_deref()),
+        age.requests,
+        ageing.of_baseline_s(),
+        ageing.seconds,
+        overhead.seconds()
+    ))
+}
+
+/// Two digits of a number, not above it.
+fn rounded_down(number: u64) -> u64 {
+    let digits = number.checked_ilog10().unwrap_or(0);
+    let unit = 10_u64.pow(digits.saturating_sub(1));
+    number / unit * unit
+}
+
+/// How many times as long as the baseline a trial may age where no budget is to be kept.
+const SLOWER_WITHOUT_BUDGET: f64 = 10.0;
+
+/// Limits the ageing of the trials to come, now that it is known how long the baseline takes, and how long their windows are.
+pub(crate) fn limit_ageing(procedure: &mut Procedure<'_>) {
+    let ageing = procedure.ageing();
+    let plan = &mut procedure.store.document.plan;
+    if let (Some(age), Some(ageing)) = (&mut plan.age, ageing) {
+        age.most_s = Some(match plan.budget_s {
+            Some(_) => ageing.after_windows_s(plan.timing.saturation_s),
+            None => SLOWER_WITHOUT_BUDGET * ageing.of_baseline_s(),
+        });
+    }
 }
 
 /// Trials of a race of so many arms, and of the confirmation.
@@ -416,17 +487,22 @@ mod tests {
 
     #[test]
     fn another_number_of_trials_than_was_planned_has_its_reason() {
+        let of = |fixed_s| budget::Overhead {
+            fixed_s,
+            warmup_s: 0.0,
+            ageing: budget::Ageing::NONE,
+        };
         assert_eq!(
-            replanned((22, 36), 5.2, Some(2.4)).unwrap(),
+            replanned((22, 36), of(5.2), Some(2.4)).unwrap(),
             "after the pilot up to 36 trials fit into the budget, 22 were planned: a trial takes 5.2 s beside its windows (8.0 s \
              assumed), and needs windows of 2.4 s (5.0 s assumed)"
         );
         assert!(
-            replanned((36, 22), 12.0, None)
+            replanned((36, 22), of(12.0), None)
                 .unwrap()
                 .ends_with("12.0 s beside its windows (8.0 s assumed)")
         );
-        assert_eq!(replanned((22, 22), 5.2, None), None);
+        assert_eq!(replanned((22, 22), of(5.2), None), None);
     }
 
     #[test]

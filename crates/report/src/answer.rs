@@ -241,14 +241,15 @@ fn memory(
             counted(growth.requests, "request")
         );
     }
+    let age = document.plan.age;
+    let aged = age.map(|age| format!(" after {}", counted(age.requests, "request")));
+    let used = format!("{}{}", bytes(used), aged.unwrap_or_default());
     match document.plan.objective.max_memory_bytes {
         Some(limit) => format!(
-            "{} of {} allowed: {}{told}",
-            bytes(used),
+            "{used} of {} allowed: {}{told}",
             bytes(limit),
             limit_word(memory_kept(document, arm, limit))
         ),
-        None if told.is_empty() => format!("{}; no limit was given", bytes(used)),
-        None => format!("{}{told}; no limit was given", bytes(used)),
+        None => format!("{used}{told}; no limit was given"),
     }
 }

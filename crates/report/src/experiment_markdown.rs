@@ -5,7 +5,7 @@ use crate::markdown_table::{line, plain, rows, sets};
 use crate::reading::{called, comparison_of, decides, has_p99, is_baseline, latency_known};
 use crate::sheet::first_line;
 use crate::tables::{NONE, memory_word};
-use crate::{command_markdown, growth, no_latency, pages, tried};
+use crate::{aged, command_markdown, growth, no_latency, pages, tried};
 use run::load::AssertionOutcome;
 use run::{ArmSummary, Document, RequestTime};
 use std::fmt::Write;
@@ -41,6 +41,7 @@ pub fn experiment_markdown(document: &Document, command: &str) -> String {
     if let Some(missing) = no_latency::markdown(document) {
         let _ = write!(page, "\n{missing}");
     }
+    aged::markdown(&mut page, document);
     pages::markdown(&mut page, document);
     if document.arms.iter().any(|arm| arm.time.is_some()) {
         page.push_str("\n### Where a request's time went, closed loop, ms\n\n");

@@ -51,14 +51,18 @@ fn growing(document: &Document) -> Vec<String> {
         let (low, high) = growth.interval;
         let (from, to) = growth.resident_bytes;
         format!(
-            "{}{is}: {} a thousand requests ({} to {}, {}), from {} to {} within a trial",
+            "{}{is}: {} a thousand requests ({} to {}, {}), from {} to {} within {}",
             called(document, arm),
             small_bytes(growth.bytes_per_thousand),
             small_bytes(low),
             small_bytes(high),
             counted(growth.trials, "trial"),
             bytes(from),
-            bytes(to)
+            bytes(to),
+            match arm.aged {
+                Some(_) => "the second half of its requests",
+                None => "a trial",
+            }
         )
     };
     arms.iter().map(sentence).collect()

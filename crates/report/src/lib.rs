@@ -1,6 +1,7 @@
 //! Documents as text for a terminal and as pages of HTML, and the chart of a capacity document. Renders what the document holds and judges
 //! nothing again.
 
+mod aged;
 mod answer;
 mod beyond_cores;
 mod calc_page;

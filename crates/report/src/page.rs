@@ -4,8 +4,8 @@ use crate::figures::{bytes, change_with_interval, counted, duration, rate, round
 use crate::reading::{advised, baseline_word, called, decides, latency_known};
 use crate::sheet::{Sheet, first_line};
 use crate::{
-    Style, answer, beyond_cores, command_page, fleet, growth, no_latency, pages, predicted, rates,
-    request_time, steps, tables, tried, why_not,
+    Style, aged, answer, beyond_cores, command_page, fleet, growth, no_latency, pages, predicted,
+    rates, request_time, steps, tables, tried, why_not,
 };
 use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
 use std::fmt::Write;
@@ -63,6 +63,7 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         why_not::write(&mut sheet, document);
         failed(&mut sheet, document);
         beyond_cores::write(&mut sheet, document);
+        aged::write(&mut sheet, document);
     }
     // Of revisions the label is all that there is to say.
     let labels = document.assertions.is_empty();

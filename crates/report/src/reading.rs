@@ -154,8 +154,7 @@ pub fn memory_kept(document: &Document, arm: &ArmSummary, limit: u64) -> Feasibi
         .filter(|t| t.arm == arm.name && t.counts())
         .filter(|t| !matches!(t.stage, Stage::Pilot | Stage::Path));
     let seen: Vec<u64> = trials
-        .filter_map(|t| t.memory.as_ref())
-        .map(|m| m.pss_bytes)
+        .filter_map(|t| t.memory.as_ref()?.compared_bytes())
         .collect();
     match (seen.iter().min(), seen.iter().max()) {
         (_, Some(most)) if *most <= limit => Feasibility::Meets,

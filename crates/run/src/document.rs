@@ -3,6 +3,7 @@
 //! The comment on each field is its public description: `contract/run-v1.schema.json` and
 //! `contract/run-v1.md` are generated from them.
 
+use crate::aged::AgedArm;
 use crate::calibration::Calibration;
 use crate::command::CommandRuns;
 use crate::environment::SetVariable;
@@ -296,13 +297,18 @@ pub struct ArmSummary {
     /// The same by percentile, ascending; without those that are infinite or rest on too few requests. Absent in older documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<Percentile>,
-    /// Median over its trials of the largest proportional set size of the process tree, bytes.
+    /// Median over its trials of the largest proportional set size of the process tree, bytes: up to the requests of the plan's `age`
+    /// where there is one, else up to the end of the windows.
     pub pss_bytes: Option<u64>,
-    /// Median growth of that memory per thousand requests, bytes; negative when it shrank.
+    /// Median growth of that memory per thousand requests, bytes, with an age in the second half of its requests; negative when it
+    /// shrank.
     pub growth_bytes_per_thousand: Option<f64>,
     /// How its memory grows, where its trials show that it surely does and does not level off; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub growth: Option<Growth>,
+    /// Its aged memory; absent where no age was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aged: Option<AgedArm>,
     /// CPU time of the process tree per request at saturation, ms, median.
     pub cpu_ms_per_request: Option<f64>,
     /// Where the time of a request went at saturation, over all of its trials.
@@ -338,7 +344,8 @@ pub struct Growth {
     pub interval: (f64, f64),
     /// Trials behind it.
     pub trials: u32,
-    /// Resident set at the first and at the last sample of the windows, medians over the trials, bytes.
+    /// Resident set at the first and at the last sample, medians over the trials, bytes: of the windows, and with an age of the second
+    /// half of its requests.
     pub resident_bytes: (u64, u64),
     /// Requests answered when `pss_bytes` was seen, median over the trials.
     pub requests: u64,

@@ -4,6 +4,7 @@
 //! This crate owns the document's types and how they reach the disk. It measures nothing and judges nothing:
 //! `experiment` fills the types, `report` renders them.
 
+mod aged;
 pub mod calc;
 pub mod calibration;
 pub mod capacity;
@@ -41,6 +42,7 @@ mod typed;
 pub mod validation;
 pub mod verdict;
 
+pub use aged::*;
 pub use calibration::*;
 pub use change::{change_with_interval, rounded_change};
 pub use command::*;

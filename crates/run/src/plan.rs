@@ -1,5 +1,6 @@
 //! What was decided before measuring.
 
+use crate::aged::Age;
 use crate::environment::SetVariable;
 use crate::metric::Metric;
 use crate::sending::Sending;
@@ -57,6 +58,9 @@ pub struct Plan {
     pub timing: Timing,
     /// Minimum detectable effect of the deciding comparison.
     pub detectable: Detectable,
+    /// When memory is compared; absent where that is after the windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<Age>,
     /// How generator and server share the cores.
     pub pinning: Pinning,
     /// How requests are sent; absent where no server is asked, and in older documents.

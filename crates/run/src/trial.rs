@@ -1,5 +1,6 @@
 //! One trial: a server start, a warm-up and two measured windows.
 
+use crate::aged::Aged;
 use crate::environment::SetVariable;
 use crate::histogram::Hdr;
 use crate::model::Foreseen;
@@ -212,6 +213,20 @@ pub struct Memory {
     /// The whole machine's memory at the end of the closed loop, as `free` shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineMemory>,
+    /// Memory at the number of requests at which it is compared; absent where that is after the windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aged: Option<Aged>,
+}
+
+impl Memory {
+    /// What is compared with other configurations and with a limit: the aged memory where that was asked for. `None` where the trial
+    /// was not aged.
+    pub fn compared_bytes(&self) -> Option<u64> {
+        match &self.aged {
+            Some(aged) => aged.pss_bytes,
+            None => Some(self.pss_bytes),
+        }
+    }
 }
 
 /// The machine's memory at one moment, bytes.

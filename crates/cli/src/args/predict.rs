@@ -69,6 +69,7 @@ pub struct PredictionArgs {
     mut_arg("resume", |arg| arg.hide(true)),
     mut_arg("budget", |arg| arg.hide(true)),
     mut_arg("calibrate", |arg| arg.hide(true)),
+    mut_arg("age", |arg| arg.hide(true)),
     mut_arg("generator_core", |arg| arg.hide(true))
 )]
 pub struct ValidateArgs {

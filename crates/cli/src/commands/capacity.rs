@@ -41,6 +41,12 @@ fn useless(args: &CapacityArgs) -> Vec<Problem> {
             "POWERBAND_MAX_MEMORY",
             "capacity checks no memory; tune does",
         ),
+        (
+            "--age",
+            of.age.clone(),
+            "POWERBAND_AGE",
+            "capacity compares no memory; tune, compare, sweep and check do",
+        ),
         ("--baseline", baseline, "POWERBAND_BASELINE", runs),
     ];
     flags

@@ -178,6 +178,7 @@ fn after_pilot(
     let first = fit_with_search(budget_s, 0.0, p99, assumed.0, assumed.1, first).unwrap();
     let overhead = Overhead {
         fixed_s: overhead_s,
+        ageing: Ageing::NONE,
         warmup_s: 0.0,
     };
     let window_s = first.timing.saturation_s;
@@ -244,6 +245,7 @@ fn three_minutes_hold_one_candidate_and_six_blocks() {
 fn the_search_for_a_rate_takes_no_time_from_a_race() {
     let overhead = Overhead {
         fixed_s: 5.0,
+        ageing: Ageing::NONE,
         warmup_s: 0.0,
     };
     let fitted = |budget_s, with_search| {
@@ -285,7 +287,7 @@ proptest::proptest! {
         p99: bool,
     ) {
         let shape = |budget_s, capacity_per_s, log_ratio| {
-            let overhead = Overhead { fixed_s: overhead_s, warmup_s: 0.0 };
+            let overhead = Overhead { fixed_s: overhead_s, warmup_s: 0.0, ageing: Ageing::NONE };
             let windows = Windows::of(&seen(5.0, capacity_per_s, log_ratio), 0.03, p99.then_some(0.01));
             fit(budget_s, overhead, windows, Wishes::default()).ok()
         };

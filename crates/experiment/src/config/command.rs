@@ -133,6 +133,7 @@ fn not_for_commands(request: &Request) -> Vec<Problem> {
         &request.rate,
         &request.budget,
         &request.window,
+        &request.age,
         &request.timeout,
         &request.connections,
         &request.replay_host,

@@ -139,6 +139,11 @@ const SECTIONS: [(&str, &str, Keys); 9] = [
                 "Length of each of a trial's two windows, such as 5s.",
             ),
             (
+                "age",
+                Like::Text,
+                "Requests that each trial answers before its memory is compared, such as 50k-requests.",
+            ),
+            (
                 "timeout",
                 Like::Text,
                 "Longest wait for an answer, such as 10s.",

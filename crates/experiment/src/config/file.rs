@@ -134,6 +134,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
             ("threads", &mut request.threads),
             ("workers", &mut request.workers),
             ("window", &mut request.window),
+            ("age", &mut request.age),
             ("timeout", &mut request.timeout),
             ("connections", &mut request.connections),
             ("generator_core", &mut request.generator_core),
@@ -155,6 +156,7 @@ pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
                 "threads",
                 "workers",
                 "window",
+                "age",
                 "timeout",
                 "connections",
                 "generator_core",
@@ -252,12 +254,15 @@ mod tests {
     fn every_key_finds_its_place() {
         let request = read(
             "[app]\ndir = '.'\n[app.env]\nA = 1\n[server]\nport = 3000\n[baseline]\nthreads = 3\nworkers = 0\n\
-             [objective]\nslo = 'p99=250ms'\n[tune]\nthreads = [1, 2]\nbudget = '8m'\nkeep_alive = true\n[workload]\nheaders = ['Authorization: a, b', 'X-A: c']\n[safety]\nallow_unsafe = true\nallow_remote = ['db.staging:5432', 'cache:6379']\n\
+             [objective]\nslo = 'p99=250ms'\n[tune]\nthreads = [1, 2]\nbudget = '8m'\nage = '50k-requests'\nkeep_alive = true\n[workload]\nheaders = ['Authorization: a, b', 'X-A: c']\n[safety]\nallow_unsafe = true\nallow_remote = ['db.staging:5432', 'cache:6379']\n\
              [[service]]\nname = 'upstream'\ncommand = 'ruby x.rb {port}'\nport_env = 'UPSTREAM_PORT'\n\
              [[workload.request]]\npath = '/'\n[[workload.session]]\n[[workload.session.request]]\npath = '/a'\n",
         )
         .unwrap();
         assert_eq!(request.base_dir, Path::new("/app"));
+        assert_eq!(request.age.as_ref().unwrap().text, "50k-requests");
+        let origin = "tune.age in powerband.toml";
+        assert_eq!(request.age.as_ref().unwrap().origin, origin);
         assert_eq!(request.env["A"].text, "1");
         assert_eq!(request.threads.unwrap().text, "1,2");
         assert_eq!(request.baseline.unwrap().text, "threads=3,workers=0");

@@ -3,8 +3,8 @@
 use super::memory_limit::{self, MemoryLimit};
 use super::recording::{Hosts, read_recording};
 use super::values::{
-    parse_bool, parse_cost, parse_least, parse_list, parse_rate, parse_remote, parse_share,
-    parse_threads, parse_workers, whole, whole_u64,
+    parse_bool, parse_cost, parse_least, parse_list, parse_rate, parse_remote, parse_requests,
+    parse_share, parse_threads, parse_workers, whole, whole_u64,
 };
 use super::{
     Asked, Problem, Request, parse_arm, parse_duration, parse_headers, parse_latency,
@@ -129,6 +129,7 @@ pub fn resolve(
             "give 500ms or more; 2s is the least that is advisable",
         ));
     }
+    let age = all.take(request.age.as_ref(), parse_requests);
     for service in &request.services {
         let told = service.port_env.is_some() || service.template.is_some();
         if !told && !service.command.text.contains("{port}") {
@@ -237,6 +238,7 @@ pub fn resolve(
         rate,
         total: all.total(&request),
         window,
+        age,
         timeout: all
             .take(request.timeout.as_ref(), parse_duration)
             .unwrap_or(Duration::from_secs(10)),
@@ -445,7 +447,12 @@ impl Collected {
 /// Whether a workload file is recorded traffic.
 /// What takes longer than a quick run has.
 fn not_quick(quick: &Asked, request: &Request) -> Option<Problem> {
-    let other = request.knobs.first().or(request.least.as_ref())?;
+    let others = [
+        request.knobs.first(),
+        request.least.as_ref(),
+        request.age.as_ref(),
+    ];
+    let other = others.into_iter().flatten().next()?;
     Some(Problem::with(
         format!(
             "{} does not search what {} asks for",

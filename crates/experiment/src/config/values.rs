@@ -178,6 +178,36 @@ pub fn parse_rate(asked: &Asked) -> Result<f64, Problem> {
     }
 }
 
+/// Fewest and most requests that a server is aged with.
+const AGES: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
+
+/// `50k-requests`, `1M` or `20000`: how many requests.
+pub(super) fn parse_requests(asked: &Asked) -> Result<u64, Problem> {
+    let remedy = "give a number of requests from 1000 to 1000M, such as 20000, 50k-requests or 1M";
+    let text = asked.text.trim();
+    let number = text.strip_suffix("-requests").unwrap_or(text);
+    let (number, times) = match number.strip_suffix('k') {
+        Some(thousands) => (thousands, 1_000),
+        None => match number.strip_suffix('M') {
+            Some(millions) => (millions, 1_000_000),
+            None => (number, 1),
+        },
+    };
+    let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    let Some(number) = number.parse::<u64>().ok().filter(|_| digits) else {
+        return Err(Problem::of(asked, "no number of requests", remedy));
+    };
+    let requests = number.saturating_mul(times);
+    match AGES.contains(&requests) {
+        true => Ok(requests),
+        false => Err(Problem::of(
+            asked,
+            format_args!("{requests} requests are out of range"),
+            remedy,
+        )),
+    }
+}
+
 /// What there is to be least of.
 pub(super) fn parse_least(asked: &Asked) -> Result<Least, Problem> {
     match asked.text.trim() {
@@ -264,6 +294,41 @@ mod tests {
         assert_eq!(parse_size(&asked("512 MiB")).unwrap(), 512 << 20);
         for wrong in ["512", "", "many", "0MiB", "1Gb", "512 Mb"] {
             assert!(parse_size(&asked(wrong)).is_err(), "{wrong:?} was taken");
+        }
+    }
+
+    #[test]
+    fn requests_are_a_whole_number_with_or_without_a_unit() {
+        let read = |text: &str| parse_requests(&asked(text));
+        for (text, requests) in [
+            ("20000", 20_000),
+            ("20k", 20_000),
+            ("50k-requests", 50_000),
+            ("1M", 1_000_000),
+            (" 2000-requests ", 2_000),
+        ] {
+            assert_eq!(read(text).unwrap(), requests, "{text:?}");
+        }
+        for wrong in [
+            "",
+            "k",
+            "1h",
+            "1.5M",
+            "-5k",
+            "+5k",
+            "5K",
+            "50k requests",
+            "many",
+        ] {
+            let problem = read(wrong).unwrap_err().to_string();
+            assert!(problem.contains("no number of requests; give"), "{problem}");
+        }
+        for wrong in ["999", "0", "2000M", "99999999999999999M"] {
+            let problem = read(wrong).unwrap_err().to_string();
+            assert!(
+                problem.contains("requests are out of range; give"),
+                "{problem}"
+            );
         }
     }
 

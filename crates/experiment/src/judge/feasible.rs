@@ -84,7 +84,12 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
         let (grows, after) = (growth(trials).is_some(), equal_requests(&document.trials));
         let pss: Vec<u64> = trials
             .iter()
-            .filter_map(|trial| memory_bytes(trial, grows, after))
+            .filter_map(|trial| {
+                // What is over the limit before it is aged is over it afterwards.
+                let before_its_age = || trial.memory.as_ref().map(|m| m.pss_bytes as f64);
+                let over = |bytes: &f64| *bytes > limit as f64;
+                memory_bytes(trial, grows, after).or_else(|| before_its_age().filter(over))
+            })
             .map(|bytes| bytes as u64)
             .collect();
         // PSS repeats within a few per cent, so the range of what was seen stands for its interval.

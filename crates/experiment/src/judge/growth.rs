@@ -1,6 +1,6 @@
 //! Memory that grows with the requests served: which arm's does, and what it is after as many requests as another's.
 
-use run::{Document, Growth, Stage, Trial, UsageSample};
+use run::{Aged, Document, Growth, Memory, Stage, Trial, UsageSample};
 use stats::{Grown, summary};
 
 /// Level of the intervals of growth.
@@ -12,6 +12,17 @@ pub fn resident(samples: &[UsageSample]) -> Vec<(u64, f64)> {
         .iter()
         .filter_map(|sample| Some((sample.requests?, sample.rss_bytes as f64)))
         .collect()
+}
+
+/// Resident set in the second half of the requests to which a trial was aged; nothing where it was not.
+pub fn later_half(memory: &Memory, aged: &Aged) -> Vec<(u64, f64)> {
+    if aged.pss_bytes.is_none() {
+        return Vec::new();
+    }
+    let mut samples = resident(&memory.samples);
+    samples.extend(resident(&aged.samples));
+    samples.retain(|(served, _)| (aged.requests / 2..=aged.requests).contains(served));
+    samples
 }
 
 /// What the samples of one trial show.
@@ -26,12 +37,16 @@ struct Seen {
 
 impl Seen {
     fn of(trial: &Trial) -> Option<Seen> {
-        let samples = resident(&trial.memory.as_ref()?.samples);
+        let memory = trial.memory.as_ref()?;
+        let (samples, requests) = match &memory.aged {
+            Some(aged) => (later_half(memory, aged), aged.requests),
+            None => (resident(&memory.samples), requests(trial)?),
+        };
         Some(Seen {
             grown: stats::grown(&samples)?,
             first: samples.first()?.1,
             last: samples.last()?.1,
-            requests: requests(trial)? as f64,
+            requests: requests as f64,
         })
     }
 }
@@ -76,10 +91,11 @@ pub fn equal_requests(trials: &[Trial]) -> Option<u64> {
     pilot.filter(|t| t.counts()).filter_map(requests).max()
 }
 
-/// The memory of a trial; where it `grows`, what it is after so many requests, at the trial's own pace.
+/// The memory of a trial: the aged one where an age was asked for, `None` where the trial was not aged. Else, where it `grows`, what it is after so many requests, at the trial's own pace.
 pub fn memory_bytes(trial: &Trial, grows: bool, after: Option<u64>) -> Option<f64> {
     let memory = trial.memory.as_ref()?;
-    let pss = memory.pss_bytes as f64;
+    let pss = memory.compared_bytes()? as f64;
+    let after = after.filter(|_| memory.aged.is_none());
     let more = match (requests(trial), after) {
         (Some(served), Some(after)) if grows => served as f64 - after as f64,
         _ => 0.0,

@@ -31,3 +31,33 @@ pub fn leaking(block: u32, bytes_a_request: f64, quick: u64) -> Trial {
     memory.growth_bytes_per_thousand = stats::growth_per_thousand(&samples).unwrap();
     trial
 }
+
+/// A trial of the arm "today" that was aged to 20,000 requests, with its resident set by requests; its windows ended at 4,000. Of its
+/// memory at the age a quarter belongs to one process.
+pub fn aged_trial(block: u32, bytes_at: impl Fn(u64) -> u64) -> Trial {
+    let mut trial = leaking(block, 0.0, 1);
+    let memory = trial.memory.as_mut().unwrap();
+    let model = memory.samples[0];
+    let at = |requests: u64| {
+        // No two trials are quite alike, but at the age.
+        let off = requests % 20_000 * u64::from(block * block % 5);
+        run::UsageSample {
+            requests: Some(requests),
+            rss_bytes: bytes_at(requests) + off,
+            pss_bytes: Some(bytes_at(requests) + off),
+            ..model
+        }
+    };
+    memory.samples = (1..=4).map(|thousand| at(1_000 * thousand)).collect();
+    memory.pss_bytes = bytes_at(4_000);
+    let of_age = bytes_at(20_000);
+    memory.aged = Some(run::Aged {
+        requests: 20_000,
+        seconds: 100.0,
+        pss_bytes: Some(of_age),
+        process_bytes: Some(of_age / 4 + u64::from(block) * 1_000),
+        why_not: None,
+        samples: (5..=20).map(|thousand| at(1_000 * thousand)).collect(),
+    });
+    trial
+}

@@ -109,6 +109,9 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
     if let Some(command) = &experiment.workload_command {
         asked.insert("--workload-command".to_owned(), hashed(&command.text));
     }
+    if experiment.age.is_some() {
+        asked.insert("--age".to_owned(), shown(&experiment.age));
+    }
     if !experiment.revisions.all.is_empty() {
         asked.insert(
             "the commit of a revision".to_owned(),

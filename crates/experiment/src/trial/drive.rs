@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 const LEAST_REQUESTS_A_THREAD: u64 = 20;
 /// The open loop's requests differ from the closed loop's, so that neither window warms a cache for the other.
 const OPEN_LOOP: u64 = 0x9e37_79b9_7f4a_7c15;
+/// And those after the windows from both.
+const AGEING: u64 = 0xd1b5_4a32_d192_ed03;
 
 /// How requests start.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +68,11 @@ impl<'a> Driver<'a> {
         self.server
     }
 
+    /// Requests answered so far, those of the warm-up included.
+    pub fn answered(&self) -> u64 {
+        self.answered.get()
+    }
+
     /// Seconds between the ends of the warm-up and of windows and their last answers.
     pub fn drained_s(&self) -> f64 {
         self.drained_s.get()
@@ -107,10 +114,30 @@ impl<'a> Driver<'a> {
             Loop::Open { .. } => self.serving.seed ^ OPEN_LOOP,
         };
         let slice = Duration::from_secs_f64((length.as_secs_f64() / 20.0).clamp(0.1, 1.0));
-        let mut plan = self.plan(how, Stop::after(length), seed);
+        let plan = self.plan(how, Stop::after(length), seed);
+        self.sampled(plan, slice, host::monitor::PSS_EVERY)
+    }
+
+    /// So many requests of the closed loop, or as many as so long a time allows, with the exact memory in every sample.
+    pub fn requests(
+        &self,
+        count: u64,
+        longest: Duration,
+        slice: Duration,
+    ) -> Result<Driven, Failure> {
+        let stop = Stop {
+            after: Some(longest),
+            requests: Some(count),
+        };
+        let plan = self.plan(Loop::Closed, stop, self.serving.seed ^ AGEING);
+        self.sampled(plan, slice, 1)
+    }
+
+    fn sampled(&self, mut plan: Plan, slice: Duration, pss_every: u32) -> Result<Driven, Failure> {
         plan.slice = slice;
         let before = self.cpu();
-        let monitor = host::Monitor::start(super::tree(self.server), slice).ok();
+        let tree = super::tree(self.server);
+        let monitor = host::Monitor::start_with(tree, slice, pss_every).ok();
         let began = Instant::now();
         let outcome = self.generator.run(&plan)?;
         let ended = began.elapsed();

@@ -3,13 +3,11 @@
 
 use super::model::{self, config, server_cores};
 use crate::error::Stopped;
+use crate::judge;
 use crate::procedure::Procedure;
 use crate::request::Arm;
 use capacity::{Candidate, Config, Grid, MemoryLimit, MemoryModel, Observation, Scored, Small};
 use run::{Document, Least, Plan, Settings};
-
-/// Share of the machine's memory that a candidate may be predicted to need.
-const USABLE_MEMORY: f64 = 0.85;
 
 /// A candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,10 +134,10 @@ fn memory_model(procedure: &Procedure<'_>) -> Option<MemoryModel> {
     let seen: Vec<Observation> = procedure
         .pilot()
         .iter()
-        .filter_map(|t| t.memory.as_ref())
-        .map(|m| Observation {
+        .filter_map(|t| t.memory.as_ref()?.compared_bytes())
+        .map(|pss_bytes| Observation {
             config: baseline,
-            pss_bytes: m.pss_bytes as f64,
+            pss_bytes: pss_bytes as f64,
         })
         .collect();
     capacity::fit(&seen).ok()
@@ -147,7 +145,7 @@ fn memory_model(procedure: &Procedure<'_>) -> Option<MemoryModel> {
 
 fn limit<'a>(document: &Document, model: &'a MemoryModel) -> Option<MemoryLimit<'a>> {
     // Whatever the user allows, a candidate that would make this machine swap is no candidate.
-    let usable = (document.host.memory_bytes as f64 * USABLE_MEMORY) as u64;
+    let usable = judge::usable_bytes(document);
     let asked = document.plan.objective.max_memory_bytes;
     let limit_bytes = asked.map_or(usable, |limit| limit.min(usable));
     (limit_bytes > 0).then_some(MemoryLimit {

@@ -31,7 +31,7 @@ const LEAST_RACE_BLOCKS: u32 = 2;
 pub fn retime(procedure: &mut Procedure<'_>) {
     let experiment = procedure.experiment;
     let plan = &procedure.store.document.plan;
-    let (Some(budget_s), Some(overhead_s)) = (plan.budget_s, procedure.overhead_s()) else {
+    let (Some(budget_s), Some(overhead)) = (plan.budget_s, procedure.overhead()) else {
         return;
     };
     if experiment.window.is_some() || procedure.store.resuming() {
@@ -39,7 +39,8 @@ pub fn retime(procedure: &mut Procedure<'_>) {
     }
     let with_search = plan.objective.latency.is_some();
     let left_s = budget::left_for_trials(budget_s, procedure.elapsed_s(), with_search);
-    let window_s = ((left_s / USEFUL_TRIALS - overhead_s) / 2.0).clamp(WINDOWS_S.0, WINDOWS_S.1);
+    let window_s = overhead.window_in(left_s / USEFUL_TRIALS);
+    let window_s = window_s.clamp(WINDOWS_S.0, WINDOWS_S.1);
     procedure.store.document.plan.timing = budget::timing(window_s);
 }
 
@@ -82,8 +83,8 @@ pub fn search(
     procedure.save()?;
     let before = procedure.expected;
     procedure.expect(planned);
-    if let Some(fixed_s) = procedure.overhead_s()
-        && let Some(note) = super::replanned((before, procedure.expected), fixed_s, None)
+    if let Some(overhead) = procedure.overhead()
+        && let Some(note) = super::replanned((before, procedure.expected), overhead, None)
     {
         procedure.watcher.on(Event::Note(note));
     }
@@ -178,10 +179,9 @@ fn planned(procedure: &Procedure<'_>) -> (u32, usize) {
     let asked = procedure.experiment.max_arms;
     let most_arms = asked.unwrap_or(budget::MOST_ARMS);
     let plan = &document.plan;
-    let (Some(budget_s), Some(overhead_s)) = (plan.budget_s, procedure.overhead_s()) else {
+    let (Some(budget_s), Some(trial_s)) = (plan.budget_s, procedure.planned_trial_s()) else {
         return (USEFUL_TRIALS as u32, most_arms);
     };
-    let trial_s = overhead_s + plan.timing.saturation_s + plan.timing.objective_s;
     let with_search = plan.objective.latency.is_some();
     let left_s = budget::left_for_trials(budget_s, procedure.elapsed_s(), with_search);
     ((left_s / trial_s).max(0.0) as u32, most_arms)

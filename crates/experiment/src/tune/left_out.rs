@@ -1,7 +1,7 @@
 //! What the time did not allow: candidates that were not tried or not confirmed, and the budget that allows it.
 
 use super::choose::Finalists;
-use crate::budget::{self, Overhead, Shape};
+use crate::budget::{self, Shape};
 use crate::procedure::Procedure;
 use crate::request::Arm;
 use run::{Answer, Stage};
@@ -57,15 +57,11 @@ pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, finalists: &Finalist
 fn budget_with(procedure: &Procedure<'_>, has: impl Fn(&Shape) -> bool) -> Option<String> {
     let document = &procedure.store.document;
     let after_pilot = document.trials.iter().find(|t| t.stage != Stage::Pilot);
-    let overhead = Overhead {
-        fixed_s: procedure.overhead_s()?,
-        warmup_s: 0.0,
-    };
     let seconds = budget::least_with(
         has,
         after_pilot.map_or(0.0, |trial| trial.started_s),
         document.plan.objective.latency.is_some(),
-        overhead,
+        procedure.overhead()?,
         super::windows(procedure),
         super::wishes(procedure.experiment),
     )?;

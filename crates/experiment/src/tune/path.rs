@@ -56,8 +56,7 @@ pub fn has_room(procedure: &Procedure<'_>, trials: u32) -> bool {
 
 /// Seconds that a trial takes, as measured so far.
 pub fn trial_s(procedure: &Procedure<'_>) -> Option<f64> {
-    let timing = &procedure.store.document.plan.timing;
-    Some(procedure.overhead_s()? + timing.saturation_s + timing.objective_s)
+    procedure.planned_trial_s()
 }
 
 /// Seconds of the budget that are left to trials; `None` without a budget.

@@ -40,6 +40,7 @@ fn typed(args: &ValidateArgs, variable: impl Fn(&str) -> Option<String>) -> Vec<
         ("--blocks", of.blocks.clone(), "POWERBAND_BLOCKS"),
         ("--calibrate", of.calibrate.clone(), "POWERBAND_CALIBRATE"),
         ("--window", of.window.clone(), "POWERBAND_WINDOW"),
+        ("--age", of.age.clone(), "POWERBAND_AGE"),
         ("--margin", of.margin.clone(), "POWERBAND_MARGIN"),
         ("--timeout", of.timeout.clone(), "POWERBAND_TIMEOUT"),
         (

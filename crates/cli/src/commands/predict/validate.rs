@@ -36,6 +36,7 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
     request.workers = given(&args.workers, "--workers");
     request.blocks = None;
     request.calibrate = None;
+    request.age = None;
     request.window = given(&args.experiment.window, "--window");
     for (flag, said, remedy) in [
         (
@@ -52,6 +53,11 @@ pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {
             "--calibrate",
             args.experiment.calibrate.is_some(),
             "nothing is compared here; leave it out",
+        ),
+        (
+            "--age",
+            args.experiment.age.is_some(),
+            "no memory is compared here; leave it out",
         ),
         (
             "--generator-core",

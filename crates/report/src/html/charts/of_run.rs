@@ -54,7 +54,7 @@ fn memory(document: &Document) -> Chart {
             name: "limit".to_owned(),
         }),
         rows: trials(document, |trial| {
-            Some(trial.memory.as_ref()?.pss_bytes as f64 / MIB)
+            Some(trial.memory.as_ref()?.compared_bytes()? as f64 / MIB)
         }),
         ..Chart::new(
             "memory",
