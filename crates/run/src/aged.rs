@@ -1,38 +1,7 @@
 //! Memory of a configuration once every trial has answered the same number of requests.
 
-use crate::trial::UsageSample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// When the memory of a trial is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Age {
-    /// Requests that the server has answered in the trial by then, those of the warm-up and of the windows included.
-    pub requests: u64,
-    /// Longest that a trial may take for those after its windows, seconds; absent while no trial of the baseline is known.
-    pub most_s: Option<f64>,
-}
-
-/// A trial's memory at the number of requests at which memory is compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Aged {
-    /// Requests answered in the trial up to the last sample that counts.
-    pub requests: u64,
-    /// Seconds of load after the windows.
-    pub seconds: f64,
-    /// Largest proportional set size up to that number of requests, bytes; absent where the trial was not aged.
-    pub pss_bytes: Option<u64>,
-    /// What one process of the application holds for itself at the end: mean unique set size of as many of the largest processes as
-    /// the configuration has, bytes.
-    pub process_bytes: Option<u64>,
-    /// Why it was not aged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why_not: Option<String>,
-    /// The tree over time, after the windows.
-    pub samples: Vec<UsageSample>,
-}
 
 /// The aged memory of a configuration, over its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

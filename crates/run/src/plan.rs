@@ -1,6 +1,5 @@
 //! What was decided before measuring.
 
-use crate::aged::Age;
 use crate::environment::SetVariable;
 use crate::metric::Metric;
 use crate::sending::Sending;
@@ -165,6 +164,16 @@ pub struct Timing {
     pub saturation_s: f64,
     /// Open-loop window that measures latency at the common rate.
     pub objective_s: f64,
+}
+
+/// When the memory of a trial is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Age {
+    /// Requests that the server has answered in the trial by then, those of the warm-up and of the windows included.
+    pub requests: u64,
+    /// Longest that a trial may take for those after its windows, seconds; absent while no trial of the baseline is known.
+    pub most_s: Option<f64>,
 }
 
 /// The smallest effect that the deciding comparison finds four times in five.

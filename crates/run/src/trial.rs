@@ -1,6 +1,5 @@
 //! One trial: a server start, a warm-up and two measured windows.
 
-use crate::aged::Aged;
 use crate::environment::SetVariable;
 use crate::histogram::Hdr;
 use crate::model::Foreseen;
@@ -227,6 +226,26 @@ impl Memory {
             None => Some(self.pss_bytes),
         }
     }
+}
+
+/// A trial's memory at the number of requests at which memory is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Aged {
+    /// Requests answered in the trial up to the last sample that counts.
+    pub requests: u64,
+    /// Seconds of load after the windows.
+    pub seconds: f64,
+    /// Largest proportional set size up to that number of requests, bytes; absent where the trial was not aged.
+    pub pss_bytes: Option<u64>,
+    /// What one process of the application holds for itself at the end: mean unique set size of as many of the largest processes as
+    /// the configuration has, bytes.
+    pub process_bytes: Option<u64>,
+    /// Why it was not aged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<String>,
+    /// The tree over time, after the windows.
+    pub samples: Vec<UsageSample>,
 }
 
 /// The machine's memory at one moment, bytes.
