@@ -255,7 +255,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "SETTINGS", env = "POWERBAND_BASELINE")]
     pub baseline: Option<String>,
     /// A first verdict in about 3 minutes: today's configuration against the one that the model predicts to be the best
-    #[arg(long, conflicts_with_all = ["budget", "knobs", "least"])]
+    #[arg(long, conflicts_with_all = ["budget", "knobs", "least", "age"])]
     pub quick: bool,
     /// Search this knob too, e.g. malloc_arena_max=2 or allocator=jemalloc,tcmalloc (all knobs: docs/knobs.md), or usual for
     /// those that are worth a try on most applications; may be repeated
@@ -434,11 +434,11 @@ mod tests {
         let refused: [(&str, &[&str]); 2] = [
             (
                 "capacity",
-                &["resume", "blocks", "calibrate", "rate", "max-memory"],
+                &["resume", "blocks", "calibrate", "rate", "max-memory", "age"],
             ),
             (
                 "predict",
-                &["resume", "budget", "calibrate", "generator-core"],
+                &["resume", "budget", "calibrate", "generator-core", "age"],
             ),
         ];
         let mut cli = Cli::command();

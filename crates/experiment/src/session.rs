@@ -12,7 +12,7 @@ use crate::layout;
 use crate::peers::{self, Peers};
 use crate::procedure::Procedure;
 use crate::progress::{Event, Watcher};
-use crate::request::{Experiment, Goal};
+use crate::request::{Arm, Experiment, Goal};
 use crate::run_key::RunKey;
 use crate::sending::Sender;
 use crate::store::Store;

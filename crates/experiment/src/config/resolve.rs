@@ -454,10 +454,7 @@ fn not_quick(quick: &Asked, request: &Request) -> Option<Problem> {
     ];
     let other = others.into_iter().flatten().next()?;
     Some(Problem::with(
-        format!(
-            "{} does not search what {} asks for",
-            quick.origin, other.origin
-        ),
+        format!("{} has no time for {}", quick.origin, other.origin),
         format!("give a --budget in place of {}", quick.origin),
     ))
 }
