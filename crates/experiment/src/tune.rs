@@ -1,6 +1,7 @@
 //! The main job: baseline, candidates, race, confirmation, path, verdict.
 
 mod answer;
+mod budget_after_pilot;
 mod candidates;
 mod choose;
 mod confirm;
@@ -17,6 +18,7 @@ mod reach;
 mod verdict;
 mod warnings;
 
+pub(crate) use budget_after_pilot::{limit_ageing, too_short_after_pilot};
 pub(crate) use model::foreseen;
 pub(crate) use warnings::{unproven, warn};
 
@@ -28,6 +30,7 @@ use crate::layout;
 use crate::procedure::{Procedure, last_reason};
 use crate::progress::Event;
 use crate::request::{Arm, Experiment};
+use budget_after_pilot::lengthened;
 use run::{SdSource, Stage, Trial};
 use stats::EqualArms;
 use std::collections::BTreeMap;
@@ -352,108 +355,6 @@ fn wishes(experiment: &Experiment) -> budget::Wishes {
         blocks: experiment.blocks,
         window_s: experiment.window.map(|w| w.as_secs_f64()),
         pilot_trials: experiment.calibrating_trials(),
-    }
-}
-
-/// The plan of a quick run whose trials take longer than was assumed: the shortest that can decide.
-fn lengthened(
-    procedure: &mut Procedure<'_>,
-    overhead: budget::Overhead,
-    short: budget::TooShort,
-    fit: impl Fn(f64) -> Result<budget::Shape, budget::TooShort>,
-) -> Result<budget::Shape, Stopped> {
-    let least_s = least_after_pilot(procedure, &short);
-    let shape = fit(least_s).map_err(|_| too_short_after_pilot(procedure, overhead, short))?;
-    procedure.store.document.plan.budget_s = Some(least_s);
-    procedure.watcher.on(Event::Note(format!(
-        "--quick takes {} instead of {}: a trial of this application takes {:.1} s beside its windows, and fewer than six \
-         blocks decide nothing",
-        budget::written(least_s),
-        budget::QUICK,
-        overhead.seconds()
-    )));
-    Ok(shape)
-}
-
-/// The least budget, seconds, that has room for what the pilot took and for the trials to come.
-fn least_after_pilot(procedure: &Procedure<'_>, short: &budget::TooShort) -> f64 {
-    (short.least_s + procedure.elapsed_s()).ceil()
-}
-
-/// A budget that the real cost of a trial proves too short.
-pub(crate) fn too_short_after_pilot(
-    procedure: &Procedure<'_>,
-    overhead: budget::Overhead,
-    short: budget::TooShort,
-) -> Stopped {
-    let least_s = least_after_pilot(procedure, &short);
-    let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
-    let overhead_s = overhead.seconds();
-    if let (Some(age), Some(pace)) = (procedure.store.document.plan.age, procedure.pace()) {
-        return no_room_to_age(procedure, age, pace, overhead, short);
-    }
-    Stopped::Configuration(format!(
-        "{}: a trial of this application takes {overhead_s:.1} s beside its windows, so {blocks} need {least_s:.0}s; give \
-         --budget {least_s:.0}s or more",
-        budget::named(procedure.experiment.budget_asked.as_deref())
-    ))
-}
-
-/// A budget that has no room for the requests of `--age`, which `pace` answers.
-fn no_room_to_age(
-    procedure: &Procedure<'_>,
-    age: run::Age,
-    (capacity_per_s, warmed_up): (f64, u64),
-    overhead: budget::Overhead,
-    short: budget::TooShort,
-) -> Stopped {
-    let pilot = procedure.pilot();
-    let aged = |trial: &&Trial| trial.memory.as_ref()?.aged.as_ref()?.pss_bytes;
-    // What the pilot has saved now it takes in the next run.
-    let missing = pilot.iter().filter(|trial| aged(trial).is_none()).count() as f64;
-    let ageing = overhead.ageing;
-    let least_s = short.least_s + procedure.elapsed_s() + missing * ageing.seconds;
-    let least_s = (least_s / 60.0).ceil() * 60.0;
-    let room_s = short.ageing_room_s * short.trials / (short.trials + missing);
-    let fewer = match room_s > 0.0 {
-        true => {
-            let most = budget::Ageing::requests_in(room_s, warmed_up, capacity_per_s);
-            format!("an --age of at most {}", rounded_down(most))
-        }
-        false => "no --age".to_owned(),
-    };
-    let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
-    Stopped::Configuration(format!(
-        "{}: with --age a trial answers {} requests, which takes {:.0} s at the {capacity_per_s:.0} a second of the pilot, and may take \
-         {:.0} s in a slower configuration; it takes {:.1} s beside them, so {blocks} need {least_s:.0}s; give --budget {least_s:.0}s or \
-         more, or {fewer}",
-        budget::named(procedure.experiment.budget_asked.as_deref()),
-        age.requests,
-        ageing.of_baseline_s(),
-        ageing.seconds,
-        overhead.seconds()
-    ))
-}
-
-/// Two digits of a number, not above it.
-fn rounded_down(number: u64) -> u64 {
-    let digits = number.checked_ilog10().unwrap_or(0);
-    let unit = 10_u64.pow(digits.saturating_sub(1));
-    number / unit * unit
-}
-
-/// How many times as long as the baseline a trial may age where no budget is to be kept.
-const SLOWER_WITHOUT_BUDGET: f64 = 10.0;
-
-/// Limits the ageing of the trials to come, now that it is known how long the baseline takes, and how long their windows are.
-pub(crate) fn limit_ageing(procedure: &mut Procedure<'_>) {
-    let ageing = procedure.ageing();
-    let plan = &mut procedure.store.document.plan;
-    if let (Some(age), Some(ageing)) = (&mut plan.age, ageing) {
-        age.most_s = Some(match plan.budget_s {
-            Some(_) => ageing.after_windows_s(plan.timing.saturation_s),
-            None => SLOWER_WITHOUT_BUDGET * ageing.of_baseline_s(),
-        });
     }
 }
 
