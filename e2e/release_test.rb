@@ -17,6 +17,8 @@ class ReleaseTest < Minitest::Test
     run_to_end("git", "clone", "--quiet", ROOT, @clone, chdir: @dir)
     # What is tested is the working tree's script.
     FileUtils.cp(File.join(ROOT, "script/release"), File.join(@clone, "script/release"))
+    # Nothing is unreleased right after a release.
+    File.write(File.join(@clone, "CHANGELOG.md"), "# Changelog\n\n## [Unreleased]\n\n- What is new.\n")
     commit
     @old = version
   end

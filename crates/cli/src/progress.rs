@@ -334,7 +334,7 @@ fn described(trial: &Trial, called: &str, reused: bool, elapsed: Duration) -> St
     let memory = trial
         .memory
         .as_ref()
-        .map(|m| format!("  {} MiB", m.pss_bytes >> 20));
+        .map(|m| format!("  {} MiB", m.compared_bytes().unwrap_or(m.pss_bytes) >> 20));
     let note = match trial.status {
         TrialStatus::Ok => String::new(),
         TrialStatus::NotSteady => "  (not steady)".to_owned(),

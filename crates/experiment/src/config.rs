@@ -27,6 +27,7 @@ pub use recording::{Hosts, Recording, read_recording};
 pub use resolve::resolve;
 pub use sections::scalar;
 pub use server::named as server_kind;
+pub(crate) use values::LEAST_AGE;
 pub use values::{
     parse_duration, parse_latency, parse_load, parse_part, parse_rate, parse_share, parse_size,
     whole_u64 as parse_whole,

@@ -10,7 +10,7 @@ use crate::store::Store;
 use crate::trial::{Assignment, Serving, WarmupLength};
 use crate::trials::Trials;
 use capture::mix64;
-use run::{Stage, State, Trial, TrialStatus};
+use run::{Aged, Stage, State, Trial, TrialStatus};
 use stats::summary;
 use std::collections::BTreeSet;
 
@@ -190,7 +190,10 @@ impl<'a> Procedure<'a> {
                 expected,
                 left_s: self.left_s(expected - finished),
             });
-            let trial = self.trial(stage, block, place as u32 + 1, arm, seed)?;
+            let at = (stage, block, place as u32 + 1);
+            // The simulator reads what the pilot's last trial recorded: no request may follow its windows.
+            let ages = stage != Stage::Pilot || block < blocks;
+            let trial = self.trial(at, arm, seed, ages)?;
             self.finished += 1;
             self.watcher.on(Event::Ended {
                 trial: &trial,
@@ -210,11 +213,10 @@ impl<'a> Procedure<'a> {
 
     fn trial(
         &mut self,
-        stage: Stage,
-        block: u32,
-        place: u32,
+        (stage, block, place): (Stage, u32, u32),
         arm: &Arm,
         seed: u64,
+        ages: bool,
     ) -> Result<Trial, Stopped> {
         let id = self.store.trial_id(stage, block, &arm.name);
         let plan = &self.store.document.plan;
@@ -238,11 +240,18 @@ impl<'a> Procedure<'a> {
                 bursts: stage == Stage::Pilot,
             },
             timing,
-            age: plan.age,
+            age: plan.age.filter(|_| ages),
             rate_per_s: plan.rate_per_s,
             started_s: self.elapsed_s(),
         };
         let mut measured = self.trials.run(assignment, self.watcher)?;
+        if let (Some(_), false, Some(memory)) = (
+            self.store.document.plan.age,
+            ages,
+            &mut measured.trial.memory,
+        ) {
+            memory.aged = Some(Aged::none("the last trial of the pilot is not aged"));
+        }
         let document = &mut self.store.document;
         document.plan.sending = Some(self.trials.sending());
         let goal = &self.experiment.goal;

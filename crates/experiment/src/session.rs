@@ -201,7 +201,7 @@ fn measure(
         store.document.plan.baseline = first.settings;
         store.document.plan.baseline_environment = bench.told(first);
     }
-    if let Some(unlike) = without_preload(&arms, bench.own.configured_settings()) {
+    if let Some(unlike) = without_preload(&arms, || bench.own.configured_settings()) {
         watcher.on(Event::Note(unlike.clone()));
         store.document.warnings.push(unlike);
     }
@@ -252,9 +252,14 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             let with_search = experiment.objective.latency.is_some();
             let overhead = Overhead::ASSUMED;
             let windows = Windows::ASSUMED;
-            let shape =
+            let fit = |budget_s| {
                 budget::fit_with_search(budget_s, 0.0, with_search, overhead, windows, wishes)
-                    .map_err(|short| too_short(experiment, short))?;
+            };
+            let (shape, budget_s) = match fit(budget_s) {
+                Err(short) if experiment.quick => (fit(short.least_s), short.least_s),
+                fitted => (fitted, budget_s),
+            };
+            let shape = shape.map_err(|short| too_short(experiment, short))?;
             (
                 shape.timing,
                 shape.arms,

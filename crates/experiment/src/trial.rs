@@ -199,7 +199,17 @@ fn measure(
         watcher.on(Event::Phase("ageing"));
         let per_s = saturation.outcome.throughput_per_s();
         let processes = trial.settings.processes();
-        memory.aged = Some(ageing::age(driver, age, per_s, memory, processes)?);
+        let before = flights::counters(&flight_dir);
+        let mut aged = ageing::age(driver, age, per_s, memory, processes)?;
+        let seen = flight::Window::between(&before, &flights::counters(&flight_dir));
+        if seen.started + seen.vanished > 0 {
+            aged.pss_bytes = None;
+            aged.why_not = Some(
+                "a worker process ended and was replaced while the server aged; its log says why"
+                    .to_owned(),
+            );
+        }
+        memory.aged = Some(aged);
     }
     server
         .alive()

@@ -122,7 +122,7 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         finalists.challenger.name.clone(),
         match races {
             true => "won the elimination rounds",
-            false => "the only candidate that the time allows",
+            false => "the only candidate",
         }
         .to_owned(),
     );

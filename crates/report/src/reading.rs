@@ -2,7 +2,8 @@
 
 use run::load::least_values;
 use run::{
-    Answer, ArmSummary, Comparison, Document, Feasibility, Kind, LatencyObjective, Stage, Verdict,
+    Answer, ArmSummary, Comparison, Document, Feasibility, Kind, LatencyObjective, Stage, Trial,
+    Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -148,16 +149,19 @@ pub fn latency_kept(arm: &ArmSummary, limit: LatencyObjective) -> Feasibility {
 
 /// Whether the memory limit alone is kept, by every trial of the arm.
 pub fn memory_kept(document: &Document, arm: &ArmSummary, limit: u64) -> Feasibility {
-    let trials = document
+    let trials: Vec<&Trial> = document
         .trials
         .iter()
         .filter(|t| t.arm == arm.name && t.counts())
-        .filter(|t| !matches!(t.stage, Stage::Pilot | Stage::Path));
-    let seen: Vec<u64> = trials
-        .filter_map(|t| t.memory.as_ref()?.compared_bytes())
+        .filter(|t| !matches!(t.stage, Stage::Pilot | Stage::Path))
         .collect();
+    let seen: Vec<u64> = trials
+        .iter()
+        .filter_map(|t| t.memory.as_ref()?.against_limit(limit))
+        .collect();
+    let all_known = document.plan.age.is_none() || seen.len() == trials.len();
     match (seen.iter().min(), seen.iter().max()) {
-        (_, Some(most)) if *most <= limit => Feasibility::Meets,
+        (_, Some(most)) if *most <= limit && all_known => Feasibility::Meets,
         (Some(least), _) if *least > limit => Feasibility::Breaks,
         _ => Feasibility::Unclear,
     }

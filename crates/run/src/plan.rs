@@ -172,7 +172,7 @@ pub struct Timing {
 pub struct Age {
     /// Requests that the server has answered in the trial by then, those of the warm-up and of the windows included.
     pub requests: u64,
-    /// Longest that a trial may take for those after its windows, seconds; absent while no trial of the baseline is known.
+    /// Longest that a trial may take for those after its windows, seconds; null while nothing limits it.
     pub most_s: Option<f64>,
 }
 

@@ -226,6 +226,12 @@ impl Memory {
             None => Some(self.pss_bytes),
         }
     }
+
+    /// What a limit is held against: the compared memory, or, of a trial that was not aged, the memory that is over the limit already.
+    pub fn against_limit(&self, limit_bytes: u64) -> Option<u64> {
+        let before_its_age = Some(self.pss_bytes).filter(|bytes| *bytes > limit_bytes);
+        self.compared_bytes().or(before_its_age)
+    }
 }
 
 /// A trial's memory at the number of requests at which memory is compared.
@@ -246,6 +252,20 @@ pub struct Aged {
     pub why_not: Option<String>,
     /// The tree over time, after the windows.
     pub samples: Vec<UsageSample>,
+}
+
+impl Aged {
+    /// Of a trial that was not aged, for this reason.
+    pub fn none(why_not: impl Into<String>) -> Aged {
+        Aged {
+            requests: 0,
+            seconds: 0.0,
+            pss_bytes: None,
+            process_bytes: None,
+            why_not: Some(why_not.into()),
+            samples: Vec::new(),
+        }
+    }
 }
 
 /// The machine's memory at one moment, bytes.

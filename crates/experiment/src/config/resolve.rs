@@ -444,7 +444,6 @@ impl Collected {
     }
 }
 
-/// Whether a workload file is recorded traffic.
 /// What takes longer than a quick run has.
 fn not_quick(quick: &Asked, request: &Request) -> Option<Problem> {
     let others = [
@@ -459,6 +458,7 @@ fn not_quick(quick: &Asked, request: &Request) -> Option<Problem> {
     ))
 }
 
+/// Whether a workload file is recorded traffic.
 fn is_recording(file: &str) -> bool {
     Path::new(file).extension().is_none_or(|e| e != "toml")
 }

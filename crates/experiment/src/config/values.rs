@@ -179,7 +179,9 @@ pub fn parse_rate(asked: &Asked) -> Result<f64, Problem> {
 }
 
 /// Fewest and most requests that a server is aged with.
-const AGES: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
+const AGES: std::ops::RangeInclusive<u64> = LEAST_AGE..=1_000_000_000;
+/// The fewest of them.
+pub const LEAST_AGE: u64 = 1_000;
 
 /// `50k-requests`, `1M` or `20000`: how many requests.
 pub(super) fn parse_requests(asked: &Asked) -> Result<u64, Problem> {

@@ -179,6 +179,14 @@ mod tests {
         assert_eq!(standing(190, &trials), Feasibility::Breaks);
         assert_eq!(standing(210, &trials), Feasibility::Meets);
 
+        let mut one = trials.clone();
+        one[0].memory.as_mut().unwrap().aged = Some(Aged::none("too slow"));
+        assert_eq!(
+            standing(210, &one),
+            Feasibility::Unclear,
+            "one is not known"
+        );
+
         let mut cut = trials.clone();
         for trial in &mut cut {
             let aged = trial.memory.as_mut().unwrap().aged.as_mut().unwrap();

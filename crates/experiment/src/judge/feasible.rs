@@ -85,13 +85,12 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
         let pss: Vec<u64> = trials
             .iter()
             .filter_map(|trial| {
-                // What is over the limit before it is aged is over it afterwards.
-                let before_its_age = || trial.memory.as_ref().map(|m| m.pss_bytes as f64);
-                let over = |bytes: &f64| *bytes > limit as f64;
-                memory_bytes(trial, grows, after).or_else(|| before_its_age().filter(over))
+                let over = || trial.memory.as_ref()?.against_limit(limit);
+                let compared = memory_bytes(trial, grows, after).map(|bytes| bytes as u64);
+                compared.or_else(over)
             })
-            .map(|bytes| bytes as u64)
             .collect();
+        let all_known = document.plan.age.is_none() || pss.len() == trials.len();
         // PSS repeats within a few per cent, so the range of what was seen stands for its interval.
         match (pss.iter().min(), pss.iter().max()) {
             (Some(least), _) if *least > limit => {
@@ -101,7 +100,7 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
                     "it needs at least {least} MiB of memory, {limit} MiB are allowed"
                 ));
             }
-            (Some(_), Some(most)) if *most <= limit => {}
+            (Some(_), Some(most)) if *most <= limit && all_known => {}
             _ => found.unclear(),
         }
     }

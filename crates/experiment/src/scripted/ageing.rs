@@ -242,3 +242,20 @@ fn a_rehearsal_ages_nothing() {
     assert_eq!(document.plan.age, None);
     assert!(ageing_s(&document).is_empty());
 }
+
+/// The simulator reads what it recorded.
+#[test]
+fn the_last_trial_of_the_pilot_is_not_aged() {
+    let experiment = tuned(3, |request| {
+        request.age = typed("20k-requests");
+        request.budget = typed("2h");
+    });
+    let document = measured(&application(later), &experiment);
+    let pilot = document
+        .trials
+        .iter()
+        .filter(|t| t.stage == run::Stage::Pilot);
+    let is_aged = |trial: &Trial| trial.memory.as_ref()?.aged.as_ref()?.pss_bytes;
+    let aged: Vec<bool> = pilot.map(|trial| is_aged(trial).is_some()).collect();
+    assert_eq!(aged, [true, false]);
+}

@@ -85,3 +85,16 @@ fn a_candidate_that_dies_ends_the_comparison_after_two_trials() {
     let failed = document.trials.iter().filter(|t| t.arm != "w0t1");
     assert_eq!(failed.count(), 2);
 }
+
+/// Fixed windows need more than three minutes before anything is measured.
+#[test]
+fn what_the_user_fixes_lengthens_a_quick_run() {
+    let experiment = tuned(1, |request| {
+        request.baseline = typed("threads=1,workers=0");
+        request.quick = typed("true");
+        request.window = typed("6s");
+    });
+    let document = measured(&usual(), &experiment);
+    assert_eq!(document.plan.timing.saturation_s, 6.0);
+    assert!(document.plan.budget_s.unwrap() > 180.0);
+}

@@ -7,11 +7,12 @@ use crate::request::{Arm, Experiment, Goal, ServerKind};
 use run::Settings;
 
 /// That the application preloads and no configuration with workers does: a knob that is easily left out.
-pub fn without_preload(arms: &[Arm], own: Option<Settings>) -> Option<String> {
-    let preloads = own.is_some_and(|own| own.workers > 0 && own.preload);
+pub fn without_preload(arms: &[Arm], own: impl FnOnce() -> Option<Settings>) -> Option<String> {
     let mut named = arms.iter().filter(|arm| arm.revision.is_none());
     let has_workers = named.clone().any(|arm| arm.settings.workers > 0);
-    let applies = preloads && has_workers && !named.any(|arm| arm.settings.preload);
+    let applies = has_workers
+        && !named.any(|arm| arm.settings.preload)
+        && own().is_some_and(|own| own.workers > 0 && own.preload);
     applies.then(|| {
         "the application's own configuration preloads it, and no configuration here does: preload=true compares it as it runs today"
             .to_owned()
@@ -70,7 +71,7 @@ mod tests {
         let own = |workers, preload| Some(arm(workers, preload).settings);
         let plain = [arm(1, false), arm(2, false)];
         assert!(
-            without_preload(&plain, own(2, true))
+            without_preload(&plain, || own(2, true))
                 .unwrap()
                 .contains("preload=true")
         );
@@ -81,7 +82,7 @@ mod tests {
             (&plain, None),
             (&[arm(0, false), arm(0, false)], own(2, true)),
         ] {
-            assert_eq!(without_preload(arms, own), None);
+            assert_eq!(without_preload(arms, || own), None);
         }
     }
 }

@@ -12,6 +12,8 @@ const SLACK: f64 = 10.0;
 const LEAST: Duration = Duration::from_secs(5);
 /// Samples of the ageing, by the expected time.
 const SAMPLES: f64 = 40.0;
+/// Share of the age from which on a reading of the windows is one of the age.
+const NEAR: f64 = 0.9;
 /// Between two of them, at least: each reads the exact memory of all processes.
 const SHORTEST_SLICE: Duration = Duration::from_millis(250);
 
@@ -26,15 +28,15 @@ pub fn age(
 ) -> Result<Aged, Failure> {
     let mut aged = Aged {
         requests: driver.answered(),
-        seconds: 0.0,
-        pss_bytes: None,
-        process_bytes: None,
         why_not: None,
-        samples: Vec::new(),
+        ..Aged::none("")
     };
     let missing = age.requests.saturating_sub(driver.answered());
     if missing > 0 {
-        let expected_s = missing as f64 / per_s.max(f64::MIN_POSITIVE);
+        if per_s <= 0.0 {
+            return Ok(Aged::none("it answered nothing at full load"));
+        }
+        let expected_s = missing as f64 / per_s;
         let most_s = age.most_s.unwrap_or(f64::INFINITY);
         if expected_s > most_s {
             aged.why_not = Some(too_long(age.requests, expected_s, most_s));
@@ -100,15 +102,19 @@ fn take(
     // A quick server has answered them within its windows; what it holds at the end is of more.
     let of_end = (aged.seconds > 0.0).then_some(end.pss_bytes);
     aged.pss_bytes = seen.iter().filter_map(|s| s.pss_bytes).chain(of_end).max();
-    if aged.pss_bytes.is_none() {
-        aged.why_not = Some(format!(
-            "its warm-up alone answered {}",
-            run::counted(aged.requests, "request")
-        ));
-        return;
-    }
     if of_end.is_none() {
-        aged.requests = seen.iter().filter_map(|s| s.requests).max().unwrap_or(0);
+        // Memory is read now and then in the windows: a reading long before the age is none of it.
+        let read_at = seen.iter().filter_map(|s| s.requests).max().unwrap_or(0);
+        if (read_at as f64) < NEAR * requests as f64 {
+            aged.pss_bytes = None;
+            aged.why_not = Some(format!(
+                "it had answered {} by the end of its windows, and no memory was read shortly before {}: give an --age of more than that",
+                run::counted(aged.requests, "request"),
+                run::grouped(requests)
+            ));
+            return;
+        }
+        aged.requests = read_at;
     }
     let mut own: Vec<u64> = end.processes.iter().map(|p| p.uss_bytes).collect();
     own.sort_unstable_by(|one, other| other.cmp(one));
@@ -177,11 +183,14 @@ mod tests {
 
     #[test]
     fn what_was_answered_after_the_age_does_not_count() {
-        let aged = taken(2_000, 1_500, true);
+        let aged = taken(2_000, 1_100, true);
         assert_eq!((aged.pss_bytes, aged.requests), (Some(100 * MIB), 1_000));
-        let aged = taken(2_000, 900, true);
-        assert_eq!(aged.pss_bytes, None);
-        assert!(aged.why_not.unwrap().starts_with("its warm-up alone"));
+        for far in [900, 1_500] {
+            let aged = taken(2_000, far, true);
+            assert_eq!(aged.pss_bytes, None);
+            let why = aged.why_not.unwrap();
+            assert!(why.starts_with("it had answered 2,000 requests"), "{why}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A budget against the real cost of a trial, which the pilot has shown.
 
 use crate::budget;
+use crate::config::LEAST_AGE;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::progress::Event;
@@ -40,7 +41,10 @@ pub fn too_short_after_pilot(
     let least_s = least_after_pilot(procedure, &short);
     let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
     let overhead_s = overhead.seconds();
-    if let (Some(age), Some(pace)) = (procedure.store.document.plan.age, procedure.pace()) {
+    if let (Some(age), Some(pace)) = (procedure.store.document.plan.age, procedure.pace())
+        // Otherwise the windows do not fit without it either.
+        && short.ageing_room_s > 0.0
+    {
         return no_room_to_age(procedure, age, pace, overhead, short);
     }
     Stopped::Configuration(format!(
@@ -60,17 +64,20 @@ fn no_room_to_age(
 ) -> Stopped {
     let pilot = procedure.pilot();
     let aged = |trial: &&Trial| trial.memory.as_ref()?.aged.as_ref()?.pss_bytes;
-    // What the pilot has saved now it takes in the next run.
-    let missing = pilot.iter().filter(|trial| aged(trial).is_none()).count() as f64;
+    // What the pilot has saved now it takes in the next run; its last trial is not aged.
+    let wanted = pilot.len().saturating_sub(1);
+    let missing = wanted.saturating_sub(pilot.iter().filter_map(aged).count()) as f64;
     let ageing = overhead.ageing;
     let least_s = short.least_s + procedure.elapsed_s() + missing * ageing.seconds;
     let least_s = (least_s / 60.0).ceil() * 60.0;
     let room_s = short.ageing_room_s * short.trials / (short.trials + missing);
-    let fewer = match room_s > 0.0 {
-        true => {
-            let most = budget::Ageing::requests_in(room_s, warmed_up, capacity_per_s);
-            format!("an --age of at most {}", rounded_down(most))
-        }
+    let most = rounded_down(budget::Ageing::requests_in(
+        room_s,
+        warmed_up,
+        capacity_per_s,
+    ));
+    let fewer = match most >= LEAST_AGE {
+        true => format!("an --age of at most {most}"),
         false => "no --age".to_owned(),
     };
     let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);

@@ -43,8 +43,11 @@ pub fn warn_of_unconfirmed(procedure: &mut Procedure<'_>, baseline: &Arm, finali
 
 /// Says what a comparison without elimination rounds leaves open.
 pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, finalists: &Finalists) {
-    let more = budget_with(procedure, |shape| shape.race_blocks > 0)
-        .map_or_else(String::new, |budget| format!("; {budget} tries several"));
+    let more = match procedure.experiment.max_arms {
+        Some(..=2) => "; --max-arms 3 or more tries several".to_owned(),
+        _ => budget_with(procedure, |shape| shape.race_blocks > 0)
+            .map_or_else(String::new, |budget| format!("; {budget} tries several")),
+    };
     let warning = format!(
         "{} is the only candidate that was tried, because the model predicts the most of it: others may be \
          better{more}",

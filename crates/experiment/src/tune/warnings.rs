@@ -5,7 +5,7 @@ use crate::procedure::Procedure;
 use crate::rates::figure;
 use crate::request::{Arm, Experiment};
 use crate::{budget, deciding, judge, layout};
-use run::{Document, Feasibility, Kind, Pinning, Redirects, TrialStatus};
+use run::{AgedArm, Document, Feasibility, Kind, LateCourse, Pinning, Redirects, TrialStatus};
 
 /// Growth that would reach the memory limit within so many thousand requests is worth a warning.
 const SOON_THOUSANDS: f64 = 1_000.0;
@@ -13,6 +13,12 @@ const SOON_THOUSANDS: f64 = 1_000.0;
 /// Says so when the chosen configuration may yet break a limit: memory that still grew, latency not proven.
 pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
     let arm = document.arms.iter().find(|a| a.name == chosen.name);
+    // What is flat over half of the age grows no more.
+    let is_flat = |aged: &AgedArm| {
+        aged.late_growth
+            .is_some_and(|late| late.course == LateCourse::Flat)
+    };
+    let arm = arm.filter(|arm| !arm.aged.as_ref().is_some_and(is_flat));
     let growing = arm.and_then(|a| Some((a.pss_bytes?, a.growth_bytes_per_thousand?)));
     if let (Some(limit), Some((pss, growth))) = (document.plan.objective.max_memory_bytes, growing)
         && growth > 0.0
