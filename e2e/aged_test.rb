@@ -15,7 +15,10 @@ class AgedTest < PowerbandTest
     ended = aged("compare", PLATEAU, ENDLESS, "--markdown", page, within: 500)
     assert_equal REQUESTS, document.dig("plan", "age", "requests")
     assert_valid_run_document File.read(File.join(run_folders.fetch(0), "run.json"))
-    document.fetch("trials").each { |trial| assert_was_aged trial }
+    pilot, blocks = document.fetch("trials").partition { |trial| trial["stage"] == "pilot" }
+    blocks.each { |trial| assert_was_aged trial }
+    assert_equal ["the last trial of the pilot is not aged"], pilot.map { |trial| trial.dig("memory", "aged", "why_not") }
+    assert_empty pilot.filter_map { |trial| trial.dig("memory", "aged", "pss_bytes") }
     plateau, endless = document.fetch("arms").map { |arm| arm.fetch("aged") }
     assert_equal %w[flat growing], [plateau, endless].map { |arm| arm.dig("late_growth", "course") }, ended.to_s
     assert_compared document.fetch("memory").fetch(0)
