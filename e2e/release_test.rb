@@ -16,7 +16,7 @@ class ReleaseTest < Minitest::Test
     @clone = File.join(@dir, "clone")
     run_to_end("git", "clone", "--quiet", ROOT, @clone, chdir: @dir)
     # What is tested is the working tree's script.
-    FileUtils.cp(File.join(ROOT, "script/release"), File.join(@clone, "script/release"))
+    %w[release release_tools.rb].each { |name| FileUtils.cp(File.join(ROOT, "script", name), File.join(@clone, "script", name)) }
     # Nothing is unreleased right after a release.
     File.write(File.join(@clone, "CHANGELOG.md"), "# Changelog\n\n## [Unreleased]\n\n- What is new.\n")
     commit
