@@ -82,12 +82,9 @@ pub fn trials(arms: &[Arm], blocks: u32) -> u32 {
 
 /// Fits the windows into the budget again, now that a trial's cost is known.
 fn refit(procedure: &mut Procedure<'_>, trials: u32) -> Result<(), Stopped> {
-    if procedure.store.resuming() {
-        return Ok(());
-    }
-    if let (Some(budget_s), Some(overhead)) =
-        (procedure.store.document.plan.budget_s, procedure.overhead())
-    {
+    let budget_s = procedure.store.document.plan.budget_s;
+    let resumed = procedure.store.resuming();
+    if let (Some(budget_s), Some(overhead), false) = (budget_s, procedure.overhead(), resumed) {
         let window_s = procedure.experiment.window.map(|w| w.as_secs_f64());
         let left_s = budget_s - procedure.elapsed_s();
         let fitted = budget::fit_trials(left_s, overhead, trials, window_s);

@@ -15,14 +15,14 @@ pub const DEFAULT_S: f64 = 1200.0;
 /// The budget of `tune --quick`.
 pub const QUICK: &str = "3m";
 
-/// What a trial costs beside its windows, in seconds, and how many requests it answers in all.
+/// What a trial costs in addition to its windows, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overhead {
     /// Start, settling, stop and hooks.
     pub fixed_s: f64,
     /// Warm-up.
     pub warmup_s: f64,
-    /// Of the requests after it.
+    /// Requests after the windows.
     pub ageing: Ageing,
 }
 
@@ -33,6 +33,15 @@ impl Overhead {
         warmup_s: 4.0,
         ageing: Ageing::NONE,
     };
+
+    /// As measured: `seconds` for start, warm-up and end together.
+    pub fn measured(seconds: f64, ageing: Ageing) -> Overhead {
+        Overhead {
+            fixed_s: seconds,
+            warmup_s: 0.0,
+            ageing,
+        }
+    }
 
     /// Start, warm-up and end.
     pub fn seconds(&self) -> f64 {
@@ -151,6 +160,27 @@ pub struct Wishes {
     pub pilot_trials: u32,
 }
 
+impl Wishes {
+    /// No more arms than allowed, and as many confirming blocks as were asked for.
+    fn asked(&self, (arms, race, confirm, finalists): Counts) -> Counts {
+        let arms = arms.min(self.most_arms.unwrap_or(usize::MAX));
+        // Of two arms one is the baseline.
+        let finalists = finalists.min((arms as u32).saturating_sub(1)).max(1);
+        let race = if arms <= WITHOUT_RACE { 0 } else { race };
+        (arms, race, self.blocks.unwrap_or(confirm), finalists)
+    }
+
+    /// The shape of the fewest trials that decide.
+    fn poorest(&self) -> Counts {
+        self.asked(SHAPES[SHAPES.len() - 1])
+    }
+
+    /// Trials of a shape, with those of the pilot that are still to come.
+    fn trials(&self, (arms, race, confirm, finalists): Counts) -> f64 {
+        f64::from(self.pilot_trials + race * arms as u32 + confirm * (1 + finalists))
+    }
+}
+
 /// Seconds of a budget that are left to trials, the searches at the end taken off where there are any.
 pub fn left_for_trials(budget_s: f64, spent_s: f64, with_search: bool) -> f64 {
     USABLE * (budget_s - kept_for_search(budget_s, with_search) - spent_s)
@@ -171,27 +201,9 @@ pub fn fit(
     windows: Windows,
     wishes: Wishes,
 ) -> Result<Shape, TooShort> {
-    let Wishes {
-        most_arms,
-        blocks,
-        window_s,
-        pilot_trials,
-    } = wishes;
-    let cap = most_arms.unwrap_or(usize::MAX);
-    // More confirming blocks than asked for are never planned, nor fewer.
-    let asked = |(arms, race, confirm, finalists): Counts| {
-        let arms = arms.min(cap);
-        // Of two arms one is the baseline.
-        let finalists = finalists.min((arms as u32).saturating_sub(1)).max(1);
-        let race = if arms <= WITHOUT_RACE { 0 } else { race };
-        (arms, race, blocks.unwrap_or(confirm), finalists)
-    };
-    let trials = |(arms, race, confirm, finalists): Counts| {
-        f64::from(pilot_trials + race * arms as u32 + confirm * (1 + finalists))
-    };
-    let window_in = |s| overhead.window_in(USABLE * budget_s / trials(s));
+    let window_in = |shape| overhead.window_in(USABLE * budget_s / wishes.trials(shape));
     let needed_s = |arms: usize| {
-        window_s.unwrap_or(if arms <= FEW_ARMS {
+        wishes.window_s.unwrap_or(if arms <= FEW_ARMS {
             LEAST_WINDOW_S
         } else if arms <= COVERING_ARMS {
             windows.short_s
@@ -199,10 +211,13 @@ pub fn fit(
             windows.good_s
         })
     };
-    let fits = |shape: &Counts| window_in(asked(*shape)) >= needed_s(shape.0);
-    match SHAPES.into_iter().find(fits).map(asked) {
+    let fits = |shape: &Counts| window_in(wishes.asked(*shape)) >= needed_s(shape.0);
+    let found = SHAPES.into_iter().find(fits);
+    match found.map(|shape| wishes.asked(shape)) {
         Some(s) => {
-            let window = window_s.unwrap_or_else(|| window_in(s).min(MOST_WINDOW_S));
+            let window = wishes
+                .window_s
+                .unwrap_or_else(|| window_in(s).min(MOST_WINDOW_S));
             Ok(Shape {
                 arms: s.0,
                 race_blocks: s.1,
@@ -212,8 +227,8 @@ pub fn fit(
             })
         }
         None => {
-            let poorest = asked(SHAPES[SHAPES.len() - 1]);
-            Err(overhead.too_short(trials(poorest), needed_s(poorest.0), budget_s))
+            let poorest = wishes.poorest();
+            Err(overhead.too_short(wishes.trials(poorest), needed_s(poorest.0), budget_s))
         }
     }
 }
@@ -304,15 +319,7 @@ pub fn fit_trials(
 
 /// Seconds that the ageing of one trial can have at most: with more, the fewest trials that decide would not fit into the budget.
 pub fn most_ageing_s(budget_s: f64, wishes: Wishes) -> f64 {
-    let (arms, race, confirm, finalists) = SHAPES[SHAPES.len() - 1];
-    let blocks = wishes.blocks.unwrap_or(confirm);
-    let trials = wishes.pilot_trials + race * arms as u32 + blocks * (1 + finalists);
-    most_ageing_of_trials_s(budget_s, trials)
-}
-
-/// The same of a known number of trials.
-pub fn most_ageing_of_trials_s(budget_s: f64, trials: u32) -> f64 {
-    USABLE * budget_s / f64::from(trials.max(1))
+    USABLE * budget_s / wishes.trials(wishes.poorest())
 }
 
 /// The parts of a trial around a window of this length.

@@ -62,13 +62,10 @@ impl<'a> Procedure<'a> {
         self.store.document.plan.connections = asked.unwrap_or(2 * most);
     }
 
-    /// What a trial costs beside its windows, as measured so far.
+    /// What a trial costs in addition to its windows, as measured so far.
     pub fn overhead(&self) -> Option<Overhead> {
-        Some(Overhead {
-            fixed_s: self.overhead_s()?,
-            warmup_s: 0.0,
-            ageing: self.ageing().unwrap_or(Ageing::NONE),
-        })
+        let ageing = self.ageing().unwrap_or(Ageing::NONE);
+        Some(Overhead::measured(self.overhead_s()?, ageing))
     }
 
     /// How long the baseline takes to age, by the pilot; `None` where no age was asked for.
@@ -96,8 +93,8 @@ impl<'a> Procedure<'a> {
         Some(self.overhead()?.trial_s(window_s))
     }
 
-    /// Seconds that a trial takes beside its windows and its ageing, as measured so far.
-    pub fn overhead_s(&self) -> Option<f64> {
+    /// Seconds that a trial takes in addition to its windows and its ageing, as measured so far.
+    fn overhead_s(&self) -> Option<f64> {
         let beside = |trial: &Trial| {
             let windows = [&trial.saturation, &trial.objective];
             let measured_s: f64 = windows.into_iter().flatten().map(|w| w.seconds).sum();
@@ -190,10 +187,9 @@ impl<'a> Procedure<'a> {
                 expected,
                 left_s: self.left_s(expected - finished),
             });
-            let at = (stage, block, place as u32 + 1);
             // The simulator reads what the pilot's last trial recorded: no request may follow its windows.
             let ages = stage != Stage::Pilot || block < blocks;
-            let trial = self.trial(at, arm, seed, ages)?;
+            let trial = self.trial(stage, block, place as u32 + 1, arm, seed, ages)?;
             self.finished += 1;
             self.watcher.on(Event::Ended {
                 trial: &trial,
@@ -213,7 +209,9 @@ impl<'a> Procedure<'a> {
 
     fn trial(
         &mut self,
-        (stage, block, place): (Stage, u32, u32),
+        stage: Stage,
+        block: u32,
+        place: u32,
         arm: &Arm,
         seed: u64,
         ages: bool,
@@ -245,14 +243,13 @@ impl<'a> Procedure<'a> {
             started_s: self.elapsed_s(),
         };
         let mut measured = self.trials.run(assignment, self.watcher)?;
-        if let (Some(_), false, Some(memory)) = (
-            self.store.document.plan.age,
-            ages,
-            &mut measured.trial.memory,
-        ) {
+        let document = &mut self.store.document;
+        if let Some(memory) = &mut measured.trial.memory
+            && document.plan.age.is_some()
+            && !ages
+        {
             memory.aged = Some(Aged::none("the last trial of the pilot is not aged"));
         }
-        let document = &mut self.store.document;
         document.plan.sending = Some(self.trials.sending());
         let goal = &self.experiment.goal;
         let of_first = goal

@@ -54,7 +54,7 @@ pub struct Script {
     pub alike: bool,
     /// The generator is late, so that no latency counts.
     pub late: bool,
-    /// What an arm's server keeps after so many requests, bytes, beside what it has from the start.
+    /// What an arm's server keeps after so many requests, bytes, in addition to what it holds at its start.
     pub keeps: fn(&Arm, u64) -> u64,
     /// Which trials fail.
     pub fails: Fails,

@@ -12,7 +12,7 @@ use crate::layout;
 use crate::peers::{self, Peers};
 use crate::procedure::Procedure;
 use crate::progress::{Event, Watcher};
-use crate::request::{Arm, Experiment, Goal};
+use crate::request::{Experiment, Goal};
 use crate::run_key::RunKey;
 use crate::sending::Sender;
 use crate::store::Store;
@@ -248,7 +248,7 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     let (timing, arms, race_blocks, blocks, finalists, budget_s) = match &experiment.goal {
         Goal::Tune => {
             let budget_s = budget_s.unwrap_or(budget::DEFAULT_S);
-            let wishes = wishes(experiment);
+            let wishes = before_pilot(experiment);
             let with_search = experiment.objective.latency.is_some();
             let overhead = Overhead::ASSUMED;
             let windows = Windows::ASSUMED;
@@ -284,7 +284,8 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
             let timing = match budget_s {
                 _ if is_command => NO_WINDOWS,
                 Some(budget_s) => {
-                    let trials = trials_of_arms(experiment, arms, blocks);
+                    // One pilot trial settles the common rate.
+                    let trials = 1 + experiment.calibrating_trials() + arms::trials(arms, blocks);
                     budget::fit_trials(budget_s, Overhead::ASSUMED, trials, window_s)
                         .map_err(|short| too_short(experiment, short))?
                 }
@@ -299,12 +300,10 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     let age = experiment.age.filter(|_| !experiment.rehearse);
     let age = age.map(|requests| Age {
         requests,
-        most_s: budget_s.map(|budget_s| match &experiment.goal {
-            Goal::Tune => budget::most_ageing_s(budget_s, wishes(experiment)),
-            Goal::Arms { arms, .. } => {
-                budget::most_ageing_of_trials_s(budget_s, trials_of_arms(experiment, arms, blocks))
-            }
-        }),
+        // The only trial of the pilot of the others is not aged.
+        most_s: budget_s
+            .filter(|_| matches!(experiment.goal, Goal::Tune))
+            .map(|budget_s| budget::most_ageing_s(budget_s, before_pilot(experiment))),
     });
     let baseline = match &experiment.goal {
         Goal::Arms { arms, .. } => arms[0].settings,
@@ -352,19 +351,13 @@ fn plan(experiment: &Experiment) -> Result<Plan, Stopped> {
     })
 }
 
-/// What the user fixed of the trials of `tune`.
-fn wishes(experiment: &Experiment) -> Wishes {
+/// What the user fixed of the trials of `tune`, with the pilot still to come.
+fn before_pilot(experiment: &Experiment) -> Wishes {
+    let wishes = tune::wishes(experiment);
     Wishes {
-        most_arms: experiment.max_arms,
-        blocks: experiment.blocks,
-        window_s: experiment.window.map(|w| w.as_secs_f64()),
-        pilot_trials: budget::PILOT_TRIALS + experiment.calibrating_trials(),
+        pilot_trials: budget::PILOT_TRIALS + wishes.pilot_trials,
+        ..wishes
     }
-}
-
-/// Trials of `compare`, `sweep` and `check`: one of the pilot settles the common rate.
-fn trials_of_arms(experiment: &Experiment, arms: &[Arm], blocks: u32) -> u32 {
-    1 + experiment.calibrating_trials() + arms::trials(arms, blocks)
 }
 
 fn too_short(experiment: &Experiment, short: budget::TooShort) -> Stopped {

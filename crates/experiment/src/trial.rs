@@ -156,11 +156,8 @@ fn measure(
     let memory_at_end = host::memory::sample_tree(tree(server));
     let machine = host::cores::memory().ok();
     let seen = flight::Window::between(&before, &after);
-    if seen.started + seen.vanished > 0 && seen.totals.requests > 0 {
-        return Err(Failure::Trial(
-            "a worker process ended and was replaced during the window; its log says why"
-                .to_owned(),
-        ));
+    if let Some(why) = replaced(&seen, "during the window").filter(|_| seen.totals.requests > 0) {
+        return Err(Failure::Trial(why));
     }
     let locks_apart = flights::tells_locks(&after);
     trial.split = Some(flights::split(&seen, locks_apart)).filter(|s| s.requests > 0);
@@ -202,12 +199,8 @@ fn measure(
         let before = flights::counters(&flight_dir);
         let mut aged = ageing::age(driver, age, per_s, memory, processes)?;
         let seen = flight::Window::between(&before, &flights::counters(&flight_dir));
-        if seen.started + seen.vanished > 0 {
-            aged.pss_bytes = None;
-            aged.why_not = Some(
-                "a worker process ended and was replaced while the server aged; its log says why"
-                    .to_owned(),
-            );
+        if let Some(why) = replaced(&seen, "while the server aged") {
+            (aged.pss_bytes, aged.why_not) = (None, Some(why));
         }
         memory.aged = Some(aged);
     }
@@ -215,6 +208,12 @@ fn measure(
         .alive()
         .map_err(|died| Failure::Trial(died.to_string()))?;
     Ok(())
+}
+
+/// That a new process has taken a worker's place, where one has.
+fn replaced(seen: &flight::Window, when: &str) -> Option<String> {
+    (seen.started + seen.vanished > 0)
+        .then(|| format!("a worker process ended and was replaced {when}; its log says why"))
 }
 
 fn note_whether_steady(trial: &mut Trial) {

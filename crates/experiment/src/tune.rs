@@ -349,7 +349,7 @@ fn windows(procedure: &Procedure<'_>) -> budget::Windows {
 }
 
 /// What the user fixed of the trials after the pilot.
-fn wishes(experiment: &Experiment) -> budget::Wishes {
+pub(crate) fn wishes(experiment: &Experiment) -> budget::Wishes {
     budget::Wishes {
         most_arms: experiment.max_arms,
         blocks: experiment.blocks,
@@ -388,11 +388,7 @@ mod tests {
 
     #[test]
     fn another_number_of_trials_than_was_planned_has_its_reason() {
-        let of = |fixed_s| budget::Overhead {
-            fixed_s,
-            warmup_s: 0.0,
-            ageing: budget::Ageing::NONE,
-        };
+        let of = |seconds| budget::Overhead::measured(seconds, budget::Ageing::NONE);
         assert_eq!(
             replanned((22, 36), of(5.2), Some(2.4)).unwrap(),
             "after the pilot up to 36 trials fit into the budget, 22 were planned: a trial takes 5.2 s beside its windows (8.0 s \

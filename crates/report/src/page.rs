@@ -129,7 +129,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
         counted(valid, "trial"),
         match pilot {
             0 => String::new(),
-            pilot => format!(" ({pilot} of them in the pilot)"),
+            pilot => format!(" ({pilot} of them pilot trials)"),
         },
         duration(document.elapsed_s)
     );

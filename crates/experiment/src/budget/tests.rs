@@ -11,15 +11,14 @@ fn wishes(most_arms: Option<usize>, blocks: Option<u32>, window_s: Option<f64>) 
     }
 }
 
+/// Before anything was measured.
+fn assumed(budget_s: f64, wishes: Wishes) -> Result<Shape, TooShort> {
+    fit(budget_s, Overhead::ASSUMED, Windows::ASSUMED, wishes)
+}
+
 #[test]
 fn eight_minutes_hold_three_arms_and_six_blocks() {
-    let shape = fit(
-        480.0,
-        Overhead::ASSUMED,
-        Windows::ASSUMED,
-        wishes(Some(3), None, None),
-    )
-    .unwrap();
+    let shape = assumed(480.0, wishes(Some(3), None, None)).unwrap();
     assert!(
         shape.arms == 3 && (6..=9).contains(&shape.blocks),
         "{shape:?}"
@@ -48,28 +47,14 @@ fn the_search_is_kept_room_for_where_there_is_some() {
     };
     assert!(seconds(fitted(450.0, true)) <= 350.0);
     assert!(seconds(fitted(450.0, false)) > 350.0);
-    let tight = fit(1.0, Overhead::ASSUMED, Windows::ASSUMED, wishes)
-        .unwrap_err()
-        .least_s;
+    let tight = assumed(1.0, wishes).unwrap_err().least_s;
     assert_eq!(fitted(tight, true), fitted(tight, false));
 }
 
 #[test]
 fn more_time_buys_arms_first_and_windows_after() {
-    let hour = fit(
-        3600.0,
-        Overhead::ASSUMED,
-        Windows::ASSUMED,
-        wishes(None, None, None),
-    )
-    .unwrap();
-    let day = fit(
-        86_400.0,
-        Overhead::ASSUMED,
-        Windows::ASSUMED,
-        wishes(None, None, None),
-    )
-    .unwrap();
+    let hour = assumed(3600.0, wishes(None, None, None)).unwrap();
+    let day = assumed(86_400.0, wishes(None, None, None)).unwrap();
     assert_eq!((hour.arms, hour.blocks), (8, 9));
     assert_eq!(day.timing.saturation_s, MOST_WINDOW_S);
 }
@@ -111,48 +96,22 @@ fn the_budget_named_for_two_finalists_holds_them_and_a_minute_less_does_not() {
 
 #[test]
 fn a_budget_too_short_for_six_blocks_says_what_would_do() {
-    let short = fit(
-        60.0,
-        Overhead::ASSUMED,
-        Windows::ASSUMED,
-        wishes(Some(3), None, None),
-    )
-    .unwrap_err();
+    let short = assumed(60.0, wishes(Some(3), None, None)).unwrap_err();
     assert!(short.least_s > 60.0);
     assert!(
-        fit(
-            short.least_s,
-            Overhead::ASSUMED,
-            Windows::ASSUMED,
-            wishes(Some(3), None, None)
-        )
-        .is_ok(),
+        assumed(short.least_s, wishes(Some(3), None, None)).is_ok(),
         "{short:?}"
     );
 }
 
 #[test]
 fn a_window_that_was_asked_for_is_kept() {
-    let shape = fit(
-        7200.0,
-        Overhead::ASSUMED,
-        Windows::ASSUMED,
-        wishes(Some(6), Some(6), Some(3.0)),
-    )
-    .unwrap();
+    let shape = assumed(7200.0, wishes(Some(6), Some(6), Some(3.0))).unwrap();
     assert_eq!(
         (shape.arms, shape.blocks, shape.timing.objective_s),
         (6, 6, 3.0)
     );
-    assert!(
-        fit(
-            60.0,
-            Overhead::ASSUMED,
-            Windows::ASSUMED,
-            wishes(None, None, Some(3.0))
-        )
-        .is_err()
-    );
+    assert!(assumed(60.0, wishes(None, None, Some(3.0))).is_err());
 }
 
 /// What a pilot in windows of `window_s` shows of an application that carries so much.
@@ -176,11 +135,7 @@ fn after_pilot(
     let assumed = (Overhead::ASSUMED, Windows::ASSUMED);
     let first = wishes(None, None, None);
     let first = fit_with_search(budget_s, 0.0, p99, assumed.0, assumed.1, first).unwrap();
-    let overhead = Overhead {
-        fixed_s: overhead_s,
-        ageing: Ageing::NONE,
-        warmup_s: 0.0,
-    };
+    let overhead = Overhead::measured(overhead_s, Ageing::NONE);
     let window_s = first.timing.saturation_s;
     let seen = seen(window_s, capacity_per_s, log_ratio);
     let windows = Windows::of(&seen, 0.03, p99.then_some(0.01));
@@ -219,35 +174,19 @@ fn budget_service_time_and_noise_become_arms_blocks_and_windows() {
 /// One candidate needs no race: fourteen trials, whatever number of arms is allowed or affordable.
 #[test]
 fn three_minutes_hold_one_candidate_and_six_blocks() {
-    let quick = fit(
-        180.0,
-        Overhead::ASSUMED,
-        Windows::ASSUMED,
-        wishes(None, None, None),
-    )
-    .unwrap();
+    let quick = assumed(180.0, wishes(None, None, None)).unwrap();
     assert_eq!(
         (quick.arms, quick.race_blocks, quick.blocks, quick.finalists),
         (2, 0, 6, 1)
     );
-    let two = fit(
-        3600.0,
-        Overhead::ASSUMED,
-        Windows::ASSUMED,
-        wishes(Some(2), None, None),
-    )
-    .unwrap();
+    let two = assumed(3600.0, wishes(Some(2), None, None)).unwrap();
     assert_eq!((two.arms, two.race_blocks), (2, 0));
 }
 
 /// Several candidates are worth more than the highest rate of one.
 #[test]
 fn the_search_for_a_rate_takes_no_time_from_a_race() {
-    let overhead = Overhead {
-        fixed_s: 5.0,
-        ageing: Ageing::NONE,
-        warmup_s: 0.0,
-    };
+    let overhead = Overhead::measured(5.0, Ageing::NONE);
     let fitted = |budget_s, with_search| {
         fit_with_search(
             budget_s,
@@ -287,7 +226,7 @@ proptest::proptest! {
         p99: bool,
     ) {
         let shape = |budget_s, capacity_per_s, log_ratio| {
-            let overhead = Overhead { fixed_s: overhead_s, warmup_s: 0.0, ageing: Ageing::NONE };
+            let overhead = Overhead::measured(overhead_s, Ageing::NONE);
             let windows = Windows::of(&seen(5.0, capacity_per_s, log_ratio), 0.03, p99.then_some(0.01));
             fit(budget_s, overhead, windows, Wishes::default()).ok()
         };

@@ -91,7 +91,8 @@ pub fn equal_requests(trials: &[Trial]) -> Option<u64> {
     pilot.filter(|t| t.counts()).filter_map(requests).max()
 }
 
-/// The memory of a trial: the aged one where an age was asked for, `None` where the trial was not aged. Else, where it `grows`, what it is after so many requests, at the trial's own pace.
+/// The memory of a trial. With an age it is the aged memory, `None` where the trial was not aged. Without one, where it `grows`, it is
+/// the memory after so many requests at the trial's own pace.
 pub fn memory_bytes(trial: &Trial, grows: bool, after: Option<u64>) -> Option<f64> {
     let memory = trial.memory.as_ref()?;
     let pss = memory.compared_bytes()? as f64;

@@ -1,4 +1,4 @@
-//! Servers that are aged: what is compared then, what it costs, and who is too slow for it.
+//! Ageing: which memory is compared, what ageing costs, and arms that are too slow for it.
 
 use super::{MIB, Script, compared, conducted, measured, resumed, scratch, threads, tuned, typed};
 use crate::error::Stopped;

@@ -1,5 +1,5 @@
-//! Memory of the server once it has answered as many requests in the trial as that of every other: drives those that the windows
-//! left, and takes it.
+//! Ageing: after the windows the closed loop goes on until the server has answered the plan's number of requests in the trial. Its
+//! memory then is comparable with that of every other trial.
 
 use super::drive::Driver;
 use crate::error::Failure;
@@ -12,10 +12,11 @@ const SLACK: f64 = 10.0;
 const LEAST: Duration = Duration::from_secs(5);
 /// Samples of the ageing, by the expected time.
 const SAMPLES: f64 = 40.0;
-/// Share of the age from which on a reading of the windows is one of the age.
-const NEAR: f64 = 0.9;
 /// Between two of them, at least: each reads the exact memory of all processes.
 const SHORTEST_SLICE: Duration = Duration::from_millis(250);
+/// A server may reach the age within its windows, where memory is read seldom. The last reading before the age counts from this share
+/// of the age on.
+const NEAR: f64 = 0.9;
 
 /// Drives the closed loop on to the age, at about this many answers a second. `windows` is what the windows have shown, and
 /// `processes` how many the configuration has.
@@ -28,8 +29,11 @@ pub fn age(
 ) -> Result<Aged, Failure> {
     let mut aged = Aged {
         requests: driver.answered(),
+        seconds: 0.0,
+        pss_bytes: None,
+        process_bytes: None,
         why_not: None,
-        ..Aged::none("")
+        samples: Vec::new(),
     };
     let missing = age.requests.saturating_sub(driver.answered());
     if missing > 0 {
@@ -103,7 +107,6 @@ fn take(
     let of_end = (aged.seconds > 0.0).then_some(end.pss_bytes);
     aged.pss_bytes = seen.iter().filter_map(|s| s.pss_bytes).chain(of_end).max();
     if of_end.is_none() {
-        // Memory is read now and then in the windows: a reading long before the age is none of it.
         let read_at = seen.iter().filter_map(|s| s.requests).max().unwrap_or(0);
         if (read_at as f64) < NEAR * requests as f64 {
             aged.pss_bytes = None;

@@ -192,7 +192,7 @@ impl Room {
         let plan = &procedure.store.document.plan;
         let budget_s = plan.budget_s.unwrap_or(f64::INFINITY);
         let kept_s = budget::kept_for_search(budget_s, plan.objective.latency.is_some());
-        let trial_s = path::trial_s(procedure).unwrap_or(0.0);
+        let trial_s = procedure.planned_trial_s().unwrap_or(0.0);
         Room::new(budget_s - at_s, kept_s, trial_s)
     }
 

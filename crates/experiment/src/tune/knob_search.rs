@@ -210,7 +210,7 @@ fn conclude(
     if !arms.contains(&winner) {
         arms.push(winner.clone());
     }
-    let trial_s = super::path::trial_s(procedure).unwrap_or(0.0);
+    let trial_s = procedure.planned_trial_s().unwrap_or(0.0);
     searched.found(&mut procedure.store.document, outcome, trial_s);
     if winner == *baseline || matches!(outcome.claim, Claim::BaselineBest | Claim::NoneMeets) {
         verdict::without_challenger(procedure, baseline, &arms, candidates, fates);

@@ -51,12 +51,8 @@ pub fn has_room(procedure: &Procedure<'_>, trials: u32) -> bool {
     let Some(left_s) = left_s(procedure) else {
         return true;
     };
-    trial_s(procedure).is_some_and(|trial_s| f64::from(trials) * trial_s <= left_s)
-}
-
-/// Seconds that a trial takes, as measured so far.
-pub fn trial_s(procedure: &Procedure<'_>) -> Option<f64> {
-    procedure.planned_trial_s()
+    let trial_s = procedure.planned_trial_s();
+    trial_s.is_some_and(|trial_s| f64::from(trials) * trial_s <= left_s)
 }
 
 /// Seconds of the budget that are left to trials; `None` without a budget.

@@ -114,7 +114,7 @@ fn keep_without_a_deciding_comparison_says_what_it_rests_on() {
 fn the_rate_of_the_latency_windows_has_its_source() {
     let mut document = sample("tune");
     document.plan.rate_per_s = Some(42.0);
-    assert!(!flat(&page(&document)).contains("at full load in the pilot"));
+    assert!(!flat(&page(&document)).contains("in the pilot"));
     document.plan.rate_from_per_s = Some(60.0);
     let said = flat(&page(&document));
     let source = "Latency: 42.0 requests a second at random moments (Poisson), 70 % of the 60.0 that the present configuration \

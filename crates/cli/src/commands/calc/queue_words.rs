@@ -52,8 +52,8 @@ pub fn assumptions(queue: &Queue) -> Vec<String> {
             .to_owned(),
     ];
     assumptions.push(match queue.believed {
-        QueueModel::Ggc => "Allen and Cunneen: the wait of M/M/c times the mean of the squared variations of arrivals and service. It is an approximation: in \
-             simulations it was off by a few per cent with Poisson arrivals, and with others by up to 20 % at 90 % utilisation \
+        QueueModel::Ggc => "Allen and Cunneen: the wait of M/M/c times the mean of the squared variations of arrivals and \
+             service. It is an approximation: in simulations it was off by a few per cent with Poisson arrivals, and with others by up to 20 % at 90 % utilisation \
              and 60 % at 70 %. Its percentiles assume that delayed requests wait for an exponential time."
             .to_owned(),
         QueueModel::Mg1 => "Pollaczek and Khinchine: Poisson arrivals and one server; the mean is exact for any service time \
