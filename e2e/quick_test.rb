@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+require_relative "support/powerband"
+
+# `tune --quick`: six blocks of today's configuration and of one candidate, without elimination rounds.
+class QuickTest < PowerbandTest
+  parallelize_me!
+
+  ASKED = %w[--quick --baseline threads=1 --threads 1,4 --workers 0 --max-arms 2].freeze
+
+  def test_one_candidate_meets_the_baseline_in_six_blocks_or_more
+    ended = powerband(*experiment("tune", *ASKED).drop(1), within: 300)
+    assert_equal 0, ended.code, ended.to_s
+    refute_includes document["trials"].map { |trial| trial["stage"] }, "race"
+    assert_equal [180, 0], document["plan"].values_at("budget_s", "race_blocks")
+    assert_operator document["plan"]["blocks"], :>=, 6
+    assert_match(/^Run single × 4 threads: it answers/, ended.out)
+    assert_match(/the deciding comparison of single × 1 thread; single × 4 threads/, ended.err)
+    assert_match(/single × 4 threads is the only candidate that was tried.*--max-arms 3 or more tries several/m, ended.out)
+    assert_nothing_left_running
+  end
+
+  def test_what_takes_longer_is_refused
+    both = powerband("tune", "--quick", "--budget", "5m")
+    assert_equal 2, both.code, both.to_s
+    assert_match(/'--quick' cannot be used with '--budget/, both.err)
+    File.write(File.join(@dir, "powerband.toml"), %([objective]\nleast = "latency"\n[[workload.request]]\npath = "/"\n))
+    assert_refused powerband("tune", "--quick", "--app", @dir, "--runs", runs), 2,
+                   /--quick has no time for objective\.least in powerband\.toml; give a --budget in place of --quick/
+    assert_no_run_folder
+  end
+end
