@@ -6,6 +6,9 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error, FromArgMatches};
 
+/// Verbs that take no URL, because they start the server with other settings.
+const STARTS_THE_APPLICATION: [&str; 4] = ["tune", "compare", "sweep", "check"];
+
 /// Ends the program where the words are wrong, or ask for help.
 pub fn parsed() -> Cli {
     let words: Vec<String> = std::env::args_os()
@@ -51,7 +54,21 @@ fn with_tip(mut error: Error, words: &[String]) -> Error {
         Some(ContextValue::String(word)) => word.clone(),
         _ => return error,
     };
-    if word.starts_with('/') && takes_path(words) {
+    if let Some(verb) = words.get(1)
+        && STARTS_THE_APPLICATION.contains(&verb.as_str())
+        && (word.starts_with("--url") || word.contains("://"))
+    {
+        tip(
+            &mut error,
+            &format!(
+                "{verb} starts the application itself, with each setting; 'powerband capacity URL' and 'powerband load URL' measure a server \
+                 that runs"
+            ),
+        );
+        // Both name a flag that is spelled alike.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+    } else if word.starts_with('/') && takes_path(words) {
         tip(
             &mut error,
             &format!("to ask for this page, use '--path {word}'"),
@@ -113,6 +130,21 @@ mod tests {
         );
         let of_runs = said("powerband runs /products");
         assert!(!of_runs.contains("--path"), "{of_runs}");
+    }
+
+    #[test]
+    fn a_server_that_runs_is_measured_by_other_verbs() {
+        for words in [
+            "powerband tune --url http://127.0.0.1:3000",
+            "powerband tune --url=http://127.0.0.1:3000",
+            "powerband tune http://127.0.0.1:3000",
+        ] {
+            let said = said(words);
+            assert!(said.contains("'powerband capacity URL'"), "{said}");
+            assert!(!said.contains("--full"), "{said}");
+        }
+        let of_runs = said("powerband runs --url http://127.0.0.1:3000");
+        assert!(!of_runs.contains("capacity"), "{of_runs}");
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn of(document: &Document, length_was_chosen: bool) -> Vec<String> {
 fn losses(shadow: &Shadow) -> Option<String> {
     (shadow.lost > MOST_LOST).then(|| {
         let causes = shadow.failed.iter().chain(&shadow.dropped);
-        let causes: Vec<String> = causes.map(|(cause, count)| format!("{cause} {count}")).collect();
+        let causes: Vec<String> = causes.map(|(cause, count)| format!("{} {count}", cause.replace('_', " "))).collect();
         format!(
             "{} lost {} % of its requests ({}). What is lost is lost when a shadow is slow, so it looks faster than it is.",
             shadow.name,

@@ -165,14 +165,17 @@ pub fn other_work(share: f64) -> String {
 /// Lost requests.
 pub fn loses(name: &str, share: f64) -> String {
     format!(
-        "{name} lost {} % of its requests (dropped, failed, server errors), and what is lost is lost when it is slow",
+        "{name} lost {} % of its requests (dropped, no answer, or a server error), and what is lost is lost when it is slow",
         round(share * 100.0)
     )
 }
 
 /// An endpoint's failed requests.
 pub fn fails(name: &str, share: f64) -> String {
-    format!("{name} failed {} % of its requests", round(share * 100.0))
+    format!(
+        "{name} gave no answer, or a server error, to {} % of its requests",
+        round(share * 100.0)
+    )
 }
 
 /// An endpoint that would be decided if it were the only one.

@@ -155,7 +155,7 @@ fn validated(
         .iter()
         .filter_map(|t| t.refused.as_deref().map(|why| (t, why)));
     warnings
-        .extend(unmeasured.map(|(t, why)| format!("{} in block {}: {why}", t.settings, t.block)));
+        .extend(unmeasured.map(|(t, why)| format!("{}, {}: {why}", t.settings, window_words(t))));
     let cells = scores::cells(&trials);
     let scores = scores::scores(&trials, &cells);
     let sentence = scores::sentence(&scores, settings, &cells);
@@ -190,6 +190,15 @@ struct Measured {
     trials: Vec<Trial>,
     /// Of the closed loops.
     waited: Vec<Waited>,
+}
+
+/// Which of a configuration's windows a warning is about.
+fn window_words(trial: &Trial) -> String {
+    let load = match trial.load {
+        Some(share) => format!("{:.0} % load", share * 100.0),
+        None => "closed loop".to_owned(),
+    };
+    format!("{load} in block {}", trial.block)
 }
 
 fn blocks(

@@ -84,7 +84,8 @@ pub const MEMORY_HEAD: [&str; 8] = [
 ];
 
 /// Those of the comparisons.
-pub const COMPARISONS_HEAD: [&str; 6] = ["comparison", "of", "change", "verdict", "p", "blocks"];
+pub const COMPARISONS_HEAD: [&str; 6] =
+    ["comparison", "of", "change", "verdict", "p-value", "blocks"];
 
 /// The heads of the medians' columns.
 pub const RUNS_HEAD: [&str; 6] = [

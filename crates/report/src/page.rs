@@ -7,7 +7,7 @@ use crate::{
     Style, aged, answer, beyond_cores, command_page, fleet, growth, no_latency, pages, predicted,
     rates, request_time, steps, tables, tried, why_not,
 };
-use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
+use run::{Calibration, Document, Fitness, Kind, Outcome, RateSearch, Stage, TrialStatus, Worker};
 use std::fmt::Write;
 
 /// An effect of the order inside blocks is worth a sentence from this p on.
@@ -354,8 +354,11 @@ fn headroom(sheet: &mut Sheet, document: &Document) {
                 }
             ));
         }
-        let of_what = match highest_rate(document) {
-            Some(_) => "the highest rate that met the objective",
+        let of_what = match rates_of_advised(document) {
+            Some(search) if search.decided => "the highest rate that met the objective",
+            Some(_) => {
+                "the highest rate that met the objective at first impression, which is not proven"
+            }
             None => "the most that it answers",
         };
         sheet.prose(&format!(
@@ -379,11 +382,11 @@ fn headroom(sheet: &mut Sheet, document: &Document) {
     ));
 }
 
-/// That of the configuration which the verdict advises.
-fn highest_rate(document: &Document) -> Option<f64> {
+/// The search for the highest rate of the configuration that the verdict advises, where it found one.
+fn rates_of_advised(document: &Document) -> Option<&RateSearch> {
     let arm = document.verdict.as_ref()?.arm.as_ref()?;
     let rates = document.rates.iter().find(|rates| rates.arm == *arm)?;
-    rates.search.met_per_s
+    Some(&rates.search).filter(|search| search.met_per_s.is_some())
 }
 
 fn changes(sheet: &mut Sheet, document: &Document) {

@@ -83,6 +83,19 @@ fn held_beyond_cpu(document: &Document, profile: &Profile) -> Option<String> {
 fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<String> {
     let arm = advised(document)?;
     let has = f64::from(arm.settings.threads);
+    let mut comparisons = document.comparisons.iter();
+    let measured = comparisons.find(|c| decides(c) && c.candidate == arm.name);
+    if has < threads {
+        return measured.map(|_| {
+            format!(
+                "{} has fewer threads than that: each further thread adds less than the one before it, as powerband calc threads \
+                 --held {:.2}ms --io {:.2}ms shows.",
+                called(document, arm),
+                profile.held_ms,
+                profile.io_ms
+            )
+        });
+    }
     if has <= threads {
         return None;
     }
@@ -102,8 +115,6 @@ fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<
             run::whole_threads(useful(slow))
         );
     }
-    let mut comparisons = document.comparisons.iter();
-    let measured = comparisons.find(|c| decides(c) && c.candidate == arm.name);
     let _ = match measured {
         Some(c) => write!(
             text,

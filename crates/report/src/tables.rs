@@ -60,7 +60,7 @@ fn compared<'a>(
     metric: Metric,
     style: Style,
 ) -> Table {
-    let head = ["comparison", metric.words(), "verdict", "p", "blocks"];
+    let head = ["comparison", metric.words(), "verdict", "p-value", "blocks"];
     let mut table = table(style, &head, head.len());
     for comparison in comparisons {
         table.add_row(vec![

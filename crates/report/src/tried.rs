@@ -177,9 +177,12 @@ pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
         compared.all(|c| c.baseline != today.name || gives(arm, c))
     };
     (!document.arms.iter().all(given)).then(|| {
-        "Changes are the typical ones within blocks, or elimination rounds, in which both ran close together; the figures beside them \
-         are medians of all trials, and need not give the same change."
-            .to_owned()
+        let rounds = document.comparisons.iter().any(|c| !decides(c));
+        format!(
+            "A change is the typical one within the blocks{}, in which both ran close together; the figures next to it are medians of \
+             all trials, and need not give the same change.",
+            if rounds { " or elimination rounds" } else { "" }
+        )
     })
 }
 

@@ -43,7 +43,7 @@ fn what_the_twin_shows_as_often_is_noise() {
             (one.example.primary.as_str(), one.example.shadow.as_str()),
             ("one", "other")
         );
-        assert!(one.example.request.starts_with("GET /things/"));
+        assert!(one.example.request.starts_with("GET /orders/"));
     }
 }
 

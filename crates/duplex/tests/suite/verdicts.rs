@@ -326,7 +326,7 @@ fn an_endpoint_that_fails_is_undecided_for_a_reason() {
         (of_root.outcome, of_root.why.as_deref()),
         (
             Some(Outcome::Undecided),
-            Some("a failed 2 % of its requests")
+            Some("a gave no answer, or a server error, to 2 % of its requests")
         )
     );
 }

@@ -68,7 +68,7 @@ pub fn pair(id: u64, at_ns: u64, endpoint: &str) -> Pair {
         at_ns,
         method: "GET".to_owned(),
         endpoint: endpoint.to_owned(),
-        target: format!("/things/{id}"),
+        target: format!("/orders/{id}"),
         primary: Some(answer(10.0, 200)),
         shadows: Vec::new(),
     }

@@ -12,7 +12,7 @@ pub fn counts(sheet: &mut Sheet, document: &Document) {
         "",
         "sampled",
         "compared",
-        "failed",
+        "no\nanswer",
         "dropped",
         "server\nerrors",
         "copy sent\nlater by",

@@ -98,8 +98,8 @@ fn judged(endpoint: &EndpointTimes) -> String {
     let word = endpoint.outcome.map_or("", Outcome::word);
     match times.candidate_failed.max(times.reference_failed) {
         0 => word.to_owned(),
-        failed if word.is_empty() => format!("{} failed", grouped(failed)),
-        failed => format!("{word}, {} failed", grouped(failed)),
+        failed if word.is_empty() => format!("{} without answer or 5xx", grouped(failed)),
+        failed => format!("{word}, {} without answer or 5xx", grouped(failed)),
     }
 }
 
@@ -201,8 +201,7 @@ fn behind(one: &Comparison) -> String {
     }
     if times.widened > 1.005 {
         parts.push(format!(
-            "intervals {:.2} times as wide as for independent stretches: neighbouring ones resemble each other with a correlation of {:.2}, \
-             to which its standard error is added because it comes from few stretches",
+            "intervals {:.2} times as wide as if stretches did not resemble their neighbours (correlation {:.2}, plus its standard error)",
             times.widened,
             times.correlation.unwrap_or_default()
         ));
@@ -221,7 +220,7 @@ fn behind(one: &Comparison) -> String {
     ];
     for (count, name) in lost.into_iter().filter(|(count, _)| *count > 0) {
         parts.push(format!(
-            "{} that {name} lost (dropped, failed or server errors)",
+            "{} that {name} lost (dropped, no answer, or a server error)",
             grouped(count)
         ));
     }

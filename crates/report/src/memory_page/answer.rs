@@ -3,9 +3,20 @@
 use crate::figures::{bytes, counted, duration, small_bytes};
 use run::memory::{Course, Document, Growth, Pace};
 
+/// A shorter time of reading does not tell what an hour brings: the warm-up of a server takes minutes.
+const LEAST_FOR_AN_HOUR_S: f64 = 300.0;
+
 /// Whether the memory grows, and what is to be done where that is not known.
 pub fn answer(document: &Document) -> String {
     let mut said = verdict(document);
+    let extrapolated = matches!(document.growth.course, Course::Growing | Course::Shrinking)
+        && document.length_s < LEAST_FOR_AN_HOUR_S;
+    if extrapolated {
+        said.push_str(&format!(
+            " This is extrapolated from {}: read for minutes with --for to know what an hour brings.",
+            duration(document.length_s)
+        ));
+    }
     if super::served(&document.samples) == Some(0) {
         said.push_str(
             " No request was served in this time, so that nothing is known of growth under load.",

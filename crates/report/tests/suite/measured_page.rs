@@ -86,6 +86,21 @@ fn where_lock_wait_is_unknown_it_is_still_called_part_of_the_waiting() {
 }
 
 #[test]
+fn fewer_threads_than_the_estimate_are_explained() {
+    let mut document = locked();
+    let explained =
+        "has fewer threads than that: each further thread adds less than the one before it";
+    assert!(!read(&document).contains(explained));
+    document.profile.as_mut().unwrap().useful_threads = 30.0;
+    let text = read(&document);
+    assert!(text.contains(explained), "{text}");
+    assert!(
+        text.contains("calc threads --held 5.00ms --io 15.00ms"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_contradicted_model_is_named_with_both_figures() {
     let mut document = locked();
     document.arms[1].predicted_per_s = Some(269.0);

@@ -78,6 +78,21 @@ fn each_verdict_has_its_sentence() {
 }
 
 #[test]
+fn a_short_time_says_that_its_hour_is_extrapolated() {
+    let mut document: Document = sample("cluster");
+    document.growth.course = Course::Growing;
+    for (length_s, extrapolated) in [(6.0, true), (299.0, true), (300.0, false)] {
+        document.length_s = length_s;
+        let page = of(&document);
+        assert_eq!(
+            page.contains("This is extrapolated from"),
+            extrapolated,
+            "{page}"
+        );
+    }
+}
+
+#[test]
 fn what_is_unknown_is_no_zero() {
     let mut document: Document = sample("cluster");
     document.container = None;

@@ -123,8 +123,8 @@ impl Search<'_> {
                     "longer than any window".to_owned()
                 };
                 warnings.push(format!(
-                    "at {} a second a queue takes {needs} to settle, and windows were {:.0} s: the true rate may be \
-                     lower; a longer --budget lengthens them",
+                    "at {} a second a queue takes {needs} to settle, and windows were {:.0} s: the interval holds for as long, and \
+                     of steady traffic that lasts longer the server may serve less; a longer --budget lengthens the windows",
                     figure(met),
                     lengths.full_s
                 ));
