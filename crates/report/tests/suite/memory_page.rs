@@ -61,7 +61,7 @@ fn each_verdict_has_its_sentence() {
         (Course::Growing, "grows"),
         (Course::Shrinking, "falls"),
         (Course::Undecided, "is not decided"),
-        (Course::TooShort, "a verdict needs 20 readings of RSS"),
+        (Course::TooShort, "a verdict needs 20 readings of PSS"),
     ];
     for (course, sentence) in sentences {
         document.growth.course = course;
@@ -149,7 +149,7 @@ fn a_comparison_says_what_it_is_and_is_not() {
     compared.difference = Difference::Less;
     compared.after.level_bytes = compared.before.level_bytes / 2.0;
     compared.factor = 0.5;
-    assert!(shown(&compared).contains("(50.0 %) less memory (RSS) than before"));
+    assert!(shown(&compared).contains("(50.0 %) less memory (PSS) than before"));
 }
 
 #[test]
