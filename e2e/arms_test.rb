@@ -71,6 +71,18 @@ class ArmsTest < PowerbandTest
     assert_no_run_folder
   end
 
+  def test_statements_of_puma_are_written_and_read_back
+    asked = %w[queue_requests=off enable_keep_alives=off max_fast_inline=1 persistent_timeout=5 wait_for_less_busy_worker=1ms]
+    knobs = asked.map { |one| "puma.#{one}" }.join(",")
+    rehearse = ["compare", "threads=1", "--rehearse", "--app", File.join(APPS, "hello"), "--runs", runs]
+    ended = measured(*rehearse, "threads=1,#{knobs}", within: 60)
+    assert_equal 0, ended.code, ended.to_s
+    assert_match(/every configuration started, served and ended/, ended.out)
+    unknown = measured(*rehearse, "threads=1,puma.max_io_threads=5", within: 60)
+    refute_equal 0, unknown.code, unknown.to_s
+    assert_match(/Puma [67]\.\S+ has no max_io_threads: take puma\.max_io_threads out/, unknown.to_s)
+  end
+
   private
 
   # What the application redirects otherwise, and what it wants beside.

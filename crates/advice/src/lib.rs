@@ -22,8 +22,8 @@ pub use change::{Change, Note};
 pub use environment::environment_file;
 pub use puma::puma_config;
 pub use recommended::{
-    AllocatorLibrary, File, Files, ForkWorker, Nginx, NginxWorkers, Passenger, ProxyBuffers, Puma,
-    Recommended, Server, SpawnMethod, Variable,
+    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, ProxyBuffers, Puma, Recommended,
+    Server, SpawnMethod, Variable,
 };
 pub use systemd::drop_in;
 pub use written::{Written, write_down};

@@ -6,29 +6,30 @@
 //! condition, computed) is left alone and overridden by a line at the end, because Puma lets the last statement
 //! win.
 
-use crate::ruby::{mentions, plain};
 use crate::statement::{last, rewritten, set_number, set_statement};
-use crate::{Change, ForkWorker, Knobs, Note, Puma};
+use crate::{Change, Knobs, Note, Puma};
 
 /// The text of a `config/puma.rb` with these knobs; `before` is empty when there is none.
 pub fn puma_config(path: &str, before: &str, knobs: Knobs) -> Change {
-    write(path, before, knobs, Puma::default(), &mut Vec::new())
+    write(path, before, knobs, &Puma::default(), &mut Vec::new())
 }
 
 /// The same with what only Puma has.
-pub fn write(path: &str, before: &str, knobs: Knobs, puma: Puma, notes: &mut Vec<Note>) -> Change {
+pub fn write(path: &str, before: &str, knobs: Knobs, puma: &Puma, notes: &mut Vec<Note>) -> Change {
     let after = rewritten(before, |lines| {
         set_threads(lines, knobs.threads);
         set_workers(lines, knobs.workers);
         set_preload(lines, knobs);
-        if let Some(wait_s) = puma.wait_for_less_busy_worker_s {
-            let name = "wait_for_less_busy_worker";
-            let same =
-                |said: &str| said.parse() == Ok(wait_s) || said.is_empty() && wait_s == 0.005;
-            set_statement(lines, name, &format!("{name} {wait_s}"), same);
-        }
-        if let Some(fork) = puma.fork_worker {
-            set_fork_worker(path, lines, fork, notes);
+        for (name, value) in &puma.statements {
+            let same = |said: &str| match said {
+                "" => default_argument(name) == Some(value.as_str()),
+                said => {
+                    said == value
+                        || said.parse::<f64>().ok() == value.parse().ok()
+                            && said.parse::<f64>().is_ok()
+                }
+            };
+            set_statement(lines, name, &format!("{name} {value}"), same);
         }
         let calls = [
             (puma.compact_before_fork, "GC.compact"),
@@ -98,27 +99,13 @@ fn call_before_fork(path: &str, lines: &mut Vec<String>, call: &str, notes: &mut
     }
 }
 
-/// There is no statement that takes it back, so the line itself goes, as a comment.
-fn set_fork_worker(path: &str, lines: &mut Vec<String>, fork: ForkWorker, notes: &mut Vec<Note>) {
-    let name = "fork_worker";
-    match fork {
-        ForkWorker::AfterRequests(requests) => {
-            let same =
-                |said: &str| said.parse() == Ok(requests) || said.is_empty() && requests == 1000;
-            set_statement(lines, name, &format!("{name} {requests}"), same);
-        }
-        ForkWorker::Off => {
-            for line in lines.iter_mut().filter(|line| plain(line, name)) {
-                line.insert_str(0, "# ");
-            }
-            if let Some(at) = last(lines, name).filter(|at| mentions(&lines[*at], name)) {
-                let text = format!(
-                    "line {} may switch fork_worker on, which was measured without; take it out.",
-                    at + 1
-                );
-                notes.push(Note::new(path, text));
-            }
-        }
+/// What a statement without an argument says.
+fn default_argument(name: &str) -> Option<&'static str> {
+    match name {
+        "wait_for_less_busy_worker" => Some("0.005"),
+        "fork_worker" => Some("1000"),
+        "queue_requests" | "enable_keep_alives" | "fiber_per_request" => Some("true"),
+        _ => None,
     }
 }
 
@@ -283,30 +270,40 @@ end
     }
 
     #[test]
-    fn what_only_puma_has_is_set_and_taken_back() {
-        let with = |before: &str, puma: Puma| {
+    fn what_only_puma_has_is_set_once() {
+        let with = |before: &str, statements: &[(&'static str, &str)]| {
+            let statements = statements
+                .iter()
+                .map(|(name, value)| (*name, (*value).to_owned()));
+            let puma = Puma {
+                statements: statements.collect(),
+                ..Puma::default()
+            };
             let mut notes = Vec::new();
-            let change = write("p", before, knobs(2, 3, false), puma, &mut notes);
-            (change.text, notes.len())
+            let change = write("p", before, knobs(2, 3, false), &puma, &mut notes);
+            assert!(notes.is_empty(), "{notes:?}");
+            change.text
         };
         let base = "threads 3, 3\nworkers 2\npreload_app! false\n";
-        let on = Puma {
-            wait_for_less_busy_worker_s: Some(0.01),
-            fork_worker: Some(ForkWorker::AfterRequests(500)),
-            ..Puma::default()
-        };
+        let on = [
+            ("wait_for_less_busy_worker", "0.01"),
+            ("fork_worker", "500"),
+        ];
         let wanted = format!("{base}wait_for_less_busy_worker 0.01\nfork_worker 500\n");
-        assert_eq!(with(base, on), (wanted.clone(), 0));
-        assert_eq!(with(&wanted, on), (wanted.clone(), 0));
-        let off = Puma {
-            wait_for_less_busy_worker_s: Some(0.0),
-            fork_worker: Some(ForkWorker::Off),
-            ..Puma::default()
-        };
-        let taken = format!("{base}wait_for_less_busy_worker 0\n# fork_worker 500\n");
-        assert_eq!(with(&wanted, off), (taken, 0));
-        let hidden = format!("{base}if x\n  fork_worker\nend\nwait_for_less_busy_worker 0\n");
-        assert_eq!(with(&hidden, off), (hidden, 1));
+        assert_eq!(with(base, &on), wanted);
+        assert_eq!(with(&wanted, &on), wanted);
+        let other = wanted.replace("0.01", "0.0100").replace("500", "9");
+        assert_eq!(with(&other, &on), wanted.replace("0.01", "0.0100"));
+        let bare = format!("{base}fork_worker\nqueue_requests\n");
+        let said = [("fork_worker", "1000"), ("queue_requests", "true")];
+        assert_eq!(with(&bare, &said), bare);
+        let off = with(&bare, &[("queue_requests", "false")]);
+        assert_eq!(off, bare.replace("queue_requests", "queue_requests false"));
+        let hidden = format!("{base}if x\n  fork_worker\nend\n");
+        assert_eq!(
+            with(&hidden, &[("fork_worker", "5")]),
+            format!("{hidden}fork_worker 5\n")
+        );
     }
 
     #[test]
@@ -318,7 +315,7 @@ end
                 ..Puma::default()
             };
             let mut notes = Vec::new();
-            let change = write("p", before, knobs(2, 3, true), puma, &mut notes);
+            let change = write("p", before, knobs(2, 3, true), &puma, &mut notes);
             (change.text, notes.len())
         };
         let base = "threads 3, 3\nworkers 2\npreload_app!\n";

@@ -68,22 +68,13 @@ pub struct AllocatorLibrary {
 }
 
 /// Settings that only Puma has.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Puma {
-    /// How long a busy worker leaves a connection to the others; 0 is not at all.
-    pub wait_for_less_busy_worker_s: Option<f64>,
-    pub fork_worker: Option<ForkWorker>,
+    /// Statements with their argument, such as `("fork_worker", "500")`; times are in seconds.
+    pub statements: Vec<(&'static str, String)>,
     /// Whether the loaded heap is compacted, and warmed up, before workers are forked; false: as the file has it.
     pub compact_before_fork: bool,
     pub warm_up_before_fork: bool,
-}
-
-/// Whether workers are forked from worker 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ForkWorker {
-    Off,
-    /// Again after so many requests; 0 is on demand alone.
-    AfterRequests(u32),
 }
 
 /// Settings that only Passenger has.

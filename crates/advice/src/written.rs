@@ -50,7 +50,7 @@ pub fn write_down(recommended: &Recommended, files: &Files) -> Written {
     let server = recommended.server;
     let mut changes = Vec::new();
     if let Some(File { path, text }) = files.puma.as_ref().filter(|_| server == Server::Puma) {
-        changes.push(puma::write(path, text, knobs, recommended.puma, notes));
+        changes.push(puma::write(path, text, knobs, &recommended.puma, notes));
     }
     if let Some(File { path, text }) = files.unicorn.as_ref().filter(|_| server == Server::Unicorn)
     {

@@ -4,6 +4,7 @@ mod by_hand;
 
 use crate::arm_ruby::PATH;
 use crate::bench::Bench;
+use crate::puma_statements;
 use crate::request::{Arm, Experiment, ServerKind};
 use advice::{AllocatorLibrary, File, Files, Recommended, Server, Variable};
 use by_hand::{COMPACT, WARMUP, by_hand, calls_before_fork};
@@ -167,15 +168,15 @@ fn number(set: &BTreeMap<&'static str, String>, directive: &str) -> Option<u32> 
 }
 
 fn puma(arm: &Arm) -> advice::Puma {
-    let set = arm.overlay.directives(Program::Puma);
     // Where the agent makes these calls once, before the first fork, Puma's file can say the same.
     let before_fork = |knob: &str| calls_before_fork(arm) && arm.overlay.is_on(knob);
     advice::Puma {
         compact_before_fork: before_fork(COMPACT),
         warm_up_before_fork: before_fork(WARMUP),
-        wait_for_less_busy_worker_s: number(&set, "wait_for_less_busy_worker")
-            .map(|ms| f64::from(ms) / 1e3),
-        fork_worker: number(&set, "fork_worker").map(advice::ForkWorker::AfterRequests),
+        statements: puma_statements::of(&arm.overlay)
+            .into_iter()
+            .map(|one| (one.name, one.value.to_string()))
+            .collect(),
     }
 }
 

@@ -31,6 +31,7 @@ mod peers;
 mod place;
 mod procedure;
 mod progress;
+mod puma_statements;
 pub mod rates;
 mod remote;
 mod request;

@@ -73,7 +73,8 @@ pub use remedy::remedy;
 pub use running::{Running, StopReport};
 pub use settle::{Quiet, Settled};
 pub use spec::{
-    Agent, PassengerSpec, PumaOptions, Ready, ServerCommand, ServerSpec, ServiceSpec, Settings,
+    Agent, PassengerSpec, PumaStatement, PumaValue, Ready, ServerCommand, ServerSpec, ServiceSpec,
+    Settings,
 };
 pub use start::start;
 pub use unicorn::default_unicorn_command;

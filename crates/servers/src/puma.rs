@@ -16,7 +16,7 @@ use crate::files::{private_file, ruby_string};
 use crate::prepared::Prepared;
 use crate::puma_files::{self, PumaFiles};
 use crate::puma_handle::Puma;
-use crate::spec::{PumaOptions, ServerSpec, Settings};
+use crate::spec::{PumaStatement, ServerSpec, Settings};
 
 /// The words that start Puma for this application: `bundle exec puma` where its Gemfile.lock names Puma and that works,
 /// else plain `puma`, as for an application that the system's packages installed.
@@ -31,7 +31,7 @@ pub(crate) fn prepare(
     words: impl FnOnce(&Path, &str) -> Vec<String>,
 ) -> Result<Prepared, StartError> {
     let (files, remove) = puma_files::lay_out(spec)?;
-    let text = config_text(spec.settings, spec.puma, &files);
+    let text = config_text(spec.settings, &spec.puma, &files);
     private_file(&files.config, &text)?;
     let words = words(&files.config, &env["RACK_ENV"]);
     let PumaFiles {
@@ -44,7 +44,7 @@ pub(crate) fn prepare(
         handle: Box::new(Puma {
             control,
             effective,
-            asked: spec.puma,
+            asked: spec.puma.clone(),
         }),
     })
 }
@@ -88,27 +88,30 @@ pub fn own_config(app_dir: &Path, env_name: &str) -> Option<PathBuf> {
     .find(|path| path.is_file())
 }
 
+/// A statement that another version of Puma may not know; the error of Ruby would name a method and no knob.
+fn statement(statement: &PumaStatement) -> String {
+    let PumaStatement { name, value } = statement;
+    format!(
+        "respond_to?(:{name}) or raise ArgumentError, \"Puma #{{Puma::Const::VERSION}} has no {name}: take puma.{name} out\"\n\
+         {name} {value}\n"
+    )
+}
+
 /// The generated configuration, read after the application's own.
-fn config_text(settings: Settings, options: PumaOptions, files: &PumaFiles) -> String {
+fn config_text(settings: Settings, statements: &[PumaStatement], files: &PumaFiles) -> String {
     let preload = if settings.workers == 0 {
         String::new()
     } else {
         format!("preload_app! {}\n", settings.preload)
     };
-    let wait = options
-        .wait_for_less_busy_worker
-        .map_or_else(String::new, |wait| {
-            format!("wait_for_less_busy_worker {}\n", wait.as_secs_f64())
-        });
-    let fork = options
-        .fork_worker
-        .map_or_else(String::new, |requests| format!("fork_worker {requests}\n"));
+    let set: String = statements.iter().map(statement).collect();
+    let names: Vec<&str> = statements.iter().map(|statement| statement.name).collect();
     // Redirections go back to the log that powerband shows, and the pid and state files of a
     // server that runs already are left alone. JSON is written by hand: requiring a gem here would
     // settle its version before Bundler does.
     format!(
         r##"# Written by powerband for one start of the server; read after the application's own.
-{preload}{wait}{fork}pidfile {pid}
+{preload}{set}pidfile {pid}
 state_path {state}
 state_permission 0o600
 stdout_redirect nil, nil
@@ -119,17 +122,17 @@ write = proc do
   options = configuration.options
   numbers = %i[min_threads max_threads workers].map {{ |key| format('"%s":%d', key, options[key].to_i) }}
   preload = format('"preload":%s', options[:preload_app] ? true : false)
-  wait = format('"wait_for_less_busy_worker":%f', options[:wait_for_less_busy_worker] || 0)
-  fork = format('"fork_worker":%d', options[:fork_worker] || -1)
+  asked = %i[{names}].map {{ |key| format('"%s":%s', key, options[key].nil? ? "null" : options[key]) }}
   version = format('"puma":"%s"', Puma::Const::VERSION)
   path = {effective}
-  File.write("#{{path}}.new", "{{#{{[*numbers, preload, wait, fork, version].join(',')}}}}")
+  File.write("#{{path}}.new", "{{#{{[*numbers, preload, version, format('"options":{{%s}}', asked.join(','))].join(',')}}}}")
   File.rename("#{{path}}.new", path)
 end
 # Once booted nothing changes any more; its name depends on Puma's version.
 booted = %i[after_booted on_booted].find {{ |name| respond_to?(name) }}
 booted ? send(booted, &write) : write.call
 "##,
+        names = names.join(" "),
         pid = ruby_string(&files.pid.display().to_string()),
         state = ruby_string(&files.state.display().to_string()),
         url = ruby_string(&format!("unix://{}", files.control.socket.display())),
@@ -142,7 +145,7 @@ booted ? send(booted, &write) : write.call
 mod tests {
     use super::*;
     use crate::control::Control;
-    use std::time::Duration;
+    use crate::spec::PumaValue;
 
     fn files() -> PumaFiles {
         PumaFiles {
@@ -180,17 +183,27 @@ mod tests {
                 workers: 1,
                 preload: true,
             },
-            PumaOptions {
-                wait_for_less_busy_worker: Some(Duration::from_millis(1)),
-                fork_worker: Some(0),
-            },
+            &[
+                PumaStatement {
+                    name: "wait_for_less_busy_worker",
+                    value: PumaValue::Number(0.001),
+                },
+                PumaStatement {
+                    name: "queue_requests",
+                    value: PumaValue::Switch(false),
+                },
+            ],
             &files(),
         );
         assert!(text.contains(r"'unix:///w/it\'s.sock'"), "{text}");
         assert!(text.contains("preload_app! true"));
-        assert!(
-            text.contains("wait_for_less_busy_worker 0.001\nfork_worker 0\n"),
-            "{text}"
-        );
+        for line in [
+            "\nwait_for_less_busy_worker 0.001\n",
+            "\nqueue_requests false\n",
+            "\nrespond_to?(:queue_requests) or raise ",
+            "%i[wait_for_less_busy_worker queue_requests]",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
     }
 }

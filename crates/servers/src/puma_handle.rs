@@ -1,16 +1,17 @@
 //! A Puma that was started: whether it is complete, what it runs with against what was asked, its end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::control::{Control, PumaStatus, StatusError};
 use crate::guard::Guard;
 use crate::handle::{Handle, Progress};
 use crate::read_back::{Mismatch, ReadBack};
-use crate::spec::{PumaOptions, Settings};
+use crate::spec::{PumaStatement, PumaValue, Settings};
 
 /// A Puma that was started with the generated configuration.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(crate) struct Puma {
     pub(crate) control: Control,
     /// What Puma writes once it has booted.
     pub(crate) effective: PathBuf,
-    pub(crate) asked: PumaOptions,
+    pub(crate) asked: Vec<PumaStatement>,
 }
 
 impl Handle for Puma {
@@ -39,7 +40,7 @@ impl Handle for Puma {
 
     fn read_back(&self, asked: Settings, _: u32) -> Result<ReadBack, StatusError> {
         let status = self.control.status()?;
-        Ok(of_puma(asked, self.asked, &status, &self.effective))
+        Ok(of_puma(asked, &self.asked, &status, &self.effective))
     }
 
     fn workers(&self, _: u32) -> BTreeSet<u32> {
@@ -67,61 +68,51 @@ struct Effective {
     min_threads: u64,
     preload: bool,
     puma: String,
-    /// Seconds; 0 where there is none.
+    /// The options that a statement of ours sets, by name; null where Puma has none of the name.
     #[serde(default)]
-    wait_for_less_busy_worker: f64,
-    /// -1 where it is off.
-    #[serde(default = "off")]
-    fork_worker: i64,
-}
-
-fn off() -> i64 {
-    -1
+    options: BTreeMap<String, Value>,
 }
 
 /// `effective` is the file that Puma writes once it has booted.
 fn of_puma(
     asked: Settings,
-    options: PumaOptions,
+    statements: &[PumaStatement],
     status: &PumaStatus,
     effective: &Path,
 ) -> ReadBack {
     let effective = read_effective(effective);
     let not_taken = effective
         .as_ref()
-        .map(|effective| options_not_taken(options, effective));
+        .map(|effective| options_not_taken(statements, effective));
     let mut read = compare(asked, status, effective);
     read.mismatches.extend(not_taken.into_iter().flatten());
     read
 }
 
-fn options_not_taken(asked: PumaOptions, effective: &Effective) -> Vec<Mismatch> {
-    let hint = "another configuration file sets it after Powerband's; take that out";
-    let mut mismatches = Vec::new();
-    if let Some(wait) = asked.wait_for_less_busy_worker
-        && (wait.as_secs_f64() - effective.wait_for_less_busy_worker).abs() > 1e-5
-    {
-        mismatches.push(Mismatch {
-            knob: "puma.wait_for_less_busy_worker".into(),
-            asked: format!("{} ms", wait.as_millis()),
-            runs_with: format!("{} ms", effective.wait_for_less_busy_worker * 1e3),
-            hint,
-        });
+fn options_not_taken(asked: &[PumaStatement], effective: &Effective) -> Vec<Mismatch> {
+    let found = |statement: &PumaStatement| effective.options.get(statement.name);
+    let not_taken = asked
+        .iter()
+        .filter(|one| !found(one).is_some_and(|value| is(value, one.value)));
+    let mismatch = |statement: &PumaStatement| Mismatch {
+        knob: format!("puma.{}", statement.name).into(),
+        asked: statement.value.to_string(),
+        runs_with: match found(statement) {
+            None | Some(Value::Null) => "nothing".to_owned(),
+            Some(value) => value.to_string(),
+        },
+        hint: "another configuration file sets it after Powerband's, or this version of Puma has another name for it; take it out",
+    };
+    not_taken.map(mismatch).collect()
+}
+
+fn is(found: &Value, asked: PumaValue) -> bool {
+    match asked {
+        PumaValue::Number(number) => found
+            .as_f64()
+            .is_some_and(|found| (found - number).abs() < 1e-5),
+        PumaValue::Switch(on) => found.as_bool() == Some(on),
     }
-    if let Some(requests) = asked.fork_worker
-        && i64::from(requests) != effective.fork_worker
-    {
-        mismatches.push(Mismatch {
-            knob: "puma.fork_worker".into(),
-            asked: requests.to_string(),
-            runs_with: match effective.fork_worker {
-                ..0 => "off".to_owned(),
-                found => found.to_string(),
-            },
-            hint,
-        });
-    }
-    mismatches
 }
 
 fn read_effective(path: &Path) -> Option<Effective> {
@@ -219,8 +210,11 @@ mod tests {
             min_threads,
             preload,
             puma: "6.6.0".into(),
-            wait_for_less_busy_worker: 0.005,
-            fork_worker: -1,
+            options: BTreeMap::from([
+                ("wait_for_less_busy_worker".to_owned(), Value::from(0.005)),
+                ("fork_worker".to_owned(), Value::Null),
+                ("queue_requests".to_owned(), Value::from(true)),
+            ]),
         })
     }
 
@@ -246,15 +240,25 @@ mod tests {
     #[test]
     fn options_of_puma_are_read_back() {
         let effective = effective(1, false).unwrap();
-        let told = |wait_ms, fork_worker| {
-            let asked = PumaOptions {
-                wait_for_less_busy_worker: Some(Duration::from_millis(wait_ms)),
-                fork_worker,
-            };
-            options_not_taken(asked, &effective).len()
+        let not_taken = |name, value| {
+            let asked = [PumaStatement { name, value }];
+            let mismatches = options_not_taken(&asked, &effective);
+            mismatches.first().map(|one| one.runs_with.clone())
         };
-        assert_eq!((told(5, None), told(1, None), told(5, Some(0))), (0, 1, 1));
-        assert!(options_not_taken(PumaOptions::default(), &effective).is_empty());
+        let waits = |seconds| not_taken("wait_for_less_busy_worker", PumaValue::Number(seconds));
+        assert_eq!(
+            (waits(0.005), waits(0.001)),
+            (None, Some("0.005".to_owned()))
+        );
+        let forks = not_taken("fork_worker", PumaValue::Number(0.0));
+        assert_eq!(forks.as_deref(), Some("nothing"));
+        let queues = |on| not_taken("queue_requests", PumaValue::Switch(on));
+        assert_eq!(
+            (queues(true), queues(false)),
+            (None, Some("true".to_owned()))
+        );
+        let unknown = not_taken("max_keep_alive", PumaValue::Number(5.0));
+        assert_eq!(unknown.as_deref(), Some("nothing"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is asked for: the application, the command, the settings, and where things are written.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -103,13 +104,30 @@ impl Default for PassengerSpec {
     }
 }
 
-/// What Puma is told beside threads, workers and preloading; what is `None` it is not told.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PumaOptions {
-    /// How long a busy worker waits before it takes a connection.
-    pub wait_for_less_busy_worker: Option<Duration>,
-    /// Workers are forked from worker 0, again after so many of its requests; 0 only when asked to.
-    pub fork_worker: Option<u32>,
+/// A statement of Puma's configuration, such as `max_keep_alive 100`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PumaStatement {
+    /// Its method, which is also the name of Puma's option.
+    pub name: &'static str,
+    pub value: PumaValue,
+}
+
+/// What a statement sets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PumaValue {
+    /// Times are in seconds.
+    Number(f64),
+    Switch(bool),
+}
+
+/// As Ruby and JSON write it.
+impl fmt::Display for PumaValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PumaValue::Number(number) => number.fmt(f),
+            PumaValue::Switch(on) => on.fmt(f),
+        }
+    }
 }
 
 /// The agent to inject.
@@ -152,7 +170,7 @@ pub struct ServerSpec {
     pub command: ServerCommand,
     pub settings: Settings,
     /// Of Puma alone, and of a custom command that takes `{config}`.
-    pub puma: PumaOptions,
+    pub puma: Vec<PumaStatement>,
     /// Connections of each process's pool, where they are not to follow the threads: `RAILS_MAX_THREADS`.
     pub pool: Option<u32>,
     /// On top of powerband's own environment; the settings under test win over it.
@@ -195,7 +213,7 @@ impl ServerSpec {
                 config: None,
             },
             settings,
-            puma: PumaOptions::default(),
+            puma: Vec::new(),
             pool: None,
             env: BTreeMap::new(),
             ready_path: "/".into(),

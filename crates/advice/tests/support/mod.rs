@@ -1,8 +1,8 @@
 //! A recommendation over all knobs, and its files.
 
 use advice::{
-    AllocatorLibrary, File, Files, ForkWorker, Nginx, NginxWorkers, Passenger, ProxyBuffers, Puma,
-    Recommended, Server, Variable, Written,
+    AllocatorLibrary, File, Files, Nginx, NginxWorkers, Passenger, ProxyBuffers, Puma, Recommended,
+    Server, Variable, Written,
 };
 
 pub fn everything(server: Server) -> Recommended {
@@ -24,8 +24,10 @@ pub fn everything(server: Server) -> Recommended {
         }),
         pool: Some(5),
         puma: Puma {
-            wait_for_less_busy_worker_s: Some(0.01),
-            fork_worker: Some(ForkWorker::AfterRequests(500)),
+            statements: vec![
+                ("wait_for_less_busy_worker", "0.01".to_owned()),
+                ("fork_worker", "500".to_owned()),
+            ],
             compact_before_fork: true,
             warm_up_before_fork: true,
         },

@@ -2,12 +2,12 @@
 
 use crate::bench::Bench;
 use crate::config::filled;
+use crate::puma_statements;
 use crate::request::Arm;
 use knobs::Program;
-use servers::{Nginx, PumaOptions, ServerCommand, ServerSpec};
+use servers::{Nginx, ServerCommand, ServerSpec};
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::time::Duration;
 
 /// The server's command and options, and what stands in front of it.
 pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
@@ -15,13 +15,7 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
     let ruby = bench.ruby(arm);
     spec.command = bench.place(arm).command.clone();
     spec.pool = overlay.pool();
-    let puma = Directives(overlay.directives(Program::Puma));
-    spec.puma = PumaOptions {
-        wait_for_less_busy_worker: puma
-            .number("wait_for_less_busy_worker")
-            .map(Duration::from_millis),
-        fork_worker: puma.number("fork_worker"),
-    };
+    spec.puma = puma_statements::of(overlay);
     match &mut spec.command {
         ServerCommand::Custom { words } => {
             let values = overlay.placeholders();

@@ -26,6 +26,12 @@ const PROCESSES_OR_NONE: Kind = Kind::Whole {
     of: "processes",
 };
 
+const REQUESTS: Kind = Kind::Whole {
+    least: 0,
+    most: 1_000_000,
+    of: "requests",
+};
+
 pub const KNOBS: &[Knob] = &[
     directive(
         "puma.wait_for_less_busy_worker",
@@ -37,7 +43,8 @@ pub const KNOBS: &[Knob] = &[
         },
         "5ms",
         "1ms",
-        "How long a busy worker of a cluster waits before it takes a connection, so that an idle one may.",
+        "How long a busy worker of a cluster waits before it takes a connection, so that an idle one may. Puma 7.0.0 to 7.0.3 do not look \
+         at it.",
     ),
     Knob {
         caution: "Needs two workers or more.",
@@ -45,16 +52,83 @@ pub const KNOBS: &[Knob] = &[
             "puma.fork_worker",
             Program::Puma,
             "fork_worker",
-            Kind::Whole {
-                least: 0,
-                most: 1_000_000,
-                of: "requests",
-            },
+            REQUESTS,
             "off",
             "1000",
             "Workers are forked from worker 0, again after so many of its requests; 0: only when asked to.",
         )
     },
+    directive(
+        "puma.queue_requests",
+        Program::Puma,
+        "queue_requests",
+        Kind::Switch,
+        "on",
+        "off",
+        "Whether Puma reads a request before a thread takes it. `off`: a thread waits for each request of a slow client itself.",
+    ),
+    directive(
+        "puma.enable_keep_alives",
+        Program::Puma,
+        "enable_keep_alives",
+        Kind::Switch,
+        "on",
+        "off",
+        "Whether a connection stays open for further requests. Puma 6.5 and newer.",
+    ),
+    directive(
+        "puma.max_fast_inline",
+        Program::Puma,
+        "max_fast_inline",
+        REQUESTS,
+        "10",
+        "1",
+        "Requests of one connection that a thread serves in a row while other connections wait. Puma 5 and 6.",
+    ),
+    directive(
+        "puma.max_keep_alive",
+        Program::Puma,
+        "max_keep_alive",
+        REQUESTS,
+        "999",
+        "100",
+        "Requests after which Puma closes a connection. Puma 7 and newer.",
+    ),
+    directive(
+        "puma.persistent_timeout",
+        Program::Puma,
+        "persistent_timeout",
+        Kind::Whole {
+            least: 1,
+            most: 86_400,
+            of: "seconds",
+        },
+        "20; 65 from Puma 7 on",
+        "65",
+        "How long an idle connection stays open. Behind a proxy, longer than the proxy keeps its own.",
+    ),
+    directive(
+        "puma.fiber_per_request",
+        Program::Puma,
+        "fiber_per_request",
+        Kind::Switch,
+        "off",
+        "on",
+        "Whether each request runs in a fiber of its own, so that no fiber-local variable outlives it. Puma 7 and newer.",
+    ),
+    directive(
+        "puma.max_io_threads",
+        Program::Puma,
+        "max_io_threads",
+        Kind::Whole {
+            least: 0,
+            most: 1024,
+            of: "threads",
+        },
+        "0",
+        "5",
+        "Threads over the maximum for requests that the application marks as waiting for I/O. Puma 8 and newer.",
+    ),
     directive(
         "passenger.min_instances",
         Program::Passenger,
@@ -77,11 +151,7 @@ pub const KNOBS: &[Knob] = &[
         "passenger.max_request_queue_size",
         Program::Passenger,
         "PassengerMaxRequestQueueSize",
-        Kind::Whole {
-            least: 0,
-            most: 1_000_000,
-            of: "requests",
-        },
+        REQUESTS,
         "100",
         "200",
         "Requests that wait for a process before others get status 503; 0: no limit.",
