@@ -2,7 +2,7 @@
 
 # Builds the golden samples of the flight file byte by byte from contract/flight-v1.md, sharing no code
 # with the agent that writes real flight files or with the crate that reads them. The `wide` samples are files as
-# agent 0.2 writes them, the others as agent 0.1 did.
+# agent 0.1 writes them, the others as agent 0.0 did.
 #
 #   ruby contract/samples/flight/build.rb [FOLDER]     (default: this folder)
 
@@ -150,7 +150,7 @@ class Dice
   end
 end
 
-# One flight file as agent 0.1 wrote them: the requests that it was told of, and what a reader must find in it.
+# One flight file as agent 0.0 wrote them: the requests that it was told of, and what a reader must find in it.
 class Sample
   def initialize(names:, requests:, header: {})
     @header = base_header.merge(header)
@@ -287,7 +287,7 @@ class Sample
   end
 end
 
-# One as agent 0.2 writes them.
+# One as agent 0.1 writes them.
 class WideSample < Sample
   CALLS = { "sql" => 30_000, "http" => 0, "cache" => 4_000, "redis" => 0, "pool" => 9_000 }.freeze
 
@@ -499,7 +499,7 @@ if $PROGRAM_NAME == __FILE__
   write(folder, "truncated", Sample.new(names: names, requests: 40),
         "cut in the middle of slot 20, as on a disk that filled up while copying: 20 whole records", cut)
   write(folder, "wide", WideSample.new(names: mixed, requests: 40, samples: 5),
-        "40 requests and jobs as agent 0.2 writes them, and five samples of two connection pools")
+        "40 requests and jobs as agent 0.1 writes them, and five samples of two connection pools")
   write(folder, "wide_wrapped", WideSample.new(names: mixed + ["orders#create"], requests: 150, samples: 20,
                                                header: { "state" => 2, "in_flight" => 0 }),
         "150 requests in a ring of 64 and 20 pool samples where eight are kept")

@@ -78,7 +78,7 @@ impl Pace {
 /// What would prove that an arm keeps its limits.
 pub fn proof(arm: Option<&ArmSummary>) -> &'static str {
     if arm.is_some_and(|arm| arm.latency_trials == Some(0)) {
-        return "a quiet machine, a core for the load generator (--generator-core true) or a lower --rate would give one";
+        return "a quiet machine, a lower --rate or, with four cores or more, a core for the load generator (--generator-core true) would give one";
     }
     match arm.is_some_and(|arm| arm.growth.is_some()) {
         true => {

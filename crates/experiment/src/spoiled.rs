@@ -3,7 +3,7 @@
 use crate::progress::{Event, Watcher};
 use host::facts::Activity;
 use host::{OtherWork, OtherWorkSoFar, Roots, Tree};
-use run::{Folder, LOCK};
+use run::{Folder, LOCK, OTHER_PROGRAMS};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -154,8 +154,8 @@ fn others(took: Duration, span: Duration, named: &[String]) -> Option<String> {
     };
     (cores >= MUCH_OTHERS).then(|| {
         format!(
-            "other programs took {:.0} % of a core during the run{most}: the database of the application is a part of the test, and anything \
-             else takes time from the server",
+            "{OTHER_PROGRAMS} {:.0} % of a core during the run{most}, none of which this run started: end them, except what the \
+             application needs, such as its database, and measure again",
             cores * 100.0
         )
     })
@@ -178,14 +178,10 @@ mod tests {
         let named = ["rustc (12 processes) 80 % of a core".to_owned()];
         assert_eq!(
             said(90, &named).unwrap(),
-            "other programs took 90 % of a core during the run (most: rustc (12 processes) 80 % of a core): the database of \
-             the application is a part of the test, and anything else takes time from the server"
+            "other programs took 90 % of a core during the run (most: rustc (12 processes) 80 % of a core), none of which \
+             this run started: end them, except what the application needs, such as its database, and measure again"
         );
-        assert!(
-            said(90, &[])
-                .unwrap()
-                .contains("during the run: the database")
-        );
+        assert!(said(90, &[]).unwrap().contains("during the run, none"));
         assert_eq!(said(24, &named), None);
     }
 

@@ -164,7 +164,7 @@ impl Layout {
     /// Where the further counters lie in the totals: after 128 bytes for the first ones.
     pub const TOTALS_FURTHER: u64 = 128;
 
-    /// The totals' further counters, as offset and size; `None` in files of agent 0.1.
+    /// The totals' further counters, as offset and size; `None` in files of agent 0.0.
     pub fn totals_further(&self) -> Option<(u64, u64)> {
         let (skip, size) = (Self::TOTALS_FURTHER, Totals::FURTHER_SIZE as u64);
         (u64::from(self.totals_size) >= skip + size)
@@ -226,7 +226,7 @@ impl Header {
         self.fields.iter().any(|f| f.measured && f.name == field)
     }
 
-    /// Whether the file has the counters since agent 0.2: [`Totals::gc_own_ns`] and all that follow it, in
+    /// Whether the file has the counters since agent 0.1: [`Totals::gc_own_ns`] and all that follow it, in
     /// the totals and in every endpoint.
     #[must_use]
     pub fn counts_further(&self) -> bool {

@@ -47,7 +47,7 @@ pub struct Measured {
     busy: bool,
     /// Not where several Ruby threads share a kernel thread, whose clock it is.
     cpu: bool,
-    /// CPU time stands beside held time alone, as agent 0.1 has it.
+    /// CPU time stands beside held time alone, as agent 0.0 has it.
     cpu_of_request: bool,
 }
 

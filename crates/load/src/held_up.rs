@@ -64,13 +64,14 @@ impl fmt::Display for HeldUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HeldUp::ByItself => f.write_str(
-                "free a core for it (with taskset; --generator-core true where powerband starts the server), or ask for a lower rate",
+                "ask for a lower rate; with four cores or more, keep one free for it (taskset; --generator-core true where powerband starts \
+                 the server)",
             ),
             HeldUp::ByOthers(waited) => write!(
                 f,
-                "the generator had too little of the CPU (it ran for {} and waited {} for a core{}): end work that is no part of the \
-                 test, or measure on a quiet machine; if the server had the CPU, ask for a lower rate, or keep a core free for the \
-                 generator (with taskset; --generator-core true where powerband starts the server)",
+                "the generator had too little of the CPU (it ran for {} and waited {} for a core{}): end other programs, or measure on a \
+                 quiet machine; where none is busy, the server has the CPU: ask for a lower rate, or with four cores or more keep one free \
+                 for the generator (taskset; --generator-core true where powerband starts the server)",
                 seconds(waited.ran),
                 seconds(waited.waited),
                 waited.most()
@@ -105,7 +106,10 @@ impl Waited {
     fn most(&self) -> String {
         match self.others.is_empty() {
             true => String::new(),
-            false => format!("; most used by {}", self.others.join(", ")),
+            false => format!(
+                "; of other programs most used by {}",
+                self.others.join(", ")
+            ),
         }
     }
 }
@@ -145,17 +149,16 @@ mod tests {
     #[test]
     fn the_remedy_fits_what_held_the_generator_up() {
         for own in said(&late(200, 150)) {
-            assert!(own.contains("free a core"), "{own}");
-            assert!(own.ends_with("or ask for a lower rate"), "{own}");
+            assert!(own.ends_with("ask for a lower rate; with four cores or more, keep one free for it (taskset; --generator-core true where powerband starts the server)"), "{own}");
         }
         for others in said(&late(200, 1_500)) {
             assert!(others.contains("waited 1.50 s for a core)"), "{others}");
             assert!(
-                others.contains("end work that is no part of the test"),
+                others.contains("end other programs, or measure on a quiet machine"),
                 "{others}"
             );
             assert!(
-                others.contains("if the server had the CPU, ask for a lower rate"),
+                others.contains("where none is busy, the server has the CPU: ask for a lower rate"),
                 "{others}"
             );
         }
@@ -173,7 +176,7 @@ mod tests {
         for said in own_core(1_500, &[ffmpeg]) {
             assert!(said.contains("but other processes used it"), "{said}");
             assert!(
-                said.contains(&format!("for it; most used by {ffmpeg})")),
+                said.contains(&format!("for it; of other programs most used by {ffmpeg})")),
                 "{said}"
             );
             assert!(said.contains("end the other work"), "{said}");
@@ -194,7 +197,10 @@ mod tests {
         let mut outcome = late(200, 1_500);
         outcome.others = vec!["cc1 (2 processes) 90 % of a core".to_owned()];
         for said in said(&outcome) {
-            assert!(said.contains("; most used by cc1 (2 processes)"), "{said}");
+            assert!(
+                said.contains("; of other programs most used by cc1 (2 processes)"),
+                "{said}"
+            );
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum PredictError {
     )]
     TooFew { found: usize, needed: usize },
     #[error(
-        "the trace was made with {what} busy {:.1} % of the time: a queue that has no end says nothing about other rates; trace at 85 % or less, by a lower rate, or with more threads or processes",
+        "the trace was made with {what} busy {:.1} % of the time: a queue that has no end says nothing about other rates; trace at 85 % or less, by a lower rate (--rate of tune), or with more threads or processes",
         100.0 * .utilisation
     )]
     Saturated {

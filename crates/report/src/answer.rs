@@ -9,12 +9,25 @@ use crate::reading::{
     memory_kept,
 };
 use crate::sheet::{Sheet, first_line};
-use run::{Answer, ArmSummary, Document, Fitness, Kind, Metric, Stage, State, Verdict, Worker};
+use run::{
+    Answer, ArmSummary, Document, Fitness, Kind, Metric, OTHER_PROGRAMS, Stage, State, Verdict,
+    Worker,
+};
+
+fn others_were_busy(document: &Document) -> bool {
+    let mut warnings = document.warnings.iter();
+    warnings.any(|warning| warning.starts_with(OTHER_PROGRAMS))
+}
 
 /// Writes it. `worker` is the process that still works on the run.
 pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
     if let Some(verdict) = &document.verdict {
         sheet.bold(first_line(&verdict.sentence));
+        if verdict.answer == Answer::Undecided && others_were_busy(document) {
+            sheet.prose(
+                "Other programs used the machine meanwhile (see the last lines): before you measure more blocks, measure without them.",
+            );
+        }
         if let Some(arm) = advised(document) {
             let compared = |metric| compared(document, arm, metric);
             let throughput = throughput(document, arm, compared(Metric::Capacity));

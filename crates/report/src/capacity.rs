@@ -21,7 +21,9 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     if let Some(saturated) = search.saturated_per_s {
         let clients = search.saturated_connections.unwrap_or(document.connections);
         let limits = match is_the_limit(search, clients, document.target.settings.is_some()) {
-            true => ": no higher rate can last",
+            true => {
+                ": at a higher rate the queue grows, although a window may still meet the objective"
+            }
             false => "",
         };
         sheet.labelled(
@@ -65,7 +67,7 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     sheet.prose(&format!(
         "{} in {}; between two of them every answer was awaited, and the server was to be as quick again as at \
          first. A rate met the objective when most of its full-length windows did: one window may meet a pause of the machine. \
-         Rates are requests a second; CPU is the share of the server's cores that \
+         A late request was answered after the limit, which may be after its window. Rates are requests a second; CPU is the share of the server's cores that \
          it used.",
         counted(search.trials.len(), "window"),
         duration(document.elapsed_s)

@@ -57,6 +57,9 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         if let Some(of_blocks) = tried::changes_are_of_blocks(document) {
             sheet.prose(&of_blocks);
         }
+        if let Some(too_few) = tried::not_proven(document) {
+            sheet.prose(&too_few);
+        }
         limit_of_cgroup(&mut sheet, document);
         why_not::write_broken(&mut sheet, document);
         no_latency::write(&mut sheet, document);

@@ -7,13 +7,13 @@ use crate::figures::{
 };
 use crate::reading::{
     advised, advises_change, baseline_word, called, capacities_by_block, comparison_of, decides,
-    has_p99, is_baseline, latency_known, limits_word,
+    has_p99, is_baseline, latency_kept, latency_known, limits_word,
 };
 use crate::sheet::first_line;
 use crate::tables::{BETWEEN, NONE, align_left, in_parts, names_fit, table};
 use crate::why_not;
 use comfy_table::{ColumnConstraint, Table};
-use run::{Answer, ArmSummary, Comparison, Document, Kind, Metric};
+use run::{Answer, ArmSummary, Comparison, Document, Feasibility, Kind, Metric};
 
 /// Terminal columns in which an interval fits on one line.
 const WIDE: u16 = 100;
@@ -179,11 +179,30 @@ pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
     (!document.arms.iter().all(given)).then(|| {
         let rounds = document.comparisons.iter().any(|c| !decides(c));
         format!(
-            "A change is the typical one within the blocks{}, in which both ran close together; the figures next to it are medians of \
-             all trials, and need not give the same change.",
+            "A change is the typical one within the blocks{}, in which both ran close together; the figures next to it are medians \
+             of the trials that the row counts, and need not give the same change.",
             if rounds { " or elimination rounds" } else { "" }
         )
     })
+}
+
+/// What "not proven" means where latency was measured.
+pub fn not_proven(document: &Document) -> Option<String> {
+    let limit = document.plan.objective.latency?;
+    let mut arms = document.arms.iter().filter(|arm| arm.trials > 0);
+    let instead = match document.arms.iter().any(|arm| arm.growth.is_some()) {
+        // No window is long enough for memory that grows.
+        true => "more blocks tell",
+        false => "longer windows (--window) or more blocks tell",
+    };
+    arms.any(|arm| latency_known(arm) && latency_kept(arm, limit) == Feasibility::Unclear)
+        .then(|| {
+            format!(
+                "Not proven: too few requests were measured to be 95 % sure whether more than {} of them take longer than {} ms; {instead}.",
+                share(limit.allowed_violation_rate()),
+                limit.limit_ms
+            )
+        })
 }
 
 /// What became of an arm, in a word or two.

@@ -71,7 +71,7 @@ pub struct Process {
     pub fibers: bool,
     /// The fields of a record that the agent measures in this process (`contract/flight-v1.md`).
     pub measured: Vec<String>,
-    /// Whether its file has the counters since agent 0.2.
+    /// Whether its file has the counters since agent 0.1.
     pub counts_further: bool,
     /// Whether responses are counted by the class of their status; false in files of powerband before this field.
     #[serde(default)]

@@ -50,6 +50,9 @@ pub use counts::{counted, grouped, sentence_case, whole_threads};
 pub use document::*;
 pub use environment::{SetVariable, called};
 pub use fleet::*;
+/// How a warning about the CPU time of other programs begins.
+pub const OTHER_PROGRAMS: &str = "other programs took";
+
 pub use folder::{AS_ITS_USER, Folder, FolderError, LOCK, Lock, Worker};
 pub use histogram::{Hdr, HdrError};
 pub use metric::Metric;

@@ -44,7 +44,7 @@ module Powerband
       @state == LIVE
     end
 
-    # Entries and totals have all that agent 0.2 counts.
+    # Entries and totals have all that agent 0.1 counts.
     def wide?
       @endpoint_size >= 2048 && @totals_size >= 384
     end

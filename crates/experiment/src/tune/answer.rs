@@ -213,12 +213,15 @@ fn broken_today(document: &Document, baseline: &Arm, challenger: &Arm) -> String
         return String::new();
     }
     let limits = limits(document);
-    match breaks(challenger) {
-        true => {
-            format!(" Today's settings do not keep the limits ({limits}), nor does {challenger}.")
-        }
-        false => format!(" Today's settings do not keep the limits ({limits})."),
-    }
+    let nor = match breaks(challenger) {
+        true => format!(", nor does {challenger}"),
+        false => String::new(),
+    };
+    let most = summary(document, baseline).and_then(|arm| arm.capacity_per_s);
+    let at = document.plan.rate_per_s.zip(most).map_or_else(String::new, |(rate, most)| {
+        format!(" at {rate:.1} requests a second, of {most:.1} that they serve at most: powerband capacity finds the rate that they keep")
+    });
+    format!(" Today's settings do not keep the limits ({limits}){nor}{at}.")
 }
 
 /// How one configuration stands to another.

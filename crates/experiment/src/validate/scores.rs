@@ -157,7 +157,7 @@ pub fn sentence(scores: &[Score], traced: Settings, cells: &[Cell]) -> Option<St
         let median = score.median_error? * 100.0;
         let within = score.within.unwrap_or(0);
         Some(format!(
-            "{name} {median:.1} % ({within} of {} within {:.0} %)",
+            "{name} {median:.1} % ({within} of the {} that count within {:.0} %)",
             score.cells,
             score.target.unwrap_or(0.0) * 100.0
         ))

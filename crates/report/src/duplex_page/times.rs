@@ -31,6 +31,13 @@ pub fn comparison(sheet: &mut Sheet, document: &Document, one: &Comparison, endp
         ]);
     }
     sheet.table(figures);
+    let endless = |(_, figure): (_, &Figure)| {
+        one.all.mean.candidate_ms.is_some()
+            && (figure.candidate_ms.is_none() || figure.reference_ms.is_none())
+    };
+    if one.all.figures().into_iter().any(endless) {
+        sheet.prose("∞: percentiles count a request without an answer, or with a server error, as one that takes for ever.");
+    }
     sheet.prose(&behind(one));
     if one.endpoints.len() > 1 || (one.endpoints.len() == 1 && endpoints > 0) {
         by_endpoint(sheet, one, endpoints);
@@ -201,7 +208,8 @@ fn behind(one: &Comparison) -> String {
     }
     if times.widened > 1.005 {
         parts.push(format!(
-            "intervals {:.2} times as wide as if stretches did not resemble their neighbours (correlation {:.2}, plus its standard error)",
+            "intervals already widened {:.2} times, because neighbouring stretches resemble each other (correlation {:.2}, plus its standard \
+             error)",
             times.widened,
             times.correlation.unwrap_or_default()
         ));

@@ -1,7 +1,7 @@
 //! The verdict in a sentence.
 
 use crate::figures::{bytes, counted, duration, small_bytes};
-use run::memory::{Course, Document, Growth, Pace};
+use run::memory::{Course, Document, Measure, Pace};
 
 /// A shorter time of reading does not tell what an hour brings: the warm-up of a server takes minutes.
 const LEAST_FOR_AN_HOUR_S: f64 = 300.0;
@@ -36,7 +36,7 @@ fn verdict(document: &Document) -> String {
         0 | 1 => "The memory of the process".to_owned(),
         several => format!("The memory of {} together", counted(several, "process")),
     };
-    let level = level(growth);
+    let level = level(document);
     let hourly = |pace: Option<Pace>| {
         pace.map_or_else(String::new, |p| format!("{} an hour", self::pace(&p)))
     };
@@ -78,10 +78,30 @@ fn verdict(document: &Document) -> String {
     }
 }
 
-fn level(growth: &Growth) -> String {
-    growth.level_bytes.map_or_else(String::new, |level| {
-        format!(" ({}, {})", growth.measure.word(), bytes(level as u64))
-    })
+/// The typical level of memory that stays; the first and the last of memory that changes.
+fn level(document: &Document) -> String {
+    let growth = &document.growth;
+    let measure = growth.measure.word();
+    let changes = matches!(
+        growth.course,
+        Course::Growing | Course::Shrinking | Course::WarmingUp
+    );
+    let read = document
+        .samples
+        .iter()
+        .filter_map(|sample| match growth.measure {
+            Measure::Pss => sample.pss_bytes,
+            Measure::Uss => sample.uss_bytes,
+            Measure::Rss => Some(sample.rss_bytes),
+        });
+    let ends = read.clone().next().zip(read.last());
+    match (growth.level_bytes, ends) {
+        (Some(_), Some((first, last))) if changes => {
+            format!(" ({measure}, from {} to {})", bytes(first), bytes(last))
+        }
+        (Some(level), _) => format!(" ({measure}, {})", bytes(level as u64)),
+        (None, _) => String::new(),
+    }
 }
 
 /// `1.20 MiB (95 %: 0.80 MiB to 1.60 MiB)`.

@@ -35,7 +35,7 @@ module Powerband
           file.wide? && file.flags.anybits?(flag) && file.measures?(field)
         end
 
-        # A sum of queue times without the histogram that agent 0.1 lacks would be beside its count.
+        # A sum of queue times without the histogram that agent 0.0 lacks would be beside its count.
         def measured?(file, name)
           more = FlightFile::MORE.include?(name)
           return false if !file.wide? && (more || name.start_with?("queue"))

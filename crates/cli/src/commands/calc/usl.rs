@@ -88,7 +88,7 @@ fn sentence(usl: &Usl) -> String {
             greatest(usl)
         ),
         (Some(peak), Some(most)) if peak.high.is_some() => format!(
-            "Throughput peaks at N = {:.0} ({}) with {:.1} a second ({}); with a greater N it falls.",
+            "Throughput peaks at N = {:.0} ({}) of what was varied (threads, processes, clients), with {:.1} a second ({}); with a greater N it falls.",
             peak.value,
             range(peak, 0),
             most.value,
