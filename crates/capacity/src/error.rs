@@ -26,7 +26,7 @@ pub enum CapacityError {
     )]
     TooFewPoints { different: usize, needed: usize },
     #[error(
-        "what one alone would do cannot be told: throughput hardly grows over the whole range; measure at N = 1 too"
+        "what one alone would do is not known: throughput hardly grows over the whole range; measure at N = 1 too"
     )]
     NothingAtOne,
     #[error("no memory was observed: at least one measurement is needed to fit a model")]

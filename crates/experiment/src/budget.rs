@@ -336,7 +336,7 @@ pub fn blocks_asked(calibrate: Option<u32>) -> (String, String) {
     match calibrate {
         None => ("six blocks".to_owned(), String::new()),
         Some(wanted) => (
-            format!("six blocks beside the {wanted} of --calibrate={wanted}"),
+            format!("six blocks in addition to the {wanted} of --calibrate={wanted}"),
             match wanted {
                 0..=6 => ", no --calibrate".to_owned(),
                 _ => ", --calibrate=6 or none".to_owned(),

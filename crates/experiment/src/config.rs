@@ -221,7 +221,7 @@ pub struct ArmRequest {
     pub knobs: Asked,
 }
 
-/// A process that the application needs beside it.
+/// A process that the application needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceRequest {
     /// Its name in messages.

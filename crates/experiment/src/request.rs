@@ -212,7 +212,7 @@ pub struct Front {
     pub tls: bool,
 }
 
-/// A process that the application needs beside it.
+/// A process that the application needs.
 #[derive(Debug, Clone)]
 pub struct Service {
     /// Its name in messages.

@@ -391,13 +391,13 @@ mod tests {
         let of = |seconds| budget::Overhead::measured(seconds, budget::Ageing::NONE);
         assert_eq!(
             replanned((22, 36), of(5.2), Some(2.4)).unwrap(),
-            "after the pilot up to 36 trials fit into the budget, 22 were planned: a trial takes 5.2 s beside its windows (8.0 s \
+            "after the pilot up to 36 trials fit into the budget, 22 were planned: a trial takes 5.2 s in addition to its windows (8.0 s \
              assumed), and needs windows of 2.4 s (5.0 s assumed)"
         );
         assert!(
             replanned((36, 22), of(12.0), None)
                 .unwrap()
-                .ends_with("12.0 s beside its windows (8.0 s assumed)")
+                .ends_with("12.0 s in addition to its windows (8.0 s assumed)")
         );
         assert_eq!(replanned((22, 22), of(5.2), None), None);
     }

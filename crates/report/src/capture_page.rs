@@ -37,7 +37,7 @@ pub(crate) fn sheet(document: &Document, endpoints: usize, style: Style) -> Shee
         if !origin.unredacted.is_empty() {
             let names = origin.unredacted.join(", ");
             sheet.bold(&format!(
-                "The file holds unredacted values of {names}: whoever has it can act as the users in it."
+                "The file holds unredacted values of {names}: with it one can act as the users in it."
             ));
         }
     }

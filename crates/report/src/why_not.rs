@@ -183,7 +183,7 @@ fn compared(document: &Document, met: &Comparison, arm: &ArmSummary) -> String {
     let is_candidate = met.candidate == arm.name;
     let found = change_with_interval(met.ratio, met.low, met.high);
     let of = match is_candidate {
-        true => "beside the answer's",
+        true => "next to the answer's",
         false => "for the answer's beside it",
     };
     let in_blocks = format!("in the same {} {found} {of}", counted(met.blocks, "block"));

@@ -62,7 +62,7 @@ pub struct About {
 pub fn unredacted(headers: &[String]) -> Option<String> {
     (!headers.is_empty()).then(|| {
         format!(
-            "the recording holds unredacted values of {}: whoever has the file can act as the users in it",
+            "the recording holds unredacted values of {}: with the file one can act as the users in it",
             headers.join(", ")
         )
     })
@@ -92,7 +92,7 @@ pub enum FileError {
     NotOurs,
     /// Cut off or changed.
     #[error(
-        "the head of the capture file is damaged ({0}): its blocks cannot be told from others; take a copy"
+        "the head of the capture file is damaged ({0}): its blocks cannot be told apart from others; take a copy"
     )]
     Damaged(&'static str),
     /// Of a later powerband.

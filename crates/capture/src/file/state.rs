@@ -151,7 +151,7 @@ impl fmt::Display for Change {
             ),
             Self::Failed { path, error } => write!(
                 f,
-                "{}: {error}: nothing is recorded any more; mend it and start the mirror again",
+                "{}: {error}: nothing is recorded any more; correct that and start the mirror again",
                 path.display()
             ),
         }

@@ -20,7 +20,7 @@ pub struct Confirmation {
     pub window_s: f64,
     /// Whether the windows may become shorter.
     pub may_shorten: bool,
-    /// What a trial of each of the former costs beside its windows, seconds, together.
+    /// What a trial of each of the former costs in addition to its windows, seconds, together.
     pub always_s: f64,
     /// The same of the second finalist.
     pub second_s: f64,
@@ -33,7 +33,7 @@ impl Confirmation {
             * (self.fixed_s() + self.windows() * self.window_s)
     }
 
-    /// Of a block, beside its windows.
+    /// Of a block, in addition to its windows.
     fn fixed_s(&self) -> f64 {
         self.always_s + if self.second { self.second_s } else { 0.0 }
     }

@@ -124,7 +124,7 @@ fn seen(window_s: f64, capacity_per_s: f64, log_ratio: f64) -> Seen {
     }
 }
 
-/// As `tune` plans: once before the pilot, and again when it has shown what a trial costs beside its windows.
+/// As `tune` plans: once before the pilot, and again when it has shown what a trial costs in addition to its windows.
 fn after_pilot(
     budget_s: f64,
     overhead_s: f64,

@@ -45,7 +45,10 @@ pub fn resolved(
     ];
     for (_, what) in requests.into_iter().filter(|(given, _)| *given) {
         problems.push(Problem::with(
-            format!("{} beside {what}: a command is asked nothing", asked.origin),
+            format!(
+                "{} together with {what}: a command is asked nothing",
+                asked.origin
+            ),
             "give one of them",
         ));
     }
@@ -144,7 +147,7 @@ fn not_for_commands(request: &Request) -> Vec<Problem> {
     refuse(&request.calibrate, true);
     for service in &request.services {
         problems.push(Problem::with(
-            format!("service {:?}: a service is started beside a server, and --workload-command starts none", service.name.text),
+            format!("service {:?}: a service is started with a server, and --workload-command starts none", service.name.text),
             "let the command, or hooks.before_trial, use one that runs already, and leave [[service]] out",
         ));
     }

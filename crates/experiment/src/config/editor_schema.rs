@@ -190,7 +190,7 @@ const SECTIONS: [(&str, &str, Keys); 9] = [
     ),
     (
         "files",
-        "What tune's answer is written down for, as diffs, beside the application's own files.",
+        "What tune's answer is written down for, as diffs, in addition to the application's own files.",
         &[
             (
                 "systemd_unit",
@@ -277,7 +277,7 @@ const SERVICE: Keys = &[
     (
         "port_env",
         Like::Text,
-        "Variable in which service and application are told its port.",
+        "Variable that gives service and application its port.",
     ),
     (
         "template",
@@ -311,10 +311,7 @@ pub fn editor_schema() -> Value {
     ] {
         sections[name]["properties"][key] = schema.clone();
     }
-    let mut service = section(
-        "A process that the application needs beside it.",
-        properties(SERVICE),
-    );
+    let mut service = section("A process that the application needs.", properties(SERVICE));
     service["required"] = json!(["name", "command"]);
     sections.insert(
         "service".to_owned(),

@@ -31,7 +31,7 @@ pub fn tables(text: &str, path: &Path) -> Result<Table, Problem> {
             path.display(),
             e.to_string().trim_end()
         );
-        Problem::with(what, "mend the line that it names")
+        Problem::with(what, "correct the line that it names")
     })
 }
 

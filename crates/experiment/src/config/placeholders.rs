@@ -35,7 +35,7 @@ pub fn unused(request: &Request, base: &Path, goal: &Goal) -> Vec<Problem> {
             if !service.command.text.contains("{template}") {
                 problems.push(Problem::of(
                     &service.command,
-                    "the service is never told where its template lies",
+                    "nothing gives the service the path of its template",
                     "write {template} where the command takes it",
                 ));
             }

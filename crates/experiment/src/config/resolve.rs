@@ -135,7 +135,7 @@ pub fn resolve(
         if !told && !service.command.text.contains("{port}") {
             all.0.push(Problem::of(
                 &service.command,
-                "the service is never told its port",
+                "nothing gives the service its port",
                 "write {port} where the command takes it, or name the variable in port_env",
             ));
         }

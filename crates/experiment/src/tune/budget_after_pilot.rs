@@ -18,7 +18,7 @@ pub fn lengthened(
     let shape = fit(least_s).map_err(|_| too_short_after_pilot(procedure, overhead, short))?;
     procedure.store.document.plan.budget_s = Some(least_s);
     procedure.watcher.on(Event::Note(format!(
-        "--quick takes {} instead of {}: a trial of this application takes {:.1} s beside its windows, and fewer than six \
+        "--quick takes {} instead of {}: a trial of this application takes {:.1} s in addition to its windows, and fewer than six \
          blocks decide nothing",
         budget::written(least_s),
         budget::QUICK,
@@ -48,7 +48,7 @@ pub fn too_short_after_pilot(
         return no_room_to_age(procedure, age, pace, overhead, short);
     }
     Stopped::Configuration(format!(
-        "{}: a trial of this application takes {overhead_s:.1} s beside its windows, so {blocks} need {least_s:.0}s; give \
+        "{}: a trial of this application takes {overhead_s:.1} s in addition to its windows, so {blocks} need {least_s:.0}s; give \
          --budget {least_s:.0}s or more",
         budget::named(procedure.experiment.budget_asked.as_deref())
     ))

@@ -137,7 +137,7 @@ fn arms(procedure: &mut Procedure<'_>, baseline: &Arm, finalists: &Finalists) ->
     arms
 }
 
-/// Seconds that a trial of the arm takes beside its windows.
+/// Seconds that a trial of the arm takes in addition to its windows.
 fn beside_windows_s(procedure: &Procedure<'_>, arm: &Arm) -> Option<f64> {
     let timing = &procedure.store.document.plan.timing;
     let windows_s = timing.saturation_s + timing.objective_s;

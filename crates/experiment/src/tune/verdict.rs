@@ -105,8 +105,8 @@ pub fn confirmed(
 ) -> Arm {
     let document = &mut procedure.store.document;
     if let Some(second) = &confirmed.second {
-        let fate = "in all elimination rounds, then in the deciding comparison beside the winner"
-            .to_owned();
+        let fate =
+            "in all elimination rounds, then in the deciding comparison with the winner".to_owned();
         raced.fates.insert(second.arm.name.clone(), fate);
     }
     summarise(document, raced.arms, raced.candidates, &raced.fates);

@@ -10,7 +10,7 @@ pub enum EventsError {
     Io { path: PathBuf, source: io::Error },
 
     #[error(
-        "{path} is not a regular file; events files are made beside flight files, one per process"
+        "{path} is not a regular file; events files are made next to flight files, one per process"
     )]
     NotAFile { path: PathBuf },
 

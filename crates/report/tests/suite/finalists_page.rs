@@ -144,11 +144,11 @@ fn every_reason_has_its_words() {
     assert!(step.contains("`powerband compare` would tell"), "{step}");
     let level = with(&|document| met(document, Outcome::Equivalent, 1.02));
     let beside =
-        "in the same 6 blocks +2.0 % (-2.0 to +5.0) beside the answer's, within the margin of 3 %";
+        "in the same 6 blocks +2.0 % (-2.0 to +5.0) next to the answer's, within the margin of 3 %";
     assert!(level.ends_with(beside), "{level}");
     let open = with(&|document| met(document, Outcome::Undecided, 1.02));
     assert!(
-        open.ends_with("beside the answer's, which shows neither to be better"),
+        open.ends_with("next to the answer's, which shows neither to be better"),
         "{open}"
     );
     let worse = with(&|document| met(document, Outcome::Worse, 0.9));

@@ -27,7 +27,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8, Failure> {
         let mut source = open(file)?;
         let Some(began_ns) = source.began_ns() else {
             return Err(Failure::usage(format!(
-                "{}: a {} does not say on which day its requests came, so that it cannot be put beside others; leave it out",
+                "{}: a {} does not say on which day its requests came, so that it cannot be joined with others; leave it out",
                 name(file),
                 source.format()
             )));

@@ -18,7 +18,7 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
         [folder] if !folder.is_file() => folder,
         _ => {
             return Err(Failure::usage(format!(
-                "--prometheus adds up one folder of flight files, and what removed files had counted, which is kept beside them; name one folder, or none for {}",
+                "--prometheus adds up one folder of flight files, and what removed files had counted, which is kept in the same folder; name one folder, or none for {}",
                 own.display()
             )));
         }

@@ -60,7 +60,7 @@ fn unix_path(asked: &Asked) -> Result<Option<PathBuf>, Problem> {
 pub fn mode(asked: &Asked) -> Result<u32, Problem> {
     let mode = u32::from_str_radix(asked.text.trim(), 8).ok();
     let mode = mode.filter(|mode| *mode <= 0o777 && mode & 0o600 == 0o600);
-    let remedy = "give an octal number from 600 to 777 such as 660: whoever may write to the socket may connect";
+    let remedy = "give an octal number from 600 to 777 such as 660: a process that may write to the socket may connect";
     mode.ok_or_else(|| Problem::of(asked, "no permissions of a socket", remedy))
 }
 

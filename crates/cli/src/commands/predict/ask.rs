@@ -66,7 +66,7 @@ impl Wanted {
             (None, Ok(here)) => (here.affinity.len() as f64, quota.or(here.quota)),
             (None, Err(error)) => {
                 given.problems.push(Problem::with(
-                    format!("this machine's cores cannot be told: {error}"),
+                    format!("this machine's cores cannot be counted: {error}"),
                     "give those that the server has, such as --cores 4",
                 ));
                 (1.0, quota)
