@@ -49,6 +49,11 @@ module Powerband
         Powerband.fault("Puma's settings cannot be read", e)
       end
 
+      # Puma 5 has no reader for them.
+      def options(server)
+        server.respond_to?(:options) ? server.options : server.instance_variable_get(:@options)
+      end
+
       def working(worker)
         @worker_index = worker.index
       rescue StandardError => e
@@ -78,11 +83,12 @@ module Powerband
       end
 
       def settings(server)
-        workers = server.options[:workers].to_i
+        options = options(server)
+        workers = options[:workers].to_i
         {
           server_name: "puma #{::Puma::Const::PUMA_VERSION}", workers: workers, worker_index: worker_index,
           min_threads: server.min_threads, max_threads: server.max_threads,
-          preload: workers.positive? && server.options[:preload_app] ? 1 : 0
+          preload: workers.positive? && options[:preload_app] ? 1 : 0
         }
       end
     end

@@ -136,10 +136,11 @@ module Powerband
         def into_puma(server, out_of_band)
           raise Refused, "this Puma has no out_of_band" unless ::Puma::DSL.method_defined?(:out_of_band)
 
-          present = server.options[:out_of_band].to_a
+          options = PumaHooks.options(server)
+          present = options[:out_of_band].to_a
           return if present.any?(PumaOutOfBand)
 
-          server.options[:out_of_band] = [*present, PumaOutOfBand.new(server, out_of_band)]
+          options[:out_of_band] = [*present, PumaOutOfBand.new(server, out_of_band)]
         end
 
         # A worker has one thread: after its answer is written and the connection closed, nothing is in flight.
