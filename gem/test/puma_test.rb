@@ -41,7 +41,7 @@ class PumaTest < Minitest::Test
   end
 
   def test_cluster_and_idle_workers_can_be_read_back
-    flights = PumaServer.run("-w", "2", "-t", "1:3") do |server|
+    flights = PumaServer.run("-w", "2", "-t", "1:3", *PumaServer::NO_PRELOAD) do |server|
       server.await("two files") { server.flights.size == 2 }
       assert_equal [1], server.flights.map { |f| f[:state] }.uniq
       drive(server)
@@ -81,7 +81,8 @@ class PumaTest < Minitest::Test
   end
 
   def test_the_control_application_is_not_measured
-    flights = PumaServer.run("-w", "2", "-t", "1:3", "--control-url", "tcp://127.0.0.1:0", "--control-token", "x") do |server|
+    flights = PumaServer.run("-w", "2", "-t", "1:3", *PumaServer::NO_PRELOAD, "--control-url", "tcp://127.0.0.1:0",
+                             "--control-token", "x") do |server|
       ready(server)
       drive(server)
     end

@@ -31,7 +31,7 @@ class SetupPumaTest < Minitest::Test
   end
 
   def test_a_cluster_that_does_not_preload_is_set_up_in_each_worker
-    with_setup(PumaServer, "-w", "2", "-t", "1:1", setup: ALL) do |server|
+    with_setup(PumaServer, "-w", "2", "-t", "1:1", *PumaServer::NO_PRELOAD, setup: ALL) do |server|
       answers = ask_all(server, 2)
       answers.each { |answer| assert_set_up(answer, by: answer["pid"]) }
       assert_equal [["server", []]] * 2, reports(server).map { |report| report.values_at("role", "inherited") }
@@ -65,7 +65,8 @@ class SetupPumaTest < Minitest::Test
   end
 
   def test_a_worker_that_forks_workers_warms_up_before_the_first
-    with_setup(PumaServer, "-w", "2", "-t", "1:1", "--fork-worker", setup: ALL.merge("OOB_GC" => 2)) do |server|
+    arguments = ["-w", "2", "-t", "1:1", "--fork-worker", *PumaServer::NO_PRELOAD]
+    with_setup(PumaServer, *arguments, setup: ALL.merge("OOB_GC" => 2)) do |server|
       answers = ask_all(server, 2)
       first = answers.flat_map { |answer| answer["warmup"].map(&:first) }.uniq
 

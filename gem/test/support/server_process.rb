@@ -132,6 +132,8 @@ end
 
 class PumaServer < ServerProcess
   COMMAND = ["puma"].freeze
+  # A cluster as Puma has it up to version 6; from 7 on it preloads with two workers or more.
+  NO_PRELOAD = %w[-C no_preload.rb].freeze
 
   # rackup hands the address over by options of its own.
   def listen
