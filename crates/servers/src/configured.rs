@@ -19,7 +19,7 @@ puts "\npowerband-configured #{JSON.generate(found)}"
 "#;
 
 /// Lets Puma itself read the configuration: its file, `WEB_CONCURRENCY`, `RAILS_MAX_THREADS` and its
-/// defaults, in Puma's own order. The marker keeps apart whatever the file itself prints.
+/// defaults, in Puma's own order. From version 7 on its options can be read only after `clamp`. The marker keeps apart whatever the file itself prints.
 const ASK: &str = r#"
 require "json"
 require "puma"
@@ -27,6 +27,7 @@ require "puma/configuration"
 options = ARGV[0].to_s.empty? ? {} : { config_files: [ARGV[0]] }
 conf = Puma::Configuration.new(options)
 conf.load
+conf.clamp
 found = { threads: conf.options[:max_threads], workers: conf.options[:workers], preload: conf.options[:preload_app] }
 puts "\npowerband-configured #{JSON.generate(found)}"
 "#;
