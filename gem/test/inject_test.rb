@@ -32,6 +32,20 @@ class InjectTest < Minitest::Test
     assert_equal ["[Powerband::PumaHooks::Server, Puma::Server]", ""], [out, err]
   end
 
+  # As an application that names the gem, and whose Rails brings Zeitwerk 2.7 or newer.
+  def test_a_public_const_added_of_others_hinders_nothing
+    program = <<~RUBY
+      Module.prepend(Module.new { def const_added(*) = super })
+      require "powerband/inject"
+      require "puma"
+      Puma::Server
+      print Puma::Server.ancestors.first(2).inspect
+    RUBY
+    out, err, = run_ruby("-I#{GEM_ROOT}/lib", "-e", program)
+
+    assert_equal ["[Powerband::PumaHooks::Server, Puma::Server]", ""], [out, err]
+  end
+
   def test_foreign_constants_of_those_names_are_left_alone
     program = <<~RUBY
       class Server; end

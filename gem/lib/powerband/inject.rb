@@ -61,8 +61,9 @@ module Powerband
         nil
       end
 
+      # Whoever has put a `const_added` before Ruby's own may have made it public, as Zeitwerk 2.7 has.
       def supported?
-        RUBY_ENGINE == "ruby" && ::Module.private_method_defined?(:const_added)
+        RUBY_ENGINE == "ruby" && (::Module.private_method_defined?(:const_added) || ::Module.method_defined?(:const_added))
       end
 
       def path_of(namespace, name)
