@@ -8,12 +8,12 @@
 #
 # Longer suites, each a separate target: make known-answers, make aa, make fuzz, make bench-load, make bench-agent, make bench-simulate, make bench-search, make bench-predict,
 # make bench-grid, make bench-watch, make bench-memory, make bench-page, make bench-mirror (QUICK=1: their short forms), make agent-soak (REQUESTS=1_000_000: the full form), make mirror-soak
-# (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form)
+# (MINUTES=20 RATE=3000: the full form), make mirror-identical (RUNS=40 SECONDS=20), make experiments (experiments/README.md: their full form), make matrix
 
 PREFIX ?= /usr/local
 POWERBAND = target/release/powerband
 
-.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
+.PHONY: web web-test help demo test check build install static package release licences bootstrap bootstrap-demo bench-load bench-agent bench-simulate bench-search bench-predict bench-grid bench-watch bench-memory bench-page bench-mirror agent-soak mirror-soak mirror-identical experiments matrix lint spelling rust-lint rust ruby storefront e2e contract aa fuzz known-answers samples agent-memcheck
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -46,7 +46,7 @@ rust-lint:
 
 lint: rust-lint
 	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null # its lock follows our crates'
-	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments script/package script/release script/release_tools.rb script/licences crates/setup/src/answered.rb; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
+	if command -v rubocop >/dev/null; then rubocop --format simple gem examples e2e contract bench experiments script/package script/release script/release_tools.rb script/licences script/matrix script/matrix_cells.rb script/matrix_root.rb script/matrix_results.rb crates/setup/src/answered.rb; else echo 'RuboCop is not installed: the Ruby style was not checked'; fi
 	@if command -v codespell >/dev/null; then $(MAKE) --no-print-directory spelling; else echo 'codespell is not installed: the spelling was not checked'; fi
 
 # Spelling everywhere (.codespellrc); in the docs also the words of our vocabulary. Tables of runs are as they were made.
@@ -142,6 +142,13 @@ agent-soak: build
 experiments: build
 	@script/bootstrap experiments
 	ruby experiments/run.rb $(EXPERIMENTS)
+
+# The agent's tests and the real binary in the versions that Debian's releases have (docs/versions.md), as root: an hour and a half, and 5 GB.
+# CELLS=testing-puma: these alone.
+matrix:
+	@script/bootstrap matrix
+	cargo build --workspace --bins --locked
+	script/matrix $(CELLS)
 
 # What reads foreign bytes under libFuzzer: half a minute each, or for RUNS executions (fuzz/README.md).
 fuzz:

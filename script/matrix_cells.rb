@@ -1,0 +1,120 @@
+# frozen_string_literal: true
+
+# The cells of script/matrix, and what is run on each: tests of gem/test and e2e that exist anyway. A row is one server or library
+# in a cell, a step one column of the table.
+
+# `suite`: the Debian release; `sources`: other suites, of which named packages are installed; `built`: gems that are compiled
+# from Debian's source packages, `PACKAGE/SUITE`; `needs`: gems that must be given; `ruby`: its name on PATH, nil where it must
+# be given.
+Cell = Struct.new(:name, :suite, :packages, :rows, :sources, :built, :needs, :ruby, keyword_init: true) do
+  def initialize(sources: [], built: [], needs: [], ruby: "ruby", **rest)
+    super
+  end
+end
+
+# Tests of some files, or the part of them whose names match `only`.
+Tests = Struct.new(:files, :only, :limit_s) do
+  def words
+    loaded = files.map { |file| "-r./#{file}.rb" }
+    chosen = only ? ["-n", "/#{only}/"] : []
+    ["ruby", "-W0", "-Igem/test", "-Igem/lib", "-rminitest/autorun", *loaded, "-e", "", "--", "-v", *chosen]
+  end
+
+  def outcome(output, status)
+    MinitestOutput.new(output, status).outcome
+  end
+end
+
+NEWER_GLIBC = "the binary is for a newer glibc; `make static` builds one for any"
+
+# A command with the exit code that it must have and the words that it must print.
+Command = Struct.new(:words, :code, :says, :limit_s) do
+  def outcome(output, status)
+    return Outcome.new(1, [], []) if status.exitstatus == code && output.match?(says)
+    return Outcome.new(0, [NEWER_GLIBC], []) if output.match?(/GLIBC_\S+' not found/)
+
+    Outcome.failed("exit code #{status.exitstatus || status}: #{output.lines.map(&:strip).reject(&:empty?).last}")
+  end
+end
+
+def gem_tests(*names, only: nil)
+  Tests.new(names.map { |name| "gem/test/#{name}_test" }, only, 300)
+end
+
+def e2e_tests(*names, only:, limit_s: 300)
+  Tests.new(names.map { |name| "e2e/#{name}_test" }, only, limit_s)
+end
+
+COLUMNS = ["agent", "stop and start", "settings read back", "knobs", "short tune"].freeze
+
+TRUTH = %w[truth queue_time gc threads locks bursts flight fibers trace].freeze
+
+OLD_RUBY = "a Ruby that is too old"
+
+ROWS = {
+  "puma" => {
+    "agent" => gem_tests(*TRUTH, "puma", "server_spans"),
+    "stop and start" => [gem_tests("puma_restarts"),
+                         e2e_tests("inject", only: "plain_rack|exit_code|signal|environment|not_there")],
+    "settings read back" => e2e_tests("puma_configuration", "arms", only: "Puma|rehearsal"),
+    "knobs" => [gem_tests("setup_puma", "heap"), e2e_tests("environment", only: "two_env|its_own|another|not_take")],
+    "short tune" => e2e_tests("quick", only: "one_candidate", limit_s: 420)
+  },
+  "rails" => {
+    "agent" => gem_tests("railtie", "sql", "pools", "storefront_calls"),
+    "short tune" => Command.new(%w[powerband tune --quick --config examples/storefront/powerband.toml], 0, /^/, 600)
+  },
+  "unicorn" => {
+    "agent" => gem_tests("unicorn"),
+    "settings read back" => e2e_tests("servers", only: "unicorn"),
+    "knobs" => gem_tests("setup_servers", only: "unicorn"),
+    "short tune" => e2e_tests("long/one_request_a_process", only: "unicorn", limit_s: 480)
+  },
+  "passenger" => {
+    "agent" => gem_tests("passenger"),
+    "settings read back" => e2e_tests("servers", only: "passenger"),
+    "knobs" => gem_tests("setup_servers", only: "passenger"),
+    "short tune" => e2e_tests("long/one_request_a_process", only: "passenger", limit_s: 480)
+  },
+  "sidekiq" => { "agent" => gem_tests("sidekiq") },
+  # Debian has neither.
+  "pitchfork" => { "agent" => gem_tests("other_servers", only: "pitchfork") },
+  "falcon" => { "agent" => gem_tests("other_servers", only: "falcon") },
+  # A Ruby for which the agent is not made: both parts say so.
+  OLD_RUBY => {
+    "agent" => Command.new(%w[ruby gem/ext/powerband/build.rb], 1, /3\.2 or newer is needed/, 60),
+    "stop and start" => Command.new(%w[powerband run -- ruby -e 1], 2, /is too old: the agent needs 3\.2 or newer/, 60)
+  }
+}.freeze
+
+COMPILER = %w[build-essential ca-certificates iproute2 openssl procps].freeze
+RUBY = %w[ruby ruby-dev ruby-minitest].freeze
+# What Puma's tests need; `puma` itself is Debian's unless the cell has another one.
+AROUND_PUMA = [*COMPILER, *RUBY, "ruby-rackup", "libjemalloc2"].freeze
+PUMA = [*AROUND_PUMA, "puma"].freeze
+SERVERS = PUMA + %w[ruby-rails ruby-sqlite3 unicorn nginx-light apache2 libapache2-mod-passenger ruby-sidekiq ruby-redis-client
+                    ruby-redis redis-server ruby-faraday ruby-dalli memcached]
+SERVED = %w[puma rails unicorn passenger sidekiq].freeze
+# Minitest 6 has its mocks in another package.
+MINITEST6 = %w[ruby-minitest-mock].freeze
+# To compile Puma.
+FROM_SOURCE = %w[git libssl-dev].freeze
+
+# What Falcon needs, of what Debian has.
+FALCON = %w[ruby-async-http ruby-async-service ruby-async-container ruby-protocol-rack ruby-localhost ruby-samovar bundler].freeze
+
+CELLS = [
+  Cell.new(name: "debian12", suite: "bookworm", packages: [*COMPILER, *RUBY, "puma"], rows: [OLD_RUBY]),
+  Cell.new(name: "debian13", suite: "trixie", packages: SERVERS, rows: SERVED),
+  Cell.new(name: "debian13-puma5", suite: "trixie", packages: [*AROUND_PUMA, "ruby-nio4r", *FROM_SOURCE],
+           built: ["puma/bookworm"], rows: ["puma"]),
+  Cell.new(name: "testing-puma", suite: "testing", packages: PUMA + MINITEST6 + FROM_SOURCE, rows: ["puma"]),
+  Cell.new(name: "testing", suite: "testing", packages: SERVERS + MINITEST6, rows: SERVED - ["puma"]),
+  Cell.new(name: "unstable", suite: "unstable", packages: SERVERS + MINITEST6, rows: SERVED),
+  Cell.new(name: "experimental-ruby3.4", suite: "unstable", sources: ["experimental"], ruby: "ruby3.4", needs: %w[nio4r puma],
+           packages: AROUND_PUMA + MINITEST6 + FROM_SOURCE + %w[ruby3.4/experimental ruby3.4-dev/experimental], rows: ["puma"]),
+  Cell.new(name: "others", suite: "testing", needs: %w[pitchfork falcon async-utilization async-http-cache],
+           packages: PUMA + MINITEST6 + FROM_SOURCE + FALCON, rows: %w[pitchfork falcon]),
+  Cell.new(name: "own-ruby", suite: "trixie", ruby: nil, needs: %w[nio4r puma],
+           packages: [*AROUND_PUMA, *FROM_SOURCE, "libyaml-0-2"], rows: ["puma"])
+].freeze

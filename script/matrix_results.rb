@@ -1,0 +1,129 @@
+# frozen_string_literal: true
+
+# What the steps of script/matrix gave: the verdict of each, and the table of all.
+
+require "fileutils"
+require "json"
+
+# Run in a root: what is installed there.
+VERSIONS = <<~'RUBY'
+  require "json"
+  newest = ->(name) { Gem::Specification.find_all_by_name(name).map(&:version).max&.to_s }
+  found = %w[puma rails unicorn sidekiq rack falcon pitchfork].to_h { |name| [name, newest.call(name)] }
+  found["passenger"] = IO.popen(%w[dpkg-query -W -f ${Version} libapache2-mod-passenger], err: File::NULL, &:read)[/\A[\d.]+/]
+  found["ruby"] = RUBY_PATCHLEVEL.negative? ? "#{RUBY_VERSION}dev #{RUBY_RELEASE_DATE}" : RUBY_VERSION
+  puts JSON.generate(found.compact)
+RUBY
+
+# How many tests passed, why others were skipped, and what failed.
+Outcome = Struct.new(:passes, :skips, :failures) do
+  def self.failed(why)
+    new(0, [], [why])
+  end
+
+  def +(other)
+    Outcome.new(passes + other.passes, skips + other.skips, failures + other.failures)
+  end
+
+  def passed?
+    failures.empty? && passes.positive?
+  end
+
+  def words
+    return "#{Outcome::FAILS}: #{failures.uniq.join(', ')}" unless failures.empty?
+    return "not run: #{skips.uniq.join('; ')}" if passes.zero?
+
+    "pass (#{passes}#{"; #{skips.size} not: #{skips.uniq.join('; ')}" unless skips.empty?})"
+  end
+end
+
+# How the verdict of a failure begins, and that of a row that has no such step.
+Outcome::FAILS = "**fails**"
+Outcome::NONE = "–"
+
+# Minitest's own words. Nothing counts as passed that was not run: neither a file that cannot be loaded, which leaves the tests of
+# the files before it, nor a program that ended before its tests did.
+class MinitestOutput
+  SUMMARY = /^(\d+) runs, \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/
+
+  def initialize(text, status)
+    @text = text
+    @status = status
+  end
+
+  def outcome
+    return Outcome.failed(missing) if missing
+    return Outcome.failed("no test ran (#{@status})") if summary.nil? || summary.first.zero?
+
+    passes = summary.first - summary.drop(1).sum
+    Outcome.new(passes, @text.scan(/^ +\d+\) Skipped:\n.*\n(.+)$/).flatten, failures)
+  end
+
+  private
+
+  def missing
+    @text[/cannot load such file -- .+?(?=[)(\n])/]
+  end
+
+  def summary
+    @summary ||= @text.scan(SUMMARY).last&.map(&:to_i)
+  end
+
+  def failures
+    named = @text.scan(/^ +\d+\) (?:Failure|Error):\n([\w:]+#\w+)/).flatten
+    named.empty? && !@status.success? ? ["its tests ended with #{@status}"] : named
+  end
+end
+
+# One server or library in a cell, with the verdict of each step.
+Row = Struct.new(:cell, :suite, :versions, :what, :verdicts) do
+  # A step that could not be run is shown, and is no failure where another one passed.
+  def passed?
+    said = verdicts.values
+    said.none? { |words| words.start_with?(Outcome::FAILS) } && said.any? { |words| words.start_with?("pass") }
+  end
+
+  def cells
+    ["#{cell.tr('+', ' ')} (#{suite})", versions["ruby"].to_s, about, *COLUMNS.map { |name| verdicts[name] || Outcome::NONE }]
+  end
+
+  private
+
+  def about
+    name = what == OLD_RUBY ? "puma" : what
+    with = ", Puma #{versions['puma']}" if what == "rails"
+    "#{name.capitalize} #{versions[name]}#{with}"
+  end
+end
+
+# The rows of all cells that were run, in a file, so that they may be run one by one.
+class Results
+  PLACE = /(?<=<!-- matrix -->\n).*(?=<!-- matrix -->)/m
+  HEAD = ["cell", "Ruby", "what", *COLUMNS].freeze
+
+  def self.table(rows)
+    lines = [HEAD, HEAD.map { "---" }, *rows.map(&:cells)]
+    lines.map { |cells| "| #{cells.map { |text| text.gsub('|', '\|') }.join(' | ')} |\n" }.join
+  end
+
+  def initialize(file)
+    @file = file
+    @rows = File.exist?(file) ? JSON.parse(File.read(file)).map { |values| Row.new(*values) } : []
+  end
+
+  def add(rows)
+    @rows.reject! { |row| rows.any? { |one| [one.cell, one.what] == [row.cell, row.what] } }
+    @rows.concat(rows)
+    FileUtils.mkdir_p(File.dirname(@file))
+    File.write("#{@file}.new", JSON.pretty_generate(@rows.map(&:to_a)))
+    File.rename("#{@file}.new", @file)
+  end
+
+  # Into a page; nil where it has no place for it.
+  def write(page)
+    names = CELLS.map(&:name)
+    sorted = @rows.sort_by { |row| [names.index(row.cell.split("+").first), row.cell, ROWS.keys.index(row.what)] }
+    text = File.read(page)
+    text.match?(PLACE) && File.write(page, text.sub(PLACE) { "\n#{Results.table(sorted)}\n" })
+  end
+end
