@@ -100,6 +100,8 @@ MINITEST6 = %w[ruby-minitest-mock].freeze
 # To compile Puma.
 FROM_SOURCE = %w[git libssl-dev].freeze
 
+# What a Ruby without a shared library is linked with.
+LINKED = %w[zlib1g-dev libcrypt-dev libgmp-dev libyaml-0-2 libffi8].freeze
 # What Falcon needs, of what Debian has.
 FALCON = %w[ruby-async-http ruby-async-service ruby-async-container ruby-protocol-rack ruby-localhost ruby-samovar bundler].freeze
 
@@ -116,5 +118,5 @@ CELLS = [
   Cell.new(name: "others", suite: "testing", needs: %w[pitchfork falcon async-utilization async-http-cache],
            packages: PUMA + MINITEST6 + FROM_SOURCE + FALCON, rows: %w[pitchfork falcon]),
   Cell.new(name: "own-ruby", suite: "trixie", ruby: nil, needs: %w[nio4r puma],
-           packages: [*AROUND_PUMA, *FROM_SOURCE, "libyaml-0-2"], rows: ["puma"])
+           packages: AROUND_PUMA + FROM_SOURCE + LINKED, rows: ["puma"])
 ].freeze

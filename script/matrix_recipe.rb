@@ -17,14 +17,19 @@ class Recipe
   ALONE = %w[unshare --mount --pid --fork --kill-child --mount-proc].freeze
   INSTALL = %w[--local --no-document --ignore-dependencies --force --bindir /usr/local/bin].freeze
 
+  # Debian's packages of gems that are given, without what they depend on: a newer one would be taken in place of the given.
+  REMOVE = <<~'SH'
+    dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+      sed -n 's/^installed //p' | xargs --no-run-if-empty dpkg --force-depends --remove
+  SH
+
   attr_reader :cell, :root
 
   def initialize(cell, base, gems: [], ruby: nil)
     @cell = cell
     @gems = gems
     @ruby = ruby
-    given = [*(File.basename(ruby) if ruby), *gems.map { |file| File.basename(file, ".gem") }]
-    @root = Root.new(File.join(base, "roots", [cell.name, *given].join("+")))
+    @root = Root.new(File.join(base, "roots", [cell.name, *(File.basename(ruby) if ruby), *names_of_gems].join("+")))
     @log = File.join(base, "logs", "#{root.name}.log")
   end
 
@@ -49,6 +54,12 @@ class Recipe
 
   private
 
+  # Not all of many, for the sake of the folder's name.
+  def names_of_gems
+    names = @gems.map { |file| File.basename(file, ".gem") }
+    names.size > 4 ? [names.first, "#{names.size - 1}-more"] : names
+  end
+
   def made?
     File.exist?(mark) && File.read(mark) == text
   end
@@ -67,34 +78,37 @@ class Recipe
     @gems.map { |file| File.basename(file)[/\A(.+)-\d/, 1] }
   end
 
-  # Packages, or `PACKAGE/SUITE`, but those of a gem that is given.
-  def without_given(packages)
-    packages.reject { |name| given.include?(name[%r{\A[^/]+}].delete_prefix("ruby-")) }
+  # `PACKAGE/SUITE`, but those of a gem that is given.
+  def built
+    cell.built.reject { |name| given.include?(name[%r{\A[^/]+}].delete_prefix("ruby-")) }
   end
 
   def bootstrap
-    built = without_given(cell.built)
     lines = [cell.suite, *cell.sources].map { |suite| "deb #{Machine.mirror} #{suite} main" }
     lines += built.map { |name| "deb-src #{Machine.mirror} #{name[%r{[^/]+\z}]} main" }.uniq
     options = ['APT::Install-Recommends "false"', *Machine.apt_options].map { |line| "--aptopt=#{line}" }
-    options << "--customize-hook=#{download(built)}" unless built.empty?
+    options << "--customize-hook=#{download}" unless built.empty?
     checked(*ALONE, "mmdebstrap", "--mode=root", "--variant=apt", "--format=directory", *options,
-            "--include=#{without_given(cell.packages).join(',')}", cell.suite, root.folder, *lines)
+            "--include=#{cell.packages.join(',')}", cell.suite, root.folder, *lines)
   end
 
   # mmdebstrap runs it with the new root as $1.
-  def download(built)
+  def download
     "mkdir \"$1/source\" && cd \"$1/source\" && " \
       "APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get source --quiet=2 --download-only #{built.join(' ')}"
   end
 
-  # First on PATH, under the names that it has.
+  # First on PATH, under the names that it has. Debian's programs in Ruby name Debian's.
   def own_ruby
+    return unless @ruby || cell.ruby != "ruby"
+
     names = File.join(root.folder, Root::NAMES)
     FileUtils.mkdir_p(names)
-    return FileUtils.ln_s("/usr/bin/#{cell.ruby}", File.join(names, "ruby")) unless @ruby || cell.ruby == "ruby"
-    return unless @ruby
+    @ruby ? copy_ruby(names) : FileUtils.ln_s("/usr/bin/#{cell.ruby}", File.join(names, "ruby"))
+    File.write(File.join(names, "rackup"), "#!/bin/sh\nexec ruby /usr/bin/rackup \"$@\"\n", perm: 0o755)
+  end
 
+  def copy_ruby(names)
     FileUtils.mkdir_p(File.join(root.folder, @ruby))
     checked("cp", "-a", "#{@ruby}/.", File.join(root.folder, @ruby))
     Dir.children(File.join(@ruby, "bin")).each { |name| FileUtils.ln_s(File.join(@ruby, "bin", name), File.join(names, name)) }
@@ -114,10 +128,12 @@ class Recipe
 
   def install_gems
     FileUtils.mkdir_p(File.join(root.folder, "source"))
-    without_given(cell.built).each { |name| install_built(name[%r{\A[^/]+}]) }
+    built.each { |name| install_built(name[%r{\A[^/]+}]) }
+    return if @gems.empty?
+
+    inside("sh", "-ec", REMOVE, "sh", *given.flat_map { |name| [name, "ruby-#{name}"] })
     FileUtils.cp(@gems, File.join(root.folder, "source"))
-    names = @gems.map { |file| File.basename(file) }
-    inside("ruby", "-S", "gem", "install", *INSTALL, *names) unless names.empty?
+    inside("ruby", "-S", "gem", "install", *INSTALL, *@gems.map { |file| File.basename(file) })
   end
 
   # Many gemspecs ask git for the files.

@@ -10,6 +10,7 @@ VERSIONS = <<~'RUBY'
   require "json"
   newest = ->(name) { Gem::Specification.find_all_by_name(name).map(&:version).max&.to_s }
   found = %w[puma rails unicorn sidekiq rack falcon pitchfork].to_h { |name| [name, newest.call(name)] }
+  found["rails"] = newest.call("railties")
   found["passenger"] = IO.popen(%w[dpkg-query -W -f ${Version} libapache2-mod-passenger], err: File::NULL, &:read)[/\A[\d.]+/]
   found["ruby"] = RUBY_PATCHLEVEL.negative? ? "#{RUBY_VERSION}dev #{RUBY_RELEASE_DATE}" : RUBY_VERSION
   puts JSON.generate(found.compact)
