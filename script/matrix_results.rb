@@ -112,9 +112,14 @@ class Results
     @rows = File.exist?(file) ? JSON.parse(File.read(file)).map { |values| Row.new(*values) } : []
   end
 
-  def add(rows)
-    @rows.reject! { |row| rows.any? { |one| [one.cell, one.what] == [row.cell, row.what] } }
-    @rows.concat(rows)
+  # Of rows of which only some `steps` ran, the other verdicts stay.
+  def add(rows, steps = [])
+    rows.each do |row|
+      before = @rows.find { |one| [one.cell, one.what] == [row.cell, row.what] }
+      @rows.delete(before)
+      row.verdicts = before.verdicts.merge(row.verdicts) if before && !steps.empty?
+      @rows << row
+    end
     FileUtils.mkdir_p(File.dirname(@file))
     File.write("#{@file}.new", JSON.pretty_generate(@rows.map(&:to_a)))
     File.rename("#{@file}.new", @file)
@@ -122,9 +127,16 @@ class Results
 
   # Into a page; nil where it has no place for it.
   def write(page)
-    names = CELLS.map(&:name)
-    sorted = @rows.sort_by { |row| [names.index(row.cell.split("+").first), row.cell, ROWS.keys.index(row.what)] }
+    current = @rows.select { |row| cell_of(row)&.rows&.include?(row.what) }
+    sorted = current.sort_by { |row| [CELLS.index(cell_of(row)), row.cell, ROWS.keys.index(row.what)] }
     text = File.read(page)
     text.match?(PLACE) && File.write(page, text.sub(PLACE) { "\n#{Results.table(sorted)}\n" })
+  end
+
+  private
+
+  # nil for one that there is no longer.
+  def cell_of(row)
+    CELLS.find { |cell| cell.name == row.cell.split("+").first }
   end
 end
