@@ -20,6 +20,10 @@ fn accounts(snapshot: &Snapshot, bytes: usize) {
     assert!(snapshot.records.len() <= bytes / 112);
     assert!(snapshot.endpoints.len() <= bytes / 1_280);
     assert!(snapshot.pool_samples.len() <= bytes / 32);
+    if let Some(log) = &snapshot.log {
+        assert!(log.collections.len() <= bytes / 160);
+        assert!(log.collections.len() as u64 <= log.written.min(log.capacity.into()));
+    }
 }
 
 fn times(histogram: &Histogram) {

@@ -130,6 +130,19 @@ HEAP = {
               { "slot_bytes" => 80, "slots" => 9_409, "live_slots" => nil }]
 }.freeze
 
+COLLECTED_HEADER = EDGED_HEADER.merge("field_count" => WIDE_FIELDS.size + 1, "about_size" => 160).freeze
+UNKNOWN_BEFORE = { "live_before" => (2**64) - 1, "old_before" => (2**64) - 1, "freed" => (2**64) - 1, "pages_before" => (2**32) - 1,
+                   "malloc_increase" => (2**64) - 1, "oldmalloc_increase" => (2**64) - 1 }.freeze
+COLLECTION_SIZE = 160
+COLLECTION_CAPACITY = 4
+# How each lies in its slot, after the numbers of the writing and of the collection.
+COLLECTION = {
+  "start_mono_ns" => "Q<", "end_mono_ns" => "Q<", "pause_ns" => "Q<", "sweeping_ns" => "Q<", "longest_ns" => "Q<", "cpu_ns" => "Q<",
+  "number" => "L<", "pauses" => "L<", "thread_id" => "L<", "kind" => "C", "major_by" => "C", "cause" => "C", "flags" => "C",
+  "live_before" => "Q<", "live_after" => "Q<", "old_before" => "Q<", "old_after" => "Q<", "freed" => "Q<", "pages_before" => "L<",
+  "pages_after" => "L<", "malloc_increase" => "Q<", "oldmalloc_increase" => "Q<"
+}.freeze
+
 def bucket(nanoseconds)
   microseconds = nanoseconds / 1000
   return microseconds if microseconds < 4
@@ -478,6 +491,61 @@ class HeapedSample < EdgedSample
   end
 end
 
+# One with a log of collections, of which the ring has turned; the first one left is being written, and what was before the
+# second is not known.
+class CollectedSample < HeapedSample
+  def initialize(collections:, **)
+    super(**)
+    @collections = Array.new(collections) { |k| collection(k) }
+  end
+
+  def bytes(cut_at = nil)
+    file = super
+    log = "\0".b * (COLLECTION_CAPACITY * COLLECTION_SIZE)
+    @collections.last(COLLECTION_CAPACITY).each_with_index do |entry, at|
+      slot = (entry["sequence"] - 1) % COLLECTION_CAPACITY * COLLECTION_SIZE
+      log[slot, COLLECTION_SIZE] = collection_bytes(entry, at.zero? ? 0 : 900 + entry["sequence"])
+    end
+    file + log
+  end
+
+  def description(cut_at = nil)
+    super.merge("collections" => @collections.last(COLLECTION_CAPACITY - 1))
+  end
+
+  private
+
+  def base_header = COLLECTED_HEADER
+  def fields = WIDE_FIELDS + [["gc_major_us", 188, 4, 4, 1]]
+
+  def roll_record(index)
+    super.then { |record| record.merge("gc_major_us" => index % 3 == 0 ? record["gc_ns"] / 1_000 : record["gc_own_us"] / 3) }
+  end
+
+  def put_header(file)
+    super
+    offset = @header["ring_offset"] + (RING_CAPACITY * record_size)
+    file[2048 + 120, 24] = [offset, COLLECTION_SIZE, COLLECTION_CAPACITY, @collections.size].pack("Q<L<2Q<")
+  end
+
+  def collection(index)
+    major = index.odd?
+    start = HEADER["created_mono_ns"] + ((index + 1) * 90_000_000)
+    entry = { "start_mono_ns" => start, "end_mono_ns" => start + 40_000_000, "pause_ns" => 9_000_000 + index, "sweeping_ns" => 2_000_000,
+              "longest_ns" => 6_000_000, "cpu_ns" => 8_000_000, "number" => 30 + index, "pauses" => 4 + index, "thread_id" => 4250 + (index % 3),
+              "kind" => major ? 2 : 1, "major_by" => major ? 4 : 0, "cause" => 1 + (index % 5), "flags" => index == 4 ? 2 : 7,
+              "live_before" => 20_000 + index, "live_after" => 15_000, "old_before" => 9_000, "old_after" => 9_100 + index,
+              "freed" => 5_000 + index, "pages_before" => 26, "pages_after" => 27, "malloc_increase" => 17_000_000 + index,
+              "oldmalloc_increase" => 18_000_000, "sequence" => index + 1 }
+    index == 4 ? entry.merge(UNKNOWN_BEFORE) : entry
+  end
+
+  def collection_bytes(entry, writing)
+    body = COLLECTION.map { |name, format| [entry.fetch(name)].pack(format) }.join
+    ([writing, entry["sequence"]].pack("Q<2") + body).ljust(COLLECTION_SIZE - 8, "\0") + [writing].pack("Q<")
+  end
+end
+
 def write(folder, name, sample, story, cut_at = nil)
   File.binwrite(File.join(folder, "#{name}.flight"), sample.bytes(cut_at))
   document = { "sample" => name, "story" => story }.merge(sample.description(cut_at))
@@ -511,4 +579,6 @@ if $PROGRAM_NAME == __FILE__
                                          header: { "server_name" => "puma 7.1.0", "server_max_threads" => 5 }),
         "like armed, with requests of at most 75 and 250 ms counted, and some of exactly so long")
   write(folder, "heaped", HeapedSample.new(names: edged, requests: 40, samples: 5), "like edged, with the state of Ruby's heap")
+  write(folder, "collected", CollectedSample.new(names: edged, requests: 40, samples: 5, collections: 6),
+        "like heaped, with six collections where four are kept; the oldest of these is being written")
 end

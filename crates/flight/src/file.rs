@@ -95,7 +95,12 @@ impl FlightFile {
         let layout = self.layout;
         let mut bytes = self.read(layout.end())?;
         self.mark_overwritten(&layout, &mut bytes)?;
-        parse(&bytes)
+        let mut snapshot = parse(&bytes)?;
+        if let Some(place) = snapshot.header.collections {
+            // It lies behind the ring, and its slots say themselves whether they are whole.
+            snapshot.log = Some(place.read(&self.section(place.offset, place.bytes())?));
+        }
+        Ok(snapshot)
     }
 
     /// Reads header, totals and endpoints and leaves the ring alone, which is cheaper:

@@ -2,6 +2,7 @@
 //! and where everything lies.
 
 use crate::bytes::{section, text_at, u32_at, u64_at};
+use crate::collection::CollectionPlace;
 use crate::endpoint::Endpoint;
 use crate::error::FlightError;
 use crate::field::Field;
@@ -139,6 +140,8 @@ pub struct Header {
     /// The field table, in the file's order.
     pub fields: Vec<Field>,
     pub(crate) layout: Layout,
+    /// `None` in files of older agents.
+    pub(crate) collections: Option<CollectionPlace>,
 }
 
 /// Where the sections lie. Sizes were checked to hold at least what version 1 has in them.
@@ -291,6 +294,7 @@ impl Header {
             counts_edges: flags & 16 != 0,
             about: about(bytes),
             heap: heap(bytes),
+            collections: CollectionPlace::of_about(about_section(bytes)),
             flags,
             written: u64_of(384),
             faults: u64_of(392),

@@ -11,6 +11,7 @@
 mod application;
 mod bytes;
 mod call;
+mod collection;
 mod directory;
 mod endpoint;
 mod error;
@@ -36,6 +37,7 @@ mod window;
 
 pub use application::application_of;
 pub use call::{Call, CallKind, CallTotals, PerCall};
+pub use collection::{Cause, Collection, CollectionKind, CollectionLog, MajorBy};
 pub use directory::{FileResult, find, read_dir, read_dir_counters};
 pub use endpoint::{Endpoint, EndpointTally};
 pub use error::FlightError;

@@ -5,8 +5,8 @@ use crate::field::Field;
 
 /// Bytes of a record of agent 0.0; later ones are longer.
 pub(crate) const RECORD_SIZE: usize = 128;
-/// Bytes that a later record's fields take; what follows is padding.
-const WIDE_SIZE: usize = 188;
+/// Bytes that a later record's fields take.
+const WIDE_SIZE: usize = 192;
 
 /// The request's method, as far as the agent tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,6 +85,8 @@ pub struct Record {
     pub server_held_us: u32,
     /// GVL wait likewise.
     pub server_gvl_wait_us: u32,
+    /// The part of `gc_ns` that was of major collections.
+    pub gc_major_us: u32,
 }
 
 impl Record {
@@ -122,7 +124,7 @@ pub(crate) struct Place {
 
 /// Fields of agent 0.0, which come first.
 const NARROW: usize = 19;
-const FIELDS: usize = 41;
+const FIELDS: usize = 42;
 const ABSENT: Place = place(0, 0);
 
 /// The record. [`assemble`] names fields by their position here.
@@ -168,6 +170,7 @@ const RECORD: [(&str, Place); FIELDS] = [
     ("write_us", place(176, 4)),
     ("server_held_us", place(180, 4)),
     ("server_gvl_wait_us", place(184, 4)),
+    ("gc_major_us", place(188, 4)),
 ];
 
 const fn place(offset: usize, size: usize) -> Place {
@@ -209,7 +212,11 @@ impl Decoder {
             let entry = fields.iter().find(|field| field.name == RECORD[at].0);
             entry.map_or(narrow[at], |f| place(f.offset.into(), f.size.into()))
         });
-        if places == RECORD.map(|(_, place)| place) {
+        // Agents that did not measure the last one wrote zeros in its place.
+        let wide = RECORD.map(|(_, place)| place);
+        let last = places[FIELDS - 1];
+        if places[..FIELDS - 1] == wide[..FIELDS - 1] && [wide[FIELDS - 1], ABSENT].contains(&last)
+        {
             Self::Wide
         } else if places == narrow {
             Self::Narrow
@@ -310,5 +317,6 @@ fn assemble(index: u64, read: impl Fn(usize) -> u64) -> Slot {
         write_us: (flags & 16 != 0).then(|| read(38) as u32),
         server_held_us: read(39) as u32,
         server_gvl_wait_us: read(40) as u32,
+        gc_major_us: read(41) as u32,
     })
 }

@@ -47,6 +47,7 @@ impl Header {
             counts_edges: false,
             about: About::default(),
             heap: None,
+            collections: None,
             flags: 0,
             written: 0,
             faults: 0,
@@ -105,6 +106,7 @@ impl Snapshot {
             endpoints,
             records: Vec::new(),
             pool_samples: Vec::new(),
+            log: None,
             skipped: Skipped::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! A whole flight file at one instant, from its bytes.
 
 use crate::bytes::section;
+use crate::collection::CollectionLog;
 use crate::endpoint::Endpoint;
 use crate::error::FlightError;
 use crate::header::Header;
@@ -21,6 +22,8 @@ pub struct Snapshot {
     pub records: Vec<Record>,
     /// The latest samples of connection pools, oldest first, as many as are kept.
     pub pool_samples: Vec<PoolSample>,
+    /// The latest collections of Ruby's collector; `None` in files of older agents, and where only the counters were read.
+    pub log: Option<CollectionLog>,
     /// What should have been there and was not.
     pub skipped: Skipped,
 }
@@ -94,6 +97,8 @@ pub fn parse(bytes: &[u8]) -> Result<Snapshot, FlightError> {
     let mut snapshot = parse_counters(bytes)?;
     let decoder = Decoder::new(&snapshot.header.fields);
     parse_records(bytes, &decoder, &mut snapshot);
+    let place = snapshot.header.collections;
+    snapshot.log = place.map(|place| place.read(tail(bytes, place.offset)));
     Ok(snapshot)
 }
 
@@ -122,6 +127,7 @@ pub fn parse_counters(bytes: &[u8]) -> Result<Snapshot, FlightError> {
         endpoints: Vec::new(),
         records: Vec::new(),
         pool_samples: Vec::new(),
+        log: None,
         skipped: Skipped::default(),
     };
     parse_endpoints(bytes, &mut snapshot);

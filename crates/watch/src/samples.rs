@@ -93,5 +93,6 @@ pub fn record(ms: u64) -> Record {
         write_us: None,
         server_held_us: 0,
         server_gvl_wait_us: 0,
+        gc_major_us: 0,
     }
 }

@@ -17,7 +17,8 @@
 #define ENDPOINT_OFFSET 8192
 #define POOL_OFFSET (ENDPOINT_OFFSET + PB_ENDPOINTS * sizeof(struct pb_endpoint))
 #define RING_OFFSET (POOL_OFFSET + PB_POOL_SAMPLES * sizeof(struct pb_pool_sample))
-_Static_assert(POOL_OFFSET % 4096 == 0 && RING_OFFSET % 4096 == 0, "sections begin at pages");
+#define COLLECTION_OFFSET(ring_capacity) (RING_OFFSET + (size_t)(ring_capacity) * sizeof(struct pb_record))
+_Static_assert(COLLECTION_OFFSET(64) % 4096 == 0 && POOL_OFFSET % 4096 == 0 && RING_OFFSET % 4096 == 0, "sections begin at pages");
 
 struct pb_flight pb_flight;
 unsigned pb_generation;
@@ -67,6 +68,7 @@ static const struct pb_field fields[] = {
     FIELD(write_us, PB_FIELD_US, PB_FIELD_MEASURED),
     FIELD(server_held_us, PB_FIELD_US, GVL),
     FIELD(server_gvl_wait_us, PB_FIELD_US, GVL),
+    FIELD(gc_major_us, PB_FIELD_US, GVL),
 };
 #undef FIELD
 #undef CALL
@@ -177,6 +179,9 @@ fill_about(struct pb_header *header, const struct pb_settings *settings)
     copy_text(about->jit, sizeof about->jit, settings->jit);
     about->heap_offset = PB_HEAP_OFFSET;
     about->heap_size = sizeof(struct pb_heap);
+    about->collection_offset = COLLECTION_OFFSET(settings->ring_capacity);
+    about->collection_size = sizeof(struct pb_collection);
+    about->collection_capacity = PB_COLLECTIONS;
 }
 
 static void
@@ -213,7 +218,7 @@ mark_kinds(struct pb_header *header, bool gvl_hook)
 bool
 pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_size)
 {
-    const size_t size = RING_OFFSET + (size_t)settings->ring_capacity * sizeof(struct pb_record);
+    const size_t size = COLLECTION_OFFSET(settings->ring_capacity) + PB_COLLECTIONS * sizeof(struct pb_collection);
     const uint64_t ticks = start_ticks();
     char name[80], path[sizeof pb_flight.path];
     char *base;
@@ -258,6 +263,8 @@ pb_flight_open(const struct pb_settings *settings, char *reason, size_t reason_s
     pb_flight.endpoints = (struct pb_endpoint *)(base + ENDPOINT_OFFSET);
     pb_flight.pool = (struct pb_pool_sample *)(base + POOL_OFFSET);
     pb_flight.heap = (struct pb_heap *)(base + PB_HEAP_OFFSET);
+    pb_flight.collections = (struct pb_collection *)(base + COLLECTION_OFFSET(settings->ring_capacity));
+    pb_flight.collections_written = 0;
     pb_flight.ring = (struct pb_record *)(base + RING_OFFSET);
     pb_flight.ring_mask = settings->ring_capacity - 1;
     pb_flight.header = (struct pb_header *)base;
@@ -276,6 +283,7 @@ pb_flight_forget(void)
     pb_flight.endpoints = NULL;
     pb_flight.pool = NULL;
     pb_flight.heap = NULL;
+    pb_flight.collections = NULL;
     pb_flight.ring = NULL;
     pb_flight.path[0] = '\0';
     early_faults = 0;
@@ -316,14 +324,6 @@ pb_flight_measures(enum pb_call kind, bool gvl_hook)
     if (pb_flight.header) mark_kinds(pb_flight.header, gvl_hook);
 }
 
-static uint32_t
-saturated_us(uint64_t nanoseconds)
-{
-    uint64_t microseconds = nanoseconds / 1000;
-
-    return microseconds > UINT32_MAX ? UINT32_MAX : (uint32_t)microseconds;
-}
-
 static uint16_t
 saturated(uint64_t count)
 {
@@ -334,22 +334,22 @@ static void
 fill_calls_and_pauses(struct pb_record *record, const struct pb_more_counters *more)
 {
     for (int kind = 0; kind < PB_CALLS; kind++) {
-        record->calls[kind].seen = saturated_us(more->calls[kind].seen);
-        record->calls[kind].gvl = saturated_us(more->calls[kind].gvl);
+        record->calls[kind].seen = pb_saturated_us(more->calls[kind].seen);
+        record->calls[kind].gvl = pb_saturated_us(more->calls[kind].gvl);
         record->call_counts[kind] = saturated(more->call_counts[kind]);
     }
-    record->gc_own_us = saturated_us(more->gc_own_ns);
-    record->gc_cpu_us = saturated_us(more->gc_cpu_ns);
+    record->gc_own_us = pb_saturated_us(more->gc_own_ns);
+    record->gc_cpu_us = pb_saturated_us(more->gc_cpu_ns);
     record->gc_count = saturated(more->gc_count);
 }
 
 static void
 fill_server_part(struct pb_record *record, const struct pb_more_counters *more)
 {
-    record->parse_us = saturated_us(more->parse_ns);
-    record->write_us = saturated_us(more->write_ns);
-    record->server_held_us = saturated_us(more->server_held_ns);
-    record->server_gvl_wait_us = saturated_us(more->server_gvl_wait_ns);
+    record->parse_us = pb_saturated_us(more->parse_ns);
+    record->write_us = pb_saturated_us(more->write_ns);
+    record->server_held_us = pb_saturated_us(more->server_held_ns);
+    record->server_gvl_wait_us = pb_saturated_us(more->server_gvl_wait_ns);
 }
 
 static void
@@ -434,4 +434,25 @@ pb_flight_write_pool(const struct pb_pool_sample *sample)
 
     publish(&pb_flight.pool[k % PB_POOL_SAMPLES], sample, sizeof *sample, k + 1);
     __atomic_store_n(&header->pool_written, k + 1, __ATOMIC_RELEASE);
+}
+
+/* Both numbers of the writing are cleared before the rest changes and set after it, the first one last: what lies between two
+ * equal ones is whole. */
+void
+pb_flight_write_collection(const struct pb_collection *collection, bool next)
+{
+    struct pb_about *about = (struct pb_about *)((char *)pb_flight.header + PB_ABOUT_OFFSET);
+    const size_t begin = offsetof(struct pb_collection, start_mono_ns), end = offsetof(struct pb_collection, writing_again);
+    struct pb_collection *slot;
+
+    if (next) pb_flight.collections_written++;
+    slot = &pb_flight.collections[(pb_flight.collections_written - 1) % PB_COLLECTIONS];
+    __atomic_store_n(&slot->writing, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->writing_again, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy((char *)slot + begin, (const char *)collection + begin, end - begin);
+    __atomic_store_n(&slot->sequence, pb_flight.collections_written, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->writing_again, collection->writing, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->writing, collection->writing, __ATOMIC_RELEASE);
+    __atomic_store_n(&about->collections_written, pb_flight.collections_written, __ATOMIC_RELEASE);
 }

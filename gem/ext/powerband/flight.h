@@ -36,6 +36,8 @@ struct pb_flight {
     struct pb_endpoint *endpoints;
     struct pb_pool_sample *pool;
     struct pb_heap *heap;
+    struct pb_collection *collections;
+    uint64_t collections_written; /* as in ring_mask */
     struct pb_record *ring;
     uint64_t ring_mask; /* not asked of the file, which somebody may spoil: it must not lead the writer astray */
     uint64_t queue_limit_ns;
@@ -64,10 +66,21 @@ void pb_flight_fault(void);
 /* Calls of this kind are seen from now on, in this file and in later ones. */
 void pb_flight_measures(enum pb_call kind, bool gvl_hook);
 
+static inline uint32_t
+pb_saturated_us(uint64_t nanoseconds)
+{
+    const uint64_t microseconds = nanoseconds / 1000;
+
+    return microseconds > UINT32_MAX ? UINT32_MAX : (uint32_t)microseconds;
+}
+
 /* Books and publishes a request; its fields in microseconds are filled from `more`. Unless it was `eventful`, only what of
  * `more` is of the server is not zero. */
 void pb_flight_write(struct pb_record *record, const struct pb_more_counters *more, bool eventful);
 
 void pb_flight_write_pool(const struct pb_pool_sample *sample);
+
+/* Writes a collection: the `next` one, or the one written last once more. */
+void pb_flight_write_collection(const struct pb_collection *collection, bool next);
 
 #endif

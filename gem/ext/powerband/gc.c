@@ -6,6 +6,7 @@
 #include <ruby/debug.h>
 #include <stdbool.h>
 #include "clock.h"
+#include "collections.h"
 #include "events.h"
 #include "flight.h"
 #include "gvl.h"
@@ -18,9 +19,11 @@
 #define UNDER_WAY (UINT64_C(1) << 63)
 static uint64_t paused;
 static uint64_t runs;
+static uint64_t major_ns;
 
 static uint64_t since_ns;
 static uint64_t cpu_before_ns;
+static uint8_t phase_before;
 
 uint64_t
 pb_gc_paused_ns(uint64_t now_ns)
@@ -38,8 +41,16 @@ pb_gc_runs(void)
     return __atomic_load_n(&runs, __ATOMIC_ACQUIRE);
 }
 
+uint64_t
+pb_gc_major_ns(void)
+{
+    return __atomic_load_n(&major_ns, __ATOMIC_ACQUIRE);
+}
+
 static bool has_state;
 static VALUE state_key, sym_marking, sym_sweeping;
+
+enum phase { IDLE, MARKING, SWEEPING, UNKNOWN }; /* as events-v1.md numbers them */
 
 /* Only reads memory, because its symbols were interned at load. */
 static uint8_t
@@ -47,19 +58,21 @@ phase(void)
 {
     VALUE state;
 
-    if (!has_state) return 3;
+    if (!has_state) return UNKNOWN;
     state = rb_gc_latest_gc_info(state_key);
-    if (state == sym_marking) return 1;
-    return state == sym_sweeping ? 2 : 0;
+    if (state == sym_marking) return MARKING;
+    return state == sym_sweeping ? SWEEPING : IDLE;
 }
 
 static void
 enter(void)
 {
     cpu_before_ns = pb_thread_cpu_ns();
+    phase_before = phase();
+    pb_collection_enter(phase_before == IDLE || phase_before == UNKNOWN);
     since_ns = pb_mono_ns();
     __atomic_store_n(&paused, (since_ns - pb_gc_paused_ns(since_ns)) | UNDER_WAY, __ATOMIC_RELEASE);
-    if (pb_events_wanted()) pb_event_write(pb_thread_known(), since_ns, PB_EVENT_GC_ENTER, phase(), 0, 0);
+    if (pb_events_wanted()) pb_event_write(pb_thread_known(), since_ns, PB_EVENT_GC_ENTER, phase_before, 0, 0);
 }
 
 static void
@@ -69,6 +82,8 @@ leave(void)
     const uint64_t pause_ns = now_ns - since_ns;
     uint64_t cpu_ns = pause_ns;
     struct pb_thread *thread = pb_thread_known();
+    struct pb_pause pause;
+    bool major;
 
     pb_event(thread, now_ns, PB_EVENT_GC_EXIT, 0);
     __atomic_store_n(&paused, pb_gc_paused_ns(now_ns), __ATOMIC_RELEASE);
@@ -80,10 +95,14 @@ leave(void)
     pb_flight.header->gc_runs++;
     pb_flight.header->gc_pause_ns += pause_ns;
     pb_flight.header->gc_cpu_ns += cpu_ns;
+    pause = (struct pb_pause){ since_ns, now_ns, cpu_ns, .swept = phase_before == SWEEPING, .over = phase() == IDLE };
+    major = pb_collection_leave(&pause, thread);
+    if (major) __atomic_store_n(&major_ns, major_ns + pause_ns, __ATOMIC_RELEASE);
     if (!thread || !thread->watch.running) return;
     thread->watch.sums.gc_own_ns += pause_ns;
     thread->watch.sums.gc_cpu_ns += cpu_ns;
     thread->watch.sums.gc_count++;
+    if (major) thread->watch.sums.gc_major_ns += pause_ns;
 }
 
 static void
@@ -109,5 +128,6 @@ pb_gc_init(void)
     rb_protect(rb_gc_latest_gc_info, state_key, &failed);
     if (failed) rb_set_errinfo(Qnil);
     has_state = !failed;
+    pb_collections_init();
     rb_add_event_hook(on_gc, RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT, Qnil);
 }

@@ -12,4 +12,7 @@ void pb_gc_init(void);
 uint64_t pb_gc_paused_ns(uint64_t now_ns);
 uint64_t pb_gc_runs(void);
 
+/* The length of the pauses of major collections that ended. */
+uint64_t pb_gc_major_ns(void);
+
 #endif

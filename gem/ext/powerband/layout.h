@@ -34,12 +34,20 @@
 #define PB_REQUEST_SPANS 16u
 
 #define PB_POOL_SAMPLES 1024
+#define PB_COLLECTIONS 2048
 
 #define PB_ABOUT_OFFSET 2048
 #define PB_HEAP_OFFSET 2304
 #define PB_HEAP_POOLS 8
 #define PB_STATUS_CLASSES 5 /* 1xx to 5xx */
 #define PB_EDGES 2 /* 75 and 250 ms */
+
+enum pb_collection_kind { PB_COLLECTION_MINOR = 1, PB_COLLECTION_MAJOR = 2 };
+
+#define PB_COLLECTION_BEGAN 1u /* its first pause is in this file, so that what was before it is known */
+#define PB_COLLECTION_OVER 2u
+#define PB_COLLECTION_IN_REQUEST 4u
+#define PB_COLLECTION_SWEPT_AT_ONCE 8u
 
 enum pb_state { PB_STATE_MAKING = 0, PB_STATE_LIVE = 1, PB_STATE_CLOSED = 2 };
 
@@ -103,7 +111,11 @@ struct pb_about {
     char jit[16];
     uint32_t heap_offset;
     uint32_t heap_size;
-    char zero[8];
+    uint64_t collection_offset;
+    uint32_t collection_size;
+    uint32_t collection_capacity;
+    uint64_t collections_written;
+    char zero[16];
 };
 
 /* Ruby's heap at one instant; both sequence numbers are 0 while it is written. */
@@ -163,7 +175,7 @@ struct pb_record {
     uint32_t write_us;
     uint32_t server_held_us;
     uint32_t server_gvl_wait_us;
-    uint32_t zero;
+    uint32_t gc_major_us;
 };
 
 struct pb_counters {
@@ -230,6 +242,37 @@ struct pb_pool_sample {
     uint16_t zero;
 };
 
+/* A collection: the sums of its pauses until now. Written again at each of them. */
+struct pb_collection {
+    uint64_t writing;
+    uint64_t sequence;
+    uint64_t start_mono_ns;
+    uint64_t end_mono_ns;
+    uint64_t pause_ns;
+    uint64_t sweeping_ns;
+    uint64_t longest_ns;
+    uint64_t cpu_ns;
+    uint32_t number;
+    uint32_t pauses;
+    uint32_t thread_id;
+    uint8_t kind;
+    uint8_t major_by;
+    uint8_t cause;
+    uint8_t flags;
+    /* All bits set: unknown. */
+    uint64_t live_before;
+    uint64_t live_after;
+    uint64_t old_before;
+    uint64_t old_after;
+    uint64_t freed;
+    uint32_t pages_before;
+    uint32_t pages_after;
+    uint64_t malloc_increase;
+    uint64_t oldmalloc_increase;
+    uint64_t zero;
+    uint64_t writing_again;
+};
+
 _Static_assert(sizeof(struct pb_header) == 4096, "header");
 _Static_assert(offsetof(struct pb_header, created_wall_ns) == 88, "header");
 _Static_assert(offsetof(struct pb_header, ruby_version) == 128, "header");
@@ -239,9 +282,11 @@ _Static_assert(offsetof(struct pb_header, gc_runs) == 424, "header");
 _Static_assert(offsetof(struct pb_header, trace_request) == 472, "header");
 _Static_assert(offsetof(struct pb_header, origin) == 480, "header");
 _Static_assert(offsetof(struct pb_header, about_offset) == 504, "header");
-_Static_assert(sizeof(struct pb_about) == 128, "about");
+_Static_assert(sizeof(struct pb_about) == 160, "about");
 _Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= sizeof(struct pb_header), "about");
 _Static_assert(offsetof(struct pb_about, heap_offset) == 112, "about");
+_Static_assert(offsetof(struct pb_about, collection_offset) == 120, "about");
+_Static_assert(offsetof(struct pb_about, collections_written) == 136, "about");
 _Static_assert(sizeof(struct pb_heap) == 264, "heap");
 _Static_assert(offsetof(struct pb_heap, pools) == 64, "heap");
 _Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= PB_HEAP_OFFSET, "heap");
@@ -252,7 +297,7 @@ _Static_assert(offsetof(struct pb_record, yields) == 96, "record");
 _Static_assert(offsetof(struct pb_record, flags) == 111, "record");
 _Static_assert(offsetof(struct pb_record, calls) == 120, "record");
 _Static_assert(offsetof(struct pb_record, call_counts) == 160, "record");
-_Static_assert(offsetof(struct pb_record, server_gvl_wait_us) == 184, "record");
+_Static_assert(offsetof(struct pb_record, gc_major_us) == 188, "record");
 _Static_assert(sizeof(struct pb_counters) == 128, "counters");
 _Static_assert(sizeof(struct pb_more_counters) == 256, "counters");
 _Static_assert(offsetof(struct pb_more_counters, call_counts) == 96, "counters");
@@ -266,5 +311,10 @@ _Static_assert(offsetof(struct pb_endpoint, gvl_wait_histogram) == 768, "endpoin
 _Static_assert(offsetof(struct pb_endpoint, more) == 1280, "endpoint entry");
 _Static_assert(offsetof(struct pb_endpoint, queue_histogram) == 1536, "endpoint entry");
 _Static_assert(sizeof(struct pb_pool_sample) == 32, "pool sample");
+_Static_assert(sizeof(struct pb_collection) == 160, "collection");
+_Static_assert(offsetof(struct pb_collection, number) == 64, "collection");
+_Static_assert(offsetof(struct pb_collection, live_before) == 80, "collection");
+_Static_assert(offsetof(struct pb_collection, pages_before) == 120, "collection");
+_Static_assert(offsetof(struct pb_collection, writing_again) == 152, "collection");
 
 #endif

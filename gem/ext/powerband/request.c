@@ -145,13 +145,14 @@ split(struct pb_thread *thread)
     record->lock_wait_ns = now->lock_wait_ns - then->lock_wait_ns;
     record->io_ns = record->wall_ns - record->held_ns - record->gvl_wait_ns - record->lock_wait_ns;
     record->allocations = now->allocations - then->allocations;
-    record->yields = (uint32_t)(now->yields - then->yields);
+    record->yields = now->yields - then->yields;
     if (now->gc_count == then->gc_count) return;
     thread->eventful = true;
     more->gc_own_ns = now->gc_own_ns - then->gc_own_ns;
     more->gc_cpu_ns = now->gc_cpu_ns - then->gc_cpu_ns;
     more->gc_count = now->gc_count - then->gc_count;
     record->gc_ns = more->gc_own_ns + now->gc_wait_ns - then->gc_wait_ns;
+    record->gc_major_us = pb_saturated_us(now->gc_major_ns - then->gc_major_ns);
 }
 
 /* The thread whose request, begun with that answer, ends now; NULL when there is none. What is still to be read of the

@@ -79,15 +79,29 @@ pb_watch_lose(struct pb_watch *watch, uint64_t now_ns, bool at_lock)
     watch->gvl = PB_GIVEN_UP;
 }
 
+/* Of half the size, so that the watch fits into its cache lines; it wraps, like differences of it. */
+static uint32_t
+major_us(void)
+{
+    return (uint32_t)(pb_gc_major_ns() / 1000);
+}
+
 void
 pb_watch_want(struct pb_watch *watch, uint64_t now_ns)
 {
     if (watch->gvl != PB_GIVEN_UP) return;
     if (watch->at_lock) watch->sums.lock_wait_ns += now_ns - watch->since_ns;
     watch->gc_before_ns = pb_gc_paused_ns(now_ns);
-    watch->gc_runs_before = pb_gc_runs();
+    watch->gc_runs_before = (uint32_t)pb_gc_runs();
+    watch->gc_major_before_us = major_us();
     watch->since_ns = now_ns;
     watch->gvl = PB_READY;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* Whoever runs the collector holds the GVL, so that this thread was stopped by it only while it waited for that. */
@@ -96,11 +110,16 @@ book_wait(struct pb_watch *watch, uint64_t now_ns)
 {
     const uint64_t wait_ns = now_ns - watch->since_ns;
     const uint64_t paused_ns = pb_gc_paused_ns(now_ns);
+    uint64_t stopped_ns, major_ns;
 
     watch->sums.gvl_wait_ns += wait_ns;
     if (paused_ns <= watch->gc_before_ns) return;
-    watch->sums.gc_wait_ns += paused_ns - watch->gc_before_ns < wait_ns ? paused_ns - watch->gc_before_ns : wait_ns;
-    watch->sums.gc_count += pb_gc_runs() - watch->gc_runs_before;
+    stopped_ns = least(paused_ns - watch->gc_before_ns, wait_ns);
+    /* Of a pause that began before this thread was ready, the whole length is counted when it ends. */
+    major_ns = least((uint64_t)(major_us() - watch->gc_major_before_us) * 1000, stopped_ns);
+    watch->sums.gc_wait_ns += stopped_ns;
+    watch->sums.gc_major_ns += major_ns;
+    watch->sums.gc_count += (uint32_t)pb_gc_runs() - watch->gc_runs_before;
 }
 
 void

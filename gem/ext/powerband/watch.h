@@ -15,9 +15,10 @@ struct pb_sums {
     uint64_t gc_own_ns;  /* pauses that this thread ran: part of held */
     uint64_t gc_cpu_ns;
     uint64_t gc_wait_ns; /* other threads' pauses while this one was ready: part of gvl_wait */
-    uint64_t gc_count;
+    uint64_t gc_major_ns; /* of both: major collections */
     uint64_t allocations;
-    uint64_t yields;
+    uint32_t gc_count; /* these two wrap, like their differences */
+    uint32_t yields;
 };
 
 struct pb_watch {
@@ -28,7 +29,8 @@ struct pb_watch {
     uint64_t since_ns; /* when the GVL state last changed, CLOCK_MONOTONIC */
     uint64_t allocated_before; /* the process's count when this thread last gained the GVL */
     uint64_t gc_before_ns; /* the process's pauses when it last was ready */
-    uint64_t gc_runs_before;
+    uint32_t gc_runs_before;
+    uint32_t gc_major_before_us;
     struct pb_sums sums;
 };
 

@@ -11,6 +11,9 @@ class FlightReader
   STATUSES = %i[status_1xx status_2xx status_3xx status_4xx status_5xx].freeze
   EDGES = %i[wall_up_to_75ms wall_up_to_250ms].freeze
   SAMPLE = %i[sequence mono_ns size connections busy dead idle waiting pool].freeze
+  COLLECTION = %i[start_mono_ns end_mono_ns pause_ns sweeping_ns longest_ns cpu_ns number pauses thread_id kind major_by cause
+                  flags live_before live_after old_before old_after freed pages_before pages_after malloc_increase
+                  oldmalloc_increase].freeze
   HEADER = {
     version: [8, "L<"], header_size: [12, "L<"], record_size: [16, "L<"], ring_capacity: [20, "L<"],
     ring_offset: [24, "Q<"], field_count: [32, "L<"], field_table_offset: [36, "L<"], endpoint_offset: [40, "Q<"],
@@ -101,6 +104,19 @@ class FlightReader
       pools: Array.new(pools) { |i| heap_pool(offset + 64 + (i * 24)) } }
   end
 
+  # The readable collections in order; nil where this file has no log of them.
+  def collections
+    offset, size, capacity, written = places_of_collections
+    return if offset.zero?
+
+    ([0, written - capacity].max...written).filter_map { |k| collection(offset + ((k % capacity) * size), k + 1) }
+  end
+
+  # Where their log lies, how long an entry is, how many are kept, and how many were written.
+  def places_of_collections
+    header[:about_size] >= 144 ? @bytes.unpack("Q<L<2Q<", offset: header[:about_offset] + 120) : [0] * 4
+  end
+
   def endpoint_of(record)
     endpoints.find { |endpoint| endpoint.index == record[:endpoint] }.name
   end
@@ -109,6 +125,13 @@ class FlightReader
 
   def at(offset, format)
     @bytes.unpack1(format, offset:)
+  end
+
+  def collection(offset, expected)
+    writing, sequence, *fields = @bytes.unpack("Q<8L<3C4Q<5L<2Q<2", offset:)
+    return unless writing.positive? && writing == at(offset + 152, "Q<") && sequence == expected
+
+    COLLECTION.zip(fields).to_h.merge(sequence:)
   end
 
   def heap_pool(offset)

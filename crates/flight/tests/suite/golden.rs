@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use flight::{
-    CallKind, EDGES_NS, FlightFile, Header, Histogram, Method, PoolSample, Record, Snapshot, State,
-    Totals, Unit, parse,
+    CallKind, Cause, CollectionKind, EDGES_NS, FlightFile, Header, Histogram, MajorBy, Method,
+    PoolSample, Record, Snapshot, State, Totals, Unit, parse,
 };
 use serde_json::{Value, json};
 
@@ -35,6 +35,7 @@ fn samples() -> BTreeMap<String, (Vec<u8>, Value)> {
         "armed",
         "edged",
         "heaped",
+        "collected",
     ];
     for name in names {
         assert!(found.contains_key(name), "sample {name} is missing");
@@ -313,7 +314,7 @@ fn every_field_of_every_sample_is_read() {
         assert_eq!(header(&snapshot), expected, "{name}");
         assert_eq!(fields(&snapshot), story["fields"], "{name}");
         let wide =
-            name.starts_with("wide") || ["armed", "edged", "heaped"].contains(&name.as_str());
+            name.starts_with("wide") || ["armed", "edged", "heaped", "collected"].contains(&name.as_str());
         assert_eq!(snapshot.header.counts_further(), wide, "{name}");
         assert_eq!(snapshot.header.collector.is_some(), wide, "{name}");
         assert_eq!(
@@ -323,13 +324,23 @@ fn every_field_of_every_sample_is_read() {
         );
         assert_eq!(endpoints(&snapshot), story["endpoints"], "{name}");
         assert_eq!(snapshot.records.len(), story["records_readable"], "{name}");
-        let records = snapshot.records.iter().map(|r| record(r, wide));
+        let records = snapshot.records.iter().map(|r| {
+            let mut value = record(r, wide);
+            match snapshot.header.measures("gc_major_us") {
+                true => value["gc_major_us"] = r.gc_major_us.into(),
+                false => assert_eq!(r.gc_major_us, 0),
+            }
+            value
+        });
         assert_eq!(records.collect::<Value>(), story["records"], "{name}");
         let samples: Value = snapshot.pool_samples.iter().map(pool_sample).collect();
         let expected = story.get("pool_samples").cloned().unwrap_or(json!([]));
         assert_eq!(samples, expected, "{name}");
         let heap = snapshot.header.heap.as_ref().map(heap);
         assert_eq!(heap, story.get("heap").cloned(), "{name}");
+        let log = snapshot.log.as_ref();
+        let collections = log.map(|log| log.collections.iter().map(collection).collect());
+        assert_eq!(collections, story.get("collections").cloned(), "{name}");
     }
 }
 
@@ -344,6 +355,70 @@ fn heap(heap: &flight::Heap) -> Value {
         "old_objects": heap.old_objects,
         "pools": heap.pools.iter().map(pool).collect::<Value>(),
     })
+}
+
+fn collection(one: &flight::Collection) -> Value {
+    let or_unknown = |count: Option<u64>| count.unwrap_or(u64::MAX);
+    let pages_or_unknown = |count: Option<u32>| count.unwrap_or(u32::MAX);
+    let began = one.live_before.is_some();
+    json!({
+        "sequence": one.index + 1,
+        "start_mono_ns": one.start_mono_ns,
+        "end_mono_ns": one.end_mono_ns,
+        "pause_ns": one.pause_ns,
+        "sweeping_ns": one.sweeping_ns,
+        "longest_ns": one.longest_ns,
+        "cpu_ns": one.cpu_ns,
+        "number": one.number,
+        "pauses": one.pauses,
+        "thread_id": one.thread_id,
+        "kind": match one.kind {
+            Some(CollectionKind::Minor) => 1,
+            Some(CollectionKind::Major) => 2,
+            None => 0,
+        },
+        "major_by": match one.major_by {
+            Some(MajorBy::NoFree) => 1,
+            Some(MajorBy::OldGen) => 2,
+            Some(MajorBy::Shady) => 3,
+            Some(MajorBy::OldMalloc) => 4,
+            Some(MajorBy::Force) => 5,
+            None => 0,
+        },
+        "cause": match one.cause {
+            Some(Cause::NewObject) => 1,
+            Some(Cause::Malloc) => 2,
+            Some(Cause::Method) => 3,
+            Some(Cause::CApi) => 4,
+            Some(Cause::Stress) => 5,
+            None => 0,
+        },
+        "flags": u8::from(began) | u8::from(one.over) << 1 | u8::from(one.in_request) << 2
+            | u8::from(one.swept_at_once) << 3,
+        "live_before": or_unknown(one.live_before),
+        "live_after": or_unknown(one.live_after),
+        "old_before": or_unknown(one.old_before),
+        "old_after": or_unknown(one.old_after),
+        "freed": or_unknown(one.freed),
+        "pages_before": pages_or_unknown(one.pages_before),
+        "pages_after": pages_or_unknown(one.pages_after),
+        "malloc_increase": or_unknown(one.malloc_increase),
+        "oldmalloc_increase": or_unknown(one.oldmalloc_increase),
+    })
+}
+
+#[test]
+fn the_log_turns_and_says_what_is_promoted() {
+    let log = parse(&samples()["collected"].0).unwrap().log.unwrap();
+    assert_eq!((log.written, log.capacity), (6, 4));
+    let promoted = |at: usize| log.collections[at].promoted();
+    // A major one; one whose beginning is in no file; a major one.
+    assert_eq!([promoted(0), promoted(1), promoted(2)], [None; 3]);
+    let minor = flight::Collection {
+        kind: Some(CollectionKind::Minor),
+        ..log.collections[0]
+    };
+    assert_eq!(minor.promoted(), Some(103));
 }
 
 #[test]
@@ -415,7 +490,7 @@ fn a_window_of_records_begins_at_its_first_instant_and_ends_before_its_last() {
 /// The samples' counters were added up by the script that built them.
 #[test]
 fn records_booked_one_by_one_give_the_counters() {
-    for name in ["basic", "wide", "armed", "edged", "heaped"] {
+    for name in ["basic", "wide", "armed", "edged", "heaped", "collected"] {
         let snapshot = parse(&samples()[name].0).unwrap();
         let mut booked = Totals::default();
         snapshot.records.iter().for_each(|r| booked.book(r));

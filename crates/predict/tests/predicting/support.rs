@@ -116,6 +116,7 @@ impl Request {
             write_us: Some(self.write_us),
             server_held_us,
             server_gvl_wait_us: 0,
+            gc_major_us: 0,
         }
     }
 
