@@ -131,13 +131,14 @@ HEAP = {
 }.freeze
 
 COLLECTED_HEADER = EDGED_HEADER.merge("field_count" => WIDE_FIELDS.size + 1, "about_size" => 160).freeze
-UNKNOWN_BEFORE = { "live_before" => (2**64) - 1, "old_before" => (2**64) - 1, "freed" => (2**64) - 1, "pages_before" => (2**32) - 1,
-                   "malloc_increase" => (2**64) - 1, "oldmalloc_increase" => (2**64) - 1 }.freeze
+UNKNOWN_BEFORE = { "live_before" => (2**64) - 1, "old_before" => (2**64) - 1, "freed" => (2**64) - 1,
+                   "pages_before" => (2**32) - 1, "malloc_increase" => (2**64) - 1, "oldmalloc_increase" => (2**64) - 1 }.freeze
 COLLECTION_SIZE = 160
 COLLECTION_CAPACITY = 4
 # How each lies in its slot, after the numbers of the writing and of the collection.
 COLLECTION = {
-  "start_mono_ns" => "Q<", "end_mono_ns" => "Q<", "pause_ns" => "Q<", "sweeping_ns" => "Q<", "longest_ns" => "Q<", "cpu_ns" => "Q<",
+  "start_mono_ns" => "Q<", "end_mono_ns" => "Q<", "pause_ns" => "Q<", "sweeping_ns" => "Q<", "longest_ns" => "Q<",
+  "cpu_ns" => "Q<",
   "number" => "L<", "pauses" => "L<", "thread_id" => "L<", "kind" => "C", "major_by" => "C", "cause" => "C", "flags" => "C",
   "live_before" => "Q<", "live_after" => "Q<", "old_before" => "Q<", "old_after" => "Q<", "freed" => "Q<", "pages_before" => "L<",
   "pages_after" => "L<", "malloc_increase" => "Q<", "oldmalloc_increase" => "Q<"
@@ -519,7 +520,7 @@ class CollectedSample < HeapedSample
   def fields = WIDE_FIELDS + [["gc_major_us", 188, 4, 4, 1]]
 
   def roll_record(index)
-    super.then { |record| record.merge("gc_major_us" => index % 3 == 0 ? record["gc_ns"] / 1_000 : record["gc_own_us"] / 3) }
+    super.then { |record| record.merge("gc_major_us" => (index % 3).zero? ? record["gc_ns"] / 1_000 : record["gc_own_us"] / 3) }
   end
 
   def put_header(file)
@@ -531,8 +532,9 @@ class CollectedSample < HeapedSample
   def collection(index)
     major = index.odd?
     start = HEADER["created_mono_ns"] + ((index + 1) * 90_000_000)
-    entry = { "start_mono_ns" => start, "end_mono_ns" => start + 40_000_000, "pause_ns" => 9_000_000 + index, "sweeping_ns" => 2_000_000,
-              "longest_ns" => 6_000_000, "cpu_ns" => 8_000_000, "number" => 30 + index, "pauses" => 4 + index, "thread_id" => 4250 + (index % 3),
+    entry = { "start_mono_ns" => start, "end_mono_ns" => start + 40_000_000, "pause_ns" => 9_000_000 + index,
+              "sweeping_ns" => 2_000_000, "longest_ns" => 6_000_000, "cpu_ns" => 8_000_000, "number" => 30 + index,
+              "pauses" => 4 + index, "thread_id" => 4250 + (index % 3),
               "kind" => major ? 2 : 1, "major_by" => major ? 4 : 0, "cause" => 1 + (index % 5), "flags" => index == 4 ? 2 : 7,
               "live_before" => 20_000 + index, "live_after" => 15_000, "old_before" => 9_000, "old_after" => 9_100 + index,
               "freed" => 5_000 + index, "pages_before" => 26, "pages_after" => 27, "malloc_increase" => 17_000_000 + index,

@@ -13,6 +13,8 @@ pub struct Sample {
     pub lock_wait: u64,
     pub io: u64,
     pub gc: u64,
+    /// The part of `gc` that was of major collections; `u64::MAX` when unknown.
+    pub gc_major: u64,
 }
 
 /// Percentiles between which the bands lie.
@@ -78,6 +80,7 @@ mod tests {
         Sample {
             wall: wall * 1_000_000,
             queue: u64::MAX,
+            gc_major: u64::MAX,
             held: wall * 250_000,
             gvl_wait: 0,
             lock_wait: 0,

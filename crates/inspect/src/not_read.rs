@@ -39,7 +39,9 @@ pub(crate) fn skipped(path: &Path, skipped: &Skipped) -> Option<NotRead> {
     })
 }
 
-pub(crate) fn refused(path: &Path, error: &FlightError) -> NotRead {
+/// A file that was not read.
+#[must_use]
+pub fn refused(path: &Path, error: &FlightError) -> NotRead {
     let reason = match error {
         // The path stands before the reason.
         FlightError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {

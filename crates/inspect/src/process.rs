@@ -65,6 +65,13 @@ pub fn wall_of(header: &Header, mono_ns: u64) -> u64 {
         .saturating_add(mono_ns.saturating_sub(header.created_mono_ns))
 }
 
+/// The reverse: `CLOCK_MONOTONIC` of a process at a time of the wall clock, at the earliest when its file was made.
+pub fn mono_of(header: &Header, wall_ns: u64) -> u64 {
+    header
+        .created_mono_ns
+        .saturating_add(wall_ns.saturating_sub(header.created_wall_ns))
+}
+
 /// The wall clock at which a request ended.
 pub fn ended(record: &Record) -> u64 {
     record.arrival_wall_ns.saturating_add(record.wall_ns)

@@ -2,13 +2,14 @@
 
 use crate::band::Sample;
 use crate::baseline::{Baseline, Key, key};
+use crate::collections::Logs;
 use crate::counters::restored;
 use crate::group::{Group, is_job};
 use crate::instant::{printable, rfc3339};
 use crate::not_read::{refused, skipped};
 use crate::of_process::{OfProcess, Place};
 use crate::pools::Pools;
-use crate::process::{Counted, ended, process, state, wall_of};
+use crate::process::{Counted, ended, mono_of, process, state, wall_of};
 use crate::sums::Measured;
 use flight::{Endpoint, FlightFile, Header, Record, Snapshot, Totals, Unrecorded};
 use run::inspect::{NotRead, Process, ProcessState};
@@ -40,6 +41,7 @@ pub struct Reading {
     pub(crate) unrecorded: Vec<Unrecorded>,
     pub(crate) pools: Pools,
     pub(crate) collector: Option<CollectorSums>,
+    pub(crate) logs: Logs,
     /// Processes of other thread counts or applications that were left out.
     pub(crate) left_out: usize,
     pub(crate) first_ns: Option<u64>,
@@ -307,6 +309,12 @@ impl Reading {
         let from = self.baseline.as_ref().map_or(0, |of| of.read_at_ns);
         self.add_collector(&snapshot, until.saturating_sub(made.max(from)));
         self.add_pools(&snapshot, from);
+        let from = self.selection.since_ns.unwrap_or(from);
+        self.logs.add(
+            &snapshot,
+            mono_of(&snapshot.header, from),
+            mono_of(&snapshot.header, until),
+        );
         if seen.here {
             self.here.insert(process.pid);
         }
@@ -325,7 +333,7 @@ impl Reading {
     fn add_counters(&mut self, snapshot: &Snapshot, measured: &Measured, lost: bool) -> Counted {
         let further = snapshot.header.counts_further();
         let only_jobs = has_only_jobs(&snapshot.endpoints);
-        let mut samples = by_endpoint(&snapshot.records);
+        let mut samples = by_endpoint(snapshot);
         let mut summed = Totals::default();
         let mut counted = Counted::default();
         for endpoint in &snapshot.endpoints {
@@ -362,7 +370,7 @@ impl Reading {
             }
             totals[at].book(record);
         }
-        let mut samples = by_endpoint(&snapshot.records);
+        let mut samples = by_endpoint(snapshot);
         let mut counted = Counted::default();
         for (at, totals) in totals.iter().enumerate().filter(|(_, t)| t.requests > 0) {
             let entries = &snapshot.endpoints;
@@ -410,9 +418,14 @@ impl Reading {
 }
 
 /// Times by endpoint index, in one pass.
-fn by_endpoint(records: &[Record]) -> Vec<Vec<Sample>> {
+fn by_endpoint(snapshot: &Snapshot) -> Vec<Vec<Sample>> {
+    let tells_major = snapshot.header.measures("gc_major_us") && !snapshot.header.fiber_scheduler;
+    let major_ns = |record: &Record| match tells_major {
+        true => u64::from(record.gc_major_us) * 1_000,
+        false => u64::MAX,
+    };
     let mut samples: Vec<Vec<Sample>> = Vec::new();
-    for record in records {
+    for record in &snapshot.records {
         let at = usize::from(record.endpoint);
         if samples.len() <= at {
             samples.resize_with(at + 1, Vec::new);
@@ -425,6 +438,7 @@ fn by_endpoint(records: &[Record]) -> Vec<Vec<Sample>> {
             lock_wait: record.lock_wait_ns,
             io: record.io_ns,
             gc: record.gc_ns,
+            gc_major: major_ns(record),
         });
     }
     samples

@@ -1,15 +1,19 @@
 //! The document of a reading.
 
 use crate::asked::Asked;
+use crate::band::Sample;
 use crate::baseline::saved_apart;
 use crate::calculated_queue::calculated_queue;
+use crate::collections::{collections, known, stopped};
 use crate::group::Group;
-use crate::instant::rfc3339;
+use crate::instant::{printable, rfc3339};
 use crate::interval::interval;
 use crate::memory::memory;
 use crate::reading::Reading;
 use crate::threads::{serves, threads};
-use run::inspect::{Collector, Document, Process, ProcessState, SCHEMA, Scope, Traffic};
+use run::inspect::{
+    Collections, Collector, Document, Process, ProcessState, SCHEMA, Scope, Traffic,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the document.
@@ -30,6 +34,7 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
     let rate_span = (!from_rings || rings_reach).then_some(span_s);
     let interval = interval(&mut reading, span_s);
     let saved_apart = saved_apart(reading.baseline.as_ref(), span_s);
+    let collections = collections_of(&reading);
     let (requests, endpoints) = traffic(&mut reading, false, rate_span, from_rings);
     let (jobs, job_classes) = traffic(&mut reading, true, rate_span, from_rings);
     let advice = match (&requests, &jobs) {
@@ -66,7 +71,6 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
         },
         requests,
         jobs,
-        endpoints,
         job_classes,
         memory,
         collector: reading.collector.map(|sums| Collector {
@@ -76,6 +80,8 @@ pub fn document(mut reading: Reading, asked: &Asked) -> Document {
             share_of_time: (sums.watched_ns > 0)
                 .then(|| sums.pause_ns as f64 / sums.watched_ns as f64),
         }),
+        collections: collections.map(|found| in_order(found, &endpoints)),
+        endpoints,
         pools: reading.pools.into_document(),
         calculated_queue: queue,
         threads: advice,
@@ -129,6 +135,22 @@ fn traffic(
     each.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
     let name = if jobs { "all jobs" } else { "all requests" };
     (Some(all.into_traffic(name, wall, span_s, from_rings)), each)
+}
+
+fn collections_of(reading: &Reading) -> Option<Collections> {
+    let groups = || reading.endpoints.iter().filter(|(_, group)| !group.jobs);
+    let samples = groups().flat_map(|(_, group)| &group.samples);
+    let samples: Vec<Sample> = samples.copied().collect();
+    let each = groups().filter_map(|(name, group)| stopped(&printable(name), &group.samples));
+    let all = stopped("all requests", &samples);
+    collections(&reading.logs, all, each.collect(), known(&samples))
+}
+
+/// Endpoints as the document has them.
+fn in_order(mut collections: Collections, endpoints: &[Traffic]) -> Collections {
+    let place = |name: &String| endpoints.iter().position(|e| e.name == *name);
+    collections.endpoints.sort_by_key(|of| place(&of.name));
+    collections
 }
 
 /// The command that shows one application alone, to be pasted.

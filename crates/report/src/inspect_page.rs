@@ -2,6 +2,7 @@
 
 mod arms;
 mod causes;
+mod collections;
 mod conclusions;
 mod endpoints;
 mod memory;
@@ -9,6 +10,8 @@ mod part_of_time;
 mod parts;
 mod queue_cause;
 mod threads;
+
+pub(crate) use collections::name as collection_name;
 
 use crate::Style;
 use crate::figures::{counted, duration, first_of, grouped, rate, share};
@@ -68,6 +71,7 @@ pub(crate) fn sheet(document: &Document, endpoints: usize, mut sheet: Sheet) -> 
     }
     parts::pools(&mut sheet, document);
     parts::collector(&mut sheet, document);
+    collections::write(&mut sheet, document);
     if let Some(advice) = &document.threads {
         threads::advice(&mut sheet, advice);
     }
@@ -257,7 +261,7 @@ fn not_read(sheet: &mut Sheet, document: &Document) {
 }
 
 /// Three digits, so that neither 0.031 nor 1,250 is lost.
-fn ms(ms: f64) -> String {
+pub(crate) fn ms(ms: f64) -> String {
     match ms {
         ms if ms >= 100.0 => grouped(ms.round() as u64),
         ms if ms >= 10.0 => format!("{ms:.1}"),

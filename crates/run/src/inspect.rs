@@ -7,9 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod advice;
+mod collections;
 mod process;
 
 pub use advice::*;
+pub use collections::*;
 pub use process::*;
 
 /// The value of `schema` in every inspect document of this version.
@@ -48,6 +50,10 @@ pub struct Document {
     pub memory: Option<Memory>,
     /// What the garbage collector did to whole processes; absent when it was not watched, and with `--since` or `--last`.
     pub collector: Option<Collector>,
+    /// Ruby's collections by kind and cause, and the requests that waited for them; absent when no agent that logs them was there,
+    /// and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collections: Option<Collections>,
     /// Database connection pools over time.
     pub pools: Vec<Pool>,
     /// How long the requests would wait before the application by the formula of `powerband calc queue`; absent when a figure that

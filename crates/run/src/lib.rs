@@ -10,6 +10,7 @@ pub mod calibration;
 pub mod capacity;
 pub mod capture;
 mod change;
+pub mod collections;
 pub mod command;
 pub mod counters;
 mod counts;

@@ -2,8 +2,8 @@
 //! neither can drift from what is written.
 
 use crate::{
-    calc, capacity, capture, counters, doctor, document, duplex, inspect, load, memory, predict,
-    trace, validation,
+    calc, capacity, capture, collections, counters, doctor, document, duplex, inspect, load,
+    memory, predict, trace, validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -28,6 +28,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<capacity::Document>("capacity-v1", capacity::SCHEMA, CAPACITY),
         contract::<capture::Document>("capture-v1", capture::SCHEMA, CAPTURE),
         contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
+        contract::<collections::Document>("collections-v1", collections::SCHEMA, COLLECTIONS),
         contract::<counters::Document>("counters-v1", counters::SCHEMA, COUNTERS),
         contract::<doctor::Document>("doctor-v1", doctor::SCHEMA, DOCTOR),
         contract::<duplex::Document>("duplex-v1", duplex::SCHEMA, DUPLEX),
@@ -74,6 +75,12 @@ const CAPTURE: &str = "# The capture document, version 1\n\n\
      `contract/capture-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`, seconds in `_s`; rates\n\
      are per second; shares are plain numbers from 0 to 1. An absent or `null` field is not in the file; it never means\n\
      zero. What the formats hold is in `docs/traffic.md`.\n";
+
+const COLLECTIONS: &str = "# The collections document, version 1\n\n\
+     What `powerband trace --gc --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/collections-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`; sizes are bytes in\n\
+     `_bytes`. An absent or `null` field is not known; it never means zero. What each figure is taken from is in\n\
+     `contract/flight-v1.md`.\n";
 
 const COUNTERS: &str = "# The counters document, version 1\n\n\
      What `powerband inspect --save FILE` writes and `--since FILE` subtracts. Generated from the types in `crates/run`;\n\

@@ -10,7 +10,13 @@ pub struct TraceArgs {
     /// Who holds Ruby's lock (the GVL), who waits for it, who waits for something else
     #[arg(long)]
     pub gvl: bool,
-    /// Folder that the agent records into, or an .events or .bursts file in it [default: $XDG_RUNTIME_DIR/powerband or /tmp/powerband]
+    /// Ruby's garbage collections one by one, from the log that the agent always keeps
+    #[arg(long, conflicts_with_all = ["gvl", "duration", "output", "svg", "buffer", "keep"])]
+    pub gc: bool,
+    /// With --gc: only collections of the last so long, e.g. 10m
+    #[arg(long, value_name = "DURATION", requires = "gc")]
+    pub last: Option<String>,
+    /// Folder that the agent records into, or an .events or .bursts file in it (with --gc a .flight file) [default: $XDG_RUNTIME_DIR/powerband or /tmp/powerband]
     #[arg(value_name = "DIR|FILE", env = "POWERBAND_DIR")]
     pub target: Option<PathBuf>,
     /// Only this process; may be repeated

@@ -1,6 +1,7 @@
-//! `trace --gvl`: what the threads of a server do, for Perfetto: asks its processes for their events, waits, writes.
+//! `trace`: what the threads of a server do, for Perfetto: asks its processes for their events, waits, writes; or its collections.
 
 mod ask;
+mod gc;
 mod write;
 
 use crate::args::TraceArgs;
@@ -28,6 +29,9 @@ struct Wanted {
 
 /// `powerband trace`.
 pub fn trace(args: TraceArgs) -> Result<u8, Failure> {
+    if args.gc {
+        return gc::gc(args);
+    }
     let json = args.speech.json;
     let wanted = resolve(args)?;
     write::possible(&wanted)?;
@@ -50,7 +54,7 @@ fn resolve(args: TraceArgs) -> Result<Wanted, Failure> {
     if !args.gvl {
         problems.push(Problem::with(
             "nothing to trace",
-            "say what: --gvl records who holds Ruby's lock",
+            "say what: --gvl records who holds Ruby's lock, --gc prints its garbage collections",
         ));
     }
     let asked = Asked::new(args.duration, "--for");

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use flight::{
-    CallKind, Cause, CollectionKind, EDGES_NS, FlightFile, Header, Histogram, MajorBy, Method,
-    PoolSample, Record, Snapshot, State, Totals, Unit, parse,
+    CallKind, EDGES_NS, FlightFile, Header, Histogram, Method, PoolSample, Record, Snapshot, State,
+    Totals, Unit, parse,
 };
+
+use crate::golden_collections::described;
 use serde_json::{Value, json};
 
 fn folder() -> PathBuf {
@@ -313,8 +315,8 @@ fn every_field_of_every_sample_is_read() {
         }
         assert_eq!(header(&snapshot), expected, "{name}");
         assert_eq!(fields(&snapshot), story["fields"], "{name}");
-        let wide =
-            name.starts_with("wide") || ["armed", "edged", "heaped", "collected"].contains(&name.as_str());
+        let wide = name.starts_with("wide")
+            || ["armed", "edged", "heaped", "collected"].contains(&name.as_str());
         assert_eq!(snapshot.header.counts_further(), wide, "{name}");
         assert_eq!(snapshot.header.collector.is_some(), wide, "{name}");
         assert_eq!(
@@ -339,7 +341,7 @@ fn every_field_of_every_sample_is_read() {
         let heap = snapshot.header.heap.as_ref().map(heap);
         assert_eq!(heap, story.get("heap").cloned(), "{name}");
         let log = snapshot.log.as_ref();
-        let collections = log.map(|log| log.collections.iter().map(collection).collect());
+        let collections = log.map(|log| log.collections.iter().map(described).collect());
         assert_eq!(collections, story.get("collections").cloned(), "{name}");
     }
 }
@@ -355,70 +357,6 @@ fn heap(heap: &flight::Heap) -> Value {
         "old_objects": heap.old_objects,
         "pools": heap.pools.iter().map(pool).collect::<Value>(),
     })
-}
-
-fn collection(one: &flight::Collection) -> Value {
-    let or_unknown = |count: Option<u64>| count.unwrap_or(u64::MAX);
-    let pages_or_unknown = |count: Option<u32>| count.unwrap_or(u32::MAX);
-    let began = one.live_before.is_some();
-    json!({
-        "sequence": one.index + 1,
-        "start_mono_ns": one.start_mono_ns,
-        "end_mono_ns": one.end_mono_ns,
-        "pause_ns": one.pause_ns,
-        "sweeping_ns": one.sweeping_ns,
-        "longest_ns": one.longest_ns,
-        "cpu_ns": one.cpu_ns,
-        "number": one.number,
-        "pauses": one.pauses,
-        "thread_id": one.thread_id,
-        "kind": match one.kind {
-            Some(CollectionKind::Minor) => 1,
-            Some(CollectionKind::Major) => 2,
-            None => 0,
-        },
-        "major_by": match one.major_by {
-            Some(MajorBy::NoFree) => 1,
-            Some(MajorBy::OldGen) => 2,
-            Some(MajorBy::Shady) => 3,
-            Some(MajorBy::OldMalloc) => 4,
-            Some(MajorBy::Force) => 5,
-            None => 0,
-        },
-        "cause": match one.cause {
-            Some(Cause::NewObject) => 1,
-            Some(Cause::Malloc) => 2,
-            Some(Cause::Method) => 3,
-            Some(Cause::CApi) => 4,
-            Some(Cause::Stress) => 5,
-            None => 0,
-        },
-        "flags": u8::from(began) | u8::from(one.over) << 1 | u8::from(one.in_request) << 2
-            | u8::from(one.swept_at_once) << 3,
-        "live_before": or_unknown(one.live_before),
-        "live_after": or_unknown(one.live_after),
-        "old_before": or_unknown(one.old_before),
-        "old_after": or_unknown(one.old_after),
-        "freed": or_unknown(one.freed),
-        "pages_before": pages_or_unknown(one.pages_before),
-        "pages_after": pages_or_unknown(one.pages_after),
-        "malloc_increase": or_unknown(one.malloc_increase),
-        "oldmalloc_increase": or_unknown(one.oldmalloc_increase),
-    })
-}
-
-#[test]
-fn the_log_turns_and_says_what_is_promoted() {
-    let log = parse(&samples()["collected"].0).unwrap().log.unwrap();
-    assert_eq!((log.written, log.capacity), (6, 4));
-    let promoted = |at: usize| log.collections[at].promoted();
-    // A major one; one whose beginning is in no file; a major one.
-    assert_eq!([promoted(0), promoted(1), promoted(2)], [None; 3]);
-    let minor = flight::Collection {
-        kind: Some(CollectionKind::Minor),
-        ..log.collections[0]
-    };
-    assert_eq!(minor.promoted(), Some(103));
 }
 
 #[test]

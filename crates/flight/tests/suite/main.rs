@@ -4,6 +4,7 @@ mod bursts_sum_up;
 mod changing;
 mod files;
 mod golden;
+mod golden_collections;
 mod golden_events;
 mod hostile;
 mod hostile_events;

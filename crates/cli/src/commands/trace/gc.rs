@@ -1,0 +1,106 @@
+//! `trace --gc`: Ruby's collections one by one, from the logs that the agent keeps anyway.
+
+use super::super::inspect::{found, now_ns};
+use crate::args::TraceArgs;
+use crate::{Failure, output};
+use flight::{FlightFile, Snapshot};
+use run::collections::{Document, Process, SCHEMA};
+use run::inspect::NotRead;
+use std::path::{Path, PathBuf};
+
+/// Prints them.
+pub fn gc(args: TraceArgs) -> Result<u8, Failure> {
+    let root = super::super::flight_root::flight_root();
+    let now_ns = now_ns();
+    let since_ns = since(&args, now_ns)?;
+    let target = args.target.unwrap_or_else(|| root.clone());
+    let files = found(std::slice::from_ref(&target), &root)?;
+    let mut document = Document {
+        schema: SCHEMA.to_owned(),
+        powerband_version: env!("CARGO_PKG_VERSION").to_owned(),
+        read_at: ::inspect::rfc3339(now_ns),
+        source: target.display().to_string(),
+        since: since_ns.map(::inspect::rfc3339),
+        processes: Vec::new(),
+        collections: Vec::new(),
+        not_read: Vec::new(),
+    };
+    for path in &files {
+        match FlightFile::open(path).and_then(|file| file.snapshot()) {
+            Ok(snapshot) if is_named(&args.pid, snapshot.header.pid) => {
+                add(&mut document, path, &snapshot, since_ns.unwrap_or(0));
+            }
+            Ok(_) => {}
+            Err(error) => document.not_read.push(::inspect::refused(path, &error)),
+        }
+    }
+    document.collections.sort_by(|a, b| a.at.cmp(&b.at));
+    if document.collections.is_empty() {
+        return Err(Failure::no_answer(why_empty(&document, &args.pid, &target)));
+    }
+    if args.speech.json {
+        output::json(&document)?;
+    } else {
+        output::print(&report::collections_page(&document, output::style()))?;
+    }
+    Ok(0)
+}
+
+fn is_named(pids: &[u32], pid: u32) -> bool {
+    pids.is_empty() || pids.contains(&pid)
+}
+
+fn since(args: &TraceArgs, now_ns: u64) -> Result<Option<u64>, Failure> {
+    let Some(last) = &args.last else {
+        return Ok(None);
+    };
+    let length = humantime::parse_duration(last).map_err(|e| {
+        Failure::usage(format!(
+            "--last = {last:?}: {e}; give a time with its unit, e.g. 10m or 90s"
+        ))
+    })?;
+    let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+    Ok(Some(now_ns.saturating_sub(length_ns)))
+}
+
+fn add(document: &mut Document, path: &Path, snapshot: &Snapshot, since_ns: u64) {
+    let file = ::inspect::printable(&path.display().to_string());
+    let logged = ::inspect::collection_log(snapshot, since_ns);
+    let (Some(collections), Some(log)) = (logged, &snapshot.log) else {
+        let reason = format!(
+            "the agent of process {} keeps no log of collections: it is an older one ({})",
+            snapshot.header.pid, snapshot.header.agent_version
+        );
+        return document.not_read.push(NotRead {
+            file,
+            partly: true,
+            reason,
+        });
+    };
+    document.collections.extend(collections);
+    document.processes.push(Process {
+        pid: snapshot.header.pid,
+        worker: snapshot.header.server.worker_index,
+        file,
+        written: log.written,
+        lost: ::inspect::lost(log),
+    });
+}
+
+fn why_empty(document: &Document, pids: &[u32], target: &PathBuf) -> String {
+    let since = document.since.as_ref();
+    let since = since.map_or(String::new(), |at| format!(" since {at}"));
+    match (document.processes.len(), document.not_read.first()) {
+        (0, Some(first)) => format!("{}: {}", first.file, first.reason),
+        (0, None) if !pids.is_empty() => format!(
+            "--pid = {}: no process of that number recorded into {}",
+            pids[0],
+            target.display()
+        ),
+        (0, None) => format!("no process recorded into {}", target.display()),
+        (count, _) => format!(
+            "no collection{since} in the logs of {}",
+            run::counted(count as u64, "process")
+        ),
+    }
+}
