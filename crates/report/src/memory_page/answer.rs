@@ -86,7 +86,7 @@ fn level(document: &Document) -> String {
         growth.course,
         Course::Growing | Course::Shrinking | Course::WarmingUp
     );
-    let read = document
+    let mut read = document
         .samples
         .iter()
         .filter_map(|sample| match growth.measure {
@@ -94,7 +94,9 @@ fn level(document: &Document) -> String {
             Measure::Uss => sample.uss_bytes,
             Measure::Rss => Some(sample.rss_bytes),
         });
-    let ends = read.clone().next().zip(read.last());
+    let ends = read
+        .next()
+        .map(|first| (first, read.next_back().unwrap_or(first)));
     match (growth.level_bytes, ends) {
         (Some(_), Some((first, last))) if changes => {
             format!(" ({measure}, from {} to {})", bytes(first), bytes(last))
