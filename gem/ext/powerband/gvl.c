@@ -103,7 +103,8 @@ end(VALUE thread)
 static void
 on_life(rb_event_flag_t event, const rb_internal_thread_event_data_t *data, void *unused)
 {
-    if (!EVENT_HAS_THREAD) return;
+    /* On Ruby 3.2 a thread that ends is none any more, and the next one may have its native thread and with it the state. */
+    if (event != (RUBY_INTERNAL_THREAD_EVENT_EXITED) && !EVENT_HAS_THREAD) return;
     if (event == (RUBY_INTERNAL_THREAD_EVENT_STARTED)) {
         begin(EVENT_THREAD(data));
         if (pb_events_wanted()) pb_event_write(thread_get(EVENT_THREAD(data)), pb_mono_ns(), PB_EVENT_STARTED, 0, 0, 0);
@@ -143,6 +144,10 @@ turn(struct pb_thread *thread, rb_event_flag_t event, uint64_t now_ns)
         lose(thread, now_ns);
         break;
       case RUBY_INTERNAL_THREAD_EVENT_READY:
+#ifndef HAVE_RB_INTERNAL_THREAD_SPECIFIC_GET
+        /* Ruby 3.2 does not say when it takes the GVL from a thread, only that the thread then waits for it. */
+        if (running && thread->watch.gvl == PB_HELD) pb_watch_lose(&thread->watch, now_ns, false);
+#endif
         if (running) pb_watch_want(&thread->watch, now_ns);
         pb_event(thread, now_ns, PB_EVENT_READY, 0);
         break;
