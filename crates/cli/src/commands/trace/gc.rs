@@ -6,7 +6,7 @@ use crate::{Failure, output};
 use flight::{FlightFile, Snapshot};
 use run::collections::{Document, Process, SCHEMA};
 use run::inspect::NotRead;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Prints them.
 pub fn gc(args: TraceArgs) -> Result<u8, Failure> {
@@ -87,7 +87,7 @@ fn add(document: &mut Document, path: &Path, snapshot: &Snapshot, since_ns: u64)
     });
 }
 
-fn why_empty(document: &Document, pids: &[u32], target: &PathBuf) -> String {
+fn why_empty(document: &Document, pids: &[u32], target: &Path) -> String {
     let since = document.since.as_ref();
     let since = since.map_or(String::new(), |at| format!(" since {at}"));
     match (document.processes.len(), document.not_read.first()) {
