@@ -18,6 +18,14 @@ pub struct CollectionLog {
     pub capacity: u32,
 }
 
+impl CollectionLog {
+    /// Collections that newer ones have overwritten.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.written.saturating_sub(u64::from(self.capacity))
+    }
+}
+
 /// One collection, as `GC.count` counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collection {

@@ -151,12 +151,12 @@ impl FlightFile {
 
     /// So many bytes from `offset`, or as many of them as there are.
     pub(crate) fn section(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, FlightError> {
-        let limit = MAX_READ_BYTES;
+        let length = self.file.metadata().map_err(|e| self.failed(e))?.len();
+        let (bytes, limit) = (bytes.min(length.saturating_sub(offset)), MAX_READ_BYTES);
         if bytes > limit {
             return Err(FlightError::TooLarge { bytes, limit });
         }
-        let length = self.file.metadata().map_err(|e| self.failed(e))?.len();
-        let mut section = vec![0; bytes.min(length.saturating_sub(offset)) as usize];
+        let mut section = vec![0; bytes as usize];
         let got = self.read_at(&mut section, offset)?;
         section.truncate(got);
         Ok(section)

@@ -3,7 +3,7 @@
 use crate::collections::{cause, kind, major_by};
 use crate::instant::{printable, rfc3339};
 use crate::process::{mono_of, wall_of};
-use flight::{Collection, CollectionLog, Record, Snapshot};
+use flight::{Collection, Record, Snapshot};
 use run::collections;
 
 /// Its collections that began at `since_ns` (nanoseconds since 1970) or later, oldest first; `None` where its agent has no log.
@@ -15,13 +15,6 @@ pub fn collection_log(snapshot: &Snapshot, since_ns: u64) -> Option<Vec<collecti
     let served = Served::of(snapshot);
     let all = log.collections.iter().filter(since);
     Some(all.map(|one| logged(snapshot, &served, one)).collect())
-}
-
-/// What of a log is no longer there.
-#[must_use]
-pub fn lost(log: &CollectionLog) -> u64 {
-    let kept = log.collections.len() as u64;
-    log.written.saturating_sub(kept)
 }
 
 fn logged(snapshot: &Snapshot, served: &Served, one: &Collection) -> collections::Collection {
@@ -136,7 +129,7 @@ mod tests {
         assert_eq!(first.heap_after_bytes, Some(27 * 65_536));
         assert_eq!((first.lasted_ms, first.pause_ms), (40.0, 9.000_003));
         assert_eq!(all[1].live_before, None);
-        assert_eq!(lost(snapshot.log.as_ref().unwrap()), 3);
+        assert_eq!(snapshot.log.as_ref().unwrap().lost(), 2);
         let since = snapshot.header.created_wall_ns + 500_000_000;
         assert_eq!(collection_log(&snapshot, since).unwrap().len(), 1);
         let older = Snapshot {

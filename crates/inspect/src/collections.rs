@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 
 /// Of fewer requests the slowest 1 % are too few to speak of.
 pub const LEAST_REQUESTS: usize = 1_000;
+/// A shorter stop is none: Ruby enters the collector to look whether there is anything to do, and the part of major collections is
+/// kept in whole microseconds.
+const LEAST_STOP_NS: u64 = 10_000;
 /// Of fewer collections there is no 99th percentile.
 const LEAST_COLLECTIONS: usize = 100;
 
@@ -27,10 +30,13 @@ impl Logs {
     /// Adds the collections that began from `from_mono_ns` on, of a process that was there until `until_mono_ns`.
     pub fn add(&mut self, snapshot: &Snapshot, from_mono_ns: u64, until_mono_ns: u64) {
         let Some(log) = &snapshot.log else { return };
-        let kept = log.collections.first().filter(|first| first.index > 0);
-        let reaches_back = kept.map_or(0, |first| first.start_mono_ns);
+        let oldest = log.collections.first().filter(|_| log.lost() > 0);
+        let reaches_back = oldest.map_or(0, |oldest| oldest.start_mono_ns);
         let made = snapshot.header.created_mono_ns;
         let from = from_mono_ns.max(reaches_back).max(made);
+        // A process that has ended may have collected after its last request.
+        let last = log.collections.last().map_or(0, |last| last.end_mono_ns);
+        let until_mono_ns = until_mono_ns.max(last);
         let these = log.collections.iter().filter(|c| c.start_mono_ns >= from);
         self.all.extend(these);
         self.any = true;
@@ -38,8 +44,7 @@ impl Logs {
             .watched_ns
             .saturating_add(until_mono_ns.saturating_sub(from));
         if reaches_back > from_mono_ns {
-            let kept = log.collections.len() as u64;
-            self.lost = self.lost.saturating_add(log.written.saturating_sub(kept));
+            self.lost = self.lost.saturating_add(log.lost());
         }
     }
 
@@ -69,10 +74,13 @@ fn of_kind(these: &[&Collection], watched_ns: u64) -> CollectionsOfKind {
     let at = |q: f64| ms(pauses[place(q, pauses.len())]);
     let sum =
         |of: fn(&Collection) -> u64| these.iter().fold(0_u64, |sum, c| sum.saturating_add(of(c)));
-    let known = |of: fn(&Collection) -> Option<u64>| {
-        let mut counts = these.iter().filter_map(|c| of(c)).peekable();
-        let known = counts.peek().is_some();
-        known.then(|| counts.fold(0_u64, u64::saturating_add))
+    let mean = |of: fn(&Collection) -> Option<u64>| {
+        let counts: Vec<f64> = these
+            .iter()
+            .filter_map(|c| of(c))
+            .map(|count| count as f64)
+            .collect();
+        (!counts.is_empty()).then(|| counts.iter().sum::<f64>() / counts.len() as f64)
     };
     let pause_ns = sum(|c| c.pause_ns);
     let watched = (watched_ns > 0).then_some(watched_ns as f64);
@@ -88,8 +96,8 @@ fn of_kind(these: &[&Collection], watched_ns: u64) -> CollectionsOfKind {
         p99_ms: (pauses.len() >= LEAST_COLLECTIONS).then(|| at(0.99)),
         longest_pause_ms: ms(these.iter().map(|c| c.longest_ns).max().unwrap_or(0)),
         cpu_ms: ms(sum(|c| c.cpu_ns)),
-        freed: known(|c| c.freed),
-        promoted: known(Collection::promoted),
+        freed: mean(|c| c.freed),
+        promoted: mean(Collection::promoted),
     }
 }
 
@@ -106,8 +114,9 @@ pub fn collections(
         kinds: logs.kinds(),
         why_not: all.is_none().then(|| {
             format!(
-                "{} on record for which it is known how long each collection stopped them: the slowest 1 % need {LEAST_REQUESTS}",
-                run::counted(on_record as u64, "request")
+                "{} on record for which it is known how long each collection stopped them: the slowest 1 % need {}",
+                run::counted(on_record as u64, "request"),
+                run::counted(LEAST_REQUESTS as u64, "request")
             )
         }),
         requests: all,
@@ -131,7 +140,8 @@ pub fn stopped(name: &str, samples: &[Sample]) -> Option<Stopped> {
         let at = place(0.99, times.len());
         ms(*times.select_nth_unstable(at).1)
     };
-    let untouched: Vec<u64> = known.iter().filter(|s| s.gc == 0).map(|s| s.wall).collect();
+    let untouched = known.iter().filter(|s| s.gc < LEAST_STOP_NS);
+    let untouched: Vec<u64> = untouched.map(|s| s.wall).collect();
     // The same requests as those above the percentile, but for ties.
     let slowest_count = requests - place(0.99, requests) - 1;
     let slowest_count = slowest_count.max(1);
@@ -149,22 +159,13 @@ pub fn stopped(name: &str, samples: &[Sample]) -> Option<Stopped> {
         p99_untouched_ms: (untouched.len() >= LEAST_REQUESTS).then(|| p99(untouched)),
         slowest: slowest_count as u64,
         by_major: stopped_by(slowest, |s| s.gc_major.min(s.gc)),
-        by_minor: stopped_by(slowest, minor_ns),
+        by_minor: stopped_by(slowest, |s| s.gc.saturating_sub(s.gc_major)),
     })
 }
 
-/// The part of major collections is kept in whole microseconds, so that less than one may be left of them.
-fn minor_ns(sample: &Sample) -> u64 {
-    let rest = sample.gc.saturating_sub(sample.gc_major);
-    if sample.gc_major > 0 && rest < 1_000 {
-        0
-    } else {
-        rest
-    }
-}
-
 fn stopped_by(slowest: &[&Sample], of: impl Fn(&Sample) -> u64) -> StoppedBy {
-    let times: Vec<u64> = slowest.iter().map(|s| of(s)).filter(|ns| *ns > 0).collect();
+    let times = slowest.iter().map(|s| of(s));
+    let times: Vec<u64> = times.filter(|ns| *ns >= LEAST_STOP_NS).collect();
     let sum: u128 = times.iter().map(|ns| u128::from(*ns)).sum();
     StoppedBy {
         requests: times.len() as u64,
@@ -253,10 +254,29 @@ mod tests {
     }
 
     #[test]
-    fn less_than_a_microsecond_beside_a_major_one_is_no_minor_one() {
-        assert_eq!(minor_ns(&sample(9, 5_999, 5_000)), 0);
-        assert_eq!(minor_ns(&sample(9, 6_000, 5_000)), 1_000);
-        assert_eq!(minor_ns(&sample(9, 999, 0)), 999);
+    fn a_look_and_what_rounding_leaves_of_a_major_collection_stop_nobody() {
+        let looked = |gc, gc_major| vec![sample(9_000_000, gc, gc_major); LEAST_REQUESTS];
+        let found = |gc, gc_major| stopped("all", &looked(gc, gc_major)).unwrap();
+        let all = LEAST_REQUESTS as u64;
+        assert_eq!(found(LEAST_STOP_NS - 1, 0).untouched, all);
+        assert_eq!(found(LEAST_STOP_NS, 0).untouched, 0);
+        assert_eq!(found(5_003_999, 5_000_000).by_minor.requests, 0);
+        assert_eq!(found(5_010_000, 5_000_000).by_minor.requests, 10);
+    }
+
+    #[test]
+    fn a_process_is_watched_until_its_last_collection() {
+        let path = "../../contract/samples/flight/collected.flight";
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        let snapshot = flight::parse(&std::fs::read(path).unwrap()).unwrap();
+        let last = snapshot.log.as_ref().unwrap().collections.last().unwrap();
+        let watched = |until| {
+            let mut logs = Logs::default();
+            logs.add(&snapshot, 0, until);
+            logs.watched_ns
+        };
+        assert_eq!(watched(0), watched(last.end_mono_ns));
+        assert_eq!(watched(last.end_mono_ns + 5), watched(0) + 5);
     }
 
     #[test]

@@ -34,7 +34,7 @@ mod written;
 
 pub use asked::Asked;
 pub use baseline::Baseline;
-pub use collection_log::{collection_log, lost};
+pub use collection_log::collection_log;
 pub use counters::{SavedError, read_saved, saved};
 pub use instant::{printable, rfc3339};
 pub use memory::master;

@@ -2,7 +2,7 @@
 
 use crate::Style;
 use crate::figures::{bytes, counted, grouped};
-use crate::inspect_page::{collection_name, ms};
+use crate::inspect_page::{collection_name, ms, no_longer_logged};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, in_parts};
 use run::collections::{Collection, Document};
@@ -21,13 +21,7 @@ pub fn collections_page(document: &Document, style: Style) -> String {
     ));
     let lost: u64 = document.processes.iter().map(|p| p.lost).sum();
     if lost > 0 {
-        sheet.prose(&format!(
-            "{} no longer in the logs, which hold the latest of each process.",
-            match lost {
-                1 => "1 older collection is".to_owned(),
-                _ => format!("{} older collections are", grouped(lost)),
-            }
-        ));
+        sheet.prose(&no_longer_logged(lost));
     }
     sheet.line("");
     let head = [
@@ -46,7 +40,19 @@ pub fn collections_page(document: &Document, style: Style) -> String {
         "waited",
         "run by",
     ];
-    let rows: Vec<_> = document.collections.iter().map(row).collect();
+    let day = |one: &Collection| one.at.split_once('T').map(|(day, _)| day.to_owned());
+    let first = document.collections.first().and_then(day);
+    let one_day = document.collections.iter().all(|one| day(one) == first);
+    if let Some(first) = first.filter(|_| one_day) {
+        sheet.prose(&format!("All of them began on {first}."));
+    }
+    let began = |one: &Collection| {
+        let at = one.at.trim_end_matches('Z');
+        let time = at.split_once('T').filter(|_| one_day).map(|(_, time)| time);
+        time.map_or_else(|| at.replace('T', " "), str::to_owned)
+    };
+    let rows = document.collections.iter().map(|one| row(one, began(one)));
+    let rows: Vec<_> = rows.collect();
     sheet.tables(in_parts(sheet.style(), &head, &rows));
     for file in &document.not_read {
         sheet.labelled("- ", &format!("{}: {}", file.file, file.reason));
@@ -54,16 +60,11 @@ pub fn collections_page(document: &Document, style: Style) -> String {
     sheet.into_text()
 }
 
-fn row(one: &Collection) -> Vec<String> {
+fn row(one: &Collection, began: String) -> Vec<String> {
     let count = |count: Option<u64>| count.map_or(NONE.to_owned(), grouped);
     let size = |size: Option<u64>| size.map_or(NONE.to_owned(), bytes);
     vec![
-        // The day is in the first line where it was asked for, and in the document.
-        one.at
-            .split_once('T')
-            .map_or(one.at.as_str(), |(_, time)| time)
-            .trim_end_matches('Z')
-            .to_owned(),
+        began,
         one.worker.map_or_else(
             || one.pid.to_string(),
             |worker| format!("{worker} ({})", one.pid),

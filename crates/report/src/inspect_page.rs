@@ -11,7 +11,7 @@ mod parts;
 mod queue_cause;
 mod threads;
 
-pub(crate) use collections::name as collection_name;
+pub(crate) use collections::{name as collection_name, no_longer_logged};
 
 use crate::Style;
 use crate::figures::{counted, duration, first_of, grouped, rate, share};

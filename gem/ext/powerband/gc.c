@@ -42,9 +42,13 @@ pb_gc_runs(void)
 }
 
 uint64_t
-pb_gc_major_ns(void)
+pb_gc_major_ns(uint64_t now_ns)
 {
-    return __atomic_load_n(&major_ns, __ATOMIC_ACQUIRE);
+    const bool under_way = __atomic_load_n(&paused, __ATOMIC_ACQUIRE) & UNDER_WAY;
+    const uint64_t began_ns = __atomic_load_n(&since_ns, __ATOMIC_RELAXED);
+    const uint64_t elapsed_ns = under_way && now_ns > began_ns ? now_ns - began_ns : 0;
+
+    return __atomic_load_n(&major_ns, __ATOMIC_ACQUIRE) + elapsed_ns;
 }
 
 static bool has_state;
@@ -70,7 +74,7 @@ enter(void)
     cpu_before_ns = pb_thread_cpu_ns();
     phase_before = phase();
     pb_collection_enter(phase_before == IDLE || phase_before == UNKNOWN);
-    since_ns = pb_mono_ns();
+    __atomic_store_n(&since_ns, pb_mono_ns(), __ATOMIC_RELAXED);
     __atomic_store_n(&paused, (since_ns - pb_gc_paused_ns(since_ns)) | UNDER_WAY, __ATOMIC_RELEASE);
     if (pb_events_wanted()) pb_event_write(pb_thread_known(), since_ns, PB_EVENT_GC_ENTER, phase_before, 0, 0);
 }
@@ -86,8 +90,6 @@ leave(void)
     bool major;
 
     pb_event(thread, now_ns, PB_EVENT_GC_EXIT, 0);
-    __atomic_store_n(&paused, pb_gc_paused_ns(now_ns), __ATOMIC_RELEASE);
-    __atomic_store_n(&runs, runs + 1, __ATOMIC_RELEASE);
     if (pause_ns >= SHORT_NS) {
         cpu_ns = pb_thread_cpu_ns() - cpu_before_ns;
         if (cpu_ns > pause_ns) cpu_ns = pause_ns;
@@ -98,6 +100,8 @@ leave(void)
     pause = (struct pb_pause){ since_ns, now_ns, cpu_ns, .swept = phase_before == SWEEPING, .over = phase() == IDLE };
     major = pb_collection_leave(&pause, thread);
     if (major) __atomic_store_n(&major_ns, major_ns + pause_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&paused, pb_gc_paused_ns(now_ns), __ATOMIC_RELEASE);
+    __atomic_store_n(&runs, runs + 1, __ATOMIC_RELEASE);
     if (!thread || !thread->watch.running) return;
     thread->watch.sums.gc_own_ns += pause_ns;
     thread->watch.sums.gc_cpu_ns += cpu_ns;

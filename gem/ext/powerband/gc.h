@@ -12,7 +12,8 @@ void pb_gc_init(void);
 uint64_t pb_gc_paused_ns(uint64_t now_ns);
 uint64_t pb_gc_runs(void);
 
-/* The length of the pauses of major collections that ended. */
-uint64_t pb_gc_major_ns(void);
+/* The length of the pauses of major collections that ended, and what has passed of one that is under way, of whatever kind:
+ * its kind is known at its end. */
+uint64_t pb_gc_major_ns(uint64_t now_ns);
 
 #endif

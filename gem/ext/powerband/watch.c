@@ -81,9 +81,9 @@ pb_watch_lose(struct pb_watch *watch, uint64_t now_ns, bool at_lock)
 
 /* Of half the size, so that the watch fits into its cache lines; it wraps, like differences of it. */
 static uint32_t
-major_us(void)
+major_us(uint64_t now_ns)
 {
-    return (uint32_t)(pb_gc_major_ns() / 1000);
+    return (uint32_t)(pb_gc_major_ns(now_ns) / 1000);
 }
 
 void
@@ -93,7 +93,7 @@ pb_watch_want(struct pb_watch *watch, uint64_t now_ns)
     if (watch->at_lock) watch->sums.lock_wait_ns += now_ns - watch->since_ns;
     watch->gc_before_ns = pb_gc_paused_ns(now_ns);
     watch->gc_runs_before = (uint32_t)pb_gc_runs();
-    watch->gc_major_before_us = major_us();
+    watch->gc_major_before_us = major_us(now_ns);
     watch->since_ns = now_ns;
     watch->gvl = PB_READY;
 }
@@ -110,15 +110,16 @@ book_wait(struct pb_watch *watch, uint64_t now_ns)
 {
     const uint64_t wait_ns = now_ns - watch->since_ns;
     const uint64_t paused_ns = pb_gc_paused_ns(now_ns);
-    uint64_t stopped_ns, major_ns;
+    uint64_t stopped_ns;
+    int32_t major;
 
     watch->sums.gvl_wait_ns += wait_ns;
     if (paused_ns <= watch->gc_before_ns) return;
     stopped_ns = least(paused_ns - watch->gc_before_ns, wait_ns);
-    /* Of a pause that began before this thread was ready, the whole length is counted when it ends. */
-    major_ns = least((uint64_t)(major_us() - watch->gc_major_before_us) * 1000, stopped_ns);
+    /* Below 0 where the pause that was under way when this thread became ready was a minor one. */
+    major = (int32_t)(major_us(now_ns) - watch->gc_major_before_us);
     watch->sums.gc_wait_ns += stopped_ns;
-    watch->sums.gc_major_ns += major_ns;
+    if (major > 0) watch->sums.gc_major_ns += least((uint64_t)major * 1000, stopped_ns);
     watch->sums.gc_count += (uint32_t)pb_gc_runs() - watch->gc_runs_before;
 }
 

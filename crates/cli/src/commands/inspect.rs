@@ -110,16 +110,24 @@ fn asked(sources: &[PathBuf], since: &[String], root: &Path, now_ns: u64) -> Ask
     }
 }
 
+/// The instant that `--last` asks for.
+pub(super) fn since_last(last: Option<&str>, now_ns: u64) -> Result<Option<u64>, Failure> {
+    let Some(last) = last else {
+        return Ok(None);
+    };
+    let length = humantime::parse_duration(last).map_err(|e| {
+        Failure::usage(format!(
+            "--last = {last:?}: {e}; give a time with its unit, e.g. 10m or 90s"
+        ))
+    })?;
+    let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+    Ok(Some(now_ns.saturating_sub(length_ns)))
+}
+
 /// The instant asked for, or the saved counters.
 fn since(args: &InspectArgs, now_ns: u64) -> Result<(Option<u64>, Option<Baseline>), Failure> {
-    if let Some(last) = &args.last {
-        let length = humantime::parse_duration(last).map_err(|e| {
-            Failure::usage(format!(
-                "--last = {last:?}: {e}; give a time with its unit, e.g. 10m or 90s"
-            ))
-        })?;
-        let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
-        return Ok((Some(now_ns.saturating_sub(length_ns)), None));
+    if let Some(since_ns) = since_last(args.last.as_deref(), now_ns)? {
+        return Ok((Some(since_ns), None));
     }
     let mut saved = Vec::new();
     for since in &args.since {

@@ -219,9 +219,9 @@ fn broken_today(document: &Document, baseline: &Arm, challenger: &Arm) -> String
     };
     let most = summary(document, baseline).and_then(|arm| arm.capacity_per_s);
     let at = document.plan.rate_per_s.zip(most).map_or_else(String::new, |(rate, most)| {
-        format!(" at {rate:.1} requests a second, of {most:.1} that they serve at most: powerband capacity finds the rate that they keep")
+        format!(" That was at {rate:.1} requests a second; they serve {most:.1} at most. powerband capacity finds the rate at which they keep them.")
     });
-    format!(" Today's settings do not keep the limits ({limits}){nor}{at}.")
+    format!(" Today's settings do not keep the limits ({limits}){nor}.{at}")
 }
 
 /// How one configuration stands to another.

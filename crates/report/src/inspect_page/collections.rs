@@ -19,19 +19,25 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     sheet.heading("Garbage collections");
     match (&found.requests, &found.why_not) {
         (Some(requests), _) => sheet.prose(&sentence(requests, "requests")),
-        (None, Some(why_not)) => sheet.prose(&format!("{}.", capitalized(why_not))),
+        (None, Some(why_not)) => sheet.prose(&format!("{}.", run::sentence_case(why_not))),
         (None, None) => {}
     }
     if let Some(worst) = worst(found) {
         sheet.prose(&sentence(worst, &format!("requests to {}", worst.name)));
     }
     if found.lost > 0 {
-        sheet.prose(&format!(
-            "{} are no longer in the logs, which hold the latest of each process.",
-            counted(found.lost, "older collection")
-        ));
+        sheet.prose(&no_longer_logged(found.lost));
     }
     table(sheet, found);
+}
+
+/// How many collections newer ones have overwritten.
+pub fn no_longer_logged(lost: u64) -> String {
+    let are = if lost == 1 { "is" } else { "are" };
+    format!(
+        "{} {are} no longer in the logs, which hold the latest of each process.",
+        counted(lost, "older collection")
+    )
 }
 
 /// The endpoint that collections cost most, where that is another story than the one of all requests.
@@ -94,9 +100,8 @@ fn table(sheet: &mut Sheet, found: &Collections) {
         "freed a collection",
         "promoted a collection",
     ];
-    let a_collection = |of: &CollectionsOfKind, count: Option<u64>| {
-        count.map_or(NONE.to_owned(), |count| grouped(count / of.count.max(1)))
-    };
+    let mean =
+        |count: Option<f64>| count.map_or(NONE.to_owned(), |count| grouped(count.round() as u64));
     let row = |of: &CollectionsOfKind| {
         vec![
             name(of.kind, of.major_by, of.cause),
@@ -106,8 +111,8 @@ fn table(sheet: &mut Sheet, found: &Collections) {
             ms(of.p50_ms),
             ms_or_none(of.p99_ms),
             ms(of.longest_pause_ms),
-            a_collection(of, of.freed),
-            a_collection(of, of.promoted),
+            mean(of.freed),
+            mean(of.promoted),
         ]
     };
     let rows: Vec<_> = found.kinds.iter().map(row).collect();
@@ -143,12 +148,6 @@ pub fn name(
         Some(why) => format!("{kind}, {why}"),
         None => kind.to_owned(),
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
 }
 
 #[cfg(test)]

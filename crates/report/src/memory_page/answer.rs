@@ -13,7 +13,7 @@ pub fn answer(document: &Document) -> String {
         && document.length_s < LEAST_FOR_AN_HOUR_S;
     if extrapolated {
         said.push_str(&format!(
-            " This is extrapolated from {}: read for minutes with --for to know what an hour brings.",
+            " This is extrapolated from {}: read for ten minutes or more (--for 10m) to know what an hour brings.",
             duration(document.length_s)
         ));
     }

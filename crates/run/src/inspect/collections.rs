@@ -47,10 +47,10 @@ pub struct CollectionsOfKind {
     pub longest_pause_ms: f64,
     /// Thread CPU spent in them, ms in total.
     pub cpu_ms: f64,
-    /// Objects freed, of the collections of which it is known.
-    pub freed: Option<u64>,
-    /// Objects that became old; absent for major ones, which count old objects anew.
-    pub promoted: Option<u64>,
+    /// Objects that one freed, mean of those of which it is known.
+    pub freed: Option<f64>,
+    /// Objects that became old in one, mean; absent for major ones, which count old objects anew.
+    pub promoted: Option<f64>,
 }
 
 /// Which objects a collection looks at.

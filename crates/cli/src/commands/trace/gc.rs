@@ -1,10 +1,10 @@
 //! `trace --gc`: Ruby's collections one by one, from the logs that the agent keeps anyway.
 
-use super::super::inspect::{found, now_ns};
+use super::super::inspect::{found, now_ns, since_last};
 use crate::args::TraceArgs;
 use crate::{Failure, output};
 use flight::{FlightFile, Snapshot};
-use run::collections::{Document, Process, SCHEMA};
+use run::collections::{Collection, Document, Process, SCHEMA};
 use run::inspect::NotRead;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 pub fn gc(args: TraceArgs) -> Result<u8, Failure> {
     let root = super::super::flight_root::flight_root();
     let now_ns = now_ns();
-    let since_ns = since(&args, now_ns)?;
+    let since_ns = since_last(args.last.as_deref(), now_ns)?;
     let target = args.target.unwrap_or_else(|| root.clone());
     let files = found(std::slice::from_ref(&target), &root)?;
     let mut document = Document {
@@ -34,7 +34,9 @@ pub fn gc(args: TraceArgs) -> Result<u8, Failure> {
             Err(error) => document.not_read.push(::inspect::refused(path, &error)),
         }
     }
-    document.collections.sort_by(|a, b| a.at.cmp(&b.at));
+    document
+        .collections
+        .sort_by_key(|one| (began_ns(one), one.pid, one.number));
     if document.collections.is_empty() {
         return Err(Failure::no_answer(why_empty(&document, &args.pid, &target)));
     }
@@ -46,21 +48,14 @@ pub fn gc(args: TraceArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn is_named(pids: &[u32], pid: u32) -> bool {
-    pids.is_empty() || pids.contains(&pid)
+/// As text, an instant whose last digits are left out sorts after one that has them.
+fn began_ns(one: &Collection) -> Option<i128> {
+    let at: jiff::Timestamp = one.at.parse().ok()?;
+    Some(at.as_nanosecond())
 }
 
-fn since(args: &TraceArgs, now_ns: u64) -> Result<Option<u64>, Failure> {
-    let Some(last) = &args.last else {
-        return Ok(None);
-    };
-    let length = humantime::parse_duration(last).map_err(|e| {
-        Failure::usage(format!(
-            "--last = {last:?}: {e}; give a time with its unit, e.g. 10m or 90s"
-        ))
-    })?;
-    let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
-    Ok(Some(now_ns.saturating_sub(length_ns)))
+fn is_named(pids: &[u32], pid: u32) -> bool {
+    pids.is_empty() || pids.contains(&pid)
 }
 
 fn add(document: &mut Document, path: &Path, snapshot: &Snapshot, since_ns: u64) {
@@ -83,7 +78,7 @@ fn add(document: &mut Document, path: &Path, snapshot: &Snapshot, since_ns: u64)
         worker: snapshot.header.server.worker_index,
         file,
         written: log.written,
-        lost: ::inspect::lost(log),
+        lost: log.lost(),
     });
 }
 
@@ -91,8 +86,8 @@ fn why_empty(document: &Document, pids: &[u32], target: &Path) -> String {
     let since = document.since.as_ref();
     let since = since.map_or(String::new(), |at| format!(" since {at}"));
     match (document.processes.len(), document.not_read.first()) {
-        (0, Some(first)) => format!("{}: {}", first.file, first.reason),
-        (0, None) if !pids.is_empty() => format!(
+        (0, Some(first)) if pids.is_empty() => format!("{}: {}", first.file, first.reason),
+        (0, _) if !pids.is_empty() => format!(
             "--pid = {}: no process of that number recorded into {}",
             pids[0],
             target.display()

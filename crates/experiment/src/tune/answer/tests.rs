@@ -64,7 +64,7 @@ fn an_undecided_answer_says_that_todays_settings_break_the_limits() {
             "{said}"
         );
         assert!(
-            said.contains("nor does single × 4 threads at 29.4 requests a second, of 42.0"),
+            said.contains("nor does single × 4 threads. That was at 29.4 requests a second; they serve 42.0 at most."),
             "{said}"
         );
         assert!(!said.contains("not proven"), "{said}");
