@@ -86,10 +86,17 @@ fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<
     let mut comparisons = document.comparisons.iter();
     let measured = comparisons.find(|c| decides(c) && c.candidate == arm.name);
     if has < threads {
+        let more = document
+            .arms
+            .iter()
+            .any(|other| other.settings.threads > arm.settings.threads);
+        let why = match more {
+            true => "each further thread adds less than the one before it",
+            false => "more than these were not tried",
+        };
         return measured.map(|_| {
             format!(
-                "{} has fewer threads than that: each further thread adds less than the one before it, as powerband calc threads \
-                 --held {:.2}ms --io {:.2}ms shows.",
+                "{} has fewer threads than that: {why}; powerband calc threads --held {:.2}ms --io {:.2}ms shows what each adds.",
                 called(document, arm),
                 profile.held_ms,
                 profile.io_ms

@@ -5,7 +5,6 @@ use crate::figures::{
 };
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table};
-use run::Outcome;
 use run::duplex::{Comparison, Document, EndpointTimes, Figure, PRIMARY, Purpose, Times};
 
 /// One comparison in full.
@@ -69,7 +68,7 @@ fn by_endpoint(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
             ms(times.mean.reference_ms, times),
             change(&times.mean),
             change(&times.p95),
-            judged(endpoint),
+            judged(one, endpoint),
         ]);
     }
     sheet.table(rows);
@@ -100,14 +99,23 @@ fn reasons(sheet: &mut Sheet, one: &Comparison, endpoints: usize) {
 }
 
 /// The verdict, and what may stand in its way.
-fn judged(endpoint: &EndpointTimes) -> String {
+fn judged(one: &Comparison, endpoint: &EndpointTimes) -> String {
     let times = &endpoint.times;
-    let word = endpoint.outcome.map_or("", Outcome::word);
-    match times.candidate_failed.max(times.reference_failed) {
-        0 => word.to_owned(),
-        failed if word.is_empty() => format!("{} without answer or 5xx", grouped(failed)),
-        failed => format!("{word}, {} without answer or 5xx", grouped(failed)),
-    }
+    let failed = [
+        (times.candidate_failed, &one.candidate),
+        (times.reference_failed, &one.reference),
+    ];
+    let failed = failed.into_iter().filter(|(count, _)| *count > 0);
+    let failed: Vec<String> = failed
+        .map(|(count, name)| format!("{} of {name}", grouped(count)))
+        .collect();
+    let word = endpoint.outcome.map(|outcome| outcome.word().to_owned());
+    let failed =
+        (!failed.is_empty()).then(|| format!("without answer or 5xx: {}", failed.join(" and ")));
+    word.into_iter()
+        .chain(failed)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// What the differences are of, where the columns give others, and why some have another sign than these.

@@ -66,7 +66,7 @@ pub fn warnings(pool: &Pool) -> Vec<String> {
                 ));
             } else if u64::from(present) < fleet.pool {
                 warnings.push(format!(
-                    "pool: {present} is {} too few for a {name} process: its threads can wait for a connection, which looks like I/O and \
+                    "the present pool of {present} is {} too few for a {name} process: its threads can wait for a connection, which looks like I/O and \
                      ends in ActiveRecord::ConnectionTimeoutError after 5 s (checkout_timeout). powerband inspect shows such waits.",
                     fleet.pool - u64::from(present)
                 ));

@@ -152,7 +152,8 @@ impl Search<'_> {
             .iter()
             .filter(|m| m.trial.purpose == RatePurpose::Decide);
         let used = deciding.map(|m| m.trial.generator_cpu).fold(0.0, f64::max);
-        shared(used, generator.server.is_some())
+        let cores = host::cores::available().map_or(f64::INFINITY, |cores| cores.effective);
+        shared(used, generator.server.is_some(), cores)
     }
 }
 
@@ -164,9 +165,15 @@ fn uncounted(refused: &[&str], warnings: &[String]) -> Option<String> {
     (!warnings.iter().any(has_it)).then(|| format!("the search does not count {windows}: {why}"))
 }
 
-fn shared(used: f64, started_here: bool) -> Option<String> {
+/// Fewer cores than these change the answer when one of them is taken away from the server.
+const CORES_TO_SPARE_ONE: f64 = 4.0;
+
+fn shared(used: f64, started_here: bool, cores: f64) -> Option<String> {
     let remedy = match started_here {
-        true => "--generator-core true gives it one",
+        _ if cores < CORES_TO_SPARE_ONE => {
+            "the true rate may be higher by as much; of fewer than four cores none is to spare for it"
+        }
+        true => "--generator-core true keeps a core free for it",
         false => "send the load from another machine, or keep a core free for it (taskset)",
     };
     (used > GENERATOR_SHARE).then(|| {
@@ -194,12 +201,21 @@ mod tests {
 
     #[test]
     fn a_generator_that_takes_the_servers_cpu_is_told_with_the_remedy() {
-        assert_eq!(shared(0.01, true), None);
-        let said = shared(0.31, true).unwrap();
+        assert_eq!(shared(0.01, true, 8.0), None);
+        let said = shared(0.31, true, 4.0).unwrap();
         assert!(
             said.contains("31 % of a core") && said.contains("--generator-core true"),
             "{said}"
         );
-        assert!(shared(0.31, false).unwrap().contains("another machine"));
+        assert!(
+            shared(0.31, false, 8.0)
+                .unwrap()
+                .contains("another machine")
+        );
+        let few = shared(0.31, true, 2.0).unwrap();
+        assert!(
+            !few.contains("--generator-core") && few.contains("none is to spare"),
+            "{few}"
+        );
     }
 }
