@@ -59,7 +59,7 @@ ROWS = {
     "agent" => gem_tests(*TRUTH, "puma", "server_spans"),
     "stop and start" => [gem_tests("puma_restarts"),
                          e2e_tests("inject", only: "plain_rack|exit_code|signal|environment|not_there")],
-    "settings read back" => e2e_tests("puma_configuration", "arms", only: "Puma|rehearsal"),
+    "settings read back" => e2e_tests("puma_configuration", "arms", only: "Puma|rehearsal|statements_of_puma"),
     "knobs" => [gem_tests("setup_puma", "heap"), e2e_tests("environment", only: "two_env|its_own|another|not_take")],
     "short tune" => e2e_tests("quick", only: "one_candidate", limit_s: 420)
   },
