@@ -156,12 +156,12 @@ class Recipe
   def checked(*words)
     pid = Process.spawn(*words, in: File::NULL, out: [@log, "a"], err: %i[child out])
     _, status = Process.wait2(pid)
+    pid = nil
     return if status.success?
 
     raise NoRoot, "#{(words - ALONE).first} failed: #{File.readlines(@log, chomp: true).grep(/^E:|rror/).first}; see #{@log}"
   rescue SignalException
-    Process.kill("KILL", pid)
-    Process.wait(pid)
+    Root.end_namespace(pid)
     raise
   end
 end

@@ -30,6 +30,16 @@ class Root
     "LANG" => "C.UTF-8", "CARGO_TARGET_DIR" => "#{CHECKOUT}/target", "POWERBAND_BINARY" => "#{CHECKOUT}/bin/powerband"
   }.freeze
 
+  # With `unshare` all processes of its namespace end. nil: it was not started, or was reaped already.
+  def self.end_namespace(pid)
+    return unless pid
+
+    Process.kill("KILL", pid)
+    Process.wait(pid)
+  rescue Errno::ESRCH, Errno::ECHILD
+    nil
+  end
+
   attr_reader :folder
   # What every command has in its environment beside the above.
   attr_accessor :environment
@@ -64,10 +74,11 @@ class Root
     writer.close
     text = Thread.new { reader.read.force_encoding("UTF-8").scrub }
     status = finished(pid, limit_s)
-    end_namespace(pid) unless status
+    Root.end_namespace(pid) unless status
+    pid = nil
     [text.value, status]
   rescue SignalException
-    end_namespace(pid)
+    Root.end_namespace(pid)
     raise
   end
 
@@ -77,7 +88,7 @@ class Root
     mounted = File.readlines("/proc/self/mountinfo").map { |line| line.split[4] }.find { |point| point.start_with?("#{folder}/") }
     raise NoRoot, "#{mounted} is mounted; unmount it first: umount --recursive #{mounted}" if mounted
 
-    system("rm", "-rf", "--one-file-system", folder, exception: true)
+    system("rm", "-rf", "--one-file-system", folder) || raise(NoRoot, "#{folder} cannot be removed")
   end
 
   private
@@ -97,11 +108,5 @@ class Root
 
       sleep 0.05
     end
-  end
-
-  # With `unshare` all processes of its namespace end.
-  def end_namespace(pid)
-    Process.kill("KILL", pid)
-    Process.wait(pid)
   end
 end
