@@ -91,7 +91,7 @@ class ArmsTest < PowerbandTest
 
   # All that the installed Puma has in single mode.
   def statements_taken
-    [*%w[queue_requests=off persistent_timeout=5 wait_for_less_busy_worker=1ms],
+    ["queue_requests=off", "persistent_timeout=5", "wait_for_less_busy_worker=1ms",
      *("enable_keep_alives=off" if puma?("6.5")),
      *(puma?("7") ? %w[max_keep_alive=100 fiber_per_request=on] : %w[max_fast_inline=1]),
      *("max_io_threads=3" if puma?("8"))]

@@ -76,8 +76,13 @@ class MinitestOutput
   end
 end
 
-# One server or library in a cell, with the verdict of each step.
-Row = Struct.new(:cell, :suite, :versions, :what, :verdicts) do
+# One server or library in a cell, with the verdict of each step. `runs`: the days and revisions of the runs that gave them.
+Row = Struct.new(:cell, :suite, :versions, :what, :verdicts, :runs) do
+  # Whether it has any of the steps that were run.
+  def applicable?
+    verdicts.values.any? { |words| words != Outcome::NONE }
+  end
+
   # A step that could not be run is shown, and is no failure where another one passed.
   def passed?
     said = verdicts.values
@@ -85,7 +90,16 @@ Row = Struct.new(:cell, :suite, :versions, :what, :verdicts) do
   end
 
   def cells
-    ["#{cell.tr('+', ' ')} (#{suite})", versions["ruby"].to_s, about, *COLUMNS.map { |name| verdicts[name] || Outcome::NONE }]
+    ["#{cell.tr('+', ' ')} (#{suite})", versions["ruby"].to_s, about, *COLUMNS.map { |name| verdicts[name] || Outcome::NONE },
+     Array(runs).join(", ")]
+  end
+
+  # This row with the verdicts of `before` for the steps that it does not have.
+  def over(before)
+    with = dup
+    with.verdicts = before.verdicts.merge(verdicts)
+    with.runs = Array(before.runs) | runs
+    with
   end
 
   private
@@ -100,7 +114,7 @@ end
 # The rows of all cells that were run, in a file, so that they may be run one by one.
 class Results
   PLACE = /(?<=<!-- matrix -->\n).*(?=<!-- matrix -->)/m
-  HEAD = ["cell", "Ruby", "what", *COLUMNS].freeze
+  HEAD = ["cell", "Ruby", "what", *COLUMNS, "run on"].freeze
 
   def self.table(rows)
     lines = [HEAD, HEAD.map { "---" }, *rows.map(&:cells)]
@@ -112,13 +126,15 @@ class Results
     @rows = File.exist?(file) ? JSON.parse(File.read(file)).map { |values| Row.new(*values) } : []
   end
 
-  # Of rows of which only some `steps` ran, the other verdicts stay.
+  # Of rows of which only some `steps` ran, the other verdicts stay, if they are of the same versions. Where the versions are not
+  # known, nothing ran, and the row stays as it was.
   def add(rows, steps = [])
-    rows.each do |row|
+    rows.select(&:applicable?).each do |row|
       before = @rows.find { |one| [one.cell, one.what] == [row.cell, row.what] }
+      next if before && steps.any? && row.versions.empty?
+
       @rows.delete(before)
-      row.verdicts = before.verdicts.merge(row.verdicts) if before && !steps.empty?
-      @rows << row
+      @rows << (before && steps.any? && before.versions == row.versions ? row.over(before) : row)
     end
     FileUtils.mkdir_p(File.dirname(@file))
     File.write("#{@file}.new", JSON.pretty_generate(@rows.map(&:to_a)))
