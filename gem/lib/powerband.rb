@@ -55,7 +55,7 @@ unless defined?(Powerband::Recorder)
       end
 
       # Each message once, children of a fork included; never at the application's cost: standard error may be closed,
-      # or nobody may read it any more.
+      # or its reader gone.
       def say(message, about: message)
         return if @said[about]
 
@@ -70,7 +70,7 @@ unless defined?(Powerband::Recorder)
         @complaints.each { |message| say(message) }
       end
 
-      # From here on a server that is there, or that comes, tells us when it starts.
+      # From here on a server that is there, or that comes, notifies us when it starts.
       def await_servers
         complain unless Recorder.testing?
         require_relative "powerband/inject" if !defined?(Inject) && config.enabled? && Native.available?

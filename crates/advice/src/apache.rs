@@ -2,7 +2,7 @@
 //!
 //! A directive is changed where it stands for the whole server, `<IfModule mod_passenger.c>` counting as that. One that
 //! stands nowhere is added inside such a block. Below `<VirtualHost>` and the like a directive is changed where it is the
-//! only one, else told.
+//! only one, else reported.
 
 use crate::text::{Text, indent};
 use crate::{Change, Note, Recommended, SpawnMethod};

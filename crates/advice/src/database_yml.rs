@@ -1,7 +1,7 @@
 //! The connection pool in Rails' `config/database.yml`, changed line by line so that comments, anchors, ERB and order stay.
 //!
 //! Production's databases alone, each with what it merges in from anchors. A pool that follows `RAILS_MAX_THREADS` stays so; its default
-//! is raised, as that of the threads in config/puma.rb is. A larger pool harms nobody and may be another process's (Sidekiq reads the
+//! is raised, as that of the threads in config/puma.rb is. A larger pool does no harm and may be another process's (Sidekiq reads the
 //! same file).
 
 mod outline;
@@ -146,7 +146,7 @@ fn follows(value: &str, line: usize, pool: u32, threads: u32) -> Option<String> 
     ))
 }
 
-/// Beside the adapter, so that an anchor that all databases share has it once.
+/// Next to the adapter, so that an anchor that all databases share has it once.
 fn add(outline: &Outline, lines: &[String], config: usize, pool: u32) -> Result<Edit, String> {
     let new_name = lines
         .iter()

@@ -63,7 +63,7 @@ pub struct AllocatorLibrary {
     pub name: String,
     /// e.g. `libjemalloc.so.2`; empty for glibc's own, which needs none.
     pub soname: String,
-    /// Debian's package, e.g. `libjemalloc2`; what follows its name and a space is told to people alone.
+    /// Debian's package, e.g. `libjemalloc2`; the text after its name and a space is for people alone.
     pub package: String,
 }
 

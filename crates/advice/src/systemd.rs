@@ -7,7 +7,7 @@ use crate::text::Text;
 use crate::variable::Wanted;
 use crate::{Change, Note};
 
-/// Where the drop-in of a service goes, as `systemctl edit` would put it: beside nothing that a package owns.
+/// Where the drop-in of a service goes, as `systemctl edit` would put it: in no folder that a package owns.
 #[must_use]
 pub fn drop_in(unit: &str) -> String {
     let name = unit.strip_suffix(".service").unwrap_or(unit);

@@ -1,6 +1,6 @@
 //! A file's lines, each with its own ending, so that what is not ours stays byte for byte.
 
-/// Lines without their endings, and the endings beside them.
+/// Lines without their endings, and the endings separately.
 #[derive(Debug, Clone)]
 pub struct Text {
     /// May be changed and added to freely: a line that came in takes the file's usual ending.

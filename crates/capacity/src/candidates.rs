@@ -5,7 +5,7 @@
 //! like I/O and makes the prediction call for too many threads, and bursts
 //! more regular than exponential saturate with fewer: so there are always
 //! points below the predicted one, and some beyond it. Neighbours differ by a
-//! factor of about 1.5, since nearer ones could not be told apart.
+//! factor of about 1.5, since nearer ones could not be distinguished.
 
 use serde::{Deserialize, Serialize};
 
@@ -178,8 +178,8 @@ pub fn score(
     Ok(scored)
 }
 
-/// At most `most` of the configurations worth trying beside `baseline`, the
-/// most promising first. Empty when nothing else is there. `useful` is T*,
+/// At most `most` of the configurations worth trying in addition to `baseline`,
+/// the most promising first. Empty when nothing else is there. `useful` is T*,
 /// 1 + i/c threads.
 #[must_use]
 pub fn candidates(

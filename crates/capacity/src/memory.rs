@@ -46,7 +46,7 @@ pub struct MemoryModel {
 }
 
 /// t as part of m, where threads did not vary: an assumption, of a few MB for
-/// stack and buffers beside a worker of some hundred.
+/// stack and buffers compared with some hundred for a worker.
 const THREAD_SHARE: f64 = 0.02;
 
 /// Fits the model; several observations of one configuration are welcome.

@@ -2,7 +2,7 @@
 //!
 //! Reiser and Lavenberg (1980). Exact for product-form networks: here stations
 //! with one server, first come first served and exponential, or processor
-//! sharing with any distribution, beside a pure delay. Bursts more regular
+//! sharing with any distribution, plus a pure delay. Bursts more regular
 //! than exponential queue less than this says.
 
 /// A place with one server.

@@ -100,7 +100,7 @@ pub struct Busy {
 }
 
 /// From the rate of transactions and the mean time of one: Little for the mean;
-/// a Poisson distribution around it, that of a system in which nobody waits
+/// a Poisson distribution around it, that of a system without waiting
 /// (M/G/infinity), whatever the times' distribution.
 ///
 /// # Errors

@@ -71,7 +71,7 @@ pub enum Purpose {
     Bracket,
     /// Full length: whether this rate meets the objective.
     Decide,
-    /// Full length, beside the bounds: how sure they are.
+    /// Full length, next to the bounds: how sure they are.
     Assure,
 }
 
@@ -325,7 +325,7 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
         self.evidence.doubted(lower?)
     }
 
-    /// A rate beside the bounds, until one surely meets the objective and one surely does not.
+    /// A rate next to the bounds, until one surely meets the objective and one surely does not.
     fn assuring(&self) -> Option<f64> {
         let (lower, upper) = self.evidence.decided();
         let (low, high) = (self.sure_low(), self.sure_high());
@@ -399,7 +399,7 @@ impl<J: Fn(&[(u64, u64)]) -> (f64, f64)> RateSearch<J> {
     }
 }
 
-/// Three significant digits: rates that are told apart are told apart by more than that.
+/// Three significant digits: the differences that matter between rates are larger than that.
 fn rounded(rate: f64) -> f64 {
     if !(rate.is_finite() && rate > 0.0) {
         return rate;

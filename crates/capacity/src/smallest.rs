@@ -4,7 +4,7 @@ use crate::candidates::{Candidate, Scored, Why};
 use crate::demand::Config;
 
 /// How much more than the rate a configuration should carry at full load. The nearer to it, the longer the queue; how long is
-/// for a trial to say, so that the boldest is tried beside those with room to spare.
+/// for a trial to say, so that the boldest is tried along with those with room to spare.
 const ROOM: [f64; 6] = [1.25, 1.5, 1.1, 2.0, 3.0, 1.0];
 
 /// What is to be small.

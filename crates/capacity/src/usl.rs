@@ -88,7 +88,7 @@ pub struct UslIntervals {
 ///
 /// # Errors
 /// Fewer than four different N, an N below 1, a throughput that is not above 0, or
-/// nothing that tells what N = 1 would do.
+/// nothing that shows what N = 1 would do.
 pub fn fit_usl(points: &[Measured]) -> Result<UslFit, CapacityError> {
     for point in points {
         above_0("the throughput", point.throughput)?;

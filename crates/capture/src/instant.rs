@@ -16,7 +16,7 @@ pub(crate) fn of_iso(text: &str) -> Option<i128> {
     text.parse::<Timestamp>().ok().map(Timestamp::as_nanosecond)
 }
 
-/// Unix time in seconds, ms, µs or ns, told apart by size, which is certain
+/// Unix time in seconds, ms, µs or ns, distinguished by size, which is certain
 /// from 1973 to 5138. A float holds today's seconds to the microsecond.
 pub(crate) fn of_number(number: f64) -> Option<i128> {
     let to_us = match number.abs() {

@@ -68,7 +68,7 @@ pub(crate) fn names_a_request(object: &Object) -> bool {
 }
 
 /// When the request came. nginx's `msec` and Caddy's `ts` are taken as the
-/// answer ends; what it took is told beside them in seconds.
+/// answer ends; the time that it took is a field of its own, in seconds.
 pub(crate) fn time_of(object: &Object) -> Option<i128> {
     let (name, at) = TIMES
         .iter()

@@ -2,7 +2,7 @@
 //! requests with the instants at which they came; and what a mirror records.
 //! Reading other tools' files is pure functions over bytes; capture files are
 //! read and written as streams. Choosing a target and sending are left to others. What each format holds and what it
-//! loses is told in `docs/traffic.md`.
+//! loses is in `docs/traffic.md`.
 
 mod access_log;
 mod collector;

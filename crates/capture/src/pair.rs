@@ -1,5 +1,5 @@
 //! What the mirror records of one request that went to shadows: the primary's
-//! answer, every shadow's beside it, and in what they differ. One record of a
+//! answer, every shadow's next to it, and how they differ. One record of a
 //! capture file of kind `shadow-log`.
 
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
-    /// Nobody listens, the name has no address, or the connection was not made in time.
+    /// The port has no listener, the name has no address, or the connection was not made in time.
     Connect,
     /// The TLS handshake failed.
     Tls,

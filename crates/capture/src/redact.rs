@@ -83,7 +83,7 @@ impl Rules {
     }
 
     /// Takes out of a request all that the rules cover. A body that is changed is then as long as `body_bytes` says;
-    /// one that is dropped is empty, and `body_bytes` still tells how long it was.
+    /// one that is dropped is empty, and `body_bytes` still has its length.
     pub fn exchange(&self, exchange: &mut Exchange) {
         // The body first: its type is in a header.
         if !exchange.body.is_empty() {

@@ -102,7 +102,7 @@ impl Source {
         self.timed
     }
 
-    /// What the head of a capture file tells.
+    /// The facts in the head of a capture file.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about

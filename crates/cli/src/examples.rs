@@ -1,4 +1,5 @@
-//! The examples at the end of the help of each verb, for those that have none beside their flags.
+//! The examples at the end of the help of each verb, for those that have none next to their
+//! flags.
 
 use clap::Command;
 

@@ -92,7 +92,7 @@ pub struct Admitted {
     pub refusal: &'static str,
 }
 
-/// A listener that answers nobody yet.
+/// A listener that does not answer yet.
 #[derive(Debug)]
 pub struct Bound {
     socket: TcpListener,
@@ -251,7 +251,7 @@ impl<F: Fn(&Question<'_>) -> Answer + Sync> Desk<F> {
     }
 }
 
-/// `None`: nobody has come.
+/// `None`: no connection is pending.
 fn accept(listener: &TcpListener) -> Result<Option<TcpStream>, Error> {
     let within = Timespec::try_from(BREATH).ok();
     let mut ready = [PollFd::new(listener, PollFlags::IN)];

@@ -12,7 +12,7 @@ pub fn error(message: &str) {
     }
 }
 
-/// A line of prose on stderr. When nobody reads it any more (`powerband tune 2>&1 | head`) the run goes on.
+/// A line of prose on stderr. When its reader is gone (`powerband tune 2>&1 | head`) the run goes on.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(width(Some(nothing), Some(85)), 85, "{nothing}");
         }
         assert_eq!(width(None, None), 100);
-        // A pseudo-terminal that nobody gave a size.
+        // A pseudo-terminal without a size.
         assert_eq!(width(None, Some(0)), 100);
         assert_eq!(width(Some("20"), None), 60);
     }

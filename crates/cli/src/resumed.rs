@@ -98,7 +98,7 @@ pub fn whole(cli: Cli) -> Result<Cli, Failure> {
         .map_err(|why| refused(&why.render()))
 }
 
-/// Whether nobody else can have written what is in the folder.
+/// Whether no other user can have written into the folder.
 fn is_own(folder: &Path) -> bool {
     let own = |path: &Path| {
         std::fs::symlink_metadata(path).is_ok_and(|found| {

@@ -74,7 +74,7 @@ fn with_tip(mut error: Error, words: &[String]) -> Error {
             &format!("to ask for this page, use '--path {word}'"),
         );
     } else if word.starts_with('-') && !is_flag_of_another(&error) {
-        // Else clap advises to pass it as a value behind `--`, where nobody wants one that begins with a hyphen.
+        // Else clap advises to pass it as a value behind `--`, although no value may begin with a hyphen.
         error.remove(ContextKind::Suggested);
     }
     error

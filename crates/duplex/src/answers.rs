@@ -8,7 +8,7 @@ use run::duplex::{self, Difference, Example, Standing};
 use crate::contest::{OTHER, Shadow};
 use crate::excess::Excess;
 
-/// Kinds that are told apart for each shadow; further ones are `(other)` at their endpoint.
+/// Kinds that are distinguished for each shadow; further ones are `(other)` at their endpoint.
 const MOST_KINDS: usize = 1_000;
 
 /// Differences listed for each shadow.
@@ -253,7 +253,7 @@ impl OfShadow {
     }
 }
 
-/// Whoever answers with another status answers something else altogether: then only that is counted.
+/// An answer with another status is another answer altogether: then only the status is counted.
 fn found<'a>(outcome: &'a ShadowOutcome, primary: &Answer, answer: &Answer) -> Vec<Found<'a>> {
     if answer.status != primary.status {
         return vec![Found {

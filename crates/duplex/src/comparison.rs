@@ -14,13 +14,13 @@ use crate::windows::Clock;
 /// Most shadows that are compared; each two of them are.
 pub const MOST_SHADOWS: usize = 8;
 
-/// Endpoints that are told apart; further ones are [`OTHER`].
+/// Endpoints that are distinguished; further ones are [`OTHER`].
 const MOST_ENDPOINTS: usize = 64;
 
 /// Why nothing can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DuplexError {
-    /// There is nothing beside the primary.
+    /// There is no shadow to compare with the primary.
     #[error("the log names no shadow: there is nothing to compare the primary with")]
     NoShadow,
     /// Each two are compared, which grows with the square.

@@ -1,10 +1,10 @@
 //! Windows -> the ratio of two servers' times, with an interval that holds though neighbouring windows resemble each
 //! other.
 //!
-//! The unit of evidence is the batch: a stretch of time with a 24th (or 12th) of the requests, long beside what a queue
-//! remembers (batch means: Schmeiser 1982 finds that between 10 and 30 batches lose little against any number). What
-//! two servers share of the machine's and the traffic's mood is in both times of a batch and not in their ratio. Where
-//! the log ratios of neighbouring batches resemble each other all the same, their deviations are widened by
+//! The unit of evidence is the batch: a stretch of time with a 24th (or 12th) of the requests, long compared with what a
+//! queue remembers (batch means: Schmeiser 1982 finds that between 10 and 30 batches lose little against any number).
+//! What two servers share of the machine's and the traffic's mood is in both times of a batch and not in their ratio.
+//! Where the log ratios of neighbouring batches resemble each other all the same, their deviations are widened by
 //! sqrt((1 + r) / (1 - r)), which is what an autoregressive series of that correlation takes off the precision of its
 //! mean. So few batches show r only roughly, and one that is too low costs more coverage than one that is too high costs
 //! width: so r is the estimate and its standard error, sqrt((1 - r²) / n).

@@ -27,5 +27,5 @@ pub use contest::Shadow;
 pub use exposition::exposition;
 pub use words::Asked;
 
-/// A factor of 1 + this in mean response time does not matter, unless told otherwise.
+/// A factor of 1 + this in mean response time does not matter by default.
 pub const MARGIN: f64 = 0.03;

@@ -17,14 +17,14 @@ pub enum Seen {
     Answered { time: Time, status: u16 },
     /// It was asked and did not answer whole: infinitely slow.
     Failed,
-    /// It was not asked, because it or its queue was too slow: nobody knows how long it would have taken.
+    /// It was not asked, because it or its queue was too slow: its time is unknown.
     Dropped,
     /// It was not asked, for a reason that has nothing to do with it.
     Absent,
 }
 
 impl Seen {
-    /// The primary. One that failed cannot be told from a client that left.
+    /// The primary. One that failed cannot be distinguished from a client that left.
     pub fn of_primary(pair: &Pair) -> Seen {
         let whole = pair.primary.as_ref().filter(|answer| answer.complete);
         whole.map_or(Seen::Absent, Seen::answered)

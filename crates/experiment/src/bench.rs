@@ -156,7 +156,7 @@ impl<'a> Bench<'a> {
         self.arm_environments.rubies.named(arm.overlay.ruby())
     }
 
-    /// What an arm sets in the server's environment beside `env`.
+    /// What an arm sets in the server's environment in addition to `env`.
     pub fn variables(&self, arm: &Arm) -> BTreeMap<String, String> {
         self.arm_environments
             .variables(&arm.overlay, &self.place(arm).env)

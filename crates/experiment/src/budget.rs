@@ -81,7 +81,7 @@ pub struct Shape {
     pub race_blocks: u32,
     /// Blocks of the confirmation.
     pub blocks: u32,
-    /// Arms of the confirmation beside the baseline.
+    /// Arms of the confirmation in addition to the baseline.
     pub finalists: u32,
     /// Lengths of the parts of a trial.
     pub timing: Timing,
@@ -108,8 +108,8 @@ const USABLE: f64 = 0.95;
 /// Most arms that a race takes.
 pub const MOST_ARMS: usize = 8;
 
-/// Arms that hold, beside the baseline, the model's best, T*, one with fewer threads, and the two between the best and about
-/// twice its threads.
+/// Arms that hold, in addition to the baseline, the model's best, T*, one with fewer threads, and the two between the best
+/// and about twice its threads.
 const COVERING_ARMS: usize = 6;
 /// With so few arms any window is long enough.
 pub const FEW_ARMS: usize = 3;

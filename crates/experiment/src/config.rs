@@ -118,7 +118,7 @@ pub struct Request {
     pub boot_timeout: Option<Asked>,
     /// Port of the server instead of a free one.
     pub port: Option<Asked>,
-    /// Processes that the application needs beside it.
+    /// Other processes that the application needs.
     pub services: Vec<ServiceRequest>,
     /// Configuration to compare with.
     pub baseline: Option<Asked>,
@@ -228,7 +228,7 @@ pub struct ServiceRequest {
     pub name: Asked,
     /// Its command; `{port}` becomes a free port.
     pub command: Asked,
-    /// Variable in which the application is told the service's port.
+    /// Variable in which the application gets the service's port.
     pub port_env: Option<Asked>,
     /// File whose placeholders are filled for each trial; `{template}` in the command is where that lies.
     pub template: Option<Asked>,

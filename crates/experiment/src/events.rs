@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Room for half a million events of each process.
 const BYTES: u64 = 16 << 20;
 
-/// Asks, and leaves the files beside the flight files. A process that another trace records is left alone.
+/// Asks, and leaves the files next to the flight files. A process that another trace records is left alone.
 pub fn record(flight_dir: &Path, duration: Duration) -> Result<(), EventsError> {
     for (path, snapshot) in flight::read_dir_counters(flight_dir).unwrap_or_default() {
         let Ok(snapshot) = snapshot else { continue };

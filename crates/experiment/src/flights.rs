@@ -24,7 +24,7 @@ pub fn mismatch(snapshots: &[Snapshot], asked: Settings) -> Option<String> {
             "the agent recorded nothing, so what the server really runs with is unknown; {advice}"
         ));
     }
-    // A process that has served nothing may be a master, or another server beside the application's.
+    // A process that has served nothing may be a master, or a server other than the application's.
     let busy = snapshots.iter().any(|s| s.totals.requests > 0);
     let serving = snapshots.iter().filter(|s| !busy || s.totals.requests > 0);
     for server in serving.map(|s| &s.header.server) {

@@ -1,4 +1,4 @@
-//! The load generator at one server, whoever started it: the plan that all windows have in common, the cores that it
+//! The load generator at one server: the plan that all windows have in common, the cores that it
 //! runs on, and its early end when the server died or the user stopped everything.
 
 use crate::error::Failure;

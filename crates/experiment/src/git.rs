@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a hook of git tells the commands that it runs: they would work on its repository instead of the folder's.
+/// Variables that a hook of git passes to the commands that it runs: they would work on its repository instead of the folder's.
 const OF_A_HOOK: [&str; 6] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -21,7 +21,7 @@ pub fn git(folder: &Path, words: &[impl AsRef<OsStr>]) -> Result<String, String>
     let mut command = Command::new("git");
     // A hook of the repository is for people who switch branches.
     command.args(["-c", "core.hooksPath=/dev/null", "-C"]);
-    // Nobody is there to answer.
+    // No user is there to answer a prompt.
     command.env("GIT_TERMINAL_PROMPT", "0");
     command.arg(folder).args(words).stdin(Stdio::null());
     for variable in OF_A_HOOK {

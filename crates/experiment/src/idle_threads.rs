@@ -19,7 +19,7 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// `None` where no request was seen, or nobody said when they came.
+    /// `None` where no request was seen, or none had an arrival time.
     pub fn of(settings: Settings, split: &Split, seconds: f64) -> Option<Self> {
         let requests = split.requests.max(1) as f64;
         let threads_ms = seconds * 1e3 * f64::from(settings.concurrency());

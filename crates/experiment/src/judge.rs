@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(pairs(Metric::WallTime), 0);
     }
 
-    /// Leaving out the blocks in which most requests failed would flatter whoever failed.
+    /// Leaving out the blocks in which most requests failed would flatter the arm that failed.
     #[test]
     fn an_infinite_response_time_is_the_worst_and_not_missing() {
         let mut trials = trials();

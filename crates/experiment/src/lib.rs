@@ -1,7 +1,7 @@
 //! Plan, interleaved trials, run folder: joins the crates that measure with those that judge.
 //!
 //! The flow: [`config`] reads what was asked, [`Experiment`] is what will be done, [`begin`] and [`resume`] make
-//! a run folder, [`conduct`] fills it. Nothing here prints; whoever watches is told through [`Watcher`].
+//! a run folder, [`conduct`] fills it. Nothing here prints; events go to a [`Watcher`].
 
 mod application;
 mod arm_environment;

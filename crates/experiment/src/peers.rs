@@ -36,7 +36,7 @@ pub struct Peers<'a> {
 
 struct Looking {
     judge: Judge,
-    /// The user was told that some connections cannot be read.
+    /// The user was warned that some connections cannot be read.
     is_told: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the procedure tells whoever watches: the terminal, a test, nobody.
+//! Events of the procedure for its watcher: the terminal, a test, or none.
 
 use run::{CommandRun, Document, RatePurpose, RateTrial, Stage, Trial, validation};
 use std::time::Duration;
@@ -90,7 +90,7 @@ pub enum Event<'a> {
 
 /// Who watches, and may stop it.
 pub trait Watcher: Sync {
-    /// Is told what happened.
+    /// Takes an event.
     fn on(&self, event: Event<'_>);
     /// True once the user wants it to stop.
     fn cancelled(&self) -> bool;

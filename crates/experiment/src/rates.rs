@@ -63,7 +63,7 @@ pub struct Started<'a> {
     pub saturated_per_s: Option<f64>,
     /// Connections of that loop.
     pub connections: u32,
-    /// Points wanted beside the search's own.
+    /// Points wanted in addition to the search's own.
     pub curve: Curve,
     /// Rate that must surely meet the objective, or surely not.
     pub at_least: Option<f64>,
@@ -78,7 +78,7 @@ pub struct Wanted {
     pub objective: LatencyObjective,
     /// Time for everything.
     pub budget: Duration,
-    /// Points wanted beside the search's own.
+    /// Points wanted in addition to the search's own.
     pub curve: Curve,
     /// Rate of `--at-least`.
     pub at_least: Option<f64>,

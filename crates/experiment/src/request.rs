@@ -41,7 +41,7 @@ pub struct Experiment {
     pub boot_timeout: Duration,
     /// Port of the server instead of a free one.
     pub port: Option<u16>,
-    /// Processes that the application needs beside it.
+    /// Other processes that the application needs.
     pub services: Vec<Service>,
     /// Configuration to compare with; without one, what the application has.
     pub baseline: Option<Settings>,
@@ -65,7 +65,7 @@ pub struct Experiment {
     pub margin: f64,
     /// Seed.
     pub seed: u64,
-    /// Knobs that are searched beside workers, threads and preloading.
+    /// Knobs that are searched in addition to workers, threads and preloading.
     pub knobs: Vec<SearchKnob>,
     /// Thread counts that may be tried.
     pub threads: Option<Vec<u16>>,
@@ -107,7 +107,7 @@ pub struct Experiment {
     pub runs_dir: PathBuf,
     /// Whether flight files stay in the run folder once their figures are on disk.
     pub keep_flights: bool,
-    /// Beside the application's own, files that the answer is written down for.
+    /// Files that the answer is written down for, in addition to the application's own.
     pub files: ServersFiles,
     /// Limits on the change from the first arm to the second.
     pub assertions: Vec<RatioLimit>,
@@ -186,7 +186,7 @@ impl ServerKind {
         self == ServerKind::Puma
     }
 
-    /// What it runs with where nobody says anything.
+    /// What it runs with by default.
     pub fn defaults(self) -> Settings {
         let one_thread = |workers| Settings {
             workers,
@@ -219,7 +219,7 @@ pub struct Service {
     pub name: String,
     /// Its command; `{port}` becomes a free port.
     pub command: String,
-    /// Variable in which the application is told the port.
+    /// Variable in which the application gets the port.
     pub port_env: Option<String>,
     /// File whose placeholders are filled for each trial.
     pub template: Option<PathBuf>,
@@ -227,7 +227,7 @@ pub struct Service {
     pub ready_path: Option<String>,
 }
 
-/// A knob that `tune` searches, and the values that it tries beside what runs today.
+/// A knob that `tune` searches, and the values that it tries in addition to today's.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SearchKnob {
     /// As it is typed.

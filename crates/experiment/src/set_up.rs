@@ -71,7 +71,7 @@ pub fn not_taken(overlay: &Overlay, counters: &[Snapshot], flight_dir: &Path) ->
     })
 }
 
-/// Where Active Record's pools are of another size, or nobody has seen one.
+/// Where Active Record's pools are of another size, or no process has reported one.
 fn other_pool(asked: u32, counters: &[Snapshot]) -> Option<Mismatch> {
     let sizes: Vec<u16> = counters
         .iter()

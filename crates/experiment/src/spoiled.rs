@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// From this part of a core on, used by other programs, a page names them.
 const MUCH_OTHERS: f64 = 0.25;
 
-/// Tells it, and returns it for the document.
+/// Warns of it, and returns it for the document.
 pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
     let found = host::facts::collect().map(|facts| host::warnings(&facts));
     let mut found: Vec<String> = found

@@ -52,7 +52,7 @@ pub struct Assignment<'a> {
     pub started_s: f64,
 }
 
-/// What a trial gave beside the trial itself.
+/// What a trial gave in addition to its result.
 #[derive(Debug)]
 pub struct Measured {
     /// The trial.
@@ -231,7 +231,7 @@ fn note_whether_steady(trial: &mut Trial) {
     });
 }
 
-/// The processes of a server, whoever their parents have come to be: what stands in front is among them, services are not.
+/// The processes of a server, also those with another parent by now: a proxy in front is among them, services are not.
 pub(crate) fn tree(server: &Running) -> host::Tree {
     host::Tree::from(server.guard_pid())
         .without(server.service_pids())

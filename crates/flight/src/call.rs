@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-/// The kinds of calls that the agent tells apart, in the order in which the file has them.
+/// The kinds of calls that the agent distinguishes, in the order in which the file has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallKind {
     Sql,

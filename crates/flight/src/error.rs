@@ -64,7 +64,7 @@ pub enum FlightError {
     Setup { path: PathBuf, reason: String },
 }
 
-/// Bursts and timelines lie beside the flight files.
+/// Bursts and timelines are next to the flight files.
 fn of_events(found: &[u8]) -> &'static str {
     if found.starts_with(crate::magic::EVENTS) {
         "; it is an events file, which powerband trace reads"

@@ -35,8 +35,8 @@ pub enum State {
     Other(u32),
 }
 
-/// Tells processes apart, also those that reuse a pid, and those that keep theirs over Puma's USR2
-/// restart, which opens a new file.
+/// Distinguishes processes, also those that reuse a pid, and those that keep theirs over Puma's
+/// USR2 restart, which opens a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId {
     pub pid: u32,
@@ -60,7 +60,7 @@ pub struct Server {
     pub worker_index: Option<u32>,
 }
 
-/// What a process runs with, beside its server; empty where the agent did not record it.
+/// What a process runs with, in addition to its server; empty where the agent did not record it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct About {
     /// The value of `POWERBAND_ARM`: the group that an experiment compares.
@@ -103,7 +103,7 @@ pub struct Header {
     pub agent_version: String,
     /// Cut at 127 bytes.
     pub app_root: String,
-    /// The GVL hook was active: without it held, wait and I/O are not told apart.
+    /// The GVL hook was active: without it held, wait and I/O are not distinguished.
     pub gvl_hook: bool,
     /// A fiber scheduler serves requests, so that the split of their time is not valid.
     pub fiber_scheduler: bool,

@@ -88,7 +88,7 @@ pub fn is_numbered_here(header: &Header) -> bool {
     !elsewhere && proc_is_of_this_namespace()
 }
 
-/// A shared lock disturbs nobody: the process takes its own once, before its file says so.
+/// A shared lock disturbs no process: the process takes its own once, before its file says so.
 pub(crate) fn is_locked(file: &File) -> bool {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }
@@ -103,7 +103,7 @@ fn proc_is_of_this_namespace() -> bool {
 }
 
 /// Whether the very process runs that had this pid and this start (field 22 of `/proc/<pid>/stat`): a pid is used again.
-/// A zombie serves nobody and does not run.
+/// A zombie serves no requests and does not run.
 fn runs(pid: u32, start_ticks: u64) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     running_since(&stat) == Some(start_ticks)

@@ -17,7 +17,7 @@ pub struct PoolSample {
     pub busy: u16,
     /// Of those: in use by a thread that died.
     pub dead: u16,
-    /// Of those: in use by nobody.
+    /// Of those: not in use.
     pub idle: u16,
     /// Threads that wait for a connection.
     pub waiting: u16,

@@ -8,7 +8,7 @@ pub(crate) const RECORD_SIZE: usize = 128;
 /// Bytes that a later record's fields take.
 const WIDE_SIZE: usize = 192;
 
-/// The request's method, as far as the agent tells them apart.
+/// The request's method, as far as the agent distinguishes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     Other,

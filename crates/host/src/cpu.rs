@@ -33,8 +33,9 @@ impl TreeCpu {
 /// CPU time of a process and its descendants: of the living, and of the dead that a living one of them
 /// has waited for. Lost are only those whose parent died or ignores `SIGCHLD` and that fell to a process
 /// outside the tree. [`Tree::without_root`] leaves out the root's own time but not that of its dead
-/// children, and [`Tree::without`] not the time of whoever is left out once the root has waited for it. A process that ends between the walk and its turn is missing from this reading, and back in
-/// the next, in its parent's share.
+/// children, and [`Tree::without`] not the time of a left-out process once the root has waited for it.
+/// A process that ends between the walk and its turn is missing from this reading, and back in the next,
+/// in its parent's share.
 ///
 /// # Errors
 /// [`HostError::Gone`] when the root does not exist; when `/proc` cannot be read.
@@ -85,7 +86,7 @@ pub fn process_cpu(pid: u32, start_ticks: u64) -> Option<TreeCpu> {
     })
 }
 
-/// What all processors computed since `before`, whoever it was for: less what [`tree_cpu`] says, what others took.
+/// What all processors computed since `before`, for all processes: less what [`tree_cpu`] says, what others took.
 #[must_use]
 pub fn computed_since(before: &CpuTimes, now: &CpuTimes) -> Duration {
     let ticks = now.busy_ticks().saturating_sub(before.busy_ticks());

@@ -10,7 +10,7 @@ use crate::roots::Roots;
 pub struct GroupMemory {
     /// With the file cache.
     pub current_bytes: u64,
-    /// Of that, without the file cache that nobody has used lately, which the kernel takes back before it kills.
+    /// Of that, without the inactive file cache, which the kernel takes back before it kills.
     pub used_bytes: u64,
     /// The most that it ever held.
     pub peak_bytes: Option<u64>,

@@ -13,10 +13,10 @@ use crate::pressure::{Pressure, parse_pressure};
 /// limit it kills. Other processes of the group, and the kernel's own memory for them, need the rest.
 pub const USABLE_SHARE: f64 = 0.9;
 
-/// Memory of a group beside its limit.
+/// Memory of a group and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryUse {
-    /// Without the file cache that nobody has used lately, which the kernel takes back before it kills.
+    /// Without the inactive file cache, which the kernel takes back before it kills.
     pub used_bytes: u64,
     pub limit_bytes: u64,
 }

@@ -26,7 +26,7 @@ pub struct TreeMemory {
     /// The processes' fair share: pages that they share among themselves count once.
     pub pss_bytes: u64,
     pub uss_bytes: u64,
-    /// Counts every shared page once per process, so that it flatters nobody and means little.
+    /// Counts every shared page once per process, so that it means little.
     pub rss_bytes: u64,
     pub processes: Vec<ProcessMemory>,
     /// Processes that may not be looked at (another user's): the sums lack them.

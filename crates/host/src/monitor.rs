@@ -33,7 +33,7 @@ pub struct Sample {
     pub cpu: TreeCpu,
 }
 
-/// A thread that samples a tree until it is told to stop, the tree's root ends, or this handle is dropped.
+/// A thread that samples a tree until it is stopped, the tree's root ends, or this handle is dropped.
 #[derive(Debug)]
 pub struct Monitor {
     stop: Option<Sender<()>>,
@@ -108,7 +108,7 @@ impl Drop for Monitor {
 
 struct Sampler {
     tree: Tree,
-    /// Tells the root from a later process with its pid.
+    /// Distinguishes the root from a later process with its pid.
     root_start_ticks: u64,
     every: Duration,
     pss_every: u32,

@@ -7,7 +7,7 @@ pub struct SmapsRollup {
     pub rss_bytes: u64,
     /// Resident, a page shared by n processes counted 1/n.
     pub pss_bytes: u64,
-    /// Resident and shared with nobody: what would be free if the process ended.
+    /// Resident and not shared: what would be free if the process ended.
     pub uss_bytes: u64,
 }
 
@@ -39,7 +39,7 @@ pub struct Stat {
     pub reaped_user_ticks: u64,
     /// System time of the same.
     pub reaped_system_ticks: u64,
-    /// Field 22, clock ticks since boot: with the pid it tells processes apart.
+    /// Field 22, clock ticks since boot: with the pid it identifies a process.
     pub start_ticks: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct MemInfo {
     pub total_bytes: u64,
     /// What new programs can have without swapping, as the kernel estimates it.
     pub available_bytes: u64,
-    /// In use by nobody.
+    /// Not in use.
     pub free_bytes: u64,
     pub buffers_bytes: u64,
     /// File pages and what the kernel can give back of its own, as `free` adds them up.
@@ -90,7 +90,7 @@ impl CpuTimes {
         (total > 0).then(|| (steal as f64 / total as f64).min(1.0))
     }
 
-    /// Computing of this machine's own, whoever's it was.
+    /// Computing by any process of this machine.
     #[must_use]
     pub fn busy_ticks(&self) -> u64 {
         let not = self.steal_ticks.saturating_add(self.idle_ticks);

@@ -65,7 +65,7 @@ impl ServingFacts {
     #[must_use]
     pub fn collect(roots: &Roots, pid: Option<u32>) -> Self {
         let network = own_network(roots, pid);
-        // /proc/sys/net shows the network of whoever reads it.
+        // /proc/sys/net shows the network namespace of the process that reads it.
         let of_network = |name: &str| {
             network.clone()?;
             Ok::<_, String>(roots.proc.join("sys/net").join(name))

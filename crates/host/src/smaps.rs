@@ -43,7 +43,7 @@ pub struct Part {
     pub rss_bytes: u64,
     /// A page shared by n processes counts 1/n.
     pub pss_bytes: u64,
-    /// Shared with nobody.
+    /// Not shared with another process.
     pub private_bytes: u64,
     pub swap_bytes: u64,
 }
@@ -145,7 +145,7 @@ fn mapping(line: &str) -> Option<Mapped> {
 mod tests {
     use super::*;
 
-    /// A mapping with so many kB resident, of which `private` are shared with nobody and the rest with one other process.
+    /// A mapping with so many kB resident, of which `private` are not shared and the rest with one other process.
     fn entry(head: &str, rss: u64, private: u64) -> String {
         let pss = private + (rss - private) / 2;
         format!(

@@ -7,7 +7,7 @@ pub fn rfc3339(unix_ns: u64) -> String {
         .unwrap_or_default()
 }
 
-/// A name without what would command a terminal: whoever sends requests may choose it.
+/// A name without control characters for a terminal: clients may choose it.
 pub fn printable(name: &str) -> String {
     name.replace(char::is_control, "\u{FFFD}")
 }

@@ -93,7 +93,7 @@ pub fn read(files: &[PathBuf], selection: Selection, now_ns: u64) -> Reading {
     reading.finished()
 }
 
-/// The counters alone, process by process, and what could not be read: for whoever adds up otherwise.
+/// The counters alone, process by process, and what could not be read: for callers that add up otherwise.
 #[must_use]
 pub fn counters(files: &[PathBuf]) -> (Vec<Snapshot>, Vec<NotRead>) {
     let mut snapshots = Vec::new();

@@ -47,7 +47,7 @@ pub struct Measured {
     busy: bool,
     /// Not where several Ruby threads share a kernel thread, whose clock it is.
     cpu: bool,
-    /// CPU time stands beside held time alone, as agent 0.0 has it.
+    /// CPU time is recorded with held time only, as agent 0.0 has it.
     cpu_of_request: bool,
 }
 
@@ -61,7 +61,7 @@ impl Measured {
             gc: split && header.measures("gc_ns"),
             gc_own: split && further && header.measures("gc_own_us"),
             allocations: split && header.measures("allocations"),
-            // Under fibers nobody looks at them; and what is not known without the GVL wait is not what it really took.
+            // Under fibers they are not observed; without the split their time would include the GVL wait.
             calls: PerCall::from_fn(|kind| split && further && header.measures(kind.field())),
             server: split && further && header.measures("server_held_us"),
             busy: header.measures("busy_threads"),
@@ -112,7 +112,7 @@ pub struct CallSums {
 }
 
 impl Sums {
-    /// Adds what one process counted. `busy_counted` tells whether `totals.busy_sum` is in the file.
+    /// Adds what one process counted. `busy_counted`: whether `totals.busy_sum` is in the file.
     pub fn add(&mut self, totals: &Totals, measured: &Measured, busy_counted: bool) {
         let requests = totals.requests;
         self.requests = self.requests.saturating_add(requests);

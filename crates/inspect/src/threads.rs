@@ -1,4 +1,4 @@
-//! What the split says about the number of threads: Amdahl's law, T*, and the rule of thumb beside them.
+//! What the split says about the number of threads: Amdahl's law, T*, and the rule of thumb next to them.
 
 use crate::traffic::useful_threads;
 use run::inspect::{Process, Split, StepDown, StepVerdict, ThreadRow, Threads, Traffic};

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Makes the document.
 #[must_use]
 pub fn document(mut reading: Reading, asked: &Asked) -> Document {
-    // Before the first file was made there was nobody whose requests could be counted.
+    // Before the first file was made no process counted requests.
     let made_ns = reading.first_ns.unwrap_or(asked.now_ns);
     let baseline_ns = reading.baseline.as_ref().map(|of| of.read_at_ns);
     // A server that began later did not exist before: its rates are of its own time.

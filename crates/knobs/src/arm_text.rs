@@ -59,7 +59,7 @@ pub fn quoted(value: &str) -> String {
 pub fn masked(text: &str) -> String {
     let secret = |part: &Part| {
         let value = part.value.as_deref()?;
-        // Whoever misspells `env.` has a secret all the same.
+        // A misspelt `env.` names a secret all the same.
         let name = part.name.as_str();
         let variable = [overlay::ENV, overlay::VALUE]
             .iter()
@@ -81,7 +81,7 @@ pub fn masked(text: &str) -> String {
     parts.iter().map(shown).collect::<Vec<_>>().join(",")
 }
 
-/// A name that nobody knows may be a misspelt one of a variable's, whose value is not to be torn and shown in part.
+/// An unknown name may be a misspelt variable, whose value must not be split at commas and shown in part.
 fn holds_commas(name: &str) -> bool {
     !SETTINGS.contains(&name) && catalogue::is_free(name)
 }

@@ -3,7 +3,7 @@
 use crate::Wrong;
 use std::fmt;
 
-/// A setting of a server, of the Ruby that runs it, or of what stands beside it.
+/// A setting of a server, of the Ruby that runs it, or of a program next to it.
 #[derive(Debug, Clone, Copy)]
 pub struct Knob {
     /// As it is typed.
@@ -16,7 +16,7 @@ pub struct Knob {
     pub kind: Kind,
     /// Which Ruby looks at the variable.
     pub versions: Versions,
-    /// What holds where nobody sets it, in words.
+    /// What holds where it is not set, in words.
     pub default: &'static str,
     /// A value as it is typed.
     pub example: &'static str,

@@ -1,9 +1,8 @@
-//! The knobs beside threads, workers and preloading: their names as typed, where each is set, what it takes, which Ruby
-//! has it, and what one configuration sets of them ([`Overlay`]).
+//! The knobs other than threads, workers and preloading: their names as typed, where each is set, what it takes, which
+//! Ruby has it, and what one configuration sets of them ([`Overlay`]).
 //!
-//! One catalogue ([`CATALOGUE`]) is the source of what is parsed, of what is told when it is wrong, and of
-//! `docs/knobs.md`. Nothing here looks at a machine: whoever has one says which Ruby there is, what that printed, and
-//! where a library lies.
+//! One catalogue ([`CATALOGUE`]) is the source of the parser, of its messages, and of `docs/knobs.md`. Nothing here
+//! looks at a machine: the caller says which Ruby there is, what that printed, and where a library lies.
 
 mod allocator;
 mod arm_text;

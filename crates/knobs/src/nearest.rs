@@ -1,10 +1,10 @@
-//! A name that nobody knows, and the one that was probably meant.
+//! An unknown name, and the one that was probably meant.
 
 use crate::Wrong;
 use crate::catalogue::CATALOGUE;
 use crate::overlay::ENV;
 
-/// Knobs that are no variables: they are set elsewhere, and typed beside the others.
+/// Knobs that are no variables: they are set elsewhere, and typed along with the others.
 pub const SETTINGS: [&str; 3] = ["threads", "workers", "preload"];
 
 /// What to say of a name that is no knob.

@@ -304,7 +304,7 @@ impl fmt::Display for Overlay {
     }
 }
 
-/// The same: what is printed for whoever mends a fault holds no secret either.
+/// The same: debug output holds no secret either.
 impl fmt::Debug for Overlay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

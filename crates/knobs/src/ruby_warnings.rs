@@ -12,7 +12,7 @@ const LIBRARY: &str = "RUBY_GC_LIBRARY";
 /// Names from before `RUBY_GC_…`, which people still copy.
 const OLD_NAMES: [&str; 3] = ["RUBY_FREE_MIN", "RUBY_HEAP_MIN_SLOTS", "RUBY_HEAP_FREE_MIN"];
 
-/// Whether a variable sets the collector, so that Ruby says something of it when it is told to warn.
+/// Whether a variable sets the collector, so that Ruby mentions it when warnings are on.
 #[must_use]
 pub fn sets_collector(name: &str) -> bool {
     name.starts_with(COLLECTOR) && name != LIBRARY || OLD_NAMES.contains(&name)

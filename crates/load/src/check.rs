@@ -3,8 +3,8 @@
 //!
 //! Lateness does harm in two ways. It is part of the response times, which is
 //! known exactly: the late answers are kept with it and without. And requests
-//! that were held up set out together, so that the server sees a rush that
-//! nobody planned; for that, lateness itself is held against the response time.
+//! that were held up set out together, so that the server sees a rush that was
+//! not planned; for that, lateness itself is held against the response time.
 
 use std::time::Duration;
 
@@ -139,8 +139,8 @@ impl Outcome {
     }
 
     /// Can the response time at this quantile be the server's? Sharper than
-    /// [`Outcome::generator_ok`] for quantiles beyond the p99: whoever quotes
-    /// a p99.9 asks here first.
+    /// [`Outcome::generator_ok`] for quantiles beyond the p99: a caller that
+    /// quotes a p99.9 asks here first.
     ///
     /// # Errors
     /// The generator's delays are too great there, or colour it.
@@ -185,7 +185,7 @@ impl Outcome {
         }
         self.generator_ok_at(0.5)?;
         // Of fewer requests the p99 is merely the greatest, which one late
-        // wake-up decides, and nobody quotes it.
+        // wake-up decides, and it is not shown.
         if self.lateness.len() >= LEAST_FOR_P99 {
             self.generator_ok_at(0.99)?;
         }

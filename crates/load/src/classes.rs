@@ -1,4 +1,4 @@
-//! Response times told apart by the class of the answer. A histogram comes into being with the first
+//! Response times by the class of the answer. A histogram comes into being with the first
 //! answer of its class: each takes 184 KiB, so that a workload of 256 names whose requests are
 //! answered in two classes holds 92 MiB, and one name answered with 200s holds one histogram.
 

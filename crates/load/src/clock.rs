@@ -1,6 +1,6 @@
 //! The three clocks of a run, in integer nanoseconds. Intervals come from the
 //! monotonic clock (the agent's flight records use the same one), the wall
-//! clock is only for headers and for people, the thread's CPU clock tells
+//! clock is only for headers and for people, the thread's CPU clock measures
 //! what the generator itself costs.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};

@@ -1,5 +1,5 @@
 //! One connection and the request it carries: bytes out, bytes in, parsed. It
-//! tells the engine what became of the request and knows neither schedule nor
+//! reports the request's outcome to the engine and knows neither schedule nor
 //! statistics.
 
 use std::ops::ControlFlow;
@@ -65,8 +65,8 @@ pub(crate) struct Connection {
     pub(crate) fd: Option<OwnedFd>,
     pub(crate) phase: Phase,
     pub(crate) job: Option<Job>,
-    /// Changes at each opening, so that an event for a former occupant of the
-    /// slot is told apart.
+    /// Changes at each opening, which distinguishes events for a former
+    /// occupant of the slot.
     pub(crate) generation: u32,
     pub(crate) opened_ns: u64,
     /// Has carried a request before the present one.

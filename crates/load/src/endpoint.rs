@@ -21,7 +21,7 @@ pub struct Redirect {
 }
 
 impl Redirect {
-    /// 304 sends nobody elsewhere: it says that what the client has is good.
+    /// 304 redirects no client: it says that its copy is still good.
     pub(crate) fn is(status: u16) -> bool {
         (300..400).contains(&status) && status != 304
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Errors {
-    /// Nobody listened.
+    /// The port had no listener.
     pub connect_refused: u64,
     /// No connection for another reason.
     pub connect_failed: u64,

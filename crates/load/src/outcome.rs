@@ -142,7 +142,7 @@ pub struct Outcome {
     pub classes: ByClass,
     /// By request name, in the workload's order.
     pub endpoints: Vec<EndpointOutcome>,
-    /// The page that made the server stop answering; if it never answered, the first one, as of a server nobody used before.
+    /// The page that made the server stop answering; if it never answered, the first one, as for an unused server.
     pub hanging: Option<HangingPage>,
     /// The course of the run: the latest [`MAX_SLICES`].
     pub slices: Vec<Slice>,

@@ -1,5 +1,5 @@
 //! Where one HTTP/1.1 answer ends, and what it says: a state machine fed with
-//! bytes as they come, without I/O and, unless told to, without keeping any of
+//! bytes as they come, without I/O and, unless asked to, without keeping any of
 //! them. How the bytes
 //! are cut never changes the result. Framing follows RFC 9112 §6.3, strictly:
 //! what could be read in two ways is malformed.
@@ -31,7 +31,7 @@ pub enum ParseError {
     /// A broken chunk.
     #[error("broken chunked encoding")]
     Chunk,
-    /// 101, which nobody asked for.
+    /// 101, although no upgrade was requested.
     #[error("the server switched protocols")]
     Switched,
     /// The connection ended before the answer did.

@@ -134,7 +134,7 @@ pub struct Plan {
     pub keep_answers: bool,
 }
 
-/// Connections an open loop may hold unless told otherwise.
+/// Connections an open loop may hold by default.
 pub const DEFAULT_MAX_CONNECTIONS: usize = 1024;
 
 impl Plan {
@@ -165,7 +165,7 @@ impl Plan {
         self.target.is_tls() || self.headers.iter().any(Header::tells_https)
     }
 
-    /// Is it a server on this machine that is asked without TLS, and not told how its clients asked? Only there
+    /// Is it a server on this machine, without TLS and without a header that names the scheme? Only there
     /// `X-Forwarded-Proto` may be sent unasked.
     #[must_use]
     pub fn may_be_forwarded(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::workload::{MAX_NAMES, Request, Workload, WorkloadProblem};
 /// The name that the rarest kinds of requests share when there are too many.
 pub const OTHER: &str = "(other)";
 
-/// Problems told one by one; a log can hold a million of the same.
+/// Problems reported one by one; a log can hold a million of the same.
 const TOLD: usize = 20;
 
 /// One request of a recording.

@@ -21,7 +21,7 @@ use pattern::Pattern;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Session {
     pub(crate) name: String,
-    /// How often its requests are sent, beside those of others.
+    /// How often its requests are sent, relative to those of others.
     pub(crate) weight: f64,
     /// Virtual users in the open loop.
     pub(crate) users: Option<usize>,

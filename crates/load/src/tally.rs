@@ -80,7 +80,7 @@ fn micros(ns: u64) -> u64 {
 }
 
 impl Tally {
-    /// To be told when the run begins.
+    /// Empty; [`Tally::begin`] sets the start of the run.
     pub(crate) fn new(plan: &Plan) -> Self {
         let names = plan.workload.names();
         let requests = plan.workload.requests();

@@ -53,7 +53,7 @@ impl<'a> Template<'a> {
         };
         let of_run: Vec<&Header> = plan.headers.iter().filter(|h| !has(h.name())).collect();
         let has = |name: &str| has(name) || of_run.iter().any(|header| header.is(name));
-        // Beside those of a user.
+        // In addition to those of a user.
         let cookie = of_run.iter().find(|header| varies && header.is("cookie"));
         let cookie = cookie.map(|header| header.value());
         if !has("user-agent") {

@@ -1,5 +1,5 @@
-//! How a server's certificate is verified: by the system's authorities unless
-//! told otherwise. Made once for a run, so that sessions are resumed.
+//! How a server's certificate is verified: by the system's authorities by
+//! default. Made once for a run, so that sessions are resumed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::target_error::TargetError;
 /// What is asked of a server's certificate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsOptions {
-    /// A PEM file of authorities that are trusted beside the system's.
+    /// A PEM file of authorities that are trusted in addition to the system's.
     pub cacert: Option<PathBuf>,
     /// Take any certificate.
     pub insecure: bool,
@@ -94,7 +94,7 @@ fn roots(cacert: Option<&Path>) -> Result<RootCertStore, TargetError> {
     Ok(roots)
 }
 
-/// Takes any certificate, but only from whoever holds its key: the handshake's
+/// Takes any certificate, but only from the holder of its key: the handshake's
 /// signatures are still checked.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);

@@ -1,5 +1,5 @@
 //! Sockets: opened without blocking, read and written with one system call
-//! each. TLS stands beside them as a filter without I/O of its own, so that
+//! each. TLS is a separate filter without I/O of its own, so that
 //! plain connections pay nothing for it.
 
 pub(crate) mod tls;

@@ -31,7 +31,7 @@ pub struct Request {
     /// Relative frequency, above zero; a session's weight is shared evenly by
     /// its requests.
     pub weight: f64,
-    /// Sent in this order, beside those that the generator sets itself.
+    /// Sent in this order, in addition to those that the generator sets itself.
     pub headers: Vec<(String, String)>,
     /// Sent with `Content-Length` when not empty.
     pub body: Vec<u8>,

@@ -50,7 +50,7 @@ pub fn make_up(maps: &Maps, heap: Option<&Heap>, at_s: f64) -> MakeUp {
 }
 
 /// Resident bytes of Ruby's heap. Ruby writes to every page of it when it makes it, so that all of it is resident unless some is
-/// swapped out, of which nobody knows whose it is.
+/// swapped out, whose owner is unknown.
 fn ruby_heap(unnamed: &host::Part, heap: Option<&Heap>) -> Option<u64> {
     let heap = heap?;
     let bytes = heap.pages.checked_mul(heap.page_bytes.into())?;

@@ -1,4 +1,5 @@
-//! What removed flight files had counted: the text that whoever removes one leaves beside the others.
+//! What removed flight files had counted: the text that the program that removes one leaves next to
+//! the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -55,7 +55,7 @@ const FIRST: usize = 13;
 
 pub(crate) type Buckets = [u64; BUCKETS];
 
-/// Sums of what was measured; what nobody measured is `None`.
+/// Sums of what was measured; `None` where it was not measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     pub counters: [Option<u64>; COUNTERS.len()],
@@ -186,7 +186,7 @@ impl Measured {
     }
 }
 
-/// Under a fiber scheduler requests share a thread: what a thread did is no request's own, and of calls nobody looks.
+/// Under a fiber scheduler requests share a thread: its times belong to no single request, and calls are not observed.
 pub(crate) fn measures(header: &Header, field: &str) -> bool {
     let of_fibers = ["wall_ns", "queue_ns", "busy_threads", "status"];
     (field != "status" || header.counts_statuses)

@@ -10,7 +10,7 @@ use crate::http1::Malformed;
 /// What a cause does to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It is refused before it is a request; nobody gets any of it.
+    /// It is refused before it is a request, and goes to no server.
     Refused,
     /// The primary fails it.
     Failed,

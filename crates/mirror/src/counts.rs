@@ -112,7 +112,7 @@ pub struct Counts {
     pub shadow_connections: Count,
 }
 
-/// The counts at one moment, for whoever shows them.
+/// The counts at one moment, for status pages and logs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Snapshot {
     /// As in [`ClientCounts`].
@@ -136,8 +136,8 @@ pub struct Snapshot {
     /// Requests whose client left before the answer was whole, sent a malformed body, did nothing for too long while it
     /// was its turn, or was cut at the end of a drain.
     pub aborted: u64,
-    /// Heads that were refused (400, 408, 431, 501, 505), and what was refused before a head. They are no requests, and reach
-    /// nobody.
+    /// Heads that were refused (400, 408, 431, 501, 505), and errors before a head. They are no requests, and reach no
+    /// server.
     pub refused: u64,
     /// By [`Cause`], those that happened.
     pub causes: BTreeMap<&'static str, u64>,

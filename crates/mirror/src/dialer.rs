@@ -21,7 +21,7 @@ const BREATH: Duration = Duration::from_millis(20);
 /// Connects to one server.
 pub struct Dialer {
     at: Destination,
-    /// Where the host is an address, nobody need be asked.
+    /// Where the host is an address, no resolver is needed.
     address: Option<SocketAddr>,
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }

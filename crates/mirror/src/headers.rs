@@ -1,5 +1,5 @@
-//! The header fields of requests: where they stand, for whoever is asked whether
-//! it wants the request, and in one piece of memory for whoever does. A name and
+//! The header fields of requests: borrowed, for a tap that decides whether it
+//! wants the request, and in one piece of memory for a tap that does. A name and
 //! a value for each would be twenty allocations, made on the client's path and
 //! freed on another thread.
 

@@ -2,7 +2,7 @@
 //!
 //! Two halves that share nothing but a queue. `proxy` serves the client: it reads
 //! a request, gives it to the primary, and gives the primary's answer back. It
-//! never waits for anything else. What it has served it tells to a `Tap`:
+//! never waits for anything else. It passes what it has served to a `Tap`:
 //! `shadow` gives the same request to the shadows on a thread of its own and
 //! compares their answers with the primary's. Writing files, printing and
 //! judging are left to others.

@@ -67,12 +67,12 @@ impl fmt::Display for Address {
     }
 }
 
-/// A listener that nobody is accepted from yet.
+/// A listener before its first accept.
 #[derive(Debug)]
 pub(crate) struct Listener {
     kind: Kind,
     address: Address,
-    /// Nobody else accepts from it.
+    /// No other process accepts from it.
     own: bool,
     file: Option<SocketFile>,
 }

@@ -68,7 +68,7 @@ impl OpenFiles {
         self.limit
     }
 
-    /// How many clients fit beside so many connections to shadows.
+    /// How many clients fit in addition to so many connections to shadows.
     #[must_use]
     pub fn clients(&self, shadows: u64) -> usize {
         let Some(limit) = self.limit else {

@@ -1,7 +1,7 @@
 //! The client's half: each client's connection has a connection to a primary of
 //! its own, so that keeping, affinity and failures are what the primary alone
 //! would give. One thread serves them all; whatever else there is to do with a
-//! request is told to a [`Tap`] and done elsewhere.
+//! request goes to a [`Tap`] and is done elsewhere.
 
 mod accept;
 mod arrival;
@@ -129,13 +129,13 @@ impl Proxy {
         self.listener.address()
     }
 
-    /// For whoever reloads and ends it.
+    /// For the code that reloads and ends it.
     #[must_use]
     pub fn control(&self) -> Control {
         Control(self.shared.clone())
     }
 
-    /// Serves on this thread until told to drain, and as long as that takes.
+    /// Serves on this thread until asked to drain, and as long as that takes.
     ///
     /// # Errors
     ///

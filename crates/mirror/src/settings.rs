@@ -1,4 +1,4 @@
-//! What a mirror is told to do: checked values, made by whoever reads flags and files.
+//! The settings of a mirror: checked values, made from flags and files by the caller.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ impl Settings {
 /// Where clients come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
-    /// Loopback unless told otherwise.
+    /// Loopback by default.
     pub at: ListenAt,
     /// TLS: certificate chain and key, both PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
@@ -60,7 +60,7 @@ pub enum ListenAt {
     Unix {
         /// Absolute.
         path: PathBuf,
-        /// Permissions of the socket file: whoever may write to it may connect.
+        /// Permissions of the socket file: write permission is needed to connect.
         mode: u32,
     },
     /// A socket that a service manager opened and passed on (`LISTEN_FDS`).
@@ -132,7 +132,7 @@ pub struct Primary {
 /// Of the client's side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// What primary and shadows are told of a client's address.
+    /// The header fields with a client's address that primary and shadows get.
     pub forwarded: Forwarding,
     /// From the first byte of a head until its last; then 408.
     pub head_timeout: Duration,

@@ -48,7 +48,7 @@ pub enum ShadowsError {
     /// One bit of a word each.
     #[error("{0} shadows: at most 64 can be served; leave some out")]
     TooMany(usize),
-    /// Nobody can say by whom this one's certificate is to be judged.
+    /// There are no authorities to verify its certificate by.
     #[error("shadow {name}: {error}")]
     Tls {
         /// The shadow's name.
@@ -86,7 +86,7 @@ impl Drop for Reserved {
 }
 
 /// The shadows of one generation of settings. After a reload the next one may serve while this one finishes: what it
-/// admitted comes back to it, whichever of them is told.
+/// admitted comes back to it, whichever of them gets it first.
 pub struct Shadows {
     gate: Arc<Gate>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -144,7 +144,7 @@ impl Shadows {
     }
 
     /// Admits nothing more, gives what is under way so long to end, and waits for that. What has not ended then is
-    /// counted and told as ended with the mirror: afterwards what was sampled is answered, failed or dropped.
+    /// counted and reported as ended with the mirror: afterwards what was sampled is answered, failed or dropped.
     pub fn stop(&self, within: Duration) {
         let thread = self
             .thread

@@ -1,6 +1,6 @@
-//! What the client's half tells the others: a request that it has read, and what
-//! the primary answered. Told in passing: nothing here waits, and whoever listens
-//! may drop but never block.
+//! What the client's half passes to the others: a request that it has read, and
+//! what the primary answered. Nothing here waits, and a receiver may drop but
+//! never block.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,9 +35,9 @@ pub struct Taken {
     pub admission: Admission,
 }
 
-/// What a request that is wanted holds at whoever wants it: places and bytes at
-/// the shadows. It belongs into the [`Taken`]; where the request never becomes
-/// one (the client left in the middle of its body), dropping it gives
+/// What a wanted request holds at the receivers that want it: places and bytes
+/// at the shadows. It belongs into the [`Taken`]; where the request never
+/// becomes one (the client left in the middle of its body), dropping it gives
 /// everything back.
 #[derive(Debug, Default)]
 pub struct Admission(pub(crate) Option<Box<dyn Admitted>>);
@@ -81,10 +81,10 @@ pub struct PrimaryAnswer {
     pub body: Bytes,
 }
 
-/// Whoever is told. Called on the client's path: every method returns at once.
+/// A receiver of requests. Called on the client's path: every method returns at once.
 pub trait Tap: Send + Sync {
     /// Is anybody interested in this request? Asked once the head is there, before a body is kept for anybody.
-    /// `None`: nobody is. Counts what is dropped.
+    /// `None`: no receiver is. Counts what is dropped.
     fn wants(&self, head: &Head<'_>) -> Option<Admission>;
 
     /// A request that was wanted: called as it is given to the primary.
@@ -96,7 +96,7 @@ pub trait Tap: Send + Sync {
     }
 
     /// The head of its final answer, called before the client sees any of it: the client may use a cookie that is set
-    /// there before the answer is whole. Whoever has no use for that does nothing.
+    /// there before the answer is whole. A tap without a use for that does nothing.
     fn answering(&self, _request: &Arc<Taken>, _headers: &[Field]) {}
 
     /// Its answer, whole or failed: called exactly once for each [`Tap::taken`].

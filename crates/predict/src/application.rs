@@ -60,7 +60,7 @@ impl Origin {
 }
 
 impl Application {
-    /// Reads flight files, and the events beside them.
+    /// Reads flight files, and the events next to them.
     ///
     /// # Errors
     /// Files that cannot be read, and as for [`Application::of`].

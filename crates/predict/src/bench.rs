@@ -184,9 +184,10 @@ impl Bench {
         Ok(bench)
     }
 
-    /// The self-check. Where it fails and nobody said whether clients keep their connections, they do if the check passes so and
-    /// comes much nearer to what was recorded: kept connections occupy Puma's threads while they wait for their next request.
-    /// Where it fails so as well, it only shows that requests took longer than predicted, which may have another cause.
+    /// The self-check. Where it fails and the keep-alive behaviour of clients was not given, they keep their connections if the
+    /// check passes so and comes much nearer to what was recorded: kept connections occupy Puma's threads while they wait for
+    /// their next request. Where it fails so as well, it only shows that requests took longer than predicted, which may have
+    /// another cause.
     fn check_itself(&mut self) -> Result<(), PredictError> {
         let asked = self.machine.keep_alive.or(self.application.costs.kept);
         self.replay()?;
@@ -402,7 +403,7 @@ impl Bench {
             hand_over_ns,
             hand_over_cpu_ns: cold.hand_over_ns,
             wake_cpu_ns: cold.wake_ns,
-            // What is left of the way in: nobody computes meanwhile.
+            // The rest of the way in: no thread computes meanwhile.
             network_ns: costs
                 .way_in_ns
                 .map_or(0, |ns| ns.saturating_sub(accept_ns + 2 * hand_over_ns)),

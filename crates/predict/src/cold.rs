@@ -1,9 +1,9 @@
 //! What it costs a process that its threads run now on this core and now on that one.
 //!
-//! The kernel wakes who is handed the GVL on a core that is idle, while the one before still runs on its own; who wakes up after
-//! I/O may find itself elsewhere, too. What both work on is in the other core's caches, and the next stretch is slower. With
-//! every core busy nobody moves. So a configuration that leaves no core idle takes less CPU time for the same requests than
-//! one that does, and the trace has in its steps what was paid at the configuration that was traced.
+//! The kernel wakes the next holder of the GVL on a core that is idle, while the one before still runs on its own; a thread that
+//! wakes up after I/O may find itself elsewhere, too. What both work on is in the other core's caches, and the next stretch is
+//! slower. With every core busy no thread moves. So a configuration that leaves no core idle takes less CPU time for the same
+//! requests than one that does, and the trace has in its steps what was paid at the configuration that was traced.
 
 use capacity::sim::{Arrivals, Step, Work, simulate};
 
@@ -162,7 +162,7 @@ fn solve(counts: [[f64; 2]; 2], beyond_ns: [f64; 2]) -> Cold {
         squares => ((x * e + y * f) / squares).max(0.0),
     };
     let off = |[x, y]: [f64; 2]| (a * x + b * y - e).powi(2) + (c * x + d * y - f).powi(2);
-    // Where both cannot be told apart, or one came out below 0: the better one alone.
+    // Where both cannot be distinguished, or one came out below 0: the better one alone.
     let singular = det.abs() < 1e-6 * (a * a + b * b + c * c + d * d);
     let [hand_over, wake] = match !singular && exact.iter().all(|x| *x >= 0.0) {
         true => exact,

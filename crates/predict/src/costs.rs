@@ -34,7 +34,7 @@ pub struct Costs {
     pub server_ns: u64,
     /// Whether it is known from traces where the serving thread gives the GVL up meanwhile.
     pub around_learnt: bool,
-    /// Whether clients keep their connections, where a trace of all threads tells.
+    /// Whether clients keep their connections, where a trace of all threads shows it.
     pub kept: Option<bool>,
 }
 

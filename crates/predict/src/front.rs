@@ -16,7 +16,7 @@ pub(crate) struct Front {
 
 /// Fewer requests say too little.
 const LEAST: u64 = 50;
-/// Nobody else being there, what is above this is no way but a busy core.
+/// On an idle machine, a longer time means a busy core and not the way.
 const MOST_NS: u64 = 2_000_000;
 
 /// From traces of everything, by the names that Puma gives its threads: `puma srv`, `puma srv tp 001`, `puma reactor`.

@@ -20,7 +20,7 @@ pub(crate) fn latest(
             Some((from, to, process))
         })
         .collect();
-    // From the latest end backwards: whoever reaches into what was taken so far belongs to it.
+    // From the latest end backwards: a span that overlaps those taken so far belongs to them.
     spans.sort_by_key(|(_, to, _)| std::cmp::Reverse(*to));
     let mut reaches = spans.first().map_or(0, |(from, _, _)| *from);
     let found = spans.len();

@@ -1,4 +1,4 @@
-//! Which configurations are looked at when nobody says which.
+//! Which configurations are tried by default.
 
 use crate::{Bench, Point};
 

@@ -1,5 +1,5 @@
-//! How long a GVL that somebody waits for belongs to nobody: from the moment a thread gives it up until the next one has
-//! it. The kernel wakes a thread meanwhile, and nobody computes.
+//! How long a GVL that a thread waits for has no holder: from the moment a thread gives it up until the next one has it.
+//! The kernel wakes a thread meanwhile, and no thread computes.
 
 use std::collections::HashMap;
 

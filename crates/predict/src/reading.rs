@@ -1,4 +1,4 @@
-//! Fetches what processes left: flight files, and beside each the events that were kept.
+//! Reads what processes left: flight files, and the events kept next to each.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub struct Selection {
     /// Those that arrived at the application since, and before (nanoseconds since 1970).
     pub since_ns: Option<u64>,
     pub until_ns: Option<u64>,
-    /// Fewer are refused. Below the usual number a throughput can be told, and no p99.
+    /// Fewer are refused. Below the usual number there is a throughput, and no p99.
     pub least: usize,
 }
 
@@ -47,7 +47,7 @@ impl Selection {
     }
 }
 
-/// Reads the flight files of `paths` and what stands beside them.
+/// Reads the flight files of `paths` and the files next to them.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<ProcessTrace>, PredictError> {
     paths.iter().map(|path| read_one(path)).collect()
 }

@@ -165,7 +165,7 @@ fn compared<'a>(document: &'a Document, arm: &ArmSummary, metric: Metric) -> Opt
         true => None,
         false => Some(arms.find(|a| a.name == comparison.candidate)?),
     };
-    // The figure beside it is p99, and what is compared is not.
+    // The figure next to it is p99, and the compared metric is not.
     let of = match metric {
         Metric::ResponseTime => "p95 ",
         _ => "",

@@ -148,7 +148,7 @@ fn draw(document: &Document, area: &Area<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// An axis label: whole numbers where they are told apart.
+/// An axis label: whole numbers where these are distinct.
 fn short(value: f64) -> String {
     if value.fract().abs() < 1e-9 {
         format!("{value:.0}")

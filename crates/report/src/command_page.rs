@@ -179,7 +179,7 @@ pub fn how(document: &Document, command: &CommandRuns) -> String {
     )
 }
 
-/// What several comparisons at once mean for whoever reads them.
+/// What several comparisons at once mean for the reader.
 pub fn side_by_side(document: &Document, command: &CommandRuns) -> String {
     let said = match command.comparisons.len() {
         0 | 1 => String::new(),

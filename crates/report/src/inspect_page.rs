@@ -19,7 +19,7 @@ use crate::sheet::Sheet;
 use conclusions::Served;
 use run::inspect::{Document, Interval, IntervalProcess, ProcessChange, ProcessState, Traffic};
 
-/// Endpoints shown unless told otherwise.
+/// Endpoints shown by default.
 pub const USUAL_ENDPOINTS: usize = 20;
 
 /// Sources named.

@@ -185,7 +185,7 @@ fn target_rate(target_per_s: f64, drawn_per_s: Option<f64>) -> String {
     }
 }
 
-/// The answers beside the recorded ones.
+/// The answers next to the recorded ones.
 fn compared(sheet: &mut Sheet, recorded: &Recorded) {
     match &recorded.warning {
         Some(warning) if recorded.other_work => sheet.bold(&format!("{warning}.")),

@@ -430,7 +430,7 @@ fn changes(sheet: &mut Sheet, document: &Document) {
     sheet.listed(with, &verdict.by_hand);
 }
 
-/// Nobody asked for this limit, so the page says where it is from.
+/// This limit was not given by the user, so the page names its source.
 fn limit_of_cgroup(sheet: &mut Sheet, document: &Document) {
     let plan = &document.plan;
     if let (Some(limit), Some(cgroup)) = (plan.objective.max_memory_bytes, plan.cgroup_memory_bytes)

@@ -180,7 +180,7 @@ impl<'d> Shown<'d> {
     }
 }
 
-/// Whether the times of a row, as shown, give the change beside them.
+/// Whether the times of a row, as shown, give the change next to them.
 fn gives_its_change(time: &PageTime) -> bool {
     let both = time.candidate_ms.zip(time.baseline_ms);
     both.is_none_or(|both| is_change_of(time.ratio, both, last_digit))

@@ -1,4 +1,5 @@
-//! What the model said of each configuration before it was tried, beside what came.
+//! What the model predicted of each configuration before it was tried, next to what
+//! was measured.
 
 use crate::figures::{counted, percent};
 use crate::sheet::Sheet;

@@ -159,7 +159,7 @@ pub fn details(document: &Document, style: Style) -> Table {
     table
 }
 
-/// What the model said of each arm, beside what came.
+/// What the model predicted of each arm, next to what was measured.
 pub fn predicted(document: &Document, style: Style) -> Table {
     let head = [
         "configuration",

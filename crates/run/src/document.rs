@@ -135,7 +135,7 @@ impl Document {
 }
 
 impl ArmRates {
-    /// The arm as people are told of it.
+    /// The arm as people read it.
     pub fn words(&self) -> String {
         let settings = || self.settings.to_string();
         self.called.clone().unwrap_or_else(settings)

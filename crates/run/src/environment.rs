@@ -1,4 +1,4 @@
-//! What a configuration sets in the server's environment beside its settings.
+//! What a configuration sets in the server's environment in addition to its settings.
 
 use crate::settings::Settings;
 use schemars::JsonSchema;

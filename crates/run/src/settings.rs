@@ -18,7 +18,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What Puma does when nobody says anything.
+    /// What Puma does without any setting.
     pub const PUMA_DEFAULT: Settings = Settings {
         workers: 0,
         threads: 5,

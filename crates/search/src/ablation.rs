@@ -1,9 +1,9 @@
 //! The best so far and what lies one change away from it: without each of its changes, and with each that it has not.
 //!
 //! Without them it is an ablation: what brings nothing is taken out again, and what brings something is the explanation.
-//! With them it mends what sums of effects got wrong, because what was left out for its noise, or for what it does in other
-//! company, is measured once more in the company that it will have. All this comes before the confirmation, so that what
-//! is confirmed, and claimed, is what will be run.
+//! With them it corrects what sums of effects got wrong, because what was left out for its noise, or for what it does in
+//! other company, is measured once more in the company that it will have. All this comes before the confirmation, so that
+//! what is confirmed, and claimed, is what will be run.
 
 mod change;
 
@@ -67,7 +67,7 @@ pub struct AblationInput<'a> {
 /// will be. As a standard deviation.
 const CONTEXT: f64 = 0.03;
 
-/// What a prediction of memory may be wrong by, as a logarithm: one trial tells.
+/// The error allowed for a prediction of memory, as a logarithm: one trial settles it.
 const DOUBT: f64 = 0.05;
 
 /// What a sum of measured memories may be wrong by.
@@ -296,7 +296,7 @@ impl Ablation {
         changes
             .filter_map(|(nth, change)| {
                 let factor = change.takes_out(&self.baseline)?;
-                // One change at a time: an allocator beside the centre without its option, where that ran.
+                // One change at a time: an allocator in addition to the centre without its option, where that ran.
                 let with = match change.single() {
                     Some(_) => 0,
                     None => {

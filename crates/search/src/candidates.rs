@@ -68,7 +68,7 @@ pub fn candidates(material: Material<'_>, most: usize) -> Vec<Point> {
             add(room.point.clone());
         }
     }
-    // Factors of many levels, on the best sum, of which some may mean nothing beside them and give way.
+    // Factors of many levels, on the best sum, of which some may mean nothing with them and give way.
     let raced = space.searched(How::Raced).flat_map(|factor| {
         let (lead, levels) = (&lead, 0..space.factors[factor].levels.len());
         levels.filter_map(move |level| Some((factor, space.making_room(lead, factor, level)?)))

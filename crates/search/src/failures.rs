@@ -22,8 +22,8 @@ pub enum Culprit {
 /// columns agree in so many pairs of eight unless both are to blame.
 const BEYOND_CHANCE: usize = 5;
 
-/// Whoever explains the failures, if the successes leave but one explanation, or if there are enough of them, or if these
-/// are `all` the runs there will be. `suspects` are the factors still in the screen.
+/// The cause of the failures, if the successes leave but one explanation, or if there are enough of them, or if these are
+/// `all` the runs there will be. `suspects` are the factors still in the screen.
 pub fn culprit(runs: &[Run], suspects: &[usize], all: bool) -> Option<Culprit> {
     // What an earlier culprit explains is no evidence against others.
     let unexplained: Vec<&Run> = runs

@@ -1,9 +1,9 @@
-//! The search of `tune` over everything that can be set, as a machine that is asked and told.
+//! The search of `tune` over everything that can be set, as a machine with two calls, ask and tell.
 //!
-//! [`Search::ask`] names the block of trials that is to be measured next, [`Search::tell`] takes what came of it. Between
-//! them nothing is read and nothing kept but what was told: the same space, rules, seed and observations give the same
-//! asks, on which resuming a run rests, and a simulated machine is searched by the very code that searches a real one.
-//! How each stage decides, and what may be concluded from it, is in `docs/method.md`.
+//! [`Search::ask`] names the block of trials that is to be measured next, [`Search::tell`] takes its outcome. Between
+//! them nothing is read, and nothing kept but the observations: the same space, rules, seed and observations give the
+//! same asks, on which resuming a run rests, and a simulated machine is searched by the very code that searches a real
+//! one. How each stage decides, and what may be concluded from it, is in `docs/method.md`.
 //!
 //! What is left to others: running trials, drawing the order within a block, judging limits, wording the answer.
 

@@ -69,7 +69,7 @@ pub enum Claim {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     pub factor: usize,
-    /// Of the alternative over what runs today, on the score; `None` where it could not be told.
+    /// Of the alternative over what runs today, on the score; `None` where it could not be determined.
     pub score: Option<Estimate>,
     pub log_throughput: Option<Estimate>,
     pub log_memory: Option<Estimate>,
@@ -107,7 +107,7 @@ pub enum Found {
     BreaksALimit,
     /// Not allowed where the screen was done.
     NotPossible,
-    /// Not told apart from others by the runs that are there.
+    /// Not distinguished from others by the runs so far.
     Unknown,
     /// The trials did not allow a screen.
     NotTried,

@@ -9,7 +9,7 @@ pub struct Wanted {
     pub candidates: usize,
     /// Pairs of runs that the screen takes; 0 without one.
     pub pairs: usize,
-    /// Levels of raced factors beside the baseline's.
+    /// Levels of raced factors in addition to the baseline's.
     pub raced: usize,
 }
 

@@ -42,7 +42,7 @@ impl Race {
     /// What is to be measured next; `None` when the race is over.
     pub fn block(&self) -> Option<Block> {
         let (done, live) = (self.seen.len() as u32, self.live());
-        // Who is alone has nobody to be compared with, once it is known to run at all.
+        // A single survivor needs no comparison, once it is known to run at all.
         let over = done >= self.blocks || live.is_empty() || (live.len() == 1 && done > 0);
         (!over).then(|| Block {
             stage: self.stage,
@@ -52,7 +52,7 @@ impl Race {
         })
     }
 
-    /// Takes what came of the block that was asked for, and lets nobody leave.
+    /// Takes the outcome of the block that was asked for, and keeps every arm.
     pub fn observe(&mut self, told: &[Option<Observation>]) -> Vec<usize> {
         let live = self.live();
         let mut row = vec![None; self.arms.len()];
@@ -81,7 +81,7 @@ impl Race {
             margin: rules.margin,
             ..RaceRule::default()
         };
-        // Who seems to break a limit leads nobody.
+        // An arm that seems to break a limit leads no other.
         let leads = |standing: Standing| match self.objective.wants_proof() {
             true => standing == Standing::Meets,
             false => standing.likely(),

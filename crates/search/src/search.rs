@@ -1,4 +1,4 @@
-//! The search as its caller sees it: asked, told, and what it has kept.
+//! The search as its caller sees it: what to measure, what was observed, and what is kept.
 
 mod stages;
 

@@ -134,7 +134,7 @@ pub(crate) fn of_page(lines: &[&str], request: &str, environment: &str) -> Optio
         if !begun.iter().any(|begun| text.contains(begun)) {
             continue;
         }
-        // With request ids the lines of one request can be told from those between them.
+        // With request ids the lines of one request can be distinguished from those between them.
         let id = text.rfind("] Started ").and_then(|end| {
             let start = text[..end].rfind('[')?;
             Some(&text[start..=end])

@@ -1,7 +1,7 @@
 //! A command that is itself what is measured: a test suite, a batch job, a script of requests.
 //!
-//! Unlike a hook it is looked at while it runs: whoever started it knows its processes, waits for it in steps, and learns
-//! to the millisecond when it ended. It runs under a guard of its own, so that nothing of it is left on any path out.
+//! Unlike a hook it is looked at while it runs: the caller knows its processes, waits for it in steps, and learns to the
+//! millisecond when it ended. It runs under a guard of its own, so that nothing of it is left on any path out.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

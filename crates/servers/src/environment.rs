@@ -1,4 +1,4 @@
-//! What a server finds in its environment beside what is there anyway.
+//! The variables that are added to a server's environment.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::log::Excerpt;
 pub struct Died {
     /// "the server", or a service's name.
     pub what: String,
-    /// `None` when its guard was killed and nobody could ask.
+    /// `None` when its guard was killed, so that its status is unknown.
     pub exit: Option<Exit>,
     /// What it wrote.
     pub log: Excerpt,

@@ -61,7 +61,7 @@ pub(crate) fn failed(
     }
 }
 
-/// 128 random bits in hexadecimal, for tokens and names that nobody can guess.
+/// 128 random bits in hexadecimal, for tokens and names that cannot be guessed.
 pub(crate) fn nonce() -> Result<String, StartError> {
     let mut bytes = [0_u8; 16];
     let path = Path::new("/dev/urandom");

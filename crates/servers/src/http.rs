@@ -27,7 +27,7 @@ pub(crate) struct Answer {
 
 /// Asks once. `go_on` is called every 50 ms of waiting and ends it with its error.
 ///
-/// The outer error is `go_on`'s; the inner one says that nobody answered as HTTP does.
+/// The outer error is `go_on`'s; the inner one says that no HTTP answer came.
 pub(crate) fn get<E>(
     target: &Target,
     path: &str,

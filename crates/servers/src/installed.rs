@@ -1,4 +1,4 @@
-//! Programs that a server needs beside Ruby, and which package brings one that is not there.
+//! Programs that a server needs in addition to Ruby, and which package brings a missing one.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

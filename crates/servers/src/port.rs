@@ -23,7 +23,7 @@ pub(crate) fn choose(asked: Option<u16>) -> Result<u16, StartError> {
     Ok(address.port())
 }
 
-/// A port of 127.0.0.1 that is free now, for a service that is told which.
+/// A port of 127.0.0.1 that is free now, for a service that takes its port as a parameter.
 ///
 /// # Errors
 /// When the machine has none.

@@ -83,7 +83,8 @@ fn children(pid: u32) -> Option<Vec<u32>> {
     for task in tasks.flatten() {
         match fs::read_to_string(task.path().join("children")) {
             Ok(text) => children.extend(text.split_ascii_whitespace().flat_map(str::parse::<u32>)),
-            // The thread may just have ended; only a live one without the file tells of the kernel.
+            // The thread may just have ended; only a live one without the file shows that the kernel
+            // has none.
             Err(_) if task.path().join("stat").exists() => return None,
             Err(_) => {}
         }

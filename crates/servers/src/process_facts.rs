@@ -1,4 +1,4 @@
-//! What a process was started with and has loaded, from `/proc`, for whoever asked for something there.
+//! What a process was started with and has loaded, from `/proc`, for checks of settings.
 
 use crate::running::Running;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The files of one start that Puma is told of, and those among them that must not outlive it.
+//! The files of one start that Puma gets, and those among them that must not outlive it.
 
 use std::path::PathBuf;
 

@@ -88,7 +88,7 @@ pub struct PassengerSpec {
 }
 
 impl Default for PassengerSpec {
-    /// Debian's places, and what Passenger does when it is told nothing.
+    /// Debian's places, and Passenger's own defaults.
     fn default() -> Self {
         PassengerSpec {
             apache: "apache2".into(),
@@ -141,7 +141,7 @@ pub struct Agent {
     pub flight_dir: PathBuf,
 }
 
-/// What tells that a service is ready.
+/// How a service shows that it is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ready {
     /// Something listens on this port of 127.0.0.1.

@@ -3,7 +3,7 @@
 //! Read in the sources of Unicorn 6.1 (`configurator.rb`, `http_server.rb`): it takes one configuration file,
 //! each directive of which replaces what was there before, and has no command that asks it for its state. So the
 //! generated file evaluates the application's own first, as Unicorn itself would, then says what is under test;
-//! each worker that is ready adds a line to a file that was opened by whoever started Unicorn, because a worker
+//! each worker that is ready adds a line to a file that was opened by Unicorn's parent, because a worker
 //! may have become another user by then.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ use crate::proc;
 use crate::read_back::{Mismatch, ReadBack};
 use crate::spec::{ServerSpec, Settings};
 
-/// SIGTERM would cut off whoever is being answered.
+/// SIGTERM would cut off clients that are being answered.
 const ORDERLY_END: Signal = Signal::QUIT;
 
 /// The words that start Unicorn for this application: `bundle exec unicorn` where its Gemfile.lock names Unicorn and that
@@ -111,7 +111,7 @@ fn named_in(program: &[String]) -> Option<&str> {
     found
 }
 
-/// Where applications keep it. Unicorn itself looks nowhere: whoever starts it says where.
+/// Where applications keep it. Unicorn itself has no default path: its command line names the file.
 fn own_config(app_dir: &Path, env_name: &str) -> Option<PathBuf> {
     let names = [
         format!("config/unicorn/{env_name}.rb"),
@@ -133,7 +133,7 @@ fn config_text(
         let path = literal(path);
         format!("instance_eval(File.read({path}), {path})\n")
     });
-    // The backlog and the socket's options are the application's own choice. A port that is in use is told at
+    // The backlog and the socket's options are the application's own choice. A port that is in use fails at
     // once: another is tried. A worker that cannot build the application would be started again for ever.
     format!(
         r##"# Written by powerband for one start of the server.

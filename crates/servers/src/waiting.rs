@@ -1,4 +1,4 @@
-//! A process that was started, and what tells that it is ready.
+//! A process that was started, and the sign that it is ready.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -4,10 +4,10 @@
 //! Random order makes the signs of A/A log ratios coin tosses, whatever the
 //! host does: level shifts, drift inside a block and heavy tails cost power and
 //! not honesty. False positives above nominal therefore mean that something
-//! tells the two copies apart although they are the same (the length of a name
-//! in the environment, a cache that only one of them finds, a hook), and that
-//! is what is looked for: every run of six consecutive blocks, in the order in
-//! which they were measured, is judged as a run of its own.
+//! distinguishes the two copies although they are the same (the length of a
+//! name in the environment, a cache that only one of them finds, a hook), and
+//! that is what is looked for: every run of six consecutive blocks, in the
+//! order in which they were measured, is judged as a run of its own.
 //!
 //! Those runs overlap, so their count is not binomial. Its law is that of the
 //! same magnitudes with random signs, which is enumerated, or drawn from where
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_order_inside_blocks_is_told_apart_from_the_arms() {
-        // Whoever comes second is slower by 5 %.
+        // The second copy is slower by 5 %.
         let mut all = blocks(&[0.0; 10]);
         for block in &mut all {
             if block.baseline_first {

@@ -1,7 +1,7 @@
 //! Two finalists and a baseline in the same blocks, with one error rate.
 //!
 //! The best of a race may have been lucky, so the second best is confirmed
-//! beside it. The first is tested against the baseline as if it were alone. The
+//! as well. The first is tested against the baseline as if it were alone. The
 //! second may then be claimed by a closed test (Marcus, Peritz and Gabriel
 //! 1976): its own test against the baseline rejects, and so does a test of "all
 //! three are equal". That one rejects where the first finalist's test does; or

@@ -22,7 +22,7 @@ pub struct Size {
 }
 
 /// The index of the smallest: least PSS, except that arms whose PSS interval
-/// reaches the least one's are told apart by fewer processes, then by fewer
+/// reaches the least one's are ranked by fewer processes, then by fewer
 /// threads, then by PSS after all. `None` without candidates.
 pub fn smallest(candidates: &[Size]) -> Option<usize> {
     let leanest = candidates

@@ -276,7 +276,7 @@ fn columns(thread: &ThreadTimeline, place: Place, begin_ns: u64, end_ns: u64) ->
     runs
 }
 
-/// Marks where requests begin, as far as they can be told apart.
+/// Marks where requests begin, as far as they can be distinguished.
 fn request_begins(thread: &ThreadTimeline, begin_ns: u64, end_ns: u64) -> Vec<u32> {
     let begins = thread
         .slices

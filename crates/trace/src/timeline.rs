@@ -1,4 +1,4 @@
-//! One process: its events told apart by thread.
+//! One process: its events by thread.
 
 use crate::stack::{Slice, Stack, What};
 use flight::events::{Doing, EventKind, Events, GcPhase, Mode};
@@ -74,7 +74,7 @@ pub fn timeline(events: &Events, origin: Origin) -> ProcessTimeline {
         _ => first.unwrap_or(header.created_mono_ns),
     };
     let last_ns = last.unwrap_or(begin_ns).max(begin_ns);
-    // Of a file that was full nobody knows what came after.
+    // After a file was full, later events are unknown.
     let known_ns = origin.until_ns.filter(|_| header.lost() == 0);
     let end_ns = known_ns.map_or(last_ns, |until| until.max(last_ns));
 

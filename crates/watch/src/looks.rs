@@ -99,7 +99,7 @@ impl Looks {
         Ok(Picture::of_look(&self.seen, &mut kept.look, request))
     }
 
-    /// Where a look is; a new one takes the place of one that nobody asks for any more.
+    /// Where a look is; a new one takes the place of one that is no longer requested.
     fn kept(&mut self, subject: &Subject) -> Result<usize, TooMany> {
         let mut looks = self.looks.iter();
         if let Some(at) = looks.position(|kept| kept.look.subject == *subject) {

@@ -56,7 +56,7 @@ pub type ProcessKey = (ProcessId, Option<Origin>);
 #[derive(Debug, Default)]
 pub struct Reader {
     application: Option<String>,
-    /// Files of processes that have ended, which nobody writes to any more.
+    /// Files of processes that have ended, which do not change any more.
     ended: BTreeSet<PathBuf>,
     pss: HashMap<u32, u64>,
     pss_at: Option<Duration>,

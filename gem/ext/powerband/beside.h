@@ -1,4 +1,4 @@
-/* Files beside this process's flight file: the same folder, the same stem. */
+/* Files next to this process's flight file: the same folder, the same stem. */
 #ifndef POWERBAND_BESIDE_H
 #define POWERBAND_BESIDE_H
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "thread.h"
 
-/* Interns symbols and learns what this collector tells, once, at load. */
+/* Interns symbols and learns what this collector reports, once, at load. */
 void pb_collections_init(void);
 
 struct pb_pause {

@@ -27,8 +27,8 @@ static struct {
 } trace;
 
 /* Threads inside a write to the trace. A writer counts itself before it looks whether the trace is on, and the end
- * switches off before it looks at the count (both sequentially consistent): when the end sees zero, whoever comes
- * later sees "off", so that no write to unmapped memory is possible. */
+ * switches off before it looks at the count (both sequentially consistent): when the end sees zero, any later
+ * writer sees "off", so that no write to unmapped memory is possible. */
 static int writers;
 
 static struct {

@@ -42,7 +42,7 @@ bool pb_events_trace_off(void);
 /* For each request as it begins, with the GVL held: whether it is one of the sampled. */
 bool pb_bursts_sampled(void);
 
-/* Makes the file of sampled requests beside the flight file; on failure returns false and says why. */
+/* Makes the file of sampled requests next to the flight file; on failure returns false and says why. */
 bool pb_bursts_open(uint32_t one_in, char *reason, size_t reason_size);
 
 /* The end of both, in a process that goes on. What is mapped stays mapped. */

@@ -1,5 +1,5 @@
-/* Requests under a fiber scheduler (Falcon): several take turns on one thread, so that what the thread did is nobody's.
- * What is true of each is recorded and nothing else: arrival, queue time, wall time, status, endpoint, requests in flight. */
+/* Requests under a fiber scheduler (Falcon): several take turns on one thread, so that the thread's work belongs to no single
+ * request. Only what is true of each is recorded: arrival, queue time, wall time, status, endpoint, requests in flight. */
 #ifndef POWERBAND_FIBER_REQUEST_H
 #define POWERBAND_FIBER_REQUEST_H
 

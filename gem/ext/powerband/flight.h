@@ -10,7 +10,7 @@
 
 struct pb_settings {
     const char *root;
-    bool default_root; /* nobody named the folder; see folder.h */
+    bool default_root; /* the folder was not configured; see folder.h */
     uint32_t ring_capacity;
     int32_t worker_index;
     uint32_t server_workers;
@@ -48,7 +48,7 @@ struct pb_flight {
 
 extern struct pb_flight pb_flight;
 
-/* Changes whenever the file of this process does, so that a request that began before is told apart. */
+/* Changes whenever the file of this process does, which distinguishes a request that began before the change. */
 extern unsigned pb_generation;
 
 /* Makes and maps the file; on failure returns false, says why in `reason` and leaves a marker if it can (unrecorded.h). */

@@ -1,5 +1,5 @@
-/* The root may be in /tmp, where others could have put a folder or a link of that name first: nothing is followed below the
- * root, the root is not followed where nobody named it, and owners and modes are verified on the open descriptors. */
+/* The root may be in /tmp, where others could have put a folder or a link of that name first: no link below the root is
+ * followed, nor the root itself where it was not configured, and owners and modes are verified on the open descriptors. */
 #include "folder.h"
 
 #include <errno.h>

@@ -16,7 +16,7 @@ bool pb_gvl_available(void);
 /* Turns the callback on or off for the whole process; off, it costs one load of a flag. */
 void pb_gvl_enable(bool on);
 
-/* In the child of a fork: the states of the parent's other threads are nobody's. */
+/* In the child of a fork: forgets the states of the parent's other threads, which do not exist there. */
 void pb_gvl_after_fork(void);
 
 /* The current thread's state; NULL without memory. Needs the GVL. */

@@ -208,8 +208,8 @@ pb_request_start(VALUE self, VALUE env)
     return Qtrue;
 }
 
-/* Whether the thread serves this very request. An inner layer, whose environment is the same, is not told from the outer
- * one: it then ends the request a little early. */
+/* Whether the thread serves this very request. An inner layer, whose environment is the same, is not distinguished from
+ * the outer one: it then ends the request a little early. */
 static bool
 serves(VALUE env)
 {

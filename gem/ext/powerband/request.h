@@ -1,5 +1,5 @@
 /* One request or job: from the agent's arrival until the application returned, or until the server had written the
- * response where it tells us so. */
+ * response where it reports that. */
 #ifndef POWERBAND_REQUEST_H
 #define POWERBAND_REQUEST_H
 

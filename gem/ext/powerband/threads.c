@@ -1,5 +1,5 @@
 /* The list only grows, to the most threads there ever were at once, and is whole at every instant: a fork may come
- * at any. No lock, because whoever held it might not exist in the child. */
+ * at any. No lock, because its holder might not exist in the child. */
 #include "threads.h"
 
 #include <stdlib.h>

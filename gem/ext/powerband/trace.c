@@ -54,7 +54,7 @@ enter(struct pb_thread *thread, VALUE ruby_thread)
     __atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
 }
 
-/* Of a thread that has not served yet nobody knows; its first event will tell. */
+/* The state of a thread that has not served yet is unknown; its first event shows it. */
 static void
 write_state(const struct pb_thread *thread)
 {
@@ -98,7 +98,7 @@ protected(VALUE (*body)(VALUE), VALUE argument)
     rb_protect(body, argument, &tag);
     if (!tag) return 0;
     error = rb_errinfo();
-    /* The end of a thread is told by an Integer, a throw by an object without a class. */
+    /* The end of a thread arrives as an Integer, a throw as an object without a class. */
     if (!RB_TYPE_P(error, T_OBJECT) || !RTEST(rb_obj_is_kind_of(error, rb_eStandardError))) return tag;
     /* An exception that is on its way through an ensure of the application's stays the one it was. */
     rb_set_errinfo(RB_TYPE_P(before, T_OBJECT) ? before : Qnil);

@@ -104,7 +104,8 @@ least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Whoever runs the collector holds the GVL, so that this thread was stopped by it only while it waited for that. */
+/* The thread that runs the collector holds the GVL, so that this thread was stopped by it only while it waited for
+ * the GVL. */
 static void
 book_wait(struct pb_watch *watch, uint64_t now_ns)
 {

@@ -34,7 +34,7 @@ module Powerband
       @enabled
     end
 
-    # Nobody named the root: it lies in /tmp, and users share it.
+    # The root was not configured: it is in /tmp, and users share it.
     def default_root?
       @default_root
     end

@@ -21,7 +21,7 @@ module Powerband
 
     MEASURED = 1
     FIBERS = 2
-    # Under a fiber scheduler requests share a thread: what a thread did is no request's own, and of calls nobody looks.
+    # Under a fiber scheduler requests share a thread: its times belong to no request, and calls are not seen.
     OF_FIBERS = %w[wall_ns queue_ns busy_threads status].freeze
 
     Entry = Struct.new(:name, :row)
@@ -132,7 +132,7 @@ module Powerband
       Array.new(present) { |i| entry(@layout.endpoints + (i * size), size) }.compact
     end
 
-    # Those that nobody asked for are left out.
+    # Entries that were not requested are left out.
     def entry(at, size)
       requests, named = @bytes.unpack("@#{at}Q<x240Q<")
       Entry.new(text(at + 128, 120), row(@bytes.byteslice(at, size))) unless named.zero? || requests.zero?

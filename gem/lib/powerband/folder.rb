@@ -9,7 +9,7 @@ module Powerband
 
     attr_reader :path
 
-    # `default_root`: nobody named the root. It lies in /tmp, users share it, and no link to it is followed.
+    # `default_root`: the root was not configured. It is in /tmp, users share it, and no link to it is followed.
     def initialize(root, default_root: false)
       @root = root
       @default_root = default_root

@@ -32,7 +32,7 @@ module Powerband
             else
               []
             end.freeze
-    # The last part of each name, which is all that `const_added` is told.
+    # The last part of each name, which is all that `const_added` gets.
     AWAITED = (HOOKS.keys + NAMESPACES + SETUP).to_h { |path| [path[/\w+\z/].to_sym, true] }.freeze
 
     class << self
@@ -61,7 +61,7 @@ module Powerband
         nil
       end
 
-      # Whoever has put a `const_added` before Ruby's own may have made it public, as Zeitwerk 2.7 has.
+      # A library that put a `const_added` before Ruby's own may have made it public, as Zeitwerk 2.7 does.
       def supported?
         RUBY_ENGINE == "ruby" && (::Module.private_method_defined?(:const_added) || ::Module.method_defined?(:const_added))
       end

@@ -18,8 +18,8 @@ module Powerband
       super(app, **given, **options)
     end
 
-    # `endpoints`: how many are told apart. `application`: the root folder of another application than this process's
-    # own, or :all. `opentelemetry`: whether the family that OpenTelemetry names for servers is there too.
+    # `endpoints`: how many are distinguished. `application`: the root folder of another application than this
+    # process's own, or :all. `opentelemetry`: whether the family that OpenTelemetry names for servers is there too.
     def initialize(app = nil, path: "/metrics", endpoints: ENDPOINTS, application: nil, opentelemetry: false)
       @app = app
       @path = path

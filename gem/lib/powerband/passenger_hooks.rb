@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Powerband
-  # Where Passenger tells us that it starts: a process, forked from a preloader or started directly, makes the handler of
-  # its requests after the application is loaded, as the user that it serves as.
+  # Hooks into the start of Passenger: a process, forked from a preloader or started directly, makes the handler of its
+  # requests after the application is loaded, as the user that it serves as.
   module PassengerHooks
     # Prepended to PhusionPassenger::RequestHandler.
     module RequestHandler

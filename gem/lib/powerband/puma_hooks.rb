@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Powerband
-  # Where Puma tells us that it starts: its server is made (the application gets wrapped) and runs (the flight file
-  # is opened, in the process that serves). A worker forked from another worker makes no new server, but runs it.
+  # Hooks into the start of Puma: its server is made (the application gets wrapped) and runs (the flight file is
+  # opened, in the process that serves). A worker forked from another worker makes no new server, but runs it.
   module PumaHooks
     # Prepended to Puma::Server.
     module Server
@@ -77,7 +77,7 @@ module Powerband
         Powerband.fault("Puma's parsing and writing are not measured", e)
       end
 
-      # The agent may have been loaded by the application, when the worker was already running; Puma's title tells.
+      # The agent may have been loaded by the application, when the worker was already running; Puma's title has the index.
       def worker_index
         @worker_index || $PROGRAM_NAME[/\Apuma: cluster worker (\d+):/, 1]&.to_i
       end

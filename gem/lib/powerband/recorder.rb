@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Powerband
-  # The flight file of this process, made as the server starts, or at the first request where no server told us.
+  # The flight file of this process, made as the server starts, or at the first request where no server notified us.
   module Recorder
     # How often a file gets a new time of change, at a request: cleaners of temporary folders go by days.
     TOUCH_EVERY_S = 3600
@@ -110,13 +110,13 @@ module Powerband
         at_exit { close }
       end
 
-      # The file's time of change tells when it ended, for as long as it is kept.
+      # The file's modification time shows when it ended, for as long as it is kept.
       def close
         Native.close
         touch(Native.path)
       end
 
-      # And what lies beside it. A file that is gone, or another user's by now, is left alone.
+      # Also the files next to it. A file that is gone, or another user's by now, is left alone.
       def touch(flight)
         return unless flight
 

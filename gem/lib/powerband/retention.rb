@@ -86,7 +86,7 @@ module Powerband
       true
     end
 
-    # What the flight file shows holds for those beside it.
+    # The state of the flight file holds for the files next to it.
     def join(all, one)
       all.paths.concat(one.paths)
       all.bytes += one.bytes

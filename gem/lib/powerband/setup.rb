@@ -41,8 +41,8 @@ module Powerband
       @asked.libraries.each { |name| attempt(:require) { @loaded << name if Libraries.load(name) } }
     end
 
-    # In a process that is about to fork others, which serve an application that is loaded. `application` tells one that
-    # was loaded anew from the one before.
+    # In a process that is about to fork others, which serve an application that is loaded. `application` distinguishes
+    # a newly loaded one from its predecessor.
     def forking(application)
       # Puma looks for missing workers every few seconds, whether there are any or not.
       return if @prepared.equal?(application)
@@ -86,7 +86,7 @@ module Powerband
       end
     end
 
-    # Whoever has switched it on already clears it, too.
+    # Code that has switched it on already clears it, too.
     def profile(middleware)
       @profiles ||= !GC::Profiler.enabled?
       return unless @profiles

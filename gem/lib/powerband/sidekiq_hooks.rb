@@ -38,7 +38,7 @@ module Powerband
     @installed = false
 
     class << self
-      # Sidekiq tells of the start of a process after its forks, whoever made them, and before its first job.
+      # Sidekiq announces the start of a process after its forks, by any parent, and before its first job.
       def install
         return if @installed || !Powerband.config.enabled? || !Native.available?
 

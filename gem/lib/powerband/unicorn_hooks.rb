@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Powerband
-  # Where Unicorn tells us that it starts: the application is built (in the master when it preloads, else in the worker),
-  # and a worker is about to serve, as the user that it serves as.
+  # Hooks into the start of Unicorn: the application is built (in the master when it preloads, else in the worker), and a
+  # worker is about to serve, as the user that it serves as.
   module UnicornHooks
     # Prepended to Unicorn::HttpServer.
     module HttpServer

@@ -2,7 +2,7 @@
 
 module Powerband
   # Puts code of ours around a method of somebody else's class, in the one of two ways that goes together with all others
-  # who do so. Whoever takes the method by alias gets, where a module is prepended, that module's: its `super` is then
+  # that do so. Code that takes the method by alias gets, where a module is prepended, that module's: its `super` is then
   # the alias' own caller, and the two call each other until the stack is full. Hence no module is prepended, except
   # where another one already is, for which an alias of ours would do the same.
   module Wrapping
@@ -10,7 +10,7 @@ module Powerband
 
     class << self
       # Once for each method. The block is given the code of the call and returns the body around it. Raises NameError
-      # where there is no such method. `as` tells those apart that wrap the same one.
+      # where there is no such method. `as` distinguishes wrappers of the same method.
       def wrap(owner, name, as: "powerband", &body)
         return if @wrapped[[owner, name, as]]
 

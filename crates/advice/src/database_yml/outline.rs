@@ -79,7 +79,8 @@ impl Outline {
         (0..self.entries.len()).filter(of(Some(at))).collect()
     }
 
-    /// The mappings of a section that are one database each: itself, or those in it, as Rails tells them apart.
+    /// The mappings of a section that are one database each: itself, or those in it, as Rails distinguishes
+    /// them.
     pub fn databases(&self, section: &str) -> Result<Vec<usize>, String> {
         let top = |i: &usize| self.entries[*i].parent.is_none() && self.entries[*i].key == section;
         let at = (0..self.entries.len()).rfind(top);

@@ -6,7 +6,7 @@ use super::{Answer, Queue};
 /// The sum ends at a term of this share of it: the later ones are smaller.
 const IGNORED: f64 = 1e-20;
 
-/// Erlang's B: the probability that all of `servers` are busy when nobody can
+/// Erlang's B: the probability that all of `servers` are busy when no request can
 /// wait, at `offered` erlangs. 1 / B is the sum of c (c - 1) … (c - k + 1) / a^k
 /// for k from 0 to c. At most some 40 √c of these terms matter, so that a damaged
 /// count of servers takes no time. All are positive, so that nothing cancels.

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 /// Bits of an entry that say who set it: 16 million at most.
 pub(super) const WHO_BITS: u32 = 24;
 
-/// Tells an entry from all others; 0 is never one.
+/// Distinguishes an entry from all others; 0 is never one.
 pub(super) type Ticket = u64;
 
 #[derive(Debug, Default)]

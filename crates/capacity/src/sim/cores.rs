@@ -1,12 +1,12 @@
-//! The cores, shared by whoever computes: at full speed while there are as many
-//! cores, else all equally slower (processor sharing), and not at all while the
-//! cgroup's quota is used up.
+//! The cores, shared by all running tasks: at full speed while there are as
+//! many cores, else all equally slower (processor sharing), and not at all
+//! while the cgroup's quota is used up.
 //!
 //! One virtual clock runs at the speed that everybody has, so that a change of
-//! speed touches the clock and nobody's remaining time: each event costs the
+//! speed touches the clock and no task's remaining time: each event costs the
 //! logarithm of the number that compute. The clock moves only when that number
-//! changes, from there to now in one piece: what was foretold then comes true
-//! to the nanosecond.
+//! changes, from there to now in one piece: an end computed then comes true to
+//! the nanosecond.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -241,7 +241,7 @@ fn time_for(left: u64, speed: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Runs until nobody computes: who ended when.
+    /// Runs until no task is left: who ended when.
     fn ends(cores: &mut Cores) -> Vec<(u64, u32)> {
         let mut ended = Vec::new();
         while cores.computing > 0 {

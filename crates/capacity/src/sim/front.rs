@@ -22,7 +22,7 @@ pub(super) enum Accepting {
 
 #[derive(Debug)]
 pub(super) struct Front {
-    /// Requests whose connections nobody has accepted; of one-per-process
+    /// Requests whose connections are not accepted yet; of one-per-process
     /// servers with a shared queue, that queue.
     pub backlog: VecDeque<u32>,
     pub acceptors: Vec<Accepting>,

@@ -55,7 +55,8 @@ pub(super) struct Task {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gvl {
     pub owner: u32,
-    /// Who ran last: its time goes on counting when nobody else ran since.
+    /// The thread that ran last: its time goes on counting if no other ran
+    /// since.
     pub last: u32,
     line: Fifo,
     since_ns: u64,
@@ -265,7 +266,7 @@ impl<'a> Machine<'a> {
         self.calendar.set(self.now_ns + self.scenario.tick_ns, who);
     }
 
-    /// The timer's tick: nobody waits, and it stops; else the owner has run
+    /// The timer's tick: with no waiter it stops; else the owner has run
     /// through one more, and goes to the end of the line after a quantum.
     pub(super) fn tick(&mut self, process: u32) {
         let gvl = &mut self.gvls[process as usize];

@@ -43,7 +43,7 @@ impl Machine<'_> {
         self.user_goes_on(request, Place::Nowhere);
     }
 
-    /// Whoever sent `request` has the answer.
+    /// The sender of `request` has the answer.
     pub(super) fn user_goes_on(&mut self, request: u32, place: Place) {
         let Some(connection) = self.stream.leave(request, place) else {
             return;

@@ -46,12 +46,13 @@ pub struct Overheads {
     /// over a kept connection (Puma).
     pub reactor_ns: u64,
     /// From the end of what a thread waits for until it asks for the GVL: the
-    /// kernel wakes it up, nobody computes. After I/O, and when a sleeping
+    /// kernel wakes it up, no thread computes. After I/O, and when a sleeping
     /// acceptor, reactor or one-request-per-process server gets something to
-    /// do; who waits for another thread of its process is queued by that one.
+    /// do; a thread that waits for another one of its process is queued by that
+    /// one.
     pub wake_ns: u64,
     /// From the moment a thread leaves the GVL to another that waits until that
-    /// one runs: the GVL is taken, and nobody computes.
+    /// one runs: the GVL is taken, and no thread computes.
     pub hand_over_ns: u64,
     /// CPU time that a serving thread's next stretch takes longer when it had
     /// to wait for the GVL and a core stays idle although it runs: the kernel
@@ -159,7 +160,7 @@ impl Scenario {
         ] {
             above_0(name, ns as f64)?;
         }
-        // Else whoever is interrupted again and again would never be done.
+        // Else a thread that is interrupted again and again would never be done.
         let cold_ns = self.overheads.hand_over_cpu_ns;
         let cold_ns = cold_ns.max(self.overheads.wake_cpu_ns);
         if cold_ns > self.quantum_ns / 2 {

@@ -31,8 +31,8 @@ pub enum Step {
     /// back.
     Acquire(Station),
     Release(Station),
-    /// The answer is with the client: what follows keeps the thread, and nobody
-    /// waits for it. Without this the answer is out after the last step.
+    /// The answer is with the client: what follows keeps the thread, but delays
+    /// no client. Without this the answer is out after the last step.
     Answer,
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// so that whatever mangles text is found out here.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PBC\r\n\x1a\n";
 const VERSION: u16 = 1;
-/// Bytes before what is told in JSON.
+/// Bytes before the JSON.
 const FIXED: usize = 44;
 /// Of that JSON.
 const MOST_ABOUT: usize = 1 << 20;
@@ -21,7 +21,7 @@ const MOST_ABOUT: usize = 1 << 20;
 pub enum Kind {
     /// [`crate::Exchange`]s: can be replayed.
     Traffic,
-    /// [`crate::Pair`]s: answers beside answers.
+    /// [`crate::Pair`]s: a shadow's answers next to the primary's.
     ShadowLog,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What is told for people and for programs that join files; any of it may be missing.
+/// Facts for people and for programs that join files; any of them may be missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
@@ -236,7 +236,7 @@ fn read_up_to(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     Ok(got)
 }
 
-/// Unknown to whoever sends requests: the keys of the standard library's maps come from the system's generator.
+/// Unknown to the senders of requests: the keys of the standard library's maps come from the system's generator.
 fn nonce() -> [u8; 16] {
     let mut nonce = [0; 16];
     for half in nonce.chunks_exact_mut(8) {

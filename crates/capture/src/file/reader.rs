@@ -1,5 +1,5 @@
-//! Blocks -> records, one block in memory at a time. What is damaged is skipped
-//! to the next block that vouches for itself, and told.
+//! Blocks -> records, one block in memory at a time. A damaged part is skipped
+//! up to the next block with a valid checksum, and reported.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -225,7 +225,7 @@ impl<R: Read, T: Record> Reader<R, T> {
         }
     }
 
-    /// A block is sound, or the file has ended: what was skipped until here is told.
+    /// A block is sound, or the file has ended: reports what was skipped until here.
     fn skipped(&mut self, first_record: Option<u64>) {
         let missing = first_record.and_then(|first| first.checked_sub(self.before));
         let here = self.input.offset();

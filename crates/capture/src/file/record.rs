@@ -37,7 +37,7 @@ impl Record for Pair {
         self.at_ns
     }
 
-    /// Differences are redacted by whoever cut them out of the answers.
+    /// Differences are redacted by the code that cuts them out of the answers.
     fn redact(&mut self, rules: &Rules) {
         rules.target(&mut self.target);
     }

@@ -146,7 +146,7 @@ impl<T: Record, D: Disk> Recorder<T, D> {
         Ok(true)
     }
 
-    /// Redacts and writes a record. It is lent, so that whoever writes millions can use its memory again.
+    /// Redacts and writes a record. It is lent, so that a caller that writes millions can use its memory again.
     #[must_use]
     pub fn take(&mut self, record: &mut T) -> Option<Change> {
         match self.done.state {

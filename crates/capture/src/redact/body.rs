@@ -10,7 +10,7 @@ use crate::Exchange;
 pub(super) enum Rewritten {
     Same,
     To(Vec<u8>),
-    /// Nobody can say that there is no secret in it.
+    /// It cannot be shown to be free of secrets.
     Dropped,
 }
 

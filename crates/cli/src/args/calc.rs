@@ -1,4 +1,4 @@
-//! What `calc` takes. Every figure is text here, so that all that is wrong can be told at once.
+//! What `calc` takes. Every figure is text here, so that all errors are reported at once.
 
 use clap::{Args, Subcommand};
 

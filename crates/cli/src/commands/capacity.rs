@@ -15,7 +15,7 @@ use run::Folder;
 use std::path::Path;
 use std::time::Duration;
 
-/// Time that a search takes unless told otherwise.
+/// Time that a search takes by default.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
 
 /// Flags that would change nothing. Keys of a file and variables are there for other verbs, too.

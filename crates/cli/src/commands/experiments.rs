@@ -95,7 +95,7 @@ fn of_servers(request: &Request, arms: impl Iterator<Item = Asked>) -> Vec<Probl
     }
 }
 
-/// The knobs that an arm does not name. A baseline or a server that makes no sense is told of by `resolve`.
+/// The knobs that an arm does not name. `resolve` reports a baseline or a server that makes no sense.
 pub fn otherwise(request: &Request) -> Arm {
     let defaults = Arm::of(server_kind(request).defaults());
     let baseline = request.baseline.as_ref();
@@ -135,7 +135,7 @@ pub fn conduct(
     mut problems: Vec<Problem>,
     files: Files<'_>,
 ) -> Result<u8, Failure> {
-    // What is wrong with the arms is told together with what is wrong elsewhere.
+    // Errors in the arms are reported together with errors elsewhere.
     let goal = goal.unwrap_or_else(|found| {
         problems.extend(found);
         let arms = Vec::new();

@@ -1,5 +1,5 @@
-//! Whether a run folder in the application would get into its container image. Docker reads one `.dockerignore` alone, beside the
-//! Dockerfile, and that one is the user's: it is never written here.
+//! Whether a run folder in the application would get into its container image. Docker reads one `.dockerignore` alone, next to
+//! the Dockerfile, and that one is the user's: it is never written here.
 
 use std::path::{Component, Path};
 

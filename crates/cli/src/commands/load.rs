@@ -176,8 +176,8 @@ impl Observer for Asking<'_> {
     }
 }
 
-/// What could not be written is told after the answer, each file once. It is worth an exit code of its own where the run
-/// went well, and takes none away from an answer that says more.
+/// Files that could not be written are reported after the answer, each once. They are worth an exit code of its own
+/// where the run went well, and take none away from an answer that says more.
 fn with_files(code: u8, files: &[Result<(), String>], tell: impl Fn(&str)) -> u8 {
     let failures: Vec<&String> = files.iter().filter_map(|f| f.as_ref().err()).collect();
     failures.iter().for_each(|failure| tell(failure));
@@ -188,7 +188,7 @@ fn with_files(code: u8, files: &[Result<(), String>], tell: impl Fn(&str)) -> u8
     }
 }
 
-/// One window, and whether the files beside it could be written.
+/// One window, and whether its files could be written.
 fn window(
     plan: &mut Plan,
     what: &'static str,

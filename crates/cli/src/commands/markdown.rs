@@ -1,4 +1,4 @@
-//! Tables that are kept beside the code that they are about: `--markdown FILE`.
+//! Tables that are kept next to the code that they are about: `--markdown FILE`.
 
 use crate::Failure;
 use std::path::Path;

@@ -10,7 +10,7 @@ use experiment::config::{Asked, Problem, parse_duration, parse_size};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Above this nobody looks at a timeline, and the file grows past what viewers open.
+/// Above this a timeline is not readable, and the file grows past what viewers open.
 const LONGEST: Duration = Duration::from_secs(600);
 const LEAST_BYTES: u64 = 1 << 20;
 const MOST_BYTES: u64 = 1 << 30;

@@ -112,7 +112,7 @@ mod tests {
             }
         };
         assert_eq!(read, ErrorKind::TimedOut);
-        // More than two sockets hold, and nobody reads.
+        // More than two sockets' buffers hold, with no reader.
         asker.allow(Duration::from_millis(200));
         let written = asker.write_all(&vec![0; 64 << 20]);
         assert_eq!(written.unwrap_err().kind(), ErrorKind::TimedOut);

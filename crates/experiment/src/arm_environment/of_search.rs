@@ -86,7 +86,7 @@ impl ArmEnvironments {
         Ok(wrong)
     }
 
-    /// What the user is told of values that are not tried with each Ruby, every sentence once.
+    /// The sentences for the user about values that are not tried with each Ruby, each once.
     pub fn left_out(&self) -> BTreeSet<String> {
         let sentence = |apart: &RejectedValue| {
             format!("not searched with {}: {}", apart.its_ruby(), apart.what)

@@ -48,7 +48,7 @@ impl Confirmation {
         2.0 * f64::from(self.arms())
     }
 
-    /// Whether more arms, whose trials cost so much beside their windows, fit in as well.
+    /// Whether more arms, whose trials cost so much in addition to their windows, fit in as well.
     pub fn has_room(&self, beside_s: &[f64], left_s: f64) -> bool {
         let blocks = f64::from(self.blocks.saturating_sub(self.done));
         let block_s: f64 = beside_s.iter().map(|s| s + 2.0 * self.window_s).sum();

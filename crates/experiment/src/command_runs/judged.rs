@@ -1,4 +1,4 @@
-//! From runs to what is told of them: how the samples of an arm lie, and each arm against the first. Pure.
+//! From runs to their summary: how the samples of an arm lie, and each arm against the first. Pure.
 
 use crate::judge::{Judging, told};
 use run::{CommandRun, Comparison, Distribution, MemoryMeasure, Metric, Stage};

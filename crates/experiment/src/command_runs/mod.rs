@@ -14,7 +14,7 @@ use crate::request::{Arm, Experiment, WorkloadCommand};
 use once::Asked;
 use run::{CommandRun, CommandRuns, MemoryMeasure, Plan, Stage};
 
-/// Runs of each arm unless told otherwise.
+/// Runs of each arm by default.
 pub const BLOCKS: u32 = 10;
 
 /// Failures of an arm without one success after which it is given up.

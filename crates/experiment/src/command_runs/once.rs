@@ -107,7 +107,7 @@ fn measured(
     let began = running.began();
     let (looked_at, taken_here) = (&tree, &mut taken);
     let waited = std::thread::scope(|scope| {
-        // Beside the wait, so that the end is noticed when it comes and not after a sample.
+        // In parallel with the wait, so that the end is noticed when it comes and not after a sample.
         let sampler = scope
             .spawn(move || sampler::sample(looked_at, began, &told, || taken_here.look(looked_at)));
         let waited = wait(&running, asked.command.timeout, watcher);

@@ -172,7 +172,7 @@ fn set(arm: &mut Arm, knob: &str, value: &str, asked: &Asked) -> Result<(), Prob
     Ok(())
 }
 
-/// Single mode has nobody to preload for; Puma itself ignores it.
+/// Single mode has no workers to preload for; Puma itself ignores it.
 fn settled(arm: Arm) -> Arm {
     let preload = arm.settings.preload && arm.settings.workers > 0;
     Arm::with(

@@ -5,7 +5,7 @@ use crate::request::{Arm, Goal, WorkloadCommand};
 use knobs::{Overlay, POOL, Place, RUBY, SETUP};
 use std::time::Duration;
 
-/// Longest that one run may take unless told otherwise.
+/// Longest that one run may take by default.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The command, with everything that contradicts it.
@@ -216,7 +216,7 @@ mod tests {
             ("passenger.min_instances", "2"),
             ("puma.fork_worker", "5"),
         ] {
-            // In both arms, and told once.
+            // In both arms, and reported once.
             let said = told(
                 &request(),
                 &arms(vec![arm(&[knob]), arm(&[knob, ("env.A", "1")])]),

@@ -43,7 +43,8 @@ pub fn short_name(path: &Path) -> String {
     )
 }
 
-/// What could be read, and every problem, so that those of the values can be told beside those of the file.
+/// What could be read, and every problem, so that those of the values can be reported with those of the
+/// file.
 pub fn read_all(text: &str, path: &Path) -> (Request, Vec<Problem>) {
     let base_dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let mut request = Request {

@@ -13,7 +13,7 @@ pub struct Recording {
     pub workload: Workload,
     /// When each is due, from the first on; `None` where the file does not say.
     pub instants_ns: Option<Vec<u64>>,
-    /// What whoever sends it has to know, in sentences.
+    /// What the sender has to know, in sentences.
     pub notes: Vec<String>,
 }
 

@@ -74,7 +74,7 @@ pub fn resolve(
     let baseline = match request.baseline.as_ref().map(baseline) {
         None => None,
         Some(Ok(settings)) => {
-            // Beside named configurations it is the first of them.
+            // With named configurations it is the first of them.
             if let Goal::Tune = &goal {
                 let origin = request.baseline.as_ref().map_or("", |asked| &asked.origin);
                 all.0.extend(server::impossible(kind, origin, settings));
@@ -279,7 +279,7 @@ pub fn resolve(
     }
 }
 
-/// Variables that arms set and that services set too, in which the application is told a port.
+/// Variables that arms set although a service passes its port to the application in them.
 fn told_by_services(goal: &Goal, services: &[ServiceRequest]) -> Vec<Problem> {
     let Goal::Arms { arms, .. } = goal else {
         return Vec::new();

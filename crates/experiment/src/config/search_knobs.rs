@@ -1,4 +1,5 @@
-//! The knobs that `tune` searches beside workers, threads and preloading: `KNOB=V1,V2,…`, or `usual`.
+//! The knobs that `tune` searches in addition to workers, threads and preloading: `KNOB=V1,V2,…`, or
+//! `usual`.
 
 use super::{Asked, Problem};
 use crate::request::{Goal, SearchKnob};
@@ -7,7 +8,7 @@ use knobs::{Allocator, Overlay};
 /// The word for those that are worth a try on most applications.
 const USUAL: &str = "usual";
 
-/// What `usual` stands for; beside them every allocator that is installed.
+/// What `usual` stands for, in addition to every installed allocator.
 const USUALLY: [(&str, &str); 5] = [
     ("malloc_arena_max", "2"),
     ("gc.malloc_limit_max", "128MiB"),

@@ -3,7 +3,7 @@
 use super::{ArmRequest, Asked, Problem, ServiceRequest};
 use toml::{Table, Value};
 
-/// Takes keys out of tables and collects what is wrong, so that all of it is told at once.
+/// Takes keys out of tables and collects the errors, so that all of them are reported at once.
 pub(super) struct Reader {
     pub(super) file: String,
     pub(super) problems: Vec<Problem>,

@@ -66,8 +66,8 @@ pub fn front(request: &Request, problems: &mut Vec<Problem>) -> Option<Front> {
     }
 }
 
-/// What contradicts the kind of server: a command beside it, knobs of programs that are not started, more than one
-/// thread where there is but one.
+/// What contradicts the kind of server: a command for one that has its own, knobs of programs that are not
+/// started, more than one thread where there is but one.
 pub fn misplaced(
     request: &Request,
     kind: ServerKind,
@@ -159,7 +159,7 @@ fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> V
         };
         impossible(kind, &asked.origin, settings)
     };
-    // Values that are none are told where they are read.
+    // Invalid values are reported where they are read.
     if let Some(asked) = &request.threads {
         let threads = parse_list(asked, parse_threads).unwrap_or_default();
         problems.extend(
@@ -200,7 +200,7 @@ fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> V
     problems
 }
 
-/// Files beside the application's own that the answer is written down for.
+/// Files in addition to the application's own that the answer is written down for.
 pub fn files(request: &Request, base: &Path, problems: &mut Vec<Problem>) -> ServersFiles {
     let mut existing = |asked: &Option<Asked>| {
         let asked = asked.as_ref()?;

@@ -80,7 +80,7 @@ pub fn settling_s(service_s: f64, share: f64) -> f64 {
     service_s / (1.0 - share.max(0.0).sqrt()).powi(2)
 }
 
-/// Seconds of the curve that nothing else may take. The answer comes before a curve whose rates nobody asked for.
+/// Seconds of the curve that nothing else may take. The answer comes before a curve whose rates were not requested.
 pub fn reserved_s(curve_s: f64, curve: &Curve) -> f64 {
     match curve {
         Curve::At(_) => curve_s,

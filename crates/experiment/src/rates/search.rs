@@ -37,7 +37,7 @@ const SETTLED: f64 = 5.0;
 const MOST_LATE: u32 = 5;
 /// In every warning that gives the reason why windows do not count.
 const DO_NOT_COUNT: &str = "windows in a row do not count";
-/// What a trial takes beside its window, seconds, before one was measured.
+/// What a trial takes in addition to its window, seconds, before one was measured.
 const ASIDE_S: f64 = 1.0;
 
 /// What is to be found out.
@@ -53,7 +53,7 @@ pub struct Question {
     pub connections: usize,
     /// The page that made the server stop answering before.
     pub hung: Option<load::HangingPage>,
-    /// Which curve is wanted beside the search's own trials.
+    /// Which curve is wanted in addition to the search's own trials.
     pub curve: Curve,
     /// Rate that must surely meet the objective, or surely not.
     pub at_least: Option<f64>,
@@ -106,7 +106,7 @@ pub fn search(station: &Station<'_>, question: &Question) -> Result<RateSearch, 
         Some(known) => known,
         None => {
             let saturated = search.saturate()?;
-            // The first requests of a server that nobody has warmed up are slow, and would pass for its quickness.
+            // The first requests of a server without a warm-up are slow, and would pass for its quickness.
             search.at_first = quicker(search.at_first, station.probe()?);
             saturated
         }
@@ -349,7 +349,7 @@ impl Search<'_> {
         self.left_s() - lengths::reserved_s(lengths.curve_s, &self.question.curve)
     }
 
-    /// What a trial takes beside its window, as measured so far.
+    /// What a trial takes in addition to its window, as measured so far.
     fn aside_s(&self) -> f64 {
         let aside: Vec<f64> = self.measured.iter().map(|m| m.trial.recovery_s).collect();
         stats::summary::median(&aside).unwrap_or(ASIDE_S)

@@ -1,4 +1,4 @@
-//! A server that answers, whoever started it, and the load that a search puts on it.
+//! A running server, and the load that a search puts on it.
 
 use crate::error::Failure;
 use crate::flights;
@@ -17,7 +17,7 @@ const PROBE_SEED: u64 = 1;
 const RECOVERED_WITHIN: f64 = 3.0;
 /// What a probe may take beyond that, since the shortest answers scatter most.
 const RECOVERED_SLACK: Duration = Duration::from_millis(5);
-/// Longest wait for a server to recover, beside the probe that is under way then.
+/// Longest wait for a server to recover, in addition to the probe that is under way then.
 const RECOVERY: Duration = Duration::from_secs(15);
 /// Shortest wait for a request of a probe, since one that is given up loads the server all the same.
 const LEAST_PATIENCE: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ pub struct Station<'a> {
     pub generator: Generator<'a>,
     /// Cores that the server may use.
     pub server_cores: f64,
-    /// What tells how long requests wait for its threads; `None` where clients' connections are not kept, or nothing does.
+    /// What measures how long requests wait for its threads; `None` where clients' connections are not kept, or nothing does.
     pub agent: Option<Agent>,
 }
 

@@ -10,15 +10,15 @@ use servers::{Ready, ServiceSpec};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is started beside a trial's server.
+/// The services of a trial, which run along with its server.
 pub(super) struct Beside {
     /// In the order in which they are started.
     pub services: Vec<ServiceSpec>,
-    /// Variables in which the server is told their ports.
+    /// Variables in which the server gets their ports.
     pub told: BTreeMap<String, String>,
 }
 
-/// The services of an arm. Each is told the ports of all, so that one may stand in front of another.
+/// The services of an arm. Each gets the ports of all, so that one may stand in front of another.
 pub(super) fn of_trial(bench: &Bench<'_>, serving: &Serving<'_>) -> Result<Beside, Failure> {
     let experiment = bench.experiment;
     let place = bench.place(serving.arm);

@@ -170,7 +170,7 @@ pub(super) fn not_taken(
 ) -> Option<String> {
     let own = match server.read_back() {
         Ok(found) => found.mismatches.first().map(ToString::to_string),
-        // The agent inside says the same of Puma; of the others nobody does, nor of what stands in front.
+        // The agent inside reports the same of Puma; the other servers, and a proxy in front, have no other report.
         Err(_) if bench.experiment.kind == ServerKind::Puma => {
             let front = server.read_back_front();
             front

@@ -13,7 +13,7 @@ pub struct Finalists {
     pub second: Option<Arm>,
 }
 
-/// The finalists, or `None` when nobody but the baseline is left.
+/// The finalists, or `None` when only the baseline is left.
 pub fn finalists(document: &Document, survivors: &[Arm], baseline: &Arm) -> Option<Finalists> {
     let standing: Vec<(&Arm, Feasibility)> = survivors
         .iter()

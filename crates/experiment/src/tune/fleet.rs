@@ -54,7 +54,7 @@ struct Carried {
 
 fn of_objective(document: &Document, arm: &ArmSummary) -> Option<Carried> {
     let found = document.rates.iter().find(|rates| rates.arm == arm.name)?;
-    // A bound of one beside the rate of another would say nothing of the two.
+    // A bound of one next to the rate of another would say nothing of the two.
     if !found.search.decided || found.search.ending != RateEnding::Found {
         return None;
     }
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(fleet.servers[1].surely, None);
     }
 
-    /// One searched rate beside a capacity would compare what cannot be compared.
+    /// One searched rate next to a capacity would compare what cannot be compared.
     #[test]
     fn both_are_counted_alike() {
         let mut document = document();

@@ -1,5 +1,5 @@
 //! `tune --knobs` and `tune --least`: workers, threads and preloading, and the knobs that were named, searched together. Which
-//! trials are worth having is `search`'s to say; here they are carried out and told.
+//! trials are worth having is `search`'s to say; here they are carried out and reported.
 
 mod constraints;
 mod observation;
@@ -92,7 +92,7 @@ pub fn search(
     conclude(procedure, baseline, candidates, &searched, &outcome)
 }
 
-/// Asks, measures and tells until the search is done.
+/// Asks, measures and passes results on until the search is done.
 fn conduct(
     procedure: &mut Procedure<'_>,
     searched: &Searched,
@@ -165,8 +165,8 @@ fn announcement(block: &Block, searched: &Searched) -> String {
     }
 }
 
-/// Trials that the budget holds beside the search of rates at the end, and the arms of a race at most; those of an earlier
-/// sitting's plan where it has measured by it, so that the same is asked again.
+/// Trials that the budget holds in addition to the search of rates at the end, and the arms of a race at most; those of an
+/// earlier sitting's plan where it has measured by it, so that the same is asked again.
 fn planned(procedure: &Procedure<'_>) -> (u32, usize) {
     let store = &procedure.store;
     let document = &store.document;

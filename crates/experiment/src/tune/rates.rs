@@ -14,7 +14,7 @@ use crate::request::Arm;
 use run::{Answer, ArmRates, Document, LatencyObjective, RateEnding, RateSearch};
 use std::time::Duration;
 
-/// Time that a search takes beside itself, seconds: start, warm-up and stop.
+/// Time that a search takes in addition to its trials, seconds: start, warm-up and stop.
 const AROUND_S: f64 = 10.0;
 
 /// Measures what time is left for, and says it in the verdict.

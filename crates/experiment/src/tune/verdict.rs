@@ -16,7 +16,7 @@ use run::{
 /// Share of its capacity at which a server should get help.
 pub const ADD_CAPACITY_AT: f64 = 0.8;
 
-/// Nobody but the baseline survived the race.
+/// Only the baseline survived the race.
 pub fn without_challenger(
     procedure: &mut Procedure<'_>,
     baseline: &Arm,

@@ -1,5 +1,5 @@
 //! What it costs that the server's threads move between cores: the same closed loop with every core and with each process kept
-//! on one, and a loop of a single connection, which leaves nobody waiting for the GVL.
+//! on one, and a loop of a single connection, in which no thread waits for the GVL.
 //!
 //! The three are measured twice, the second time in the opposite order, as machines drift.
 
@@ -50,7 +50,7 @@ const ORDER: [(usize, Kind); 6] = [
     (1, Kind::Crowded),
 ];
 
-/// Whether there is something to be measured: where each worker has a core and none is left over nobody moves for long.
+/// Whether there is something to be measured: no thread moves for long where each worker has a core and none is left over.
 pub fn can_move(workers: u16, cores: &Cores) -> bool {
     cores.affinity.len() > usize::from(workers.max(1)) && cores.effective > 1.0
 }

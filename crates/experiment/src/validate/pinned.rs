@@ -74,7 +74,7 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         if !self.free {
-            // The server is about to end: whoever gave up has said why.
+            // The server is about to end, and the error was reported before.
             let _ = self.unpin();
         }
     }

@@ -3,7 +3,7 @@
 use super::Question;
 use run::Settings;
 
-/// Threads of the held-out configurations, unless told otherwise.
+/// Threads of the held-out configurations by default.
 const THREADS: [u16; 4] = [1, 2, 3, 5];
 /// What starting, settling, warming up and ending a server takes before one has been seen, seconds.
 const ASSUMED_START_S: f64 = 15.0;
@@ -17,7 +17,7 @@ pub struct Grid {
     pub threads: Option<Vec<u16>>,
 }
 
-/// Every number of workers with every number of threads, without the configuration that was traced: unless told otherwise
+/// Every number of workers with every number of threads, without the configuration that was traced: by default
 /// one process and as many as there are cores, each of 1, 2, 3 and 5 threads. One process is single mode, or a cluster of
 /// one where that was traced.
 ///

@@ -1,9 +1,9 @@
-//! What a validation tells of its progress: the server of the trace first, then those of the blocks.
+//! Reports the progress of a validation: the server of the trace first, then those of the blocks.
 
 use super::{Lengths, Question};
 use crate::progress::{Event, Watcher};
 
-/// Where the time goes, for whoever waits.
+/// Where the time goes, for the user who waits.
 pub struct ValidationProgress<'a> {
     pub watcher: &'a dyn Watcher,
     lengths: Lengths,

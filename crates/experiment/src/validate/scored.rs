@@ -1,4 +1,4 @@
-//! One window scored: what was predicted of it beside what came.
+//! One window scored: what was predicted of it next to what was measured.
 
 use super::window::Seen;
 use predict::{Prediction, Within};

@@ -53,7 +53,7 @@ pub struct Seen {
     pub outcome: Outcome,
     pub span: Duration,
     pub server_cpu: Duration,
-    /// Of the processes that the application needs beside it.
+    /// Of the application's other processes, its services.
     pub services_cpu: Duration,
     /// What anybody else computed; `None` where `/proc` does not say.
     pub others_cpu: Option<Duration>,

@@ -79,7 +79,7 @@ fn no_hook_of_the_repository_runs() {
     assert!(!ran.exists());
 }
 
-/// A killed run leaves its folder, whose lock nobody holds.
+/// A killed run leaves its folder, whose lock has no holder.
 #[test]
 fn what_a_killed_run_left_is_removed_by_the_next() {
     let (repository, killed) = (Repository::with("app/config.ru"), Run::new());

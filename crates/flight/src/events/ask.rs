@@ -19,7 +19,7 @@ const CHUNK: usize = 1 << 20;
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask {
-    /// Tells this trace from others; not 0.
+    /// Distinguishes this trace from others; not 0.
     pub request: u64,
     /// How long, from when the file is made: making it takes a while on a busy disk.
     pub duration_ns: u64,
@@ -52,7 +52,7 @@ impl Trace {
         let path = events_path(flight);
         let place = Place::of(flight)?;
         let owner = place.owner(flight)?;
-        // Beside its place under another name, so that the agent finds it whole or not at all.
+        // Next to its place under another name, so that the agent finds it whole or not at all.
         let making = path.with_extension(format!("events-{:016x}", ask.request));
         let named = |file: &File| {
             let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
@@ -95,8 +95,8 @@ impl Trace {
         &self.path
     }
 
-    /// Ends the recording where it still goes on, and says so to nobody: at its next request the process lets go of
-    /// the file. With `remove` the file's name goes too.
+    /// Ends the recording where it still goes on, without a message: at its next request the process lets go of the
+    /// file. With `remove` the file's name goes too.
     ///
     /// # Errors
     /// When a file cannot be written or removed.

@@ -48,8 +48,8 @@ pub fn read_events(path: &Path) -> Result<Events, EventsError> {
     let mut copied = vec![0; bytes as usize];
     let got = read_at(&file, &mut copied, 0).map_err(failed)?;
     copied.truncate(got);
-    // A ring's slot may have been written over while it was copied. Whoever writes event k has claimed it before: what
-    // no claim had reached when the copy was done is as it was.
+    // A ring's slot may have been overwritten while it was copied. The writer of event k claims it first: an event
+    // beyond every claim at the end of the copy is intact.
     let header = header(&file, path)?;
     let first = match header.mode {
         super::Mode::Trace => 0,

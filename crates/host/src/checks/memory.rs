@@ -7,7 +7,7 @@ use crate::serving::ServingFacts;
 
 /// Swap in use beyond this share of the memory is more than what was never needed.
 const SWAP_LIMIT: f64 = 0.02;
-/// Pages a second. Now and then one comes back that nobody misses; this many are a request a second that waits for the disk.
+/// Pages a second. A few pages come back without harm; this many mean a request a second that waits for the disk.
 const SWAPPING_LIMIT_PER_S: f64 = 1.0;
 /// Waiting for memory is nothing that a host with enough of it does at all; a burst may.
 const PRESSURE_LIMIT: f64 = 0.01;

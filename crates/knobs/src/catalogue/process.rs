@@ -1,8 +1,8 @@
-//! What a Ruby process is told once it runs, by calls: the agent makes them as the server boots (`docs/agent.md`).
+//! Calls that a Ruby process makes once it runs: the agent makes them as the server boots (`docs/agent.md`).
 
 use crate::knob::{Kind, Knob, Place, Versions};
 
-/// How variables begin by which the agent is told what to call; a server reads them as it boots, and nobody else.
+/// The prefix of the variables that name these calls to the agent; only a server reads them, as it boots.
 pub const SETUP: &str = "POWERBAND_SETUP_";
 
 const fn switch(

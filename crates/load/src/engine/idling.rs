@@ -1,5 +1,5 @@
 //! How long the generator had nothing to do. A thread that polls until a request
-//! is due uses all of its core, so its CPU time tells nothing; this does.
+//! is due uses all of its core, so its CPU time shows nothing; this does.
 
 #[derive(Debug)]
 pub(super) struct Idling {

@@ -170,7 +170,7 @@ impl Engine<'_> {
         self.cast.as_mut()?.lanes.as_mut()
     }
 
-    /// A slot for this turn: what [`Engine::take_connection`] is for requests of nobody.
+    /// A slot for this turn: what [`Engine::take_connection`] is for requests without a user.
     pub(super) fn connection_for(&mut self, turn: Turn) -> Option<usize> {
         let (Turn::Lane(index, _), Some(lanes)) = (turn, self.lanes()) else {
             return self.take_connection();

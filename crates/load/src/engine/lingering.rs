@@ -1,6 +1,7 @@
 //! Connections whose last answer is in, and which the server said it closes:
-//! whoever closes first keeps the port in TIME_WAIT for a minute. Left to the
-//! server, as HTTP has it (RFC 9112 §9.6), the client does not run out of ports.
+//! the end that closes first keeps the port in TIME_WAIT for a minute. Left to
+//! the server, as HTTP has it (RFC 9112 §9.6), the client does not run out of
+//! ports.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -19,12 +19,12 @@ use crate::session::users::{SessionCounts, Users};
 use crate::tally::Timing;
 use crate::template::Filling;
 
-/// [`Job::who`] of a request that belongs to nobody and takes no row.
+/// [`Job::who`] of a request that belongs to no user and takes no row.
 pub(super) const NOBODY: u32 = u32::MAX;
 /// Most users that are made unasked.
 const MOST_UNASKED: usize = 20_000;
 
-/// What a run with sessions, data files or recorded connections keeps beside the loop.
+/// What a run with sessions, data files or recorded connections keeps in addition to the loop.
 #[derive(Debug)]
 pub(super) struct Cast<'a> {
     users: Users<'a>,

@@ -1,5 +1,5 @@
 //! Who is at which step: the virtual users of a run. It knows neither clock
-//! nor connection; the engine tells it whose turn came and how that ended.
+//! nor connection; the engine passes in whose turn came and how that ended.
 //!
 //! A user's turns are laid out in advance: sessions one after another, each of
 //! all steps, but for the first, which is cut short so that users do not go
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// The steps of one user's turns, with the row, failing where told.
+    /// The steps of one user's turns, with the row, failing as given.
     fn turns(users: &mut Users<'_>, user: usize, failing: &[bool]) -> Vec<(usize, u64)> {
         failing
             .iter()

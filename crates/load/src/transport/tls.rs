@@ -37,7 +37,8 @@ impl Session {
     }
 
     /// Takes bytes from the socket and hands over the plain text in them,
-    /// chunk by chunk, until told to break. During the handshake there is none.
+    /// chunk by chunk, until the callback breaks. During the handshake there is
+    /// none.
     pub(crate) fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -82,7 +83,7 @@ impl Session {
     }
 }
 
-/// What a TLS error means to whoever started the run, and what to do.
+/// A TLS error in words for the user, and what to do.
 pub(crate) fn explained(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(reason) => format!(

@@ -76,7 +76,7 @@ impl Body {
     ///
     /// # Errors
     ///
-    /// Nobody can know where this body ends.
+    /// The end of this body is undefined.
     pub fn next(&mut self, bytes: &[u8]) -> Result<Piece, Malformed> {
         let mut skip = 0;
         loop {

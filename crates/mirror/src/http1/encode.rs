@@ -1,4 +1,4 @@
-//! Messages as bytes. Whoever calls says what is in them; what is written here was
+//! Messages as bytes. The caller decides what is in them; what is written here was
 //! checked when it was read.
 
 use bytes::{BufMut, BytesMut};

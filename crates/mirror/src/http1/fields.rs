@@ -52,7 +52,7 @@ impl Span {
 /// Whom a field is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldKind {
-    /// For whoever is at the other end, and passed on as it is.
+    /// For the final recipient, and passed on as it is.
     EndToEnd,
     /// `Host` and `X-Request-Start`: passed on, whatever `Connection` says.
     Kept,

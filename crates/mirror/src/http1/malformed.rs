@@ -1,4 +1,4 @@
-//! Why a message is refused, in words for whoever sent it.
+//! Why a message is refused, in words for its sender.
 
 /// What is wrong with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum Malformed {
     /// A field after the last chunk, or too many bytes of them.
     #[error("the fields after the last chunk are malformed")]
     Trailer,
-    /// 101 that nobody had asked for, or a status below 100.
+    /// 101 without a request to upgrade, or a status below 100.
     #[error("the status is out of place")]
     Status,
 }

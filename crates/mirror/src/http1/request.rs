@@ -61,7 +61,7 @@ impl RequestHead {
             }
         }
         let head = &bytes[self.leading..];
-        // Whoever speaks something else need not be waited for.
+        // A client of another protocol need not be waited for.
         if head.first().is_some_and(|first| !is_token_byte(*first)) {
             return Err(Malformed::Head("the first line"));
         }
@@ -140,7 +140,7 @@ impl RequestHead {
         &self.tolerated
     }
 
-    /// The target is text. Whoever keeps requests as text does not get others.
+    /// The target is text. Programs that keep requests as text get no others.
     #[must_use]
     pub fn has_text(&self) -> bool {
         !self.tolerated.contains(&Tolerated::TargetBytes)

@@ -35,7 +35,7 @@ impl ResponseHead {
     ///
     /// # Errors
     ///
-    /// Nobody can know what this answer is, or where it ends.
+    /// This answer cannot be read, or its end is undefined.
     pub fn read(
         &mut self,
         bytes: &[u8],

@@ -6,7 +6,7 @@ use super::fields::Span;
 /// Where the path and query lie that the primary is asked for.
 ///
 /// A target that names its host (absolute form) is taken as the path in it; the host must be the one of `Host`,
-/// because nobody can know which of the two a server believes.
+/// because servers differ in which of the two they believe.
 pub(super) fn origin_form(
     method: &[u8],
     target: &[u8],

@@ -57,7 +57,7 @@ pub(super) fn open(path: &Path, mode: u32) -> Result<(UnixListener, SocketFile),
             identity,
         };
         let _removed = file(&hidden);
-        // Before it listens, so that nobody connects who may not.
+        // Before it listens, so that no client without permission connects.
         fs::set_permissions(&hidden, Permissions::from_mode(mode))?;
         listen(&socket, BACKLOG)?;
         fs::hard_link(&hidden, path)?;
@@ -125,7 +125,7 @@ struct Lock {
     _file: File,
 }
 
-/// Removes the file where it is a socket that nobody listens on.
+/// Removes the file where it is a socket without a listener.
 fn remove_dead(path: &Path, address: &SocketAddrUnix) -> Result<(), ListenError> {
     let failed = |source, remedy| ListenError::Unix {
         path: path.to_owned(),

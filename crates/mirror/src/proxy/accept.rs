@@ -31,8 +31,8 @@ enum Event {
     Look,
 }
 
-/// Serves until told to drain. Where all connections are taken one more is accepted, and waits until another one has ended:
-/// the longest idle one is asked to. The next ones wait in the kernel's queue.
+/// Serves until asked to drain. Where all connections are taken one more is accepted, and waits until another one has
+/// ended: the longest idle one is asked to. The next ones wait in the kernel's queue.
 pub(super) async fn serve(listener: Listener, shared: Arc<Shared>) -> io::Result<Drained> {
     let listener = listener.serve()?;
     let mut drain = shared.drain.subscribe();
@@ -41,7 +41,7 @@ pub(super) async fn serve(listener: Listener, shared: Arc<Shared>) -> io::Result
     let mut tasks = JoinSet::new();
     let mut number = 0;
     let mut accepted = None;
-    // Nobody was idle when the client that waits came.
+    // No connection was idle when the waiting client came.
     let mut waits = false;
     loop {
         reloads.borrow_and_update();
@@ -100,7 +100,7 @@ pub(super) async fn serve(listener: Listener, shared: Arc<Shared>) -> io::Result
             }
         }
     }
-    // The kernel has told these clients that they are connected, and would reset them with the listener.
+    // The kernel has completed these clients' handshakes, and would reset them with the listener.
     let closing = match listener.is_own() {
         true => listener.close().ok(),
         false => None,

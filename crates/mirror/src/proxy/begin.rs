@@ -18,7 +18,7 @@ pub(super) enum Begun {
     Refused(Malformed),
     /// A head, but not in time.
     Slow,
-    /// The end: the client's, the primary's, a new client needs the place, or nobody wanted anything for long enough.
+    /// The end: the client's, the primary's, a new client needs the place, or the connection was idle for too long.
     Over,
 }
 

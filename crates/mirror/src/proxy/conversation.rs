@@ -64,7 +64,7 @@ enum End {
     },
     /// Before the answer's end, so that the client can tell.
     Tear,
-    /// Nobody is there any more.
+    /// The client is gone.
     Gone,
     Tunnel(Side),
     Refused(Malformed),
@@ -269,7 +269,7 @@ impl Conversation {
             return End::Close { unread };
         }
         if let Some(mut watched) = watched {
-            // Whole, but nobody was there to take it: an answer that never came.
+            // Whole, but the client was gone: an answer that never came.
             if asked.framing.is_empty() && !matches!(ended, Ended::ClientLeft) {
                 watched.request_ended(Instant::now());
             }
@@ -314,7 +314,7 @@ impl Conversation {
             && let Some(answerer) = serving.same(&link.answerer)
         {
             link.answerer = answerer.clone();
-            // Its end, or bytes that nobody asked for: neither is a connection to ask on.
+            // Its end, or bytes without a request: neither is a connection to ask on.
             let over = poll_fn(|cx| Poll::Ready(link.side.poll_fill(cx).is_ready())).await;
             if !over {
                 return Ok((link, true));

@@ -231,7 +231,7 @@ impl<'e> Exchange<'e> {
             self.progress = Instant::now();
         }
         let to_take = self.client.owes();
-        // Whoever asked whether to send its body waits for an answer.
+        // A client that asked whether to send its body waits for an answer.
         let asks = self.asked.expects_continue && !self.interim && !self.sending;
         let to_send = !self.request.is_ended() && !self.broken && !self.primary.owes() && !asks;
         let clients_turn = to_take || to_send;
@@ -279,7 +279,7 @@ impl<'e> Exchange<'e> {
         let sized = matches!(framing, Framing::Length(_));
         self.chunked = !sized && version == Version::Http11;
         self.delimited = sized || self.chunked;
-        // Whether its body follows nobody knows: the client may keep it back and send its next request.
+        // It is unknown whether its body follows: the client may keep it back and send its next request.
         let unclear = self.asked.expects_continue && !self.interim && !self.request.is_ended();
         self.keep = self.asked.keeps
             && head.keeps()

@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::side::Side;
 use crate::http1::{end_head, field, status_line};
 
-/// How long, and for how many bytes, a client may go on sending what nobody reads. A socket that is closed on unread
-/// bytes resets the connection, and the answer may be lost with it.
+/// How long, and for how many bytes, a client may go on sending while its bytes are dropped. A socket that is closed
+/// on unread bytes resets the connection, and the answer may be lost with it.
 const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_UNREAD: usize = 1 << 20;
 
@@ -54,7 +54,7 @@ pub(super) async fn part(mut side: Side, unread: bool) {
         }
         std::io::Result::Ok(())
     };
-    // Whoever does not take it goes without.
+    // A client that does not take it goes without.
     let _ = tokio::time::timeout(PATIENCE, end).await;
 }
 

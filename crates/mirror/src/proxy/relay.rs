@@ -115,7 +115,7 @@ impl Exchange<'_> {
         }
         let whole = self.request.is_ended() && self.given.is_some() && !self.broken;
         if whole || self.broken || !self.keep {
-            // Bytes that nobody asked for: no connection to ask on again.
+            // Bytes without a request: no connection to ask on again.
             let keep = self.keep && whole && self.primary.input.is_empty();
             return Err(Ended::Whole { keep });
         }

@@ -13,7 +13,7 @@ use crate::stream::Stream;
 
 /// What is read at once: little at first, because most messages are small and connections many.
 const SMALL: usize = 8 << 10;
-/// And at most, for whoever sends much.
+/// And at most, for an end that sends much.
 const LARGE: usize = 64 << 10;
 /// So much waits to be written at most before no more is read for it; what one reading brings comes on top.
 pub(super) const ROOM: usize = 64 << 10;
@@ -156,7 +156,7 @@ mod tests {
         runtime.block_on(async {
             let stream = TcpStream::connect(listener.local_addr().unwrap());
             let mut side = Side::new(Stream::Plain(Socket::Tcp(stream.await.unwrap())));
-            // More than two sockets' buffers take, and nobody reads.
+            // More than two sockets' buffers take, without a reader.
             side.output.resize(64 << 20, b'x');
             let flushed = poll_fn(|context| Poll::Ready(side.poll_flush(context).is_ready()));
             assert!(!flushed.await);

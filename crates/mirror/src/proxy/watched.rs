@@ -1,5 +1,5 @@
-//! What a tap that wants a request is told of it: gathered on the way past,
-//! nothing of it for requests that nobody wants.
+//! What a tap gets of a request that it wants: gathered on the way past, and
+//! nothing of other requests.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -84,7 +84,7 @@ pub(super) struct Watched {
     /// Until it is taken.
     coming: Option<Coming>,
     taken: Option<Arc<Taken>>,
-    /// What the request's body holds, until it is told with its answer.
+    /// The request's body, until it is passed on with its answer.
     body: Option<Kept>,
     /// Its last byte was written to the primary.
     given: Option<Instant>,
@@ -97,7 +97,7 @@ struct Coming {
 }
 
 impl Watched {
-    /// `None`: nobody wants it.
+    /// `None`: no tap wants it.
     pub(super) fn new(
         head: &RequestHead,
         (bytes, forwarded): (&[u8], &Forwarded),
@@ -203,7 +203,7 @@ impl Watched {
         self.begun();
     }
 
-    /// Told when both are there: an answer may begin before its request has ended.
+    /// Called when both are there: an answer may begin before its request has ended.
     fn begun(&self) {
         if let (Some(taken), Some(answer)) = (&self.taken, &self.answer)
             && let Some(headers) = &answer.headers
@@ -271,7 +271,8 @@ impl Watched {
 }
 
 impl Drop for Watched {
-    /// Whoever waits for an answer is told that none comes, also when the task is dropped.
+    /// A tap that waits for an answer learns that none comes, also when the task is
+    /// dropped.
     fn drop(&mut self) {
         self.conclude(false);
     }

@@ -11,7 +11,7 @@ use capture::{Answer, Difference, Field};
 
 use super::learned::TokenTags;
 
-/// Kinds of one pair, at most; further ones are not told.
+/// Kinds of one pair, at most; further ones are not reported.
 const MOST_KINDS: usize = 20;
 /// Of an example.
 const EXAMPLE_BYTES: usize = 200;
@@ -58,7 +58,7 @@ struct Found {
 }
 
 impl Found {
-    /// Examples, the primary's and the shadow's, are made for what is told alone.
+    /// Examples, the primary's and the shadow's, are made only for reported kinds.
     fn add(&mut self, kind: &str, examples: impl FnOnce() -> (String, String)) {
         let kind = cut(kind, KIND_BYTES);
         if self.is_full() || self.differences.iter().any(|known| known.kind == kind) {
@@ -142,7 +142,7 @@ pub(super) fn differences(
         found.add("location", || (shown(ours_at), shown(theirs_at)));
     }
     let same_body = ours.digest == theirs.digest && ours.body_bytes == theirs.body_bytes;
-    // An error's page beside the page itself differs in everything, and says nothing more.
+    // An error's page differs from the page itself in everything, and says nothing more.
     if same_page && !same_body {
         bodies(primary, shadow, rules, &mut found);
     }

@@ -109,7 +109,7 @@ async fn talk(
         if sent.is_none()
             && let Poll::Ready(written) = write.as_mut().poll(context)
         {
-            // Whatever went wrong, an answer may have come before; if not, reading tells.
+            // Whatever went wrong, an answer may have come before; if not, reading shows it.
             // The wait is read before the clock here and after it at the end, so that a core that is lost in between counts.
             sent = Some(Sent {
                 waited_ns: core_wait.so_far_ns(),

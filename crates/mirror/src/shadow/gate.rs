@@ -1,6 +1,7 @@
 //! The gate on the client's path: which shadows get a request, decided by a few
 //! loads of atomics. What passes has a place and its bytes reserved, so that
-//! the queue behind the gate needs no bound of its own and nobody ever waits.
+//! the queue behind the gate needs no bound of its own and no caller ever
+//! waits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +19,10 @@ use crate::taken::{Admission, Admitted, Head, PrimaryAnswer, Taken};
 /// Most shadows at once: one bit of a word each.
 pub(crate) const MOST_SHADOWS: usize = 64;
 
-/// What a field or a request takes beside its own bytes.
+/// What a field or a request takes in addition to its own bytes.
 const OVERHEAD_BYTES: usize = 64;
 
-/// What the client's half tells the shadows' thread.
+/// A message from the client's half to the shadows' thread.
 pub(crate) enum Told {
     Taken(Arc<Taken>, Wanted, Held),
     /// The `Set-Cookie` fields of an answer that begins.
@@ -155,7 +156,7 @@ impl Reserved {
 }
 
 impl Admitted for Reserved {
-    /// Tells the generation of settings that admitted the request, whichever is in force now.
+    /// Goes to the generation of settings that admitted the request, whichever is in force now.
     fn taken(&self, request: &Arc<Taken>) {
         if let Some(held) = self.settle() {
             self.gate.take(request, self.wanted, held);
@@ -332,12 +333,12 @@ impl Gate {
         }
     }
 
-    /// Whoever no longer listens needs no telling.
+    /// A thread that no longer listens needs no message.
     fn tell(&self, told: Told) {
         let _ = self.told.send(told);
     }
 
-    /// From now on nobody is admitted; what was is to end by then.
+    /// From now on no request is admitted; those admitted are to end by then.
     pub(crate) fn close(&self, by: tokio::time::Instant) {
         self.closed.store(true, Ordering::SeqCst);
         self.tell(Told::Stop(by));

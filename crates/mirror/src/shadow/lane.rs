@@ -1,5 +1,6 @@
 //! The way to one shadow: a bounded number of conversations at once, first come
-//! first served, over kept connections where that is asked for; and what happens when nobody is there.
+//! first served, over kept connections where that is asked for; and what happens when the shadow
+//! cannot be reached.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -29,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Between a failed connection and the next attempt: doubled each time, up to the most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MOST_PAUSE: Duration = Duration::from_secs(5);
-/// Kept connections that nobody has used for so long are closed.
+/// Kept connections that were idle for so long are closed.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// No deadline is later: an instant must not overflow.

@@ -70,7 +70,7 @@ impl UnderWay {
         }
     }
 
-    /// One more copy that is to be sent: its index, and what tells that it left the queue.
+    /// One more copy that is to be sent: its index, and the flag that is set as it leaves the queue.
     pub(super) fn add(&mut self, shadow: usize, copy: u16) -> (usize, Rc<Cell<bool>>) {
         let started = Rc::new(Cell::new(false));
         self.copies.push(Copy {

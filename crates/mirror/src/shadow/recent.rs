@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-/// What an entry takes beside its value.
+/// What an entry takes in addition to its value.
 const ENTRY_BYTES: usize = 64;
 
 /// Digests -> values.

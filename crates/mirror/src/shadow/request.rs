@@ -1,6 +1,6 @@
 //! A request as a shadow gets it: what the client sent end to end, with the
 //! settings' rewrites, the shadow's own cookies and tokens, and a mark that
-//! tells an application that nobody waits for its answer.
+//! lets an application see that no client waits for its answer.
 
 use bytes::{Bytes, BytesMut};
 use capture::{SHADOW_MARK, reads_as};

@@ -109,7 +109,7 @@ impl Sessions {
         }
     }
 
-    /// A request that the shadow will be sent, told in the order in which the primary got them.
+    /// A request that the shadow will be sent, called in the order in which the primary got them.
     pub(super) fn begin(&mut self, id: u64, connection: u64, cookies: &[(String, Vec<u8>)]) {
         let long = cookies.iter().filter(|(_, value)| long_enough(value));
         let carried: Vec<(String, u128)> = long

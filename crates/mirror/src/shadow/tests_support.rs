@@ -33,7 +33,7 @@ pub(crate) fn shadow(name: &str, port: u16) -> Shadow {
     }
 }
 
-/// Whole, wanted by nobody.
+/// Whole, wanted by no shadow.
 pub(crate) fn taken(
     id: u64,
     method: &str,

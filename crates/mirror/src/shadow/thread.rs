@@ -1,5 +1,5 @@
-//! The shadows' own thread: takes what the client's half tells, lets every copy
-//! go its way, and brings the outcomes together.
+//! The shadows' own thread: takes the messages of the client's half, sends
+//! every copy on its way, and brings the outcomes together.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ use crate::dialer::Dialer;
 use crate::settings::Shadow;
 use crate::taken::{PrimaryAnswer, Taken};
 
-/// While there is traffic it looks for more of it so often, and is woken by nobody: a client that wakes a thread pays for it with
+/// While there is traffic it looks for more of it so often, and no thread wakes it: a client that wakes a thread pays for it with
 /// a system call, which a copy need not cost it.
 const LOOKS: Duration = Duration::from_millis(1);
 
@@ -41,7 +41,7 @@ struct Hub {
 
 /// Where cores are short, clients are served first, and at once. Niceness is not enough: since 6.6 the kernel lets a thread
 /// that runs end its slice of some milliseconds before another one of its class comes, however nice it is; one that runs
-/// only when nobody else wants to (`SCHED_IDLE`) gives way at any time. Nobody needs a privilege to ask for that.
+/// only when no other thread wants to (`SCHED_IDLE`) gives way at any time. That needs no privilege.
 fn out_of_the_way() {
     use thread_priority::{
         NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
@@ -52,7 +52,7 @@ fn out_of_the_way() {
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
 }
 
-/// Serves until told to stop; everything that was taken has an outcome then.
+/// Serves until asked to stop; everything that was taken has an outcome then.
 pub(super) fn run(
     runtime: &tokio::runtime::Runtime,
     gate: Arc<Gate>,
@@ -82,7 +82,7 @@ pub(super) fn run(
     });
     let local = tokio::task::LocalSet::new();
     local.block_on(runtime, hub.serve(&mut told));
-    // What is told from here on finds nobody, and whoever tells counts it.
+    // A message sent from here on finds no receiver, and its sender counts it.
     told.close();
     while let Ok(late) = told.try_recv() {
         match late {
@@ -95,7 +95,7 @@ pub(super) fn run(
     hub.end();
 }
 
-/// A copy to be sent: its index among the request's, its lane, and what tells that it left the queue.
+/// A copy to be sent: its index among the request's, its lane, and the flag that is set as it leaves the queue.
 type Errand = (usize, Rc<Lane>, Rc<std::cell::Cell<bool>>);
 
 /// Puts the copies of a request into an order that only the seed and the request's id decide. The copy that is sent first gets a
@@ -126,7 +126,7 @@ impl Hub {
         let _ = timeout_at(stop, self.finish(told)).await;
     }
 
-    /// As long as there is something new each time it looks; returns by when to stop, once it is told.
+    /// As long as there is something new each time it looks; returns by when to stop, once asked to.
     async fn follow(
         self: &Rc<Self>,
         told: &mut UnboundedReceiver<Told>,

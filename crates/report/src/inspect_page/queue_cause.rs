@@ -136,7 +136,7 @@ fn gvl_wait(traffic: &Traffic) -> Option<String> {
     ))
 }
 
-/// Nothing in the processes shows a cause: how the waits are distributed tells bursts from what each request meets.
+/// Nothing in the processes shows a cause: how the waits are distributed distinguishes bursts from a cost of each request.
 fn by_distribution(traffic: &Traffic, one: &str, who: &str) -> String {
     let queue = traffic.queue.as_ref();
     let median_ms = queue.and_then(|queue| queue.p50_ms);

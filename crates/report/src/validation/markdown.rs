@@ -1,4 +1,4 @@
-//! The tables as Markdown, to be kept beside the code that they are about.
+//! The tables as Markdown, to be kept next to the code that they are about.
 
 use super::{from, rows};
 use crate::figures::{counted, duration};

@@ -1,4 +1,4 @@
-//! The tables' rows, whoever draws them.
+//! The tables' rows, for every output format.
 
 use crate::figures::{percent, rate};
 use crate::tables::NONE;

@@ -1,10 +1,11 @@
-//! One arm beside the centre: levels that are others in it.
+//! One arm next to the centre: levels that are others in it.
 
 use crate::{How, Point, Space};
 
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// What it is tried for; what gives way to that, or comes with it, is changed beside it. `None`: a move of several.
+    /// The factor that it is tried for; others that give way to it, or come with it, are changed as well. `None`: a move of
+    /// several.
     tried: Option<usize>,
     levels: Vec<(usize, usize)>,
 }
@@ -53,7 +54,7 @@ impl Change {
         self.levels.iter().all(|level| other.levels.contains(level))
     }
 
-    /// What it changes beside the factor that it is tried for.
+    /// The other changes, without the factor that it is tried for.
     pub fn rest(&self) -> Change {
         let rest = |(factor, _): &&(usize, usize)| Some(*factor) != self.tried;
         Change {

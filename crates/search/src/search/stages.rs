@@ -166,7 +166,7 @@ impl Search {
         Ok(())
     }
 
-    /// Keeps what a race has shown beside its result.
+    /// Keeps what a race has shown in addition to its result.
     fn note(&mut self, race: &Race) {
         let objective = self.rules.objective;
         let seen = [

@@ -107,8 +107,8 @@ fn sources(gem: &AgentGem) -> Result<Vec<PathBuf>, AgentError> {
     Ok(sources)
 }
 
-/// FNV-1a, which is the same on every machine and in every version of this program; it tells
-/// versions of our own sources apart, not friend from foe.
+/// FNV-1a, which is the same on every machine and in every version of this program; it
+/// distinguishes versions of our own sources and is no protection against an attacker.
 fn digest(paths: &[PathBuf]) -> Result<u64, AgentError> {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
     for path in paths {

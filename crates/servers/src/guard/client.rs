@@ -219,7 +219,7 @@ impl Guard {
         self.shared.lock().exited.get(&id).copied()
     }
 
-    /// True once the guard itself ended without being told to.
+    /// True once the guard itself ended without a request to stop.
     pub(crate) fn is_gone(&self) -> bool {
         self.shared.lock().gone
     }
@@ -243,7 +243,7 @@ impl Guard {
 
     fn stop_within(&mut self, grace: Duration, beyond: Duration) -> Ended {
         if let Some(input) = self.input.as_mut() {
-            // A guard that is gone already cannot be told; what it said before is returned.
+            // A guard that is gone already gets no message; what it said before is returned.
             let _ = send(
                 input,
                 &Command::Stop {
@@ -265,7 +265,7 @@ impl Guard {
     fn end_without_it(&mut self) -> Ended {
         // Fails only when it is gone already.
         let _ = self.child.kill();
-        // Not waited for yet: until then nobody else gets its number, which names the session.
+        // Not waited for yet: until then no other process gets its number, which names the session.
         let swept = super::sweep::end_session(self.pid());
         self.remove.now();
         Ended {

@@ -32,7 +32,7 @@ pub(super) struct Keeper {
     running: BTreeMap<u32, u32>,
     orphan_grace: Duration,
     remove: Remove,
-    /// Set once the end has begun: when whoever is left is killed.
+    /// Set once the end has begun: when the remaining processes are killed.
     deadline: Option<Instant>,
 }
 
@@ -266,7 +266,7 @@ fn pin(cpus: &[usize]) -> Result<(), String> {
 }
 
 /// The event pipe is this process's standard output. A failure to write means that powerband is
-/// gone, which standard input tells as well.
+/// gone, which standard input shows as well.
 fn say(event: &Event) {
     let mut line = serde_json::to_vec(event).expect("events are plain data");
     line.push(b'\n');

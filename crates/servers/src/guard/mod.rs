@@ -2,7 +2,7 @@
 //!
 //! powerband executes its own binary again with a hidden subcommand that calls [`main`]. The guard
 //! opens a session of its own, becomes the reaper of every descendant (daemons and `setsid`
-//! children come back to it), starts what it is told over its standard input, and reports starts and
+//! children come back to it), starts what its standard input asks for, and reports starts and
 //! exits on its standard output. When powerband says `stop`, or its end of the pipe closes because
 //! powerband died of whatever cause, the guard ends the tree. A parent-death signal would miss
 //! grandchildren and fires when a mere thread ends, so none is used.

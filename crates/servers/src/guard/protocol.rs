@@ -62,7 +62,7 @@ pub(crate) enum Command {
         log: Option<PathBuf>,
         output: Option<PathBuf>,
     },
-    /// To one that was spawned, by whoever reaps it, so that no other process can be meant.
+    /// To a spawned process, by its reaper, so that no other process can be meant.
     Signal { id: u32, signal: i32 },
     /// SIGTERM to what was spawned, the grace, then the end of whatever is left.
     Stop { grace_ms: u64 },

@@ -17,8 +17,8 @@ pub(super) struct Swept {
 }
 
 /// Ends what a guard that was killed left: its session, and what descends from that. A session's number is not given
-/// away while a process belongs to it, so that nobody else's can be meant. Daemons in sessions of their own whose parents
-/// are gone cannot be told from others any more; a living guard has them.
+/// away while a process belongs to it, so that no other session can be meant. Daemons in sessions of their own whose
+/// parents are gone cannot be distinguished from others any more; a living guard has them.
 pub(super) fn end_session(session: u32) -> Swept {
     let give_up = Instant::now() + LONGEST_WAIT;
     let mut killed = BTreeSet::new();
@@ -56,9 +56,9 @@ fn members(session: u32) -> BTreeSet<u32> {
     found
 }
 
-/// Ends every descendant of this process. `reap` collects whoever has ended so far, and must not
-/// block. Whoever escapes one round by forking is a child of a stopped or killed process, hence
-/// ours in the next.
+/// Ends every descendant of this process. `reap` collects the processes that have ended so far,
+/// and must not block. A process that escapes one round by forking is a child of a stopped or
+/// killed process, hence ours in the next.
 pub(super) fn end_all(mut reap: impl FnMut()) -> Swept {
     let me = std::process::id();
     let give_up = Instant::now() + LONGEST_WAIT;

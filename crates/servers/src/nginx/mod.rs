@@ -16,7 +16,7 @@ use crate::proc;
 use crate::read_back::Mismatch;
 
 const PACKAGE: &str = "nginx-light or nginx";
-/// SIGTERM would cut off whoever is being answered.
+/// SIGTERM would cut off clients that are being answered.
 pub(crate) const ORDERLY_END: Signal = Signal::QUIT;
 
 /// An nginx between clients and the server.
@@ -41,7 +41,7 @@ pub struct Nginx {
 }
 
 impl Default for Nginx {
-    /// What nginx itself does when it is told nothing, but two workers.
+    /// nginx's own defaults, except for two workers.
     fn default() -> Self {
         Nginx {
             program: "nginx".into(),

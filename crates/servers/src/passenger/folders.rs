@@ -13,7 +13,7 @@ use crate::files::{failed, nonce, private_dir};
 /// Those who may serve in root's place, the usual one first.
 const SERVANTS: [&str; 4] = ["www-data", "apache", "http", "nobody"];
 
-/// So many hexadecimal digits: nobody else's folder has them, and the path stays short.
+/// So many hexadecimal digits: no other folder has the name, and the path stays short.
 const NAME: usize = 16;
 /// A socket's path holds 107 bytes, and Passenger adds `/passenger.1234567/agents.s/watchdog_api` to that of its
 /// instances.

@@ -147,7 +147,7 @@ impl Handle for Passenger {
         Ok(compare(asked, &self.asked, &self.passenger_status()?))
     }
 
-    /// Apache ends at once; Passenger then tells the application's processes, and cleans up last. All of these are in
+    /// Apache ends at once; Passenger then stops the application's processes, and cleans up last. All of these are in
     /// the session that the watchdog opened, however late they show what they run.
     fn end(&self, guard: &mut Guard, id: u32, grace: Duration) {
         let began = Instant::now();

@@ -2,8 +2,8 @@
 
 module Powerband
   module Calls
-    # Subscribers to ActiveSupport's notifications that are told of beginnings and ends: no event object is made for
-    # them. What one of them raised would reach the application.
+    # Subscribers to ActiveSupport's notifications that get beginnings and ends: no event object is made for them.
+    # An exception that one of them raised would reach the application.
     module Notifications
       # Queries as Rails counts them in its log: what the query cache answers is announced and is none; the time of
       # transactions and of questions about the schema counts, their number does not.
@@ -31,7 +31,7 @@ module Powerband
         KIND = CALLS.fetch(:cache)
 
         # Not `generate`, which is the application's own block, nor `fetch_hit`, which takes no time. The block of
-        # `fetch_multi` is the application's too, but runs inside `read_multi`, and cannot be told apart there.
+        # `fetch_multi` is the application's too, but runs inside `read_multi`, and cannot be distinguished there.
         EVENTS = %w[read write delete exist? increment decrement read_multi write_multi delete_multi delete_matched
                     cleanup].map { |operation| "cache_#{operation}.active_support" }.freeze
 

@@ -2,7 +2,7 @@
 
 module Powerband
   module Calls
-    # Tells the extension which route Grape took. Rails and Sinatra leave theirs in the environment by themselves.
+    # Passes the route that Grape took to the extension. Rails and Sinatra leave theirs in the environment.
     module Routes
       ENDPOINT = "powerband.endpoint"
 

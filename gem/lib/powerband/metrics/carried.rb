@@ -2,8 +2,8 @@
 
 module Powerband
   class Metrics
-    # What removed flight files had counted, so that no sum goes down when one is removed: the file `carried` beside
-    # them (contract/metrics-v1.md). Whoever removes flight files does it here.
+    # What removed flight files had counted, so that no sum goes down when one is removed: the file `carried` next
+    # to them (contract/metrics-v1.md). All code that removes flight files does it here.
     class Carried
       # The text is not what the contract says.
       class Damaged < StandardError; end

@@ -35,7 +35,7 @@ module Powerband
           file.wide? && file.flags.anybits?(flag) && file.measures?(field)
         end
 
-        # A sum of queue times without the histogram that agent 0.0 lacks would be beside its count.
+        # Agent 0.0 has a sum of queue times but no histogram, so that sum and count would not match.
         def measured?(file, name)
           more = FlightFile::MORE.include?(name)
           return false if !file.wide? && (more || name.start_with?("queue"))

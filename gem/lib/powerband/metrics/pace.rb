@@ -2,8 +2,8 @@
 
 module Powerband
   class Metrics
-    # A scrape is long work in Ruby inside a process that serves. Whoever is served beside it waits for no more than a slice
-    # of it; and it does not give way more often, because each time may cost it the others' whole quantum.
+    # A scrape is long work in Ruby inside a process that serves. A request served meanwhile waits for no more than a slice
+    # of it; and the scrape does not give way more often, because each time may cost it the others' whole quantum.
     module Pace
       SLICE_S = 0.01
 

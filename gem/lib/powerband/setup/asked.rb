@@ -2,8 +2,8 @@
 
 module Powerband
   class Setup
-    # What the variables ask for. A value that cannot be used is named in `errors`, beside the name of what it is about, and
-    # what it was to switch is left out.
+    # What the variables ask for. A value that cannot be used is listed in `errors` under the name of its subject, and the
+    # setting it was for is left out.
     class Asked
       PREFIX = "POWERBAND_SETUP_"
       SWITCHES = %w[WARMUP COMPACT AUTO_COMPACT GC_PROFILER].freeze
@@ -50,7 +50,7 @@ module Powerband
         0
       end
 
-      # Whoever asks may be newer than we are, or have mistyped it.
+      # The program that asks may be newer than this agent, or have mistyped the name.
       def unknown
         names = @env.keys.select { |name| name.start_with?(PREFIX) }.map { |name| name.delete_prefix(PREFIX) }
         (names - KNOWN).sort.each { |name| wrong(name, "there is no such variable; there are #{KNOWN.join(', ')}") }

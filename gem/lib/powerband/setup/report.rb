@@ -2,8 +2,9 @@
 
 module Powerband
   class Setup
-    # What this process did, for whoever measures it, in a file of its own beside the flight files (contract/setup-v1.md).
-    # JSON is written by hand: a version of the json gem that we load may not be the application's.
+    # What this process did, for the program that measures it, in a file of its own next to the flight files
+    # (contract/setup-v1.md). JSON is written by hand: a version of the json gem that we load may not be the
+    # application's.
     module Report
       VERSION = 1
       NEW = File::WRONLY | File::CREAT | File::EXCL | File::NOFOLLOW

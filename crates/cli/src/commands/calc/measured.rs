@@ -7,7 +7,7 @@ use experiment::config::{Asked, Problem};
 use std::io::Read;
 use std::path::Path;
 
-/// The measurements; every pair that is wrong is told.
+/// The measurements; reports every pair that is wrong.
 pub fn measured(args: &UslArgs, given: &mut Given) -> Option<Vec<Measured>> {
     let Some(path) = &args.file else {
         if args.measured.is_empty() {

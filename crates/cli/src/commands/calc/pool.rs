@@ -7,7 +7,7 @@ use capacity::{Connecting, Connections, Fleet, busy_connections, connections};
 use experiment::config::{Asked, Problem, parse_rate};
 use run::calc::{Document, Pool, PoolBusy, PoolFleet, PoolLimit};
 
-/// Consoles, migrations and monitoring unless told otherwise; what PostgreSQL keeps for administrators likewise.
+/// Consoles, migrations and monitoring by default; what PostgreSQL keeps for administrators likewise.
 const OTHERS: u32 = 3;
 const RESERVED: u32 = 3;
 /// A pooler's connections may be too few for this part of the time.

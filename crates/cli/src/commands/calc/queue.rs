@@ -8,7 +8,7 @@ use run::calc::{
     self, Document, QueueAnswer, QueueModel, QueueObjective, QueuePercentile, QueueRate,
 };
 
-/// Percentiles unless told otherwise.
+/// Percentiles by default.
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
 /// Utilisations of the table of rates.
 const BUSY: [f64; 7] = [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];

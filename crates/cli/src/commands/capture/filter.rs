@@ -22,7 +22,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Checks everything; all problems are told at once.
+    /// Checks everything; reports all problems at once.
     pub fn resolve(args: &FilterArgs) -> Result<Self, Failure> {
         let mut problems = Vec::new();
         let path = args.path.as_ref().and_then(|text| {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use run::capture::{Bytes, Count, Damage, Document, Endpoint, Latency, Origin, SCHEMA, Slice};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Kinds of requests that are told apart; the others are counted together.
+/// Kinds of requests that are distinguished; the others are counted together.
 const MOST_NAMES: usize = 1_000;
 /// Slices of the course.
 const SLICES: u64 = 60;

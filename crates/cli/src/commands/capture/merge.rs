@@ -95,7 +95,7 @@ impl Iterator for Merged {
     fn next(&mut self) -> Option<Self::Item> {
         let at = |input: &Input| match &input.next {
             Some(Ok(exchange)) => input.began_ns.saturating_add(exchange.at_ns),
-            // An error is told at once, an end never chosen.
+            // An error is reported at once, an end never chosen.
             Some(Err(_)) => 0,
             None => u64::MAX,
         };

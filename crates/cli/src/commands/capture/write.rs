@@ -1,5 +1,6 @@
 //! Where the result goes: under another name first, so that the file is there
-//! whole or not at all, for its owner alone, and in place of none unless told.
+//! whole or not at all, for its owner alone, and overwrites an existing file
+//! only on request.
 
 use crate::args::{OutArgs, To};
 use crate::{Failure, output};

@@ -1,4 +1,5 @@
-//! `--flights NAME=DIR`: what a shadow's agent saw, beside what its clients did.
+//! `--flights NAME=DIR`: what a shadow's agent saw, next to its clients'
+//! measurements.
 
 use crate::Failure;
 use run::duplex::{Document, Inside};

@@ -48,7 +48,7 @@ fn gathered<R: Read>(
     let mut not_read = Vec::new();
     let (mut capture, mut began_ns) = (first.about.capture.clone(), first.began_ns);
     let (mut offset_ns, mut last_ns) = (0_u64, 0_u64);
-    // Of the capture at hand: whoever keeps its last hour alone has a log of an hour.
+    // Of this capture: a log of its last hour alone is an hour long.
     let mut first_ns = None;
     for (name, mut log) in logs {
         let head = log.head();

@@ -20,7 +20,7 @@ enum To {
     /// Until the first row: a run that is refused leaves an older file as it is.
     Untouched(File),
     Rows(Box<csv::Writer<Box<dyn Write + Send>>>),
-    /// Whoever read stdout went away.
+    /// The reader of stdout has closed it.
     Gone,
 }
 

@@ -237,7 +237,7 @@ fn warnings(outcome: &Outcome, redirects: &Redirects) -> Vec<String> {
     warnings
 }
 
-/// Whoever interrupts a run that hangs must not read good percentiles in silence.
+/// An interrupted run that hung must not show good percentiles without a warning.
 fn left_out(cut: u64, oldest: Duration) -> String {
     let requests = if cut == 1 { "request" } else { "requests" };
     format!(

@@ -51,7 +51,7 @@ impl<'a> Follow<'a> {
         self.redirected
     }
 
-    /// False when the run was ended because nobody could be reached.
+    /// False when the run was ended because no server could be reached.
     pub fn reached(&self) -> bool {
         self.reached
     }
@@ -71,7 +71,7 @@ impl Observer for Follow<'_> {
         self.looks = false;
         let slice = progress.slice;
         let response = &progress.interval.response;
-        // Nobody listens any more only when a thread failed, which is told at the end.
+        // The receiver is gone only when a thread failed, which is reported at the end.
         let _ = self.to.send(Interval {
             elapsed: progress.elapsed,
             slice: *slice,
@@ -94,7 +94,7 @@ impl Observer for Follow<'_> {
                 service: progress.interval.service.clone(),
             });
         }
-        // A wrong port is told at once; a server that was there and went away is measured.
+        // A wrong port is reported at once; a server that was there and went away is measured.
         if unreachable(progress.counts, progress.errors) {
             self.reached = false;
         }

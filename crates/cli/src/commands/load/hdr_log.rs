@@ -43,7 +43,7 @@ pub struct HdrLog {
 }
 
 impl HdrLog {
-    /// Opens the file, whose content stands until the first interval; what cannot be written later is told at the end.
+    /// Opens the file, whose content stands until the first interval; later write errors are reported at the end.
     pub fn create(path: &Path) -> Result<(Sender<Entry>, HdrLog), String> {
         let file = open(path).map_err(|e| told(path, &e))?;
         let (to, from) = channel();

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Keeps the arrivals of the warm-up apart from those that are measured.
 const WARMUP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// How long, unless told otherwise.
+/// The default duration.
 const DURATION: Duration = Duration::from_secs(10);
 
 /// The loop and its end. `instants_ns` are a recording's.

@@ -1,4 +1,4 @@
-//! From arguments to what will be done: every value checked, all problems told at once.
+//! From arguments to a plan: every value checked, all problems reported at once.
 
 use super::assertions::{self, Limit};
 use super::found::Found;

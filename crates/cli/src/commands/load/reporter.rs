@@ -20,7 +20,7 @@ pub struct Extent {
     pub length: Option<Duration>,
 }
 
-/// Tells what happens until the sender is dropped.
+/// Reports what happens until the sender is dropped.
 #[derive(Debug)]
 pub struct Reporter {
     thread: JoinHandle<Result<(), String>>,
@@ -42,7 +42,7 @@ impl Reporter {
         (to, Reporter { thread })
     }
 
-    /// Waits until everything was told; the sender must be gone by then.
+    /// Waits until everything was reported; the sender must be gone by then.
     pub fn finish(self) -> Result<(), String> {
         self.thread
             .join()
@@ -63,7 +63,8 @@ fn report(
         if let Some(file) = &mut csv
             && let Err(failure) = file.row(&interval)
         {
-            // The run goes on, and the file is told of at its end: the figures are worth more.
+            // The run goes on, and the file's error is reported at its end: the figures are
+            // worth more.
             result = Err(failure);
             csv = None;
         }
@@ -86,7 +87,7 @@ struct Speech {
 impl Speech {
     fn new(what: &'static str, extent: Extent) -> Speech {
         let bar = std::io::stderr().is_terminal().then(|| bar(extent));
-        // A long run is told of in some twenty lines.
+        // A long run is reported in some twenty lines.
         let every = extent.length.map_or(Duration::from_secs(10), |l| l / 20);
         let every = every.max(Duration::from_secs(1));
         Speech {

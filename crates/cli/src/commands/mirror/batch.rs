@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Memory that is kept for the next ones: those of 20 ms where there are many.
 const KEPT_REQUESTS: usize = 16 << 10;
 const KEPT_BYTES: usize = 4 << 20;
-/// What a record takes beside its texts and body.
+/// What a record takes in addition to its texts and body.
 const OVERHEAD: u64 = size_of::<Noted>() as u64;
 
 /// Requests in their order.

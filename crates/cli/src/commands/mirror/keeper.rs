@@ -1,5 +1,5 @@
 //! What is kept of a mirror's traffic: a recording, a log of pairs, a comparison that follows both. One thread does it,
-//! which looks for work fifty times a second, so that whoever hands it over never wakes anybody.
+//! which looks for work fifty times a second, so that a producer never wakes a thread.
 
 use super::batch::{Batch, weight};
 use super::kept::{Kept, Shelf};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_millis(20);
 /// Most bytes that wait to be written; more is lost and counted. A disk takes that in a second or two.
 const MOST_WAITING: u64 = 64 << 20;
-/// What a pair takes beside its texts.
+/// What a pair takes in addition to its texts.
 const OVERHEAD: u64 = 256;
 
 /// Who is at fault in a line of the log.
@@ -111,7 +111,7 @@ impl Generation {
     }
 }
 
-/// The thread and what it is told.
+/// The thread and its inbox.
 #[derive(Debug)]
 pub struct Keeper {
     pub inbox: Arc<Inbox>,
@@ -142,7 +142,7 @@ impl Keeper {
                 .name("keeper".to_owned())
                 .spawn(move || {
                     loop {
-                        // Read first: what is handed over before the end is told is still taken.
+                        // Read first: entries handed over before the end was set are still taken.
                         let ended = inbox.ended.load(Ordering::Acquire);
                         let current = locked(&generation).clone();
                         desk.take(&inbox, &current);
@@ -330,7 +330,7 @@ impl Desk {
             // Late ones of shadows that a reload has done away with are counted there, and compared no more.
             if generation == self.generation.number {
                 if let Some(comparison) = &mut self.comparison {
-                    // A mirror that was idle, or was told of shadows later, has not run for that long.
+                    // A mirror that was idle, or got its shadows later, has not run for that long.
                     let first_ns = *self.first_ns.get_or_insert(pair.at_ns);
                     comparison.push_at(pair.at_ns.saturating_sub(first_ns), &pair);
                 }

@@ -1,4 +1,4 @@
-//! What is known of a mirror's traffic so far, made when somebody asks: a comparison is too dear to be made for nobody.
+//! What is known of a mirror's traffic so far, made on request only, because a comparison is expensive.
 
 use super::written::{RECORDING, Written};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Whoever asks waits no longer than this for what the thread that knows has to say; then the last answer has to do.
+/// A request waits no longer than this for the thread that knows; then it gets the last answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What there is to show.
@@ -40,7 +40,7 @@ struct State {
     /// Questions so far, and up to which of them the answer is.
     asked: u64,
     answered: u64,
-    /// Nobody will answer any more.
+    /// No answer will come any more.
     closed: bool,
 }
 
@@ -57,7 +57,7 @@ impl Shelf {
         state.kept.clone()
     }
 
-    /// Answers all who have asked; nobody has: nothing is made.
+    /// Answers all who have asked; makes nothing without a request.
     pub fn answer(&self, make: impl FnOnce() -> Kept) {
         let asked = {
             let state = self.locked();
@@ -72,7 +72,7 @@ impl Shelf {
         self.answered.notify_all();
     }
 
-    /// Whoever asks from now on gets the last answer at once.
+    /// From now on every request gets the last answer at once.
     pub fn close(&self) {
         self.locked().closed = true;
         self.answered.notify_all();

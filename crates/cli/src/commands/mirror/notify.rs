@@ -1,4 +1,4 @@
-//! What a service manager is told of the mirror's state, as `sd_notify(3)` describes. A crate would bring more than this one
+//! Notifies a service manager of the mirror's state, as `sd_notify(3)` describes. A crate would bring more than this one
 //! message: the listening sockets, watchdogs and monotonic clocks of the protocol.
 
 use crate::output;

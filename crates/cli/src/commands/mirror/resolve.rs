@@ -1,4 +1,4 @@
-//! From texts to what a mirror does: every value checked, every problem told at once.
+//! From texts to settings of a mirror: every value checked, every problem reported at once.
 
 use crate::filter_parameters::filter_parameters;
 use crate::listener::address;

@@ -57,7 +57,7 @@ impl Shown {
     }
 }
 
-/// A status page that answers nobody yet.
+/// A status page that does not answer yet.
 #[derive(Debug)]
 pub struct Reserved {
     bound: Bound,

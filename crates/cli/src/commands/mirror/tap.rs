@@ -1,4 +1,4 @@
-//! Who is told of a request: the shadows, the recording, or both.
+//! The receivers of a request: the shadows, the recording, or both.
 
 use super::keeper::Inbox;
 use capture::Field;
@@ -6,7 +6,7 @@ use mirror::shadow::Shadows;
 use mirror::{Admission, Head, PrimaryAnswer, Taken, Tap};
 use std::sync::Arc;
 
-/// Tells both.
+/// Passes each request to both.
 pub struct Both {
     pub shadows: Option<Arc<Shadows>>,
     /// `None`: nothing is recorded.

@@ -1,4 +1,4 @@
-//! Flags that only `--validate` knows what to do with: of a trace they would say nothing, and whoever gave one meant something.
+//! Flags that only `--validate` uses: with a trace they have no effect, so giving one is an error.
 
 use crate::Failure;
 use crate::args::ValidateArgs;

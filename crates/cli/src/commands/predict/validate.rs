@@ -15,15 +15,15 @@ use jiff::Timestamp;
 use run::{Folder, validation};
 use std::time::Duration;
 
-/// Length of a window unless told otherwise.
+/// Length of a window by default.
 const WINDOW: Duration = Duration::from_secs(20);
-/// How often each configuration is measured unless told otherwise.
+/// How often each configuration is measured by default.
 const BLOCKS: u32 = 2;
-/// Length of the trace unless told otherwise.
+/// Length of the trace by default.
 const TRACE: Duration = Duration::from_secs(60);
-/// Its rate, as a share of what a closed loop shows, unless told otherwise.
+/// Its rate, as a share of what a closed loop shows, by default.
 const TRACE_LOAD: f64 = 0.7;
-/// Rates, as shares of the predicted capacity, unless told otherwise.
+/// Rates, as shares of the predicted capacity, by default.
 const LOADS: [f64; 3] = [0.5, 0.7, 0.85];
 
 pub fn validate(args: ValidateArgs) -> Result<u8, Failure> {

@@ -292,7 +292,7 @@ fn words(size: Size) -> String {
     )
 }
 
-/// Three digits at least, and none behind the point that nobody believes.
+/// Three digits at least, and no meaningless ones behind the point.
 fn round(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 => format!("{value:.0}"),

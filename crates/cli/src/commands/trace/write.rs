@@ -10,7 +10,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use trace::{ProcessTimeline, What, picture, timeline, write_chrome};
 
-/// Writes what was wanted; the document tells of it.
+/// Writes what was wanted, and returns the document about it.
 pub fn trace(wanted: &Wanted, recordings: Recordings) -> Result<Document, Failure> {
     let mut processes = Vec::new();
     let mut timelines = Vec::new();

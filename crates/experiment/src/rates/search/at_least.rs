@@ -12,8 +12,8 @@ use run::RatePurpose;
 const MOST_WINDOWS: u32 = 20;
 
 impl Search<'_> {
-    /// Takes the time of a curve whose rates nobody asked for, where the search itself did not show it. Returns the number of looks that were
-    /// planned: the error that is allowed is divided by it (Bonferroni), since the first look that is sure ends it.
+    /// Takes the time of a curve whose rates were not requested, where the search itself did not show it. Returns the number of looks that
+    /// were planned: the error that is allowed is divided by it (Bonferroni), since the first look that is sure ends it.
     pub(super) fn at_least(
         &mut self,
         rates: &mut capacity::RateSearch<Judge<'_>>,

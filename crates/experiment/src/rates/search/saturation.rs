@@ -165,7 +165,7 @@ mod tests {
         resolve(request, Goal::Tune, 1).unwrap()
     }
 
-    /// What the check of an answer above saturation comes to. The port was free a moment ago, and nobody listens there:
+    /// What the check of an answer above saturation comes to. The port was free a moment ago, and has no listener:
     /// every request of the closed loop fails.
     fn checked(budget: Duration, curve: Curve, curve_s: f64) -> run::RateSearch {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -118,7 +118,7 @@ mod tests {
         })
     }
 
-    /// Six blocks of trials that take 2 s in windows and 1 s beside them.
+    /// Six blocks of trials that take 2 s in windows and 1 s in addition.
     fn fitted(second: bool, left_s: f64) -> Room {
         let confirmation = Confirmation {
             blocks: 6,

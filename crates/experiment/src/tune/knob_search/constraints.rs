@@ -1,4 +1,4 @@
-//! Which values mean nothing beside which others, and which give others their meaning.
+//! Which values mean nothing with which others, and which give others their meaning.
 
 use crate::arm_environment::RejectedValue;
 use crate::request::SearchKnob;
@@ -16,7 +16,7 @@ pub fn gives_others_their_meaning(knob: &str) -> bool {
     ["allocator", knobs::RUBY].contains(&knob)
 }
 
-/// Single mode has nothing to preload, and some values mean nothing beside others, or are not taken by every Ruby.
+/// Single mode has nothing to preload, and some values mean nothing with others, or are not taken by every Ruby.
 pub fn forbidden(workers: &[u16], knobs: &[SearchKnob], apart: &[RejectedValue]) -> Vec<Forbidden> {
     let single = workers.iter().position(|workers| *workers == 0);
     let single = single.map(|single| Forbidden(vec![(WORKERS, single), (PRELOAD, 1)]));

@@ -10,14 +10,14 @@ use predict::{
 use run::{Foreseen, Model, ModelErrors, ModelKind, ModelTrace, Trial};
 use std::path::Path;
 
-/// Requests of a trace from which a mean can be told; a p99 wants [`LEAST_REQUESTS`].
+/// Requests of a trace that suffice for a mean; a p99 wants [`LEAST_REQUESTS`].
 const LEAST_FOR_MEANS: usize = 100;
 /// Requests per thread in which a saturated server is simulated. The same number before them fills it.
 const ROUNDS: usize = 20;
 /// At least and at most, for a configuration.
 const FEWEST: usize = 1_000;
 const MOST: usize = 20_000;
-/// Requests at random moments from which a latency is told.
+/// Requests at random moments that suffice for a latency.
 const AT_RANDOM: usize = 6_000;
 
 /// The application as the pilot saw it, on this machine.

@@ -1,5 +1,5 @@
 //! Two texts, line by line: lines of the same shape are held against each
-//! other, what only one has is told as such.
+//! other, a line that only one has is reported as such.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 

@@ -69,7 +69,7 @@ proptest! {
                     let request = Arc::new(request);
                     let admitted = request.admission.0.as_ref().unwrap();
                     admitted.taken(&request);
-                    // Told twice, it counts once.
+                    // Called twice, it counts once.
                     admitted.taken(&request);
                 }
                 Step::Leaves => drop(waiting.pop()),

@@ -4,7 +4,7 @@ use crate::Failure;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Enough that nobody guesses it.
+/// Too many to be guessed.
 const BYTES: usize = 16;
 
 /// A secret.
