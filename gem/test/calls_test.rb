@@ -4,7 +4,7 @@ require "test_helper"
 require "open3"
 require "support/neighbour"
 
-# Calls, jobs and samples of pools, as they are told to the extension.
+# Calls, jobs and samples of pools, as they are passed to the extension.
 class CallsTest < Minitest::Test
   include Recording
   include Neighbour
@@ -21,7 +21,7 @@ class CallsTest < Minitest::Test
   end
 
   # Each wait of five milliseconds ends in a wait for the GVL, which the neighbour gives up a tenth of a second later.
-  # A busy machine wakes some of them late: the middle one of seven tells.
+  # A busy machine wakes some of them late: the median of seven counts.
   def test_a_query_is_told_from_the_neighbour_that_it_waited_for
     flight = record { beside_a_spinning_thread { 7.times { request { call(:sql) { sleep(0.005) } && RESPONSE } } } }
     records = flight.records

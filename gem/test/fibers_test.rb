@@ -133,7 +133,7 @@ class FibersTest < Minitest::Test
     assert_equal [0, 0], flight.header.values_at(:written, :in_flight)
   end
 
-  # Puma's fiber_per_request makes fibers that nobody switches: the thread's split is the request's.
+  # Puma's fiber_per_request makes fibers without a scheduler: the thread's split is the request's.
   def test_a_fiber_without_a_scheduler_is_as_no_fiber
     flight = record { Fiber.new { request { sleep(0.01) && [200, {}, []] } }.resume }
 

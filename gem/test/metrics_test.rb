@@ -210,7 +210,8 @@ class MetricsTest < Minitest::Test
     end
   end
 
-  # Whoever is in front at the one scrape and not at the next: no series is lower than it was.
+  # An endpoint may be in front at the one scrape and not at the next: no series is lower than
+  # it was.
   def test_no_counter_falls_when_an_endpoint_falls_out_or_a_file_is_removed
     in_root do |folder|
       dice = Random.new(7)
@@ -326,7 +327,7 @@ class MetricsTest < Minitest::Test
     all.transform_values(&:to_r)
   end
 
-  # What a thread did is no fiber's own, and of calls nobody looks: 0 would be a lie.
+  # A thread's times belong to no fiber, and calls are not observed: 0 would be a lie.
   def test_under_fibers_only_what_is_true_of_requests_is_there
     in_root do |folder|
       path = record_in(folder) { request }

@@ -3,7 +3,7 @@
 require "test_helper"
 require "minitest/mock"
 
-# How a scrape gives way to those who are served beside it.
+# How a scrape gives way to requests that are served meanwhile.
 class PaceTest < Minitest::Test
   include Recording
 

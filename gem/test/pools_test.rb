@@ -126,7 +126,7 @@ class PoolsTest < Minitest::Test
     end
   end
 
-  # Whoever holds the pool's lock may be waiting for the database.
+  # The holder of the pool's lock may be waiting for the database.
   def test_a_locked_pool_is_left_alone
     Database.open(pool: 3) do
       locked = Queue.new

@@ -9,7 +9,7 @@ class RetentionTest < Minitest::Test
   DAY = 86_400
   NOBODY = 4_194_305 # beyond the kernel's highest pid
   HERE = Powerband::Liveness.here
-  # Where a header says it; in files beside the flight file at 136.
+  # Where a header says it; in files next to the flight file at 136.
   ORIGIN = { "flight" => 480 }.freeze
   # However busy the machine is.
   TIME_ENOUGH = "Powerband::Retention.class_eval { private def now = 0 }"
@@ -100,7 +100,7 @@ class RetentionTest < Minitest::Test
     refute_path_exists ended
   end
 
-  # Nobody here can know whether these run: not by number, not by size, and by age only after a month.
+  # It cannot be known here whether these run: not by number, not by size, and by age only after a month.
   def test_files_of_which_nothing_is_known
     recent, old = [20, 40].map do |days|
       [left(NOBODY, days, days:) { |h| elsewhere(h) },
@@ -213,7 +213,7 @@ class RetentionTest < Minitest::Test
     assert_equal before, here
   end
 
-  # Many processes at once over the same folder: each file goes once, and nobody fails.
+  # Many processes at once over the same folder: each file goes once, and no process fails.
   def test_processes_that_start_together
     60.times { |n| left(NOBODY, n, days: 8) }
     young = left(NOBODY, 99, days: 1)
@@ -259,7 +259,7 @@ class RetentionTest < Minitest::Test
     retention.sweep
   end
 
-  # Beside what the metrics keep.
+  # Files other than those that the metrics keep.
   def here
     Dir.children(@folder).grep_v(/\Acarried/).map { |name| File.join(@folder, name) }.sort
   end

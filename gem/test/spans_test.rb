@@ -15,7 +15,8 @@ class SpansTest < Minitest::Test
   # path => [the body, whether writing it is slow]
   BODIES = { "/plain" => ["hello", false], "/each" => ["partpart", true], "/partial" => ["partial", false] }.freeze
 
-  # How often what is quick is asked for: of several, one at least is served while nobody holds up the machine.
+  # How often a quick page is requested: of several, one at least is served while no other process holds up the
+  # machine.
   TIMES = 4
 
   SERVERS.each do |name, (server, flags, echo)|
@@ -96,7 +97,7 @@ class SpansTest < Minitest::Test
 
   private
 
-  # Unicorn adds middleware of its own unless told "none".
+  # Unicorn adds middleware of its own unless given "none".
   def none
     { "RACK_ENV" => "none" }
   end

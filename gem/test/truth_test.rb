@@ -72,7 +72,7 @@ class TruthTest < Minitest::Test
     assert_operator counts["GET /2x"], :<, 100
   end
 
-  # The first call of a line makes a cache of the interpreter's, which is an object too: the second request tells.
+  # The first call of a line makes a cache of the interpreter's, an object too: the second request decides.
   def test_gc_stress_changes_no_count
     flight = record do
       2.times do

@@ -47,7 +47,7 @@ fn five_held_and_fifteen_of_io_try_four_threads_and_around() {
     assert!(tried.iter().any(|t| *t < 4), "{tried:?}");
 }
 
-/// A lock that nobody knows of: the split says T* = 4, the truth is fewer.
+/// An unknown lock: the split says T* = 4, the truth is fewer.
 #[test]
 fn points_below_useful_threads_are_always_among_them() {
     for (held, io) in [(0.005, 0.015), (0.002, 0.03), (0.01, 0.01), (0.004, 0.05)] {
@@ -122,8 +122,8 @@ fn five_candidates_reach_from_fewer_threads_to_twice_the_best() {
     }
 }
 
-/// 8 processes would keep two cores busy if waits were evenly spread; beside the predicted ones are others, as far apart as a
-/// trial can tell.
+/// 8 processes would keep two cores busy if waits were evenly spread; around the predicted ones are others, as far apart as a
+/// trial can distinguish.
 #[test]
 fn where_a_process_serves_one_request_processes_alone_are_varied() {
     let demand = Demand::new(0.005, 0.015, 0.0).unwrap();

@@ -1,5 +1,5 @@
-//! How long a million records take: files are written, read as `powerband inspect` reads them, and beside it copied
-//! into memory, several times in turn.
+//! How long a million records take: files are written, read as `powerband inspect` reads them, and for comparison
+//! copied into memory, several times in turn.
 //!
 //!     cargo run --release -p powerband-inspect --example million -- [RECORDS]
 

@@ -41,7 +41,7 @@ impl Observer for Squeeze {
 
 #[test]
 fn the_soft_limit_is_raised_and_too_low_a_hard_limit_is_an_error() {
-    // The kernel completes connections to it; nobody accepts them.
+    // The kernel completes connections to it; the test never accepts them.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let refusing = support::Refusing::new();
     let dead = refusing.address;

@@ -93,7 +93,7 @@ fn promtool_finds_nothing_wrong() {
     }
 }
 
-/// Under fibers what a thread did is nobody's, and no call is looked at: 0 would be a lie.
+/// Under fibers a thread's times belong to no request, and calls are not observed: 0 would be a lie.
 #[test]
 fn under_fibers_only_what_is_true_of_requests_is_there() {
     let folder = tempfile::tempdir().unwrap();

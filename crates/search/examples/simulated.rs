@@ -1,5 +1,5 @@
-//! The search on thousands of made-up servers whose truth is known, beside what people do instead: the tables of
-//! `bench/search/RESULTS.md`.
+//! The search on thousands of made-up servers whose truth is known, compared with what people do instead: the
+//! tables of `bench/search/RESULTS.md`.
 //!
 //! ```sh
 //! cargo run --release -p powerband-search --example simulated -- [PROBLEMS A FAMILY, 2000] [SEED, 7] [FAMILY]

@@ -169,7 +169,7 @@ fn searched(case: &Case) -> Option<(Vec<Block>, Outcome)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// Resuming rests on it: what was told decides what is asked.
+    /// Resuming rests on it: the observations alone decide what is asked.
     #[test]
     fn the_same_observations_give_the_same_blocks(case in cases()) {
         prop_assert_eq!(searched(&case), searched(&case));

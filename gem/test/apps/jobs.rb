@@ -5,7 +5,7 @@
 require "sidekiq"
 require "powerband" if ENV["WITH_GEM"]
 
-# Asks Redis once, and does as it is told.
+# Asks Redis once, then acts on its arguments.
 class HardWorker
   include Sidekiq::Job
   sidekiq_options retry: false

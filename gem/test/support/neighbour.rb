@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# A thread that spins for as long as the block runs, so that whoever comes back from waiting has to wait for the GVL.
+# A thread that spins for as long as the block runs, so that a thread that comes back from waiting has to wait for
+# the GVL.
 module Neighbour
   def beside_a_spinning_thread
     spinning = true

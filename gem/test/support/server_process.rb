@@ -106,7 +106,7 @@ class ServerProcess
     @pid = nil
   end
 
-  # A client has its answer before the server has put the request on record, and some servers end at once when told to.
+  # A client has its answer before the server has put the request on record, and some servers end at once on a signal.
   # Not every request is on record: those of a worker that was killed are not, nor those that no agent saw.
   def await_records
     ends = now + 2

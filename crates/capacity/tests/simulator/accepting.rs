@@ -161,8 +161,8 @@ fn the_reactor_reads_what_comes_on_idle_connections() {
     }
 }
 
-/// Three requests for two processes: a shared queue gives the third to whoever
-/// is free first, own queues to the one whose turn it is.
+/// Three requests for two processes: a shared queue gives the third to the
+/// process that is free first, own queues to the one whose turn it is.
 #[test]
 fn one_per_process_with_a_shared_queue_and_with_own_ones() {
     let requests = work(&[&[io(100)], &[io(10)], &[io(10)]]);

@@ -37,11 +37,12 @@ fn alone_nobody_is_preempted() {
     assert_eq!(responses(&[&steps], &[3.0], &puma(5)), [355.5]);
 }
 
-/// Requests that begin with I/O are all accepted at 0. As the acceptor tells the
-/// first thread of its work, that one waits for the GVL, for no time: the timer
-/// is on from 0 and ticks at 10, 20, …, as long as ticks find somebody waiting.
-/// A holds from 1, B waits from 2; the tenth tick, at 100, ends A's quantum. B
-/// 100-200, A 200-300, B 300-400 with 50 left, A 400-451 and is done; B ends at
+/// Requests that begin with I/O are all accepted at 0. As the acceptor notifies
+/// the first thread of its work, that one waits for the GVL, for no time: the
+/// timer is on from 0 and ticks at 10, 20, …, as long as ticks find somebody
+/// waiting. A holds from 1, B waits from 2; the tenth tick, at 100, ends A's
+/// quantum. B 100-200, A 200-300, B 300-400 with 50 left, A 400-451 and is done;
+/// B ends at
 /// 501.
 #[test]
 fn two_threads_take_turns_of_a_quantum() {
@@ -51,8 +52,8 @@ fn two_threads_take_turns_of_a_quantum() {
 
 /// The second connection comes while A computes: the acceptor stands in the line
 /// for the GVL and gets it after a quantum, at 100, for no time; A, which went
-/// to the end of the line, is ahead of B, which the acceptor has just told. A
-/// 100-200, B 200-300, A 300-350, B 350-500.
+/// to the end of the line, is ahead of B, which the acceptor has just notified.
+/// A 100-200, B 200-300, A 300-350, B 350-500.
 #[test]
 fn the_acceptor_needs_the_gvl_too() {
     let requests: [&[Step]; 2] = [&[held(250.0)], &[held(250.0)]];
@@ -73,9 +74,9 @@ fn a_short_return_waits_for_the_quanta_of_all_others() {
     assert_eq!(responses(&requests, &[0.0; 3], &puma(3)), expected);
 }
 
-/// B waits from 2 until A lets go at 51; the tick at 60 finds nobody waiting. A
-/// is back at 63 and waits: the timer starts anew, 73 to 163, and B, which has
-/// run from 51, has 88 left when its tenth tick comes.
+/// B waits from 2 until A lets go at 51; the tick at 60 finds no thread
+/// waiting. A is back at 63 and waits: the timer starts anew, 73 to 163, and B,
+/// which has run from 51, has 88 left when its tenth tick comes.
 #[test]
 fn the_timer_ticks_only_while_somebody_waits() {
     let requests: [&[Step]; 2] = [
@@ -138,9 +139,9 @@ fn every_overhead_has_its_place() {
         overheads,
         ..puma(2)
     };
-    // The acceptor wakes (0.5) and accepts (1); the thread it told has the GVL
-    // handed over (0.25), parses (2), holds (10), waits (20) and wakes (0.5),
-    // writes (3); the network takes 7.
+    // The acceptor wakes (0.5) and accepts (1); the thread it notified has the
+    // GVL handed over (0.25), parses (2), holds (10), waits (20) and wakes
+    // (0.5), writes (3); the network takes 7.
     let alone = responses(&[&[held(10.0), io(20.0)]], &[0.0], &scenario);
     assert_eq!(
         alone,

@@ -64,7 +64,7 @@ fn on_one_core_nothing_moves() {
     assert_eq!(counts(&outcome), (0.0, 0.0, 0));
 }
 
-/// Half of a core is left beside the one that computes: half of each.
+/// Half of a core is left while one thread computes: half of each.
 #[test]
 fn what_the_generator_takes_of_the_other_core_is_not_idle() {
     let outcome = two_threads(&TAKEN_IN_TURN, 1.5);

@@ -155,7 +155,7 @@ fn arrivals_depend_on_the_seed_and_on_nothing_else() {
     assert_ne!(one[0], other[0]);
 }
 
-/// A seed means the same in every version: whoever changes this outcome changes
+/// A seed means the same in every version: a change of this outcome changes
 /// what was predicted before.
 #[test]
 fn an_outcome_of_a_seed_stays_what_it_was() {

@@ -57,8 +57,8 @@ struct Process {
     last: Option<usize>,
     ticks: u64,
     ticking: bool,
-    /// Threads in the order in which they began to wait, those that were told
-    /// of work and have not come to it included.
+    /// Threads in the order in which they began to wait, those included that
+    /// were notified of work and have not come to it.
     waiting: Vec<usize>,
     told: Vec<usize>,
     pool: VecDeque<usize>,

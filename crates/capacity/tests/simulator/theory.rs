@@ -1,4 +1,4 @@
-//! The simulator against queueing theory. Tolerances are stated beside each
+//! The simulator against queueing theory. Tolerances are stated next to each
 //! comparison; the seeds are fixed, so that a test that passes passes for ever.
 
 use super::MS;

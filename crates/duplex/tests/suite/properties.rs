@@ -63,7 +63,7 @@ fn pairs() -> impl Strategy<Value = Vec<Pair>> {
     })
 }
 
-/// What one server did, told in the plainest way: `None` not asked, `Some(None)` never answered.
+/// The outcome at one server, in the plainest form: `None` not asked, `Some(None)` never answered.
 fn took(pair: &Pair, shadow: Option<usize>) -> Option<Option<(u64, u16)>> {
     let Some(shadow) = shadow else {
         let primary = pair.primary.as_ref().filter(|one| one.complete)?;

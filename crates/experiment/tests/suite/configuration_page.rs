@@ -8,7 +8,7 @@ use std::path::Path;
 
 const PAGE: &str = include_str!("../../../../docs/configuration.md");
 
-/// A key that nobody will ever want, so that the reader answers with those that there are.
+/// A key that will never exist, so that the reader answers with those that there are.
 const UNKNOWN: &str = "no_such_key";
 
 fn refusal(text: &str) -> Vec<String> {

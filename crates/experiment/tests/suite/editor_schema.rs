@@ -17,7 +17,7 @@ fn the_committed_schema_is_what_the_reader_knows() {
     );
 }
 
-/// Keys of a section that the reader takes, by asking it for one that nobody will ever want.
+/// Keys of a section that the reader takes, found by asking for one that will never exist.
 fn known(text: &str) -> Vec<String> {
     let (_, problems) = read_all(text, Path::new("powerband.toml"));
     let listed = problems

@@ -205,7 +205,7 @@ fn the_monitor_samples_until_it_is_stopped() {
     let mut shell = Shell::new("echo; read x");
     shell.line();
     let monitor = Monitor::start_with(shell.pid(), Duration::from_millis(10), 2).unwrap();
-    // Its first sample is taken whatever happens, and its last one when it is told to stop.
+    // Its first sample is taken whatever happens, and its last one when it is stopped.
     let samples = monitor.stop();
     assert!(samples.len() >= 2, "{samples:?}");
     assert!(samples.first().unwrap().pss_bytes.is_some());

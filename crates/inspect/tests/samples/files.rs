@@ -206,7 +206,7 @@ fn a_young_process_does_not_shorten_the_reach_of_the_rings() {
     assert!(found.scope.records_are_all, "{:?}", found.warnings);
 }
 
-/// Of calls under fibers nobody knows; 0 would be a lie.
+/// Calls under fibers are unknown; 0 would be a lie.
 #[test]
 fn under_fibers_the_split_and_calls_are_left_out() {
     let folder = tempfile::tempdir().unwrap();

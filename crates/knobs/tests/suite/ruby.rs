@@ -1,5 +1,5 @@
 //! The catalogue against the Ruby that is installed: what it should have is taken without a word of refusal, what it
-//! should not have is told.
+//! should not have is reported.
 
 use knobs::{CATALOGUE, Kind, Knob, Value, Version, refusals};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What is measured beside the response time: first bytes, classes of answers, the course of a run.
+//! Measurements in addition to the response time: first bytes, classes of answers, the course of a run.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -246,7 +246,7 @@ fn intervals_add_up_to_the_run() {
     assert!(outcome.generator_cpu_per_request().unwrap() > Duration::ZERO);
 }
 
-/// While nobody answers, the rate asked goes on and the rate sent stops.
+/// While no answer comes, the rate asked goes on and the rate sent stops.
 #[test]
 fn what_is_due_counts_though_it_cannot_be_sent() {
     let gate = Arc::new(Gate::default());
@@ -289,7 +289,7 @@ fn what_is_due_counts_though_it_cannot_be_sent() {
     assert_eq!(sum(|s| s.sent), outcome.counts.sent);
 }
 
-/// Keeps the generator from its work at the ticks it is told to, and notes for how long.
+/// Keeps the generator from its work at the given ticks, and notes for how long.
 struct Sluggish<T> {
     told: T,
     kept: Vec<Duration>,

@@ -187,7 +187,7 @@ fn a_spinning_generator_knows_whether_it_had_time() {
     );
 }
 
-/// Whoever has the seed knows when each answer's request was due.
+/// The seed gives the due time of each answer's request.
 #[test]
 fn answers_are_kept_in_the_order_in_which_they_were_due() {
     let server = Server::answering(OK);

@@ -421,7 +421,8 @@ fn a_users_requests_never_overtake_each_other() {
     assert!(last_of("/a") >= 5 && last_of("/b") >= 4, "{asked:?}");
 }
 
-/// Nobody answers: what waits for a user's answer is accounted for as well.
+/// No answer comes: requests that wait for a user's answer are accounted for as
+/// well.
 #[test]
 fn requests_that_wait_for_their_user_time_out_and_drain() {
     for (timeout, drain) in [(50, 10_000), (10_000, 50)] {

@@ -325,7 +325,7 @@ fn an_idle_connection_that_ends_after_a_record_is_not_used_again() {
         think: load::Think::Constant(Duration::from_millis(100)),
     };
     let outcome = load::run(&plan, &mut rounds.as_ref()).unwrap();
-    // Nobody comes round any more.
+    // No further round comes.
     rounds.more(u64::MAX);
     assert_balanced(&outcome);
     let counts = outcome.counts;

@@ -186,7 +186,7 @@ impl Gate {
     }
 }
 
-/// A port of 127.0.0.1 that refuses connections: held, so that nobody else gets
+/// A port of 127.0.0.1 that refuses connections: held, so that no process gets
 /// it meanwhile, but not listened to.
 pub struct Refusing {
     pub address: SocketAddr,

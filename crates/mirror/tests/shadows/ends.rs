@@ -35,7 +35,7 @@ fn what_is_under_way_ends_with_the_mirror() {
             (2, Outcome::Dropped(Drop::Ended))
         ]
     );
-    // Told too late: nobody listens, and nothing breaks.
+    // Called too late: no receiver is left, and nothing breaks.
     driven.answer(&second, &[], "x");
     assert_eq!(driven.counts.held_bytes.get(), 0);
     assert!(!driven.ask(&get("/"), "x"));
@@ -103,7 +103,7 @@ fn generations_share_counts_and_each_ends_its_own() {
         new.pair().shadows[0].outcome,
         Outcome::Answered(_)
     ));
-    // The new generation is told what the old one admitted.
+    // The new generation gets the answers to what the old one admitted.
     new.shadows.answered(&request, primary(&[], "x"));
     assert!(matches!(
         old.pair().shadows[0].outcome,

@@ -1,4 +1,4 @@
-//! Each way in which a shadow can fail ends in its own cause, and hurts nobody else.
+//! Each way in which a shadow can fail ends in its own cause, and harms no other shadow.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use capture::{Drop, Failure, Outcome};
 
 use crate::scripted::*;
 
-/// One request to a shadow that does this, beside one that is well.
+/// One request to a shadow that does this, and to one that works.
 fn failure_of(broken: Scripted, deadline: Duration) -> Failure {
     let well = scripted(|_, stream| ok(stream, "x"));
     let mut first = shadow("broken", broken.port);
@@ -138,7 +138,7 @@ fn dead_and_then_alive_again() {
     let port = reserved.1;
     let driven = Driven::new(&settings(vec![shadow("next", port)]));
     assert_eq!(driven.outcome(&get("/")), Outcome::Failed(Failure::Connect));
-    // From now on nobody tries to connect for a request.
+    // From now on no request makes a connection attempt.
     let counts = || driven.counts.snapshot().shadows[0].clone();
     eventually("requests are dropped at once", || {
         !driven.ask(&get("/"), "x")

@@ -39,7 +39,7 @@ impl Got {
     }
 }
 
-/// A server that answers as it is told.
+/// A server that answers as scripted.
 pub struct Scripted {
     pub port: u16,
     pub got: Arc<Mutex<Vec<Got>>>,
@@ -136,7 +136,7 @@ pub fn ok_with(stream: &mut TcpStream, headers: &str, body: &str) -> bool {
     stream.write_all(answer.as_bytes()).is_ok()
 }
 
-/// A port on which nobody listens, nor anybody else will: it is bound, and becomes a listener when it is told to.
+/// A port without a listener, which no other process can take: it is bound, and becomes a listener on request.
 pub struct Reserved(std::os::fd::OwnedFd, pub u16);
 
 impl Reserved {

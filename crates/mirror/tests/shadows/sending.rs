@@ -1,4 +1,4 @@
-//! What a shadow is sent, and what is told of it.
+//! What a shadow is sent, and what is reported of it.
 
 use std::io::Write;
 use std::sync::atomic::Ordering;

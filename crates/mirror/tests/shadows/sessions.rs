@@ -203,7 +203,7 @@ fn without_a_jar_every_request_is_a_strangers() {
     driven.stop(PATIENCE);
 }
 
-/// A shadow that answers when it is told to, and drops the connection where it is told `false`.
+/// A shadow that answers when the sender passes `true`, and drops the connection on `false`.
 fn gated(app: Arc<App>) -> (Scripted, Sender<bool>) {
     let (sender, receiver): (_, Receiver<bool>) = channel();
     let receiver = Mutex::new(receiver);

@@ -382,7 +382,7 @@ fn another_primary_answers_for_one_that_is_away_until_it_is_back() {
         }
     };
     let there = Scripted::new(answering);
-    // An address of its own: nobody else takes a port of it between the two.
+    // An address of its own: no other test takes a port of it between the two.
     let away = TcpListener::bind("127.77.0.1:0")
         .unwrap()
         .local_addr()

@@ -1,5 +1,5 @@
-//! What the primary and the client receive through the mirror, beside what they receive without it: byte for byte, but for the
-//! differences that docs/mirror.md lists.
+//! What the primary and the client receive through the mirror, compared with what they receive without it: byte for byte, but
+//! for the differences that docs/mirror.md lists.
 
 mod explained;
 mod generated;

@@ -304,7 +304,7 @@ fn what_everybody_reads_in_the_same_way_passes_where_strictness_is_reported() {
     let s = served.until(|s| s.answered == 4);
     let expected = ["head_bytes", "head_fields", "no_host", "target_bytes"].map(|cause| (cause, 1));
     assert_eq!(s.tolerated.into_iter().collect::<Vec<_>>(), expected);
-    // Whoever keeps requests as text gets those that are.
+    // A receiver that keeps requests as text gets those that are.
     assert_eq!(tap.taken.lock().unwrap().len(), 3);
     // Four times the limit, so that many connections cannot hold much more than without this.
     let endless = [b"GET / HTTP/1.1\r\nA: ", &vec![b'x'; 64 << 10][..]].concat();

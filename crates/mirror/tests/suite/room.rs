@@ -41,7 +41,7 @@ fn where_all_connections_are_busy_further_clients_wait() {
     settings.client.connections = 2;
     served.control.reload(&settings, Arc::new(Nobody)).unwrap();
     assert_eq!(second.answer().unwrap().status(), 200);
-    // Or less: nobody is cut for it.
+    // Or less: no open connection is cut for it.
     settings.client.connections = 1;
     served.control.reload(&settings, Arc::new(Nobody)).unwrap();
     let mut third = served.client();

@@ -1,5 +1,5 @@
-//! Bodies stream: whatever their size, little of them is held, and whoever does
-//! not take what it gets is not given more.
+//! Bodies stream: whatever their size, little of them is held, and an end that
+//! does not read what it gets is not given more.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! TLS on either side: what passes in clear passes over it, and nobody is taken
-//! for somebody else.
+//! TLS on either side: all that passes in clear passes over it, and no host
+//! passes for another.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -92,7 +92,7 @@ fn a_primary_on_a_unix_socket_answers_and_its_header_names_no_address() {
         served.until(|s| s.answered == 1);
     }
     drop(primary);
-    // The file is there, and nobody listens.
+    // The file is there, without a listener.
     let served = Served::new(&settings, Arc::new(Nobody));
     assert!(ask(&front, "").contains("the primary cannot be reached"));
     let causes = &served.counts.client.causes;

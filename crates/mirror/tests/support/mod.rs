@@ -82,7 +82,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// In front of one primary, with nobody listening.
+    /// In front of one primary, without a tap.
     pub fn plain(primary: SocketAddr) -> Self {
         Self::new(&settings(&[primary]), Arc::new(Nobody))
     }

@@ -49,7 +49,7 @@ impl Authority {
         (chain, private)
     }
 
-    /// A client that trusts this authority and nobody else.
+    /// A client that trusts this authority and no other.
     pub fn client(&self, name: &str) -> ClientConnection {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificate.clone()).unwrap();

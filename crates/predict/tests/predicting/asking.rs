@@ -102,7 +102,7 @@ fn the_knee_and_the_objective_of_one_thread() {
     let one = &found[0];
     close(one.most_per_s, 100.0, 0.01);
     close(one.knee_per_s, 67.8, 0.05);
-    // More than half find nobody up to rho = 0.5, which the ladder has looked at.
+    // More than half find an idle server up to rho = 0.5, which the ladder has looked at.
     let objective = one.objective.unwrap();
     close(objective.rate_per_s, 50.0, 0.1);
     assert!(objective.low_per_s <= objective.rate_per_s);

@@ -47,7 +47,7 @@ fn the_median_hand_over_is_what_one_takes() {
     trace.bursts.as_mut().unwrap().events = events_of(events.collect(), &[]).events;
     let found = application(vec![trace.clone()]).unwrap();
     assert_eq!(found.costs().hand_over_ns, Some(9_000));
-    // Nobody waited when it was given up: no hand-over.
+    // No thread waited when it was given up: no hand-over.
     let free = (0..40).flat_map(|n| {
         [
             event(n * MS, 1, EventKind::Resumed),
@@ -98,7 +98,7 @@ fn the_servers_own_threads_are_known_by_name() {
 }
 
 /// Every other request came while the one before was not answered yet, and waited longer than the 90 us of those that found
-/// nobody, 20 of them parsing. In a process of one thread nobody else is ever in service when one begins.
+/// the process idle, 20 of them parsing. In a process of one thread no other is ever in service when one begins.
 #[test]
 fn what_lone_requests_waited_is_the_way_in() {
     let mut requests: Vec<Request> = steady(600, 40 * MS, |_| vec![Did::Held(2 * MS)]);
@@ -109,7 +109,7 @@ fn what_lone_requests_waited_is_the_way_in() {
         request.arrival_ns += 17;
     }
     let found = application(vec![process(&requests, 2, true)]).unwrap();
-    // How much of it is work nobody says: the usual 60 us are taken, and the rest is a delay.
+    // The share of work in it is unknown: the usual 60 us are taken, and the rest is a delay.
     assert_eq!(found.costs().front, Known::Assumed);
     assert_eq!(found.costs().way_in_ns, Some(70_000));
     let machine = Machine {

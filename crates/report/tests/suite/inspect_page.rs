@@ -102,7 +102,7 @@ fn processes_with_different_numbers_of_threads_are_not_said_to_have_one() {
     said(&document, "3 to 9 threads per process");
 }
 
-/// One count in plain words; the formulas beside each other are for experts.
+/// One count in plain words; several formulas side by side are for experts.
 #[test]
 fn one_advice_stands_on_the_page_and_its_rivals_in_the_full_one() {
     let mut document = sample();

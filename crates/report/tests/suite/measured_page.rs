@@ -143,7 +143,7 @@ fn a_contradicted_model_is_named_with_both_figures() {
         !text.contains("+77 %") && !text.contains("measured; measured"),
         "{text}"
     );
-    // Beside a step that was measured it has a row without a figure.
+    // With a step that was measured it has a row without a figure.
     let mut two = document.clone();
     let path = &mut two.verdict.as_mut().unwrap().path;
     let mut measured = path[0].clone();

@@ -1,4 +1,4 @@
-//! The page of a run that was really measured, and of the same run told otherwise.
+//! The page of a run that was really measured, and of altered copies of it.
 
 use crate::run_page::{holds, page, sample};
 use run::{

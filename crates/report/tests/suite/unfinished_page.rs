@@ -38,7 +38,7 @@ fn a_run_without_an_answer_says_how_to_go_on() {
         unknown.starts_with("This run is running and has no answer yet."),
         "{unknown}"
     );
-    // Done, without a verdict: nobody killed it.
+    // Done, without a verdict: the run was not killed.
     document.state = State::Done;
     assert!(!page(&document).contains("killed"), "{}", page(&document));
     document.state = State::Failed;

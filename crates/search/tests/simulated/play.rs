@@ -74,7 +74,7 @@ impl Played {
         1.0 - (self.problem.log_throughput(&point.0) - self.best).exp()
     }
 
-    /// The same beside the best point that is clear of the limit.
+    /// The same next to the best point that is clear of the limit.
     #[allow(dead_code)] // For the tables alone.
     pub fn regret_beside_clear(&self, point: &Point) -> f64 {
         if !self.problem.feasible(&point.0) {

@@ -37,7 +37,7 @@ fn own_folder(app: &App) -> PathBuf {
     PathBuf::from(line.unwrap().trim_matches('"'))
 }
 
-/// Whoever descends from the guard.
+/// The descendants of the guard.
 fn descendants(guard: u32) -> Vec<u32> {
     let parent = |pid: u32| -> Option<u32> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -63,7 +63,7 @@ fn it_runs_as_asked_and_stops_clean() {
     }
     for preload in [false, true] {
         let app = App::new(SHOWS_ITS_PROCESS);
-        // Nobody but the user may look into it, as with a run's own folder.
+        // Only the user may look into it, as with a run's own folder.
         std::fs::set_permissions(app.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let server = start(&passenger(&app, 3, preload, two_at_least()));
         let read = server.read_back().unwrap();

@@ -1,4 +1,4 @@
-//! Which processes are a server's, under a real guard with real services beside it.
+//! Which processes are a server's, under a real guard with real services next to it.
 
 #[allow(dead_code, reason = "shared with the other test programs")]
 use std::collections::{BTreeMap, BTreeSet};

@@ -144,7 +144,7 @@ pub fn agent(cache: &Path, flight_dir: &Path) -> Agent {
     }
 }
 
-/// The names of the flight files, whoever's they are.
+/// The names of the flight files of all processes.
 pub fn flights(flight_dir: &Path) -> Vec<String> {
     let folders = fs::read_dir(flight_dir).into_iter().flatten().flatten();
     let files = folders.flat_map(|user| fs::read_dir(user.path()).into_iter().flatten().flatten());
@@ -153,7 +153,7 @@ pub fn flights(flight_dir: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Says why Passenger cannot run here, if it cannot. Where no file tells that this is a container, its watchdog asks the
+/// Says why Passenger cannot run here, if it cannot. Where no file shows that this is a container, its watchdog asks the
 /// first process, and aborts when it may not.
 #[allow(clippy::print_stderr, reason = "a test that did nothing says so")]
 pub fn without_passenger() -> bool {

@@ -4,7 +4,7 @@ use crate::experiments;
 use crate::machine::Machine;
 use stats::{Second, Verdict, left_over};
 
-/// What is claimed of two finalists that were confirmed beside each other.
+/// What is claimed of two finalists that were confirmed together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Claimed {
     /// The first differs from the baseline.

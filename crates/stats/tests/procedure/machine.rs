@@ -53,7 +53,7 @@ pub const DRIFTING: Machine = Machine {
     tires: 0.0,
 };
 
-/// Neighbours come and go, noise has heavy tails, whoever comes second in a
+/// Neighbours come and go, noise has heavy tails, the second one in a
 /// block is slower, and the level wanders too.
 pub const HOSTILE: Machine = Machine {
     name: "hostile",

@@ -201,7 +201,7 @@ fn two_finalists_share_one_error_rate() {
     }
 }
 
-/// A second finalist that is really better is found beside a first that is no better, and beside one that is.
+/// A second finalist that is really better is found together with a first that is no better, and with one that is.
 #[test]
 fn a_better_second_finalist_is_found() {
     for blocks in [6, 8, 9, 12] {

@@ -69,7 +69,8 @@ fn steps(stations: usize) -> impl Strategy<Value = Vec<Step>> {
         let mut all = Vec::new();
         let mut kept = false;
         for (station, inner, released) in sections {
-            // Who keeps a place takes no other: nobody waits in a ring.
+            // A request that keeps a place takes no other, so that no ring of
+            // waiters forms.
             let station = station.filter(|&station| station < stations && !kept);
             let station = station.map(|station| Station(station as u8));
             all.extend(station.map(Step::Acquire));

@@ -1,6 +1,6 @@
 //! Conversations from a seed: what clients send and primaries answer, as varied as HTTP/1.1 lets them be.
 
-/// Requests that nobody behind the mirror sees, and the status of their answer.
+/// Requests that neither the primary nor a shadow sees, and the status of their answer.
 pub const REFUSED: [(&str, u16); 5] = [
     (
         "GET / HTTP/1.1\r\nHost: a\r\nX-Folded: one\r\n two\r\n\r\n",

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Stands in for what Rack 3.1 has no more, so that Grape 1.6 can be loaded beside it.
+# Stands in for a file that Rack 3.1 has removed, so that Grape 1.6 can be loaded
+# with it.
 module Rack
   module Auth
     module Digest
