@@ -61,7 +61,7 @@ fn wanted(recommended: &Recommended) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// Sets one directive; what it says is for a person.
+/// Sets one directive; its notes are for a person.
 fn set(text: &mut Text, parsed: &Parsed, name: &str, value: &str) -> Option<String> {
     let named = |d: &&Directive| d.name.eq_ignore_ascii_case(name);
     let all: Vec<&Directive> = parsed.directives.iter().filter(named).collect();

@@ -1,7 +1,7 @@
 //! `ENV` lines of a Dockerfile's last stage, and the allocator's package.
 //!
 //! A line that sets one variable is changed where it stands; one that sets several may hold secrets, so it stays and a
-//! line below overrides it. What stages that the last one is built from have set already is not said again.
+//! line below overrides it. Variables already set by the stages that the last one is built from are not repeated.
 
 mod parsed;
 

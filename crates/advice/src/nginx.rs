@@ -40,7 +40,7 @@ pub fn write(path: &str, before: &str, nginx: &Nginx, notes: &mut Vec<Note>) -> 
     Change::private(path, before, text)
 }
 
-/// Finds what one setting changes; what it cannot is said.
+/// Finds what one setting changes; reports settings that it cannot change.
 type Step<'a> = dyn Fn(&str, &[Directive], &mut Vec<String>) -> Option<Edit> + 'a;
 
 struct Edit {
@@ -196,7 +196,7 @@ fn says(directive: &Directive, value: &str) -> bool {
     directive.words[1..].join(" ").eq_ignore_ascii_case(value)
 }
 
-/// What has another number of words, or goes over lines, most likely lacks its `;`: what follows is not ours.
+/// A directive with another number of words, or over several lines, most likely lacks its `;`, so that its end is not known.
 fn replace(text: &str, directive: &Directive, value: &str, said: &mut Vec<String>) -> Option<Edit> {
     let Directive {
         words,

@@ -8,7 +8,7 @@ pub enum Server {
     Passenger,
 }
 
-/// A configuration over all knobs. What is `None` stays as the files have it.
+/// A configuration over all knobs. A knob that is `None` stays as the files have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recommended {
     pub server: Server,

@@ -1,4 +1,4 @@
-//! As much Ruby as one line of a server's configuration needs. What it does not know for certain, it does not know.
+//! As much Ruby as one line of a server's configuration needs. It gives no answer that is not certain.
 
 /// The code of a line, without its comment.
 fn code(line: &str) -> &str {
@@ -21,7 +21,7 @@ pub fn mentions(line: &str, name: &str) -> bool {
     })
 }
 
-/// Whether the line is this statement at the outermost level; what is indented may be conditional.
+/// Whether the line is this statement at the outermost level; an indented one may be conditional.
 pub fn plain(line: &str, name: &str) -> bool {
     code(line)
         .strip_prefix(name)

@@ -3,7 +3,7 @@
 use crate::ruby::{arguments, comment, mentions, plain, resolves, set_default};
 use crate::text::Text;
 
-/// A file with its program changed; what stands behind `__END__` is no program.
+/// A file with its program changed; the text after `__END__` is no program.
 pub fn rewritten(before: &str, change: impl FnOnce(&mut Vec<String>)) -> String {
     // A file of blanks alone is a new one.
     let text = Text::of(if before.trim().is_empty() { "" } else { before });
@@ -22,7 +22,7 @@ pub fn rewritten(before: &str, change: impl FnOnce(&mut Vec<String>)) -> String 
     after.whole()
 }
 
-/// The last line that mentions the statement, certain or not: what stands before it is overridden.
+/// The last line that mentions the statement, certain or not: it overrides the lines before it.
 pub fn last(lines: &[String], name: &str) -> Option<usize> {
     lines.iter().rposition(|line| mentions(line, name))
 }

@@ -1,5 +1,6 @@
-//! Records of a capture -> other tools' formats. What a format cannot hold is
-//! left out of it; a request that it cannot hold is skipped and reported.
+//! Records of a capture -> other tools' formats. A field that a format cannot
+//! hold is left out of it; a request that it cannot hold is skipped and
+//! reported.
 
 mod gor;
 mod h2load;

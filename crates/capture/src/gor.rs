@@ -88,7 +88,8 @@ fn payload_of(payload: &[u8]) -> Result<Option<Found>, String> {
     }))
 }
 
-/// The strict reading: what is framed in two ways, or cut off, is refused.
+/// The strict reading: a body that is framed in two ways, or cut off, is
+/// refused.
 fn body(headers: &[(String, String)], bytes: &[u8]) -> Result<Vec<u8>, String> {
     let all = |name: &str| -> Vec<&str> {
         let named = headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));

@@ -87,7 +87,8 @@ const PIPED: u16 = 100;
 /// What tables need; a narrower terminal breaks their lines.
 const NARROWEST: u16 = 60;
 
-/// `COLUMNS`, else the terminal's. What is no number above zero is no wish, as for other programs.
+/// `COLUMNS`, else the terminal's. Any value other than a number above zero is ignored, as for other
+/// programs.
 fn width(columns: Option<&str>, of_terminal: Option<u16>) -> u16 {
     let wished = columns.and_then(|columns| columns.trim().parse().ok());
     let width = wished.filter(|&columns| columns > 0);

@@ -224,7 +224,7 @@ fn evaluated(code: &str, variables: &BTreeMap<String, String>) -> Option<String>
         let plain = symbol.chars().all(|c| c.is_alphanumeric() || c == '_');
         return plain.then(|| symbol.to_owned());
     }
-    // Quoted parts are at odd places; what is between them is the form.
+    // Quoted parts are at odd places; the form is between them.
     let parts: Vec<&str> = code.split(['"', '\'']).collect();
     let form: String = parts
         .iter()

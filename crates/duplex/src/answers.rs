@@ -168,7 +168,8 @@ impl OfShadow {
         let mut noise = 0;
         for (number, endpoint) in self.endpoints.iter().enumerate() {
             for (kind, tally) in endpoint.kinds.iter().filter(|(_, tally)| tally.differ > 0) {
-                // An interval holds its estimate: who differs no more often than the twin does is never above it.
+                // An interval holds its estimate: a shadow that differs no more often than the twin does is never
+                // above it.
                 if twin.is_some() && tally.weight == 0 && tally.only_shadow <= tally.only_twin {
                     noise += 1;
                     continue;

@@ -62,7 +62,8 @@ impl Contest {
                 self.other_status += 1;
                 return;
             }
-            // An error is quickly said: who fails where the other does not has not answered.
+            // An error is quickly said: a server that fails where the other does not counts as without an
+            // answer.
             (Seen::Answered { status, .. }, Seen::Answered { status: 0..500, .. })
                 if status >= 500 =>
             {

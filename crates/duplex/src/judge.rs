@@ -10,7 +10,7 @@ use crate::estimate::{self, ALPHA, Evidence};
 use crate::series::Series;
 use crate::words;
 
-/// Who loses a larger share of its requests than this is not called faster: what is lost is lost when it is slow.
+/// A server that loses a larger share of its requests than this is not called faster, because it loses them when it is slow.
 pub const MOST_LOST: f64 = 0.01;
 
 /// Where a larger share of answers than this has another status, the two did not do the same work.

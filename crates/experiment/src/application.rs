@@ -7,8 +7,8 @@ use servers::ServerCommand;
 /// What Rack servers start.
 const RACKUP: &str = "config.ru";
 
-/// Refuses a folder without an application. What a command of the user's own starts is not known, nor what `app.prepare` or a
-/// hook writes first.
+/// Refuses a folder without an application. It is not known what a command of the user's own starts, nor what `app.prepare`
+/// or a hook writes first.
 pub fn check(experiment: &Experiment) -> Result<(), Stopped> {
     let its_own = [
         &experiment.command,

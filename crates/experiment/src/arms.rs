@@ -239,7 +239,7 @@ pub fn several(comparisons: usize, alpha: f64) -> Option<String> {
     })
 }
 
-/// Nothing was compared: what was measured is shown all the same, below the reason.
+/// Nothing was compared: the measurements are shown all the same, below the reason.
 fn without_comparison(
     procedure: &mut Procedure<'_>,
     arms: &[Arm],

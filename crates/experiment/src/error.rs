@@ -6,7 +6,7 @@ use run::FolderError;
 /// Why an experiment stopped before its verdict.
 #[derive(Debug, thiserror::Error)]
 pub enum Stopped {
-    /// The user stopped it; what was measured is in the folder.
+    /// The user stopped it; the measurements so far are in the folder.
     #[error("interrupted")]
     Interrupted,
     /// Something that was asked cannot be done here: exit code 2.

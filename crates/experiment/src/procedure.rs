@@ -389,7 +389,8 @@ pub fn hopeless(trials: &[Trial], stage: Stage, arm: &str) -> Option<String> {
     (failed >= 2 || every_arm_failed(trials, stage)).then_some(reason)
 }
 
-/// Whether several arms were measured in a stage and every trial failed: what they share does not work, such as a database.
+/// Whether several arms were measured in a stage and every trial failed: something that they share does not work, such as a
+/// database.
 fn every_arm_failed(trials: &[Trial], stage: Stage) -> bool {
     let of_stage = trials.iter();
     let of_stage = of_stage.filter(|t| t.stage == stage && t.status != TrialStatus::Abandoned);

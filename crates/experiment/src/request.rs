@@ -136,7 +136,7 @@ pub struct RatioLimit {
 /// Files of the machine that runs the application, where they were named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServersFiles {
-    /// The unit that starts the server; what is written is its drop-in.
+    /// The unit that starts the server; its drop-in is written.
     pub systemd_unit: Option<String>,
     /// `nginx.conf`, or a file that its `http` includes; absolute.
     pub nginx: Option<PathBuf>,

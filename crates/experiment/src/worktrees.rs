@@ -22,7 +22,7 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    /// The same file or folder of this revision; what is outside the repository is shared by all.
+    /// The same file or folder of this revision; paths outside the repository are shared by all.
     pub fn relocated(&self, path: &Path) -> PathBuf {
         let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match whole.strip_prefix(&self.repository) {
@@ -107,7 +107,7 @@ impl Drop for Worktrees {
     }
 }
 
-/// Removes the folder and what git knows of it, as far as either is there. What is left is removed by the next run.
+/// Removes the folder and what git knows of it, as far as either is there. The next run removes the rest.
 fn remove(repository: &Path, root: &Path) {
     // Forced twice, git removes one too that was being made when it was killed.
     let words = ["worktree", "remove", "--force", "--force"].map(OsStr::new);

@@ -30,7 +30,7 @@ impl CallKind {
     }
 }
 
-/// Calls of one kind during one request, in microseconds. What they really took is `seen - gvl`.
+/// Calls of one kind during one request, in microseconds. Their own time is `seen - gvl`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Call {
     /// As the application sees it.

@@ -4,7 +4,7 @@
 //! a foreign, damaged or hostile file gives a [`FlightError`], never a panic, and what could not be
 //! read of a sound file is counted in [`Skipped`]. [`FlightFile`] and [`read_dir`] fetch the bytes of
 //! files whose processes may still be writing to them, or may be long dead; nothing here needs their
-//! cooperation. What the numbers mean for a server is left to others. [`events`] are the other kind of
+//! cooperation. The meaning of the numbers for a server is left to others. [`events`] are the other kind of
 //! file: what happened to each thread, on demand. [`setups`] are what processes report of what was set up in them for an
 //! experiment.
 

@@ -1,5 +1,5 @@
 //! What processes report of their set-up (`contract/setup-v1.md`): which calls the agent made in a server for an
-//! experiment, so that a measurement knows what it measured. What should have been there is left to others.
+//! experiment, so that a measurement knows what it measured. The comparison with the request is left to others.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 64 << 10;
 /// A path and what reading it gave.
 pub type SetupResult = (PathBuf, Result<Setup, FlightError>);
 
-/// One process's report. What this version does not know is left aside.
+/// One process's report. Fields unknown to this version are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Setup {
     pub pid: u32,

@@ -58,7 +58,8 @@ pub struct Totals {
     pub busy_sum: u64,
     /// Requests whose `parse_ns` and `write_ns` are known.
     pub spans_known: u64,
-    /// By the class of the status, 1xx to 5xx; what raised is a 5xx. See [`crate::Header::counts_statuses`].
+    /// By the class of the status, 1xx to 5xx; a request that raised is a 5xx. See
+    /// [`crate::Header::counts_statuses`].
     pub statuses: [u64; 5],
     /// Whose wall time is at most each of [`EDGES_NS`]. See [`crate::Header::counts_edges`].
     pub wall_up_to: [u64; 2],

@@ -82,7 +82,7 @@ impl Activity {
     }
 }
 
-/// Collects the facts of this host now. What only some hosts have is `None` elsewhere.
+/// Collects the facts of this host now. Facts that only some hosts have are `None` elsewhere.
 ///
 /// # Errors
 /// When cores, memory or the kernel's release cannot be read.

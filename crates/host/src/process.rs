@@ -28,7 +28,7 @@ const PUMA_WORKER: &str = "puma: cluster worker";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessFacts {
     pub pid: u32,
-    /// As it was when the program started: what the program itself sets later is not in it.
+    /// As it was when the program started: later changes by the program itself are not in it.
     pub environment: Known<BTreeMap<String, String>>,
     /// Its command line, or the title that it has put in that place, then those of the processes above it. Empty ones, and
     /// what cannot be read, are left out.

@@ -176,7 +176,7 @@ pub fn parse_stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// The pids in `/proc/<pid>/task/<tid>/children`; what is no pid is left out.
+/// The pids in `/proc/<pid>/task/<tid>/children`; any other word is left out.
 #[must_use]
 pub fn parse_children(text: &str) -> Vec<u32> {
     let words = text.split_ascii_whitespace();

@@ -43,7 +43,7 @@ impl Tree {
     }
 
     /// Leaves out these processes and all that descends from them, as services that are guarded together with what is
-    /// measured. What such a tree has given away, a daemon that lost its parent, is not known for its any more.
+    /// measured. A daemon of such a tree that has lost its parent is not recognised any more.
     #[must_use]
     pub fn without(mut self, pids: impl IntoIterator<Item = u32>) -> Self {
         self.except.extend(pids);

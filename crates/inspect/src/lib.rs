@@ -3,7 +3,7 @@
 //! [`files`] finds what was asked for, [`read`] takes it file by file, so that a folder of any size needs the
 //! memory of one file and of the times that percentiles are taken from, and [`document`] makes the document of
 //! it: sums from the counters, which hold every request, percentiles from the rings where these hold every
-//! request, else from the histograms. What was not measured is left out, never taken for zero.
+//! request, else from the histograms. A value that was not measured is left out, never taken for zero.
 //!
 //! Clock and version are the caller's. Words are `report`'s, save the sentences of the advice and the warnings.
 

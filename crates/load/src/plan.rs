@@ -255,8 +255,8 @@ impl LoadError {
     }
 }
 
-/// Why a run could not be made. What the server does wrong is never here: it
-/// is counted in the outcome.
+/// Why a run could not be made. Errors of the server are never here: they are
+/// counted in the outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The target is another machine.

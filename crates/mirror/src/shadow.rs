@@ -143,8 +143,9 @@ impl Shadows {
         })
     }
 
-    /// Admits nothing more, gives what is under way so long to end, and waits for that. What has not ended then is
-    /// counted and reported as ended with the mirror: afterwards what was sampled is answered, failed or dropped.
+    /// Admits nothing more, gives what is under way so long to end, and waits for that. Requests that have not
+    /// ended then are counted and reported as ended with the mirror: afterwards every sampled request is answered,
+    /// failed or dropped.
     pub fn stop(&self, within: Duration) {
         let thread = self
             .thread

@@ -229,7 +229,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The same application on another machine; what the self-check found stays.
+    /// The same application on another machine; the findings of the self-check stay.
     #[must_use]
     pub fn on(&self, machine: Machine) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! What it costs a process that its threads run now on this core and now on that one.
 //!
 //! The kernel wakes the next holder of the GVL on a core that is idle, while the one before still runs on its own; a thread that
-//! wakes up after I/O may find itself elsewhere, too. What both work on is in the other core's caches, and the next stretch is
+//! wakes up after I/O may find itself elsewhere, too. Their common data is in the other core's caches, and the next stretch is
 //! slower. With every core busy no thread moves. So a configuration that leaves no core idle takes less CPU time for the same
 //! requests than one that does, and the trace has in its steps what was paid at the configuration that was traced.
 

@@ -29,7 +29,7 @@ impl Default for WhatIf {
 }
 
 impl Bench {
-    /// This bench, were it so. What the self-check found stays.
+    /// This bench, were it so. The findings of the self-check stay.
     #[must_use]
     pub fn what_if(&self, question: WhatIf) -> Self {
         let cores = self.machine.cores + question.cores;

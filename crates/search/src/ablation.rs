@@ -1,6 +1,6 @@
 //! The best so far and what lies one change away from it: without each of its changes, and with each that it has not.
 //!
-//! Without them it is an ablation: what brings nothing is taken out again, and what brings something is the explanation.
+//! Without them it is an ablation: changes without an effect are taken out again, and the others are the explanation.
 //! With them it corrects what sums of effects got wrong, because what was left out for its noise, or for what it does in
 //! other company, is measured once more in the company that it will have. All this comes before the confirmation, so that
 //! what is confirmed, and claimed, is what will be run.

@@ -93,7 +93,7 @@ impl Confirm {
         let Some(found) = &self.comparison else {
             return Claim::Undecided;
         };
-        // Crashes are evidence too: what survived of an arm says nothing of how it would live.
+        // Crashes are evidence too: the surviving trials of an arm do not show how it would run.
         let crashed = self.race.failures(WINNER) > 0;
         match found.verdict {
             Verdict::Worse => Claim::Worse,

@@ -2,8 +2,9 @@
 //!
 //! Plackett and Burman (1946): for n a multiple of 4 a square of signs whose columns are all orthogonal, built from one
 //! row that is shifted round. In it a main effect is confused with pairs of other factors, so each run is followed by its
-//! opposite, all signs turned (fold-over: Box and Hunter 1961). What two factors do together is the same in a run and in its
-//! opposite, since both signs turn, and cancels in their difference: main effects are clear of all pairs (resolution IV).
+//! opposite, all signs turned (fold-over: Box and Hunter 1961). The interaction of two factors is the same in a run and in
+//! its opposite, since both signs turn, and cancels in their difference: main effects are clear of all pairs (resolution
+//! IV).
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;

@@ -13,7 +13,7 @@ pub struct Known {
 }
 
 /// What the races of modelled points have shown of each, by the centre: those that broke a limit included, since a change
-/// may make room. What an earlier race has shown is moved by how far the new centre was ahead in this one.
+/// may make room. Results of an earlier race are moved by how far the new centre was ahead in this one.
 pub fn joined(earlier: &[Known], race: &Race, centre: &Point) -> Vec<Known> {
     let Some(reference) = race.place(centre) else {
         return earlier.to_vec();

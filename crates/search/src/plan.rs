@@ -13,7 +13,7 @@ pub struct Wanted {
     pub raced: usize,
 }
 
-/// How much of it is done for certain. What lies round a centre is looked at with the trials that are left.
+/// How much of it is done for certain. The remaining trials look at the neighbours of a centre.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Arms of the first race, the baseline included; 0 without one.

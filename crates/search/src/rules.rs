@@ -37,7 +37,7 @@ impl Objective {
     }
 }
 
-/// How a search is done. What needs no thought has a default.
+/// How a search is done. Every rule has a default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     pub objective: Objective,

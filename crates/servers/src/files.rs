@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::StartError;
 
-/// Makes the folder and its parents where missing; what it makes, only the user can enter.
+/// Makes the folder and its parents where missing; only the user can enter the new ones.
 pub(crate) fn private_dir(path: &Path) -> Result<(), StartError> {
     DirBuilder::new()
         .recursive(true)

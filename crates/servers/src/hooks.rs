@@ -1,7 +1,7 @@
 //! The user's commands around trials: reset a database, clear a cache, prepare an application.
 //!
 //! A hook runs in a shell under a guard of its own: whatever it leaves in the background is ended
-//! with it. What must outlive it is a service, see [`crate::ServiceSpec`].
+//! with it. A process that must outlive it is a service, see [`crate::ServiceSpec`].
 
 use std::collections::BTreeMap;
 use std::io;

@@ -4,7 +4,7 @@ use crate::running::Running;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// The environment that the process was started with. What it has done to it since is not seen there, and a child of a
+/// The environment that the process was started with. Its later changes are not seen there, and a child of a
 /// fork shows its parent's.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ impl Running {
         ServerProcesses { application, web }
     }
 
-    /// The main processes of the services: what belongs to the server is what descends from the guard, less their
+    /// The main processes of the services: the server's processes are the guard's descendants, less their
     /// trees.
     pub fn service_pids(&self) -> Vec<u32> {
         let services = self.stopping.services.iter();

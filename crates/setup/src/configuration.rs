@@ -1,4 +1,4 @@
-//! A `powerband.toml` to begin with: what is known is set, what is to be decided stands there as a comment.
+//! A `powerband.toml` to begin with: known values are set, open decisions are in comments.
 
 use crate::{Application, Pages, Server, Source};
 use std::collections::BTreeMap;

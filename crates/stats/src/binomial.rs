@@ -1,7 +1,7 @@
 //! Whether a count of false positives is more than its nominal rate explains.
 //!
 //! Used by `--calibrate`, by the repeated A/A runs and by this crate's own
-//! simulations. What to do about an excess is the caller's decision.
+//! simulations. The caller decides what to do about an excess.
 
 /// P(X >= `count`) for X binomial with `runs` trials of probability `rate`:
 /// small when there are significantly more than the rate explains.

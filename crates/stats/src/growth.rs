@@ -21,7 +21,7 @@ pub struct Grown {
     /// What the windows added at the pace of all samples, or of those in the
     /// second half of the requests, whichever is less: growth that levels off is
     /// small by this measure. Over the memory before the first request, by the
-    /// same pace: what leaked while warming up does not make a leak look small.
+    /// same pace: a leak during the warm-up does not make a leak look small.
     pub share: f64,
 }
 

@@ -94,7 +94,7 @@ impl Rows {
     }
 }
 
-/// A row for each process. What one endpoint takes of CPU, memory and threads is not known.
+/// A row for each process. CPU, memory and threads of one endpoint are not known.
 pub fn processes(window: &Window) -> Vec<Full> {
     let kinds = kinds(window.processes.iter().map(|row| &row.sums));
     let rows = window.processes.iter().map(|row| {

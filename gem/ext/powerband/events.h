@@ -45,7 +45,7 @@ bool pb_bursts_sampled(void);
 /* Makes the file of sampled requests next to the flight file; on failure returns false and says why. */
 bool pb_bursts_open(uint32_t one_in, char *reason, size_t reason_size);
 
-/* The end of both, in a process that goes on. What is mapped stays mapped. */
+/* The end of both, in a process that goes on. Mappings stay. */
 void pb_events_stop(void);
 
 /* For the child of a fork, where no file is mapped (MADV_DONTFORK) and no thread is inside a write. */

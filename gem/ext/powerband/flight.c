@@ -196,7 +196,7 @@ fill_field_table(struct pb_header *header, bool gvl_hook, bool thread_cpu)
     }
 }
 
-/* A kind's fields are three in a row of the table. What depends on the GVL's events is known only with them. */
+/* A kind's fields are three in a row of the table. Fields that depend on the GVL's events are known only with them. */
 static void
 mark_kinds(struct pb_header *header, bool gvl_hook)
 {

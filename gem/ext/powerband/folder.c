@@ -17,7 +17,7 @@ fail(char *reason, size_t reason_size, const char *what, const char *path, const
     return -1;
 }
 
-/* Users share the default root, because servers switch users. What somebody named stays as they made it. */
+/* Users share the default root, because servers switch users. A configured folder stays as it was made. */
 static bool
 make(const char *root, bool default_root)
 {

@@ -1,6 +1,6 @@
 /* Invariant: nothing here can raise, allocate a Ruby object or call a method. Any of these may come at any time, in
  * any thread: an exception from another thread can end a request between any two lines, and a file can change under
- * it. What a thread's state says of an older file than there is now counts for nothing. */
+ * it. A thread's state from an older file counts for nothing. */
 #include "request.h"
 
 #include <string.h>

@@ -19,8 +19,8 @@ VALUE pb_request_finish(VALUE self, VALUE started, VALUE env, VALUE response, VA
 VALUE pb_job_start(VALUE self, VALUE queue_ns);
 VALUE pb_job_finish(VALUE self, VALUE started, VALUE name, VALUE raised);
 
-/* The server begins to handle a connection, and is done with it. What the thread still had open of an earlier one is
- * ended. Never raises. */
+/* The server begins to handle a connection, and is done with it. An earlier connection that the thread still had
+ * open is ended. Never raises. */
 VALUE pb_server_start(VALUE self);
 VALUE pb_server_finish(VALUE self);
 

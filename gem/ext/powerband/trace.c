@@ -87,7 +87,7 @@ enter_current(VALUE thread)
     return Qnil;
 }
 
-/* What is asked is Ruby's own; what an application put in its place may fail, which is a fault, or end the thread or throw,
+/* The methods asked are Ruby's own; an application's replacement may fail, which is a fault, or end the thread or throw,
  * which is on its way to somebody else. Returns the tag to go on with; 0: none. */
 static int
 protected(VALUE (*body)(VALUE), VALUE argument)

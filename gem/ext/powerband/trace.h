@@ -10,8 +10,8 @@
 extern uint64_t pb_trace_seen;
 extern bool pb_trace_mapped;
 
-/* Begins or ends a trace, enters `thread` into it. Raises nothing of its own; what ends the thread goes through, which
- * is why it is called before anything of a request is begun, or after all of it is done. */
+/* Begins or ends a trace, enters `thread` into it. Raises nothing of its own; an exception that ends the thread passes
+ * through, which is why it is called before anything of a request is begun, or after all of it is done. */
 void pb_trace_attend(struct pb_thread *thread);
 
 /* With the GVL held and a flight file there: has a reader asked for something? */

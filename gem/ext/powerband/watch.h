@@ -1,5 +1,5 @@
 /* The stop-watch of one thread: how long it held the GVL, waited for it, waited for a lock. It goes on between
- * requests; what belongs to one of them is the difference of two readings. */
+ * requests; the share of one request is the difference of two readings. */
 #ifndef POWERBAND_WATCH_H
 #define POWERBAND_WATCH_H
 
@@ -48,7 +48,7 @@ void pb_watch_count(struct pb_watch *watch, bool on);
  * not known. */
 uint64_t pb_watch_held_since_ns(const struct pb_watch *watch);
 
-/* The three events. `at_lock`: what follows is waiting for a lock. */
+/* The three events. `at_lock`: the following wait is for a lock. */
 void pb_watch_lose(struct pb_watch *watch, uint64_t now_ns, bool at_lock);
 void pb_watch_want(struct pb_watch *watch, uint64_t now_ns);
 void pb_watch_gain(struct pb_watch *watch, uint64_t now_ns);

@@ -42,7 +42,7 @@ module Powerband
 
     class << self
       # Hooks what has been loaded since the last time. At the start of a recording this is nearly everything, then
-      # once a second. What is measured is said again, for the file may be a new one.
+      # once a second. The measured kinds are reported again, for the file may be a new one.
       def install
         undisturbed do
           next unless @lock.try_lock

@@ -15,8 +15,8 @@ module Powerband
     end
 
     # An exception of another thread's (a timeout's, a forced shutdown's) may come between any two lines, and as a method
-    # returns: then its answer is lost, and nil says so. What was begun is finished all the same, and only what a mistake
-    # of ours can raise is rescued.
+    # returns: then its answer is lost, and nil says so. A request that began is finished all the same, and only what a
+    # mistake of ours can raise is rescued.
     def call(env)
       started = nil
       raised = true

@@ -38,7 +38,7 @@ module Powerband
       def server_start; end
       def server_finish; end
 
-      # Around a call of one of CALLS. What was begun is finished with the answer of its beginning.
+      # Around a call of one of CALLS. A call is finished with the value that its beginning returned.
       def call_start(_kind)
         false
       end

@@ -62,15 +62,15 @@ module Powerband
 
       private
 
-      # Only Puma's launcher hands over the options that it has read. What else may run in the process (Puma's own
-      # status page, a plugin's page of metrics) is made with a few of its own.
+      # Only Puma's launcher hands over the options that it has read. Other servers in the process (Puma's own
+      # status page, a plugin's page of metrics) get a few of their own.
       def launchers?(options)
         defined?(::Puma::UserFileDefaultOptions) && ::Puma::UserFileDefaultOptions === options # rubocop:disable Style/CaseEquality
       end
 
       # One mark alone, since a mark costs each request what a request's clocks cost. A thread of the pool comes here with a
-      # request that it, or the reactor, has parsed; what it did since it last waited was reading and parsing, so that
-      # waiting for the client is not. What the reactor had read and parsed before is not seen.
+      # request that it, or the reactor, has parsed; since it last waited it only read and parsed, so that waiting for the
+      # client is not included. Reading and parsing before, in the reactor, are not seen.
       def mark
         ServerSpans.mark(::Puma::Server, :handle_request)
       rescue StandardError => e

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Powerband
-  # Durations and sizes with units, as the command line takes them. What cannot be read is nil.
+  # Durations and sizes with units, as the command line takes them. Any other text is nil.
   module Quantity
     SECONDS = { "s" => 1, "sec" => 1, "m" => 60, "min" => 60, "h" => 3600, "hour" => 3600, "hours" => 3600,
                 "d" => 86_400, "day" => 86_400, "days" => 86_400, "w" => 604_800, "week" => 604_800,

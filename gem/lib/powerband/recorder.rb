@@ -25,7 +25,7 @@ module Powerband
         give_up(e)
       end
 
-      # For servers that we have no hook in: what is known is the name. An exception that another thread sends is the
+      # For servers that we have no hook in: only the name is known. An exception that another thread sends is the
       # application's and waits until we are done.
       def start_late
         return false if @given_up_in == Process.pid || testing?

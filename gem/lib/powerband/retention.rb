@@ -2,13 +2,13 @@
 
 module Powerband
   # Removes what processes that are gone have left in the folder of flight files, by age and by size, when a process has
-  # opened its own. Several may do so at once: what another has removed is no longer there, and nothing more.
+  # opened its own. Several may do so at once: a file that another has removed is no error.
   class Retention
     # The names that contract/flight-v1.md, events-v1.md and setup-v1.md give; nothing else in the folder is ours.
     NAME = /\A(?:(?<stem>(?<pid>\d+)-(?<start>\d+)-\h{8})\.(?<kind>flight|events(?:-\h{16})?|bursts)
               |(?<stem>setup-(?<pid>\d+)-(?<start>\d+))\.(?<kind>json(?:-\h{8})?))\z/x
     MAGIC = "PBFLIGHT"
-    # A start must not wait for a folder of any size: what is left over is the next process's.
+    # A start must not wait for a folder of any size: the next process takes the rest.
     AT_MOST_S = 0.2
 
     # Files whose process may still run, where that cannot be seen, need so long without a sign of life.

@@ -11,7 +11,7 @@ require_relative "setup/servers"
 module Powerband
   # What Ruby takes by a call and not by a variable, done from outside in a server that knows nothing of it, so that it can
   # be measured (docs/agent.md, contract/setup-v1.md). Loaded only where a variable asks for it. Each step stands alone: one
-  # that fails is said, reported and left out. What a process did, those that are forked from it have.
+  # that fails is said, reported and left out. A forked process inherits its parent's set-up.
   class Setup
     # What cannot be done here, with the reason and what helps.
     class Refused < StandardError; end

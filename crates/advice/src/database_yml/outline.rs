@@ -1,4 +1,4 @@
-//! The outline of a YAML file of mappings, one key a line. What has another shape is refused, never guessed at.
+//! The outline of a YAML file of mappings, one key a line. Any other shape is refused, never guessed at.
 
 pub struct Outline {
     entries: Vec<Entry>,

@@ -77,8 +77,9 @@ impl Machine<'_> {
         }
     }
 
-    /// The client has it, once. Who keeps the connection goes on where the
-    /// thread is done: only then it is known who waits for the next request.
+    /// The client has it, once. A client that keeps the connection goes on
+    /// where the thread is done: only then it is known who waits for the next
+    /// request.
     fn answer(&mut self, thread: u32) {
         let service = &mut self.services[thread as usize];
         if std::mem::replace(&mut service.out, true) {

@@ -42,8 +42,7 @@ fn alone_nobody_is_preempted() {
 /// timer is on from 0 and ticks at 10, 20, …, as long as ticks find somebody
 /// waiting. A holds from 1, B waits from 2; the tenth tick, at 100, ends A's
 /// quantum. B 100-200, A 200-300, B 300-400 with 50 left, A 400-451 and is done;
-/// B ends at
-/// 501.
+/// B ends at 501.
 #[test]
 fn two_threads_take_turns_of_a_quantum() {
     let requests: [&[Step]; 2] = [&[io(1.0), held(250.0)], &[io(2.0), held(250.0)]];

@@ -33,8 +33,8 @@ pub fn part_of(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// A new file that its owner alone may read. A link in its place is not followed: what is made exclusively must not
-/// be there in any form.
+/// A new file that its owner alone may read. A link in its place is not followed: exclusive creation fails where
+/// the name exists in any form.
 ///
 /// # Errors
 /// The system's; `AlreadyExists` where the name is taken.

@@ -1,4 +1,4 @@
-//! Records -> blocks. What was flushed is in the file whole; what was not is
+//! Records -> blocks. Flushed records are in the file whole; unflushed ones are
 //! one block at most.
 
 use std::io::{self, Write};
@@ -115,7 +115,7 @@ impl<W: Write, T: Record> Writer<W, T> {
     /// Writes what is gathered, if there is any.
     ///
     /// # Errors
-    /// What the medium says; what was gathered is then forgotten.
+    /// The error of the file system; the gathered records are then forgotten.
     pub fn flush(&mut self) -> io::Result<()> {
         self.flush_within(u64::MAX).map(drop)
     }
@@ -124,7 +124,7 @@ impl<W: Write, T: Record> Writer<W, T> {
     /// false.
     ///
     /// # Errors
-    /// What the medium says; what was gathered is then forgotten.
+    /// The error of the file system; the gathered records are then forgotten.
     pub fn flush_within(&mut self, most: u64) -> io::Result<bool> {
         if self.gathered == 0 {
             return Ok(true);

@@ -4,8 +4,8 @@
 use super::names::Names;
 use super::{REDACTED, text};
 
-/// Whether a body is one that a browser or a library encodes as a form. What is not may be read in another way, and
-/// then an `&` ends nothing.
+/// Whether a body is one that a browser or a library encodes as a form. Any other body may be read in another way,
+/// and then an `&` ends nothing.
 pub(super) fn is_form(body: &[u8]) -> bool {
     let plain = |byte: &u8| *byte >= 0x20 && *byte != 0x7f && !b"\"<>\\{}`^|".contains(byte);
     body.contains(&b'=') && body.iter().all(plain) && std::str::from_utf8(body).is_ok()

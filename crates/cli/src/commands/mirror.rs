@@ -264,7 +264,7 @@ impl Running {
         self.settings = settings;
         self.lame_duck = resolved.lame_duck;
         if let Some(old) = std::mem::replace(&mut self.shadows, new) {
-            // In its own time: what it has under way is answered or counted.
+            // In its own time: its open requests are answered or counted.
             let finishing = std::thread::Builder::new().name("finishing".to_owned());
             let _ = finishing.spawn(move || old.stop(deadline + GRACE));
         }

@@ -33,7 +33,7 @@ pub fn by_hand(kind: ServerKind, arm: &Arm, files: &Files) -> Vec<String> {
         .collect()
 }
 
-/// Nothing where a file holds it. What is not known here is a variable, of which the environment's file has every one.
+/// Nothing where a file holds it. An unknown knob is a variable, and the environment's file has every variable.
 fn what_to_do(kind: ServerKind, arm: &Arm, files: &Files, chosen: &Chosen) -> Option<String> {
     if let Some(name) = chosen.knob.strip_prefix(VALUE) {
         return Some(format!(

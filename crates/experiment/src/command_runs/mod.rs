@@ -1,5 +1,5 @@
 //! `compare` and `sweep` with `--workload-command`: a command in each arm's environment, in blocks, instead of a server that
-//! is asked. What is compared is the wall time of its runs and the memory of its processes.
+//! is asked. The comparison is of the wall time of its runs and the memory of its processes.
 
 mod answer;
 mod judged;

@@ -8,7 +8,7 @@ use run::Settings;
 /// Characters of a name.
 const LONGEST_NAME: usize = 40;
 
-/// A whole configuration; what is not named stays as in `otherwise`.
+/// A whole configuration; settings that are not named stay as in `otherwise`.
 ///
 /// # Errors
 /// All that is wrong with it.

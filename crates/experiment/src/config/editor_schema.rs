@@ -1,4 +1,4 @@
-//! A JSON Schema of `powerband.toml`, for editors that complete and check TOML. What a value must be like is said in full
+//! A JSON Schema of `powerband.toml`, for editors that complete and check TOML. The rules for each value are in full
 //! in `docs/configuration.md`, and checked where it is read.
 
 use knobs::{CATALOGUE, Kind, Knob};

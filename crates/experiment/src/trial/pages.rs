@@ -1,4 +1,4 @@
-//! Whether a workload's pages answer at all. What a broken page gives is the capacity of an error page, so that nothing is
+//! Whether a workload's pages answer at all. A broken page would give the capacity of an error page, so that nothing is
 //! measured with one.
 
 use crate::error::Failure;

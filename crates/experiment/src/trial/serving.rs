@@ -156,7 +156,7 @@ fn served<T>(
     }
 }
 
-/// Where clients ask; what stands in front of the server may speak TLS.
+/// Where clients ask; a proxy in front of the server may speak TLS.
 fn target(server: &Running) -> Result<Target, Failure> {
     let Some(certificate) = server.certificate() else {
         return Ok(server.addr().into());

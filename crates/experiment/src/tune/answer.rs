@@ -36,7 +36,7 @@ pub fn answer(
         }
         _ => {}
     }
-    // Crashes are evidence too: what survived of an arm says nothing of how it would live.
+    // Crashes are evidence too: the surviving trials of an arm do not show how it would run.
     let crashed = failures(document, challenger) > 0;
     match comparison.outcome {
         Outcome::Better | Outcome::Equivalent if crashed => (Answer::Undecided, 3),

@@ -64,7 +64,7 @@ pub fn unproven(document: &Document, arm: &Arm, called: String) -> Option<String
     ))
 }
 
-/// Says so when the chosen configuration is at an end of what the user allowed: what lies beyond was not tried.
+/// Says so when the chosen configuration is at an end of what the user allowed: values beyond it were not tried.
 pub fn warn_of_ends(document: &mut Document, experiment: &Experiment, chosen: &Arm) {
     let of = chosen.settings;
     let ends = [

@@ -131,7 +131,7 @@ fn set_of(cores: &[usize]) -> CpuSet {
     set
 }
 
-/// Whether it had other ones. Who is gone has all that it needs.
+/// Whether it had other ones. A thread that is gone counts as done.
 fn give(thread: Pid, wanted: &CpuSet) -> Result<bool, Errno> {
     let gone = |errno: Errno| match errno {
         Errno::SRCH => Ok(false),

@@ -133,7 +133,8 @@ impl Seen {
         self.late().or_else(|| self.broken())
     }
 
-    /// Why its response times are not the server's alone. What requests did in the server is true all the same.
+    /// Why its response times are not the server's alone. The measurements inside the server are valid all the
+    /// same.
     pub fn late(&self) -> Option<String> {
         let trouble = self.outcome.generator_ok().err();
         trouble.map(|trouble| trouble.to_string())

@@ -11,7 +11,7 @@ const SWAP_LIMIT: f64 = 0.02;
 const SWAPPING_LIMIT_PER_S: f64 = 1.0;
 /// Waiting for memory is nothing that a host with enough of it does at all; a burst may.
 const PRESSURE_LIMIT: f64 = 0.01;
-/// Of a cgroup's limit. What is left is taken by one more worker's start.
+/// Of a cgroup's limit. The start of one more worker takes the rest.
 const GROUP_LIMIT: f64 = crate::group_use::USABLE_SHARE;
 
 pub(super) fn swap(facts: &HostFacts) -> Outcome {

@@ -35,8 +35,9 @@ impl Engine<'_> {
         from.saturating_add(nanos(self.plan.drain))
     }
 
-    /// Ends the run at once. What was due and has no answer is cut, what waited
-    /// unsent included: to forget it would be to leave out the longest waits.
+    /// Ends the run at once. Due requests without an answer are cut, those that
+    /// waited unsent included: to forget them would be to leave out the longest
+    /// waits.
     pub(super) fn cancel(&mut self, now: u64) {
         self.cancelled = true;
         self.end_window(now);
@@ -68,7 +69,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The drain is over: what has no answer yet gets none.
+    /// The drain is over: requests without an answer get none.
     pub(super) fn give_up(&mut self, now: u64) -> Result<(), LoadError> {
         while self.cast.is_none() && self.has_due() {
             let after_ns = now.saturating_sub(self.next_due_ns);

@@ -157,7 +157,7 @@ impl Engine<'_> {
         of_schedule.min(self.oldest_held_ns())
     }
 
-    /// Between two events: what is due goes first, because to read 64 answers
+    /// Between two events: due requests go first, because to read 64 answers
     /// may take longer than the time to the next request.
     pub(super) fn start_ahead(&mut self) -> Result<(), LoadError> {
         if self.offsets.is_some() && !self.starved && self.has_due() {

@@ -85,7 +85,7 @@ fn attributes(mut rest: &str) -> (Vec<(&str, &str)>, &str) {
 /// end were sought further, a page of nothing but `&` would take hours.
 const LONGEST_ENTITY: usize = 16;
 
-/// The text that entities stand for; what is no known entity stays.
+/// The text that entities stand for; unknown entities stay.
 fn decoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! A target's URL taken apart, strictly: what cannot be read is refused and
+//! A target's URL taken apart, strictly: an invalid part is refused and
 //! never becomes a default.
 
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::HeadLimits;
 
-/// What becomes of such a request. What can be read in two ways is refused in any case.
+/// What becomes of such a request. An ambiguous request is refused in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strictness {
     /// It is refused.

@@ -49,7 +49,7 @@ impl Asked {
     }
 }
 
-/// What the primary did instead of answering. The client gets the sentence; what the system says, and where the primary is,
+/// What the primary did instead of answering. The client gets the sentence; the system's error, and the primary's address,
 /// are for the log.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {

@@ -1,7 +1,7 @@
 //! The gate on the client's path: which shadows get a request, decided by a few
-//! loads of atomics. What passes has a place and its bytes reserved, so that
-//! the queue behind the gate needs no bound of its own and no caller ever
-//! waits.
+//! loads of atomics. A request that passes has a place and its bytes reserved,
+//! so that the queue behind the gate needs no bound of its own and no caller
+//! ever waits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

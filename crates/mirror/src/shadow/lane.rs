@@ -116,7 +116,7 @@ impl Lane {
             return Carried::dropped(Dropped::Unreachable);
         }
         started.set(true);
-        // Not before its turn: what waits holds no second head.
+        // Not before its turn: a waiting copy holds no second head.
         let rendered = render(request, &self.shadow, &changes);
         self.converse(request, &rendered, deadline).await
     }

@@ -1,5 +1,6 @@
 //! What was learned lately, within so many bytes: two generations, of which
-//! the older goes when the younger is full. What is used comes into the younger.
+//! the older goes when the younger is full. An entry that is used moves into the
+//! younger.
 
 use std::collections::HashMap;
 

@@ -93,7 +93,8 @@ impl Replacing<'_> {
         self::end(body, new, copied)
     }
 
-    /// `"name": "value"` wherever it stands: what has neither that name nor a known value is not touched.
+    /// `"name": "value"` wherever it stands: values with neither that name nor a known content are not
+    /// touched.
     fn in_json(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let mut new = Vec::new();
         let (mut copied, mut at) = (0, 0);

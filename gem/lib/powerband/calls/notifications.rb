@@ -5,8 +5,8 @@ module Powerband
     # Subscribers to ActiveSupport's notifications that get beginnings and ends: no event object is made for them.
     # An exception that one of them raised would reach the application.
     module Notifications
-      # Queries as Rails counts them in its log: what the query cache answers is announced and is none; the time of
-      # transactions and of questions about the schema counts, their number does not.
+      # Queries as Rails counts them in its log: an answer of the query cache is announced and does not count; the
+      # time of transactions and of questions about the schema counts, their number does not.
       class Sql
         KIND = CALLS.fetch(:sql)
         PREPARING = { "SCHEMA" => true, "TRANSACTION" => true }.freeze

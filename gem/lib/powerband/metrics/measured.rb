@@ -2,7 +2,7 @@
 
 module Powerband
   class Metrics
-    # Which places of a row its process measures: what it does not is in no sum, where a 0 would say "none".
+    # Which places of a row its process measures: other places are in no sum, where a 0 would say "none".
     module Measured
       # A counter's field in the record, where the names differ.
       FIELDS = { requests: "wall_ns", server_errors: "wall_ns", queue_known: "queue_ns", pool_count: "pool_us",

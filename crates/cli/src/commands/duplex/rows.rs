@@ -1,4 +1,4 @@
-//! `compare --shadow-log --csv`: a row an endpoint of each comparison, `all` first. What is not known is an empty cell.
+//! `compare --shadow-log --csv`: a row an endpoint of each comparison, `all` first. An unknown value is an empty cell.
 
 use crate::Failure;
 use run::Outcome;

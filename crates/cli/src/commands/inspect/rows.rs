@@ -1,4 +1,5 @@
-//! `inspect --csv`: a row an endpoint or job class. What was not measured is an empty cell.
+//! `inspect --csv`: a row an endpoint or job class. A value that was not measured is an
+//! empty cell.
 
 use crate::Failure;
 use run::inspect::{CallKind, Document, Traffic};

@@ -1,5 +1,5 @@
 //! What the client's half hands over to be recorded: many requests in two pieces of memory, which come back to be used
-//! again. What a request takes of its own is then made and freed on the one thread; freed on another it costs the
+//! again. A request's own memory is then made and freed on the one thread; freed on another it costs the
 //! client's path more than everything else that recording does there.
 
 use bytes::Bytes;

@@ -20,7 +20,7 @@ pub struct Written {
     pub bytes: u64,
     /// Files begun.
     pub files: u64,
-    /// In none, by cause. What comes after the limit is not among them.
+    /// In none, by cause. Requests after the limit are not among them.
     pub lost: BTreeMap<&'static str, u64>,
 }
 

@@ -4,7 +4,8 @@ use crate::Failure;
 use crate::args::ValidateArgs;
 
 /// # Errors
-/// Names what was typed to no purpose. What an environment variable says is for whichever command asks.
+/// Names the flags that have no effect. Environment variables are not reported: they are for any
+/// command that reads them.
 pub fn refuse(args: &ValidateArgs) -> Result<(), Failure> {
     let typed = typed(args, |name| std::env::var(name).ok());
     if typed.is_empty() {

@@ -21,7 +21,7 @@ pub struct Choice<'a> {
 pub struct Room(pub Option<(Confirmation, f64)>);
 
 impl Choice<'_> {
-    /// Whether an earlier sitting began the comparison. What it decided stands, and its blocks are to be used.
+    /// Whether an earlier sitting began the comparison. Its decisions stand, and its blocks are to be used.
     pub fn is_begun(&self) -> bool {
         !self.earlier.is_empty()
     }

@@ -33,7 +33,7 @@ pub struct Searched {
     named_concurrency: u32,
 }
 
-/// Workers and threads that the user wants to be searched. What the model has no candidate of is next to one all the same.
+/// Workers and threads that the user wants to be searched. They are searched even where the model has no candidate with them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Named<'a> {
     workers: &'a [u16],

@@ -1,4 +1,4 @@
-//! The secret of an address: who knows it may look. It is printed once, with the page's address, and nowhere else.
+//! The secret of an address: it gives access to the page. It is printed once, with the page's address, and nowhere else.
 
 use crate::Failure;
 use ring::hmac;
