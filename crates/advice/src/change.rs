@@ -81,7 +81,7 @@ impl Change {
     }
 }
 
-/// The value of a line that goes away, hidden when it is a URL with somebody's name in it.
+/// The value of a line that goes away, hidden when it is a URL with a user's name in it.
 fn without_credentials(line: &str) -> String {
     let hidden = line.starts_with('-')
         && !line.starts_with("--- ")

@@ -292,7 +292,7 @@ pub fn cores_before_more(
     chosen
 }
 
-/// Whether a trial has a chance to tell two thread counts apart.
+/// Whether a trial has a chance to distinguish two thread counts.
 pub(crate) fn far_apart(a: u16, b: u16) -> bool {
     f64::from(a.max(b)) >= 1.25 * f64::from(a.min(b))
 }

@@ -18,7 +18,7 @@ pub struct Observation {
     pub pss_bytes: f64,
 }
 
-/// Which coefficients the observations could tell apart.
+/// Which coefficients the observations could separate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -99,7 +99,7 @@ impl MemoryModel {
 }
 
 /// Least squares over the `chosen` columns with no coefficient below 0; `None`
-/// when the rows cannot tell the columns apart. With three columns at most,
+/// when the rows cannot separate the columns. With three columns at most,
 /// every subset that may be left above 0 is simply tried.
 fn nonnegative(rows: &[[f64; 4]], chosen: &[usize], pss: &[f64]) -> Option<Vec<f64>> {
     least_squares(rows, chosen, pss)?;

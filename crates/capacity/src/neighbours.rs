@@ -3,8 +3,9 @@
 use crate::Config;
 use crate::candidates::far_apart;
 
-/// The points next to `of` that a trial can tell apart from it: other threads with the same processes, then other processes with
-/// the same threads, the nearest in each direction. `fewer_threads_first` is for a server that carries less than was predicted.
+/// The points next to `of` that a trial can distinguish from it: other threads with the same processes, then other processes
+/// with the same threads, the nearest in each direction. `fewer_threads_first` is for a server that carries less than was
+/// predicted.
 #[must_use]
 pub fn neighbours(points: &[Config], of: Config, fewer_threads_first: bool) -> Vec<Config> {
     let threads = points

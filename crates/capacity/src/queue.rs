@@ -156,7 +156,7 @@ impl Queue {
     }
 }
 
-/// A formula for a queue in which who comes first is served first.
+/// A formula for a queue that serves first come, first served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
     /// Poisson arrivals, exponential service, any number of servers: exact.

@@ -152,7 +152,7 @@ fn sendable(exchange: &Exchange) -> Result<(), &'static str> {
     }
 }
 
-/// Whom the request was addressed to, where a URL must name somebody.
+/// The host that the request was addressed to, since a URL must name one.
 fn host(exchange: &Exchange) -> &str {
     let named = exchange
         .headers

@@ -73,7 +73,7 @@ fn cache_dir() -> PathBuf {
         .or_else(home);
     match root {
         Some(root) => root.join("powerband"),
-        // Everybody's folder: another user must find no name there that is worth taking first.
+        // The folder of all users: another user must find no name there that is worth taking first.
         None => std::env::temp_dir().join(format!("powerband-{}", geteuid().as_raw())),
     }
 }

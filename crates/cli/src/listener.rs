@@ -83,7 +83,7 @@ impl Answer {
     }
 }
 
-/// Who is answered.
+/// The clients that the listener answers, by the `Host` that they name.
 #[derive(Debug, Clone)]
 pub struct Admitted {
     /// Names that a `Host` field may have, in addition to `localhost` and the listener's addresses.

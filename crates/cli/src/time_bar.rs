@@ -1,4 +1,4 @@
-//! The progress of work that takes a known time, or ends when somebody ends it.
+//! The progress of work that takes a known time, or goes on until it is stopped.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;

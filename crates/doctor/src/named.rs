@@ -218,7 +218,7 @@ fn argument(line: &str) -> Option<&str> {
         .then(|| argument.trim())
 }
 
-/// A literal, or one variable with a default; `None` where only Ruby could tell.
+/// A literal, or one variable with a default; `None` where only Ruby can evaluate it.
 fn evaluated(code: &str, variables: &BTreeMap<String, String>) -> Option<String> {
     if let Some(symbol) = code.strip_prefix(':') {
         let plain = symbol.chars().all(|c| c.is_alphanumeric() || c == '_');

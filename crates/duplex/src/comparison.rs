@@ -140,7 +140,7 @@ impl Comparison {
     }
 }
 
-/// Who is compared with whom, what answers the question first.
+/// The pairs that are compared, the one that answers the question first.
 fn contests(shadows: &[Shadow], twin: Option<usize>) -> Vec<Contest> {
     let of = |twins: bool| {
         let numbered = shadows.iter().enumerate();

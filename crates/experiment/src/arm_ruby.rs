@@ -81,7 +81,7 @@ impl ArmRuby {
         )
     }
 
-    /// Behind what is wrong in it, since it is not the one that everybody has in mind.
+    /// Is appended to an error about it, since it is not the default Ruby.
     pub fn shown(&self) -> String {
         format!(
             " (Ruby {} at {})",

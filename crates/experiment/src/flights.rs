@@ -16,7 +16,7 @@ pub fn counters(root: &Path) -> Vec<Snapshot> {
         .collect()
 }
 
-/// Why the server does not run with the settings asked for; `None` when it does, as far as the agent can tell.
+/// Why the server does not run with the settings asked for; `None` when it does, as far as the agent can see.
 pub fn mismatch(snapshots: &[Snapshot], asked: Settings) -> Option<String> {
     let advice = "something in the application's own configuration overrides the setting (look at config/puma.rb and the start command)";
     if snapshots.is_empty() {

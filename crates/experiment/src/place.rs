@@ -44,7 +44,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// What the application's own configuration asks for; `None` where only a start could tell.
+    /// What the application's own configuration asks for; `None` where only a start could show it.
     pub fn configured_settings(&self) -> Option<run::Settings> {
         let found = servers::configured(&self.command, &self.app_dir, &self.env)?;
         Some(run::Settings {

@@ -237,7 +237,7 @@ pub(crate) fn fail(
     if !interrupted {
         store.document.warnings.push(stopped.to_string());
     }
-    // The first reason is the one to tell: a folder that cannot be written has usually caused it.
+    // The first reason is the one to report: a folder that cannot be written has usually caused it.
     let _ = store.save(watcher.elapsed().as_secs_f64());
     (store, Err(stopped))
 }

@@ -143,7 +143,7 @@ fn run_of(root: &Path) -> Option<&Path> {
     let folder = root.parent()?;
     (folder.file_name()? == FOLDER).then_some(())?;
     let run = folder.parent()?;
-    // Somebody else may have a folder of this name, on a disk that is not there now.
+    // Another user may have a folder of this name, on a disk that is not mounted now.
     let is_run = run::runs::is_name_of_run(run.file_name()?.to_str()?);
     is_run.then_some(run)
 }

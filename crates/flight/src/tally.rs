@@ -1,4 +1,5 @@
-//! The counters of a flight file without its histograms, pool samples and records: the cheapest reading, for who reads often.
+//! The counters of a flight file without its histograms, pool samples and records: the cheapest reading, for frequent
+//! readers.
 
 use crate::endpoint::EndpointTally;
 use crate::error::FlightError;

@@ -16,7 +16,7 @@ pub const EDGES_NS: [u64; 2] = [75_000_000, 250_000_000];
 /// the next. What happened in between is the difference of two snapshots: [`Totals::since`].
 ///
 /// Whether a counter says anything is for [`crate::Header::measures`] and, from `gc_own_ns` on, for
-/// [`crate::Header::counts_further`] to tell: where they deny it, its 0 means "not measured".
+/// [`crate::Header::counts_further`] to show it: where they deny it, its 0 means "not measured".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     pub requests: u64,

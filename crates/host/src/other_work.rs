@@ -18,7 +18,7 @@ const MOST_NAMED: usize = 3;
 /// CPU times of all processes outside a tree, at one instant.
 #[derive(Debug, Clone, Default)]
 pub struct OtherWork {
-    /// By pid and start, which together tell processes apart.
+    /// By pid and start, which together identify a process.
     processes: BTreeMap<(u32, u64), Process>,
 }
 

@@ -1,4 +1,5 @@
-//! Pressure stall information (`/proc/pressure`): how much of the time somebody waited for a resource.
+//! Pressure stall information (`/proc/pressure`): how much of the time some task waited for a
+//! resource.
 
 use serde::{Deserialize, Serialize};
 

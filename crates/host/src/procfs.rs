@@ -74,7 +74,7 @@ impl MemInfo {
 pub struct CpuTimes {
     /// user, nice, system, idle, iowait, irq, softirq and steal. Guest times are in user already.
     pub total_ticks: u64,
-    /// Ready to run while the hypervisor ran somebody else.
+    /// Ready to run while the hypervisor ran another guest.
     pub steal_ticks: u64,
     /// idle and iowait.
     pub idle_ticks: u64,

@@ -1,6 +1,6 @@
-//! Who asks for a document, and when.
+//! The inputs of a document: version, sources, time.
 
-/// Who asks, and when.
+/// Version, sources and time.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Version of powerband.

@@ -47,7 +47,7 @@ fn band(from: f64, to: f64, samples: &[Sample], lock: bool, gc: bool) -> Band {
         sum as f64 / samples.len() as f64 / 1e6
     };
     let held_ms = mean(|s| s.held);
-    // Where some tell it apart and others do not, it stands in I/O for all.
+    // Where only some processes distinguish it, it counts as I/O for all.
     let io_ms = if lock {
         mean(|s| s.io)
     } else {

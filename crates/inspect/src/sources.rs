@@ -117,7 +117,7 @@ fn own(root: &Path, uid: u32) -> Result<Vec<PathBuf>, InspectError> {
     Ok(found)
 }
 
-/// Other users' folders, who may be whom the server runs as.
+/// Folders of other users, one of whom the server may run as.
 fn others(root: &Path) -> String {
     let mut folders: Vec<String> = in_folder(root)
         .unwrap_or_default()

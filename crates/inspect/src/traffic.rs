@@ -91,7 +91,7 @@ fn split(sums: &Sums) -> Option<Split> {
     let share = |ms: f64| if wall > 0.0 { ms / wall } else { 0.0 };
     let (held, io) = (sums.held.mean_ms()?, sums.io.mean_ms()?);
     let gvl_wait = sums.gvl_wait.mean_ms()?;
-    // Where a process cannot tell it from I/O, neither figure would be what its name says.
+    // Where a process cannot distinguish it from I/O, neither figure would be what its name says.
     let lock_wait = (sums.lock_wait.over() == sums.held.over())
         .then(|| sums.lock_wait.mean_ms())
         .flatten();

@@ -25,7 +25,7 @@ pub fn find(name: &str) -> Option<&'static Knob> {
     CATALOGUE.iter().find(|knob| knob.name == name)
 }
 
-/// Whether a knob's value is whatever somebody wrote, so that it may be a secret.
+/// Whether a knob's value is free text, so that it may be a secret.
 pub(crate) fn is_free(name: &str) -> bool {
     find(name).is_none_or(|knob| knob.kind == Kind::Text)
 }

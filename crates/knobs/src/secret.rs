@@ -27,7 +27,7 @@ pub fn shown<'a>(variable: &str, value: &'a str) -> &'a str {
     }
 }
 
-/// What a knob sets, as it may be shown: only what anybody may write can be a secret.
+/// What a knob sets, as it may be shown: only free text can be a secret.
 pub fn shown_of<'a>(knob: &str, variable: &str, holds: &'a str) -> &'a str {
     if crate::catalogue::is_free(knob) {
         shown(variable, holds)

@@ -119,7 +119,7 @@ const PLAIN_KEYS: [&str; 7] = [
     "sort",
 ];
 
-/// Before `code`: what anybody knows.
+/// Words before `code` that make no secret.
 const PLAIN_CODES: [&str; 38] = [
     "airport",
     "area",

@@ -190,8 +190,8 @@ impl Outcome {
             self.generator_ok_at(0.99)?;
         }
         let share = self.generator_busy_share();
-        // Lateness would not tell: due requests go first, and answers that wait
-        // to be read keep connections from being asked for more.
+        // Lateness would not show it: due requests go first, and answers that
+        // wait to be read keep connections from being asked for more.
         if share > MAX_CPU_SHARE && self.window() >= Duration::from_millis(100) {
             return Err(GeneratorTrouble::Busy { share });
         }

@@ -1,6 +1,6 @@
 //! The chunked transfer coding (RFC 9112 §7.1), skipped byte by byte or chunk
 //! by chunk; extensions and trailers are read over. Data are handed on only where
-//! somebody keeps them.
+//! the caller keeps them.
 
 use crate::keeping::Keeping;
 

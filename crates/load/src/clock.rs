@@ -20,7 +20,7 @@ pub(crate) fn wall_offset_ns() -> i128 {
     offset_ns(|| [ClockId::Monotonic, ClockId::Realtime, ClockId::Monotonic].map(read_ns))
 }
 
-/// Readings that lie so close together tell as much as they can.
+/// Readings that lie so close together are as exact as can be.
 const TOGETHER_NS: u64 = 2_000;
 
 /// Of the wall clock between two readings of the monotonic one: a thread that

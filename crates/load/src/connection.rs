@@ -372,7 +372,8 @@ impl Connection {
     /// The peer's bytes are over without a reset.
     fn at_end(&mut self) -> Event {
         self.hung_up = true;
-        // Without TLS's own end anybody may have cut it short (RFC 9112 §9.8).
+        // Without TLS's own end an attacker may have cut it short (RFC 9112
+        // §9.8).
         if self.tls.is_some() && self.parser.started() {
             return Event::Failed(ParseError::Truncated.into());
         }

@@ -214,7 +214,7 @@ pub struct Causes([Slot; Cause::ALL.len()]);
 #[derive(Debug, Default)]
 struct Slot {
     count: Count,
-    /// The first one since somebody took it.
+    /// The first one since the last reading.
     example: Mutex<Option<String>>,
 }
 

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// A client's connection, and the one to its primary.
 const PER_CLIENT: u64 = 2;
 /// For everything but clients and shadows: listeners, event queues, a recording and a log with the next file of each, the
-/// status page and those who ask for it, names that are looked up, a configuration that is read again, and the connections
+/// status page and its clients, names that are looked up, a configuration that is read again, and the connections
 /// that are being closed.
 const RESERVE: u64 = 48;
 

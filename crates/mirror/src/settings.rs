@@ -18,7 +18,7 @@ pub struct Settings {
     /// Who answers them. More than one: connections take turns, as with several servers behind a balancer, and
     /// shadows get what all of them get together.
     pub primaries: Vec<Primary>,
-    /// Who gets copies.
+    /// The servers that get copies.
     pub shadows: Vec<Shadow>,
     /// Of the client's side.
     pub client: Client,
@@ -105,7 +105,7 @@ impl fmt::Display for Destination {
     }
 }
 
-/// Somebody who answers HTTP/1.1.
+/// A server that answers HTTP/1.1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     /// Where it is.
@@ -163,7 +163,7 @@ pub struct Limits {
     pub compared_bytes: usize,
 }
 
-/// Who gets copies.
+/// A server that gets copies.
 #[derive(Debug, Clone)]
 pub struct Shadow {
     /// Of letters, digits, `-` and `_`.

@@ -55,7 +55,7 @@ pub(crate) trait Admitted: std::fmt::Debug + Send + Sync {
 }
 
 impl Admission {
-    /// Wanted by somebody, but by no shadow.
+    /// Wanted by another receiver, but by no shadow.
     #[must_use]
     pub fn nobody() -> Self {
         Self(None)
@@ -83,7 +83,7 @@ pub struct PrimaryAnswer {
 
 /// A receiver of requests. Called on the client's path: every method returns at once.
 pub trait Tap: Send + Sync {
-    /// Is anybody interested in this request? Asked once the head is there, before a body is kept for anybody.
+    /// Is any receiver interested in this request? Asked once the head is there, before a body is kept.
     /// `None`: no receiver is. Counts what is dropped.
     fn wants(&self, head: &Head<'_>) -> Option<Admission>;
 

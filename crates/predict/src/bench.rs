@@ -380,7 +380,7 @@ impl Bench {
         let costs = &self.application.costs;
         let cluster = processes > 1 || traced.cluster && traced.processes == 1;
         let mut scenario = Scenario::new(processes, threads, self.machine.cores);
-        // Up to 3.2 who waits for the GVL has its holder interrupted after a quantum.
+        // Up to 3.2 a thread that waits for the GVL has its holder interrupted after a quantum.
         if traced.ruby.starts_with("3.2.") {
             scenario.tick_ns = scenario.quantum_ns;
         }

@@ -89,7 +89,7 @@ fn ran(last: &mut HashMap<u32, (Option<Doing>, u64)>, event: &Event) -> u64 {
 
 /// What a request waits before a thread begins with it although nothing else is served: the median, where enough came alone.
 /// The network, the acceptor and waking up are in it; how much of it is work it does not say. `None` where the proxy's clock
-/// is too coarse to tell.
+/// is too coarse.
 pub(crate) fn way_in_ns<'a>(records: impl Iterator<Item = &'a Record>) -> Option<u64> {
     const COARSE_NS: u64 = 1_000_000;
     let mut coarse = true;

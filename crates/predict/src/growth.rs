@@ -4,7 +4,7 @@ use capacity::sim::Step;
 
 use crate::{Application, Assumption, PredictError};
 
-/// Closer together, two levels tell noise.
+/// Closer together, two levels show only noise.
 const LEAST_RATIO: f64 = 1.5;
 
 impl Application {

@@ -7,7 +7,7 @@ use flight::events::{Doing, Event, EventKind, Events};
 
 /// Fewer say too little.
 pub(crate) const LEAST: usize = 20;
-/// No kernel takes so long unless somebody else has the core.
+/// No kernel takes so long unless another task has the core.
 const MOST_NS: u64 = 2_000_000;
 
 /// All hand-overs between threads whose events are there. Where one in many requests was sampled, a thread that is not

@@ -187,7 +187,7 @@ mod tests {
         assert!((found.rate_per_s - 55.0).abs() < 1e-9, "{found:?}");
         assert!((found.low_per_s - 50.0).abs() < 1e-9, "{found:?}");
         assert!((found.high_per_s - 55.0 / 0.9).abs() < 1e-9, "{found:?}");
-        // 50, 60 and 70 tell, and 40 or so is not looked at.
+        // 50, 60 and 70 decide, and 40 or so is not looked at.
         assert!(looks <= 4, "{looks}");
     }
 

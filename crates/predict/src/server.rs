@@ -64,7 +64,7 @@ impl Server {
             Kind::Puma {
                 major: 6, minor, ..
             } if minor < 5 => true,
-            // 5 asks for a setting that hardly anybody knows.
+            // 5 asks for a setting that is hardly known.
             Kind::Puma { major: ..=5, .. } => false,
             _ => cluster,
         }

@@ -125,7 +125,7 @@ pub(crate) enum Locks {
 /// The steps of a course, whose thread had so much CPU time (`None` where that was not measured).
 ///
 /// Bursts are the wall clock's. Where the GVL was held for longer than the thread had a processor, the core was busy with
-/// somebody else, which is a stall of the old configuration: every held step is shortened by the one ratio of thread CPU
+/// another task, which is a stall of the old configuration: every held step is shortened by the one ratio of thread CPU
 /// to time held. Where the thread had more processor time than it held the GVL, it computed without it: that time is
 /// looked for in the waits that look most like it, system calls first, then the longest.
 pub(crate) fn steps(pieces: &[Piece], thread_ns: Option<u64>, locks: Locks) -> Vec<Step> {

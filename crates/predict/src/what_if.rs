@@ -11,7 +11,7 @@ pub struct WhatIf {
     pub io: f64,
     /// 0.8: CPU work takes 80 % of its time, the server's own as well.
     pub cpu: f64,
-    /// 2: twice as many requests come; for who asks about rates.
+    /// 2: twice as many requests come; for questions about rates.
     pub traffic: f64,
     /// Cores more, or fewer.
     pub cores: f64,

@@ -7,7 +7,7 @@ use run::capacity::Document;
 use run::{RateEnding, RatePoint};
 
 const SIZE: (u32, u32) = (960, 600);
-// Colours that people who see no red or green tell apart (Okabe and Ito).
+// Colours that are distinct without red and green (Okabe and Ito).
 const IN_TIME: RGBColor = RGBColor(0, 114, 178);
 const LATE: RGBColor = RGBColor(230, 159, 0);
 const FAILED: RGBColor = RGBColor(204, 51, 17);

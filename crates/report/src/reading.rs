@@ -48,7 +48,7 @@ pub fn called(document: &Document, arm: &ArmSummary) -> String {
     } else if arm.environment.is_empty() || arm.name.ends_with("-again") {
         format!("{called} (again)")
     } else {
-        // They differ in what is shown nowhere; their names tell them apart.
+        // They differ in what is shown nowhere; their names distinguish them.
         format!("{called} ({})", arm.name)
     }
 }

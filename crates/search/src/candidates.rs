@@ -31,7 +31,7 @@ struct Sum {
     changes: usize,
 }
 
-/// At most so many arms, the centre first, then in the order of what they promise to tell.
+/// At most so many arms, the centre first, then in the order of what they promise to show.
 pub fn candidates(material: Material<'_>, most: usize) -> Vec<Point> {
     let Material {
         space,

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::design;
 
-    /// The runs of a screen of seven factors in which these fail, one pair after the other until somebody is blamed.
+    /// The runs of a screen of seven factors in which these fail, one pair after the other until a culprit is found.
     fn blamed(fails: impl Fn(&[bool]) -> bool, seed: u64) -> (Option<Culprit>, usize) {
         let suspects: Vec<usize> = (0..7).collect();
         let mut runs = Vec::new();

@@ -1,9 +1,9 @@
-//! Effects from whatever rows are there, each only where the rows can tell it from the others.
+//! Effects from whatever rows are there, each only where the rows can separate it from the others.
 //!
 //! A coefficient is what is left of its column when all other columns are taken out of it, against the values (Frisch and
 //! Waugh 1933). Where nothing is left, the rows confuse it with others: it has no estimate, and the others have theirs.
 
-/// A coefficient that the rows tell.
+/// A coefficient that the rows determine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coefficient {
     pub estimate: f64,

@@ -21,7 +21,7 @@ pub enum Objective {
 
 impl Objective {
     /// What is less than another by its configuration alone has nothing but the limits to lose by: the least would always lead, so
-    /// that only who is shown to keep them may.
+    /// so that only an arm that is shown to keep them may.
     pub(crate) fn wants_proof(self) -> bool {
         matches!(self, Objective::Memory | Objective::Processes)
     }

@@ -64,7 +64,7 @@ pub fn configuration(
 
 /// The settings that `command` would run with if it were started by hand in `app_dir` with `env`.
 /// `None` for any other than Puma and Unicorn, or where these cannot read the configuration: then only the start
-/// itself can tell.
+/// itself knows.
 #[must_use]
 pub fn configured(
     command: &ServerCommand,

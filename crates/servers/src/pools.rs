@@ -46,7 +46,7 @@ pub enum PoolSize {
 }
 
 impl Pool {
-    /// Connections that the pool may hold in one process with these variables; `None` where only Ruby could tell.
+    /// Connections that the pool may hold in one process with these variables; `None` where only Ruby can evaluate it.
     #[must_use]
     pub fn connections(&self, environment: &BTreeMap<String, String>) -> Option<u32> {
         match &self.size {

@@ -57,7 +57,8 @@ pub(crate) fn command_line(pid: u32) -> String {
 }
 
 /// Every descendant of `root`, ended ones that were not waited for included. A process that forks
-/// meanwhile may hide its newest child: who needs all of them stops them and asks again.
+/// meanwhile may hide its newest child: a caller that needs all of them stops them and asks
+/// again.
 pub(crate) fn descendants(root: u32) -> Vec<u32> {
     let mut found = BTreeSet::new();
     let mut pending = vec![root];

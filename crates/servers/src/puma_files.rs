@@ -27,7 +27,7 @@ pub(crate) fn lay_out(spec: &ServerSpec) -> Result<(PumaFiles, Vec<PathBuf>), St
     let token = nonce()?;
     let mut socket = work.join("puma.sock");
     let config = work.join("puma.rb");
-    // They hold the token, or are of no use to anybody afterwards.
+    // They hold the token, or are of no use afterwards.
     let mut remove = vec![
         work.join("puma.pid"),
         work.join("puma.state"),

@@ -18,7 +18,7 @@ const FOOT: u32 = 26;
 /// What fits to the left of a lane.
 const NAME: usize = 22;
 
-// Colours that people who see no red or green tell apart (Okabe and Ito), as in web/src/colours.ts.
+// Colours that are distinct without red and green (Okabe and Ito), as in web/src/colours.ts.
 const LEGEND: [(&str, &str); 5] = [
     ("running", "#009e73"),
     ("waiting for the GVL", "#d55e00"),

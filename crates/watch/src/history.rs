@@ -24,7 +24,7 @@ pub struct History {
     readings: VecDeque<Arc<Reading>>,
     /// Where the step that is not complete yet began.
     step: Option<Arc<Reading>>,
-    /// The step that is not complete yet, once somebody has asked for it since the newest reading.
+    /// The step that is not complete yet, once it was requested since the newest reading.
     now: OnceCell<Option<Window>>,
     newest: Option<Arc<Reading>>,
     /// Complete steps with their ends, oldest first.

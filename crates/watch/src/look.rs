@@ -17,7 +17,7 @@ pub struct Look {
     pub(crate) steps: Vec<Step>,
     /// The slowest first.
     pub(crate) slowest: Vec<Slow>,
-    /// Of those that somebody asked for.
+    /// Of the slow requests that were opened.
     courses: Vec<Course>,
 }
 

@@ -11,7 +11,7 @@
 void pb_endpoint_path_name(char name[PB_NAME_SIZE], const char *method, const char *path, size_t path_length);
 
 /* Writes "METHOD (not found)" for 404, else "METHOD (401)" and the like: a path that was redirected or refused before it
- * was routed is anybody's invention, and there is no end to those. */
+ * was routed is chosen by the client, and their number has no limit. */
 void pb_endpoint_status_name(char name[PB_NAME_SIZE], const char *method, uint16_t status);
 
 /* Writes "controller#action". */

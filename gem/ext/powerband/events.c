@@ -18,7 +18,7 @@
 
 int pb_events_on;
 
-/* What a writer needs, copied from the header: a file that somebody spoils must not lead a writer astray. */
+/* What a writer needs, copied from the header: a damaged file must not lead a writer astray. */
 static struct {
     struct pb_events_header *header;
     struct pb_event *events;

@@ -44,7 +44,7 @@ set_mark(VALUE argument)
     return rb_hash_aset(mark->env, key_in_flight, mark->in_flight);
 }
 
-/* An environment may be frozen, or a hash that somebody walks through just now. */
+/* An environment may be frozen, or a hash that is being iterated over. */
 static void
 remember(VALUE env, VALUE in_flight)
 {

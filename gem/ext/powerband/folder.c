@@ -46,8 +46,8 @@ pb_folder_make(const char *root, bool default_root, char *reason, size_t reason_
     return false;
 }
 
-/* Everybody who may write to the root could put another folder in the place of ours, unless the sticky bit is set. The owner of a
- * sticky root can still take our folder away, but a folder put in its place is refused: its own owner is checked. */
+/* Every user with write access to the root could put another folder in the place of ours, unless the sticky bit is set. The owner
+ * of a sticky root can still take our folder away, but a folder put in its place is refused: its own owner is checked. */
 static const char *
 distrust(const struct stat *root)
 {

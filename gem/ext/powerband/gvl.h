@@ -1,4 +1,4 @@
-/* Who holds the GVL: one hook for the whole process, and a state for each thread. */
+/* The holder of the GVL: one hook for the whole process, and a state for each thread. */
 #ifndef POWERBAND_GVL_H
 #define POWERBAND_GVL_H
 

@@ -6,7 +6,7 @@
 
 #define PB_BOOT_ID_SIZE 16
 
-/* Both are zero where the system does not tell. */
+/* Both are zero where the system does not provide them. */
 struct pb_origin {
     uint64_t pid_namespace;
     uint8_t boot_id[PB_BOOT_ID_SIZE];

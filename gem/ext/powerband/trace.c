@@ -88,7 +88,7 @@ enter_current(VALUE thread)
 }
 
 /* The methods asked are Ruby's own; an application's replacement may fail, which is a fault, or end the thread or throw,
- * which is on its way to somebody else. Returns the tag to go on with; 0: none. */
+ * which is on its way to another receiver. Returns the tag to go on with; 0: none. */
 static int
 protected(VALUE (*body)(VALUE), VALUE argument)
 {
@@ -106,7 +106,7 @@ protected(VALUE (*body)(VALUE), VALUE argument)
     return 0;
 }
 
-/* Whatever is in the file was written by somebody else: nothing of it is believed. */
+/* The file was written by another process: nothing of it is trusted. */
 static bool
 sound(const struct pb_events_header *asked, const struct stat *file, uint64_t request)
 {

@@ -5,7 +5,7 @@ require_relative "flight_layout"
 require_relative "flight_pools"
 
 module Powerband
-  # What one flight file has counted, read without its ring (contract/flight-v1.md): for those who sum over processes.
+  # What one flight file has counted, read without its ring (contract/flight-v1.md): for sums over processes.
   # Any bytes whatever are safe.
   class FlightFile
     COUNTERS = %i[requests server_errors queue_ns queue_known wall_ns held_ns gvl_wait_ns lock_wait_ns io_ns cpu_ns

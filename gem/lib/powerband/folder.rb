@@ -36,7 +36,7 @@ module Powerband
 
     private
 
-    # Who may rename what is in the root could put another folder in the place of ours.
+    # A user with the right to rename files in the root could put another folder in the place of ours.
     def check_root(stat)
       raise Distrusted, "#{@root} is not a folder; remove it or set POWERBAND_DIR" unless stat.directory?
       return if stat.sticky?

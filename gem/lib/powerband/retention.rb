@@ -53,7 +53,7 @@ module Powerband
 
     def remains
       found = {}
-      # Without /proc, in a chroot, everybody would seem to be gone.
+      # Without /proc, in a chroot, every process would seem to be gone.
       return [] unless Liveness.start_of("self")
 
       @here = Liveness.here

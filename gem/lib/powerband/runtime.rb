@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Powerband
-  # What this Ruby runs with, for those who compare servers.
+  # What this Ruby runs with, for comparisons of servers.
   module Runtime
     MAPS = "/proc/self/maps"
     ALLOCATOR = %r{/lib(jemalloc|tcmalloc|mimalloc)[^/]*\z}

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Powerband
-  # Puts code of ours around a method of somebody else's class, in the one of two ways that goes together with all others
-  # that do so. Code that takes the method by alias gets, where a module is prepended, that module's: its `super` is then
-  # the alias' own caller, and the two call each other until the stack is full. Hence no module is prepended, except
-  # where another one already is, for which an alias of ours would do the same.
+  # Puts code of ours around a method of a class of another library, in the one of two ways that goes together with all
+  # others that do so. Code that takes the method by alias gets, where a module is prepended, that module's: its `super`
+  # is then the alias' own caller, and the two call each other until the stack is full. Hence no module is prepended,
+  # except where another one already is, for which an alias of ours would do the same.
   module Wrapping
     @wrapped = {}
 

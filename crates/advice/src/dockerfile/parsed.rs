@@ -1,4 +1,5 @@
-//! As much of a Dockerfile as finding its `ENV` lines needs: instructions, stages, who is built from whom.
+//! As much of a Dockerfile as finding its `ENV` lines needs: instructions, stages, and which is built from
+//! which.
 
 pub struct Dockerfile {
     /// What takes the meaning from the character behind it: `\`, or a backtick where a directive says so.
@@ -56,7 +57,7 @@ impl Dockerfile {
         }
     }
 
-    /// What the image is made of unless somebody asks for another stage; empty without any.
+    /// What the image is made of unless the build asks for another stage; empty without any.
     pub fn last_stage(&self) -> &[Instruction] {
         self.stages.last().map_or(&[], |stage| &stage.instructions)
     }

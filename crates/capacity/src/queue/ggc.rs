@@ -7,7 +7,7 @@
 use super::law::{Law, Wait};
 use super::{Answer, Queue, erlang_c, mmc};
 
-/// The approximation. Quantiles take those who wait to do so for an
+/// The approximation. Quantiles assume that waiting requests wait for an
 /// exponential time, which holds far out and near saturation.
 pub fn ggc(queue: &Queue) -> Answer {
     let wait_s = mmc(queue).wait_s * (queue.arrival_scv + queue.service_scv) / 2.0;

@@ -1,4 +1,4 @@
-//! The knee as people need it: not a bend that somebody sees in a curve, but the
+//! The knee as people need it: not a visible bend in a curve, but the
 //! highest rate that still meets an objective.
 
 use super::{Model, Queue};

@@ -4,7 +4,7 @@
 //! The wait is 0 with some probability and else positive; the service time is
 //! gamma with the mean and the variation that are given, exponential at 1 and
 //! constant at 0; the response time is the sum of the two, which are
-//! independent when who comes first is served first.
+//! independent when requests are served first come, first served.
 
 use num_complex::Complex64;
 
@@ -13,7 +13,7 @@ use super::transform;
 /// The waiting time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Wait {
-    /// Exponential for those who wait at all.
+    /// Exponential for requests that wait at all.
     Exponential { delayed: f64, ahead_per_s: f64 },
     /// One server and Poisson arrivals (Pollaczek and Khinchine).
     OneServer { rate_per_s: f64 },

@@ -39,7 +39,7 @@ pub fn erlang_c(servers: u32, offered: f64) -> f64 {
 /// The formula, whatever the queue's variation is said to be.
 pub fn mmc(queue: &Queue) -> Answer {
     let delayed = erlang_c(queue.servers, queue.offered());
-    // Those who wait do so for an exponential time: the rate at which the
+    // Waiting requests wait for an exponential time: the rate at which the
     // servers together get ahead of the arrivals.
     let ahead_per_s = f64::from(queue.servers) / queue.service_s - queue.rate_per_s;
     let wait = Wait::Exponential {

@@ -2,7 +2,7 @@
 //! many cores, else all equally slower (processor sharing), and not at all
 //! while the cgroup's quota is used up.
 //!
-//! One virtual clock runs at the speed that everybody has, so that a change of
+//! One virtual clock runs at the common speed, so that a change of
 //! speed touches the clock and no task's remaining time: each event costs the
 //! logarithm of the number that compute. The clock moves only when that number
 //! changes, from there to now in one piece: an end computed then comes true to

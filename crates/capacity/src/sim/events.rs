@@ -38,7 +38,7 @@ impl Machine<'_> {
         Ok(self.outcome())
     }
 
-    /// Those who got a GVL run in the order in which they got one; they may
+    /// Threads that got a GVL run in the order in which they got one; they may
     /// give others theirs.
     fn run_granted(&mut self) {
         let mut nth = 0;

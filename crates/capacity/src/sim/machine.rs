@@ -275,7 +275,8 @@ impl<'a> Machine<'a> {
             return;
         }
         let owner = gvl.owner;
-        // Who was handed the GVL and does not run yet is not looked at.
+        // A thread that was handed the GVL and does not run yet is not looked
+        // at.
         if self.tasks[owner as usize].state == TaskState::Held {
             gvl.ran_ns += self.scenario.tick_ns;
             if gvl.ran_ns >= self.scenario.quantum_ns {

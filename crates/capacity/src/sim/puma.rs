@@ -162,7 +162,8 @@ impl Machine<'_> {
     }
 
     /// The acceptor looks for the next connection, without the GVL; where one is
-    /// there it does not sleep, but stands behind those who wait for the GVL.
+    /// there it does not sleep, but queues behind the threads that wait for the
+    /// GVL.
     fn select(&mut self, process: u32) {
         let acceptor = self.threads + process;
         self.front.acceptors[process as usize] = Accepting::Select;

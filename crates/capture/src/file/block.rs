@@ -66,7 +66,7 @@ impl BlockHead {
     }
 }
 
-/// Begins with the file's nonce, so that it cannot be forged.
+/// Begins with the file's nonce, so that the sender of a recorded request cannot forge one.
 pub(super) fn checksum(nonce: &[u8; 16], bytes: &[u8]) -> u32 {
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(nonce);

@@ -15,7 +15,7 @@ use crate::Rules;
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How often a full disk is looked at again.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
-/// A recording goes on when so much is free, so that it does not take the last bytes from everybody else again at once.
+/// A recording goes on when so much is free, so that it does not take the last bytes from other programs again at once.
 const ROOM: u64 = 16 << 20;
 /// Of a small filesystem this share is enough.
 const SHARE_OF_SMALL: u64 = 16;

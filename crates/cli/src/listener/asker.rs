@@ -10,7 +10,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// What is read at most of what follows a question.
 const MOST_UNREAD: usize = 64 << 10;
 
-/// Who asks.
+/// A client of the listener.
 #[derive(Debug)]
 pub struct Asker<'a> {
     stream: TcpStream,

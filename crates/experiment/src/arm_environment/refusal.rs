@@ -26,7 +26,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// `named`: behind what is wrong in a Ruby that is not the one that everybody has in mind.
+/// `named`: is appended to an error about a Ruby that is not the default one.
 pub fn not_in_this_version(overlay: &Overlay, found: &RubyInfo, named: &str) -> Vec<Refusal> {
     let Some(version) = Version::of(&found.version) else {
         return Vec::new();

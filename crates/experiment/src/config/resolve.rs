@@ -162,7 +162,7 @@ pub fn resolve(
     let experiment = Experiment {
         prepare: text(&request.prepare),
         environment: text(&request.environment).unwrap_or_else(|| {
-            // What a suite of tests empties is to be no database that anybody needs.
+            // A test suite may empty its database, so this must not be one in use.
             let usual = workload_command.as_ref().map_or("production", |_| "test");
             usual.to_owned()
         }),

@@ -107,7 +107,8 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
     found
 }
 
-/// A figure and its limit. The figure has at least so many decimals, and as many more, up to four, as tell it from the limit.
+/// A figure and its limit. The figure has at least so many decimals, and as many more, up to four, as distinguish it from the
+/// limit.
 fn beside(limit: f64, figure: f64, decimals: usize) -> (String, f64) {
     // 0.1 is 0.09999999999 after a subtraction.
     let limit = (limit * 1e4).round() / 1e4;

@@ -45,8 +45,8 @@ pub fn predict_grid(
     Ok(simulator)
 }
 
-/// Adds what the arms will answer within at the common rate, where the simulator can tell: `known`, or after a resumption one
-/// that is made again.
+/// Adds what the arms will answer within at the common rate, where the simulator can predict it: `known`, or after a
+/// resumption one that is made again.
 pub fn predict_latency(
     procedure: &mut Procedure<'_>,
     known: Option<Simulator>,

@@ -167,7 +167,7 @@ fn drop_arms(
     Ok(live.into_iter().filter(|arm| arms.contains(arm)).collect())
 }
 
-/// Notes in the document, and for those who watch, what contradicts the model.
+/// Notes in the document, and for the watcher, the contradictions of the model.
 fn note(procedure: &mut Procedure<'_>, found: Option<Contradiction>) {
     if let Some(model) = &mut procedure.store.document.model {
         model.contradiction = found;

@@ -29,7 +29,8 @@ impl Pinned {
     /// Puts a server of single mode on one of `all` cores, each of a cluster's processes below its master on one of its own.
     ///
     /// # Errors
-    /// Some thread could not be kept there, or was kept elsewhere by somebody else, whom letting go would undo.
+    /// Some thread could not be kept there, or another program had pinned it elsewhere, which letting go would
+    /// undo.
     pub fn each_on_one(server: u32, workers: u16, all: &[usize]) -> Result<Pinned, NotPinned> {
         let whole = Tree::from(server);
         if !everywhere(&whole, all).map_err(NotPinned::Untouched)? {
@@ -120,7 +121,7 @@ fn everywhere(tree: &Tree, all: &[usize]) -> Result<bool, String> {
         .map(|thread| sched_getaffinity(Some(thread)));
     Ok(has.all(|has| match has {
         Ok(has) => has == wanted,
-        // Who is gone is kept nowhere.
+        // A thread that is gone is kept nowhere.
         Err(errno) => errno == Errno::SRCH,
     }))
 }
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!((cores_of(shell.id()), cores_of(child)), (all.clone(), last));
         drop(pinned);
         assert_eq!(cores_of(child), all);
-        // Whom somebody else keeps somewhere is left there.
+        // A thread that another program has pinned stays where it is.
         let child_id = Pid::from_raw(i32::try_from(child).unwrap());
         sched_setaffinity(child_id, &set_of(&[all[0]])).unwrap();
         let refused = Pinned::each_on_one(shell.id(), 0, &all).unwrap_err();

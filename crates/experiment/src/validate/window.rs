@@ -55,7 +55,7 @@ pub struct Seen {
     pub server_cpu: Duration,
     /// Of the application's other processes, its services.
     pub services_cpu: Duration,
-    /// What anybody else computed; `None` where `/proc` does not say.
+    /// CPU time of all other processes; `None` where `/proc` does not say.
     pub others_cpu: Option<Duration>,
     /// Share of all cores' time that the hypervisor gave to others.
     pub stolen: Option<f64>,

@@ -27,7 +27,7 @@ impl Doing {
             (EventKind::Ready, None | Some(Doing::Lock | Doing::Io)) => Some(Doing::Waiting),
             (EventKind::State(found), None) => found,
             (EventKind::Started | EventKind::Exited, _) => None,
-            // Only who holds the GVL comes there.
+            // Only the thread that holds the GVL sends these.
             (
                 EventKind::GcEnter(_)
                 | EventKind::GcExit

@@ -30,7 +30,7 @@ impl Place {
     }
 
     /// User and group of the flight file. Its process keeps it in a private folder: one in another user's folder, or with a
-    /// second name, was put there by somebody else.
+    /// second name, was put there by another user.
     pub fn owner(&self, flight: &Path) -> Result<(u32, u32), EventsError> {
         let metadata = |file: &File| {
             file.metadata().map_err(|source| EventsError::Io {

@@ -9,7 +9,7 @@ use crate::facts::HostFacts;
 const LOAD_LIMIT: f64 = 0.5;
 /// Stolen time beyond it moves throughput by as much as the differences that a run looks for.
 const STEAL_LIMIT: f64 = 0.02;
-/// Of the last minute, in which somebody was ready to run and waited.
+/// Of the last minute, in which some task was ready to run and waited.
 const PRESSURE_LIMIT: f64 = 0.1;
 /// Of the quota's periods.
 const THROTTLING_LIMIT: f64 = 0.25;

@@ -31,8 +31,8 @@ pub(super) struct Cast<'a> {
     pub(super) lanes: Option<Lanes>,
     /// Of each request with a data file: rows taken.
     rows: Vec<u32>,
-    /// Whose turn has come and who has no connection yet: (when it was due,
-    /// since when it could be started, whose turn).
+    /// Users whose turn has come and that have no connection yet: (when it was
+    /// due, since when it could be started, whose turn).
     ready: VecDeque<(u64, u64, Turn)>,
     /// Requests that fell due, and are with their users or in `ready`.
     held: u64,

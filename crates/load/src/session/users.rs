@@ -1,4 +1,4 @@
-//! Who is at which step: the virtual users of a run. It knows neither clock
+//! The virtual users of a run, each with its step. It knows neither clock
 //! nor connection; the engine passes in whose turn came and how that ended.
 //!
 //! A user's turns are laid out in advance: sessions one after another, each of

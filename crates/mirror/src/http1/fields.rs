@@ -236,7 +236,7 @@ impl Fields {
             }
             // The agent takes queue times from it: a client's `Connection` is not to hide them.
             15 if is("x-request-start") => FieldKind::Kept,
-            // Of proxies before us; for anybody behind us they mean nothing.
+            // Of proxies before us; for servers behind us they mean nothing.
             16 if is("proxy-connection") => FieldKind::HopByHop,
             17 if is("transfer-encoding") => {
                 let again = std::mem::replace(&mut self.transfer_encoding, true);

@@ -71,7 +71,7 @@ impl ForwardedField {
     }
 }
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     /// Its address. `None`: a Unix socket has none.

@@ -42,7 +42,7 @@ pub enum Malformed {
     /// Which of the two spellings an application believes is how requests are smuggled.
     #[error("a field's name reads as {0} to some applications; write {0}, or leave the field out")]
     Disguised(&'static str),
-    /// An option that is no token, or more of them than anybody needs.
+    /// An option that is no token, or too many of them.
     #[error("Connection is malformed")]
     Connection,
     /// A chunk's size, or what follows it on its line.

@@ -1,4 +1,4 @@
-//! Which requests are refused although everybody reads them in the same way.
+//! Which requests are refused although they are unambiguous.
 
 use super::HeadLimits;
 

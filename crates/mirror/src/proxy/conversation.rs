@@ -36,7 +36,7 @@ pub(super) struct Conversation {
     pub(super) shared: Arc<Shared>,
     number: u64,
     sequence: u32,
-    /// Who is at the other end, as far as is known.
+    /// The peer, as far as it is known.
     ends: Option<Ends>,
     pub(super) client: Side,
     pub(super) link: Option<Link>,
@@ -62,7 +62,7 @@ enum End {
     Close {
         unread: bool,
     },
-    /// Before the answer's end, so that the client can tell.
+    /// Before the answer's end, so that the client sees that it is cut.
     Tear,
     /// The client is gone.
     Gone,

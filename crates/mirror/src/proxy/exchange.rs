@@ -201,7 +201,7 @@ impl<'e> Exchange<'e> {
         self.begun
     }
 
-    /// The client can tell a cut answer from a whole one.
+    /// The client can distinguish a cut answer from a whole one.
     pub(super) fn is_delimited(&self) -> bool {
         self.delimited
     }

@@ -48,7 +48,7 @@ impl Kept {
         self.bytes.extend_from_slice(&data[..count]);
     }
 
-    /// From now on somebody else holds them, and counts them.
+    /// From now on another owner holds them, and counts them.
     fn give(&mut self) -> BytesMut {
         self.counts
             .held_bytes

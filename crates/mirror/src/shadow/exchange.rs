@@ -40,7 +40,7 @@ pub(super) struct Whole {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Broken {
     pub(super) failure: Failure,
-    /// Not one byte came: a kept connection may have been closed before the request reached anybody.
+    /// Not one byte came: a kept connection may have been closed before the request reached the server.
     pub(super) nothing_came: bool,
 }
 

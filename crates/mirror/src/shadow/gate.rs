@@ -122,7 +122,7 @@ impl Set {
     }
 }
 
-/// Who gets a copy of a request.
+/// The shadows that get a copy of a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wanted {
     pub(crate) to: Set,

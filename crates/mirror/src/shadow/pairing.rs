@@ -15,7 +15,7 @@ use super::held::Held;
 use super::lane::Carried;
 use crate::taken::{PrimaryAnswer, Taken};
 
-/// Whom the shadows tell what they found; called on their thread.
+/// Receives what the shadows found; called on their thread.
 pub struct Telling {
     /// Pairs' instants count from here.
     pub began: Instant,

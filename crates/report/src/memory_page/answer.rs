@@ -3,7 +3,7 @@
 use crate::figures::{bytes, counted, duration, small_bytes};
 use run::memory::{Course, Document, Measure, Pace};
 
-/// A shorter time of reading does not tell what an hour brings: the warm-up of a server takes minutes.
+/// A shorter time of reading does not show what an hour brings: the warm-up of a server takes minutes.
 const LEAST_FOR_AN_HOUR_S: f64 = 300.0;
 
 /// Whether the memory grows, and what is to be done where that is not known.

@@ -49,8 +49,8 @@ pub fn locate(explicit: Option<&Path>, cache_dir: &Path) -> Result<AgentGem, Age
     Ok(AgentGem { root })
 }
 
-/// The gem in the same installation as the program. The folders' names tell the installation: elsewhere, as in `/tmp/x`, somebody
-/// else may have made a folder in the gem's place.
+/// The gem in the same installation as the program. The folders' names identify the installation: elsewhere, as in `/tmp/x`,
+/// another user may have made a folder in the gem's place.
 fn installed_with(program: &Path) -> Option<AgentGem> {
     let folder = program.parent()?;
     let above = folder.parent()?;

@@ -1,4 +1,4 @@
-//! powerband's side of the guard: start it, tell it what to start, hear how that ends.
+//! powerband's side of the guard: starts it, sends it commands, receives their outcome.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

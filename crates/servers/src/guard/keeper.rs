@@ -79,7 +79,7 @@ impl Keeper {
         kept
     }
 
-    /// Until the end is asked for and everybody has ended, or the grace is over.
+    /// Until the end is asked for and all processes have ended, or the grace is over.
     fn keep(&mut self, mut wait: impl FnMut(&mut Self) -> io::Result<()>) -> io::Result<()> {
         loop {
             self.reap();
@@ -250,7 +250,7 @@ fn spawn(
         .stdout(output)
         .stderr(log)
         .spawn()?;
-    // Reaped by pid together with everybody else's orphans, so the handle is not kept.
+    // Reaped by pid together with all other orphans, so the handle is not kept.
     Ok(child.id())
 }
 

@@ -11,7 +11,7 @@ pub(super) const CERTIFICATE: &str = "certificate.pem";
 pub(super) const KEY: &str = "key.pem";
 const DAYS: &str = "30";
 
-/// No authority of anything, so that clients which tell the two apart take it for a server's.
+/// No authority of anything, so that clients that distinguish the two take it for a server's.
 const REQUEST: &str = "[req]
 distinguished_name = name
 x509_extensions = extensions

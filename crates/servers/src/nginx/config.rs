@@ -21,7 +21,7 @@ pub(super) fn text(nginx: &Nginx, port: u16, upstream: u16, built: &Built) -> St
         keepalive,
         ..
     } = nginx;
-    // A master that runs as root would make its workers another user, who may not read what is private.
+    // A master that runs as root would run its workers as another user, which may not read private files.
     let user = if rustix::process::geteuid().is_root() {
         "user root root;\n"
     } else {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::StartError;
 use crate::files::{failed, nonce, private_dir};
 
-/// Those who may serve in root's place, the usual one first.
+/// Users that may serve in root's place, the usual one first.
 const SERVANTS: [&str; 4] = ["www-data", "apache", "http", "nobody"];
 
 /// So many hexadecimal digits: no other folder has the name, and the path stays short.
@@ -30,7 +30,7 @@ pub(super) struct Folders {
     pub(super) temporary: PathBuf,
     /// What Apache serves as it is: the application's `public`, or nothing where Apache may not go there.
     pub(super) public: PathBuf,
-    /// As whom Apache's processes serve; `None` where they may not become anybody else.
+    /// The user that Apache's processes serve as; `None` where they may not change user.
     pub(super) servant: Option<User>,
     /// This process's.
     pub(super) user: Option<String>,

@@ -2,7 +2,7 @@
 
 module Powerband
   module Calls
-    # Clients that announce nothing to anybody: each is wrapped where all of its calls pass.
+    # Clients that announce nothing: each is wrapped where all of its calls pass.
     module Clients
       # Registered with redis-client, on which the redis gem stands from version 5 on and Sidekiq from 7 on.
       module Redis

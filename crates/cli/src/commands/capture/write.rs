@@ -34,7 +34,7 @@ pub fn written(
 ) -> Result<(), Failure> {
     if is_stdout(out) {
         return match run(output::stream(), to, head, records) {
-            // Who reads no further has what it wants.
+            // A reader that closes the pipe has what it wants.
             Err(Ended::Writing(e)) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
             ended => told(out, ended.map_err(|e| e.failure(&out.output))?),
         };

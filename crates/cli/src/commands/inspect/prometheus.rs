@@ -36,7 +36,7 @@ pub fn print(args: &InspectArgs, own: &Path) -> Result<u8, Failure> {
         MetricsError::Io { .. } => Failure::no_answer(format!("{e}; {WHERE_TO_LOOK}")),
         _ => Failure::no_answer(e.to_string()),
     })?;
-    // A page of zeroes would take the place of the figures that somebody scraped before.
+    // A page of zeroes would take the place of the figures of earlier scrapes.
     if reading.sums == metrics::Sums::default() && reading.gauges.unrecorded.is_empty() {
         let whose = args
             .application

@@ -24,7 +24,7 @@ const MOST_WAITING: u64 = 64 << 20;
 /// What a pair takes in addition to its texts.
 const OVERHEAD: u64 = 256;
 
-/// Who is at fault in a line of the log.
+/// The flag that a line of the log is about.
 const RECORD_FLAG: &str = "--record";
 const SHADOW_LOG_FLAG: &str = "--shadow-log";
 

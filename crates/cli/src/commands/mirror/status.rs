@@ -1,4 +1,4 @@
-//! Counts and comparison over HTTP: `/metrics` for Prometheus, `/status.json` for everybody else, `/livez` and `/readyz` for
+//! Counts and comparison over HTTP: `/metrics` for Prometheus, `/status.json` for other programs, `/livez` and `/readyz` for
 //! probes.
 
 mod metrics;

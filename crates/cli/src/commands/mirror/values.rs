@@ -133,7 +133,7 @@ pub fn name(asked: &Asked) -> Result<String, Problem> {
     Err(Problem::of(asked, "no name for a shadow", remedy))
 }
 
-/// Whether requests that everybody reads in the same way may be refused.
+/// Whether unambiguous requests may be refused.
 pub fn strictness(asked: &Asked) -> Result<Strictness, Problem> {
     match asked.text.trim() {
         "enforce" => Ok(Strictness::Enforce),

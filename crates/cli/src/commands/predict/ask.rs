@@ -7,7 +7,7 @@ use capacity::sim::Quota;
 use capacity::{Config, Observation};
 use experiment::config::{Asked, Problem, parse_latency, parse_rate, parse_size, parse_whole};
 
-/// The kernel's period of a CPU quota, unless somebody set another.
+/// The kernel's period of a CPU quota, unless it was changed.
 const PERIOD_NS: u64 = 100_000_000;
 const MOST_COUNT: u32 = 256;
 const MOST_RATES: usize = 16;
