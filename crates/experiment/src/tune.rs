@@ -314,7 +314,7 @@ fn replanned(
     };
     (before != after).then(|| {
         format!(
-            "after the pilot up to {after} trials fit into the budget, {before} were planned: a trial takes {fixed_s:.1} s beside its \
+            "after the pilot up to {after} trials fit into the budget, {before} were planned: a trial takes {fixed_s:.1} s in addition to its \
              windows ({:.1} s assumed){ageing}{windows}",
             budget::Overhead::ASSUMED.seconds()
         )

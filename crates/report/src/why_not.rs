@@ -184,7 +184,7 @@ fn compared(document: &Document, met: &Comparison, arm: &ArmSummary) -> String {
     let found = change_with_interval(met.ratio, met.low, met.high);
     let of = match is_candidate {
         true => "next to the answer's",
-        false => "for the answer's beside it",
+        false => "for the one of the answer",
     };
     let in_blocks = format!("in the same {} {found} {of}", counted(met.blocks, "block"));
     if let Some(why) = &met.not_comparable {

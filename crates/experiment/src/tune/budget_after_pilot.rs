@@ -83,7 +83,7 @@ fn no_room_to_age(
     let (blocks, _) = budget::blocks_asked(procedure.experiment.calibrate);
     Stopped::Configuration(format!(
         "{}: with --age a trial answers {} requests, which takes {:.0} s at the {capacity_per_s:.0} a second of the pilot, and may take \
-         {:.0} s in a slower configuration; it takes {:.1} s beside them, so {blocks} need {least_s:.0}s; give --budget {least_s:.0}s or \
+         {:.0} s in a slower configuration; it takes {:.1} s in addition to them, so {blocks} need {least_s:.0}s; give --budget {least_s:.0}s or \
          more, or {fewer}",
         budget::named(procedure.experiment.budget_asked.as_deref()),
         age.requests,
