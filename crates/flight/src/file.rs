@@ -97,8 +97,9 @@ impl FlightFile {
         self.mark_overwritten(&layout, &mut bytes)?;
         let mut snapshot = parse(&bytes)?;
         if let Some(place) = snapshot.header.collections {
-            // It lies behind the ring, and its slots say themselves whether they are whole.
-            snapshot.log = Some(place.read(&self.section(place.offset, place.bytes())?));
+            // It lies behind the ring, and its slots say themselves whether they are whole. A damaged place hides no record.
+            let bytes = place.bytes().min(MAX_READ_BYTES);
+            snapshot.log = Some(place.read(&self.section(place.offset, bytes)?));
         }
         Ok(snapshot)
     }
@@ -151,12 +152,12 @@ impl FlightFile {
 
     /// So many bytes from `offset`, or as many of them as there are.
     pub(crate) fn section(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, FlightError> {
-        let length = self.file.metadata().map_err(|e| self.failed(e))?.len();
-        let (bytes, limit) = (bytes.min(length.saturating_sub(offset)), MAX_READ_BYTES);
+        let limit = MAX_READ_BYTES;
         if bytes > limit {
             return Err(FlightError::TooLarge { bytes, limit });
         }
-        let mut section = vec![0; bytes as usize];
+        let length = self.file.metadata().map_err(|e| self.failed(e))?.len();
+        let mut section = vec![0; bytes.min(length.saturating_sub(offset)) as usize];
         let got = self.read_at(&mut section, offset)?;
         section.truncate(got);
         Ok(section)

@@ -219,6 +219,21 @@ fn a_header_that_asks_for_a_gigabyte_is_refused_before_it_is_read() {
 }
 
 #[test]
+fn a_damaged_place_of_the_log_of_collections_hides_no_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.flight");
+    let mut bytes = sample("flight/collected.flight");
+    let records = parse(&bytes).unwrap().records;
+    let about = u32::from_le_bytes(bytes[504..508].try_into().unwrap()) as usize;
+    put(&mut bytes, about + 128, &(1_u32 << 16).to_le_bytes());
+    put(&mut bytes, about + 132, &(1_u32 << 20).to_le_bytes());
+    std::fs::write(&path, &bytes).unwrap();
+    let read = FlightFile::open(path).unwrap().snapshot().unwrap();
+    assert!(read.log.is_some());
+    assert_eq!(read.records, records);
+}
+
+#[test]
 fn readings_of_a_part_take_any_header() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("any.flight");
