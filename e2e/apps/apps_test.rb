@@ -2,6 +2,7 @@
 
 # Each application in this folder, under Rack::Lint, in this process: that it is legal Rack and does what it says.
 # Run with: ruby e2e/apps/apps_test.rb
+require "json"
 require "minitest/autorun"
 require "open3"
 require "rack"
@@ -36,6 +37,19 @@ class AppsTest < Minitest::Test
     assert_equal 401, get(https_only, "/", "HTTPS" => "on").status
     known = { "HTTPS" => "on", "HTTP_AUTHORIZATION" => "Bearer s3cret" }
     assert_equal [200, 302], %w[/ /account].map { |path| get(https_only, path, known).status }
+  end
+
+  def test_collecting_causes_what_it_is_asked_for
+    collecting = app("collecting")
+    majors = lambda do |path|
+      answer = get(collecting, path)
+      assert_equal 200, answer.status
+      JSON.parse(answer.body).fetch("major_gc_count")
+    end
+    before = majors.call("/")
+    assert_operator majors.call("/start"), :>, before
+    latest = JSON.parse(get(collecting, "/minor").body)
+    assert_equal %w[minor method], latest.values_at("kind", "cause")
   end
 
   def test_broken_boot_says_so
@@ -101,7 +115,7 @@ class AppsTest < Minitest::Test
 
   def test_every_application_is_covered
     covered = %w[mixed locked cpu io hello leaky ignores_threads answers_500 broken_boot dies traced bursts environment clients
-                 https_only members]
+                 https_only members collecting]
     assert_equal covered.sort, Dir.children(HERE).select { |name| File.directory?(File.join(HERE, name)) }.sort
   end
 
