@@ -1,8 +1,8 @@
 #include "collections.h"
 
 #include <ruby.h>
-#include <string.h>
 #include "flight.h"
+#include "rescued.h"
 
 #define LENGTH(array) (sizeof array / sizeof array[0])
 
@@ -29,8 +29,6 @@ static bool has_info;
 /* The collection that the latest pause was of, as far as this process's present file has it. */
 static struct pb_collection latest;
 static unsigned latest_generation;
-/* Counts on in later files of this process: a reader only compares it with itself. */
-static uint64_t writings;
 
 /* Before a collection that may begin with the present pause. */
 static uint64_t before[COUNTS];
@@ -68,16 +66,6 @@ ask_info(VALUE unused)
     return Qnil;
 }
 
-static bool
-answers(VALUE (*question)(VALUE), VALUE argument)
-{
-    int failed = 0;
-
-    rb_protect(question, argument, &failed);
-    if (failed) rb_set_errinfo(Qnil);
-    return !failed;
-}
-
 static VALUE
 symbol(const char *name)
 {
@@ -93,10 +81,10 @@ pb_collections_init(void)
     for (size_t i = 0; i < LENGTH(major_causes); i++) major_causes[i] = symbol(major_names[i]);
     for (size_t i = 0; i < LENGTH(causes); i++) causes[i] = symbol(cause_names[i]);
     /* Another collector, such as MMTk, has no such kinds and causes. */
-    has_info = answers(ask_info, Qnil);
+    has_info = pb_rescued(ask_info, Qnil);
     for (int i = 0; i < COUNTS; i++) {
         count_keys[i] = symbol(count_names[i]);
-        has_count[i] = answers(ask_count, count_keys[i]);
+        has_count[i] = pb_rescued(ask_count, count_keys[i]);
     }
 }
 
@@ -168,7 +156,6 @@ pb_collection_leave(const struct pb_pause *pause, const struct pb_thread *thread
     latest.old_after = count_of(OLD);
     latest.pages_after = pages_of(count_of(PAGES));
     if ((latest.flags & PB_COLLECTION_BEGAN) && has_count[FREED]) latest.freed = count_of(FREED) - freed_before_latest;
-    latest.writing = latest.writing_again = ++writings;
     pb_flight_write_collection(&latest, first);
     return latest.kind == PB_COLLECTION_MAJOR;
 }

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "environment.h"
 #include "flight.h"
+#include "rescued.h"
 #include "trace.h"
 
 static VALUE key_in_flight;
@@ -49,11 +50,8 @@ static void
 remember(VALUE env, VALUE in_flight)
 {
     struct mark mark = { env, in_flight };
-    int failed = 0;
 
-    if (!RB_TYPE_P(env, T_HASH)) return;
-    rb_protect(set_mark, (VALUE)&mark, &failed);
-    if (failed) rb_set_errinfo(Qnil);
+    if (RB_TYPE_P(env, T_HASH)) pb_rescued(set_mark, (VALUE)&mark);
 }
 
 static VALUE

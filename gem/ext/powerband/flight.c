@@ -436,23 +436,30 @@ pb_flight_write_pool(const struct pb_pool_sample *sample)
     __atomic_store_n(&header->pool_written, k + 1, __ATOMIC_RELEASE);
 }
 
-/* Both numbers of the writing are cleared before the rest changes and set after it, the first one last: what lies between two
- * equal ones is whole. */
+/* Both numbers are cleared before the rest changes and set after it, the first one last: what lies between two equal ones is
+ * whole. */
 void
-pb_flight_write_collection(const struct pb_collection *collection, bool next)
+pb_flight_rewrite(void *place, const void *source, size_t size, uint64_t writing)
 {
+    uint64_t *first = place, *last = first + size / sizeof *first - 1;
+
+    __atomic_store_n(first, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(last, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(first + 1, (const uint64_t *)source + 1, size - 2 * sizeof *first);
+    __atomic_store_n(last, writing, __ATOMIC_RELEASE);
+    __atomic_store_n(first, writing, __ATOMIC_RELEASE);
+}
+
+void
+pb_flight_write_collection(struct pb_collection *collection, bool next)
+{
+    /* Counts on in later files of this process: a reader only compares it with itself. */
+    static uint64_t writings;
     struct pb_about *about = (struct pb_about *)((char *)pb_flight.header + PB_ABOUT_OFFSET);
-    const size_t begin = offsetof(struct pb_collection, start_mono_ns), end = offsetof(struct pb_collection, writing_again);
-    struct pb_collection *slot;
 
     if (next) pb_flight.collections_written++;
-    slot = &pb_flight.collections[(pb_flight.collections_written - 1) % PB_COLLECTIONS];
-    __atomic_store_n(&slot->writing, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->writing_again, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy((char *)slot + begin, (const char *)collection + begin, end - begin);
-    __atomic_store_n(&slot->sequence, pb_flight.collections_written, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->writing_again, collection->writing, __ATOMIC_RELEASE);
-    __atomic_store_n(&slot->writing, collection->writing, __ATOMIC_RELEASE);
+    collection->sequence = pb_flight.collections_written;
+    pb_flight_rewrite(&pb_flight.collections[(collection->sequence - 1) % PB_COLLECTIONS], collection, sizeof *collection, ++writings);
     __atomic_store_n(&about->collections_written, pb_flight.collections_written, __ATOMIC_RELEASE);
 }

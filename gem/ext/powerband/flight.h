@@ -80,7 +80,10 @@ void pb_flight_write(struct pb_record *record, const struct pb_more_counters *mo
 
 void pb_flight_write_pool(const struct pb_pool_sample *sample);
 
-/* Writes a collection: the `next` one, or the one written last once more. */
-void pb_flight_write_collection(const struct pb_collection *collection, bool next);
+/* Rewrites a structure of the file whose first and last 8 bytes hold the number of the writing, which is never 0. */
+void pb_flight_rewrite(void *place, const void *source, size_t size, uint64_t writing);
+
+/* Writes a collection and its sequence: the `next` one, or the one written last once more. */
+void pb_flight_write_collection(struct pb_collection *collection, bool next);
 
 #endif

@@ -10,6 +10,7 @@
 #include "events.h"
 #include "flight.h"
 #include "gvl.h"
+#include "rescued.h"
 
 /* What the thread's CPU clock costs to read twice: of a shorter pause the length is taken for its CPU time. */
 #define SHORT_NS 2000
@@ -124,14 +125,10 @@ on_gc(rb_event_flag_t event, VALUE data, VALUE self, ID method, VALUE klass)
 void
 pb_gc_init(void)
 {
-    int failed = 0;
-
     state_key = ID2SYM(rb_intern("state"));
     sym_marking = ID2SYM(rb_intern("marking"));
     sym_sweeping = ID2SYM(rb_intern("sweeping"));
-    rb_protect(rb_gc_latest_gc_info, state_key, &failed);
-    if (failed) rb_set_errinfo(Qnil);
-    has_state = !failed;
+    has_state = pb_rescued(rb_gc_latest_gc_info, state_key);
     pb_collections_init();
     rb_add_event_hook(on_gc, RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT, Qnil);
 }

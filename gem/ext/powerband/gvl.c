@@ -8,6 +8,7 @@
 #include "events.h"
 #include "locks.h"
 #include "request.h"
+#include "rescued.h"
 #include "threads.h"
 #include "watch.h"
 
@@ -32,11 +33,7 @@ create_key(VALUE unused)
 static bool
 prepare(void)
 {
-    int failed = 0;
-
-    rb_protect(create_key, Qnil, &failed);
-    if (failed) rb_set_errinfo(Qnil);
-    return !failed && key >= 0 && key < RB_INTERNAL_THREAD_SPECIFIC_KEY_MAX;
+    return pb_rescued(create_key, Qnil) && key >= 0 && key < RB_INTERNAL_THREAD_SPECIFIC_KEY_MAX;
 }
 
 static struct pb_thread *

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include "clock.h"
 #include "flight.h"
+#include "rescued.h"
 
 static ID id_stat_heap;
 static VALUE sym_pages, sym_live, sym_free, sym_old;
@@ -42,8 +43,6 @@ learn(VALUE unused)
 void
 pb_heap_init(void)
 {
-    int failed = 0;
-
     id_stat_heap = rb_intern("stat_heap");
     sym_pages = ID2SYM(rb_intern("heap_allocated_pages"));
     sym_live = ID2SYM(rb_intern("heap_live_slots"));
@@ -54,11 +53,7 @@ pb_heap_init(void)
     sym_made = ID2SYM(rb_intern("total_allocated_objects"));
     sym_freed = ID2SYM(rb_intern("total_freed_objects"));
     /* Another collector, such as MMTk, counts other things: then nothing is recorded. */
-    rb_protect(learn, Qnil, &failed);
-    if (failed) {
-        rb_set_errinfo(Qnil);
-        pool_count = 0;
-    }
+    if (!pb_rescued(learn, Qnil)) pool_count = 0;
 }
 
 VALUE
@@ -80,12 +75,6 @@ pb_heap_sample(VALUE self)
     }
     /* A method call may let another thread run, which may have begun another file. */
     if (to != pb_flight.heap) return Qnil;
-    __atomic_store_n(&to->sequence, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&to->sequence_again, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy((char *)to + sizeof to->sequence, (char *)&heap + sizeof heap.sequence, offsetof(struct pb_heap, sequence_again) - sizeof heap.sequence);
-    written++;
-    __atomic_store_n(&to->sequence_again, written, __ATOMIC_RELEASE);
-    __atomic_store_n(&to->sequence, written, __ATOMIC_RELEASE);
+    pb_flight_rewrite(to, &heap, sizeof heap, ++written);
     return Qnil;
 }
