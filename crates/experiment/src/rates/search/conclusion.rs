@@ -2,7 +2,7 @@
 
 use super::{DO_NOT_COUNT, LEAST, SETTLED, Saturated, Search, figure};
 use crate::idle_threads;
-use crate::layout::GENERATOR_SHARE;
+use crate::layout::{GENERATOR_SHARE, can_spare_one};
 use crate::rates::lengths::{self, Lengths};
 use crate::rates::points::points;
 use crate::rates::violations::ALPHA;
@@ -152,7 +152,7 @@ impl Search<'_> {
             .iter()
             .filter(|m| m.trial.purpose == RatePurpose::Decide);
         let used = deciding.map(|m| m.trial.generator_cpu).fold(0.0, f64::max);
-        let cores = host::cores::available().map_or(f64::INFINITY, |cores| cores.effective);
+        let cores = host::cores::available().map_or(0, |cores| cores.affinity.len());
         shared(used, generator.server.is_some(), cores)
     }
 }
@@ -165,16 +165,15 @@ fn uncounted(refused: &[&str], warnings: &[String]) -> Option<String> {
     (!warnings.iter().any(has_it)).then(|| format!("the search does not count {windows}: {why}"))
 }
 
-/// Fewer cores than these change the answer when one of them is taken away from the server.
-const CORES_TO_SPARE_ONE: f64 = 4.0;
-
-fn shared(used: f64, started_here: bool, cores: f64) -> Option<String> {
-    let remedy = match started_here {
-        _ if cores < CORES_TO_SPARE_ONE => {
+/// `cores`: of this machine.
+fn shared(used: f64, started_here: bool, cores: usize) -> Option<String> {
+    let remedy = match (started_here, can_spare_one(cores)) {
+        (true, true) => "--generator-core true keeps a core free for it",
+        (true, false) => {
             "the true rate may be higher by as much; of fewer than four cores none is to spare for it"
         }
-        true => "--generator-core true keeps a core free for it",
-        false => "send the load from another machine, or keep a core free for it (taskset)",
+        (false, true) => "send the load from another machine, or keep a core free for it (taskset)",
+        (false, false) => "send the load from another machine",
     };
     (used > GENERATOR_SHARE).then(|| {
         format!(
@@ -201,18 +200,14 @@ mod tests {
 
     #[test]
     fn a_generator_that_takes_the_servers_cpu_is_told_with_the_remedy() {
-        assert_eq!(shared(0.01, true, 8.0), None);
-        let said = shared(0.31, true, 4.0).unwrap();
+        assert_eq!(shared(0.01, true, 8), None);
+        let said = shared(0.31, true, 4).unwrap();
         assert!(
             said.contains("31 % of a core") && said.contains("--generator-core true"),
             "{said}"
         );
-        assert!(
-            shared(0.31, false, 8.0)
-                .unwrap()
-                .contains("another machine")
-        );
-        let few = shared(0.31, true, 2.0).unwrap();
+        assert!(shared(0.31, false, 8).unwrap().contains("another machine"));
+        let few = shared(0.31, true, 2).unwrap();
         assert!(
             !few.contains("--generator-core") && few.contains("none is to spare"),
             "{few}"
