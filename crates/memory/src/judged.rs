@@ -18,27 +18,18 @@ pub fn growth_of_one(samples: &[Sample]) -> Growth {
 }
 
 fn exact_or_rss(samples: &[Sample], exact: Measure) -> Measure {
-    let read = samples.iter().filter(|s| bytes(s, exact).is_some());
+    let read = samples.iter().filter(|s| s.bytes(exact).is_some());
     match read.count() >= BLOCKS {
         true => exact,
         false => Measure::Rss,
     }
 }
 
-fn bytes(sample: &Sample, measure: Measure) -> Option<u64> {
-    match measure {
-        Measure::Pss => sample.pss_bytes,
-        Measure::Uss => sample.uss_bytes,
-        Measure::Rss => Some(sample.rss_bytes),
-    }
-}
-
 /// By one measure.
 pub fn growth(samples: &[Sample], measure: Measure) -> Growth {
-    let bytes = |sample: &Sample| bytes(sample, measure);
     let readings: Vec<(f64, f64)> = samples
         .iter()
-        .filter_map(|sample| Some((sample.at_s / HOUR_S, bytes(sample)? as f64)))
+        .filter_map(|sample| Some((sample.at_s / HOUR_S, sample.bytes(measure)? as f64)))
         .collect();
     let mut growth = Growth {
         course: Course::TooShort,
@@ -61,7 +52,7 @@ pub fn growth(samples: &[Sample], measure: Measure) -> Growth {
     growth.late_per_hour = Some(pace(judged.late, 1.0));
     let served: Vec<(f64, f64)> = samples
         .iter()
-        .filter_map(|sample| Some((sample.requests? as f64, bytes(sample)? as f64)))
+        .filter_map(|sample| Some((sample.requests? as f64, sample.bytes(measure)? as f64)))
         .collect();
     let by_requests = joined(&served).and_then(|blocks| theil_sen(&blocks, ALPHA));
     growth.per_thousand_requests = by_requests.map(|slope| pace(slope, 1_000.0));

@@ -99,6 +99,18 @@ pub enum Course {
     TooShort,
 }
 
+impl Sample {
+    /// `None` where it was not read.
+    #[must_use]
+    pub fn bytes(&self, measure: Measure) -> Option<u64> {
+        match measure {
+            Measure::Pss => self.pss_bytes,
+            Measure::Uss => self.uss_bytes,
+            Measure::Rss => Some(self.rss_bytes),
+        }
+    }
+}
+
 /// Which bytes a verdict is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -215,7 +227,7 @@ pub struct Part {
     pub rss_bytes: u64,
     /// A page shared by n processes counts 1/n; absent where the part has no mappings of its own.
     pub pss_bytes: Option<u64>,
-    /// Shared with nobody; absent likewise.
+    /// Shared with no other process; absent likewise.
     pub private_bytes: Option<u64>,
 }
 
@@ -279,7 +291,7 @@ pub struct SizePool {
 pub struct Container {
     /// What it holds at the end, with the file cache.
     pub current_bytes: Option<u64>,
-    /// Of that, what the kernel cannot simply take back: without the file cache that nobody has used lately.
+    /// Of that, what the kernel cannot simply take back: without the file cache that was not used lately.
     pub used_bytes: Option<u64>,
     /// The most that it ever held.
     pub peak_bytes: Option<u64>,

@@ -1,7 +1,7 @@
 //! The verdict in a sentence.
 
 use crate::figures::{bytes, counted, duration, small_bytes};
-use run::memory::{Course, Document, Measure, Pace};
+use run::memory::{Course, Document, Pace};
 
 /// A shorter time of reading does not show what an hour brings: the warm-up of a server takes minutes.
 const LEAST_FOR_AN_HOUR_S: f64 = 300.0;
@@ -86,14 +86,8 @@ fn level(document: &Document) -> String {
         growth.course,
         Course::Growing | Course::Shrinking | Course::WarmingUp
     );
-    let mut read = document
-        .samples
-        .iter()
-        .filter_map(|sample| match growth.measure {
-            Measure::Pss => sample.pss_bytes,
-            Measure::Uss => sample.uss_bytes,
-            Measure::Rss => Some(sample.rss_bytes),
-        });
+    let samples = document.samples.iter();
+    let mut read = samples.filter_map(|sample| sample.bytes(growth.measure));
     let ends = read
         .next()
         .map(|first| (first, read.next_back().unwrap_or(first)));
