@@ -6,15 +6,23 @@ use crate::process::{mono_of, wall_of};
 use flight::{Collection, Record, Snapshot};
 use run::collections;
 
-/// Its collections that began at `since_ns` (nanoseconds since 1970) or later, oldest first; `None` where its agent has no log.
+/// Its collections that began at `since_ns` (nanoseconds since 1970) or later, oldest first, each with that instant; `None` where its
+/// agent has no log.
 #[must_use]
-pub fn collection_log(snapshot: &Snapshot, since_ns: u64) -> Option<Vec<collections::Collection>> {
+pub fn collection_log(
+    snapshot: &Snapshot,
+    since_ns: u64,
+) -> Option<Vec<(u64, collections::Collection)>> {
     let log = snapshot.log.as_ref()?;
     let from = mono_of(&snapshot.header, since_ns);
     let since = |one: &&Collection| one.start_mono_ns >= from;
     let served = Served::of(snapshot);
     let all = log.collections.iter().filter(since);
-    Some(all.map(|one| logged(snapshot, &served, one)).collect())
+    let began_ns = |one: &Collection| wall_of(&snapshot.header, one.start_mono_ns);
+    Some(
+        all.map(|one| (began_ns(one), logged(snapshot, &served, one)))
+            .collect(),
+    )
 }
 
 fn logged(snapshot: &Snapshot, served: &Served, one: &Collection) -> collections::Collection {
@@ -118,9 +126,11 @@ mod tests {
     fn each_collection_is_there_with_what_it_did() {
         let snapshot = sample();
         let all = collection_log(&snapshot, 0).unwrap();
-        let numbers: Vec<u32> = all.iter().map(|one| one.number).collect();
+        let numbers: Vec<u32> = all.iter().map(|(_, one)| one.number).collect();
         assert_eq!(numbers, [33, 34, 35]);
-        let first = &all[0];
+        assert!(all.is_sorted_by_key(|(began_ns, _)| *began_ns));
+        let (began_ns, first) = &all[0];
+        assert_eq!(rfc3339(*began_ns), first.at);
         assert_eq!(first.at, "2023-11-14T22:13:20.36Z");
         assert_eq!(
             (first.live_before, first.freed),
@@ -128,7 +138,7 @@ mod tests {
         );
         assert_eq!(first.heap_after_bytes, Some(27 * 65_536));
         assert_eq!((first.lasted_ms, first.pause_ms), (40.0, 9.000_003));
-        assert_eq!(all[1].live_before, None);
+        assert_eq!(all[1].1.live_before, None);
         assert_eq!(snapshot.log.as_ref().unwrap().lost(), 2);
         let since = snapshot.header.created_wall_ns + 500_000_000;
         assert_eq!(collection_log(&snapshot, since).unwrap().len(), 1);
@@ -142,7 +152,7 @@ mod tests {
     #[test]
     fn a_ring_that_has_turned_does_not_say_how_many_waited() {
         let mut snapshot = sample();
-        let waited = |of: &Snapshot| collection_log(of, 0).unwrap()[0].waited;
+        let waited = |of: &Snapshot| collection_log(of, 0).unwrap()[0].1.waited;
         assert!(waited(&snapshot).is_some());
         snapshot.records.drain(..39);
         assert_eq!(waited(&snapshot), None);

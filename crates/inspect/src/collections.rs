@@ -8,12 +8,12 @@ use run::inspect::{
 };
 use std::collections::BTreeMap;
 
-/// Of fewer requests the slowest 1 % are too few to speak of.
+/// The slowest 1 % need this many requests.
 pub const LEAST_REQUESTS: usize = 1_000;
 /// A shorter stop is none: Ruby enters the collector to look whether there is anything to do, and the part of major collections is
 /// kept in whole microseconds.
 const LEAST_STOP_NS: u64 = 10_000;
-/// Of fewer collections there is no 99th percentile.
+/// A 99th percentile needs this many collections.
 const LEAST_COLLECTIONS: usize = 100;
 
 /// The logs of all processes.
@@ -101,14 +101,14 @@ fn of_kind(these: &[&Collection], watched_ns: u64) -> CollectionsOfKind {
     }
 }
 
-/// The document's part; `None` where no process has a log. `all` and `endpoints` are of the requests on record.
+/// The document's part. `all` and `endpoints` are of the requests on record.
 pub fn collections(
     logs: &Logs,
     all: Option<Stopped>,
     endpoints: Vec<Stopped>,
     on_record: usize,
-) -> Option<Collections> {
-    logs.any.then(|| Collections {
+) -> Collections {
+    Collections {
         watched_s: logs.watched_ns as f64 / 1e9,
         lost: logs.lost,
         kinds: logs.kinds(),
@@ -121,17 +121,16 @@ pub fn collections(
         }),
         requests: all,
         endpoints,
-    })
+    }
 }
 
-/// How many of these requests know what stopped them.
-pub fn known(samples: &[Sample]) -> usize {
-    samples.iter().filter(|s| s.gc_major != u64::MAX).count()
+/// The requests of which it is known what stopped them.
+pub fn known<'s>(samples: impl Iterator<Item = &'s Sample>) -> Vec<&'s Sample> {
+    samples.filter(|s| s.gc_major != u64::MAX).collect()
 }
 
-/// What collections did to these requests; `None` where too few know what stopped them.
-pub fn stopped(name: &str, samples: &[Sample]) -> Option<Stopped> {
-    let mut known: Vec<&Sample> = samples.iter().filter(|s| s.gc_major != u64::MAX).collect();
+/// What collections did to these requests; `None` for too few.
+pub fn stopped(name: &str, mut known: Vec<&Sample>) -> Option<Stopped> {
     let requests = known.len();
     if requests < LEAST_REQUESTS {
         return None;
@@ -241,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_slowest_hundredth_says_what_it_waited_for() {
-        let found = stopped("all requests", &requests()).unwrap();
+        let found = stopped("all requests", known(requests().iter())).unwrap();
         assert_eq!((found.requests, found.slowest), (10_000, 100));
         assert_eq!(found.by_major.requests, 45);
         assert_eq!(found.by_major.share, 0.45);
@@ -256,7 +255,7 @@ mod tests {
     #[test]
     fn a_look_and_what_rounding_leaves_of_a_major_collection_stop_nobody() {
         let looked = |gc, gc_major| vec![sample(9_000_000, gc, gc_major); LEAST_REQUESTS];
-        let found = |gc, gc_major| stopped("all", &looked(gc, gc_major)).unwrap();
+        let found = |gc, gc_major| stopped("all", known(looked(gc, gc_major).iter())).unwrap();
         let all = LEAST_REQUESTS as u64;
         assert_eq!(found(LEAST_STOP_NS - 1, 0).untouched, all);
         assert_eq!(found(LEAST_STOP_NS, 0).untouched, 0);
@@ -282,10 +281,13 @@ mod tests {
     #[test]
     fn too_few_requests_and_older_agents_give_no_answer() {
         let few: Vec<Sample> = requests().into_iter().take(LEAST_REQUESTS - 1).collect();
-        assert_eq!(stopped("few", &few), None);
+        assert_eq!(stopped("few", known(few.iter())), None);
         let unknown = vec![sample(1, 1, u64::MAX); 2_000];
-        assert_eq!(stopped("older", &unknown), None);
-        assert_eq!((known(&few), known(&unknown)), (LEAST_REQUESTS - 1, 0));
+        assert_eq!(stopped("older", known(unknown.iter())), None);
+        assert_eq!(
+            (known(few.iter()).len(), known(unknown.iter()).len()),
+            (LEAST_REQUESTS - 1, 0)
+        );
     }
 
     /// By sorting, and by the definition of each figure.
@@ -320,7 +322,7 @@ mod tests {
                 })
                 .collect();
             let (all, without, count, major) = naive(&samples);
-            let found = stopped("all", &samples).unwrap();
+            let found = stopped("all", known(samples.iter())).unwrap();
             prop_assert_eq!((found.p99_ms, found.p99_without_ms), (all, without));
             prop_assert_eq!((found.slowest, found.by_major.requests), (count, major));
             let untouched = samples.iter().filter(|s| s.gc == 0).count() as u64;

@@ -1,7 +1,6 @@
 //! The document of a reading.
 
 use crate::asked::Asked;
-use crate::band::Sample;
 use crate::baseline::saved_apart;
 use crate::calculated_queue::calculated_queue;
 use crate::collections::{collections, known, stopped};
@@ -138,12 +137,18 @@ fn traffic(
 }
 
 fn collections_of(reading: &Reading) -> Option<Collections> {
+    if !reading.logs.any {
+        return None;
+    }
     let groups = || reading.endpoints.iter().filter(|(_, group)| !group.jobs);
-    let samples = groups().flat_map(|(_, group)| &group.samples);
-    let samples: Vec<Sample> = samples.copied().collect();
-    let each = groups().filter_map(|(name, group)| stopped(&printable(name), &group.samples));
-    let all = stopped("all requests", &samples);
-    collections(&reading.logs, all, each.collect(), known(&samples))
+    let each = groups().filter_map(|(name, group)| {
+        let known = known(group.samples.iter());
+        stopped(&printable(name), known)
+    });
+    let all = known(groups().flat_map(|(_, group)| &group.samples));
+    let count = all.len();
+    let all = stopped("all requests", all);
+    Some(collections(&reading.logs, all, each.collect(), count))
 }
 
 /// Endpoints as the document has them.

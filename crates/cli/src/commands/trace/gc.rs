@@ -25,18 +25,18 @@ pub fn gc(args: TraceArgs) -> Result<u8, Failure> {
         collections: Vec::new(),
         not_read: Vec::new(),
     };
+    let mut logged = Vec::new();
     for path in &files {
         match FlightFile::open(path).and_then(|file| file.snapshot()) {
             Ok(snapshot) if is_named(&args.pid, snapshot.header.pid) => {
-                add(&mut document, path, &snapshot, since_ns.unwrap_or(0));
+                logged.extend(add(&mut document, path, &snapshot, since_ns.unwrap_or(0)));
             }
             Ok(_) => {}
             Err(error) => document.not_read.push(::inspect::refused(path, &error)),
         }
     }
-    document
-        .collections
-        .sort_by_key(|one| (began_ns(one), one.pid, one.number));
+    logged.sort_by_key(|(began_ns, one)| (*began_ns, one.pid, one.number));
+    document.collections = logged.into_iter().map(|(_, one)| one).collect();
     if document.collections.is_empty() {
         return Err(Failure::no_answer(why_empty(&document, &args.pid, &target)));
     }
@@ -48,46 +48,50 @@ pub fn gc(args: TraceArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// As text, an instant whose last digits are left out sorts after one that has them.
-fn began_ns(one: &Collection) -> Option<i128> {
-    let at: jiff::Timestamp = one.at.parse().ok()?;
-    Some(at.as_nanosecond())
-}
-
 fn is_named(pids: &[u32], pid: u32) -> bool {
     pids.is_empty() || pids.contains(&pid)
 }
 
-fn add(document: &mut Document, path: &Path, snapshot: &Snapshot, since_ns: u64) {
+/// Adds the process, and returns its collections with the instants at which they began.
+fn add(
+    document: &mut Document,
+    path: &Path,
+    snapshot: &Snapshot,
+    since_ns: u64,
+) -> Vec<(u64, Collection)> {
+    let header = &snapshot.header;
     let file = ::inspect::printable(&path.display().to_string());
     let logged = ::inspect::collection_log(snapshot, since_ns);
-    let (Some(collections), Some(log)) = (logged, &snapshot.log) else {
-        let reason = format!(
-            "the agent of process {} keeps no log of collections: it is an older one ({})",
-            snapshot.header.pid, snapshot.header.agent_version
-        );
-        return document.not_read.push(NotRead {
+    let (Some(logged), Some(log)) = (logged, &snapshot.log) else {
+        document.not_read.push(NotRead {
             file,
             partly: true,
-            reason,
+            reason: format!(
+                "the agent of process {} keeps no log of collections: it is an older one ({})",
+                header.pid, header.agent_version
+            ),
         });
+        return Vec::new();
     };
-    document.collections.extend(collections);
     document.processes.push(Process {
-        pid: snapshot.header.pid,
-        worker: snapshot.header.server.worker_index,
+        pid: header.pid,
+        worker: header.server.worker_index,
         file,
         written: log.written,
         lost: log.lost(),
     });
+    logged
 }
 
 fn why_empty(document: &Document, pids: &[u32], target: &Path) -> String {
     let since = document.since.as_ref();
     let since = since.map_or(String::new(), |at| format!(" since {at}"));
-    match (document.processes.len(), document.not_read.first()) {
-        (0, Some(first)) if pids.is_empty() => format!("{}: {}", first.file, first.reason),
-        (0, _) if !pids.is_empty() => format!(
+    // Of a file that was not read at all it is not known whose it is.
+    let mut not_read = document.not_read.iter();
+    let reason = not_read.find(|file| pids.is_empty() || file.partly);
+    match (document.processes.len(), reason) {
+        (0, Some(file)) => format!("{}: {}", file.file, file.reason),
+        (0, None) if !pids.is_empty() => format!(
             "--pid = {}: no process of that number recorded into {}",
             pids[0],
             target.display()
