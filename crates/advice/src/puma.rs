@@ -21,13 +21,10 @@ pub fn write(path: &str, before: &str, knobs: Knobs, puma: &Puma, notes: &mut Ve
         set_workers(lines, knobs.workers);
         set_preload(lines, knobs);
         for (name, value) in &puma.statements {
-            let same = |said: &str| match said {
-                "" => default_argument(name) == Some(value.as_str()),
-                said => {
-                    said == value
-                        || said.parse::<f64>().ok() == value.parse().ok()
-                            && said.parse::<f64>().is_ok()
-                }
+            let same = |said: &str| match (said, said.parse::<f64>(), value.parse()) {
+                ("", ..) => default_argument(name) == Some(value.as_str()),
+                (_, Ok(said), Ok(value)) => said == value,
+                _ => said == value,
             };
             set_statement(lines, name, &format!("{name} {value}"), same);
         }

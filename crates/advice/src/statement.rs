@@ -3,7 +3,7 @@
 use crate::ruby::{arguments, comment, mentions, plain, resolves, set_default};
 use crate::text::Text;
 
-/// A file with its program changed; the text after `__END__` is no program.
+/// A file with its program changed; the text after `__END__` stays.
 pub fn rewritten(before: &str, change: impl FnOnce(&mut Vec<String>)) -> String {
     // A file of blanks alone is a new one.
     let text = Text::of(if before.trim().is_empty() { "" } else { before });
