@@ -9,7 +9,7 @@ class GoldenTest < Minitest::Test
   include Recording
 
   SAMPLES = File.expand_path("../contract/samples/flight", GEM_ROOT)
-  # The first four are files as agent 0.0 wrote them.
+  # The first four are files as agents before 0.1 wrote them.
   NAMES = %w[basic wrapped torn truncated wide wide_wrapped armed edged heaped collected].freeze
 
   def sample(name)

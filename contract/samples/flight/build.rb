@@ -2,7 +2,7 @@
 
 # Builds the golden samples of the flight file byte by byte from contract/flight-v1.md, sharing no code
 # with the agent that writes real flight files or with the crate that reads them. The `wide` samples are files as
-# agent 0.1 writes them, the others as agent 0.0 did.
+# agent 0.1 writes them, the others as agents before 0.1 did.
 #
 #   ruby contract/samples/flight/build.rb [FOLDER]     (default: this folder)
 
@@ -164,7 +164,7 @@ class Dice
   end
 end
 
-# One flight file as agent 0.0 wrote them: the requests that it was told of, and what a reader must find in it.
+# One flight file as agents before 0.1 wrote it, with its requests and what a reader must find in it.
 class Sample
   def initialize(names:, requests:, header: {})
     @header = base_header.merge(header)

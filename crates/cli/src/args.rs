@@ -271,7 +271,7 @@ pub struct TuneArgs {
     /// or processes that carry --rate within --slo
     #[arg(long, value_name = "latency|memory|processes", env = "POWERBAND_LEAST")]
     pub least: Option<String>,
-    /// What all your servers together are to carry, e.g. 2000/s: how many that takes is told, today and as recommended
+    /// What all your servers together are to carry, e.g. 2000/s: the page says how many that takes, today and as recommended
     #[arg(long, value_name = "PER_SECOND", env = "POWERBAND_TOTAL_RATE")]
     pub total_rate: Option<String>,
     /// What one server costs, a number in any unit and period
@@ -338,7 +338,7 @@ pub struct CapacityArgs {
     /// Rate that must be carried with 95 % confidence, e.g. 90/s: exit 0 when it is, 1 when it is not, 3 when that is not decided
     #[arg(long, value_name = "PER_SECOND")]
     pub at_least: Option<String>,
-    /// Rates of the curve beside those of the search, e.g. 50,100,200 [default: 0.2 to 1.5 times saturation]
+    /// Rates of the curve in addition to those of the search, e.g. 50,100,200 [default: 0.2 to 1.5 times saturation]
     #[arg(long, value_name = "RATES")]
     pub at: Option<String>,
     /// Write the chart here too

@@ -1,5 +1,5 @@
-//! A document as Prometheus reads it, in addition to the mirror's own counters. An estimate is there with the bounds of its
-//! 95 % interval, each in a family of its own, or not at all.
+//! A document as Prometheus reads it, in addition to the mirror's own counters. An estimate comes with the bounds of its
+//! 95 % interval, as three families, or not at all.
 
 use exposition::{Text, join, label};
 use run::Outcome;

@@ -2,7 +2,7 @@
 //!
 //! A resumed run must be asked the same as before, environments and hooks included. The document has a digest of each, and
 //! a document is passed on, so the digests are HMAC-SHA256 (RFC 2104, FIPS 180-4) under a random key that stays in the run
-//! folder, in a file of its own: a guess cannot be tested without the key.
+//! folder, outside the document: a guess cannot be tested without the key.
 
 use crate::error::Stopped;
 use ring::hmac;

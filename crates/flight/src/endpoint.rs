@@ -14,7 +14,7 @@ pub struct Endpoint {
     pub totals: Totals,
     pub wall: Histogram,
     pub gvl_wait: Histogram,
-    /// Of the requests whose queue time is known; empty in files of agent 0.0, which kept the sum alone.
+    /// Of the requests whose queue time is known; empty in files of agents before 0.1, which kept the sum alone.
     pub queue: Histogram,
 }
 
@@ -52,7 +52,7 @@ const FURTHER_OFFSET: usize = Endpoint::SIZE;
 const QUEUE_OFFSET: usize = 1_536;
 
 impl Endpoint {
-    /// Bytes that every entry has; those of agent 0.0 end here.
+    /// Bytes that every entry has; those of agents before 0.1 end here.
     pub(crate) const SIZE: usize = GVL_WAIT_OFFSET + 4 * BUCKETS;
     /// Bytes of an entry with the further counters.
     pub(crate) const WIDE_SIZE: usize = QUEUE_OFFSET + 4 * BUCKETS;

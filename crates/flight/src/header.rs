@@ -167,7 +167,7 @@ impl Layout {
     /// Where the further counters lie in the totals: after 128 bytes for the first ones.
     pub const TOTALS_FURTHER: u64 = 128;
 
-    /// The totals' further counters, as offset and size; `None` in files of agent 0.0.
+    /// The totals' further counters, as offset and size; `None` in files of agents before 0.1.
     pub fn totals_further(&self) -> Option<(u64, u64)> {
         let (skip, size) = (Self::TOTALS_FURTHER, Totals::FURTHER_SIZE as u64);
         (u64::from(self.totals_size) >= skip + size)

@@ -3,7 +3,7 @@
 use crate::call::{Call, PerCall};
 use crate::field::Field;
 
-/// Bytes of a record of agent 0.0; later ones are longer.
+/// Bytes of a record of agents before 0.1; later ones are longer.
 pub(crate) const RECORD_SIZE: usize = 128;
 /// Bytes that a later record's fields take.
 const WIDE_SIZE: usize = 192;
@@ -24,7 +24,7 @@ pub enum Method {
 /// One request.
 ///
 /// held + gvl_wait + lock_wait + io = wall. CPU and GC are parts of these and are never added. A field
-/// that [`crate::Header::measures`] denies is 0 and says nothing: agent 0.0 denies `lock_wait_ns` (then
+/// that [`crate::Header::measures`] denies is 0 and says nothing: agents before 0.1 deny `lock_wait_ns` (then
 /// part of `io_ns`), `gc_ns` and all from `gc_own_us` on. Fields in microseconds saturate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
@@ -47,7 +47,7 @@ pub struct Record {
     /// Its thread had given the GVL up and was not ready.
     pub io_ns: u64,
     /// CPU time of its thread since that finished its previous request, hence to be compared with
-    /// `held_ns` and `server_held_us` together; by agent 0.0 between arrival and return.
+    /// `held_ns` and `server_held_us` together; by agents before 0.1 between arrival and return.
     pub cpu_ns: u64,
     /// The GC stopped it: in its own thread, or in another while it was ready.
     pub gc_ns: u64,
@@ -109,7 +109,7 @@ impl Record {
 /// file that an agent writes, the slot is read with offsets that the compiler knows.
 #[derive(Debug)]
 pub(crate) enum Decoder {
-    /// As agent 0.0 writes it.
+    /// As agents before 0.1 write it.
     Narrow,
     Wide,
     Moved(Box<[Place; FIELDS]>),
@@ -122,7 +122,7 @@ pub(crate) struct Place {
     size: usize,
 }
 
-/// Fields of agent 0.0, which come first.
+/// Fields of agents before 0.1, which come first.
 const NARROW: usize = 19;
 const FIELDS: usize = 42;
 const ABSENT: Place = place(0, 0);
@@ -204,7 +204,7 @@ impl Place {
 }
 
 impl Decoder {
-    /// One of the first fields that the table leaves out lies where agent 0.0 has it, since later versions
+    /// One of the first fields that the table leaves out lies where agents before 0.1 have it, since later versions
     /// keep the fields that there were; one of the others is not in the file.
     pub(crate) fn new(fields: &[Field]) -> Self {
         let narrow = std::array::from_fn(|at| if at < NARROW { RECORD[at].1 } else { ABSENT });

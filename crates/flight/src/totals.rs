@@ -29,11 +29,11 @@ pub struct Totals {
     pub wall_ns: u64,
     pub held_ns: u64,
     pub gvl_wait_ns: u64,
-    /// Not measured by agent 0.0, then a part of `io_ns`.
+    /// Not measured by agents before 0.1, then a part of `io_ns`.
     pub lock_wait_ns: u64,
     pub io_ns: u64,
     /// CPU of the serving thread since its previous request, hence to be compared with held + server_held;
-    /// by agent 0.0 during the request alone.
+    /// by agents before 0.1 during the request alone.
     pub cpu_ns: u64,
     /// The GC stopped requests, by running in their own thread or in another; part of held and gvl_wait.
     pub gc_ns: u64,

@@ -158,7 +158,7 @@ impl Limits {
     }
 }
 
-/// Alone, version 2 is mounted at the root; along with version 1 in a folder of its own.
+/// Alone, version 2 is mounted at the root; along with version 1 in the folder `unified`.
 fn version_2_mount(root: &Path) -> Option<PathBuf> {
     let mounts = [root.to_owned(), root.join("unified")];
     mounts

@@ -47,7 +47,7 @@ pub struct Measured {
     busy: bool,
     /// Not where several Ruby threads share a kernel thread, whose clock it is.
     cpu: bool,
-    /// CPU time is recorded with held time only, as agent 0.0 has it.
+    /// CPU time is recorded with held time only, as agents before 0.1 have it.
     cpu_of_request: bool,
 }
 

@@ -50,7 +50,7 @@ pub(crate) const COUNTERS: [(&str, &str); flight::COUNTERS] = [
     ("wall_up_to_250ms", "wall_ns"),
 ];
 
-/// The counters that agent 0.0 has.
+/// The counters that agents before 0.1 have.
 const FIRST: usize = 13;
 
 pub(crate) type Buckets = [u64; BUCKETS];

@@ -100,8 +100,8 @@ pub struct Collection {
     pub malloc_bytes: Option<u64>,
     /// The same since the previous major collection, bytes (`oldmalloc_increase_bytes`).
     pub oldmalloc_bytes: Option<u64>,
-    /// Endpoint of the request, or class of the job, whose thread ran the first pause. Absent when it was none, when it has not ended,
-    /// and when its record is no longer kept.
+    /// Endpoint of the request, or class of the job, whose thread ran the first pause. Absent when that thread served
+    /// neither, when the request has not ended, and when its record is no longer kept.
     pub request: Option<String>,
     /// Requests and jobs that were served meanwhile and that collections stopped: in their own thread, or in another while
     /// they were ready to run. Those that have not ended are not among them. Absent when their records are no longer all kept.

@@ -172,7 +172,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Being measured, or ended without being told (a power cut); can be resumed.
+    /// Being measured, or ended without a record of it (a power cut); can be resumed.
     Running,
     /// Stopped by a signal; can be resumed.
     Interrupted,
@@ -366,7 +366,7 @@ pub struct RequestTime {
     pub lock_wait_ms: Option<f64>,
     /// Off the GVL and not ready: I/O, without the lock wait where that is known.
     pub io_ms: f64,
-    /// Before the application, from `X-Request-Start`; absent where nobody sets it.
+    /// Before the application, from `X-Request-Start`; absent where no proxy sets it.
     pub queue_ms: Option<f64>,
 }
 

@@ -70,7 +70,7 @@ pub struct Document {
     /// The sessions of the workload; absent where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Sessions>,
-    /// The statuses of the answers beside the recorded ones; absent where the workload is no recording.
+    /// The statuses of the answers compared with the recorded ones; absent where the workload is no recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
     /// The course of the run: the latest 10,000 intervals. Empty where runs were merged.
@@ -291,7 +291,7 @@ pub struct Endpoint {
     pub redirects: Vec<Redirect>,
 }
 
-/// The statuses of the answers beside those of the recording.
+/// The statuses of the answers compared with those of the recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {

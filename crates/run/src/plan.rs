@@ -42,7 +42,7 @@ pub struct Plan {
     pub arms: u32,
     /// Blocks of the race that comes before it; 0 outside `tune`.
     pub race_blocks: u32,
-    /// Arms that the confirmation has room for beside the baseline, where the race leaves as many; 0 outside `tune`, absent in
+    /// Arms that the confirmation has room for in addition to the baseline, where the race leaves as many; 0 outside `tune`, absent in
     /// older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finalists: Option<u32>,

@@ -168,7 +168,7 @@ pub enum RatePurpose {
     Bracket,
     /// Full length: whether this rate meets the objective.
     Decide,
-    /// Full length, beside the bounds: how sure they are.
+    /// Full length, at the bounds: how sure they are.
     Assure,
     /// A point of the curve.
     Curve,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// The knobs that were searched beside workers, threads and preloading, each with the values that were tried.
+    /// The knobs that were searched in addition to workers, threads and preloading, each with the values that were tried.
     pub knobs: Vec<SearchedKnob>,
     /// Trials that were planned for it, the confirmation's included.
     pub planned_trials: u32,
@@ -49,7 +49,7 @@ pub struct KnobEffect {
     pub knob: String,
     /// The value that was tried.
     pub value: String,
-    /// Throughput with it over throughput without; absent where it could not be told.
+    /// Throughput with it over throughput without; absent where it is not known.
     pub throughput: Option<Ratio>,
     /// Memory likewise.
     pub memory: Option<Ratio>,

@@ -70,7 +70,7 @@ pub enum TrialStatus {
     Abandoned,
 }
 
-/// Seconds that a trial waited for others beside its start, its warm-up and its windows. What is missing to the whole is
+/// Seconds that a trial waited for others in addition to its start, its warm-up and its windows. What is missing to the whole is
 /// Powerband's own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -276,7 +276,7 @@ pub struct MachineMemory {
     pub total_bytes: u64,
     /// Neither free nor a cache.
     pub used_bytes: u64,
-    /// In use by nobody.
+    /// Not in use.
     pub free_bytes: u64,
     /// tmpfs and shared memory, which are in `cached_bytes` too.
     pub shared_bytes: u64,

@@ -91,7 +91,7 @@ pub struct Trace {
     pub services_ms: f64,
     /// CPU time of the server's own threads per request, ms.
     pub accept_ms: f64,
-    /// What it costs that threads move between cores; absent where nobody can move, or it could not be measured.
+    /// What it costs that threads move between cores; absent where no thread can move, or it could not be measured.
     pub moving: Option<Moving>,
     /// What the trace recorded of itself.
     pub recorded: Figures,

@@ -19,7 +19,8 @@ puts "\npowerband-configured #{JSON.generate(found)}"
 "#;
 
 /// Lets Puma itself read the configuration: its file, `WEB_CONCURRENCY`, `RAILS_MAX_THREADS` and its
-/// defaults, in Puma's own order. From version 7 on its options can be read only after `clamp`. The marker keeps apart whatever the file itself prints.
+/// defaults, in Puma's own order. From Puma 7 on, options can be read only after `clamp`. The marker separates the answer from
+/// what the file itself prints.
 const ASK: &str = r#"
 require "json"
 require "puma"

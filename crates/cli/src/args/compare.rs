@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// What `compare` and `sweep` take beside what every experiment does.
+/// What `compare` and `sweep` take in addition to what every experiment takes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SideBySideArgs {
     /// Start each configuration once, shortly, to see whether it works; nothing is compared

@@ -184,7 +184,7 @@ pub struct TargetArgs {
     /// Connect to this Unix socket; the URL gives the path and the Host header
     #[arg(long, value_name = "PATH", help_heading = "Connection")]
     pub unix_socket: Option<PathBuf>,
-    /// PEM file of authorities to trust beside the system's
+    /// PEM file of authorities to trust in addition to the system's
     #[arg(
         long,
         value_name = "FILE",

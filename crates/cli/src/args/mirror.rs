@@ -37,7 +37,7 @@ pub struct MirrorArgs {
     /// Configuration file, read again on SIGHUP (docs/mirror.md)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// End after so long [default: when told to]
+    /// End after so long [default: at SIGINT or SIGTERM]
     #[arg(long = "for", value_name = "DURATION")]
     pub length: Option<String>,
     /// Which requests go to shadows.

@@ -176,8 +176,8 @@ impl Observer for Asking<'_> {
     }
 }
 
-/// Files that could not be written are reported after the answer, each once. They are worth an exit code of its own
-/// where the run went well, and take none away from an answer that says more.
+/// Files that could not be written are reported after the answer, each once. They change the exit
+/// code of a run that went well; every other code stays.
 fn with_files(code: u8, files: &[Result<(), String>], tell: impl Fn(&str)) -> u8 {
     let failures: Vec<&String> = files.iter().filter_map(|f| f.as_ref().err()).collect();
     failures.iter().for_each(|failure| tell(failure));

@@ -5,7 +5,7 @@ use crate::request::Goal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A text with its placeholders filled. Unknown ones stay as they are: shells and Ruby have braces of their own.
+/// A text with its placeholders filled. Unknown ones stay as they are: shells and Ruby use braces, too.
 pub fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
     values.iter().fold(text.to_owned(), |text, (name, value)| {
         text.replace(&format!("{{{name}}}"), value)

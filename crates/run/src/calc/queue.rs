@@ -53,9 +53,9 @@ pub enum QueueModel {
 pub struct QueueAnswer {
     /// Which.
     pub model: QueueModel,
-    /// Whether the figures given are what it assumes. M/M/c is shown beside others when they are not.
+    /// Whether the figures given are what it assumes. M/M/c is shown with others when they are not.
     pub fits: bool,
-    /// Probability that a request has to wait; absent under sharing, where nobody queues.
+    /// Probability that a request has to wait; absent under sharing, where no request queues.
     pub delayed: Option<f64>,
     /// Mean time in the queue, ms; absent under sharing.
     pub wait_ms: Option<f64>,

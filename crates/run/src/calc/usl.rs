@@ -27,7 +27,7 @@ pub struct Usl {
     pub confidence: f64,
     /// Whether s or k came out below 0 and was held there.
     pub held_at_0: bool,
-    /// Each measurement beside the fit.
+    /// Each measurement with the fit.
     pub points: Vec<UslPoint>,
 }
 

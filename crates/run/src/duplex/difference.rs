@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The answers of one shadow beside the primary's.
+/// The answers of one shadow compared with the primary's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answers {
@@ -64,7 +64,7 @@ pub struct Difference {
 pub enum Standing {
     /// The shadow differs so more often than the twin does: the interval of the excess is above zero.
     Real,
-    /// Not more often than the twin, as far as can be told.
+    /// Not more often than the twin, by more than chance.
     Noise,
     /// There is no twin: dynamic pages differ by themselves.
     Unknown,

@@ -32,7 +32,7 @@ pub struct Comparison {
     /// Requests to which the two gave different statuses, neither or both of them 500 to 599; left out of all times.
     pub other_status: u64,
     /// Requests lost at the candidate: dropped, failed, or answered with 500 to 599 where the reference was not. As
-    /// infinitely slow they are in the percentiles (the dropped ones are not: nobody knows how long they would have taken).
+    /// infinitely slow they are in the percentiles (the dropped ones are not: how long they would have taken is unknown).
     pub candidate_lost: u64,
     /// Requests lost at the reference likewise.
     pub reference_lost: u64,
@@ -42,7 +42,7 @@ pub struct Comparison {
     pub allowance: f64,
     /// All requests together.
     pub all: Times,
-    /// By endpoint, the one with the most requests first; the last may be `(other)`, all those that are not told apart.
+    /// By endpoint, the one with the most requests first; the last may be `(other)`, all those that are not listed.
     pub endpoints: Vec<EndpointTimes>,
 }
 
