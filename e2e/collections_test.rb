@@ -89,7 +89,11 @@ class CollectionsTest < PowerbandTest
     narrow.out.lines.each { |line| assert_operator line.chomp.length, :<=, 100, line }
     assert_operator log("--last", "1h")["collections"].size, :>=, document["collections"].size
     file = document["processes"].fetch(0)["file"]
-    assert_equal document["collections"], JSON.parse(powerband("trace", "--gc", file, "--json").out)["collections"]
+    ended = powerband("trace", "--gc", file, "--json")
+    assert_equal document["collections"], JSON.parse(ended.out)["collections"]
+    File.write(File.join(@dir, "collections.json"), ended.out)
+    again = powerband("report", File.join(@dir, "collections.json"), env: { "COLUMNS" => "200" })
+    assert_equal powerband("trace", "--gc", file, env: { "COLUMNS" => "200" }).out, again.out
   end
 
   def collecting

@@ -9,6 +9,10 @@ use run::collections::{Collection, Document};
 
 /// The page.
 pub fn collections_page(document: &Document, style: Style) -> String {
+    sheet(document, style).into_text()
+}
+
+pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
     let pause_ms: f64 = document.collections.iter().map(|c| c.pause_ms).sum();
     let since = document.since.as_ref();
@@ -46,10 +50,10 @@ pub fn collections_page(document: &Document, style: Style) -> String {
     if let Some(first) = first.filter(|_| one_day) {
         sheet.prose(&format!("All of them began on {first}."));
     }
-    let began = |one: &Collection| {
-        let at = one.at.trim_end_matches('Z');
-        let time = at.split_once('T').filter(|_| one_day).map(|(_, time)| time);
-        time.map_or_else(|| at.replace('T', " "), str::to_owned)
+    let began = |one: &Collection| match to_the_millisecond(&one.at).split_once('T') {
+        Some((_, time)) if one_day => time.to_owned(),
+        Some((day, time)) => format!("{day} {time}"),
+        None => one.at.clone(),
     };
     let rows = document.collections.iter().map(|one| row(one, began(one)));
     let rows: Vec<_> = rows.collect();
@@ -57,7 +61,14 @@ pub fn collections_page(document: &Document, style: Style) -> String {
     for file in &document.not_read {
         sheet.labelled("- ", &format!("{}: {}", file.file, file.reason));
     }
-    sheet.into_text()
+    sheet
+}
+
+/// Instants in documents have no zeros at their end.
+fn to_the_millisecond(at: &str) -> String {
+    let at = at.trim_end_matches('Z');
+    let (seconds, digits) = at.split_once('.').unwrap_or((at, ""));
+    format!("{seconds}.{digits:0<3}")
 }
 
 fn row(one: &Collection, began: String) -> Vec<String> {
@@ -82,4 +93,48 @@ fn row(one: &Collection, began: String) -> Vec<String> {
         count(one.waited),
         one.request.clone().unwrap_or_else(|| NONE.to_owned()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn page(instants: [&str; 2]) -> String {
+        let collections = instants.map(|at| {
+            json!({"at": at, "pid": 7, "number": 1, "over": true, "pause_ms": 1.5, "pauses": 1, "longest_pause_ms": 1.5,
+                   "sweeping_ms": 0.0, "lasted_ms": 1.5, "cpu_ms": 1.5})
+        });
+        let document = json!({
+            "schema": run::collections::SCHEMA, "powerband_version": "0.1.0", "read_at": instants[1], "source": "flight",
+            "processes": [{"pid": 7, "file": "a.flight", "written": 3, "lost": 1}], "collections": collections, "not_read": []
+        });
+        let document = serde_json::from_value(document).unwrap();
+        let style = Style {
+            width: 160,
+            colour: false,
+        };
+        collections_page(&document, style)
+    }
+
+    #[test]
+    fn instants_have_their_milliseconds_and_the_day_where_there_are_several() {
+        let one_day = page(["2026-11-26T16:45:45.7Z", "2026-11-26T16:45:46Z"]);
+        assert!(
+            one_day.contains("All of them began on 2026-11-26."),
+            "{one_day}"
+        );
+        for time in [
+            "\n16:45:45.700 ",
+            "\n16:45:46.000 ",
+            "1 older collection is no longer",
+        ] {
+            assert!(one_day.contains(time), "{time}: {one_day}");
+        }
+        let two_days = page(["2026-11-26T23:59:59.36Z", "2026-11-27T00:00:00.361Z"]);
+        assert!(!two_days.contains("All of them"), "{two_days}");
+        for time in ["\n2026-11-26 23:59:59.360 ", "\n2026-11-27 00:00:00.361 "] {
+            assert!(two_days.contains(time), "{time}: {two_days}");
+        }
+    }
 }

@@ -2,8 +2,8 @@
 
 use crate::sheet::Sheet;
 use crate::{
-    Style, calc_page, capacity, capture_page, doctor_page, duplex_page, inspect_page, load_page,
-    memory_comparison_page, memory_page, page, predict_page, validation,
+    Style, calc_page, capacity, capture_page, collections_page, doctor_page, duplex_page,
+    inspect_page, load_page, memory_comparison_page, memory_page, page, predict_page, validation,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,6 +32,7 @@ pub enum Readable {
     Doctor(Box<run::doctor::Document>),
     Calc(Box<run::calc::Document>),
     Capture(Box<run::capture::Document>),
+    Collections(Box<run::collections::Document>),
 }
 
 impl Readable {
@@ -70,9 +71,10 @@ impl Readable {
             "doctor" => decoded(value).map(Readable::Doctor),
             "calc" => decoded(value).map(Readable::Calc),
             "capture" => decoded(value).map(Readable::Capture),
+            "collections" => decoded(value).map(Readable::Collections),
             _ => Err(format!(
                 "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
-                 memory, predict, mirror, doctor, calc or capture info"
+                 memory, predict, trace --gc, mirror, doctor, calc or capture info"
             )),
         }
     }
@@ -103,6 +105,7 @@ impl Readable {
             Readable::Doctor(found) => doctor_page::sheet(found, style),
             Readable::Calc(calculated) => calc_page::sheet(calculated, style),
             Readable::Capture(held) => capture_page::sheet(held, ENDPOINTS, style),
+            Readable::Collections(logged) => collections_page::sheet(logged, style),
         }
     }
 }

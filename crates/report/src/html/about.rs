@@ -36,6 +36,11 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
             ("from", read.sources.join(", ")),
             ("version", version(&read.powerband_version)),
         ],
+        Readable::Collections(logged) => vec![
+            ("read", logged.read_at.clone()),
+            ("from", logged.source.clone()),
+            ("version", version(&logged.powerband_version)),
+        ],
         Readable::Duplex(compared) => vec![
             ("compared", compared.made_at.clone()),
             ("from", compared.sources.join(", ")),

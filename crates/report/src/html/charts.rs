@@ -169,6 +169,7 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         Readable::Duplex(duplex) => duplex::charts(duplex),
         Readable::Calc(_)
         | Readable::Capture(_)
+        | Readable::Collections(_)
         | Readable::Doctor(_)
         | Readable::Validation(_) => Vec::new(),
     };
