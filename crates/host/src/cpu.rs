@@ -86,7 +86,7 @@ pub fn process_cpu(pid: u32, start_ticks: u64) -> Option<TreeCpu> {
     })
 }
 
-/// What all processors computed since `before`, for all processes: less what [`tree_cpu`] says, what others took.
+/// CPU time of all processes since `before`. Less the time of a tree ([`tree_cpu`]) it is the time of the others.
 #[must_use]
 pub fn computed_since(before: &CpuTimes, now: &CpuTimes) -> Duration {
     let ticks = now.busy_ticks().saturating_sub(before.busy_ticks());

@@ -241,7 +241,7 @@ fn time_for(left: u64, speed: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Runs until no task is left: who ended when.
+    /// Runs until no task is left: when each ended.
     fn ends(cores: &mut Cores) -> Vec<(u64, u32)> {
         let mut ended = Vec::new();
         while cores.computing > 0 {
