@@ -120,7 +120,9 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
             pace => {
                 let flags =
                     pace.map_or_else(|| format!("--blocks {blocks}"), |pace| pace.flags(blocks));
-                format!("about {blocks} blocks should be enough to tell ({flags})")
+                format!(
+                    "about {blocks} blocks should be enough to tell a difference as large as measured ({flags})"
+                )
             }
         });
     }
@@ -182,7 +184,7 @@ mod tests {
         };
         assert_eq!(
             told(&[Some(12), Some(24)]),
-            "about 24 blocks should be enough to tell (--blocks 24)"
+            "about 24 blocks should be enough to tell a difference as large as measured (--blocks 24)"
         );
         for needed in [Some(25), Some(291), None] {
             let said = told(&[Some(12), needed]);
@@ -219,7 +221,7 @@ mod tests {
         // 480 s of work; 5 % of a budget are left for trials that take longer.
         assert_eq!(
             said(&document),
-            "about 15 blocks should be enough to tell (--blocks 15 --budget 9m)"
+            "about 15 blocks should be enough to tell a difference as large as measured (--blocks 15 --budget 9m)"
         );
         document.plan.objective.latency = Some(run::LatencyObjective {
             percentile: 99.0,
@@ -276,7 +278,7 @@ mod tests {
         let said = words(&[failing, undecided(Some(12))], WINDOWS).unwrap();
         assert_eq!(
             said,
-            "about 12 blocks should be enough to tell (--blocks 12)"
+            "about 12 blocks should be enough to tell a difference as large as measured (--blocks 12)"
         );
     }
 

@@ -15,13 +15,11 @@ pub enum PredictError {
         but_jobs(*.jobs)
     )]
     NoRequests { jobs: usize },
-    #[error(
-        "{found} requests are too few: the interval of the p99 needs at least {needed}, of which five are slower than the p99; trace for longer, or under more traffic"
-    )]
+    #[error("{}; trace for longer, or under more traffic", too_few(*.found, *.needed))]
     TooFew { found: usize, needed: usize },
     #[error(
-        "the trace was made with {what} busy {:.1} % of the time: a queue that has no end says nothing about other rates; trace at 85 % or less, by a lower rate (--rate of tune), or with more threads or processes",
-        100.0 * .utilisation
+        "{}; trace at 85 % or less, by a lower rate (--rate of tune), or with more threads or processes",
+        saturated(.what, *.utilisation)
     )]
     Saturated {
         what: &'static str,
@@ -65,6 +63,31 @@ pub enum PredictError {
     SteepIo { fewer: f64, more: f64, found: f64 },
     #[error(transparent)]
     Capacity(#[from] CapacityError),
+}
+
+impl PredictError {
+    /// The error without its remedy, for a caller whose user cannot choose how the trace is made.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            PredictError::TooFew { found, needed } => too_few(*found, *needed),
+            PredictError::Saturated { what, utilisation } => saturated(what, *utilisation),
+            other => other.to_string(),
+        }
+    }
+}
+
+fn too_few(found: usize, needed: usize) -> String {
+    format!(
+        "{found} requests are too few: the interval of the p99 needs at least {needed} (five of them are slower than the p99)"
+    )
+}
+
+fn saturated(what: &str, utilisation: f64) -> String {
+    format!(
+        "the trace was made with {what} busy {:.1} % of the time: a queue that has no end says nothing about other rates",
+        100.0 * utilisation
+    )
 }
 
 fn but_jobs(jobs: usize) -> String {

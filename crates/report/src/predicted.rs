@@ -37,9 +37,11 @@ fn origin(model: &Model) -> String {
             }
         ),
         (ModelKind::Formulas, _, Some(reason)) => {
-            format!("These are formulas (mean value analysis), not the simulator: {reason}.")
+            format!(
+                "Formulas (mean value analysis) gave these, since the simulator could not be used: {reason}."
+            )
         }
-        _ => "These are formulas (mean value analysis).".to_owned(),
+        _ => "Formulas (mean value analysis) gave these.".to_owned(),
     }
 }
 

@@ -202,7 +202,7 @@ impl Detectable {
             format!("can miss differences smaller than about {percent:.1} %")
         } else {
             format!(
-                "can detect nothing but extreme differences (of about {percent:.0} % or more), because equal trials differ so much"
+                "can miss differences smaller than about {percent:.0} %, because equal trials differ so much"
             )
         })
     }
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(said(Some(0.027)).as_deref(), Some(usual));
         let none = said(Some(0.9999)).unwrap();
         assert!(
-            none.starts_with("can detect nothing but extreme differences (of about 100 % or more)"),
+            none.starts_with("can miss differences smaller than about 100 %, because"),
             "{none}"
         );
         assert!(none.ends_with(": a quiet machine helps, or longer windows"));

@@ -84,6 +84,7 @@ mod tests {
     /// A tune that recommends four threads, 168 a second, instead of one, 42.
     fn document() -> Document {
         let mut document = crate::sample::document("tune");
+        document.rates.clear();
         if let Some(verdict) = &mut document.verdict {
             verdict.arm = Some("w0t4".to_owned());
         }

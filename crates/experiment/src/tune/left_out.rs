@@ -49,7 +49,7 @@ pub fn warn_of_one_candidate(procedure: &mut Procedure<'_>, finalists: &Finalist
             .map_or_else(String::new, |budget| format!("; {budget} tries several")),
     };
     let warning = format!(
-        "{} is the only candidate that was tried, because the model predicts the most of it: others may be \
+        "{} is the only candidate that was tried, because the model predicts the highest throughput for it: others may be \
          better{more}",
         finalists.challenger
     );

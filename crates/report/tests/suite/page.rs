@@ -3,7 +3,7 @@
 use crate::run_page::{holds, page, sample};
 use run::{
     Answer, Document, Feasibility, Fleet, FleetBasis, Least, Metric, Model, ModelErrors, ModelKind,
-    ModelScore, ModelTrace, Objective, Sending, ServersNeeded, SetVariable, State,
+    ModelScore, ModelTrace, Objective, Sending, ServersNeeded, SetVariable, Stage, State,
 };
 
 /// The sample of `tune` with figures that stay when the samples are measured anew.
@@ -20,6 +20,9 @@ fn tuned() -> Document {
     let deciding = document.comparisons.last_mut().unwrap();
     (deciding.ratio, deciding.low, deciding.high) = (4.02, Some(3.95), Some(4.14));
     deciding.blocks = 9;
+    let mut race = deciding.clone();
+    race.stage = Stage::Race;
+    document.comparisons.insert(0, race);
     document.arms[0].capacity_per_s = Some(42.0);
     let arm = &mut document.arms[1];
     (arm.capacity_per_s, arm.p99_ms) = (Some(170.0), Some(26.16));
@@ -255,7 +258,7 @@ fn without_a_limit_nothing_is_said_of_limits_in_the_table() {
     for absent in ["limits", "over", "not proven"] {
         assert!(!table.contains(absent), "{absent}:\n{page}");
     }
-    holds(&page, &["26 MiB; no limit was given"]);
+    holds(&page, &["9 blocks; no limit was given"]);
 }
 
 /// Memory of two arms has its interval and verdict; of an arm that was only raced it is said that it has none.
@@ -428,7 +431,7 @@ fn the_rates_that_meet_the_objective_stand_in_a_table_and_a_missing_bound_is_a_d
         &["Not searched: no time was left for the other."],
     );
     document.rates_skipped = None;
-    assert!(!page(&document).contains("Highest rate"));
+    assert!(!page(&document).contains("Highest rate that meets"));
 }
 
 #[test]
@@ -477,7 +480,9 @@ fn predictions_stand_beside_what_came_and_are_scored() {
     model.reason = Some("59 requests are too few".to_owned());
     holds(
         &page(&document),
-        &["formulas (mean value analysis), not the simulator: 59 requests are too few."],
+        &[
+            "Formulas (mean value analysis) gave these, since the simulator could not be used: 59 requests are too few.",
+        ],
     );
     for arm in &mut document.arms {
         arm.predicted_per_s = None;

@@ -114,6 +114,7 @@ fn keep_without_a_deciding_comparison_says_what_it_rests_on() {
 fn the_rate_of_the_latency_windows_has_its_source() {
     let mut document = sample("tune");
     document.plan.rate_per_s = Some(42.0);
+    document.plan.rate_from_per_s = None;
     assert!(!flat(&page(&document)).contains("in the pilot"));
     document.plan.rate_from_per_s = Some(60.0);
     let said = flat(&page(&document));

@@ -9,6 +9,9 @@ use crate::rates::violations::ALPHA;
 use capacity::{Ending, RateBounds, RateGoal};
 use run::{RateEnding, RatePurpose, RateSearch};
 
+/// No window is as long, seconds.
+const LONG_S: f64 = 120.0;
+
 impl Search<'_> {
     /// `ended` is what ended the search early; what failed after it is among the warnings of `self`.
     pub(super) fn concluded(
@@ -117,17 +120,7 @@ impl Search<'_> {
         if let (Some(met), Some(at_first)) = (bounds.met_per_s, self.at_first) {
             let settling_s = lengths::settling_s(at_first.as_secs_f64(), met / saturated.per_s);
             if lengths.full_s < SETTLED * settling_s {
-                let needs = if settling_s.is_finite() {
-                    format!("about {settling_s:.0} s")
-                } else {
-                    "longer than any window".to_owned()
-                };
-                warnings.push(format!(
-                    "at {} a second a queue takes {needs} to settle, and windows were {:.0} s: the interval holds for as long, and \
-                     of steady traffic that lasts longer the server may serve less; a longer --budget lengthens the windows",
-                    figure(met),
-                    lengths.full_s
-                ));
+                warnings.push(steadiness(figure(met), settling_s, lengths.full_s));
             }
             let allowed = self.question.objective.allowed_violation_rate();
             if met * lengths.full_s * allowed < 1.0 {
@@ -155,6 +148,23 @@ impl Search<'_> {
         let cores = host::cores::available().map_or(0, |cores| cores.affinity.len());
         shared(used, generator.server.is_some(), cores)
     }
+}
+
+/// What holds of a rate at which a queue takes longer to reach its steady length than a window lasts.
+fn steadiness(rate: impl std::fmt::Display, settling_s: f64, window_s: f64) -> String {
+    let needs = match settling_s.is_finite() {
+        true if settling_s < LONG_S => format!("about {settling_s:.0} s"),
+        true => format!("about {:.0} min", settling_s / 60.0),
+        false => "an endless time".to_owned(),
+    };
+    let remedy = match settling_s < LONG_S {
+        true => "; a longer --budget lengthens the windows",
+        false => "; plan for a lower rate",
+    };
+    format!(
+        "at {rate} a second, close to the most that the server answers, a queue needs {needs} to reach its steady length, and \
+         each window lasted {window_s:.0} s: where such traffic lasts longer than a window, the server may serve less{remedy}"
+    )
 }
 
 /// Windows that do not count, with the last reason; nothing where a warning has it.

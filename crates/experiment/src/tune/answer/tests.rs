@@ -42,6 +42,7 @@ fn less_of_what_was_asked_for_is_said_in_its_own_words() {
 fn an_undecided_answer_says_that_todays_settings_break_the_limits() {
     let mut document = crate::sample::document("tune");
     document.plan.objective.latency.as_mut().unwrap().limit_ms = 250.0;
+    document.plan.rate_per_s = Some(29.4);
     let mut comparison = document.comparisons.last().unwrap().clone();
     let [today, other] = arms(&document);
     let names = [today.name.clone(), other.name.clone()];

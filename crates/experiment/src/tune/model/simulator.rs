@@ -48,7 +48,7 @@ impl Simulator {
             // As a trial's generator has it.
             keep_alive: Some(procedure.experiment.keep_alive),
         };
-        let bench = Bench::new(application, machine).map_err(|e| e.to_string())?;
+        let bench = Bench::new(application, machine).map_err(unusable)?;
         let seed = document.seed;
         Ok(Simulator { bench, seed })
     }
@@ -157,7 +157,18 @@ fn traced(folder: &Path, trial: &Trial) -> Result<Application, String> {
         until_ns: None,
         least: LEAST_FOR_MEANS,
     };
-    let application = Application::read(&files, &selection).map_err(|e| e.to_string())?;
+    let application = Application::read(&files, &selection).map_err(unusable)?;
     let cpu_ns = saturation.cpu_ms_per_request * 1e6 * application.traced().requests as f64;
     Ok(application.with_process_cpu(cpu_ns as u64))
+}
+
+/// Why a pilot gives no simulator, with the flag that a user of `tune` has.
+#[expect(clippy::needless_pass_by_value, reason = "map_err gives it")]
+fn unusable(error: PredictError) -> String {
+    let remedy = match error {
+        PredictError::TooFew { .. } => "; longer windows (--window) hold more",
+        PredictError::Saturated { .. } => "; a lower --rate would avoid it",
+        _ => "",
+    };
+    error.reason() + remedy
 }
