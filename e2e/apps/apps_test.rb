@@ -50,6 +50,7 @@ class AppsTest < Minitest::Test
     assert_operator majors.call("/start"), :>, before
     latest = JSON.parse(get(collecting, "/minor").body)
     assert_equal %w[minor method], latest.values_at("kind", "cause")
+    assert_equal 200, get(collecting, "/allocate").status
   end
 
   def test_broken_boot_says_so

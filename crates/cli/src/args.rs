@@ -1,5 +1,6 @@
 //! What may be typed. Values are text here; `experiment::config` checks them, all at once.
 
+mod advise;
 mod calc;
 mod capture;
 mod check;
@@ -14,6 +15,7 @@ mod predict;
 mod trace;
 mod watch;
 
+pub use advise::AdviseArgs;
 pub use calc::{AmdahlArgs, CalcArgs, Calculation, PoolArgs, QueueArgs, ThreadsArgs, UslArgs};
 pub use capture::{
     CaptureArgs, CaptureInfoArgs, Captured, ConvertArgs, FilterArgs, MergeArgs, OutArgs,
@@ -76,6 +78,8 @@ pub enum Command {
     Watch(WatchArgs),
     /// Show what the memory of a server is and whether it grows
     Memory(Box<MemoryArgs>),
+    /// Name memory and garbage collection settings that are worth a test
+    Advise(AdviseArgs),
     /// Calculate threads, queues, scaling and connections
     Calc(CalcArgs),
     /// Predict other numbers of processes and threads from flight files
@@ -164,7 +168,7 @@ pub struct ExperimentArgs {
     /// Clients of the closed loop [default: twice the most that a configuration serves at once]
     #[arg(long, value_name = "N", env = "POWERBAND_CONNECTIONS")]
     pub connections: Option<String>,
-    /// Whether the load generator has a core of its own [default: true where it takes more than 2 % of one]
+    /// Whether the load generator has a core for itself [default: true with four cores or more, where it takes more than 2 % of one]
     #[arg(long, value_name = "true|false", env = "POWERBAND_GENERATOR_CORE")]
     pub generator_core: Option<String>,
     /// Port of the server [default: a free one]

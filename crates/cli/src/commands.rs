@@ -1,5 +1,6 @@
 //! What each verb does.
 
+mod advise;
 mod calc;
 mod capacity;
 mod capture;
@@ -25,6 +26,7 @@ mod trace;
 mod untouched_file;
 mod watch;
 
+pub use advise::advise;
 pub use calc::calc;
 pub use capacity::capacity;
 pub use capture::capture;

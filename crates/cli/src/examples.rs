@@ -162,6 +162,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
+        "advise",
+        &[
+            (
+                "What a server that runs with the agent suggests",
+                "powerband advise",
+            ),
+            (
+                "A folder of flight files",
+                "powerband advise /tmp/powerband/1000",
+            ),
+        ],
+    ),
+    (
         "doctor",
         &[
             (

@@ -10,7 +10,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Look inside",
-        &["run", "inspect", "watch", "memory", "trace", "doctor"],
+        &[
+            "run", "inspect", "watch", "memory", "trace", "advise", "doctor",
+        ],
     ),
     ("Traffic", &["load", "mirror", "capture"]),
     ("Formulas and predictions", &["calc", "predict"]),
@@ -76,12 +78,16 @@ const HEADINGS: &[(&str, &[&str])] = &[
 
 /// The command with its verbs, and their flags, in groups.
 pub fn grouped(mut command: Command) -> Command {
-    for verb in MEASURING {
-        command = command.mut_subcommand(verb, |verb| {
+    for verb_name in MEASURING {
+        command = command.mut_subcommand(verb_name, |verb| {
             verb.mut_args(|flag| {
                 let name = flag.get_long().unwrap_or_default().to_owned();
                 let found = HEADINGS.iter().find(|(_, flags)| flags.contains(&&*name));
                 match found {
+                    // Without it, predict measures nothing.
+                    Some(_) if verb_name == "predict" => {
+                        flag.help_heading("With --validate, which measures")
+                    }
                     Some((heading, _)) => flag.help_heading(*heading),
                     None => flag,
                 }

@@ -47,7 +47,7 @@ pub struct ProcessId {
 }
 
 /// What the server really runs with, as it said itself; `None` where the agent could not learn it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Server {
     /// e.g. `puma 6.6.0`
     pub name: String,

@@ -1,6 +1,7 @@
 //! Documents as text for a terminal and as pages of HTML, and the chart of a capacity document. Renders what the document holds and judges
 //! nothing again.
 
+mod advise_page;
 mod aged;
 mod answer;
 mod beyond_cores;
@@ -41,6 +42,7 @@ mod tried;
 mod validation;
 mod why_not;
 
+pub use advise_page::advise_page;
 pub use calc_page::calc_page;
 pub use capacity::capacity_page;
 pub use capture_page::capture_page;

@@ -2,8 +2,9 @@
 
 use crate::sheet::Sheet;
 use crate::{
-    Style, calc_page, capacity, capture_page, collections_page, doctor_page, duplex_page,
-    inspect_page, load_page, memory_comparison_page, memory_page, page, predict_page, validation,
+    Style, advise_page, calc_page, capacity, capture_page, collections_page, doctor_page,
+    duplex_page, inspect_page, load_page, memory_comparison_page, memory_page, page, predict_page,
+    validation,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +34,7 @@ pub enum Readable {
     Calc(Box<run::calc::Document>),
     Capture(Box<run::capture::Document>),
     Collections(Box<run::collections::Document>),
+    Advise(Box<run::advise::Document>),
 }
 
 impl Readable {
@@ -72,9 +74,10 @@ impl Readable {
             "calc" => decoded(value).map(Readable::Calc),
             "capture" => decoded(value).map(Readable::Capture),
             "collections" => decoded(value).map(Readable::Collections),
+            "advise" => decoded(value).map(Readable::Advise),
             _ => Err(format!(
                 "its schema is {schema}, of which there is no page; give a document of tune, compare, sweep, load, capacity, inspect, \
-                 memory, predict, trace --gc, mirror, doctor, calc or capture info"
+                 memory, predict, trace --gc, mirror, doctor, advise, calc or capture info"
             )),
         }
     }
@@ -106,6 +109,7 @@ impl Readable {
             Readable::Calc(calculated) => calc_page::sheet(calculated, style),
             Readable::Capture(held) => capture_page::sheet(held, ENDPOINTS, style),
             Readable::Collections(logged) => collections_page::sheet(logged, style),
+            Readable::Advise(advice) => advise_page::sheet(advice, style),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! This crate owns the document's types and how they reach the disk. It measures nothing and judges nothing:
 //! `experiment` fills the types, `report` renders them.
 
+pub mod advise;
 mod aged;
 pub mod calc;
 pub mod calibration;

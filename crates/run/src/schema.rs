@@ -2,8 +2,8 @@
 //! neither can drift from what is written.
 
 use crate::{
-    calc, capacity, capture, collections, counters, doctor, document, duplex, inspect, load,
-    memory, predict, trace, validation,
+    advise, calc, capacity, capture, collections, counters, doctor, document, duplex, inspect,
+    load, memory, predict, trace, validation,
 };
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -27,6 +27,7 @@ pub fn contracts() -> Vec<Contract> {
         contract::<load::Document>("load-v1", load::SCHEMA, LOAD),
         contract::<capacity::Document>("capacity-v1", capacity::SCHEMA, CAPACITY),
         contract::<capture::Document>("capture-v1", capture::SCHEMA, CAPTURE),
+        contract::<advise::Document>("advise-v1", advise::SCHEMA, ADVISE),
         contract::<calc::Document>("calc-v1", calc::SCHEMA, CALC),
         contract::<collections::Document>("collections-v1", collections::SCHEMA, COLLECTIONS),
         contract::<counters::Document>("counters-v1", counters::SCHEMA, COUNTERS),
@@ -63,6 +64,11 @@ const CAPACITY: &str = "# The capacity document, version 1\n\n\
      `crates/run`; `contract/capacity-v1.schema.json` is the same for machines. Times are milliseconds in `_ms`,\n\
      seconds in `_s`; rates are per second; shares are plain numbers from 0 to 1. How the search goes and what its\n\
      interval means is in `docs/capacity.md`.\n";
+
+const ADVISE: &str = "# The advice document, version 1\n\n\
+     What `powerband advise --json` prints. Generated from the types in `crates/run`;\n\
+     `contract/advise-v1.schema.json` is the same for machines. Each check stands in exactly one of `suggestions`, `left` and\n\
+     `not_known`. The checks, their thresholds and where these are from are in `docs/advise.md`.\n";
 
 const CALC: &str = "# The calc document, version 1\n\n\
      What `powerband calc WHAT --json` prints. Generated from the types in `crates/run`;\n\

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Causes collections, and says in each answer what Ruby itself has counted of them: /start asks for a major one, /minor for a
-# minor one, /retain keeps objects until Ruby decides on a major one, /hold keeps some; all else only says.
+# minor one, /retain keeps objects until Ruby decides on a major one, /hold keeps some, /allocate makes strings whose memory is
+# outside of their slots; all else only says.
 require "json"
 
 kept = []
@@ -29,6 +30,7 @@ run(lambda do |env|
   when "/start" then GC.start
   when "/minor" then GC.start(full_mark: false)
   when "/retain" then retain.call
+  when "/allocate" then Array.new(1_000) { "x" * 2_000 }
   when "/hold" then kept << Array.new(300_000) { Object.new }
   end
   [200, { "content-type" => "application/json" }, [JSON.generate(counted.call)]]

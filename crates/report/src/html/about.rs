@@ -41,6 +41,11 @@ fn known(document: &Readable) -> Vec<(&'static str, String)> {
             ("from", logged.source.clone()),
             ("version", version(&logged.powerband_version)),
         ],
+        Readable::Advise(advice) => vec![
+            ("read", advice.read_at.clone()),
+            ("from", advice.sources.join(", ")),
+            ("version", version(&advice.powerband_version)),
+        ],
         Readable::Duplex(compared) => vec![
             ("compared", compared.made_at.clone()),
             ("from", compared.sources.join(", ")),

@@ -167,7 +167,8 @@ pub fn charts(document: &Readable) -> Vec<Chart> {
         Readable::MemoryComparison(compared) => memory::compared(compared),
         Readable::Predict(predict) => predict::charts(predict),
         Readable::Duplex(duplex) => duplex::charts(duplex),
-        Readable::Calc(_)
+        Readable::Advise(_)
+        | Readable::Calc(_)
         | Readable::Capture(_)
         | Readable::Collections(_)
         | Readable::Doctor(_)

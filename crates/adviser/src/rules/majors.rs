@@ -1,0 +1,191 @@
+//! Major collections: how often, and when.
+
+use crate::looked::{Change, Looked};
+use crate::seen::{LEAST, Seen, major_by, of};
+use flight::{CollectionKind, MajorBy};
+
+/// Major collections for one reason, at least.
+const LEAST_MAJORS: usize = 3;
+/// Shopify's autotuner 1.1 takes the same share.
+const SHARE_WITHOUT_BARRIER: f64 = 0.1;
+/// From this share of the slowest 1 % of the requests on, moving the major collections is worth a test.
+const SHARE_OF_SLOWEST: f64 = 0.1;
+
+/// `gc.heap_oldobject_limit_factor`.
+pub(crate) fn old_objects(seen: &Seen) -> Looked {
+    let majors = seen.majors();
+    let these = major_by(&majors, MajorBy::OldGen);
+    let factor = match seen.number("gc.heap_oldobject_limit_factor") {
+        Ok(factor) => factor,
+        Err(why) => return Looked::NotKnown(why),
+    };
+    let found = format!(
+        "{} major collections began because the old objects had become {factor} times as many",
+        of(these.len(), majors.len())
+    );
+    if these.len() < LEAST_MAJORS {
+        return Looked::Leave(found);
+    }
+    if let Some(why) = seen.nothing_to_win(&these, CollectionKind::Major) {
+        return Looked::Leave(format!("{found}: {why}"));
+    }
+    Looked::Suggest(Change {
+        settings: vec![("gc.heap_oldobject_limit_factor", (2.0 * factor).to_string())],
+        evidence: format!("{found}; {}", seen.cost(&these, CollectionKind::Major)),
+        effect: "Ruby lets twice as many old objects be made before it starts a major collection",
+        cost: "old objects that are no longer in use stay longer, so that the heap is larger",
+    })
+}
+
+/// `gc.heap_remembered_wb_unprotected_objects_limit_ratio`.
+pub(crate) fn write_barriers(seen: &Seen) -> Looked {
+    const KNOB: &str = "gc.heap_remembered_wb_unprotected_objects_limit_ratio";
+    if !seen.is_ruby(3, 3) {
+        return Looked::Leave(format!(
+            "{} has no such limit, 3.3 and later have",
+            seen.ruby_name()
+        ));
+    }
+    let majors = seen.majors();
+    let these = major_by(&majors, MajorBy::Shady);
+    let found = format!(
+        "{} major collections began because of objects without a write barrier, which native code makes",
+        of(these.len(), majors.len())
+    );
+    let share = these.len() as f64 / majors.len().max(1) as f64;
+    if these.len() < LEAST_MAJORS || share <= SHARE_WITHOUT_BARRIER {
+        return Looked::Leave(found);
+    }
+    if let Some(why) = seen.nothing_to_win(&these, CollectionKind::Major) {
+        return Looked::Leave(format!("{found}: {why}"));
+    }
+    match seen.number(KNOB) {
+        Err(why) => Looked::NotKnown(why),
+        Ok(ratio) => Looked::Suggest(Change {
+            settings: vec![(KNOB, (2.0 * ratio).to_string())],
+            evidence: format!(
+                "{found}, with a limit of {ratio} of the old objects; {}",
+                seen.cost(&these, CollectionKind::Major)
+            ),
+            effect: "Ruby starts fewer major collections for this reason",
+            cost: "each minor collection looks at more objects",
+        }),
+    }
+}
+
+/// Major collections between the requests (`oob_gc`).
+pub(crate) fn out_of_band(seen: &Seen) -> Looked {
+    let majors = seen.majors();
+    let Some(slowest) = seen.slowest(CollectionKind::Major) else {
+        return Looked::NotKnown(
+            "fewer than 1,000 requests are on record, so that it is not known how many of the slowest waited for a major collection"
+                .to_owned(),
+        );
+    };
+    let found = format!(
+        "{} of the slowest 1 % of the requests waited for a major collection",
+        crate::seen::percent(slowest)
+    );
+    if slowest < SHARE_OF_SLOWEST {
+        return Looked::Leave(found);
+    }
+    if !seen.is_ruby(3, 4) {
+        return Looked::Leave(format!(
+            "{found}, but {} cannot leave major collections to the time between requests; 3.4 and later can",
+            seen.ruby_name()
+        ));
+    }
+    let requests: u64 = seen.processes.iter().map(|one| one.requests).sum();
+    if majors.len() < LEAST || seen.processes.iter().any(|one| !one.is_whole) {
+        return Looked::NotKnown(format!(
+            "{found}, but the logs do not show how many requests one process serves between two of them"
+        ));
+    }
+    let every = (requests / majors.len() as u64).clamp(1, 1_000_000);
+    Looked::Suggest(Change {
+        settings: vec![("oob_gc", every.to_string())],
+        evidence: format!("{found}; a process serves {every} requests between two of them"),
+        effect: "major collections run while the process serves no request, as often as today",
+        cost: "a process that always serves a request never runs them, so that its memory grows",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::samples::{collection, seen, stopped, suggested};
+    use flight::Collection;
+
+    fn of_majors(by: MajorBy, count: usize, pause_ns: u64) -> Seen {
+        let mut seen = seen();
+        let one = Collection {
+            major_by: Some(by),
+            pause_ns,
+            ..collection()
+        };
+        seen.processes[0].collections = vec![one; count];
+        seen
+    }
+
+    #[test]
+    fn the_factor_is_doubled_where_old_objects_start_costly_majors() {
+        let change = suggested(old_objects(&of_majors(MajorBy::OldGen, 5, 80_000_000)));
+        assert_eq!(
+            change.settings,
+            [("gc.heap_oldobject_limit_factor", "4".to_owned())]
+        );
+        assert!(
+            change.evidence.contains("become 2 times as many"),
+            "{}",
+            change.evidence
+        );
+        for left in [
+            of_majors(MajorBy::OldGen, 2, 80_000_000),
+            of_majors(MajorBy::OldGen, 5, 1_000),
+            of_majors(MajorBy::NoFree, 5, 80_000_000),
+        ] {
+            assert!(matches!(old_objects(&left), Looked::Leave(_)));
+        }
+    }
+
+    #[test]
+    fn what_the_slowest_requests_wait_for_is_worth_a_test_however_short() {
+        let mut seen = of_majors(MajorBy::OldGen, 5, 1_000);
+        seen.stopped = Some(stopped(0.3, 0.0));
+        let change = suggested(old_objects(&seen));
+        assert!(
+            change
+                .evidence
+                .ends_with("30.0 % of the slowest 1 % of the requests waited for a major one"),
+            "{}",
+            change.evidence
+        );
+    }
+
+    #[test]
+    fn the_ratio_is_doubled_from_ruby_3_3_on() {
+        let mut seen = of_majors(MajorBy::Shady, 5, 80_000_000);
+        let change = suggested(write_barriers(&seen));
+        assert_eq!(change.settings[0].1, "0.02");
+        seen.ruby = Some(knobs::Version(3, 2));
+        assert!(matches!(write_barriers(&seen), Looked::Leave(why) if why.contains("3.2")));
+    }
+
+    #[test]
+    fn majors_move_between_the_requests_where_the_slowest_wait_and_ruby_can() {
+        let mut seen = of_majors(MajorBy::OldGen, 10, 1_000);
+        seen.processes[0].requests = 5_000;
+        assert!(matches!(out_of_band(&seen), Looked::NotKnown(_)));
+        seen.stopped = Some(stopped(0.2, 0.0));
+        assert!(matches!(out_of_band(&seen), Looked::Leave(why) if why.contains("3.4 and later")));
+        seen.ruby = Some(knobs::Version(3, 4));
+        assert_eq!(
+            suggested(out_of_band(&seen)).settings,
+            [("oob_gc", "500".to_owned())]
+        );
+        seen.processes[0].is_whole = false;
+        assert!(matches!(out_of_band(&seen), Looked::NotKnown(_)));
+        seen.stopped = Some(stopped(0.02, 0.0));
+        assert!(matches!(out_of_band(&seen), Looked::Leave(_)));
+    }
+}

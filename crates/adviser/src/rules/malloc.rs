@@ -1,0 +1,216 @@
+//! Collections that memory outside of the slots sets off.
+
+use crate::looked::{Change, Looked};
+use crate::seen::{LEAST, Seen, caused, major_by, median, mib, of};
+use flight::{Cause, Collection, CollectionKind, MajorBy};
+
+/// Shopify's autotuner 1.1 takes the same shares.
+const SHARE_OF_MINORS: f64 = 0.1;
+const SHARE_OF_MAJORS: f64 = 0.01;
+/// Major collections by the oldmalloc limit, at least.
+const LEAST_OLD: usize = 3;
+/// A limit so many times as high as what old objects had taken when it was reached.
+const OLD_FACTOR: f64 = 4.0;
+const MIB: f64 = (1 << 20) as f64;
+
+/// Minor collections that `gc.malloc_limit` sets off.
+pub(crate) fn young(seen: &Seen) -> Looked {
+    let minors = seen.minors();
+    let by_malloc = caused(&minors, Cause::Malloc);
+    if minors.len() < LEAST {
+        return Looked::NotKnown(few(minors.len(), "minor"));
+    }
+    let found = format!(
+        "{} minor collections began because objects had taken memory outside of their slots",
+        of(by_malloc.len(), minors.len())
+    );
+    if by_malloc.len() < LEAST || by_malloc.len() as f64 <= SHARE_OF_MINORS * minors.len() as f64 {
+        return Looked::Leave(found);
+    }
+    if let Some(why) = seen.nothing_to_win(&by_malloc, CollectionKind::Minor) {
+        return Looked::Leave(format!("{found}: {why}"));
+    }
+    let limits = seen
+        .number("gc.malloc_limit")
+        .and_then(|limit| Ok((limit, seen.number("gc.malloc_limit_max")?)));
+    let (limit, most) = match limits {
+        Ok(limits) => limits,
+        Err(why) => return Looked::NotKnown(why),
+    };
+    let taken = taken(&by_malloc, |c| c.malloc_increase);
+    Looked::Suggest(Change {
+        settings: vec![
+            ("gc.malloc_limit", size(2.0 * limit)),
+            ("gc.malloc_limit_max", size(2.0 * most.max(limit))),
+        ],
+        evidence: format!(
+            "{found}{taken}, with limits of {} to {}; {}",
+            mib(limit),
+            mib(most),
+            seen.cost(&by_malloc, CollectionKind::Minor)
+        ),
+        effect: "Ruby collects half as often for this reason",
+        cost: "memory outside of the slots grows by up to the new limit in each process between two collections",
+    })
+}
+
+/// Major collections that `gc.oldmalloc_limit` sets off.
+pub(crate) fn old(seen: &Seen) -> Looked {
+    let majors = seen.majors();
+    let by_old = major_by(&majors, MajorBy::OldMalloc);
+    let found = format!(
+        "{} major collections began because old objects had taken memory outside of their slots",
+        of(by_old.len(), majors.len())
+    );
+    if by_old.len() < LEAST_OLD || by_old.len() as f64 <= SHARE_OF_MAJORS * majors.len() as f64 {
+        return Looked::Leave(found);
+    }
+    if let Some(why) = seen.nothing_to_win(&by_old, CollectionKind::Major) {
+        return Looked::Leave(format!("{found}: {why}"));
+    }
+    let most = match seen.number("gc.oldmalloc_limit_max") {
+        Ok(most) => most,
+        Err(why) => return Looked::NotKnown(why),
+    };
+    let sizes = by_old.iter().filter_map(|c| c.oldmalloc_increase);
+    let reached = median(sizes.map(|bytes| bytes as f64).collect()).unwrap_or(most);
+    let limit = size(next_power_of_two(OLD_FACTOR * reached.max(most / 2.0)));
+    Looked::Suggest(Change {
+        settings: vec![
+            ("gc.oldmalloc_limit", limit.clone()),
+            ("gc.oldmalloc_limit_max", limit),
+        ],
+        evidence: format!(
+            "{found}{}, with a limit of at most {}; {}",
+            taken(&by_old, |c| c.oldmalloc_increase),
+            mib(most),
+            seen.cost(&by_old, CollectionKind::Major)
+        ),
+        effect: "Ruby starts fewer major collections for this reason; the growth of the old objects still starts them",
+        cost: "old objects that are no longer in use keep their memory longer",
+    })
+}
+
+fn few(count: usize, kind: &str) -> String {
+    format!(
+        "{count} {kind} collections are in the logs, and {LEAST} are the least that show their causes"
+    )
+}
+
+fn taken(these: &[&Collection], of: fn(&Collection) -> Option<u64>) -> String {
+    let sizes = these.iter().filter_map(|c| of(c));
+    let median = median(sizes.map(|bytes| bytes as f64).collect());
+    median.map_or(String::new(), |bytes| {
+        format!(" ({} at the median)", mib(bytes))
+    })
+}
+
+fn next_power_of_two(bytes: f64) -> f64 {
+    (bytes / MIB).max(1.0).log2().ceil().exp2() * MIB
+}
+
+/// As `compare` takes it, in whole MiB.
+fn size(bytes: f64) -> String {
+    format!("{:.0}MiB", (bytes / MIB).clamp(1.0, MIB))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::samples::{seen, suggested};
+
+    fn minors(by_malloc: usize, others: usize, pause_ns: u64) -> Seen {
+        let mut seen = seen();
+        let one = |cause| Collection {
+            kind: Some(CollectionKind::Minor),
+            major_by: None,
+            cause: Some(cause),
+            pause_ns,
+            malloc_increase: Some(18 << 20),
+            ..crate::rules::samples::collection()
+        };
+        let mut all = vec![one(Cause::Malloc); by_malloc];
+        all.extend(vec![one(Cause::NewObject); others]);
+        seen.processes[0].collections = all;
+        seen
+    }
+
+    #[test]
+    fn the_limit_is_doubled_where_it_sets_off_a_tenth_of_costly_minors() {
+        let change = suggested(young(&minors(20, 100, 20_000_000)));
+        assert_eq!(
+            change.settings,
+            [
+                ("gc.malloc_limit", "32MiB".to_owned()),
+                ("gc.malloc_limit_max", "64MiB".to_owned())
+            ]
+        );
+        assert!(
+            change.evidence.starts_with("20 of 120 (16.7 %) minor")
+                && change.evidence.contains("18.0 MiB at the median")
+                && change.evidence.contains("limits of 16.0 MiB to 32.0 MiB"),
+            "{}",
+            change.evidence
+        );
+        let left = |seen: &Seen| matches!(young(seen), Looked::Leave(_));
+        // A tenth exactly, too few, too cheap.
+        assert!(left(&minors(10, 90, 20_000_000)));
+        assert!(left(&minors(9, 3, 20_000_000)));
+        assert!(left(&minors(20, 100, 1_000)));
+        assert!(matches!(
+            young(&minors(5, 4, 20_000_000)),
+            Looked::NotKnown(_)
+        ));
+    }
+
+    #[test]
+    fn limits_that_are_set_are_doubled_and_what_is_no_number_is_not_known() {
+        let mut set = minors(20, 100, 20_000_000);
+        let environment = set.environment.as_mut().unwrap();
+        environment.insert("RUBY_GC_MALLOC_LIMIT".to_owned(), "67108864".to_owned());
+        let change = suggested(young(&set));
+        assert_eq!(change.settings[0].1, "128MiB");
+        // Ruby raises a maximum below the limit to it.
+        assert_eq!(change.settings[1].1, "128MiB");
+        let environment = set.environment.as_mut().unwrap();
+        environment.insert("RUBY_GC_MALLOC_LIMIT".to_owned(), "64m".to_owned());
+        assert!(matches!(young(&set), Looked::NotKnown(why) if why.contains("\"64m\"")));
+    }
+
+    #[test]
+    fn the_limit_of_old_objects_is_above_what_they_take() {
+        let mut seen = seen();
+        let one = |major_by, taken: u64| Collection {
+            major_by: Some(major_by),
+            oldmalloc_increase: Some(taken),
+            pause_ns: 200_000_000,
+            ..crate::rules::samples::collection()
+        };
+        seen.processes[0].collections = vec![one(MajorBy::OldMalloc, 130 << 20); 3];
+        let change = suggested(old(&seen));
+        assert_eq!(
+            change.settings[0],
+            ("gc.oldmalloc_limit", "1024MiB".to_owned())
+        );
+        assert!(
+            change.evidence.starts_with("3 of 3 (100.0 %) major"),
+            "{}",
+            change.evidence
+        );
+        seen.processes[0].collections.pop();
+        assert!(matches!(old(&seen), Looked::Leave(_)));
+        // What a call of GC.start collects is nobody's limit.
+        seen.processes[0].collections = vec![one(MajorBy::Force, 130 << 20); 9];
+        assert!(matches!(old(&seen), Looked::Leave(found) if found.starts_with("0 of 0")));
+    }
+
+    #[test]
+    fn one_percent_of_the_time_is_said() {
+        let seen = minors(60, 60, 10_000_000);
+        assert!(
+            suggested(young(&seen))
+                .evidence
+                .contains("stop a process for 1.0 % of the time")
+        );
+    }
+}

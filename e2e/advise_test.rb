@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "support/powerband"
+require_relative "support/servers"
+
+# `powerband advise` on a real Puma: what its collections suggest is suggested, with a command that `compare` takes.
+class AdviseTest < PowerbandTest
+  include Servers
+
+  def test_a_low_limit_is_named_with_the_figures_and_the_command_that_tests_it
+    # So low that objects' memory outside of their slots sets off most collections.
+    environment = { "RUBY_GC_MALLOC_LIMIT" => "65536", "RUBY_GC_MALLOC_LIMIT_MAX" => "65536" }
+    site = allocating(environment)
+    150.times { site.get("/allocate") }
+    ruby = JSON.parse(site.get("/").body)
+    document = advised
+    suggestion = document["suggestions"].find { |one| one["check"] == "malloc limit" }
+
+    assert suggestion, document["left"].inspect
+    assert_equal({ "gc.malloc_limit" => "1MiB", "gc.malloc_limit_max" => "1MiB" }, suggestion["settings"])
+    found = suggestion["evidence"].match(/\A(\d+) of (\d+) /).captures.map { |count| Integer(count) }
+    assert_operator found.first, :<=, found.last
+    assert_operator found.last, :<=, ruby["minor_gc_count"]
+    assert_equal site.started.pid, document["looked_at"]["environment_of"]
+    assert_command(document["command"])
+    page = powerband("advise", flight_dir)
+    assert_equal 0, page.code, page.to_s
+    assert_match(/Worth a test\n- malloc limit: gc\.malloc_limit=1MiB/, page.out)
+    file = File.join(@dir, "advice.json")
+    File.write(file, JSON.generate(document))
+    assert_equal page.out.lines.first, powerband("report", file).out.lines.first
+    stop(site)
+    # Of a server that has ended, nothing says what it was started with.
+    assert_nil advised["looked_at"]["environment_of"]
+  end
+
+  def test_nothing_recorded_and_a_folder_that_is_not_there
+    nowhere = powerband("advise", File.join(@dir, "nowhere"))
+    assert_equal 2, nowhere.code, nowhere.to_s
+    Dir.mkdir(flight_dir)
+    empty = powerband("advise", flight_dir)
+    assert_equal 3, empty.code, empty.to_s
+  end
+
+  private
+
+  # Its words are those that `compare` takes: one block of each arm, without measuring anything worth a word.
+  def assert_command(command)
+    words = command.split
+    assert_equal %w[powerband compare], words.first(2)
+    assert_includes words, "RUBY_GC_MALLOC_LIMIT=65536"
+    compared = powerband(*words.drop(1), "--app", app, "--path", "/", "--rehearse", "--runs", File.join(@dir, "runs"))
+    assert_equal 0, compared.code, compared.to_s
+    assert_match(/every configuration started, served and ended/, compared.out)
+  end
+
+  def allocating(environment)
+    puma(app, before: [BINARY, "run", "--flight-dir", flight_dir, "--"], env: environment)
+  end
+
+  def app
+    File.join(APPS, "collecting")
+  end
+
+  def flight_dir
+    File.join(@dir, "flight")
+  end
+
+  def advised
+    ended = powerband("advise", flight_dir, "--json")
+    assert_equal 0, ended.code, ended.to_s
+    assert_valid_document(ended.out, "advise-v1")
+    JSON.parse(ended.out)
+  end
+end
