@@ -246,7 +246,7 @@ fn warnings(document: &Document, asked: &Asked, fibers: bool, rings_reach: bool)
     let lost = sum(|p| p.endpoints_lost);
     if lost > 0 {
         said.push(format!(
-            "{} counted under (other), because there were more endpoints than the table holds.",
+            "{} counted under (other): their endpoints came when the agent's table of endpoints was full. --limit does not change it.",
             of_requests(lost, "is", "are")
         ));
     }

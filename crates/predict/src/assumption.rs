@@ -123,8 +123,8 @@ impl fmt::Display for Assumption {
             ),
             Self::FrontAssumed => write!(
                 to,
-                "accepting a connection takes {} µs of the server's own threads: a usual value, because the trace does not hold \
-                 it (powerband trace --keep records it)",
+                "accepting a connection takes {} µs of the server's own threads: a usual value, because the recording does not hold \
+                 it; powerband trace --gvl --keep, while the server has traffic, records it into the same folder",
                 ASSUMED_FRONT_NS / 1_000
             ),
             Self::HandOverUnknown => write!(

@@ -78,9 +78,11 @@ impl PredictError {
 }
 
 fn too_few(found: usize, needed: usize) -> String {
-    format!(
-        "{found} requests are too few: the interval of the p99 needs at least {needed} (five of them are slower than the p99)"
-    )
+    let why = match needed >= crate::LEAST_REQUESTS {
+        true => ": the interval of a p99 needs five requests that are slower",
+        false => "",
+    };
+    format!("{found} requests are too few, and {needed} the least{why}")
 }
 
 fn saturated(what: &str, utilisation: f64) -> String {

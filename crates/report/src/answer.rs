@@ -258,11 +258,17 @@ fn memory(
     let aged = age.map(|age| format!(" after {}", counted(age.requests, "request")));
     let used = format!("{}{}", bytes(used), aged.unwrap_or_default());
     match document.plan.objective.max_memory_bytes {
-        Some(limit) => format!(
-            "{used} of {} allowed: {}{told}",
-            bytes(limit),
-            limit_word(memory_kept(document, arm, limit))
-        ),
+        Some(limit) => {
+            let still = match arm.thousands_until(limit) {
+                Some(_) => ", and still grew (see below)",
+                None => "",
+            };
+            format!(
+                "{used} of {} allowed: {}{still}{told}",
+                bytes(limit),
+                limit_word(memory_kept(document, arm, limit))
+            )
+        }
         None => format!("{used}{told}; no limit was given"),
     }
 }

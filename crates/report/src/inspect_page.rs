@@ -56,7 +56,7 @@ pub(crate) fn sheet(document: &Document, endpoints: usize, mut sheet: Sheet) -> 
             endpoints,
         );
         causes::write(&mut sheet, &document.endpoints, "request");
-        parts::calls(&mut sheet, requests);
+        parts::calls(&mut sheet, requests, "request");
         parts::bands(&mut sheet, requests);
     }
     if let Some(interval) = &document.interval {
@@ -84,7 +84,7 @@ pub(crate) fn sheet(document: &Document, endpoints: usize, mut sheet: Sheet) -> 
             endpoints,
         );
         causes::write(&mut sheet, &document.job_classes, "job");
-        parts::calls(&mut sheet, jobs);
+        parts::calls(&mut sheet, jobs, "job");
     }
     not_read(&mut sheet, document);
     sheet

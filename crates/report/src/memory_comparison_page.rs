@@ -2,7 +2,7 @@
 
 use crate::Style;
 use crate::figures::{bytes, duration, grouped, percent, plain, small_bytes};
-use crate::memory_page::{PARTS, part_name};
+use crate::memory_page::{PARTS, UNCLEAR, part_name};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table};
 use run::memory::{Comparison, Difference, Pace, PartKind, Side};
@@ -55,6 +55,13 @@ pub(crate) fn sheet(compared: &Comparison, style: Style) -> Sheet {
     }
     sheet.table(rows);
     sheet.prose("The level is the median of the later half of each time; parts are resident (RSS) at its end.");
+    let unclear = PartKind::MallocAndRubyHeap;
+    if of_part(before, unclear)
+        .or(of_part(after, unclear))
+        .is_some()
+    {
+        sheet.prose(UNCLEAR);
+    }
     sheet
 }
 

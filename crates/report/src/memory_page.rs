@@ -7,7 +7,7 @@ use crate::Style;
 use crate::figures::{bytes, counted, duration, grouped, plain, small_bytes};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, table};
-pub(crate) use consists::{PARTS, part_name, part_sum};
+pub(crate) use consists::{PARTS, UNCLEAR, part_name, part_sum};
 use run::memory::{Container, Course, Document, Ending, Growth, Pace, Process, Sample};
 
 /// More processes than these are not listed one by one.
@@ -175,13 +175,19 @@ fn group(container: &Container) -> String {
         |label: &str, value: Option<u64>| value.map(|value| format!("{label} {}", bytes(value)));
     let count = |label: &str, value: Option<u64>| value.map(|value| format!("{label} {value}"));
     let known = [
-        size("holds", container.current_bytes),
-        size("without idle file cache", container.used_bytes),
+        size("uses", container.current_bytes),
+        size(
+            "of which without idle file cache, which the kernel can free,",
+            container.used_bytes,
+        ),
         size("peak", container.peak_bytes),
         Some(size("limit", container.limit_bytes).unwrap_or_else(|| "no limit".to_owned())),
-        count("times out of memory", container.oom_events),
-        count("processes killed for memory", container.oom_kills),
-        count("of these meanwhile", container.oom_kills_meanwhile),
+        count("was out of memory (times):", container.oom_events),
+        count(
+            "processes that the kernel killed for it:",
+            container.oom_kills,
+        ),
+        count("during this reading:", container.oom_kills_meanwhile),
     ];
     known.into_iter().flatten().collect::<Vec<_>>().join(", ") + "."
 }

@@ -240,6 +240,11 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
     };
     sheet.heading(title);
     sheet.table(tables::deciding(document, sheet.style()));
+    sheet.prose(&format!(
+        "In parentheses: the 95 % interval of the change. p-value: how often two equal configurations would differ this clearly by \
+         chance. In at most {:.0} % of the runs chance leads to a claim.",
+        document.plan.alpha * 100.0
+    ));
     if document.memory.is_empty() {
         return;
     }

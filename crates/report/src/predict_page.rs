@@ -47,7 +47,7 @@ fn traced(sheet: &mut Sheet, document: &Document) {
         "Traced  ",
         &format!(
             "{} on Ruby {}, {}: {}, {} a second between the first and the last, without pauses; in the application each holds the GVL for {} ms and waits {} ms for I/O; \
-             the threads that serve hold the GVL {} of the time, and are busy with requests {}",
+             the GVL of a process is held {} of the time, and a thread is busy with requests {} of it",
             traced.server,
             traced.ruby,
             words(size),

@@ -3,7 +3,7 @@
 //! The comment on each field is its public description: `contract/run-v1.schema.json` and
 //! `contract/run-v1.md` are generated from them.
 
-use crate::aged::AgedArm;
+use crate::aged::{AgedArm, LateCourse};
 use crate::calibration::Calibration;
 use crate::command::CommandRuns;
 use crate::environment::SetVariable;
@@ -247,6 +247,31 @@ pub struct EndpointProfile {
     pub lock_wait_ms: Option<f64>,
     /// Mean I/O, ms.
     pub io_ms: f64,
+}
+
+/// Growth that reaches the memory limit within so many thousand requests is worth a warning.
+const SOON_THOUSANDS: f64 = 1_000.0;
+
+impl ArmSummary {
+    /// Thousand requests after which its memory passes the limit, at the growth that was seen; `None` where that is far, where it does
+    /// not grow, and where it was flat in the second half of its age.
+    #[must_use]
+    pub fn thousands_until(&self, limit_bytes: u64) -> Option<f64> {
+        let late = self
+            .aged
+            .as_ref()
+            .and_then(|aged| aged.late_growth.as_ref());
+        if late.is_some_and(|late| late.course == LateCourse::Flat) {
+            return None;
+        }
+        let growth = self
+            .growth_bytes_per_thousand
+            .filter(|growth| *growth > 0.0)?;
+        let left = limit_bytes
+            .checked_sub(self.pss_bytes?)
+            .filter(|left| *left > 0)?;
+        Some(left as f64 / growth).filter(|thousands| *thousands < SOON_THOUSANDS)
+    }
 }
 
 /// The estimates of one arm over all of its valid trials.

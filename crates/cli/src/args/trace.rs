@@ -34,7 +34,7 @@ pub struct TraceArgs {
     /// Memory for events, of all processes together
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     pub buffer: String,
-    /// Leave the .events files where they are
+    /// Leave the .events files in the folder, for predict, which reads the cost of accepting a connection from them
     #[arg(long)]
     pub keep: bool,
     /// How to speak.

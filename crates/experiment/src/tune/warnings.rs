@@ -5,35 +5,28 @@ use crate::procedure::Procedure;
 use crate::rates::figure;
 use crate::request::{Arm, Experiment};
 use crate::{budget, deciding, judge, layout};
-use run::{AgedArm, Document, Feasibility, Kind, LateCourse, Pinning, Redirects, TrialStatus};
-
-/// Growth that would reach the memory limit within so many thousand requests is worth a warning.
-const SOON_THOUSANDS: f64 = 1_000.0;
+use run::{Document, Feasibility, Kind, Pinning, Redirects, TrialStatus};
 
 /// Says so when the chosen configuration may yet break the memory limit. That latency is not proven stands in the answer.
 pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
-    let arm = document.arms.iter().find(|a| a.name == chosen.name);
-    // What is flat over half of the age grows no more.
-    let is_flat = |aged: &AgedArm| {
-        aged.late_growth
-            .is_some_and(|late| late.course == LateCourse::Flat)
+    let Some(limit) = document.plan.objective.max_memory_bytes else {
+        return;
     };
-    let arm = arm.filter(|arm| !arm.aged.as_ref().is_some_and(is_flat));
-    let growing = arm.and_then(|a| Some((a.pss_bytes?, a.growth_bytes_per_thousand?)));
-    if let (Some(limit), Some((pss, growth))) = (document.plan.objective.max_memory_bytes, growing)
-        && growth > 0.0
-        && pss < limit
-    {
-        let thousands = (limit - pss) as f64 / growth;
-        if thousands < SOON_THOUSANDS {
-            document.warnings.push(format!(
-                "memory of {chosen} still grew by {:.1} MiB per thousand requests; at that pace it would pass \
-                 the limit of {} MiB after {:.0} thousand more",
-                growth / f64::from(1 << 20),
-                limit >> 20,
-                thousands
-            ));
-        }
+    let mut arms = document.arms.iter();
+    let arm = arms.find(|arm| arm.name == chosen.name);
+    let growing =
+        arm.and_then(|arm| Some((arm.thousands_until(limit)?, arm.growth_bytes_per_thousand?)));
+    if let Some((thousands, growth)) = growing {
+        let remedy = match document.plan.age {
+            Some(_) => "a longer --age",
+            None => "--age 50k-requests",
+        };
+        document.warnings.push(format!(
+            "memory of {chosen} still grew by {:.1} MiB per thousand requests when its trials ended; at that pace it would pass \
+             the limit of {} MiB after {thousands:.0} thousand more; {remedy} shows whether it levels off",
+            growth / f64::from(1 << 20),
+            limit >> 20,
+        ));
     }
 }
 

@@ -165,17 +165,18 @@ pub fn objects(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
 }
 
 /// Calls as seen and as they really were.
-pub fn calls(sheet: &mut Sheet, traffic: &Traffic) {
+pub fn calls(sheet: &mut Sheet, traffic: &Traffic, one: &str) {
     let made = || traffic.calls.iter().filter(|c| c.count > 0);
     if made().count() == 0 {
         return;
     }
     sheet.heading("Calls, corrected for GVL wait (times are means)");
+    let (per, seen_per) = (format!("per {one}"), format!("ms seen per {one}"));
     let head = [
         "calls",
         "count",
-        "per request",
-        "ms seen per request",
+        &per,
+        &seen_per,
         "of it GVL wait, ms",
         "ms really",
         "ms seen per call",

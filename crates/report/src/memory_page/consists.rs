@@ -19,11 +19,15 @@ pub(crate) const PARTS: [PartKind; 7] = [
 /// Pages of Ruby's heap that grew by this share while the live slots did not grow by a fifth of it are held by fewer objects.
 const MORE_PAGES: f64 = 0.05;
 
+/// What the row of [`PartKind::MallocAndRubyHeap`] means.
+pub(crate) const UNCLEAR: &str = "malloc or Ruby's heap: which of the two is not known of processes without a flight file, such as a \
+                                  cluster's master, and of swapped memory. The row is not the sum of the others.";
+
 pub(crate) fn part_name(part: PartKind) -> &'static str {
     match part {
         PartKind::RubyHeap => "Ruby's heap",
         PartKind::Malloc => "malloc and the like",
-        PartKind::MallocAndRubyHeap => "malloc and Ruby's heap",
+        PartKind::MallocAndRubyHeap => "malloc or Ruby's heap",
         PartKind::Stacks => "main stack",
         PartKind::Code => "code",
         PartKind::Files => "data of programs",
@@ -117,8 +121,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     if any(PartKind::MallocAndRubyHeap) {
         sheet.prose(match stayed.iter().any(|process| process.last_heap.is_some()) {
             true => {
-                "How much of \"malloc and Ruby's heap\" is Ruby's heap is not known of processes without a flight file, such as a \
-                 cluster's master, and of swapped memory."
+                UNCLEAR
             }
             false => {
                 "How much of it is Ruby's heap is known where none of the memory is swapped out and the agent's flight file is read: \

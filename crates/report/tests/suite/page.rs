@@ -1,6 +1,7 @@
 //! The page of a run that was really measured, and of altered copies of it.
 
 use crate::run_page::{holds, page, sample};
+use crate::support::flat;
 use run::{
     Answer, Document, Feasibility, Fleet, FleetBasis, Least, Metric, Model, ModelErrors, ModelKind,
     ModelScore, ModelTrace, Objective, Sending, ServersNeeded, SetVariable, Stage, State,
@@ -29,6 +30,7 @@ fn tuned() -> Document {
     (arm.violation_rate, arm.violation_interval) = (Some(0.0), Some((0.0, 0.15)));
     arm.violation_requests = Some(3_000);
     (arm.pss_bytes, arm.failed) = (Some(26 << 20), 0);
+    arm.growth_bytes_per_thousand = None;
     document.profile.as_mut().unwrap().useful_threads = 10.9;
     document
 }
@@ -93,6 +95,18 @@ fn a_change_is_told_from_the_answer_to_the_details() {
     // What was found was not missed, and why each was tried is for experts.
     assert!(!page.contains("can miss"), "{page}");
     assert!(!page.contains("\nDetails\n"), "{page}");
+}
+
+/// A limit that is kept in the trials is not kept for long where memory grows.
+#[test]
+fn memory_within_its_limit_that_still_grew_is_said_to_have_grown() {
+    let mut document = tuned();
+    let mib = f64::from(1 << 20);
+    for (grown, still) in [(8.0 * mib, true), (1.0 * mib, false), (-8.0 * mib, false)] {
+        document.arms[1].growth_bytes_per_thousand = Some(grown);
+        let said = flat(&page(&document)).contains("kept, and still grew (see below)");
+        assert_eq!(said, still, "{grown}");
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn what_trace_and_simulation_count_is_said() {
     let mut document = sample();
     let before = flat(&page(&document, 160));
     for said in [
-        "the threads that serve hold the GVL 33 % of the time, and are busy with requests 44 %",
+        "the GVL of a process is held 33 % of the time, and a thread is busy with requests 44 % of it",
         "to the end of the answer: the moments in X-Request-Start, which a proxy or the load generator sets.",
         "of the trace (above) it is that of the threads that serve.",
     ] {

@@ -157,8 +157,13 @@ fn begin(document: &Document) -> String {
                 round(answer.high.p99_ms)
             )
         });
+    let recorded = round(document.traced.rate_per_s);
+    let traced = match recorded == round(per_s) {
+        true => String::new(),
+        false => format!(" (the trace has {recorded})"),
+    };
     format!(
-        "At {} a second begin with {}, {because}{}{answer}. It serves at most {} a second; add capacity from {} a second on.",
+        "At {} a second{traced} begin with {}, {because}{}{answer}. It serves at most {} a second; add capacity from {} a second on.",
         round(per_s),
         words(point.size),
         within_memory(document),
@@ -238,8 +243,8 @@ pub fn warnings(document: &Document) -> Vec<String> {
     if !check.failed && (mean.abs() > MUCH.0 || p99.abs() > MUCH.1) {
         said.push(format!(
             "For the traced configuration, whose true figures are known, the model is off by {:+.0} % at the mean and {:+.0} % at \
-             the p99: trust the order of the configurations more than the figures, whose intervals are as wide as \
-             this error. Other programs on the machine can cause it: trace again on a quiet one.",
+             the p99. The intervals of the predictions allow for an error of this size: trust the order of the configurations more \
+             than the figures. Other programs on the machine can cause it: trace again on a quiet one.",
             100.0 * mean,
             100.0 * p99
         ));

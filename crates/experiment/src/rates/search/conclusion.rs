@@ -11,6 +11,8 @@ use run::{RateEnding, RatePurpose, RateSearch};
 
 /// No window is as long, seconds.
 const LONG_S: f64 = 120.0;
+/// Share of the highest rate at which to add capacity, as in the headroom of `tune`.
+const PLANNED: f64 = 0.8;
 
 impl Search<'_> {
     /// `ended` is what ended the search early; what failed after it is among the warnings of `self`.
@@ -101,9 +103,8 @@ impl Search<'_> {
         warnings.extend(self.shares_a_core());
         if let Some(capped) = saturated.capped_per_s {
             warnings.push(format!(
-                "{} a second met the objective in windows of {:.0} s, but {} clients that always ask again were answered \
-                 only {} times a second: at a higher rate the queue grows, more slowly than such windows show. The \
-                 answer stays below that",
+                "{} a second met the objective in windows of {:.0} s, and does not count: {} clients that send without a pause are \
+                 answered only {} times a second, so that at a higher rate a queue grows for longer than such windows last",
                 figure(capped),
                 lengths.full_s,
                 saturated.connections,
@@ -120,7 +121,7 @@ impl Search<'_> {
         if let (Some(met), Some(at_first)) = (bounds.met_per_s, self.at_first) {
             let settling_s = lengths::settling_s(at_first.as_secs_f64(), met / saturated.per_s);
             if lengths.full_s < SETTLED * settling_s {
-                warnings.push(steadiness(figure(met), settling_s, lengths.full_s));
+                warnings.push(steadiness(met, SETTLED * settling_s, lengths.full_s));
             }
             let allowed = self.question.objective.allowed_violation_rate();
             if met * lengths.full_s * allowed < 1.0 {
@@ -151,28 +152,33 @@ impl Search<'_> {
 }
 
 /// What holds of a rate at which a queue takes longer to reach its steady length than a window lasts.
-fn steadiness(rate: impl std::fmt::Display, settling_s: f64, window_s: f64) -> String {
-    let needs = match settling_s.is_finite() {
-        true if settling_s < LONG_S => format!("about {settling_s:.0} s"),
-        true => format!("about {:.0} min", settling_s / 60.0),
-        false => "an endless time".to_owned(),
+fn steadiness(rate_per_s: f64, needed_s: f64, window_s: f64) -> String {
+    let needs = match needed_s {
+        s if s < LONG_S => format!("about {s:.0} s"),
+        s if s < 7_200.0 => format!("about {:.0} min", s / 60.0),
+        s if s.is_finite() => format!("about {:.0} h", s / 3_600.0),
+        _ => "an endless time".to_owned(),
     };
-    let remedy = match settling_s < LONG_S {
-        true => "; a longer --budget lengthens the windows",
-        false => "; plan for a lower rate",
+    let remedy = match needed_s < LONG_S {
+        true => "a longer --budget lengthens the windows".to_owned(),
+        false => format!("plan for at most {} (80 %)", figure(PLANNED * rate_per_s)),
     };
     format!(
-        "at {rate} a second, close to the most that the server answers, a queue needs {needs} to reach its steady length, and \
-         each window lasted {window_s:.0} s: where such traffic lasts longer than a window, the server may serve less{remedy}"
+        "at {} a second, close to the most that the server answers, a queue needs {needs} to reach its steady length, and a \
+         window lasted at most {window_s:.0} s: traffic that stays at this rate for longer waits longer than measured; {remedy}",
+        figure(rate_per_s)
     )
 }
 
-/// Windows that do not count, with the last reason; nothing where a warning has it.
+/// Windows that do not count, with the last reason; nothing where a warning has it. The reason's remedy is of a user who chose the
+/// rate, which a search chooses itself.
 fn uncounted(refused: &[&str], warnings: &[String]) -> Option<String> {
     let why = refused.last()?;
     let has_it = |warning: &String| warning.contains(DO_NOT_COUNT);
     let windows = run::counted(refused.len(), "window");
-    (!warnings.iter().any(has_it)).then(|| format!("the search does not count {windows}: {why}"))
+    let why = why.split("; ").next().unwrap_or_default();
+    (!warnings.iter().any(has_it))
+        .then(|| format!("the search leaves out {windows}, and the others give the answer: {why}"))
 }
 
 /// `cores`: of this machine.
@@ -180,7 +186,7 @@ fn shared(used: f64, started_here: bool, cores: usize) -> Option<String> {
     let remedy = match (started_here, can_spare_one(cores)) {
         (true, true) => "--generator-core true keeps a core free for it",
         (true, false) => {
-            "the true rate may be higher by as much; of fewer than four cores none is to spare for it"
+            "without it the rate may be higher by as much; a machine with fewer than four cores has none to spare for it"
         }
         (false, true) => "send the load from another machine, or keep a core free for it (taskset)",
         (false, false) => "send the load from another machine",
@@ -201,7 +207,12 @@ mod tests {
     fn the_reason_of_windows_that_do_not_count_is_said_once() {
         let late = "the generator started requests late";
         let said = uncounted(&[late, late], &["something else".to_owned()]).unwrap();
-        assert_eq!(said, format!("the search does not count 2 windows: {late}"));
+        assert_eq!(
+            said,
+            format!("the search leaves out 2 windows, and the others give the answer: {late}")
+        );
+        let with_remedy = format!("{late}; ask for a lower rate");
+        assert_eq!(uncounted(&[&with_remedy, &with_remedy], &[]), Some(said));
         let ended = super::super::too_many(5, late);
         assert!(ended.ends_with(late), "{ended}");
         assert_eq!(uncounted(&[late; 5], &[ended]), None);
@@ -219,7 +230,7 @@ mod tests {
         assert!(shared(0.31, false, 8).unwrap().contains("another machine"));
         let few = shared(0.31, true, 2).unwrap();
         assert!(
-            !few.contains("--generator-core") && few.contains("none is to spare"),
+            !few.contains("--generator-core") && few.contains("none to spare"),
             "{few}"
         );
     }
