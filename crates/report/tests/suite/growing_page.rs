@@ -1,6 +1,7 @@
 //! The page of a run in which memory grows with the requests.
 
 use crate::run_page::{holds, page, sample};
+use crate::support::flat;
 use run::Document;
 
 /// The sample of `tune`, of which one configuration was chosen.
@@ -112,4 +113,16 @@ fn the_table_continues_below_where_it_would_break_words() {
             .any(|line| line.starts_with("single × 4 threads ")),
         "{page}"
     );
+}
+
+/// A limit that is kept in the trials is not kept for long where memory grows.
+#[test]
+fn memory_within_its_limit_that_still_grew_is_said_to_have_grown() {
+    let mut document = sample("tune");
+    let mib = f64::from(1 << 20);
+    for (grown, still) in [(8.0 * mib, true), (1.0 * mib, false), (-8.0 * mib, false)] {
+        document.arms[1].growth_bytes_per_thousand = Some(grown);
+        let said = flat(&page(&document)).contains("kept, and still grew (see below)");
+        assert_eq!(said, still, "{grown}");
+    }
 }

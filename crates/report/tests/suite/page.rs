@@ -1,7 +1,6 @@
 //! The page of a run that was really measured, and of altered copies of it.
 
 use crate::run_page::{holds, page, sample};
-use crate::support::flat;
 use run::{
     Answer, Document, Feasibility, Fleet, FleetBasis, Least, Metric, Model, ModelErrors, ModelKind,
     ModelScore, ModelTrace, Objective, Sending, ServersNeeded, SetVariable, Stage, State,
@@ -95,18 +94,6 @@ fn a_change_is_told_from_the_answer_to_the_details() {
     // What was found was not missed, and why each was tried is for experts.
     assert!(!page.contains("can miss"), "{page}");
     assert!(!page.contains("\nDetails\n"), "{page}");
-}
-
-/// A limit that is kept in the trials is not kept for long where memory grows.
-#[test]
-fn memory_within_its_limit_that_still_grew_is_said_to_have_grown() {
-    let mut document = tuned();
-    let mib = f64::from(1 << 20);
-    for (grown, still) in [(8.0 * mib, true), (1.0 * mib, false), (-8.0 * mib, false)] {
-        document.arms[1].growth_bytes_per_thousand = Some(grown);
-        let said = flat(&page(&document)).contains("kept, and still grew (see below)");
-        assert_eq!(said, still, "{grown}");
-    }
 }
 
 #[test]
