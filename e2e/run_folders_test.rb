@@ -73,12 +73,38 @@ class RunFoldersTest < PowerbandTest
     assert_equal 0, asked.code, asked.to_s
     refute_includes asked.out, "threads 4"
     assert_match(%r{not in this diff: /etc/nginx/shop, whose diff}, asked.err)
-    assert_match(/not in this diff: ruby: start the server with Ruby 3.4/, asked.err)
+    assert_match(/by hand: ruby: start the server with Ruby 3.4/, asked.err)
     document["verdict"]["changes"].each { |change| change["hidden"] = true }
     File.write(file, JSON.generate(document))
     assert_refused powerband("report", file, "--diff"), 1, /not in this diff: .env/, /has no change for git apply/
     File.write(file, JSON.generate(document.merge("verdict" => nil)))
     assert_refused powerband("report", file, "--diff"), 2, /has no answer yet/
+  end
+
+  # git would put its lines elsewhere without a word: no unchanged line stands around them.
+  def test_a_file_that_has_changed_since_the_run_has_no_diff
+    document = JSON.parse(File.read(File.join(ROOT, "contract/samples/run/tune.json")))
+    app = File.join(@dir, "app")
+    FileUtils.mkdir_p(File.join(app, "config"))
+    document["plan"]["app_dir"] = app
+    document["verdict"]["changes"].each { |change| change["crc32"] = 0 }
+    file = File.join(@dir, "run.json")
+    File.write(file, JSON.generate(document))
+    assert_equal 0, powerband("report", file, "--diff").code
+    File.write(File.join(app, "config/puma.rb"), "threads 1, 1\n")
+    assert_refused powerband("report", file, "--diff"), 1, %r{--diff: config/puma.rb changed since the run}, /by hand/
+  end
+
+  def test_a_run_of_capacity_is_reported_by_its_name_and_as_the_newest
+    folder = File.join(runs, "20261121-214512-capacity-1f3a")
+    FileUtils.mkdir_p(folder)
+    FileUtils.cp(File.join(ROOT, "contract/samples/capacity/mixed.json"), File.join(folder, "capacity.json"))
+    page = powerband("report", File.join(folder, "capacity.json"))
+    assert_match(/\AIt serves \d+ requests a second/, page.out)
+    [[folder], ["20261121-214512-capacity-1f3a"], []].each do |words|
+      again = powerband("report", "--runs", runs, *words)
+      assert_equal [0, page.out], [again.code, again.out], again.to_s
+    end
   end
 
   def test_on_a_desktop_the_page_is_opened

@@ -52,14 +52,14 @@ fn set_threads(lines: &mut Vec<String>, threads: u16) {
 }
 
 fn set_workers(lines: &mut Vec<String>, workers: u16) {
-    if workers > 0 || last(lines, "workers").is_some() {
-        set_number(
-            lines,
-            "workers",
-            &["WEB_CONCURRENCY"],
-            workers,
-            &format!("workers {workers}"),
-        );
+    let is_there = last(lines, "workers").is_some();
+    // `.env` and Dockerfile set WEB_CONCURRENCY, which a bare number would put out of force.
+    let wanted = match is_there {
+        true => format!("workers {workers}"),
+        false => format!("workers ENV.fetch(\"WEB_CONCURRENCY\", {workers})"),
+    };
+    if workers > 0 || is_there {
+        set_number(lines, "workers", &["WEB_CONCURRENCY"], workers, &wanted);
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
         let change = puma_config("config/puma.rb", RAILS, knobs(2, 5, true));
         assert_eq!(
             change.text,
-            "threads_count = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nthreads threads_count, threads_count\n\nport ENV.fetch(\"PORT\", 3000)\nworkers 2\npreload_app!\n"
+            "threads_count = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\nthreads threads_count, threads_count\n\nport ENV.fetch(\"PORT\", 3000)\nworkers ENV.fetch(\"WEB_CONCURRENCY\", 2)\npreload_app!\n"
         );
     }
 
@@ -189,7 +189,8 @@ plugin :tmp_restart
         let change = puma_config("p", RAILS_7_0, knobs(0, 3, false));
         assert_eq!(change.text, RAILS_7_0.replace("{ 5 }", "{ 3 }"));
         let change = puma_config("p", RAILS_7_0, knobs(2, 3, true));
-        let ending = "plugin :tmp_restart\nworkers 2\npreload_app!\n";
+        let ending =
+            "plugin :tmp_restart\nworkers ENV.fetch(\"WEB_CONCURRENCY\", 2)\npreload_app!\n";
         assert!(change.text.ends_with(ending), "{}", change.text);
     }
 
@@ -330,7 +331,7 @@ end
         let change = puma_config("p", before, knobs(2, 3, true));
         assert_eq!(
             change.text,
-            "threads 3, 3\r\nport 3000\r\nworkers 2\r\npreload_app!\r\n__END__\nnotes\n"
+            "threads 3, 3\r\nport 3000\r\nworkers ENV.fetch(\"WEB_CONCURRENCY\", 2)\r\npreload_app!\r\n__END__\nnotes\n"
         );
     }
 }

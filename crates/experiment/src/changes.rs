@@ -24,7 +24,10 @@ const DATABASE: &str = "DATABASE_URL";
 pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
     let experiment = bench.experiment;
     let variables = bench.variables(arm);
-    let (changes, mut left) = set_down(experiment.kind, arm, &variables, &files(bench));
+    let (mut changes, mut left) = set_down(experiment.kind, arm, &variables, &files(bench));
+    for change in &mut changes {
+        change.crc32 = Some(crc32(&experiment.app_dir.join(&change.path)));
+    }
     left.extend(unread(&experiment.app_dir, &changes));
     if experiment.kind == ServerKind::Passenger && experiment.files.apache.is_none() {
         left.push(
@@ -33,6 +36,11 @@ pub fn changes(bench: &Bench<'_>, arm: &Arm) -> (Vec<FileChange>, Vec<String>) {
         );
     }
     (changes, left)
+}
+
+/// CRC-32 of a file, 0 of one that is not there.
+pub fn crc32(file: &Path) -> u32 {
+    std::fs::read(file).map_or(0, |bytes| crc32fast::hash(&bytes))
 }
 
 /// A new `.env`, in an application that loads none by itself.
@@ -67,6 +75,7 @@ fn set_down(
         hidden: change.hides_a_line(),
         path: change.path,
         diff: change.diff,
+        crc32: None,
     });
     (
         changes.collect(),

@@ -29,6 +29,10 @@ use std::time::Duration;
 /// The file that is locked while a process works on a folder.
 pub const LOCK: &str = "lock";
 /// Length of a run's key.
+/// What `powerband capacity` writes instead of run.json.
+pub(crate) const CAPACITY_FILE: &str = "capacity.json";
+/// What `powerband predict --validate` writes instead of run.json.
+pub(crate) const VALIDATION_FILE: &str = "validation.json";
 const KEY_BYTES: usize = 32;
 
 /// A run folder that exists.
@@ -306,13 +310,13 @@ impl Folder {
         found: &capacity::Document,
         chart: &str,
     ) -> Result<(), FolderError> {
-        self.write_json("capacity.json", found)?;
+        self.write_json(CAPACITY_FILE, found)?;
         self.write_whole("capacity.svg", chart.as_bytes())
     }
 
     /// Writes what `powerband predict --validate` found.
     pub fn write_validation(&self, found: &validation::Document) -> Result<(), FolderError> {
-        self.write_json("validation.json", found)
+        self.write_json(VALIDATION_FILE, found)
     }
 
     /// Reads the document as `run.json` has it.

@@ -4,7 +4,9 @@
 //! no process works on.
 
 use crate::document::{Kind, State};
-use crate::folder::{Folder, FolderError, LOCK, Worker, io, read_json};
+use crate::folder::{
+    CAPACITY_FILE, Folder, FolderError, LOCK, VALIDATION_FILE, Worker, io, read_json,
+};
 pub use crate::root::is_name_of_run;
 use crate::trial::Trial;
 use crate::{capacity, validation};
@@ -105,7 +107,17 @@ pub fn find(runs: &Path, run: &Path) -> PathBuf {
 /// The newest folder of `tune`, `compare` or `sweep` under `root`.
 pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     let found = kept(root)?.into_iter().map(|kept| kept.path);
-    Ok(found.rev().find(|path| path.join("run.json").is_file()))
+    let has_document =
+        |path: &PathBuf| path.join("run.json").is_file() || other_document(path).is_some();
+    Ok(found.rev().find(has_document))
+}
+
+/// The document of a folder that `capacity` or `predict --validate` made, which have no run.json.
+pub fn other_document(folder: &Path) -> Option<PathBuf> {
+    let names = [CAPACITY_FILE, VALIDATION_FILE].iter();
+    names
+        .map(|name| folder.join(name))
+        .find(|path| path.is_file())
 }
 
 /// The newest run under `root` that can be resumed, one of `kind` before others, with what it is a run of.
@@ -200,11 +212,11 @@ impl Kept {
                 .unwrap_or_default();
             (self.started_at, self.elapsed_s, self.sentence) =
                 (run.started_at, run.elapsed_s, sentence);
-        } else if let Some(found) = self.document::<capacity::Document>("capacity.json")? {
+        } else if let Some(found) = self.document::<capacity::Document>(CAPACITY_FILE)? {
             self.standing = other;
             (self.started_at, self.elapsed_s, self.sentence) =
                 (found.started_at, found.elapsed_s, found.sentence);
-        } else if let Some(found) = self.document::<validation::Document>("validation.json")? {
+        } else if let Some(found) = self.document::<validation::Document>(VALIDATION_FILE)? {
             self.standing = other;
             (self.started_at, self.elapsed_s, self.sentence) =
                 (found.started_at, found.elapsed_s, found.sentence);

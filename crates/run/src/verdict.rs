@@ -204,6 +204,10 @@ pub struct FileChange {
     /// True where a removed line is hidden because it has credentials: `git apply` rejects the diff.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
+    /// CRC-32 of the file that the diff is against, 0 where there was none: the diff has no unchanged lines by which `git apply` could
+    /// find its place in another. Absent in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crc32: Option<u32>,
 }
 
 impl FileChange {

@@ -28,12 +28,16 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
         )));
     }
     let folder = match &args.run {
-        Some(run) => Folder::open(&find(&args.runs, run)),
+        Some(run) => find(&args.runs, run),
         None => {
             let newest = newest(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
-            Folder::open(&newest.ok_or_else(|| Failure::usage(none_under(&args.runs)))?)
+            newest.ok_or_else(|| Failure::usage(none_under(&args.runs)))?
         }
     };
+    if let Some(document) = run::runs::other_document(&folder) {
+        return of_file(&args, &document);
+    }
+    let folder = Folder::open(&folder);
     let folder = folder.map_err(|e| Failure::usage(e.to_string()))?;
     let document = folder.read().map_err(|e| Failure::usage(e.to_string()))?;
     if let Some(file) = &args.html {
@@ -110,8 +114,26 @@ fn diff(document: &run::Document) -> Result<u8, Failure> {
             change.path, document.id
         ));
     }
+    let folder = Path::new(&document.plan.app_dir);
+    // Of a document from another machine the application may not be here.
+    let changed = by_git.iter().filter(|change| {
+        let now = experiment::file_crc32(&folder.join(&change.path));
+        folder.is_dir() && change.crc32.is_some_and(|then| then != now)
+    });
+    let changed: Vec<&str> = changed.map(|change| change.path.as_str()).collect();
+    if !changed.is_empty() {
+        return Err(Failure {
+            message: format!(
+                "--diff: {} changed since the run, perhaps by this diff: its lines would go to other places; powerband report {} shows \
+                 them, make the changes by hand",
+                changed.join(", "),
+                document.id
+            ),
+            code: 1,
+        });
+    }
     for left in &verdict.by_hand {
-        output::error(&format!("not in this diff: {left}"));
+        output::error(&format!("by hand: {left}"));
     }
     if by_git.is_empty() {
         return Err(Failure {

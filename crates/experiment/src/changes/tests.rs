@@ -173,7 +173,11 @@ fn processes_threads_and_preloading_are_in_the_server_s_own_file() {
     let wanted = [
         (
             ServerKind::Puma,
-            ["threads 7, 7", "workers 2", "preload_app!"],
+            [
+                "threads 7, 7",
+                "workers ENV.fetch(\"WEB_CONCURRENCY\", 2)",
+                "preload_app!",
+            ],
         ),
         (
             ServerKind::Unicorn,
@@ -241,6 +245,7 @@ fn a_new_environment_file_that_nothing_loads_is_said() {
         path: ".env".to_owned(),
         diff: "+A=1\n".to_owned(),
         hidden: false,
+        crc32: None,
     }];
     let said = || unread(app.path(), &changes);
     assert!(said().unwrap().contains("no dotenv gem"));
