@@ -41,6 +41,7 @@ mod tables;
 mod tried;
 mod validation;
 mod why_not;
+mod worth;
 
 pub use advise_page::advise_page;
 pub use calc_page::calc_page;

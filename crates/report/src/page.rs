@@ -5,7 +5,7 @@ use crate::reading::{advised, baseline_word, called, decides, latency_known};
 use crate::sheet::{Sheet, first_line};
 use crate::{
     Style, aged, answer, beyond_cores, command_page, fleet, growth, no_latency, pages, predicted,
-    rates, request_time, steps, tables, tried, why_not,
+    rates, request_time, steps, tables, tried, why_not, worth,
 };
 use run::{Calibration, Document, Fitness, Kind, Outcome, RateSearch, Stage, TrialStatus, Worker};
 use std::fmt::Write;
@@ -79,6 +79,7 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
         how(&mut sheet, document);
     }
     deciding(&mut sheet, document);
+    worth::worth(&mut sheet, document);
     pages::write(&mut sheet, document);
     if let Some(calibration) = &document.calibration {
         identical(&mut sheet, document, calibration);

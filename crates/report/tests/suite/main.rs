@@ -21,3 +21,4 @@ mod run_page;
 mod support;
 mod unfinished_page;
 mod validation_page;
+mod worth_page;
