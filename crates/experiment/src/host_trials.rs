@@ -45,7 +45,7 @@ impl Trials for Bench<'_> {
         changes::changes(self, arm)
     }
 
-    fn host_warnings(&self, load_average: f64, watcher: &dyn Watcher) -> Vec<String> {
-        self.host.warnings(load_average, watcher)
+    fn host_warnings(&self, watcher: &dyn Watcher) -> Vec<String> {
+        self.host.warnings(watcher)
     }
 }

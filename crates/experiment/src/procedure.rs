@@ -328,8 +328,7 @@ impl<'a> Procedure<'a> {
 
     /// What on the host spoiled what was measured so far.
     pub fn host_warnings(&self) -> Vec<String> {
-        let load_average = self.store.document.host.load_average;
-        self.trials.host_warnings(load_average, self.watcher)
+        self.trials.host_warnings(self.watcher)
     }
 
     /// Writes the document as it is.

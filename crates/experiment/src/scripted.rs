@@ -328,7 +328,7 @@ impl Trials for Script {
         Default::default()
     }
 
-    fn host_warnings(&self, _: f64, _: &dyn Watcher) -> Vec<String> {
+    fn host_warnings(&self, _: &dyn Watcher) -> Vec<String> {
         Vec::new()
     }
 }

@@ -18,7 +18,7 @@ use crate::sending::Sender;
 use crate::store::Store;
 use crate::{arms, command_runs, spoiled, tune};
 use asked::{asked, changed};
-use configured::{as_configured, configured, without_preload};
+use configured::{as_configured, configured, without_preload, without_workers};
 use run::{Age, Document, Folder, Plan, SCHEMA, SdSource, State, Timing};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -190,7 +190,7 @@ fn measure(
         let (baseline, how) = configured(&bench.own, experiment.kind);
         store.document.plan.baseline = baseline;
         watcher.on(Event::Note(format!(
-            "baseline: {baseline} ({how}; --baseline says otherwise)"
+            "baseline: {baseline} ({how}; --baseline sets another)"
         )));
     }
     if store.document.command.is_none() {
@@ -201,7 +201,11 @@ fn measure(
         store.document.plan.baseline = first.settings;
         store.document.plan.baseline_environment = bench.told(first);
     }
-    if let Some(unlike) = without_preload(&arms, || bench.own.configured_settings()) {
+    let own = || bench.own.configured_settings();
+    for unlike in [without_workers(&arms, own), without_preload(&arms, own)]
+        .into_iter()
+        .flatten()
+    {
         watcher.on(Event::Note(unlike.clone()));
         store.document.warnings.push(unlike);
     }

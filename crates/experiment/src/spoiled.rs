@@ -2,18 +2,20 @@
 
 use crate::progress::{Event, Watcher};
 use host::facts::Activity;
-use host::{OtherWork, OtherWorkSoFar, Roots, Tree};
+use host::{HostFacts, OtherWork, OtherWorkSoFar, Roots, Tree};
 use run::{Folder, LOCK, OTHER_PROGRAMS};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Long enough to see whether the load average is of work that has ended.
+const MOMENT: Duration = Duration::from_millis(300);
 /// From this part of a core on, used by other programs, a page names them.
 const MUCH_OTHERS: f64 = 0.25;
 
 /// Warns of it, and returns it for the document.
 pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
-    let found = host::facts::collect().map(|facts| host::warnings(&facts));
+    let found = host::facts::collect().map(|facts| host::warnings(&a_moment_later(facts)));
     let mut found: Vec<String> = found
         .unwrap_or_default()
         .iter()
@@ -69,6 +71,17 @@ fn afterwards(runs: &[OtherRun]) -> Option<String> {
     ))
 }
 
+/// With what happens meanwhile.
+fn a_moment_later(facts: HostFacts) -> HostFacts {
+    let read = || Activity::read(&Roots::default());
+    let (began, before) = (Instant::now(), read());
+    std::thread::sleep(MOMENT);
+    match (before, read()) {
+        (Ok(before), Ok(after)) => facts.observe(&before, &after, began.elapsed()),
+        _ => facts,
+    }
+}
+
 /// All that are under way now.
 fn other_runs() -> Vec<OtherRun> {
     let locks = host::process::holders(&Roots::default(), LOCK).into_iter();
@@ -118,8 +131,8 @@ impl HostWatch {
         }
     }
 
-    /// Stolen time, swapping and other programs since, the load before the run, and other runs.
-    pub fn warnings(&self, load_average: f64, watcher: &dyn Watcher) -> Vec<String> {
+    /// Stolen time, swapping and other programs since, and other runs.
+    pub fn warnings(&self, watcher: &dyn Watcher) -> Vec<String> {
         self.look(watcher);
         let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let span = self.began.elapsed();
@@ -130,8 +143,8 @@ impl HostWatch {
                 _ => facts,
             };
             let warnings = host::warnings(&host::HostFacts {
-                // Load and waiting of now are mostly this run's own; what was there before it is the question.
-                load_average_1m: Some(load_average),
+                // Load and waiting are mostly this run's own; what other programs took is measured.
+                load_average_1m: None,
                 cpu_pressure: None,
                 group_cpu_pressure: None,
                 ..facts

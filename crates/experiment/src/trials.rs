@@ -35,6 +35,6 @@ pub trait Trials {
     /// The files that start the server with an arm's settings, and what is left to do by hand.
     fn changes(&self, arm: &Arm) -> (Vec<FileChange>, Vec<String>);
 
-    /// What on the host spoiled what was measured so far; `load_average` is that before the run.
-    fn host_warnings(&self, load_average: f64, watcher: &dyn Watcher) -> Vec<String>;
+    /// What on the host spoiled what was measured so far.
+    fn host_warnings(&self, watcher: &dyn Watcher) -> Vec<String>;
 }

@@ -127,9 +127,8 @@ pub fn tune(procedure: &mut Procedure<'_>) -> Result<(), Stopped> {
         .to_owned(),
     );
     for arm in survivors.iter().filter(|arm| **arm != baseline) {
-        fates
-            .entry(arm.name.clone())
-            .or_insert_with(|| "in all elimination rounds".to_owned());
+        let fate = race::rounds(&procedure.store.document, arm);
+        fates.entry(arm.name.clone()).or_insert(fate);
     }
     let confirmed = confirm::confirm(procedure, &baseline, &finalists)?;
     let raced = verdict::Raced {

@@ -43,6 +43,8 @@ pub struct HostFacts {
     pub governor: Option<String>,
     /// Share of CPU time that the hypervisor gave to others, 0 to 1, in the observed span.
     pub steal_share: Option<f64>,
+    /// Share of the time of all CPUs in which some process computed, 0 to 1, in the observed span.
+    pub busy_share: Option<f64>,
     /// Pages swapped in or out in the observed span.
     pub swapped_pages: Option<u64>,
     /// Length of that span.
@@ -135,6 +137,7 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         clocksource: word("devices/system/clocksource/clocksource0/current_clocksource"),
         governor: word("devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         steal_share: None,
+        busy_share: None,
         swapped_pages: None,
         observed: None,
         cpu_pressure: pressure("cpu"),
@@ -166,6 +169,7 @@ impl HostFacts {
         let swapped = after.swapped_pages.zip(before.swapped_pages);
         Self {
             steal_share: after.cpu.steal_share_since(&before.cpu),
+            busy_share: after.cpu.busy_share_since(&before.cpu),
             swapped_pages: swapped.map(|(after, before)| after.saturating_sub(before)),
             observed: Some(span),
             ..self

@@ -5,6 +5,9 @@ use super::pairs::{NEVER_MS, by_block, medians_ms};
 use run::{Comparison, Document, PageTime, Trial};
 use stats::summary;
 
+/// From fewer, an interval of a mean is wider than anything that a reader can use.
+const LEAST_BLOCKS: usize = 3;
+
 /// Each page in each comparable comparison, in the order of the workload; empty for one page, and without a common rate.
 pub fn page_times(document: &Document, comparisons: &[Comparison]) -> Vec<PageTime> {
     let names = pages(&document.trials);
@@ -21,7 +24,10 @@ pub fn page_times(document: &Document, comparisons: &[Comparison]) -> Vec<PageTi
     // Bonferroni, over the pages with an interval and over the looks at each: all of them hold together.
     let plan = &document.plan;
     let looks = stats::looks(plan.blocks, plan.alpha, document.seed).map_or(1, |looks| looks.len());
-    let intervals = measured.iter().filter(|m| m.pairs.len() > 1).count();
+    let intervals = measured
+        .iter()
+        .filter(|m| m.pairs.len() >= LEAST_BLOCKS)
+        .count();
     let alpha = plan.alpha / (looks * intervals.max(1)) as f64;
     let allowance = Judging::once(document).allowance.ln_1p();
     measured
@@ -61,7 +67,10 @@ impl<'d> Measured<'d> {
     fn page_time(&self, alpha: f64, allowance: f64) -> Option<PageTime> {
         let logs: Vec<f64> = self.pairs.iter().map(|(a, b)| (b / a).ln()).collect();
         let mean = summary::mean(&logs)?;
-        let half = stats::mean_and_half(&logs, alpha).map(|(_, half)| half + allowance);
+        let half = match logs.len() < LEAST_BLOCKS {
+            true => None,
+            false => stats::mean_and_half(&logs, alpha).map(|(_, half)| half + allowance),
+        };
         let [baseline_ms, candidate_ms] = medians_ms(&self.pairs);
         Some(PageTime {
             page: self.page.to_owned(),

@@ -14,8 +14,21 @@ pub fn without_preload(arms: &[Arm], own: impl FnOnce() -> Option<Settings>) -> 
         && !named.any(|arm| arm.settings.preload)
         && own().is_some_and(|own| own.workers > 0 && own.preload);
     applies.then(|| {
-        "the application's own configuration preloads it, and no configuration here does: preload=true compares it as it runs today"
+        "the application is configured to preload, and no configuration here does: preload=true compares it as it runs today"
             .to_owned()
+    })
+}
+
+/// That the application runs in a cluster and every configuration here in one process, since none names workers.
+pub fn without_workers(arms: &[Arm], own: impl FnOnce() -> Option<Settings>) -> Option<String> {
+    let mut named = arms.iter().filter(|arm| arm.revision.is_none());
+    let is_single = named.clone().next().is_some() && named.all(|arm| arm.settings.workers == 0);
+    let own = is_single.then(own)??;
+    (own.workers > 0).then(|| {
+        format!(
+            "the application is configured with {own}, and no configuration here has workers: workers={} compares it as it runs today",
+            own.workers
+        )
     })
 }
 
@@ -48,7 +61,7 @@ pub fn as_configured(
             let (settings, how) = configured(bench.place(arm), experiment.kind);
             arm.settings = settings;
             watcher.on(Event::Note(format!(
-                "{arm}: {settings} ({how}; --baseline says otherwise)"
+                "{arm}: {settings} ({how}; --baseline sets another)"
             )));
         }
     }
@@ -58,6 +71,27 @@ pub fn as_configured(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cluster_that_is_measured_in_one_process_is_said() {
+        let arm = |workers| {
+            Arm::of(Settings {
+                workers,
+                threads: 3,
+                preload: false,
+            })
+        };
+        let own = |workers| Some(arm(workers).settings);
+        let said = without_workers(&[arm(0), arm(0)], || own(2)).unwrap();
+        assert!(
+            said.contains("configured with 2 workers × 3 threads") && said.contains(": workers=2 "),
+            "{said}"
+        );
+        assert_eq!(without_workers(&[arm(0), arm(1)], || own(2)), None);
+        assert_eq!(without_workers(&[arm(0)], || own(0)), None);
+        assert_eq!(without_workers(&[arm(0)], || None), None);
+        assert_eq!(without_workers(&[], || own(2)), None);
+    }
 
     #[test]
     fn configurations_that_do_not_preload_as_the_application_does_are_said() {

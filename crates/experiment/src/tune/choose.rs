@@ -32,13 +32,14 @@ pub fn finalists(document: &Document, survivors: &[Arm], baseline: &Arm) -> Opti
         .filter(|(_, standing)| *standing == wanted)
         .filter_map(|(arm, _)| Some((arm, ratio(document, baseline, arm)?)))
         .collect();
-    let best = rated
-        .iter()
-        .map(|(_, ratio)| *ratio)
-        .fold(f64::NEG_INFINITY, f64::max);
+    let margin = 1.0 + document.plan.margin;
+    let best = best(document, &rated, margin)?;
     let near: Vec<&Arm> = rated
         .iter()
-        .filter(|(_, ratio)| *ratio * (1.0 + document.plan.margin) >= best)
+        .filter(|(arm, ratio)| {
+            let behind = in_shared_rounds(document, arm, best.0).is_some_and(|of| of > margin);
+            *arm == best.0 || (*ratio * margin >= best.1 && !behind)
+        })
         .map(|(arm, _)| *arm)
         .collect();
     let sizes: Vec<Size> = near.iter().map(|arm| size(document, arm)).collect();
@@ -51,6 +52,23 @@ pub fn finalists(document: &Document, survivors: &[Arm], baseline: &Arm) -> Opti
         second: second.map(|(arm, _)| arm.clone()),
         challenger,
     })
+}
+
+/// The best against the baseline, unless another was better than it in the rounds that had both: arms that ran in different rounds
+/// met the machine at different times.
+fn best<'a>(document: &Document, rated: &[(&'a Arm, f64)], margin: f64) -> Option<(&'a Arm, f64)> {
+    let first = *rated.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let ahead = rated.iter().filter_map(|(arm, ratio)| {
+        let of = in_shared_rounds(document, first.0, arm)?;
+        (of > margin).then_some(((*arm, *ratio), of))
+    });
+    let ahead = ahead.max_by(|a, b| a.1.total_cmp(&b.1));
+    Some(ahead.map_or(first, |(arm, _)| arm))
+}
+
+/// How many times as much `arm` served as `other` in the rounds that had both; `None` without such a round.
+fn in_shared_rounds(document: &Document, other: &Arm, arm: &Arm) -> Option<f64> {
+    (other != arm).then(|| ratio(document, other, arm))?
 }
 
 /// The one candidate of a run whose time allows no race.
@@ -154,6 +172,42 @@ mod tests {
             threads(&found.challenger),
             found.second.as_ref().map(threads),
         )
+    }
+
+    /// As a run on a busy host had it: the arm of the first round alone looks better against a slow baseline.
+    #[test]
+    fn an_arm_that_lost_the_round_that_had_both_is_not_the_winner() {
+        let mut document = crate::sample::document("tune");
+        document.plan.objective.latency = None;
+        let mut trials = document.trials.iter();
+        let model = trials
+            .find(|t| t.memory.is_some() && t.counts())
+            .unwrap()
+            .clone();
+        let arm = |threads| {
+            Arm::of(Settings {
+                threads,
+                ..model.settings
+            })
+        };
+        document.trials.clear();
+        for (block, threads, per_s) in [
+            (1, 1, 152.0),
+            (1, 4, 380.0),
+            (1, 5, 338.0),
+            (2, 1, 170.0),
+            (2, 4, 298.0),
+        ] {
+            let mut trial = model.clone();
+            (trial.stage, trial.block) = (Stage::Race, block);
+            (trial.arm, trial.settings) = (arm(threads).name, arm(threads).settings);
+            trial.saturation.as_mut().unwrap().good_per_s = per_s;
+            document.trials.push(trial);
+        }
+        let survivors = [arm(1), arm(4), arm(5)];
+        let found = finalists(&document, &survivors, &survivors[0]).unwrap();
+        assert_eq!(found.challenger, survivors[1]);
+        assert_eq!(found.second, Some(survivors[2].clone()));
     }
 
     #[test]

@@ -9,8 +9,8 @@ use crate::judge;
 use crate::procedure::{Procedure, hopeless};
 use crate::progress::Event;
 use crate::request::Arm;
-use run::{Contradiction, Feasibility, Settings, Stage, Trial};
-use std::collections::BTreeMap;
+use run::{Contradiction, Document, Feasibility, Settings, Stage, Trial};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks that the neighbours of what was measured get at least, where the budget has room.
 const BLOCKS_OF_NEIGHBOURS: u32 = 2;
@@ -78,6 +78,20 @@ pub fn race(
         procedure.expect((blocks - block) * running.len() as u32 + confirming(procedure));
     }
     Ok(raced)
+}
+
+/// In how many of the rounds an arm was: the neighbours of a good one come later, and a round may be full.
+pub fn rounds(document: &Document, arm: &Arm) -> String {
+    let of = |of: &dyn Fn(&Trial) -> bool| {
+        let trials = document.trials.iter();
+        let race = trials.filter(|t| t.stage == Stage::Race && t.counts() && of(t));
+        race.map(|t| t.block).collect::<BTreeSet<u32>>().len()
+    };
+    let (all, mine) = (of(&|_| true), of(&|t| t.arm == arm.name));
+    match mine == all {
+        true => "in all elimination rounds".to_owned(),
+        false => format!("in {mine} of {all} elimination rounds"),
+    }
 }
 
 impl Raced {

@@ -7,6 +7,8 @@ use crate::facts::HostFacts;
 
 /// A share of the effective cores: other work beyond it is felt by what is measured.
 const LOAD_LIMIT: f64 = 0.5;
+/// Of the CPU time of all cores: below it the work that made the load has ended.
+const IDLE_LIMIT: f64 = 0.1;
 /// Stolen time beyond it moves throughput by as much as the differences that a run looks for.
 const STEAL_LIMIT: f64 = 0.02;
 /// Of the last minute, in which some task was ready to run and waited.
@@ -30,6 +32,13 @@ pub(super) fn load(facts: &HostFacts) -> Outcome {
         format!("the load average over the last minute is {load:.2}, on {cores:.1} cores");
     if load <= LOAD_LIMIT * cores {
         return Outcome::Fine(evidence);
+    }
+    // The average decays for a minute after the work has ended, often a run of Powerband.
+    if let Some(busy) = facts.busy_share.filter(|busy| *busy <= IDLE_LIMIT) {
+        return Outcome::Fine(format!(
+            "{evidence}, and the CPUs are {} busy now",
+            per_cent(busy)
+        ));
     }
     Outcome::found(
         Severity::SpoilsMeasurements,
@@ -224,6 +233,26 @@ mod tests {
         assert_eq!(
             found(pressure(&with(0.11))).severity,
             Severity::SpoilsMeasurements
+        );
+    }
+
+    #[test]
+    fn a_load_that_has_ended_is_not_other_work() {
+        let with = |busy_share| HostFacts {
+            load_average_1m: Some(3.0),
+            busy_share,
+            ..host()
+        };
+        assert_eq!(
+            found(load(&with(None))).severity,
+            Severity::SpoilsMeasurements
+        );
+        assert_eq!(
+            found(load(&with(Some(0.6)))).severity,
+            Severity::SpoilsMeasurements
+        );
+        assert!(
+            matches!(load(&with(Some(0.03))), Outcome::Fine(said) if said.contains("3.0 % busy now"))
         );
     }
 

@@ -41,6 +41,10 @@ fn verdict(document: &Document) -> String {
         pace.map_or_else(String::new, |p| format!("{} an hour", self::pace(&p)))
     };
     match growth.course {
+        Course::Flat if document.length_s < LEAST_FOR_AN_HOUR_S => format!(
+            "{whose} is flat over the {} that were read{level}. What an hour brings takes a longer reading (--for 10m).",
+            duration(document.length_s)
+        ),
         Course::Flat => format!(
             "{whose} is flat over the {} that were read{level}: it changes by {}.",
             duration(document.length_s),
