@@ -133,6 +133,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
         counted(valid, "trial"),
         match pilot {
             0 => String::new(),
+            1 => " (1 of them a pilot trial)".to_owned(),
             pilot => format!(" ({pilot} of them pilot trials)"),
         },
         duration(document.elapsed_s)

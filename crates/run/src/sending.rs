@@ -154,7 +154,7 @@ impl PageRedirects {
         let led: Vec<String> = self.unexpected().map(led).collect();
         let most = self.unexpected().max_by_key(|r| r.answers)?;
         Some(format!(
-            "{:.1} % of the good answers of {} are redirects ({}), which are not followed: the page itself was not served. Ask \
+            "{:.1} % of the successful answers of {} are redirects ({}), which are not followed: the page itself was not served. Ask \
              for the page that is meant, send what it needs (--header, a session that logs in), or expect it with status = {} in \
              the workload file",
             self.share() * 100.0,

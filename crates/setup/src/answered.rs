@@ -24,7 +24,10 @@ impl Answer<'_> {
     fn why_not(&self) -> Option<String> {
         match self.status {
             200..=299 => None,
-            300..=399 => Some(format!("it redirects to {}", self.location)),
+            300..=399 => Some(format!(
+                "it redirects to {}; a page that needs a login needs a session (docs/load.md)",
+                self.location
+            )),
             404 => Some("it answers 404".to_owned()),
             500.. if !self.location.is_empty() => Some(format!("{RAISES}{}", self.location)),
             status => Some(format!("it answers {status}")),
@@ -104,7 +107,10 @@ mod tests {
         assert_eq!(
             left,
             [
-                ("/admin", "it redirects to http://localhost/login"),
+                (
+                    "/admin",
+                    "it redirects to http://localhost/login; a page that needs a login needs a session (docs/load.md)"
+                ),
                 ("/broken", "it raises KeyError: key not found: \"no\""),
                 ("/gone", "it answers 404"),
             ]

@@ -167,9 +167,9 @@ fn survey(
     });
     if bar.is_none() && !quiet {
         output::say(&format!(
-            "simulating {} configurations at {} rates",
-            question.points.len(),
-            question.rates_per_s.len()
+            "simulating {} at {}",
+            run::counted(question.points.len() as u64, "configuration"),
+            run::counted(question.rates_per_s.len() as u64, "rate")
         ));
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
