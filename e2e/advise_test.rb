@@ -49,6 +49,7 @@ class AdviseTest < PowerbandTest
     words = command.split
     assert_equal %w[powerband compare], words.first(2)
     assert_includes words, "RUBY_GC_MALLOC_LIMIT=65536"
+    assert_includes words, "threads=2,workers=0"
     compared = powerband(*words.drop(1), "--app", app, "--path", "/", "--rehearse", "--runs", File.join(@dir, "runs"))
     assert_equal 0, compared.code, compared.to_s
     assert_match(/every configuration started, served and ended/, compared.out)

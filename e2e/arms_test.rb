@@ -108,7 +108,8 @@ class ArmsTest < PowerbandTest
   # What the application redirects otherwise, and what it wants beside.
   def assert_sent_as_by_a_proxy(ended)
     assert_match(/Connections: one per request\. X-Forwarded-Proto: https is sent, as a proxy/, ended.out.gsub(/\s+/, " "))
-    assert_match(%r{100\.0 % of the successful answers of GET /account are redirects \(302 to /login\?…\)}, ended.out.gsub(/\s+/, " "))
+    said = ended.out.gsub(/\s+/, " ")
+    assert_match(%r{100\.0 % of the successful answers of GET /account are redirects \(302 to /login\?…\)}, said)
     sending = { "keep_alive" => false, "headers" => ["Authorization"], "forwarded_https" => true }
     assert_equal sending, document.fetch("plan").fetch("sending")
     files = Dir[File.join(runs, "**/*")].select { |path| File.file?(path) }

@@ -25,7 +25,8 @@ class HttpsTest < PowerbandTest
     sending = { "keep_alive" => false, "headers" => ["Authorization"], "forwarded_https" => true }
     assert_equal sending, document["asked"]["sending"]
     assert_equal [[302, "/login?…", 25, false]], redirects(document)
-    assert_match(%r{100\.0 % of the successful answers of GET /account are redirects \(302 to /login\?…\)}, document["warnings"].join)
+    said = document["warnings"].join
+    assert_match(%r{100\.0 % of the successful answers of GET /account are redirects \(302 to /login\?…\)}, said)
 
     assert_equal [3, "unknown"], [document["exit_code"], document.dig("assertions", 0, "outcome")]
     assert_match(%r{errors=0% unknown: .*answers of GET /account are redirects}, err)

@@ -101,6 +101,8 @@ class RunFoldersTest < PowerbandTest
     FileUtils.cp(File.join(ROOT, "contract/samples/capacity/mixed.json"), File.join(folder, "capacity.json"))
     page = powerband("report", File.join(folder, "capacity.json"))
     assert_match(/\AIt serves \d+ requests a second/, page.out)
+    relative = powerband("report", "runs/20261121-214512-capacity-1f3a", chdir: @dir)
+    assert_equal page.out, relative.out, relative.to_s
     [[folder], ["20261121-214512-capacity-1f3a"], []].each do |words|
       again = powerband("report", "--runs", runs, *words)
       assert_equal [0, page.out], [again.code, again.out], again.to_s

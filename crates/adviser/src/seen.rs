@@ -1,14 +1,15 @@
 //! What the agent recorded, as the checks need it.
 
 use flight::{Cause, Collection, CollectionKind, Heap, MajorBy, Server};
-use knobs::{Value, Version};
+use knobs::{Kind, Value, Version};
 use run::inspect::Stopped;
 use std::collections::BTreeMap;
 
 /// Fewer collections of a kind say little about their causes.
 pub(crate) const LEAST: usize = 10;
-/// A cause that takes less of the time, and of whose kind fewer of the slowest requests waited, is nothing to win.
-const LEAST_SHARE_OF_TIME: f64 = 0.005;
+/// A cause that takes less of the time for which requests run Ruby, and of whose kind fewer of the slowest requests waited, is nothing to
+/// win.
+const LEAST_SHARE: f64 = 0.005;
 const LEAST_SHARE_OF_SLOWEST: f64 = 0.05;
 
 /// One process.
@@ -33,12 +34,24 @@ pub struct Seen {
     pub processes: Vec<Process>,
     /// All processes added up.
     pub watched_s: f64,
+    /// Share of the time for which requests held the GVL that collections took in the requests' own threads; `None` where it is not known.
+    pub collected_share: Option<f64>,
     /// What collections did to the requests on record; `None` with too few.
     pub stopped: Option<Stopped>,
     /// The environment that a process of it was started with; `None` where that is not known.
     pub environment: Option<BTreeMap<String, String>>,
-    /// A process reports `Process.warmup` or `GC.compact`; `None` where no process reports anything.
-    pub warmed_up: Option<bool>,
+    /// What the processes report of their set-up; `None` where no process reports anything.
+    pub setup: Option<Setup>,
+}
+
+/// Calls that the agent made for an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    pub warmup: bool,
+    /// A collection after so many requests, between them; 0: never.
+    pub oob_gc: u32,
+    /// Major collections happen only then.
+    pub minor_only: bool,
 }
 
 impl Seen {
@@ -49,9 +62,20 @@ impl Seen {
 
     /// Major collections that Ruby began by itself.
     pub(crate) fn majors(&self) -> Vec<&Collection> {
-        let all = self.collections();
-        all.filter(|c| c.kind == Some(CollectionKind::Major) && c.major_by != Some(MajorBy::Force))
+        let all = self
+            .collections()
+            .filter(|c| c.kind == Some(CollectionKind::Major));
+        all.filter(|c| c.major_by != Some(MajorBy::Force) && c.cause != Some(Cause::Method))
             .collect()
+    }
+
+    /// Why the reasons of major collections are not those of Ruby's limits; `None` where they are.
+    pub(crate) fn majors_are_moved(&self) -> Option<String> {
+        let setup = self.setup.filter(|setup| setup.minor_only)?;
+        Some(format!(
+            "major collections run between requests alone (oob_gc={}), so that their reasons say nothing about limits",
+            setup.oob_gc
+        ))
     }
 
     pub(crate) fn minors(&self) -> Vec<&Collection> {
@@ -60,10 +84,14 @@ impl Seen {
             .collect()
     }
 
-    /// Share of the watched time that their pauses took.
-    pub fn share_of_time<'c>(&self, these: impl Iterator<Item = &'c Collection>) -> Option<f64> {
-        let pause_s = these.map(|c| c.pause_ns as f64 / 1e9).sum::<f64>();
-        (self.watched_s > 0.0).then(|| pause_s / self.watched_s)
+    /// Share of the time for which requests ran Ruby that these collections took, by their part of the pauses in requests.
+    pub fn share<'c>(&self, these: impl Iterator<Item = &'c Collection>) -> Option<f64> {
+        let all = in_requests(self.collections());
+        let part = match all > 0.0 {
+            true => in_requests(these) / all,
+            false => 0.0,
+        };
+        Some(self.collected_share? * part)
     }
 
     /// Of the slowest 1 % of the requests: the share that collections of this kind stopped.
@@ -75,36 +103,26 @@ impl Seen {
         })
     }
 
-    /// Why fewer of these collections would win nothing; `None` where they would.
-    pub(crate) fn nothing_to_win(
-        &self,
-        these: &[&Collection],
-        kind: CollectionKind,
-    ) -> Option<String> {
-        let share = self.share_of_time(these.iter().copied())?;
-        let slowest = self.slowest(kind);
-        let is_little =
-            share < LEAST_SHARE_OF_TIME && slowest.is_none_or(|s| s < LEAST_SHARE_OF_SLOWEST);
-        is_little.then(|| {
-            let of_slowest = slowest.map_or(String::new(), |slowest| {
-                format!(
-                    ", and {} of the slowest 1 % of the requests waited for a {}",
-                    percent(slowest),
-                    word(kind)
-                )
-            });
-            format!(
-                "they stop a process for {} of the time{of_slowest}",
-                percent(share)
-            )
-        })
+    /// Whether fewer of these collections would win nothing.
+    pub(crate) fn is_cheap(&self, these: &[&Collection], kind: CollectionKind) -> bool {
+        let share = self.share(these.iter().copied());
+        share.is_some_and(|share| share < LEAST_SHARE)
+            && self
+                .slowest(kind)
+                .is_none_or(|slowest| slowest < LEAST_SHARE_OF_SLOWEST)
     }
 
-    /// How much these collections cost, for the evidence.
+    /// How much these collections cost.
     pub(crate) fn cost(&self, these: &[&Collection], kind: CollectionKind) -> String {
-        let share = self
-            .share_of_time(these.iter().copied())
-            .map_or(0.0, |share| share);
+        let share = self.share(these.iter().copied()).map_or_else(
+            || "what they cost is not known".to_owned(),
+            |share| {
+                format!(
+                    "they take {} of the time for which requests run Ruby",
+                    percent(share)
+                )
+            },
+        );
         let slowest = self.slowest(kind).map_or(String::new(), |slowest| {
             format!(
                 "; {} of the slowest 1 % of the requests waited for a {}",
@@ -112,10 +130,7 @@ impl Seen {
                 word(kind)
             )
         });
-        format!(
-            "they stop a process for {} of the time{slowest}",
-            percent(share)
-        )
+        share + &slowest
     }
 
     /// What a knob with a number is set to, as the variable holds it.
@@ -136,18 +151,40 @@ impl Seen {
                     .set
             }
         };
-        let number = text.parse::<f64>();
-        number.map_err(|_| format!("{} = {text:?} is not a plain number", found.variable))
+        let is_whole = matches!(found.kind, Kind::Size { .. } | Kind::Whole { .. });
+        let number = match is_whole {
+            true => text.parse::<u64>().ok().map(|number| number as f64),
+            false => text.parse::<f64>().ok(),
+        };
+        number
+            .filter(|number| number.is_finite() && *number > 0.0)
+            .ok_or_else(|| {
+                format!(
+                    "{} = {text:?} is not a plain number above 0",
+                    found.variable
+                )
+            })
     }
 
-    pub(crate) fn is_ruby(&self, major: u32, minor: u32) -> bool {
-        self.ruby.is_some_and(|ruby| ruby >= Version(major, minor))
+    /// Whether Ruby is this version or later.
+    ///
+    /// # Errors
+    /// That it is not known.
+    pub(crate) fn is_ruby(&self, major: u32, minor: u32) -> Result<bool, String> {
+        let ruby = self.ruby.ok_or("the files do not say which Ruby it is")?;
+        Ok(ruby >= Version(major, minor))
     }
 
     pub(crate) fn ruby_name(&self) -> String {
         self.ruby
             .map_or_else(|| "this Ruby".to_owned(), |ruby| format!("Ruby {ruby}"))
     }
+}
+
+/// Their pauses in the threads of requests, nanoseconds.
+fn in_requests<'c>(these: impl Iterator<Item = &'c Collection>) -> f64 {
+    let these = these.filter(|c| c.in_request);
+    these.map(|c| c.pause_ns as f64).sum()
 }
 
 fn word(kind: CollectionKind) -> &'static str {

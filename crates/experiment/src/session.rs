@@ -134,7 +134,7 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
 /// Measures and judges until the verdict, an interruption or an honest refusal. The folder is true in any case.
 pub fn conduct(
     experiment: &Experiment,
-    store: Store,
+    mut store: Store,
     installation: &Installation,
     watcher: &dyn Watcher,
 ) -> (Store, Result<(), Stopped>) {
@@ -158,8 +158,12 @@ pub fn conduct(
             because: "before anything is measured",
         }),
     }
-    // The document says at the end what is left of it.
-    spoiled::tell(watcher);
+    // The document says at the end what is left of the rest: the load of now is then this run's own.
+    let found = spoiled::tell(watcher);
+    let load = found
+        .into_iter()
+        .filter(|warning| warning.starts_with(host::checks::LOAD));
+    store.document.warnings.extend(load);
     let ((store, result), refused) = peers::watched(experiment, watcher, |peers| {
         measure(experiment, store, installation, &scratch, peers)
     });

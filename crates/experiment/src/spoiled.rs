@@ -71,14 +71,18 @@ fn afterwards(runs: &[OtherRun]) -> Option<String> {
     ))
 }
 
-/// With what happens meanwhile.
+/// With how busy the cores are now: the load average is of the last minute.
 fn a_moment_later(facts: HostFacts) -> HostFacts {
     let read = || Activity::read(&Roots::default());
     let (began, before) = (Instant::now(), read());
     std::thread::sleep(MOMENT);
-    match (before, read()) {
-        (Ok(before), Ok(after)) => facts.observe(&before, &after, began.elapsed()),
-        _ => facts,
+    let busy_cores = match (before, read()) {
+        (Ok(before), Ok(after)) => host::facts::busy_cores(&before, &after, began.elapsed()),
+        _ => None,
+    };
+    HostFacts {
+        busy_cores,
+        ..facts
     }
 }
 

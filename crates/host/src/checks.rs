@@ -13,6 +13,8 @@ use crate::check::Checked;
 use crate::facts::HostFacts;
 use crate::serving::ServingFacts;
 
+pub use cpu::LOAD;
+
 /// What the host's own state says.
 #[must_use]
 pub fn of_host(facts: &HostFacts) -> Vec<Checked> {

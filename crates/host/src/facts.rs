@@ -43,8 +43,8 @@ pub struct HostFacts {
     pub governor: Option<String>,
     /// Share of CPU time that the hypervisor gave to others, 0 to 1, in the observed span.
     pub steal_share: Option<f64>,
-    /// Share of the time of all CPUs in which some process computed, 0 to 1, in the observed span.
-    pub busy_share: Option<f64>,
+    /// Cores on which some process of this machine computed, on average over the observed span.
+    pub busy_cores: Option<f64>,
     /// Pages swapped in or out in the observed span.
     pub swapped_pages: Option<u64>,
     /// Length of that span.
@@ -137,7 +137,7 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         clocksource: word("devices/system/clocksource/clocksource0/current_clocksource"),
         governor: word("devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         steal_share: None,
-        busy_share: None,
+        busy_cores: None,
         swapped_pages: None,
         observed: None,
         cpu_pressure: pressure("cpu"),
@@ -147,6 +147,17 @@ pub fn collect_of(roots: &Roots, pid: Option<u32>) -> Result<HostFacts, HostErro
         group_memory: group_use::memory(&groups).ok().flatten(),
         throttling: group_use::throttling(&groups).ok().flatten(),
     })
+}
+
+/// By how many cores were busy between two readings; `None` when no time has passed.
+#[must_use]
+pub fn busy_cores(before: &Activity, after: &Activity, span: Duration) -> Option<f64> {
+    let ticks = after
+        .cpu
+        .busy_ticks()
+        .saturating_sub(before.cpu.busy_ticks());
+    let busy_s = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
+    (span > Duration::ZERO).then(|| busy_s / span.as_secs_f64())
 }
 
 impl HostFacts {
@@ -169,7 +180,7 @@ impl HostFacts {
         let swapped = after.swapped_pages.zip(before.swapped_pages);
         Self {
             steal_share: after.cpu.steal_share_since(&before.cpu),
-            busy_share: after.cpu.busy_share_since(&before.cpu),
+            busy_cores: busy_cores(before, after, span),
             swapped_pages: swapped.map(|(after, before)| after.saturating_sub(before)),
             observed: Some(span),
             ..self

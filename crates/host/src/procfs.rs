@@ -90,14 +90,6 @@ impl CpuTimes {
         (total > 0).then(|| (steal as f64 / total as f64).min(1.0))
     }
 
-    /// The share of all CPU time since `before` in which some process of this machine computed, 0 to 1; `None` when no time has passed.
-    #[must_use]
-    pub fn busy_share_since(&self, before: &Self) -> Option<f64> {
-        let total = self.total_ticks.saturating_sub(before.total_ticks);
-        let busy = self.busy_ticks().saturating_sub(before.busy_ticks());
-        (total > 0).then(|| (busy as f64 / total as f64).min(1.0))
-    }
-
     /// Computing by any process of this machine.
     #[must_use]
     pub fn busy_ticks(&self) -> u64 {

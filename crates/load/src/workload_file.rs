@@ -343,7 +343,7 @@ impl Reader<'_> {
             Some(other) => {
                 self.problem(
                     &format!("{key}.weight"),
-                    other.type_str(),
+                    other.to_string(),
                     "give a number above 0",
                 );
                 return 1.0;

@@ -12,7 +12,7 @@ pub fn advise_page(document: &Document, style: Style) -> String {
 
 pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     let mut sheet = Sheet::new(style);
-    sheet.bold(&document.sentence);
+    sheet.bold(&plain(&document.sentence));
     sheet.labelled("Looked at  ", &looked_at(&document.looked_at));
     if !document.suggestions.is_empty() {
         sheet.heading("Worth a test");
@@ -20,33 +20,33 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     for suggestion in &document.suggestions {
         sheet.labelled(
             "- ",
-            &format!("{}: {}", suggestion.check, settings(suggestion)),
+            &plain(&format!("{}: {}", suggestion.check, settings(suggestion))),
         );
-        sheet.labelled("    evidence  ", &suggestion.evidence);
-        sheet.labelled("    effect    ", &suggestion.effect);
-        sheet.labelled("    may cost  ", &suggestion.cost);
+        sheet.labelled("    evidence  ", &plain(&suggestion.evidence));
+        sheet.labelled("    effect    ", &plain(&suggestion.effect));
+        sheet.labelled("    may cost  ", &plain(&suggestion.cost));
     }
     if let Some(command) = &document.command {
         sheet.heading("Test them on your application, in its folder");
-        sheet.line(command);
+        sheet.line(&plain(command));
         sheet.prose(
             "Each is compared with today's settings: throughput and memory. Add --slo for latency, and --age 50k-requests for memory that \
-             grows. What helps neither, or harms one of them, is not worth setting.",
+             grows. The page of the comparison ends with the settings that are worth setting.",
         );
     }
     let left = document.left.iter();
     let left: Vec<String> = left
-        .map(|one| format!("{}: {}", one.check, one.evidence))
+        .map(|one| plain(&format!("{}: {}", one.check, one.evidence)))
         .collect();
     sheet.listed("Left as it is", &left);
     let not_known = document.not_known.iter();
     let not_known: Vec<String> = not_known
-        .map(|one| format!("{}: {}", one.check, one.why))
+        .map(|one| plain(&format!("{}: {}", one.check, one.why)))
         .collect();
     sheet.listed("Not known", &not_known);
     let not_read = document.not_read.iter();
     let not_read: Vec<String> = not_read
-        .map(|one| format!("{}: {}", one.file, one.reason))
+        .map(|one| plain(&format!("{}: {}", one.file, one.reason)))
         .collect();
     sheet.listed("Not read", &not_read);
     sheet
@@ -89,6 +89,10 @@ fn looked_at(at: &LookedAt) -> String {
     };
     parts.extend(slowest(at.slowest_by_major, "major"));
     parts.extend(slowest(at.slowest_by_minor, "minor"));
+    if at.left_out > 0 {
+        let count = counted(at.left_out, "process");
+        parts.push(format!("not {count} of other servers or earlier starts"));
+    }
     parts.push(match at.environment_of {
         Some(pid) => format!("the environment of process {pid}"),
         None => "no environment, so that Ruby's defaults are assumed".to_owned(),

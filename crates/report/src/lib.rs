@@ -36,6 +36,7 @@ mod readable;
 mod reading;
 mod request_time;
 mod sheet;
+mod shell;
 mod steps;
 mod tables;
 mod tried;
@@ -61,6 +62,7 @@ pub use page::{page, page_in_full, page_while_running};
 pub use predict_page::predict_page;
 pub use readable::Readable;
 pub use sheet::wrapped;
+pub use shell::shell_word;
 pub use validation::{validation_markdown, validation_page};
 
 /// How the page may look.

@@ -177,7 +177,7 @@ fn group(container: &Container) -> String {
     let known = [
         size("uses", container.current_bytes),
         size(
-            "of which without idle file cache, which the kernel can free,",
+            "without idle file cache, which the kernel can free:",
             container.used_bytes,
         ),
         size("peak", container.peak_bytes),

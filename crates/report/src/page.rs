@@ -235,17 +235,18 @@ fn how(sheet: &mut Sheet, document: &Document) {
 }
 
 fn deciding(sheet: &mut Sheet, document: &Document) {
-    let title = match document.comparisons.iter().filter(|c| decides(c)).count() {
+    let (title, several) = match document.comparisons.iter().filter(|c| decides(c)).count() {
         0 => return,
-        1 => "The deciding comparison",
-        _ => "The deciding comparisons",
+        1 => ("The deciding comparison", false),
+        _ => ("The deciding comparisons", true),
     };
     sheet.heading(title);
     sheet.table(tables::deciding(document, sheet.style()));
     sheet.prose(&format!(
         "In parentheses: the 95 % interval of the change. p-value: how often two equal configurations would differ this clearly by \
-         chance. In at most {:.0} % of the runs chance leads to a claim.",
-        document.plan.alpha * 100.0
+         chance. Chance leads to a claim in at most {:.0} % of the runs{}.",
+        document.plan.alpha * 100.0,
+        if several && document.kind != Kind::Tune { ", for each comparison" } else { "" }
     ));
     if document.memory.is_empty() {
         return;

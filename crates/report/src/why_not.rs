@@ -224,7 +224,7 @@ fn raced(document: &Document, arm: &ArmSummary, reference: &ArmSummary, left: &s
         (of(Stage::Race, reference), of(Stage::Confirm, reference))
     {
         text += &format!(
-            " ({} showed {} in its own, and {} when it was confirmed)",
+            " ({} showed {} in its own rounds, and {} when it was confirmed)",
             called(document, reference),
             rounded_change(raced.ratio),
             rounded_change(confirmed.ratio)

@@ -3,12 +3,16 @@
 use crate::figures::change_with_interval;
 use crate::reading::{decides, is_baseline};
 use crate::sheet::Sheet;
+use crate::shell::shell_word;
 use run::{ArmSummary, Comparison, Document, Feasibility, Kind, Outcome, SetVariable};
+
+/// What documents have in place of a secret.
+const REDACTED: &str = "REDACTED";
 
 /// What is known of a setting after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Worth {
-    /// It helps one figure, and harms none.
+    /// It helps one figure, and is shown to harm none.
     Setting,
     /// It harms one, or changes none.
     Nothing,
@@ -39,26 +43,46 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
             kept.push(arm);
         }
     }
-    let variables = kept.iter().flat_map(|arm| added(baseline, arm).set);
-    let variables: Vec<String> = variables
-        .filter(|set| !set.variable.starts_with("POWERBAND_"))
-        .map(|set| format!("{}={}", set.variable, set.holds))
+    if kept.is_empty() {
+        return;
+    }
+    let all: Vec<SetVariable> = kept
+        .iter()
+        .flat_map(|arm| added(baseline, arm).set)
         .collect();
+    let (variables, others): (Vec<_>, Vec<_>) = all.iter().partition(is_variable);
+    let variables = variables
+        .iter()
+        .map(|set| format!("{}={}", set.variable, shell_word(&set.holds)));
+    let variables: Vec<String> = variables.collect();
+    let mut by_hand: Vec<&str> = others.iter().map(|set| set.knob.as_str()).collect();
+    if kept.iter().any(|arm| added(baseline, arm).preloads) {
+        by_hand.push("preload");
+    }
     if !variables.is_empty() {
         sheet.prose(&format!(
             "In the server's environment: {}",
             variables.join(" ")
         ));
     }
-    if kept.len() > 1 {
-        let today = arm_text(baseline);
-        let all = kept.iter().flat_map(|arm| typed(&added(baseline, arm)));
-        let all: Vec<String> = all.collect();
+    if !by_hand.is_empty() {
         sheet.prose(&format!(
-            "Each was measured alone. Measure them together before you set them: powerband compare {today} {}",
-            with(baseline, &all)
+            "docs/knobs.md says how to set {}.",
+            by_hand.join(", ")
         ));
     }
+    let typed: Vec<String> = kept
+        .iter()
+        .flat_map(|arm| typed(&added(baseline, arm)))
+        .collect();
+    let again = again(baseline, &typed).map_or(String::new(), |words| {
+        format!(": powerband compare {words}")
+    });
+    let figures = document.comparisons.len() + document.memory.len();
+    sheet.prose(&format!(
+        "{figures} figures were tested, each with its own error rate of {:.0} %. Measure what is worth setting once more, together{again}",
+        document.plan.alpha * 100.0
+    ));
 }
 
 type Candidate<'d> = (&'d ArmSummary, &'d Comparison);
@@ -72,7 +96,7 @@ fn single_settings(document: &Document) -> Option<(&ArmSummary, Vec<Candidate<'_
         .arms
         .iter()
         .find(|arm| is_baseline(document, arm))?;
-    let mut candidates = Vec::new();
+    let mut candidates: Vec<Candidate<'_>> = Vec::new();
     for comparison in document
         .comparisons
         .iter()
@@ -89,7 +113,16 @@ fn single_settings(document: &Document) -> Option<(&ArmSummary, Vec<Candidate<'_
             .iter()
             .all(|set| arm.environment.iter().any(|one| one.knob == set.knob));
         let added = added(baseline, arm);
-        if !same || !keeps || arm.label.is_some() || (added.set.is_empty() && !added.preloads) {
+        let loses = theirs.preload && !ours.preload;
+        let is_setting = !added.set.is_empty() || added.preloads;
+        if !same || !keeps || loses || arm.label.is_some() || !is_setting {
+            return None;
+        }
+        // Of two values of one knob only one can be set.
+        let mut others = candidates
+            .iter()
+            .flat_map(|(other, _)| self::added(baseline, other).set);
+        if others.any(|set| added.set.iter().any(|one| one.knob == set.knob)) {
             return None;
         }
         candidates.push((arm, comparison));
@@ -117,15 +150,14 @@ fn judged(
         why.push("breaks a limit".to_owned());
     }
     let both = [Some(throughput), memory];
-    let outcomes = || both.iter().flatten().map(|c| c.outcome);
-    let claimed = |c: &&Comparison| c.outcome == Outcome::Better && !c.not_claimed;
-    let harms = breaks || outcomes().any(|outcome| outcome == Outcome::Worse);
-    let worth = if harms {
+    let both = || both.iter().flatten().copied();
+    let claimed = |c: &Comparison| c.outcome == Outcome::Better && !c.not_claimed;
+    let equal = |c: &Comparison| c.outcome == Outcome::Equivalent;
+    let harms = breaks || both().any(|c| c.outcome == Outcome::Worse);
+    let worth = if harms || both().all(equal) {
         Worth::Nothing
-    } else if both.iter().flatten().any(claimed) {
+    } else if arm.feasible == Feasibility::Meets && both().all(|c| claimed(c) || equal(c)) {
         Worth::Setting
-    } else if outcomes().all(|outcome| outcome == Outcome::Equivalent) {
-        Worth::Nothing
     } else {
         Worth::Undecided
     };
@@ -168,14 +200,38 @@ fn arm_text(arm: &ArmSummary) -> String {
     text
 }
 
-/// The baseline with these settings in place of its own.
-fn with(baseline: &ArmSummary, all: &[String]) -> String {
+/// Whether its knob is a variable of the environment, and its value is known.
+fn is_variable(set: &&SetVariable) -> bool {
+    let name = set.variable.as_str();
+    let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let is_call = name.starts_with("POWERBAND_") || name == "PATH";
+    !is_call && name.chars().all(plain) && set.holds != REDACTED
+}
+
+/// The two arms of a comparison of the baseline with all of these; `None` where a value cannot be typed as it is.
+fn again(baseline: &ArmSummary, all: &[String]) -> Option<String> {
+    let typeable = |text: &str| !text.contains([',', '"']) && !text.ends_with(REDACTED);
+    let own = baseline
+        .environment
+        .iter()
+        .map(|set| format!("{}={}", set.knob, set.value));
+    if !own
+        .chain(all.iter().cloned())
+        .all(|setting| typeable(&setting))
+    {
+        return None;
+    }
     let knob = |setting: &str| setting.split('=').next().unwrap_or_default().to_owned();
-    let mut text: Vec<String> = arm_text(baseline)
+    let today = arm_text(baseline);
+    let mut text: Vec<String> = today
         .split(',')
         .filter(|one| !all.iter().any(|other| knob(other) == knob(one)))
         .map(str::to_owned)
         .collect();
     text.extend_from_slice(all);
-    text.join(",")
+    Some(format!(
+        "{} {}",
+        shell_word(&today),
+        shell_word(&text.join(","))
+    ))
 }

@@ -51,7 +51,7 @@ pub struct LookedAt {
     pub application: Option<String>,
     /// Ruby's version, as `3.3.8`.
     pub ruby: String,
-    /// The server, as `Puma`.
+    /// The server and its version, as `puma 6.6.0`.
     pub server: String,
     /// Threads of a process; absent when unknown.
     pub threads: Option<u32>,
@@ -60,14 +60,16 @@ pub struct LookedAt {
     /// Process whose environment was read. When absent, no process runs here or its environment is another user's, and Ruby's
     /// defaults are assumed.
     pub environment_of: Option<u32>,
+    /// Processes of other servers that were left out: the files are of several starts, or of Sidekiq as well.
+    pub left_out: u64,
     /// Time that the logs hold, all processes added up, s.
     pub watched_s: f64,
     /// Collections in the logs.
     pub collections: u64,
-    /// Share of that time during which collections stopped their process; absent when no time was watched.
-    pub share_of_time: Option<f64>,
+    /// Share of the time for which requests held the GVL that collections in their own threads took; absent where it is not known.
+    pub share_of_ruby: Option<f64>,
     /// The same of major collections alone.
-    pub share_of_time_major: Option<f64>,
+    pub share_of_ruby_major: Option<f64>,
     /// Share of the slowest 1 % of the requests that major collections stopped; absent with fewer than 1,000 requests on record.
     pub slowest_by_major: Option<f64>,
     /// Share of the slowest 1 % of the requests that minor collections stopped.

@@ -29,11 +29,11 @@ use std::time::Duration;
 /// The file that is locked while a process works on a folder.
 pub const LOCK: &str = "lock";
 /// Length of a run's key.
+const KEY_BYTES: usize = 32;
 /// What `powerband capacity` writes instead of run.json.
 pub(crate) const CAPACITY_FILE: &str = "capacity.json";
 /// What `powerband predict --validate` writes instead of run.json.
 pub(crate) const VALIDATION_FILE: &str = "validation.json";
-const KEY_BYTES: usize = 32;
 
 /// A run folder that exists.
 #[derive(Debug, Clone)]

@@ -100,11 +100,18 @@ pub fn find(runs: &Path, run: &Path) -> PathBuf {
     };
     match is_here {
         true => run.to_owned(),
+        false if other_document(run).is_some() => run.to_owned(),
         false => runs.join(run),
     }
 }
 
-/// The newest folder of `tune`, `compare` or `sweep` under `root`.
+/// The newest folder with a run.json under `root`: of `tune`, `compare`, `sweep` or `check`.
+pub fn newest_experiment(root: &Path) -> Result<Option<PathBuf>, FolderError> {
+    let found = kept(root)?.into_iter().map(|kept| kept.path);
+    Ok(found.rev().find(|path| path.join("run.json").is_file()))
+}
+
+/// The newest folder with a document under `root`.
 pub fn newest(root: &Path) -> Result<Option<PathBuf>, FolderError> {
     let found = kept(root)?.into_iter().map(|kept| kept.path);
     let has_document =

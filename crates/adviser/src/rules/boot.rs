@@ -11,7 +11,7 @@ const LEAST_COLLECTIONS: usize = 5;
 const STEADY: f64 = 1.01;
 /// Shopify's autotuner 1.1 leaves a pool that is as near to its setting.
 const NEAR: f64 = 0.01;
-const NEAR_SLOTS: u64 = 1_000;
+const NEAR_SLOTS: f64 = 1_000.0;
 
 const POOLS: [&str; 5] = [
     "gc.heap_0_init_slots",
@@ -23,6 +23,16 @@ const POOLS: [&str; 5] = [
 
 /// `gc.heap_0_init_slots` to `gc.heap_4_init_slots`.
 pub(crate) fn heap_at_boot(seen: &Seen) -> Looked {
+    match seen.is_ruby(3, 3) {
+        Err(why) => return Looked::NotKnown(why),
+        Ok(false) => {
+            return Looked::Leave(format!(
+                "{} has one setting for all pools, which 3.3 no longer has",
+                seen.ruby_name()
+            ));
+        }
+        Ok(true) => {}
+    }
     let largest = seen
         .processes
         .iter()
@@ -32,7 +42,7 @@ pub(crate) fn heap_at_boot(seen: &Seen) -> Looked {
     };
     if heap.pools.len() != POOLS.len() {
         return Looked::Leave(format!(
-            "{} has {} pools of slots; the settings that are known are of the five of Ruby 3.3 and 3.4",
+            "{} has {} pools of slots; the settings that are known are of five",
             seen.ruby_name(),
             heap.pools.len()
         ));
@@ -65,7 +75,10 @@ pub(crate) fn heap_at_boot(seen: &Seen) -> Looked {
     let settings: Vec<_> = POOLS
         .iter()
         .zip(&heap.pools)
-        .filter(|(knob, pool)| seen.number(knob).is_ok_and(|set| !is_near(pool.slots, set)))
+        .filter(|(knob, pool)| {
+            seen.number(knob)
+                .is_ok_and(|set| is_larger(pool.slots, set))
+        })
         .map(|(knob, pool)| {
             (
                 *knob,
@@ -84,9 +97,9 @@ pub(crate) fn heap_at_boot(seen: &Seen) -> Looked {
     })
 }
 
-fn is_near(slots: u64, set: f64) -> bool {
-    let slots_now = slots as f64;
-    (slots_now - set).abs() <= (NEAR * set).max(NEAR_SLOTS as f64)
+/// Fewer slots than Ruby makes at boot are no reason to make fewer.
+fn is_larger(slots: u64, set: f64) -> bool {
+    slots as f64 > set + (NEAR * set).max(NEAR_SLOTS)
 }
 
 /// How the heap of a process grew.
@@ -192,6 +205,9 @@ mod tests {
         let mut cut = steady.clone();
         cut.processes[0].is_whole = false;
         assert!(matches!(heap_at_boot(&cut), Looked::NotKnown(_)));
+        let mut older = steady.clone();
+        older.ruby = Some(knobs::Version(3, 2));
+        assert!(matches!(heap_at_boot(&older), Looked::Leave(why) if why.contains("3.2")));
         let mut many = steady;
         many.processes[0].heap.as_mut().unwrap().pools.pop();
         assert!(matches!(heap_at_boot(&many), Looked::Leave(why) if why.contains("4 pools")));

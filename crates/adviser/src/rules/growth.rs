@@ -10,8 +10,8 @@ const MUCH_FREE: f64 = 0.5;
 const LEAST_SLOTS: f64 = 200_000.0;
 const LEAST_MAJORS: usize = 3;
 /// What one of Ruby's maintainers sets where boot makes heaps too large.
-const FACTOR: &str = "1.3";
-const MOST_SLOTS: &str = "200000";
+const FACTOR: f64 = 1.3;
+const MOST_SLOTS: f64 = 200_000.0;
 
 /// `gc.heap_growth_factor` and `gc.heap_growth_max_slots`.
 pub(crate) fn heap_growth(seen: &Seen) -> Looked {
@@ -40,8 +40,8 @@ pub(crate) fn heap_growth(seen: &Seen) -> Looked {
     }
     if free.len() < LEAST_MAJORS {
         return Looked::NotKnown(format!(
-            "{} major collections show how many slots stay free, and {LEAST_MAJORS} are the least",
-            free.len()
+            "the slots that stay free are known of {}, and {LEAST_MAJORS} are the least",
+            run::counted(free.len() as u64, "major collection")
         ));
     }
     let (free, slots) = (median(free).unwrap_or(0.0), median(slots).unwrap_or(0.0));
@@ -52,16 +52,25 @@ pub(crate) fn heap_growth(seen: &Seen) -> Looked {
     if free < MUCH_FREE || slots < LEAST_SLOTS {
         return Looked::Leave(found);
     }
-    let is_set = |knob| seen.number(knob).is_ok();
-    let default = seen.number("gc.heap_growth_factor");
-    if default.as_ref().is_ok_and(|factor| *factor < 1.8) && is_set("gc.heap_growth_max_slots") {
-        return Looked::Leave(format!("{found}; the heap's growth is limited already"));
+    // A step that is set smaller already stays.
+    let wanted = [
+        ("gc.heap_growth_factor", FACTOR),
+        ("gc.heap_growth_max_slots", MOST_SLOTS),
+    ];
+    let is_less = |knob: &str, value: f64| seen.number(knob).map_or(true, |set| value < set);
+    let settings = wanted
+        .into_iter()
+        .filter(|(knob, value)| is_less(knob, *value));
+    let settings: Vec<_> = settings
+        .map(|(knob, value)| (knob, value.to_string()))
+        .collect();
+    if settings.is_empty() {
+        return Looked::Leave(format!(
+            "{found}; the steps in which the heap grows are as small already"
+        ));
     }
     Looked::Suggest(Change {
-        settings: vec![
-            ("gc.heap_growth_factor", FACTOR.to_owned()),
-            ("gc.heap_growth_max_slots", MOST_SLOTS.to_owned()),
-        ],
+        settings,
         evidence: found,
         effect: "Ruby makes the heap larger in smaller steps, so that boot leaves fewer free slots",
         cost: "more collections until the heap has the size that it needs",
@@ -107,6 +116,15 @@ mod tests {
         let mut limited = with(200_000);
         let environment = limited.environment.as_mut().unwrap();
         environment.insert("RUBY_GC_HEAP_GROWTH_FACTOR".to_owned(), "1.2".to_owned());
+        environment.insert(
+            "RUBY_GC_HEAP_GROWTH_MAX_SLOTS".to_owned(),
+            "500000".to_owned(),
+        );
+        assert_eq!(
+            suggested(heap_growth(&limited)).settings,
+            [("gc.heap_growth_max_slots", "200000".to_owned())]
+        );
+        let environment = limited.environment.as_mut().unwrap();
         environment.insert(
             "RUBY_GC_HEAP_GROWTH_MAX_SLOTS".to_owned(),
             "100000".to_owned(),

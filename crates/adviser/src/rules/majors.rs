@@ -13,6 +13,9 @@ const SHARE_OF_SLOWEST: f64 = 0.1;
 
 /// `gc.heap_oldobject_limit_factor`.
 pub(crate) fn old_objects(seen: &Seen) -> Looked {
+    if let Some(why) = seen.majors_are_moved() {
+        return Looked::NotKnown(why);
+    }
     let majors = seen.majors();
     let these = major_by(&majors, MajorBy::OldGen);
     let factor = match seen.number("gc.heap_oldobject_limit_factor") {
@@ -26,12 +29,13 @@ pub(crate) fn old_objects(seen: &Seen) -> Looked {
     if these.len() < LEAST_MAJORS {
         return Looked::Leave(found);
     }
-    if let Some(why) = seen.nothing_to_win(&these, CollectionKind::Major) {
-        return Looked::Leave(format!("{found}: {why}"));
+    let cost = seen.cost(&these, CollectionKind::Major);
+    if seen.is_cheap(&these, CollectionKind::Major) {
+        return Looked::Leave(format!("{found}: {cost}"));
     }
     Looked::Suggest(Change {
         settings: vec![("gc.heap_oldobject_limit_factor", (2.0 * factor).to_string())],
-        evidence: format!("{found}; {}", seen.cost(&these, CollectionKind::Major)),
+        evidence: format!("{found}; {cost}"),
         effect: "Ruby lets twice as many old objects be made before it starts a major collection",
         cost: "old objects that are no longer in use stay longer, so that the heap is larger",
     })
@@ -40,11 +44,18 @@ pub(crate) fn old_objects(seen: &Seen) -> Looked {
 /// `gc.heap_remembered_wb_unprotected_objects_limit_ratio`.
 pub(crate) fn write_barriers(seen: &Seen) -> Looked {
     const KNOB: &str = "gc.heap_remembered_wb_unprotected_objects_limit_ratio";
-    if !seen.is_ruby(3, 3) {
-        return Looked::Leave(format!(
-            "{} has no such limit, 3.3 and later have",
-            seen.ruby_name()
-        ));
+    match seen.is_ruby(3, 3) {
+        Err(why) => return Looked::NotKnown(why),
+        Ok(false) => {
+            return Looked::Leave(format!(
+                "{} has no setting for this limit, 3.3 and later have",
+                seen.ruby_name()
+            ));
+        }
+        Ok(true) => {}
+    }
+    if let Some(why) = seen.majors_are_moved() {
+        return Looked::NotKnown(why);
     }
     let majors = seen.majors();
     let these = major_by(&majors, MajorBy::Shady);
@@ -56,17 +67,15 @@ pub(crate) fn write_barriers(seen: &Seen) -> Looked {
     if these.len() < LEAST_MAJORS || share <= SHARE_WITHOUT_BARRIER {
         return Looked::Leave(found);
     }
-    if let Some(why) = seen.nothing_to_win(&these, CollectionKind::Major) {
-        return Looked::Leave(format!("{found}: {why}"));
+    let cost = seen.cost(&these, CollectionKind::Major);
+    if seen.is_cheap(&these, CollectionKind::Major) {
+        return Looked::Leave(format!("{found}: {cost}"));
     }
     match seen.number(KNOB) {
         Err(why) => Looked::NotKnown(why),
         Ok(ratio) => Looked::Suggest(Change {
             settings: vec![(KNOB, (2.0 * ratio).to_string())],
-            evidence: format!(
-                "{found}, with a limit of {ratio} of the old objects; {}",
-                seen.cost(&these, CollectionKind::Major)
-            ),
+            evidence: format!("{found}, with a limit of {ratio} of the old objects; {cost}"),
             effect: "Ruby starts fewer major collections for this reason",
             cost: "each minor collection looks at more objects",
         }),
@@ -75,6 +84,9 @@ pub(crate) fn write_barriers(seen: &Seen) -> Looked {
 
 /// Major collections between the requests (`oob_gc`).
 pub(crate) fn out_of_band(seen: &Seen) -> Looked {
+    if let Some(setup) = seen.setup.filter(|setup| setup.oob_gc > 0) {
+        return Looked::Leave(format!("oob_gc is {} already", setup.oob_gc));
+    }
     let majors = seen.majors();
     let Some(slowest) = seen.slowest(CollectionKind::Major) else {
         return Looked::NotKnown(
@@ -89,11 +101,15 @@ pub(crate) fn out_of_band(seen: &Seen) -> Looked {
     if slowest < SHARE_OF_SLOWEST {
         return Looked::Leave(found);
     }
-    if !seen.is_ruby(3, 4) {
-        return Looked::Leave(format!(
-            "{found}, but {} cannot leave major collections to the time between requests; 3.4 and later can",
-            seen.ruby_name()
-        ));
+    match seen.is_ruby(3, 4) {
+        Err(why) => return Looked::NotKnown(why),
+        Ok(false) => {
+            return Looked::Leave(format!(
+                "{found}, but {} cannot leave major collections to the time between requests; 3.4 and later can",
+                seen.ruby_name()
+            ));
+        }
+        Ok(true) => {}
     }
     let requests: u64 = seen.processes.iter().map(|one| one.requests).sum();
     if majors.len() < LEAST || seen.processes.iter().any(|one| !one.is_whole) {
@@ -139,9 +155,11 @@ mod tests {
             "{}",
             change.evidence
         );
+        let mut cheap = of_majors(MajorBy::OldGen, 5, 80_000_000);
+        cheap.collected_share = Some(0.001);
         for left in [
+            cheap,
             of_majors(MajorBy::OldGen, 2, 80_000_000),
-            of_majors(MajorBy::OldGen, 5, 1_000),
             of_majors(MajorBy::NoFree, 5, 80_000_000),
         ] {
             assert!(matches!(old_objects(&left), Looked::Leave(_)));
@@ -151,6 +169,7 @@ mod tests {
     #[test]
     fn what_the_slowest_requests_wait_for_is_worth_a_test_however_short() {
         let mut seen = of_majors(MajorBy::OldGen, 5, 1_000);
+        seen.collected_share = Some(0.001);
         seen.stopped = Some(stopped(0.3, 0.0));
         let change = suggested(old_objects(&seen));
         assert!(
@@ -162,6 +181,24 @@ mod tests {
         );
     }
 
+    /// Of collections that the agent moves between the requests, `major_by` is the reason of those that did not happen.
+    #[test]
+    fn majors_that_are_moved_say_nothing_about_limits() {
+        let mut seen = of_majors(MajorBy::OldGen, 12, 80_000_000);
+        seen.ruby = Some(knobs::Version(3, 4));
+        seen.stopped = Some(stopped(0.5, 0.0));
+        seen.setup = Some(crate::Setup {
+            warmup: false,
+            oob_gc: 50,
+            minor_only: true,
+        });
+        assert!(matches!(old_objects(&seen), Looked::NotKnown(_)));
+        assert!(matches!(write_barriers(&seen), Looked::NotKnown(_)));
+        assert!(
+            matches!(out_of_band(&seen), Looked::Leave(said) if said == "oob_gc is 50 already")
+        );
+    }
+
     #[test]
     fn the_ratio_is_doubled_from_ruby_3_3_on() {
         let mut seen = of_majors(MajorBy::Shady, 5, 80_000_000);
@@ -169,6 +206,8 @@ mod tests {
         assert_eq!(change.settings[0].1, "0.02");
         seen.ruby = Some(knobs::Version(3, 2));
         assert!(matches!(write_barriers(&seen), Looked::Leave(why) if why.contains("3.2")));
+        seen.ruby = None;
+        assert!(matches!(write_barriers(&seen), Looked::NotKnown(_)));
     }
 
     #[test]

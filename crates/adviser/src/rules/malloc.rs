@@ -9,7 +9,7 @@ const SHARE_OF_MINORS: f64 = 0.1;
 const SHARE_OF_MAJORS: f64 = 0.01;
 /// Major collections by the oldmalloc limit, at least.
 const LEAST_OLD: usize = 3;
-/// A limit so many times as high as what old objects had taken when it was reached.
+/// A limit so many times as high as what had been taken when it was reached.
 const OLD_FACTOR: f64 = 4.0;
 const MIB: f64 = (1 << 20) as f64;
 
@@ -27,27 +27,29 @@ pub(crate) fn young(seen: &Seen) -> Looked {
     if by_malloc.len() < LEAST || by_malloc.len() as f64 <= SHARE_OF_MINORS * minors.len() as f64 {
         return Looked::Leave(found);
     }
-    if let Some(why) = seen.nothing_to_win(&by_malloc, CollectionKind::Minor) {
-        return Looked::Leave(format!("{found}: {why}"));
+    let cost = seen.cost(&by_malloc, CollectionKind::Minor);
+    if seen.is_cheap(&by_malloc, CollectionKind::Minor) {
+        return Looked::Leave(format!("{found}: {cost}"));
     }
     let limits = seen
         .number("gc.malloc_limit")
         .and_then(|limit| Ok((limit, seen.number("gc.malloc_limit_max")?)));
     let (limit, most) = match limits {
-        Ok(limits) => limits,
+        // Ruby lowers a limit above its maximum to it.
+        Ok((limit, most)) => (limit.min(most), most),
         Err(why) => return Looked::NotKnown(why),
     };
     let taken = taken(&by_malloc, |c| c.malloc_increase);
     Looked::Suggest(Change {
         settings: vec![
             ("gc.malloc_limit", size(2.0 * limit)),
-            ("gc.malloc_limit_max", size(2.0 * most.max(limit))),
+            ("gc.malloc_limit_max", size(2.0 * most)),
         ],
         evidence: format!(
             "{found}{taken}, with limits of {} to {}; {}",
             mib(limit),
             mib(most),
-            seen.cost(&by_malloc, CollectionKind::Minor)
+            cost
         ),
         effect: "Ruby collects half as often for this reason",
         cost: "memory outside of the slots grows by up to the new limit in each process between two collections",
@@ -56,17 +58,21 @@ pub(crate) fn young(seen: &Seen) -> Looked {
 
 /// Major collections that `gc.oldmalloc_limit` sets off.
 pub(crate) fn old(seen: &Seen) -> Looked {
+    if let Some(why) = seen.majors_are_moved() {
+        return Looked::NotKnown(why);
+    }
     let majors = seen.majors();
     let by_old = major_by(&majors, MajorBy::OldMalloc);
     let found = format!(
-        "{} major collections began because old objects had taken memory outside of their slots",
+        "{} major collections began because objects had taken memory outside of their slots since the last major one",
         of(by_old.len(), majors.len())
     );
     if by_old.len() < LEAST_OLD || by_old.len() as f64 <= SHARE_OF_MAJORS * majors.len() as f64 {
         return Looked::Leave(found);
     }
-    if let Some(why) = seen.nothing_to_win(&by_old, CollectionKind::Major) {
-        return Looked::Leave(format!("{found}: {why}"));
+    let cost = seen.cost(&by_old, CollectionKind::Major);
+    if seen.is_cheap(&by_old, CollectionKind::Major) {
+        return Looked::Leave(format!("{found}: {cost}"));
     }
     let most = match seen.number("gc.oldmalloc_limit_max") {
         Ok(most) => most,
@@ -84,7 +90,7 @@ pub(crate) fn old(seen: &Seen) -> Looked {
             "{found}{}, with a limit of at most {}; {}",
             taken(&by_old, |c| c.oldmalloc_increase),
             mib(most),
-            seen.cost(&by_old, CollectionKind::Major)
+            cost
         ),
         effect: "Ruby starts fewer major collections for this reason; the growth of the old objects still starts them",
         cost: "old objects that are no longer in use keep their memory longer",
@@ -93,7 +99,8 @@ pub(crate) fn old(seen: &Seen) -> Looked {
 
 fn few(count: usize, kind: &str) -> String {
     format!(
-        "{count} {kind} collections are in the logs, and {LEAST} are the least that show their causes"
+        "the logs have {}, and {LEAST} are the least that show their causes",
+        run::counted(count as u64, &format!("{kind} collection"))
     )
 }
 
@@ -156,7 +163,9 @@ mod tests {
         // A tenth exactly, too few, too cheap.
         assert!(left(&minors(10, 90, 20_000_000)));
         assert!(left(&minors(9, 3, 20_000_000)));
-        assert!(left(&minors(20, 100, 1_000)));
+        let mut cheap = minors(20, 100, 20_000_000);
+        cheap.collected_share = Some(0.01);
+        assert!(left(&cheap));
         assert!(matches!(
             young(&minors(5, 4, 20_000_000)),
             Looked::NotKnown(_)
@@ -169,12 +178,17 @@ mod tests {
         let environment = set.environment.as_mut().unwrap();
         environment.insert("RUBY_GC_MALLOC_LIMIT".to_owned(), "67108864".to_owned());
         let change = suggested(young(&set));
-        assert_eq!(change.settings[0].1, "128MiB");
-        // Ruby raises a maximum below the limit to it.
-        assert_eq!(change.settings[1].1, "128MiB");
+        // Ruby lowers it to the maximum, 32 MiB.
+        assert_eq!(change.settings[0].1, "64MiB");
+        assert_eq!(change.settings[1].1, "64MiB");
         let environment = set.environment.as_mut().unwrap();
         environment.insert("RUBY_GC_MALLOC_LIMIT".to_owned(), "64m".to_owned());
         assert!(matches!(young(&set), Looked::NotKnown(why) if why.contains("\"64m\"")));
+        for ignored in ["0", "1e8", "-5"] {
+            let environment = set.environment.as_mut().unwrap();
+            environment.insert("RUBY_GC_MALLOC_LIMIT".to_owned(), ignored.to_owned());
+            assert!(matches!(young(&set), Looked::NotKnown(_)), "{ignored}");
+        }
     }
 
     #[test]
@@ -205,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn one_percent_of_the_time_is_said() {
+    fn what_they_cost_is_said_by_their_part_of_the_pauses() {
         let seen = minors(60, 60, 10_000_000);
         assert!(
             suggested(young(&seen))
                 .evidence
-                .contains("stop a process for 1.0 % of the time")
+                .contains("take 2.5 % of the time for which requests run Ruby")
         );
     }
 }

@@ -26,17 +26,26 @@ pub(crate) fn preloading(seen: &Seen) -> Looked {
 
 /// `warmup=on`.
 pub(crate) fn warm_up(seen: &Seen) -> Looked {
-    let workers = seen.server.workers.unwrap_or(0);
-    if workers < 2 || seen.server.preload != Some(true) {
-        return Looked::Leave("no workers are forked from a preloaded process".to_owned());
+    let workers = match (seen.server.workers, seen.server.preload) {
+        (None, _) | (Some(2..), None) => {
+            return Looked::NotKnown(
+                "the files do not say how the server makes its processes".to_owned(),
+            );
+        }
+        (Some(workers @ 2..), Some(true)) => workers,
+        _ => return Looked::Leave("no workers are forked from a preloaded process".to_owned()),
+    };
+    match seen.is_ruby(3, 3) {
+        Err(why) => return Looked::NotKnown(why),
+        Ok(false) => {
+            return Looked::Leave(format!(
+                "{} has no Process.warmup, 3.3 and later have",
+                seen.ruby_name()
+            ));
+        }
+        Ok(true) => {}
     }
-    if !seen.is_ruby(3, 3) {
-        return Looked::Leave(format!(
-            "{} has no Process.warmup, 3.3 and later have",
-            seen.ruby_name()
-        ));
-    }
-    if seen.warmed_up == Some(true) {
+    if seen.setup.is_some_and(|setup| setup.warmup) {
         return Looked::Leave("the process that forks the workers calls it".to_owned());
     }
     Looked::Suggest(Change {
@@ -103,10 +112,14 @@ mod tests {
             suggested(warm_up(&seen)).settings,
             [("warmup", "on".to_owned())]
         );
-        seen.warmed_up = Some(true);
+        seen.setup = Some(crate::Setup {
+            warmup: true,
+            oob_gc: 0,
+            minor_only: false,
+        });
         assert!(matches!(warm_up(&seen), Looked::Leave(_)));
         seen.server.workers = Some(0);
-        seen.warmed_up = None;
+        seen.setup = None;
         assert!(matches!(preloading(&seen), Looked::Leave(_)));
         assert!(matches!(warm_up(&seen), Looked::Leave(_)));
         seen.server.workers = None;

@@ -26,9 +26,10 @@ pub(crate) fn seen() -> Seen {
             requests: 1_000,
         }],
         watched_s: 60.0,
+        collected_share: Some(0.05),
         stopped: None,
         environment: Some(BTreeMap::new()),
-        warmed_up: None,
+        setup: None,
     }
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn collection() -> Collection {
         major_by: Some(MajorBy::OldGen),
         cause: None,
         over: true,
-        in_request: false,
+        in_request: true,
         swept_at_once: false,
         live_before: None,
         live_after: None,

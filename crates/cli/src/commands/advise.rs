@@ -7,15 +7,25 @@ use super::flight_root::flight_root;
 use super::inspect::{found, looked_into, now_ns};
 use crate::args::AdviseArgs;
 use crate::{Failure, output};
-use adviser::{Process, Seen, advise as look};
-use flight::{FlightFile, Role, Snapshot};
+use adviser::{Process, Seen, Setup, advise as look};
+use flight::{FlightFile, Header, Role, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The snapshots of one server's processes.
+/// The processes of one server.
 pub(super) struct Recorded {
     processes: Vec<(PathBuf, Snapshot)>,
+    /// The process that began last.
+    newest: usize,
     inspected: run::inspect::Document,
+    /// Processes of other servers in the same files.
+    left_out: usize,
+}
+
+impl Recorded {
+    fn header(&self) -> &Header {
+        &self.processes[self.newest].1.header
+    }
 }
 
 /// `powerband advise`.
@@ -23,12 +33,8 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     let recorded = recorded(args)?;
     let environment = environment(&recorded.processes);
     let seen = seen(&recorded, environment.as_ref().map(|(_, of)| of.clone()));
-    let document = document::document(
-        &recorded,
-        &seen,
-        look(&seen),
-        environment.as_ref().map(|(pid, _)| *pid),
-    );
+    let environment_of = environment.map(|(pid, _)| pid);
+    let document = document::document(&recorded, &seen, look(&seen), environment_of);
     if args.json {
         output::json(&document)?;
     } else {
@@ -39,38 +45,58 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
 
 fn recorded(args: &AdviseArgs) -> Result<Recorded, Failure> {
     let root = flight_root();
-    let now_ns = now_ns();
-    let selection = ::inspect::Selection {
-        application: args.application.clone(),
-        ..::inspect::Selection::default()
-    };
-    let inspected = looked_into(&args.sources, &root, selection, now_ns)?;
-    let mut processes = Vec::new();
+    let mut all = Vec::new();
     for path in found(&args.sources, &root)? {
+        // One that cannot be read has no server; inspect names it.
         let Ok(snapshot) = FlightFile::open(&path).and_then(|file| file.snapshot()) else {
-            // The inspect document names it.
             continue;
         };
-        let of = flight::application_of(&snapshot.header.app_root);
-        if args
-            .application
-            .as_deref()
-            .is_none_or(|asked| flight::application_of(asked) == of)
-        {
-            processes.push((path, snapshot));
+        let application = flight::application_of(&snapshot.header.app_root);
+        let wanted = args.application.as_deref().map(flight::application_of);
+        if snapshot.log.is_some() && wanted.is_none_or(|wanted| wanted == application) {
+            all.push((path, snapshot));
         }
     }
-    one_application(&processes)?;
-    processes.retain(|(_, snapshot)| snapshot.log.is_some());
-    if processes.is_empty() {
+    one_application(&all)?;
+    let count = all.len();
+    let Some(processes) = latest_server(all) else {
         return Err(Failure::no_answer(
             "no process of these files has a log of collections: start the server with powerband run -- CMD, or with the gem of this \
              version, and send requests to it",
         ));
-    }
+    };
+    let files: Vec<PathBuf> = processes.iter().map(|(path, _)| path.clone()).collect();
+    let began = |(_, (_, of)): &(usize, &(PathBuf, Snapshot))| of.header.created_wall_ns;
     Ok(Recorded {
+        newest: processes
+            .iter()
+            .enumerate()
+            .max_by_key(began)
+            .map_or(0, |(at, _)| at),
+        inspected: looked_into(&files, &root, ::inspect::Selection::default(), now_ns())?,
+        left_out: count - processes.len(),
         processes,
-        inspected,
+    })
+}
+
+/// The processes of one start of one server, since settings change between two: of one that runs, else of the latest. Of several that
+/// run it is the one with the most requests.
+fn latest_server(all: Vec<(PathBuf, Snapshot)>) -> Option<Vec<(PathBuf, Snapshot)>> {
+    let mut servers: BTreeMap<(String, u32), Vec<(PathBuf, Snapshot)>> = BTreeMap::new();
+    for (path, snapshot) in all {
+        let header = &snapshot.header;
+        let first = match header.server.workers.unwrap_or(0) {
+            0 => header.pid,
+            _ => header.parent_pid,
+        };
+        let key = (header.server.name.clone(), first);
+        servers.entry(key).or_default().push((path, snapshot));
+    }
+    servers.into_values().max_by_key(|of| {
+        let runs = of.iter().any(|(_, one)| flight::runs_here(&one.header));
+        let requests: u64 = of.iter().map(|(_, one)| one.totals.requests).sum();
+        let began = of.iter().map(|(_, one)| one.header.created_wall_ns).max();
+        (runs, if runs { requests } else { 0 }, began)
     })
 }
 
@@ -93,7 +119,7 @@ fn one_application(processes: &[(PathBuf, Snapshot)]) -> Result<(), Failure> {
     }
 }
 
-/// What a process of it that runs here was started with.
+/// What a process of it that runs here was started with. A title that Ruby wrote over it leaves it empty.
 fn environment(processes: &[(PathBuf, Snapshot)]) -> Option<(u32, BTreeMap<String, String>)> {
     let here = processes
         .iter()
@@ -102,32 +128,35 @@ fn environment(processes: &[(PathBuf, Snapshot)]) -> Option<(u32, BTreeMap<Strin
         let pid = snapshot.header.pid;
         Some((pid, servers::environment_of(pid).ok()?))
     });
-    read.next()
+    read.find(|(_, environment)| !environment.is_empty())
 }
 
 fn seen(recorded: &Recorded, environment: Option<BTreeMap<String, String>>) -> Seen {
-    let newest = recorded
-        .processes
-        .iter()
-        .max_by_key(|(_, of)| of.header.created_wall_ns);
-    let header = newest.map(|(_, snapshot)| &snapshot.header);
+    let header = recorded.header();
     let collections = recorded.inspected.collections.as_ref();
     Seen {
-        ruby: header.and_then(|of| knobs::Version::of(&of.ruby_version)),
-        server: header.map(|of| of.server.clone()).unwrap_or_default(),
-        allocator: header
-            .map(|of| of.about.allocator.clone())
-            .unwrap_or_default(),
+        ruby: knobs::Version::of(&header.ruby_version),
+        server: header.server.clone(),
+        allocator: ::inspect::printable(&header.about.allocator),
         processes: recorded
             .processes
             .iter()
             .filter_map(|(_, of)| process(of))
             .collect(),
         watched_s: collections.map_or(0.0, |of| of.watched_s),
+        collected_share: collected_share(&recorded.inspected),
         stopped: collections.and_then(|of| of.requests.clone()),
         environment,
-        warmed_up: warmed_up(&recorded.processes),
+        setup: setup(&recorded.processes),
     }
+}
+
+/// Of the time for which requests held the GVL.
+fn collected_share(inspected: &run::inspect::Document) -> Option<f64> {
+    let requests = inspected.requests.as_ref()?;
+    let held_ms = requests.split.as_ref()?.held_ms;
+    let own_ms = requests.gc.as_ref()?.own_ms?;
+    (held_ms > 0.0).then(|| (own_ms / held_ms).min(1.0))
 }
 
 fn process(snapshot: &Snapshot) -> Option<Process> {
@@ -141,15 +170,19 @@ fn process(snapshot: &Snapshot) -> Option<Process> {
     })
 }
 
-/// What the reports next to the files say of `Process.warmup` and `GC.compact`.
-fn warmed_up(processes: &[(PathBuf, Snapshot)]) -> Option<bool> {
+/// What the reports next to the files say.
+fn setup(processes: &[(PathBuf, Snapshot)]) -> Option<Setup> {
     let folders: BTreeSet<&Path> = processes
         .iter()
         .filter_map(|(path, _)| path.parent())
         .collect();
     let pids: BTreeSet<u32> = processes.iter().map(|(_, of)| of.header.pid).collect();
     let reports = folders.into_iter().flat_map(flight::setups);
-    let ours = reports.filter(|report| report.role == Role::Server && pids.contains(&report.pid));
-    ours.map(|report| report.warmup || report.compact)
-        .reduce(|any, one| any || one)
+    let mut ours =
+        reports.filter(|report| report.role == Role::Server && pids.contains(&report.pid));
+    ours.next().map(|report| Setup {
+        warmup: report.warmup,
+        oob_gc: report.oob_gc,
+        minor_only: report.oob_gc_minor_only,
+    })
 }

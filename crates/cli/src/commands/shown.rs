@@ -7,7 +7,7 @@ use crate::{Failure, examples, output, verbs};
 use clap::CommandFactory;
 use report::Readable;
 use run::Folder;
-use run::runs::{find, newest};
+use run::runs::{find, newest, newest_experiment};
 use std::path::{Path, PathBuf};
 
 /// `powerband report`.
@@ -30,7 +30,12 @@ pub fn report(args: ReportArgs) -> Result<u8, Failure> {
     let folder = match &args.run {
         Some(run) => find(&args.runs, run),
         None => {
-            let newest = newest(&args.runs).map_err(|e| Failure::usage(e.to_string()))?;
+            // What capacity and predict leave has no diff.
+            let newest = match args.diff {
+                true => newest_experiment(&args.runs),
+                false => newest(&args.runs),
+            };
+            let newest = newest.map_err(|e| Failure::usage(e.to_string()))?;
             newest.ok_or_else(|| Failure::usage(none_under(&args.runs)))?
         }
     };

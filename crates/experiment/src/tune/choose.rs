@@ -33,37 +33,53 @@ pub fn finalists(document: &Document, survivors: &[Arm], baseline: &Arm) -> Opti
         .filter_map(|(arm, _)| Some((arm, ratio(document, baseline, arm)?)))
         .collect();
     let margin = 1.0 + document.plan.margin;
-    let best = best(document, &rated, margin)?;
+    let chain = overtaken(document, &rated, margin);
+    let best = *chain.last()?;
     let near: Vec<&Arm> = rated
         .iter()
         .filter(|(arm, ratio)| {
             let behind = in_shared_rounds(document, arm, best.0).is_some_and(|of| of > margin);
-            *arm == best.0 || (*ratio * margin >= best.1 && !behind)
+            let lost = behind || chain.iter().any(|(other, _)| other == arm);
+            *arm == best.0 || (*ratio * margin >= best.1 && !lost)
         })
         .map(|(arm, _)| *arm)
         .collect();
     let sizes: Vec<Size> = near.iter().map(|arm| size(document, arm)).collect();
     let challenger = near[stats::smallest(&sizes)?].clone();
-    let others = rated
+    let others: Vec<(&Arm, f64)> = rated
         .into_iter()
-        .filter(|(arm, ratio)| **arm != challenger && *ratio > 1.0);
-    let second = others.max_by(|a, b| a.1.total_cmp(&b.1));
+        .filter(|(arm, ratio)| **arm != challenger && *ratio > 1.0)
+        .collect();
+    let second = overtaken(document, &others, margin).pop();
     Some(Finalists {
         second: second.map(|(arm, _)| arm.clone()),
         challenger,
     })
 }
 
-/// The best against the baseline, unless another was better than it in the rounds that had both: arms that ran in different rounds
-/// met the machine at different times.
-fn best<'a>(document: &Document, rated: &[(&'a Arm, f64)], margin: f64) -> Option<(&'a Arm, f64)> {
-    let first = *rated.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let ahead = rated.iter().filter_map(|(arm, ratio)| {
-        let of = in_shared_rounds(document, first.0, arm)?;
-        (of > margin).then_some(((*arm, *ratio), of))
-    });
-    let ahead = ahead.max_by(|a, b| a.1.total_cmp(&b.1));
-    Some(ahead.map_or(first, |(arm, _)| arm))
+/// The best against the baseline, the arm that was ahead of it in the rounds that had both, the one ahead of that, and so on: arms that
+/// ran in different rounds met the machine at different times. The last is the best.
+fn overtaken<'a>(
+    document: &Document,
+    rated: &[(&'a Arm, f64)],
+    margin: f64,
+) -> Vec<(&'a Arm, f64)> {
+    let first = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let mut chain: Vec<(&Arm, f64)> = first.copied().into_iter().collect();
+    while let Some((last, _)) = chain.last().copied() {
+        let new = rated
+            .iter()
+            .filter(|(arm, _)| chain.iter().all(|(one, _)| one != arm));
+        let ahead = new.filter_map(|one| {
+            let of = in_shared_rounds(document, last, one.0)?;
+            (of > margin).then_some((*one, of))
+        });
+        match ahead.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((next, _)) => chain.push(next),
+            None => break,
+        }
+    }
+    chain
 }
 
 /// How many times as much `arm` served as `other` in the rounds that had both; `None` without such a round.
@@ -174,16 +190,15 @@ mod tests {
         )
     }
 
-    /// As a run on a busy host had it: the arm of the first round alone looks better against a slow baseline.
-    #[test]
-    fn an_arm_that_lost_the_round_that_had_both_is_not_the_winner() {
+    /// The threads of the finalists of a race of these trials: `(round, threads, requests a second)`; one thread is the baseline.
+    fn of_rounds(trials: &[(u32, u16, f64)]) -> (u16, Option<u16>) {
         let mut document = crate::sample::document("tune");
         document.plan.objective.latency = None;
-        let mut trials = document.trials.iter();
-        let model = trials
-            .find(|t| t.memory.is_some() && t.counts())
-            .unwrap()
-            .clone();
+        let model = document
+            .trials
+            .iter()
+            .find(|t| t.memory.is_some() && t.counts());
+        let model = model.unwrap().clone();
         let arm = |threads| {
             Arm::of(Settings {
                 threads,
@@ -191,23 +206,43 @@ mod tests {
             })
         };
         document.trials.clear();
-        for (block, threads, per_s) in [
+        for (block, threads, per_s) in trials {
+            let mut trial = model.clone();
+            (trial.stage, trial.block) = (Stage::Race, *block);
+            (trial.arm, trial.settings) = (arm(*threads).name, arm(*threads).settings);
+            trial.saturation.as_mut().unwrap().good_per_s = *per_s;
+            document.trials.push(trial);
+        }
+        let threads: std::collections::BTreeSet<u16> = trials.iter().map(|t| t.1).collect();
+        let survivors: Vec<Arm> = threads.into_iter().map(arm).collect();
+        let found = finalists(&document, &survivors, &survivors[0]).unwrap();
+        let second = found.second.map(|arm| arm.settings.threads);
+        (found.challenger.settings.threads, second)
+    }
+
+    /// As a run on a busy host had it: the arm of the first round alone looks better against a slow baseline.
+    #[test]
+    fn an_arm_that_lost_the_round_that_had_both_is_not_the_winner() {
+        let rounds = [
             (1, 1, 152.0),
             (1, 4, 380.0),
             (1, 5, 338.0),
             (2, 1, 170.0),
             (2, 4, 298.0),
-        ] {
-            let mut trial = model.clone();
-            (trial.stage, trial.block) = (Stage::Race, block);
-            (trial.arm, trial.settings) = (arm(threads).name, arm(threads).settings);
-            trial.saturation.as_mut().unwrap().good_per_s = per_s;
-            document.trials.push(trial);
-        }
-        let survivors = [arm(1), arm(4), arm(5)];
-        let found = finalists(&document, &survivors, &survivors[0]).unwrap();
-        assert_eq!(found.challenger, survivors[1]);
-        assert_eq!(found.second, Some(survivors[2].clone()));
+        ];
+        assert_eq!(of_rounds(&rounds), (4, Some(5)));
+        // 6 was in the first round alone, and behind 4; 4 was behind 8 in the second.
+        let chain = [
+            (1, 1, 100.0),
+            (1, 6, 220.0),
+            (1, 4, 250.0),
+            (2, 1, 160.0),
+            (2, 4, 240.0),
+            (2, 8, 275.0),
+            (3, 1, 100.0),
+            (3, 8, 230.0),
+        ];
+        assert_eq!(of_rounds(&chain), (8, Some(4)));
     }
 
     #[test]

@@ -5,9 +5,11 @@ use super::per_cent;
 use crate::check::{Outcome, Severity};
 use crate::facts::HostFacts;
 
+/// What is wrong where other programs use the cores; the warning begins with it.
+pub const LOAD: &str = "the host is busy with other work";
 /// A share of the effective cores: other work beyond it is felt by what is measured.
 const LOAD_LIMIT: f64 = 0.5;
-/// Of the CPU time of all cores: below it the work that made the load has ended.
+/// A share of the effective cores: below it the work that made the load has ended.
 const IDLE_LIMIT: f64 = 0.1;
 /// Stolen time beyond it moves throughput by as much as the differences that a run looks for.
 const STEAL_LIMIT: f64 = 0.02;
@@ -34,15 +36,12 @@ pub(super) fn load(facts: &HostFacts) -> Outcome {
         return Outcome::Fine(evidence);
     }
     // The average decays for a minute after the work has ended, often a run of Powerband.
-    if let Some(busy) = facts.busy_share.filter(|busy| *busy <= IDLE_LIMIT) {
-        return Outcome::Fine(format!(
-            "{evidence}, and the CPUs are {} busy now",
-            per_cent(busy)
-        ));
+    if let Some(busy) = facts.busy_cores.filter(|busy| *busy <= IDLE_LIMIT * cores) {
+        return Outcome::Fine(format!("{evidence}, and {busy:.1} cores are busy now"));
     }
     Outcome::found(
         Severity::SpoilsMeasurements,
-        "the host is busy with other work",
+        LOAD,
         evidence,
         "Server and load generator get the CPU time that other programs leave, which changes from one minute to the next.",
         "stop other programs; after a build, wait a minute",
@@ -238,9 +237,9 @@ mod tests {
 
     #[test]
     fn a_load_that_has_ended_is_not_other_work() {
-        let with = |busy_share| HostFacts {
+        let with = |busy_cores| HostFacts {
             load_average_1m: Some(3.0),
-            busy_share,
+            busy_cores,
             ..host()
         };
         assert_eq!(
@@ -248,11 +247,11 @@ mod tests {
             Severity::SpoilsMeasurements
         );
         assert_eq!(
-            found(load(&with(Some(0.6)))).severity,
+            found(load(&with(Some(2.4)))).severity,
             Severity::SpoilsMeasurements
         );
         assert!(
-            matches!(load(&with(Some(0.03))), Outcome::Fine(said) if said.contains("3.0 % busy now"))
+            matches!(load(&with(Some(0.12))), Outcome::Fine(said) if said.contains("0.1 cores are busy now"))
         );
     }
 

@@ -30,7 +30,7 @@ pub(super) fn host() -> HostFacts {
         clocksource: Some("tsc".to_owned()),
         governor: None,
         steal_share: None,
-        busy_share: None,
+        busy_cores: None,
         swapped_pages: None,
         observed: None,
         cpu_pressure: None,

@@ -42,7 +42,7 @@ fn verdict(document: &Document) -> String {
     };
     match growth.course {
         Course::Flat if document.length_s < LEAST_FOR_AN_HOUR_S => format!(
-            "{whose} is flat over the {} that were read{level}. What an hour brings takes a longer reading (--for 10m).",
+            "{whose} is flat over the {} that were read{level}. Read for longer (--for 10m) to know what an hour brings.",
             duration(document.length_s)
         ),
         Course::Flat => format!(

@@ -82,7 +82,7 @@ fn a_better_figure_of_the_race_is_said_to_prove_nothing() {
     let document = tuned();
     let said = reasons(&document);
     let expected = "- single × 6 threads (142/s): a figure of 2 elimination rounds, which proves nothing (single × 4 threads \
-                    showed +86.0 % in its own, and +38.0 % when it was confirmed); it was not confirmed";
+                    showed +86.0 % in its own rounds, and +38.0 % when it was confirmed); it was not confirmed";
     assert!(said.ends_with(expected), "{said}");
     holds(&page(&document), &["(2 rounds) confirmed"]);
 }

@@ -1,5 +1,6 @@
 //! The tests of `report` that share one process; those that need a process for themselves are files of `tests/`.
 
+mod advise_page;
 mod aged_page;
 mod calc_page;
 mod check_page;

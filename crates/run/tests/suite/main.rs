@@ -1,5 +1,6 @@
 //! The tests of `run` that share one process; those that need a process for themselves are files of `tests/`.
 
+mod advise_sample;
 mod calc_samples;
 mod contract;
 mod doctor_sample;

@@ -3,6 +3,9 @@
 use adviser::Seen;
 use run::advise::Suggestion;
 
+/// They change memory or the time of collections as well.
+const OTHERS: [&str; 3] = ["MALLOC_ARENA_MAX", "MALLOC_CONF", "RUBY_YJIT_ENABLE"];
+
 /// `powerband compare TODAY TODAY,SUGGESTION …`; `None` without suggestions, and where today's settings are not known.
 pub(super) fn command(seen: &Seen, suggestions: &[Suggestion]) -> Option<String> {
     let today = today(seen)?;
@@ -30,42 +33,44 @@ pub(super) fn command(seen: &Seen, suggestions: &[Suggestion]) -> Option<String>
         all.join(",")
     };
     words.extend(suggestions.iter().map(with));
-    let quoted = words.iter().map(|word| shell_word(word));
+    let quoted = words.iter().map(|word| report::shell_word(word));
     Some(quoted.collect::<Vec<_>>().join(" "))
 }
 
-/// `threads=5,workers=2,preload=true`.
+/// `threads=5,workers=2,preload=true`; `None` for servers that `compare` starts only with a configuration.
 fn today(seen: &Seen) -> Option<String> {
     let server = &seen.server;
-    let workers = server.workers?;
-    let mut today = Vec::new();
-    if server.name == "Puma" {
-        today.push(format!("threads={}", server.max_threads?));
+    if server.name.split(' ').next() != Some("puma") {
+        return None;
     }
-    today.push(format!("workers={workers}"));
+    let workers = server.workers?;
+    let mut today = vec![
+        format!("threads={}", server.max_threads?),
+        format!("workers={workers}"),
+    ];
     if workers > 0
         && let Some(preload) = server.preload
     {
         today.push(format!("preload={preload}"));
     }
+    let mut allocators = knobs::Allocator::ALL.iter().skip(1);
+    if let Some(other) = allocators.find(|one| one.name() == seen.allocator) {
+        today.push(format!("allocator={}", other.name()));
+    }
+    if let Some(setup) = seen.setup {
+        today.extend(setup.warmup.then(|| "warmup=on".to_owned()));
+        today.extend((setup.oob_gc > 0).then(|| format!("oob_gc={}", setup.oob_gc)));
+    }
     Some(today.join(","))
 }
 
-/// Variables of the collector that the server has, and that a trial would not have.
+/// Variables of memory that the server has, and that a trial would not have.
 fn collector_variables(seen: &Seen) -> Vec<(&str, &str)> {
     let environment = seen.environment.iter().flatten();
     environment
-        .filter(|(name, _)| knobs::sets_collector(name) || *name == "MALLOC_ARENA_MAX")
+        .filter(|(name, _)| knobs::sets_collector(name) || OTHERS.contains(&name.as_str()))
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect()
-}
-
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "=,._/:-".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]
@@ -87,9 +92,10 @@ mod tests {
             allocator: String::new(),
             processes: Vec::new(),
             watched_s: 0.0,
+            collected_share: None,
             stopped: None,
             environment: None,
-            warmed_up: None,
+            setup: None,
         }
     }
 
@@ -116,7 +122,7 @@ mod tests {
             ]),
             suggested(&[("preload", "true")]),
         ];
-        let mut seen = seen("Puma", Some(2), Some(false));
+        let mut seen = seen("puma 6.6.0", Some(2), Some(false));
         assert_eq!(
             command(&seen, &arms).unwrap(),
             "powerband compare threads=5,workers=2,preload=false \
@@ -137,17 +143,21 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_threads_has_workers_alone_and_an_unknown_one_no_command() {
+    fn what_the_server_has_is_in_every_arm_and_other_servers_have_no_command() {
         let arms = [suggested(&[("malloc_arena_max", "2")])];
+        let mut own = seen("puma 6.6.0", Some(0), Some(true));
+        own.allocator = "jemalloc".to_owned();
+        own.setup = Some(adviser::Setup {
+            warmup: true,
+            oob_gc: 9,
+            minor_only: false,
+        });
         assert_eq!(
-            command(&seen("Unicorn", Some(4), None), &arms).unwrap(),
-            "powerband compare workers=4 workers=4,malloc_arena_max=2"
+            command(&own, &arms).unwrap(),
+            "powerband compare threads=5,workers=0,allocator=jemalloc,warmup=on,oob_gc=9 \
+             threads=5,workers=0,allocator=jemalloc,warmup=on,oob_gc=9,malloc_arena_max=2"
         );
-        assert_eq!(command(&seen("Puma", None, None), &arms), None);
-        assert!(
-            command(&seen("Puma", Some(0), Some(true)), &arms)
-                .unwrap()
-                .contains(" threads=5,workers=0 ")
-        );
+        assert_eq!(command(&seen("unicorn 6.1.0", Some(4), None), &arms), None);
+        assert_eq!(command(&seen("puma 6.6.0", None, None), &arms), None);
     }
 }

@@ -32,13 +32,8 @@ pub(super) fn document(
 }
 
 fn looked_at(recorded: &Recorded, seen: &Seen, environment_of: Option<u32>) -> LookedAt {
-    let newest = recorded
-        .processes
-        .iter()
-        .max_by_key(|(_, of)| of.header.created_wall_ns);
-    let header = newest.map(|(_, snapshot)| &snapshot.header);
-    let text =
-        |of: fn(&flight::Header) -> &String| header.map(|header| ::inspect::printable(of(header)));
+    let header = recorded.header();
+    let text = |of: &str| ::inspect::printable(of);
     let majors = seen
         .collections()
         .filter(|c| c.kind == Some(CollectionKind::Major));
@@ -48,16 +43,17 @@ fn looked_at(recorded: &Recorded, seen: &Seen, environment_of: Option<u32>) -> L
             .iter()
             .filter_map(|(path, of)| process(path, of))
             .collect(),
-        application: text(|of| &of.app_root).filter(|root| !root.is_empty()),
-        ruby: text(|of| &of.ruby_version).unwrap_or_default(),
-        server: text(|of| &of.server.name).unwrap_or_default(),
+        application: Some(text(&header.app_root)).filter(|root| !root.is_empty()),
+        ruby: text(&header.ruby_version),
+        server: text(&header.server.name),
         threads: seen.server.max_threads,
         workers: seen.server.workers,
         environment_of,
+        left_out: recorded.left_out as u64,
         watched_s: seen.watched_s,
         collections: seen.collections().count() as u64,
-        share_of_time: seen.share_of_time(seen.collections()),
-        share_of_time_major: seen.share_of_time(majors),
+        share_of_ruby: seen.share(seen.collections()),
+        share_of_ruby_major: seen.share(majors),
         slowest_by_major: seen.stopped.as_ref().map(|of| of.by_major.share),
         slowest_by_minor: seen.stopped.as_ref().map(|of| of.by_minor.share),
     }
@@ -75,17 +71,16 @@ fn process(path: &Path, snapshot: &Snapshot) -> Option<Process> {
 }
 
 fn sentence(advice: &Advice, looked_at: &LookedAt) -> String {
-    let stopped = match looked_at.share_of_time {
-        Some(share) => format!(
-            " Collections stop a process for {:.1} % of the time: settings that only make them rarer can win no more than that.",
+    let cost = looked_at.share_of_ruby.map_or(String::new(), |share| {
+        format!(
+            " Collections take {:.1} % of the time for which requests run Ruby.",
             share * 100.0
-        ),
-        None => String::new(),
-    };
+        )
+    });
     match advice.suggestions.len() as u64 {
-        0 => format!("Nothing that was recorded suggests other settings.{stopped}"),
+        0 => format!("Nothing that was recorded suggests other settings.{cost}"),
         count => format!(
-            "{} {} worth a test; none is proven to help this application.{stopped}",
+            "{} {} worth a test; none is proven to help this application.{cost}",
             counted(count, "change"),
             if count == 1 { "is" } else { "are" }
         ),

@@ -1,0 +1,30 @@
+//! Commands that a reader copies into a shell.
+
+use std::borrow::Cow;
+
+/// A word as a shell takes it: as it is where that is safe, else quoted. The library quotes `threads=5` as well.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "=,._/:-".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => Cow::Borrowed(word),
+        false => shell_words::quote(word),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_stay_readable_and_everything_else_is_one_word() {
+        assert_eq!(
+            shell_word("threads=5,gc.malloc_limit=32MiB"),
+            "threads=5,gc.malloc_limit=32MiB"
+        );
+        for word in ["", "a b", "$(x)", "it's", "a;b", "\u{1b}[1m"] {
+            let quoted = shell_word(word).into_owned();
+            assert_eq!(shell_words::split(&quoted).unwrap(), [word], "{quoted}");
+            assert_ne!(quoted, word);
+        }
+    }
+}
