@@ -4,9 +4,10 @@
 //! process. A suggestion is a hypothesis: `powerband compare` tests it. docs/advise.md names the thresholds and
 //! where they are from.
 
+mod advice;
 mod looked;
 mod rules;
 mod seen;
 
-pub use looked::{Advice, Looked, advise};
+pub use advice::{Advice, advise};
 pub use seen::{Process, Seen, Setup};

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// Fewer collections of a kind say little about their causes.
 pub(crate) const LEAST: usize = 10;
+/// Major collections are rarer, and each costs more.
+pub(crate) const LEAST_MAJORS: usize = 3;
 /// A cause that takes less of the time for which requests run Ruby, and of whose kind fewer of the slowest requests waited, is nothing to
 /// win.
 const LEAST_SHARE: f64 = 0.005;
@@ -212,6 +214,16 @@ pub(crate) fn major_by<'c>(these: &[&'c Collection], by: MajorBy) -> Vec<&'c Col
         .collect()
 }
 
+/// Why so few major collections show nothing; `None` of enough.
+pub(crate) fn few_majors(majors: &[&Collection]) -> Option<String> {
+    (majors.len() < LEAST_MAJORS).then(|| {
+        format!(
+            "the logs have {} that Ruby began by itself, and {LEAST_MAJORS} are the least",
+            run::counted(majors.len() as u64, "major collection")
+        )
+    })
+}
+
 /// `3.4 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -225,9 +237,12 @@ pub(crate) fn of(part: usize, all: usize) -> String {
     )
 }
 
-/// `12.5 MiB`.
+/// `12.5 MiB`, `64 KiB`.
 pub(crate) fn mib(bytes: f64) -> String {
-    format!("{:.1} MiB", bytes / f64::from(1 << 20))
+    match bytes < f64::from(1 << 20) {
+        true => format!("{:.0} KiB", bytes / 1_024.0),
+        false => format!("{:.1} MiB", bytes / f64::from(1 << 20)),
+    }
 }
 
 /// The middle one; `None` of none.

@@ -73,11 +73,18 @@ fn settings(suggestion: &Suggestion) -> String {
 fn looked_at(at: &LookedAt) -> String {
     let mut parts = vec![format!("{} on Ruby {}", plain(&at.server), plain(&at.ruby))];
     parts.extend(at.application.as_ref().map(|root| plain(root)));
-    let processes = counted(at.processes.len() as u64, "process");
+    let lost = at.processes.iter().any(|process| process.lost > 0);
     parts.push(format!(
-        "{} of {processes} in {}",
+        "the {}{} of {}, of {}{}",
+        if lost { "latest " } else { "" },
         counted(at.collections, "collection"),
-        duration(at.watched_s)
+        counted(at.processes.len() as u64, "process"),
+        duration(at.watched_s),
+        if lost {
+            "; the requests on record cover more time"
+        } else {
+            ""
+        }
     ));
     let slowest = |share: Option<f64>, kind: &str| {
         share.map(|share| {

@@ -260,7 +260,7 @@ fn memory(
     match document.plan.objective.max_memory_bytes {
         Some(limit) => {
             let still = match arm.thousands_until(limit) {
-                Some(_) => ", and still grew (see below)",
+                Some(_) => ", but perhaps growing (see below)",
                 None => "",
             };
             format!(

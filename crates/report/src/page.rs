@@ -413,11 +413,11 @@ fn changes(sheet: &mut Sheet, document: &Document) {
         let (by_git, others): (Vec<_>, Vec<_>) =
             changes.iter().partition(|c| c.applies_in_application());
         if !by_git.is_empty() {
-            sheet.prose(&format!(
-                "powerband report {} --diff | git -C {} apply --unidiff-zero applies the changes to the application's files.",
-                document.id,
-                shell_words::quote(&document.plan.app_dir)
-            ));
+            sheet.prose("This command applies the changes to the application's files:");
+            // A shell goes on after a pipe at the end of a line.
+            sheet.line(&format!("powerband report {} --diff |", document.id));
+            let folder = crate::shell_word(&document.plan.app_dir);
+            sheet.line(&format!("  git -C {folder} apply --unidiff-zero"));
         }
         for change in others {
             sheet.prose(&match change.hidden {

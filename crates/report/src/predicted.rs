@@ -14,6 +14,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     sheet.heading("Predicted and measured");
     sheet.table(tables::predicted(document, sheet.style()));
     let Some(model) = &document.model else {
+        sheet.prose("Formulas (mean value analysis) gave these from the first trial. They predict throughput alone.");
         return;
     };
     sheet.prose(&origin(model));

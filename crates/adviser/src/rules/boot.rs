@@ -92,7 +92,9 @@ pub(crate) fn heap_at_boot(seen: &Seen) -> Looked {
     Looked::Suggest(Change {
         settings,
         evidence: format!("{found}, and then kept its size"),
-        effect: "Ruby makes the heap at boot as large as it becomes, without the collections in between",
+        effect:
+            "Ruby makes the heap at boot as large as it becomes, without the collections in between"
+                .to_owned(),
         cost: "a process that would have stayed smaller has the memory as well; slots that stay empty cost it",
     })
 }

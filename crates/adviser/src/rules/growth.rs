@@ -72,7 +72,8 @@ pub(crate) fn heap_growth(seen: &Seen) -> Looked {
     Looked::Suggest(Change {
         settings,
         evidence: found,
-        effect: "Ruby makes the heap larger in smaller steps, so that boot leaves fewer free slots",
+        effect: "Ruby makes the heap larger in smaller steps, so that boot leaves fewer free slots"
+            .to_owned(),
         cost: "more collections until the heap has the size that it needs",
     })
 }

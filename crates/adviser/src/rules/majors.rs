@@ -1,11 +1,9 @@
 //! Major collections: how often, and when.
 
 use crate::looked::{Change, Looked};
-use crate::seen::{LEAST, Seen, major_by, of};
+use crate::seen::{LEAST, LEAST_MAJORS, Seen, few_majors, major_by, of};
 use flight::{CollectionKind, MajorBy};
 
-/// Major collections for one reason, at least.
-const LEAST_MAJORS: usize = 3;
 /// Shopify's autotuner 1.1 takes the same share.
 const SHARE_WITHOUT_BARRIER: f64 = 0.1;
 /// From this share of the slowest 1 % of the requests on, moving the major collections is worth a test.
@@ -17,6 +15,9 @@ pub(crate) fn old_objects(seen: &Seen) -> Looked {
         return Looked::NotKnown(why);
     }
     let majors = seen.majors();
+    if let Some(why) = few_majors(&majors) {
+        return Looked::NotKnown(why);
+    }
     let these = major_by(&majors, MajorBy::OldGen);
     let factor = match seen.number("gc.heap_oldobject_limit_factor") {
         Ok(factor) => factor,
@@ -36,7 +37,8 @@ pub(crate) fn old_objects(seen: &Seen) -> Looked {
     Looked::Suggest(Change {
         settings: vec![("gc.heap_oldobject_limit_factor", (2.0 * factor).to_string())],
         evidence: format!("{found}; {cost}"),
-        effect: "Ruby lets twice as many old objects be made before it starts a major collection",
+        effect: "Ruby lets twice as many old objects be made before it starts a major collection"
+            .to_owned(),
         cost: "old objects that are no longer in use stay longer, so that the heap is larger",
     })
 }
@@ -58,6 +60,9 @@ pub(crate) fn write_barriers(seen: &Seen) -> Looked {
         return Looked::NotKnown(why);
     }
     let majors = seen.majors();
+    if let Some(why) = few_majors(&majors) {
+        return Looked::NotKnown(why);
+    }
     let these = major_by(&majors, MajorBy::Shady);
     let found = format!(
         "{} major collections began because of objects without a write barrier, which native code makes",
@@ -76,7 +81,7 @@ pub(crate) fn write_barriers(seen: &Seen) -> Looked {
         Ok(ratio) => Looked::Suggest(Change {
             settings: vec![(KNOB, (2.0 * ratio).to_string())],
             evidence: format!("{found}, with a limit of {ratio} of the old objects; {cost}"),
-            effect: "Ruby starts fewer major collections for this reason",
+            effect: "Ruby starts fewer major collections for this reason".to_owned(),
             cost: "each minor collection looks at more objects",
         }),
     }
@@ -121,7 +126,8 @@ pub(crate) fn out_of_band(seen: &Seen) -> Looked {
     Looked::Suggest(Change {
         settings: vec![("oob_gc", every.to_string())],
         evidence: format!("{found}; a process serves {every} requests between two of them"),
-        effect: "major collections run while the process serves no request, as often as today",
+        effect: "major collections run while the process serves no request, as often as today"
+            .to_owned(),
         cost: "a process that always serves a request never runs them, so that its memory grows",
     })
 }
@@ -157,11 +163,9 @@ mod tests {
         );
         let mut cheap = of_majors(MajorBy::OldGen, 5, 80_000_000);
         cheap.collected_share = Some(0.001);
-        for left in [
-            cheap,
-            of_majors(MajorBy::OldGen, 2, 80_000_000),
-            of_majors(MajorBy::NoFree, 5, 80_000_000),
-        ] {
+        let few = of_majors(MajorBy::OldGen, 2, 80_000_000);
+        assert!(matches!(old_objects(&few), Looked::NotKnown(_)));
+        for left in [cheap, of_majors(MajorBy::NoFree, 5, 80_000_000)] {
             assert!(matches!(old_objects(&left), Looked::Leave(_)));
         }
     }
@@ -187,7 +191,7 @@ mod tests {
         let mut seen = of_majors(MajorBy::OldGen, 12, 80_000_000);
         seen.ruby = Some(knobs::Version(3, 4));
         seen.stopped = Some(stopped(0.5, 0.0));
-        seen.setup = Some(crate::Setup {
+        seen.setup = Some(crate::seen::Setup {
             warmup: false,
             oob_gc: 50,
             minor_only: true,

@@ -1,14 +1,12 @@
 //! Collections that memory outside of the slots sets off.
 
 use crate::looked::{Change, Looked};
-use crate::seen::{LEAST, Seen, caused, major_by, median, mib, of};
+use crate::seen::{LEAST, LEAST_MAJORS, Seen, caused, few_majors, major_by, median, mib, of};
 use flight::{Cause, Collection, CollectionKind, MajorBy};
 
 /// Shopify's autotuner 1.1 takes the same shares.
 const SHARE_OF_MINORS: f64 = 0.1;
 const SHARE_OF_MAJORS: f64 = 0.01;
-/// Major collections by the oldmalloc limit, at least.
-const LEAST_OLD: usize = 3;
 /// A limit so many times as high as what had been taken when it was reached.
 const OLD_FACTOR: f64 = 4.0;
 const MIB: f64 = (1 << 20) as f64;
@@ -40,10 +38,11 @@ pub(crate) fn young(seen: &Seen) -> Looked {
         Err(why) => return Looked::NotKnown(why),
     };
     let taken = taken(&by_malloc, |c| c.malloc_increase);
+    let (wanted, wanted_most) = (in_mib(2.0 * limit), in_mib(2.0 * most));
     Looked::Suggest(Change {
         settings: vec![
-            ("gc.malloc_limit", size(2.0 * limit)),
-            ("gc.malloc_limit_max", size(2.0 * most)),
+            ("gc.malloc_limit", size(wanted)),
+            ("gc.malloc_limit_max", size(wanted_most)),
         ],
         evidence: format!(
             "{found}{taken}, with limits of {} to {}; {}",
@@ -51,7 +50,10 @@ pub(crate) fn young(seen: &Seen) -> Looked {
             mib(most),
             cost
         ),
-        effect: "Ruby collects half as often for this reason",
+        effect: format!(
+            "the limit becomes {:.0} times as high, so that Ruby collects up to so many times less often for this reason",
+            wanted / limit
+        ),
         cost: "memory outside of the slots grows by up to the new limit in each process between two collections",
     })
 }
@@ -62,12 +64,15 @@ pub(crate) fn old(seen: &Seen) -> Looked {
         return Looked::NotKnown(why);
     }
     let majors = seen.majors();
+    if let Some(why) = few_majors(&majors) {
+        return Looked::NotKnown(why);
+    }
     let by_old = major_by(&majors, MajorBy::OldMalloc);
     let found = format!(
         "{} major collections began because objects had taken memory outside of their slots since the last major one",
         of(by_old.len(), majors.len())
     );
-    if by_old.len() < LEAST_OLD || by_old.len() as f64 <= SHARE_OF_MAJORS * majors.len() as f64 {
+    if by_old.len() < LEAST_MAJORS || by_old.len() as f64 <= SHARE_OF_MAJORS * majors.len() as f64 {
         return Looked::Leave(found);
     }
     let cost = seen.cost(&by_old, CollectionKind::Major);
@@ -92,7 +97,7 @@ pub(crate) fn old(seen: &Seen) -> Looked {
             mib(most),
             cost
         ),
-        effect: "Ruby starts fewer major collections for this reason; the growth of the old objects still starts them",
+        effect: "Ruby starts fewer major collections for this reason; the growth of the old objects still starts them".to_owned(),
         cost: "old objects that are no longer in use keep their memory longer",
     })
 }
@@ -116,9 +121,14 @@ fn next_power_of_two(bytes: f64) -> f64 {
     (bytes / MIB).max(1.0).log2().ceil().exp2() * MIB
 }
 
-/// As `compare` takes it, in whole MiB.
+/// Whole MiB, one at least.
+fn in_mib(bytes: f64) -> f64 {
+    (bytes / MIB).round().clamp(1.0, MIB) * MIB
+}
+
+/// As `compare` takes it.
 fn size(bytes: f64) -> String {
-    format!("{:.0}MiB", (bytes / MIB).clamp(1.0, MIB))
+    format!("{:.0}MiB", in_mib(bytes) / MIB)
 }
 
 #[cfg(test)]
@@ -212,10 +222,14 @@ mod tests {
             change.evidence
         );
         seen.processes[0].collections.pop();
-        assert!(matches!(old(&seen), Looked::Leave(_)));
+        assert!(matches!(old(&seen), Looked::NotKnown(_)));
+        seen.processes[0].collections = vec![one(MajorBy::OldGen, 0); 3];
+        assert!(matches!(old(&seen), Looked::Leave(found) if found.starts_with("0 of 3")));
         // What a call of GC.start collects is nobody's limit.
         seen.processes[0].collections = vec![one(MajorBy::Force, 130 << 20); 9];
-        assert!(matches!(old(&seen), Looked::Leave(found) if found.starts_with("0 of 0")));
+        assert!(
+            matches!(old(&seen), Looked::NotKnown(why) if why.starts_with("the logs have 0 major"))
+        );
     }
 
     #[test]

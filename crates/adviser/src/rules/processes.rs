@@ -18,7 +18,7 @@ pub(crate) fn preloading(seen: &Seen) -> Looked {
             evidence: format!(
                 "{workers} workers load the application one by one, and share none of it"
             ),
-            effect: "the application is loaded once, before the workers are forked, which then share its memory",
+            effect: "the application is loaded once, before the workers are forked, which then share its memory".to_owned(),
             cost: "connections and threads that the application makes while it loads must be made again in each worker (on_worker_boot)",
         }),
     }
@@ -54,7 +54,7 @@ pub(crate) fn warm_up(seen: &Seen) -> Looked {
             "{workers} workers are forked from a preloaded process, and the agent was not asked for Process.warmup; whether the \
              application calls it is not known"
         ),
-        effect: "a major collection and compaction before the fork, after which the workers share more of the heap",
+        effect: "a major collection and compaction before the fork, after which the workers share more of the heap".to_owned(),
         cost: "the boot takes longer by that collection",
     })
 }
@@ -86,9 +86,11 @@ pub(crate) fn arenas(seen: &Seen) -> Looked {
         Some(threads) => Looked::Suggest(Change {
             settings: vec![("malloc_arena_max", "2".to_owned())],
             evidence: format!(
-                "glibc may give each of {threads} threads an arena, and MALLOC_ARENA_MAX is not set"
+                "glibc may give an arena to each thread, those of Puma and of Ruby among them: {threads} serve requests; MALLOC_ARENA_MAX is not \
+                 set"
             ),
-            effect: "the threads of a process share two arenas, so that fewer half-empty ones stay",
+            effect: "the threads of a process share two arenas, so that fewer half-empty ones stay"
+                .to_owned(),
             cost: "threads that allocate outside of the GVL may wait for one another",
         }),
     }
@@ -112,7 +114,7 @@ mod tests {
             suggested(warm_up(&seen)).settings,
             [("warmup", "on".to_owned())]
         );
-        seen.setup = Some(crate::Setup {
+        seen.setup = Some(crate::seen::Setup {
             warmup: true,
             oob_gc: 0,
             minor_only: false,

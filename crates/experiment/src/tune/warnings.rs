@@ -22,8 +22,8 @@ pub fn warn_of_limits(document: &mut Document, chosen: &Arm) {
             None => "--age 50k-requests",
         };
         document.warnings.push(format!(
-            "memory of {chosen} still grew by {:.1} MiB per thousand requests when its trials ended; at that pace it would pass \
-             the limit of {} MiB after {thousands:.0} thousand more; {remedy} shows whether it levels off",
+            "memory of {chosen} perhaps grows: by {:.1} MiB per thousand requests in its trials, which do not show that it goes on; at that \
+             pace it would pass the limit of {} MiB after {thousands:.0} thousand more; {remedy} shows whether it levels off",
             growth / f64::from(1 << 20),
             limit >> 20,
         ));

@@ -27,7 +27,11 @@ fn too_few_say_how_many_are_needed() {
             needed: 500
         }
     );
-    assert!(found.to_string().contains("needs at least 500"));
+    assert!(
+        found
+            .to_string()
+            .contains("are too few, and 500 the least: the interval of a p99")
+    );
     assert!(application(vec![process(&requests(500), 2, true)]).is_ok());
 }
 

@@ -9,8 +9,8 @@ use crate::rates::violations::ALPHA;
 use capacity::{Ending, RateBounds, RateGoal};
 use run::{RateEnding, RatePurpose, RateSearch};
 
-/// No window is as long, seconds.
-const LONG_S: f64 = 120.0;
+/// A longer budget lengthens windows up to about this, seconds.
+const LONG_S: f64 = 30.0;
 /// Share of the highest rate at which to add capacity, as in the headroom of `tune`.
 const PLANNED: f64 = 0.8;
 
@@ -154,7 +154,7 @@ impl Search<'_> {
 /// What holds of a rate at which a queue takes longer to reach its steady length than a window lasts.
 fn steadiness(rate_per_s: f64, needed_s: f64, window_s: f64) -> String {
     let needs = match needed_s {
-        s if s < LONG_S => format!("about {s:.0} s"),
+        s if s < 120.0 => format!("about {s:.0} s"),
         s if s < 7_200.0 => format!("about {:.0} min", s / 60.0),
         s if s.is_finite() => format!("about {:.0} h", s / 3_600.0),
         _ => "an endless time".to_owned(),

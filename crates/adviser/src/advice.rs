@@ -1,0 +1,74 @@
+//! The checks in their order, and what came of each.
+
+use crate::looked::{Change, Looked};
+use crate::rules::{boot, growth, majors, malloc, processes};
+use crate::seen::Seen;
+use knobs::Overlay;
+use run::advise::{Left, NotKnown, Suggestion};
+use std::collections::BTreeMap;
+
+/// What all checks say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Advice {
+    pub suggestions: Vec<Suggestion>,
+    pub left: Vec<Left>,
+    pub not_known: Vec<NotKnown>,
+}
+
+type Check = fn(&Seen) -> Looked;
+
+/// docs/advise.md describes each.
+const CHECKS: [(&str, Check); 10] = [
+    ("malloc limit", malloc::young),
+    ("oldmalloc limit", malloc::old),
+    ("old objects", majors::old_objects),
+    ("write barriers", majors::write_barriers),
+    ("out of band", majors::out_of_band),
+    ("heap at boot", boot::heap_at_boot),
+    ("heap growth", growth::heap_growth),
+    ("preloading", processes::preloading),
+    ("warm-up before fork", processes::warm_up),
+    ("malloc arenas", processes::arenas),
+];
+
+/// Makes every check.
+#[must_use]
+pub fn advise(seen: &Seen) -> Advice {
+    let mut advice = Advice::default();
+    for (name, check) in CHECKS {
+        let check_name = name.to_owned();
+        match check(seen) {
+            Looked::Suggest(change) => advice.suggestions.push(suggestion(check_name, change)),
+            Looked::Leave(evidence) => advice.left.push(Left {
+                check: check_name,
+                evidence,
+            }),
+            Looked::NotKnown(why) => advice.not_known.push(NotKnown {
+                check: check_name,
+                why,
+            }),
+        }
+    }
+    advice
+}
+
+fn suggestion(check: String, change: Change) -> Suggestion {
+    let of_catalogue = change
+        .settings
+        .iter()
+        .filter(|(name, _)| knobs::find(name).is_some());
+    let of_catalogue: Vec<(&str, &str)> = of_catalogue.map(|(k, v)| (*k, v.as_str())).collect();
+    let variables = Overlay::of(&of_catalogue).map(|overlay| overlay.variables());
+    Suggestion {
+        check,
+        variables: variables.unwrap_or_default(),
+        settings: change
+            .settings
+            .into_iter()
+            .map(|(knob, value)| (knob.to_owned(), value))
+            .collect::<BTreeMap<_, _>>(),
+        evidence: change.evidence,
+        effect: change.effect,
+        cost: change.cost.to_owned(),
+    }
+}
