@@ -32,8 +32,8 @@ fn each_suggestion_has_its_figures_and_its_cost_and_the_command_is_one_line() {
         "Worth a test - malloc limit: gc.malloc_limit=1MiB, gc.malloc_limit_max=1MiB (RUBY_GC_MALLOC_LIMIT=1048576",
         "evidence 2047 of 2047 (100.0 %) minor collections began because",
         "may cost memory outside of the slots",
-        "Left as it is - oldmalloc limit: ",
-        "Not known - heap at boot: the logs no longer hold the first collections",
+        "Left as it is - out of band: ",
+        "heap at boot: the logs no longer hold the first collections",
         "the environment of process ",
     ] {
         assert!(said.contains(expected), "{expected}:\n{page}");
