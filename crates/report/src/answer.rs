@@ -10,8 +10,8 @@ use crate::reading::{
 };
 use crate::sheet::{Sheet, first_line};
 use run::{
-    Answer, ArmSummary, Document, Fitness, Kind, Metric, OTHER_PROGRAMS, Stage, State, Verdict,
-    Worker,
+    Answer, ArmSummary, Document, Feasibility, Fitness, Kind, Metric, OTHER_PROGRAMS, Stage, State,
+    Verdict, Worker,
 };
 
 fn others_were_busy(document: &Document) -> bool {
@@ -225,8 +225,13 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         true => "failed or ",
         false => "",
     };
+    let searched = document.rates.iter().any(|rates| rates.arm == arm.name);
+    let apart = match latency_kept(arm, limit) == Feasibility::Unclear && searched {
+        true => "; the search for the highest rate has its own windows",
+        false => "",
+    };
     format!(
-        "{within}; {}{of} {failed}took longer than {}, at most {} may: {kept} (with 95 % confidence {} to {})",
+        "{within}; {}{of} {failed}took longer than {}, at most {} may: {kept} (with 95 % confidence {} to {}){apart}",
         share(seen),
         milliseconds(Some(limit.limit_ms)),
         share(limit.allowed_violation_rate()),

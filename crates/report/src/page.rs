@@ -356,13 +356,15 @@ fn headroom(sheet: &mut Sheet, document: &Document) {
     if let Some(arm) = advised(document) {
         if let Some(asked) = document.plan.rate_per_s {
             let asked = rate(asked);
+            let latency = match (latency_known(arm), rates_of_advised(document)) {
+                // The search has checked it at its rates.
+                (true, Some(_)) => String::new(),
+                (true, None) => format!(" (latency was checked at {asked}/s only)"),
+                (false, _) => " (its latency is not known: no window counts)".to_owned(),
+            };
             sheet.prose(&format!(
-                "At {asked} requests a second it is {:.0} % busy ({}).",
-                room.utilisation_at_rate * 100.0,
-                match latency_known(arm) {
-                    true => format!("latency was checked at {asked}/s only"),
-                    false => "its latency is not known: no window counts".to_owned(),
-                }
+                "At {asked} requests a second it is {:.0} % busy{latency}.",
+                room.utilisation_at_rate * 100.0
             ));
         }
         let of_what = match rates_of_advised(document) {

@@ -193,7 +193,7 @@ pub fn not_proven(document: &Document) -> Option<String> {
     let instead = match document.arms.iter().any(|arm| arm.growth.is_some()) {
         // No window is long enough for memory that grows.
         true => "more blocks tell",
-        false => "longer windows (--window) or more blocks tell",
+        false => "longer windows (--window) tell, or more blocks where little is missing",
     };
     arms.any(|arm| latency_known(arm) && latency_kept(arm, limit) == Feasibility::Unclear)
         .then(|| {
