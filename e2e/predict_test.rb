@@ -69,7 +69,7 @@ class PredictTest < PowerbandTest
 
   def test_too_few_requests_and_nothing_at_all
     traced(requests: 60) { |_server| nil }
-    assert_refused predict, 3, %r{: \S+/flight: \d+ requests are too few: the interval of the p99 needs at least 500, }
+    assert_refused predict, 3, %r{: \S+/flight: \d+ requests are too few, and 500 the least: }
     assert_refused powerband("predict", File.join(@dir, "nowhere")), 2, /nowhere/
     Dir.mkdir(File.join(@dir, "empty"))
     assert_refused powerband("predict", File.join(@dir, "empty")), 3, /no flight file/
@@ -145,7 +145,8 @@ class PredictTest < PowerbandTest
       return refute_includes(page.out, "What each can do")
     end
     assert_equal 0, page.code, page.to_s
-    assert_match(/\AAt 20 a second begin with 1 process of \d threads?, the smallest configuration that keeps/, flat(page))
+    begun = /\AAt 20 a second \(the trace has [\d.]+\) begin with 1 process of \d threads?, the smallest configuration that keeps/
+    assert_match(begun, flat(page))
     ["off by", "p99, ms, at other rates", "What each can do", "Before you believe it",
      "What this takes for granted"].each do |part|
       assert_includes page.out, part
