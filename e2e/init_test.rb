@@ -193,8 +193,9 @@ class InitTest < PowerbandTest
       text = File.read(File.join(dir, "powerband.toml"))
       assert_includes text, %(\npath = "/"\n), made.to_s
       refute_includes text, %("/products"), "the action of /"
-      assert_match(%r{^# GET /members: it redirects to http.*/login; a page .* a session \(docs/load\.md\)$}, text)
-      assert_includes text, %(\n# [[workload.request]]\n# path = "/members"\n)
+      request = Regexp.escape(%(\n# [[workload.request]]\n# path = "/members"))
+      why = %r{it redirects to http.*/login; a page that needs a login needs a session \(docs/load\.md\)}
+      assert_match(/^# GET \/members: #{why}#{request}$/, text)
       assert_includes text, "\n# GET /broken: it raises KeyError: no\n"
       assert_includes text, "\n# GET /gone: it answers 404\n"
       assert_match(/and \d+ more as comments, with the reason/, (made.out + made.err))

@@ -1,11 +1,10 @@
 //! The checks in their order, and what came of each.
 
-use crate::looked::{Change, Looked};
+use crate::looked::{Change, Checked, Looked};
 use crate::rules::{boot, growth, majors, malloc, processes};
 use crate::seen::Seen;
 use knobs::Overlay;
 use run::advise::{Left, NotKnown, Suggestion};
-use std::collections::BTreeMap;
 
 /// What all checks say.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,7 +14,7 @@ pub struct Advice {
     pub not_known: Vec<NotKnown>,
 }
 
-type Check = fn(&Seen) -> Looked;
+type Check = fn(&Seen) -> Checked;
 
 /// docs/advise.md describes each.
 const CHECKS: [(&str, Check); 10] = [
@@ -38,12 +37,12 @@ pub fn advise(seen: &Seen) -> Advice {
     for (name, check) in CHECKS {
         let check_name = name.to_owned();
         match check(seen) {
-            Looked::Suggest(change) => advice.suggestions.push(suggestion(check_name, change)),
-            Looked::Leave(evidence) => advice.left.push(Left {
+            Ok(Looked::Suggest(change)) => advice.suggestions.push(suggestion(check_name, change)),
+            Ok(Looked::Leave(evidence)) => advice.left.push(Left {
                 check: check_name,
                 evidence,
             }),
-            Looked::NotKnown(why) => advice.not_known.push(NotKnown {
+            Err(why) => advice.not_known.push(NotKnown {
                 check: check_name,
                 why,
             }),
@@ -53,6 +52,7 @@ pub fn advise(seen: &Seen) -> Advice {
 }
 
 fn suggestion(check: String, change: Change) -> Suggestion {
+    // `preload` is no knob of the catalogue, and no variable.
     let of_catalogue = change
         .settings
         .iter()
@@ -66,7 +66,7 @@ fn suggestion(check: String, change: Change) -> Suggestion {
             .settings
             .into_iter()
             .map(|(knob, value)| (knob.to_owned(), value))
-            .collect::<BTreeMap<_, _>>(),
+            .collect(),
         evidence: change.evidence,
         effect: change.effect,
         cost: change.cost.to_owned(),

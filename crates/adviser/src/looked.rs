@@ -7,9 +7,10 @@ pub enum Looked {
     Suggest(Change),
     /// The figures that speak against one.
     Leave(String),
-    /// Why it cannot be known.
-    NotKnown(String),
 }
+
+/// What a check says, or why it cannot be known.
+pub type Checked = Result<Looked, String>;
 
 /// A change of settings with its reason.
 #[derive(Debug, Clone, PartialEq)]

@@ -71,13 +71,25 @@ impl Seen {
             .collect()
     }
 
-    /// Why the reasons of major collections are not those of Ruby's limits; `None` where they are.
-    pub(crate) fn majors_are_moved(&self) -> Option<String> {
-        let setup = self.setup.filter(|setup| setup.minor_only)?;
-        Some(format!(
-            "major collections run between requests alone (oob_gc={}), so that their reasons say nothing about limits",
-            setup.oob_gc
-        ))
+    /// The same where their reasons are those of Ruby's limits.
+    ///
+    /// # Errors
+    /// Why they are not, or that they are too few.
+    pub(crate) fn majors_by_limits(&self) -> Result<Vec<&Collection>, String> {
+        if let Some(setup) = self.setup.filter(|setup| setup.minor_only) {
+            return Err(format!(
+                "major collections run between requests alone (oob_gc={}), so that their reasons say nothing about limits",
+                setup.oob_gc
+            ));
+        }
+        let majors = self.majors();
+        match majors.len() < LEAST_MAJORS {
+            false => Ok(majors),
+            true => Err(format!(
+                "the logs have {} that Ruby began by itself, and {LEAST_MAJORS} are the least",
+                run::counted(majors.len() as u64, "major collection")
+            )),
+        }
     }
 
     pub(crate) fn minors(&self) -> Vec<&Collection> {
@@ -135,7 +147,7 @@ impl Seen {
         share + &slowest
     }
 
-    /// What a knob with a number is set to, as the variable holds it.
+    /// What a knob with a number is set to, as the variable holds it; without a limit it is infinite.
     ///
     /// # Errors
     /// Why that is not known.
@@ -147,11 +159,11 @@ impl Seen {
             .filter(|text| !text.is_empty());
         let text = match set {
             Some(set) => set.clone(),
-            None => {
-                Value::parse(found, found.default)
-                    .map_err(|wrong| wrong.to_string())?
-                    .set
-            }
+            None => match Value::parse(found, found.default) {
+                Ok(value) => value.set,
+                // The default in words: there is no limit.
+                Err(_) => return Ok(f64::INFINITY),
+            },
         };
         let is_whole = matches!(found.kind, Kind::Size { .. } | Kind::Whole { .. });
         let number = match is_whole {
@@ -214,16 +226,6 @@ pub(crate) fn major_by<'c>(these: &[&'c Collection], by: MajorBy) -> Vec<&'c Col
         .collect()
 }
 
-/// Why so few major collections show nothing; `None` of enough.
-pub(crate) fn few_majors(majors: &[&Collection]) -> Option<String> {
-    (majors.len() < LEAST_MAJORS).then(|| {
-        format!(
-            "the logs have {} that Ruby began by itself, and {LEAST_MAJORS} are the least",
-            run::counted(majors.len() as u64, "major collection")
-        )
-    })
-}
-
 /// `3.4 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -243,10 +245,4 @@ pub(crate) fn mib(bytes: f64) -> String {
         true => format!("{:.0} KiB", bytes / 1_024.0),
         false => format!("{:.1} MiB", bytes / f64::from(1 << 20)),
     }
-}
-
-/// The middle one; `None` of none.
-pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }

@@ -36,6 +36,9 @@ use station::{Agent, Station};
 use std::path::Path;
 use std::time::Duration;
 
+/// Share of its capacity at which a server should get help.
+pub const ADD_CAPACITY_AT: f64 = 0.8;
+
 /// Connections of the closed loop on a server of which nothing else is known.
 pub const CONNECTIONS: u32 = 64;
 /// Longest warm-up before a search, as a share of its budget.

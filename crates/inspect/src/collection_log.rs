@@ -5,6 +5,20 @@ use crate::instant::{printable, rfc3339};
 use crate::process::{mono_of, wall_of};
 use flight::{Collection, Record, Snapshot};
 use run::collections;
+use std::path::Path;
+
+/// The process, with the length of its log; `None` where its agent has none.
+#[must_use]
+pub fn logged_process(path: &Path, snapshot: &Snapshot) -> Option<collections::Process> {
+    let log = snapshot.log.as_ref()?;
+    Some(collections::Process {
+        pid: snapshot.header.pid,
+        worker: snapshot.header.server.worker_index,
+        file: printable(&path.display().to_string()),
+        written: log.written,
+        lost: log.lost(),
+    })
+}
 
 /// Its collections that began at `since_ns` (nanoseconds since 1970) or later, oldest first, each with that instant; `None` where its
 /// agent has no log.
@@ -114,7 +128,6 @@ impl<'s> Served<'s> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::path::Path;
 
     fn sample() -> Snapshot {
         let path = "../../contract/samples/flight/collected.flight";

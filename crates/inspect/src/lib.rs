@@ -34,11 +34,11 @@ mod written;
 
 pub use asked::Asked;
 pub use baseline::Baseline;
-pub use collection_log::collection_log;
+pub use collection_log::{collection_log, logged_process};
 pub use counters::{SavedError, read_saved, saved};
 pub use instant::{printable, rfc3339};
 pub use memory::master;
-pub use not_read::refused;
+pub use not_read::{refused, without_log};
 pub use process::state as process_state;
 pub use reading::{Reading, Selection, counters, read};
 pub use sources::{InspectError, files, folder_of_user, unrecorded};

@@ -1,7 +1,7 @@
 //! The reasons why a file, or a part of it, counts in no figure.
 
 use crate::instant::printable;
-use flight::{FlightError, Skipped};
+use flight::{FlightError, Header, Skipped};
 use run::inspect::NotRead;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -55,6 +55,19 @@ pub fn refused(path: &Path, error: &FlightError) -> NotRead {
         file: printable(&path.display().to_string()),
         partly: false,
         reason,
+    }
+}
+
+/// A file without a log of collections.
+#[must_use]
+pub fn without_log(path: &Path, header: &Header) -> NotRead {
+    NotRead {
+        file: printable(&path.display().to_string()),
+        partly: true,
+        reason: format!(
+            "the agent of process {} keeps no log of collections: it is an older one ({})",
+            header.pid, header.agent_version
+        ),
     }
 }
 

@@ -62,7 +62,7 @@ pub use page::{page, page_in_full, page_while_running};
 pub use predict_page::predict_page;
 pub use readable::Readable;
 pub use sheet::wrapped;
-pub use shell::shell_word;
+pub use shell::{shell_word, with_settings};
 pub use validation::{validation_markdown, validation_page};
 
 /// How the page may look.

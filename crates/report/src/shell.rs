@@ -11,6 +11,16 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
     }
 }
 
+/// A configuration as `compare` takes it, with these settings in place of its own: `threads=5,workers=2` and `workers=3` give
+/// `threads=5,workers=3`.
+pub fn with_settings(configuration: &str, settings: &[String]) -> String {
+    let knob = |setting: &str| setting.split('=').next().unwrap_or_default().to_owned();
+    let stays = |own: &&str| settings.iter().all(|setting| knob(setting) != knob(own));
+    let mut all: Vec<&str> = configuration.split(',').filter(stays).collect();
+    all.extend(settings.iter().map(String::as_str));
+    all.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

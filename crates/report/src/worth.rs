@@ -3,7 +3,7 @@
 use crate::figures::change_with_interval;
 use crate::reading::{decides, is_baseline};
 use crate::sheet::Sheet;
-use crate::shell::shell_word;
+use crate::shell::{shell_word, with_settings};
 use run::{ArmSummary, Comparison, Document, Feasibility, Kind, Outcome, SetVariable};
 
 /// What documents have in place of a secret.
@@ -26,37 +26,39 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
     };
     sheet.heading("What is worth setting");
     let mut kept = Vec::new();
-    for (arm, comparison) in candidates {
-        let memory = document
-            .memory
-            .iter()
-            .find(|m| m.candidate == arm.name && m.baseline == baseline.name);
-        let (worth, why) = judged(arm, comparison, memory);
-        let name = typed(&added(baseline, arm)).join(", ");
+    for Candidate {
+        arm,
+        throughput,
+        added,
+    } in candidates
+    {
+        let mut memory = document.memory.iter();
+        let memory = memory.find(|m| m.candidate == arm.name && m.baseline == baseline.name);
+        let (worth, why) = judged(arm, throughput, memory);
         let word = match worth {
             Worth::Setting => "worth setting",
             Worth::Nothing => "not worth setting",
             Worth::Undecided => "undecided",
         };
-        sheet.labelled("- ", &format!("{name}: {word} ({why})"));
+        sheet.labelled(
+            "- ",
+            &format!("{}: {word} ({why})", added.typed().join(", ")),
+        );
         if worth == Worth::Setting {
-            kept.push(arm);
+            kept.push(added);
         }
     }
     if kept.is_empty() {
         return;
     }
-    let all: Vec<SetVariable> = kept
-        .iter()
-        .flat_map(|arm| added(baseline, arm).set)
-        .collect();
-    let (variables, others): (Vec<_>, Vec<_>) = all.iter().partition(is_variable);
+    let set = kept.iter().flat_map(|added| added.set.iter().copied());
+    let (variables, others): (Vec<_>, Vec<_>) = set.partition(|set| is_variable(set));
     let variables = variables
         .iter()
         .map(|set| format!("{}={}", set.variable, shell_word(&set.holds)));
     let variables: Vec<String> = variables.collect();
     let mut by_hand: Vec<&str> = others.iter().map(|set| set.knob.as_str()).collect();
-    if kept.iter().any(|arm| added(baseline, arm).preloads) {
+    if kept.iter().any(|added| added.preloads) {
         by_hand.push("preload");
     }
     if !variables.is_empty() {
@@ -71,10 +73,7 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
             by_hand.join(", ")
         ));
     }
-    let typed: Vec<String> = kept
-        .iter()
-        .flat_map(|arm| typed(&added(baseline, arm)))
-        .collect();
+    let typed: Vec<String> = kept.iter().flat_map(Added::typed).collect();
     let again = again(baseline, &typed).map_or(String::new(), |words| {
         format!(": powerband compare {words}")
     });
@@ -85,7 +84,11 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
     ));
 }
 
-type Candidate<'d> = (&'d ArmSummary, &'d Comparison);
+struct Candidate<'d> {
+    arm: &'d ArmSummary,
+    throughput: &'d Comparison,
+    added: Added<'d>,
+}
 
 /// The baseline, and the candidates with what decides of them.
 fn single_settings(document: &Document) -> Option<(&ArmSummary, Vec<Candidate<'_>>)> {
@@ -97,35 +100,21 @@ fn single_settings(document: &Document) -> Option<(&ArmSummary, Vec<Candidate<'_
         .iter()
         .find(|arm| is_baseline(document, arm))?;
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
-    for comparison in document
-        .comparisons
-        .iter()
-        .filter(|c| decides(c) && c.baseline == baseline.name)
-    {
-        let arm = document
-            .arms
-            .iter()
-            .find(|arm| arm.name == comparison.candidate)?;
-        let (ours, theirs) = (arm.settings, baseline.settings);
-        let same = (ours.threads, ours.workers) == (theirs.threads, theirs.workers);
-        let keeps = baseline
-            .environment
-            .iter()
-            .all(|set| arm.environment.iter().any(|one| one.knob == set.knob));
-        let added = added(baseline, arm);
-        let loses = theirs.preload && !ours.preload;
-        let is_setting = !added.set.is_empty() || added.preloads;
-        if !same || !keeps || loses || arm.label.is_some() || !is_setting {
-            return None;
-        }
+    let comparisons = document.comparisons.iter();
+    for throughput in comparisons.filter(|c| decides(c) && c.baseline == baseline.name) {
+        let mut arms = document.arms.iter();
+        let arm = arms.find(|arm| arm.name == throughput.candidate)?;
+        let added = Added::to(baseline, arm)?;
         // Of two values of one knob only one can be set.
-        let mut others = candidates
-            .iter()
-            .flat_map(|(other, _)| self::added(baseline, other).set);
+        let mut others = candidates.iter().flat_map(|other| &other.added.set);
         if others.any(|set| added.set.iter().any(|one| one.knob == set.knob)) {
             return None;
         }
-        candidates.push((arm, comparison));
+        candidates.push(Candidate {
+            arm,
+            throughput,
+            added,
+        });
     }
     (!candidates.is_empty()).then_some((baseline, candidates))
 }
@@ -165,27 +154,42 @@ fn judged(
 }
 
 /// What an arm sets that its baseline does not.
-struct Added {
-    set: Vec<SetVariable>,
+struct Added<'d> {
+    set: Vec<&'d SetVariable>,
     preloads: bool,
 }
 
-fn added(baseline: &ArmSummary, arm: &ArmSummary) -> Added {
-    let new = |set: &&SetVariable| !baseline.environment.contains(set);
-    Added {
-        set: arm.environment.iter().filter(new).cloned().collect(),
-        preloads: arm.settings.preload && !baseline.settings.preload,
+impl<'d> Added<'d> {
+    /// `None` where the arm differs in anything else, or in nothing.
+    fn to(baseline: &ArmSummary, arm: &'d ArmSummary) -> Option<Added<'d>> {
+        let (ours, theirs) = (arm.settings, baseline.settings);
+        let same = (ours.threads, ours.workers) == (theirs.threads, theirs.workers);
+        let mut own = baseline.environment.iter();
+        let keeps = own.all(|set| arm.environment.iter().any(|one| one.knob == set.knob));
+        let loses = theirs.preload && !ours.preload;
+        if !same || !keeps || loses || arm.label.is_some() {
+            return None;
+        }
+        let set = arm.environment.iter();
+        let added = Added {
+            set: set
+                .filter(|set| !baseline.environment.contains(set))
+                .collect(),
+            preloads: ours.preload && !theirs.preload,
+        };
+        (!added.set.is_empty() || added.preloads).then_some(added)
+    }
+
+    /// As `compare` takes it.
+    fn typed(&self) -> Vec<String> {
+        let preload = self.preloads.then(|| "preload=true".to_owned());
+        let set = self.set.iter().map(|set| typed(set));
+        preload.into_iter().chain(set).collect()
     }
 }
 
-/// As `compare` takes it.
-fn typed(added: &Added) -> Vec<String> {
-    let preload = added.preloads.then(|| "preload=true".to_owned());
-    let set = added
-        .set
-        .iter()
-        .map(|set| format!("{}={}", set.knob, set.value));
-    preload.into_iter().chain(set).collect()
+fn typed(set: &SetVariable) -> String {
+    format!("{}={}", set.knob, set.value)
 }
 
 fn arm_text(arm: &ArmSummary) -> String {
@@ -195,13 +199,13 @@ fn arm_text(arm: &ArmSummary) -> String {
         text += &format!(",preload={}", at.preload);
     }
     for set in &arm.environment {
-        text += &format!(",{}={}", set.knob, set.value);
+        text = text + "," + &typed(set);
     }
     text
 }
 
 /// Whether its knob is a variable of the environment, and its value is known.
-fn is_variable(set: &&SetVariable) -> bool {
+fn is_variable(set: &SetVariable) -> bool {
     let name = set.variable.as_str();
     let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let is_call = name.starts_with("POWERBAND_") || name == "PATH";
@@ -211,27 +215,14 @@ fn is_variable(set: &&SetVariable) -> bool {
 /// The two arms of a comparison of the baseline with all of these; `None` where a value cannot be typed as it is.
 fn again(baseline: &ArmSummary, all: &[String]) -> Option<String> {
     let typeable = |text: &str| !text.contains([',', '"']) && !text.ends_with(REDACTED);
-    let own = baseline
-        .environment
-        .iter()
-        .map(|set| format!("{}={}", set.knob, set.value));
+    let own = baseline.environment.iter().map(typed);
     if !own
         .chain(all.iter().cloned())
         .all(|setting| typeable(&setting))
     {
         return None;
     }
-    let knob = |setting: &str| setting.split('=').next().unwrap_or_default().to_owned();
     let today = arm_text(baseline);
-    let mut text: Vec<String> = today
-        .split(',')
-        .filter(|one| !all.iter().any(|other| knob(other) == knob(one)))
-        .map(str::to_owned)
-        .collect();
-    text.extend_from_slice(all);
-    Some(format!(
-        "{} {}",
-        shell_word(&today),
-        shell_word(&text.join(","))
-    ))
+    let together = with_settings(&today, all);
+    Some(format!("{} {}", shell_word(&today), shell_word(&together)))
 }

@@ -1,6 +1,6 @@
 //! A heap that grows after the boot, one collection after another.
 
-use crate::looked::{Change, Looked};
+use crate::looked::{Change, Checked, Looked};
 use crate::seen::{Process, Seen, mib};
 use flight::Heap;
 
@@ -22,40 +22,34 @@ const POOLS: [&str; 5] = [
 ];
 
 /// `gc.heap_0_init_slots` to `gc.heap_4_init_slots`.
-pub(crate) fn heap_at_boot(seen: &Seen) -> Looked {
-    match seen.is_ruby(3, 3) {
-        Err(why) => return Looked::NotKnown(why),
-        Ok(false) => {
-            return Looked::Leave(format!(
-                "{} has one setting for all pools, which 3.3 no longer has",
-                seen.ruby_name()
-            ));
-        }
-        Ok(true) => {}
+pub(crate) fn heap_at_boot(seen: &Seen) -> Checked {
+    if !seen.is_ruby(3, 3)? {
+        return Ok(Looked::Leave(format!(
+            "{} has one setting for all pools, which 3.3 no longer has",
+            seen.ruby_name()
+        )));
     }
     let largest = seen
         .processes
         .iter()
         .filter_map(|one| Some((one, one.heap.as_ref()?)));
     let Some((process, heap)) = largest.max_by_key(|(_, heap)| heap.pages) else {
-        return Looked::NotKnown("the files do not say how large Ruby's heap is".to_owned());
+        return Err("the files do not say how large Ruby's heap is".to_owned());
     };
     if heap.pools.len() != POOLS.len() {
-        return Looked::Leave(format!(
+        return Ok(Looked::Leave(format!(
             "{} has {} pools of slots; the settings that are known are of five",
             seen.ruby_name(),
             heap.pools.len()
-        ));
+        )));
     }
     if !process.is_whole {
-        return Looked::NotKnown(
+        return Err(
             "the logs no longer hold the first collections, so that it is not known how the heap grew".to_owned(),
         );
     }
     let Some(course) = Course::of(process, heap) else {
-        return Looked::NotKnown(
-            "too few collections are in the logs to show how the heap grew".to_owned(),
-        );
+        return Err("too few collections are in the logs to show how the heap grew".to_owned());
     };
     let found = format!(
         "in process {} the heap grew from {} to {} in {} collections",
@@ -65,10 +59,10 @@ pub(crate) fn heap_at_boot(seen: &Seen) -> Looked {
         course.while_growing
     );
     if course.last_bytes < GREW * course.first_bytes || course.while_growing < LEAST_COLLECTIONS {
-        return Looked::Leave(found);
+        return Ok(Looked::Leave(found));
     }
     if !course.is_steady {
-        return Looked::NotKnown(format!(
+        return Err(format!(
             "{found}, and still grows: ask again when it has its size"
         ));
     }
@@ -87,16 +81,18 @@ pub(crate) fn heap_at_boot(seen: &Seen) -> Looked {
         })
         .collect();
     if settings.is_empty() {
-        return Looked::Leave(format!("{found}, and starts with the size that it reaches"));
+        return Ok(Looked::Leave(format!(
+            "{found}, and starts with the size that it reaches"
+        )));
     }
-    Looked::Suggest(Change {
+    Ok(Looked::Suggest(Change {
         settings,
         evidence: format!("{found}, and then kept its size"),
         effect:
             "Ruby makes the heap at boot as large as it becomes, without the collections in between"
                 .to_owned(),
         cost: "a process that would have stayed smaller has the memory as well; slots that stay empty cost it",
-    })
+    }))
 }
 
 /// Fewer slots than Ruby makes at boot are no reason to make fewer.
@@ -142,8 +138,8 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::samples::{collection, seen, suggested};
-    use flight::{Collection, SizePool};
+    use crate::rules::samples::{collection, heap, seen, suggested};
+    use flight::Collection;
     use proptest::prelude::*;
 
     /// With these pages after each collection.
@@ -156,26 +152,13 @@ mod tests {
             ..collection()
         });
         process.collections = after.collect();
-        let pool = |slot_bytes, slots| SizePool {
-            slot_bytes,
-            slots,
-            live_slots: None,
-        };
-        process.heap = Some(Heap {
-            mono_ns: 1,
-            pages: 400,
-            page_bytes: 65_536,
-            live_slots: 1,
-            free_slots: 1,
-            old_objects: 1,
-            pools: vec![
-                pool(40, 300_400),
-                pool(80, 150_000),
-                pool(160, 10_900),
-                pool(320, 10_000),
-                pool(640, 40_000),
-            ],
-        });
+        process.heap = Some(heap(&[
+            (40, 300_400),
+            (80, 150_000),
+            (160, 10_900),
+            (320, 10_000),
+            (640, 40_000),
+        ]));
         seen
     }
 
@@ -200,19 +183,20 @@ mod tests {
             change.evidence
         );
         let growing = grown(&[110, 150, 200, 250, 300, 330, 360, 400]);
-        assert!(
-            matches!(heap_at_boot(&growing), Looked::NotKnown(why) if why.contains("still grows"))
-        );
-        assert!(matches!(heap_at_boot(&grown(&[100; 20])), Looked::Leave(_)));
+        assert!(matches!(heap_at_boot(&growing), Err(why) if why.contains("still grows")));
+        assert!(matches!(
+            heap_at_boot(&grown(&[100; 20])),
+            Ok(Looked::Leave(_))
+        ));
         let mut cut = steady.clone();
         cut.processes[0].is_whole = false;
-        assert!(matches!(heap_at_boot(&cut), Looked::NotKnown(_)));
+        assert!(heap_at_boot(&cut).is_err());
         let mut older = steady.clone();
         older.ruby = Some(knobs::Version(3, 2));
-        assert!(matches!(heap_at_boot(&older), Looked::Leave(why) if why.contains("3.2")));
+        assert!(matches!(heap_at_boot(&older), Ok(Looked::Leave(why)) if why.contains("3.2")));
         let mut many = steady;
         many.processes[0].heap.as_mut().unwrap().pools.pop();
-        assert!(matches!(heap_at_boot(&many), Looked::Leave(why) if why.contains("4 pools")));
+        assert!(matches!(heap_at_boot(&many), Ok(Looked::Leave(why)) if why.contains("4 pools")));
     }
 
     proptest! {
@@ -225,11 +209,11 @@ mod tests {
             for (pool, slots) in heap.pools.iter_mut().zip(&slots) {
                 pool.slots = *slots;
             }
-            if let Looked::Suggest(change) = heap_at_boot(&seen) {
+            if let Ok(Looked::Suggest(change)) = heap_at_boot(&seen) {
                 let typed: Vec<(&str, &str)> = change.settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
                 let variables = knobs::Overlay::of(&typed).unwrap().variables();
                 seen.environment.as_mut().unwrap().extend(variables);
-                prop_assert!(matches!(heap_at_boot(&seen), Looked::Leave(_)));
+                prop_assert!(matches!(heap_at_boot(&seen), Ok(Looked::Leave(_))));
             }
         }
     }

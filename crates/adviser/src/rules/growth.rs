@@ -1,20 +1,20 @@
 //! A heap that is much larger than what it holds.
 
-use crate::looked::{Change, Looked};
-use crate::seen::{Seen, median, percent};
+use crate::looked::{Change, Checked, Looked};
+use crate::seen::{LEAST_MAJORS, Seen, percent};
 use flight::CollectionKind;
+use stats::summary::median;
 
 /// Of the slots after a major collection, free.
 const MUCH_FREE: f64 = 0.5;
 /// A smaller heap is not worth a setting.
 const LEAST_SLOTS: f64 = 200_000.0;
-const LEAST_MAJORS: usize = 3;
 /// What one of Ruby's maintainers sets where boot makes heaps too large.
 const FACTOR: f64 = 1.3;
 const MOST_SLOTS: f64 = 200_000.0;
 
 /// `gc.heap_growth_factor` and `gc.heap_growth_max_slots`.
-pub(crate) fn heap_growth(seen: &Seen) -> Looked {
+pub(crate) fn heap_growth(seen: &Seen) -> Checked {
     let mut free = Vec::new();
     let mut slots = Vec::new();
     for process in &seen.processes {
@@ -39,43 +39,42 @@ pub(crate) fn heap_growth(seen: &Seen) -> Looked {
         }
     }
     if free.len() < LEAST_MAJORS {
-        return Looked::NotKnown(format!(
+        return Err(format!(
             "the slots that stay free are known of {}, and {LEAST_MAJORS} are the least",
             run::counted(free.len() as u64, "major collection")
         ));
     }
-    let (free, slots) = (median(free).unwrap_or(0.0), median(slots).unwrap_or(0.0));
+    let (free, slots) = (median(&free).unwrap_or(0.0), median(&slots).unwrap_or(0.0));
     let found = format!(
         "after a major collection {} of {slots:.0} slots are free at the median",
         percent(free)
     );
     if free < MUCH_FREE || slots < LEAST_SLOTS {
-        return Looked::Leave(found);
+        return Ok(Looked::Leave(found));
     }
     // A step that is set smaller already stays.
     let wanted = [
         ("gc.heap_growth_factor", FACTOR),
         ("gc.heap_growth_max_slots", MOST_SLOTS),
     ];
-    let is_less = |knob: &str, value: f64| seen.number(knob).map_or(true, |set| value < set);
-    let settings = wanted
-        .into_iter()
-        .filter(|(knob, value)| is_less(knob, *value));
-    let settings: Vec<_> = settings
-        .map(|(knob, value)| (knob, value.to_string()))
-        .collect();
-    if settings.is_empty() {
-        return Looked::Leave(format!(
-            "{found}; the steps in which the heap grows are as small already"
-        ));
+    let mut settings = Vec::new();
+    for (knob, value) in wanted {
+        if value < seen.number(knob)? {
+            settings.push((knob, value.to_string()));
+        }
     }
-    Looked::Suggest(Change {
+    if settings.is_empty() {
+        return Ok(Looked::Leave(format!(
+            "{found}; the steps in which the heap grows are as small already"
+        )));
+    }
+    Ok(Looked::Suggest(Change {
         settings,
         evidence: found,
         effect: "Ruby makes the heap larger in smaller steps, so that boot leaves fewer free slots"
             .to_owned(),
         cost: "more collections until the heap has the size that it needs",
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -87,7 +86,7 @@ mod tests {
     fn with(live: u64) -> Seen {
         let mut seen = seen();
         let process = &mut seen.processes[0];
-        process.heap = Some(heap());
+        process.heap = Some(heap(&[(40, 300_000), (80, 200_000)]));
         let one = Collection {
             live_after: Some(live),
             pages_after: Some(400),
@@ -110,10 +109,10 @@ mod tests {
             "{}",
             change.evidence
         );
-        assert!(matches!(heap_growth(&with(400_000)), Looked::Leave(_)));
+        assert!(matches!(heap_growth(&with(400_000)), Ok(Looked::Leave(_))));
         let mut few = with(200_000);
         few.processes[0].collections.truncate(3);
-        assert!(matches!(heap_growth(&few), Looked::NotKnown(_)));
+        assert!(heap_growth(&few).is_err());
         let mut limited = with(200_000);
         let environment = limited.environment.as_mut().unwrap();
         environment.insert("RUBY_GC_HEAP_GROWTH_FACTOR".to_owned(), "1.2".to_owned());
@@ -130,6 +129,6 @@ mod tests {
             "RUBY_GC_HEAP_GROWTH_MAX_SLOTS".to_owned(),
             "100000".to_owned(),
         );
-        assert!(matches!(heap_growth(&limited), Looked::Leave(why) if why.contains("already")));
+        assert!(matches!(heap_growth(&limited), Ok(Looked::Leave(why)) if why.contains("already")));
     }
 }

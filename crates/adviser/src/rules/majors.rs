@@ -1,7 +1,7 @@
 //! Major collections: how often, and when.
 
-use crate::looked::{Change, Looked};
-use crate::seen::{LEAST, LEAST_MAJORS, Seen, few_majors, major_by, of};
+use crate::looked::{Change, Checked, Looked};
+use crate::seen::{LEAST, LEAST_MAJORS, Seen, major_by, of, percent};
 use flight::{CollectionKind, MajorBy};
 
 /// Shopify's autotuner 1.1 takes the same share.
@@ -10,59 +10,40 @@ const SHARE_WITHOUT_BARRIER: f64 = 0.1;
 const SHARE_OF_SLOWEST: f64 = 0.1;
 
 /// `gc.heap_oldobject_limit_factor`.
-pub(crate) fn old_objects(seen: &Seen) -> Looked {
-    if let Some(why) = seen.majors_are_moved() {
-        return Looked::NotKnown(why);
-    }
-    let majors = seen.majors();
-    if let Some(why) = few_majors(&majors) {
-        return Looked::NotKnown(why);
-    }
+pub(crate) fn old_objects(seen: &Seen) -> Checked {
+    let majors = seen.majors_by_limits()?;
     let these = major_by(&majors, MajorBy::OldGen);
-    let factor = match seen.number("gc.heap_oldobject_limit_factor") {
-        Ok(factor) => factor,
-        Err(why) => return Looked::NotKnown(why),
-    };
+    let factor = seen.number("gc.heap_oldobject_limit_factor")?;
     let found = format!(
         "{} major collections began because the old objects had become {factor} times as many",
         of(these.len(), majors.len())
     );
     if these.len() < LEAST_MAJORS {
-        return Looked::Leave(found);
+        return Ok(Looked::Leave(found));
     }
     let cost = seen.cost(&these, CollectionKind::Major);
     if seen.is_cheap(&these, CollectionKind::Major) {
-        return Looked::Leave(format!("{found}: {cost}"));
+        return Ok(Looked::Leave(format!("{found}: {cost}")));
     }
-    Looked::Suggest(Change {
+    Ok(Looked::Suggest(Change {
         settings: vec![("gc.heap_oldobject_limit_factor", (2.0 * factor).to_string())],
         evidence: format!("{found}; {cost}"),
         effect: "Ruby lets twice as many old objects be made before it starts a major collection"
             .to_owned(),
         cost: "old objects that are no longer in use stay longer, so that the heap is larger",
-    })
+    }))
 }
 
 /// `gc.heap_remembered_wb_unprotected_objects_limit_ratio`.
-pub(crate) fn write_barriers(seen: &Seen) -> Looked {
+pub(crate) fn write_barriers(seen: &Seen) -> Checked {
     const KNOB: &str = "gc.heap_remembered_wb_unprotected_objects_limit_ratio";
-    match seen.is_ruby(3, 3) {
-        Err(why) => return Looked::NotKnown(why),
-        Ok(false) => {
-            return Looked::Leave(format!(
-                "{} has no setting for this limit, 3.3 and later have",
-                seen.ruby_name()
-            ));
-        }
-        Ok(true) => {}
+    if !seen.is_ruby(3, 3)? {
+        return Ok(Looked::Leave(format!(
+            "{} has no setting for this limit, 3.3 and later have",
+            seen.ruby_name()
+        )));
     }
-    if let Some(why) = seen.majors_are_moved() {
-        return Looked::NotKnown(why);
-    }
-    let majors = seen.majors();
-    if let Some(why) = few_majors(&majors) {
-        return Looked::NotKnown(why);
-    }
+    let majors = seen.majors_by_limits()?;
     let these = major_by(&majors, MajorBy::Shady);
     let found = format!(
         "{} major collections began because of objects without a write barrier, which native code makes",
@@ -70,66 +51,60 @@ pub(crate) fn write_barriers(seen: &Seen) -> Looked {
     );
     let share = these.len() as f64 / majors.len().max(1) as f64;
     if these.len() < LEAST_MAJORS || share <= SHARE_WITHOUT_BARRIER {
-        return Looked::Leave(found);
+        return Ok(Looked::Leave(found));
     }
     let cost = seen.cost(&these, CollectionKind::Major);
     if seen.is_cheap(&these, CollectionKind::Major) {
-        return Looked::Leave(format!("{found}: {cost}"));
+        return Ok(Looked::Leave(format!("{found}: {cost}")));
     }
-    match seen.number(KNOB) {
-        Err(why) => Looked::NotKnown(why),
-        Ok(ratio) => Looked::Suggest(Change {
-            settings: vec![(KNOB, (2.0 * ratio).to_string())],
-            evidence: format!("{found}, with a limit of {ratio} of the old objects; {cost}"),
-            effect: "Ruby starts fewer major collections for this reason".to_owned(),
-            cost: "each minor collection looks at more objects",
-        }),
-    }
+    let ratio = seen.number(KNOB)?;
+    Ok(Looked::Suggest(Change {
+        settings: vec![(KNOB, (2.0 * ratio).to_string())],
+        evidence: format!("{found}, with a limit of {ratio} of the old objects; {cost}"),
+        effect: "Ruby starts fewer major collections for this reason".to_owned(),
+        cost: "each minor collection looks at more objects",
+    }))
 }
 
 /// Major collections between the requests (`oob_gc`).
-pub(crate) fn out_of_band(seen: &Seen) -> Looked {
+pub(crate) fn out_of_band(seen: &Seen) -> Checked {
     if let Some(setup) = seen.setup.filter(|setup| setup.oob_gc > 0) {
-        return Looked::Leave(format!("oob_gc is {} already", setup.oob_gc));
+        return Ok(Looked::Leave(format!("oob_gc is {} already", setup.oob_gc)));
     }
     let majors = seen.majors();
     let Some(slowest) = seen.slowest(CollectionKind::Major) else {
-        return Looked::NotKnown(
+        return Err(
             "fewer than 1,000 requests are on record, so that it is not known how many of the slowest waited for a major collection"
                 .to_owned(),
         );
     };
     let found = format!(
         "{} of the slowest 1 % of the requests waited for a major collection",
-        crate::seen::percent(slowest)
+        percent(slowest)
     );
     if slowest < SHARE_OF_SLOWEST {
-        return Looked::Leave(found);
+        return Ok(Looked::Leave(found));
     }
-    match seen.is_ruby(3, 4) {
-        Err(why) => return Looked::NotKnown(why),
-        Ok(false) => {
-            return Looked::Leave(format!(
-                "{found}, but {} cannot leave major collections to the time between requests; 3.4 and later can",
-                seen.ruby_name()
-            ));
-        }
-        Ok(true) => {}
+    if !seen.is_ruby(3, 4)? {
+        return Ok(Looked::Leave(format!(
+            "{found}, but {} cannot leave major collections to the time between requests; 3.4 and later can",
+            seen.ruby_name()
+        )));
     }
     let requests: u64 = seen.processes.iter().map(|one| one.requests).sum();
     if majors.len() < LEAST || seen.processes.iter().any(|one| !one.is_whole) {
-        return Looked::NotKnown(format!(
+        return Err(format!(
             "{found}, but the logs do not show how many requests one process serves between two of them"
         ));
     }
     let every = (requests / majors.len() as u64).clamp(1, 1_000_000);
-    Looked::Suggest(Change {
+    Ok(Looked::Suggest(Change {
         settings: vec![("oob_gc", every.to_string())],
         evidence: format!("{found}; a process serves {every} requests between two of them"),
         effect: "major collections run while the process serves no request, as often as today"
             .to_owned(),
         cost: "a process that always serves a request never runs them, so that its memory grows",
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -164,9 +139,9 @@ mod tests {
         let mut cheap = of_majors(MajorBy::OldGen, 5, 80_000_000);
         cheap.collected_share = Some(0.001);
         let few = of_majors(MajorBy::OldGen, 2, 80_000_000);
-        assert!(matches!(old_objects(&few), Looked::NotKnown(_)));
+        assert!(old_objects(&few).is_err());
         for left in [cheap, of_majors(MajorBy::NoFree, 5, 80_000_000)] {
-            assert!(matches!(old_objects(&left), Looked::Leave(_)));
+            assert!(matches!(old_objects(&left), Ok(Looked::Leave(_))));
         }
     }
 
@@ -196,10 +171,10 @@ mod tests {
             oob_gc: 50,
             minor_only: true,
         });
-        assert!(matches!(old_objects(&seen), Looked::NotKnown(_)));
-        assert!(matches!(write_barriers(&seen), Looked::NotKnown(_)));
+        assert!(old_objects(&seen).is_err());
+        assert!(write_barriers(&seen).is_err());
         assert!(
-            matches!(out_of_band(&seen), Looked::Leave(said) if said == "oob_gc is 50 already")
+            matches!(out_of_band(&seen), Ok(Looked::Leave(said)) if said == "oob_gc is 50 already")
         );
     }
 
@@ -209,26 +184,28 @@ mod tests {
         let change = suggested(write_barriers(&seen));
         assert_eq!(change.settings[0].1, "0.02");
         seen.ruby = Some(knobs::Version(3, 2));
-        assert!(matches!(write_barriers(&seen), Looked::Leave(why) if why.contains("3.2")));
+        assert!(matches!(write_barriers(&seen), Ok(Looked::Leave(why)) if why.contains("3.2")));
         seen.ruby = None;
-        assert!(matches!(write_barriers(&seen), Looked::NotKnown(_)));
+        assert!(write_barriers(&seen).is_err());
     }
 
     #[test]
     fn majors_move_between_the_requests_where_the_slowest_wait_and_ruby_can() {
         let mut seen = of_majors(MajorBy::OldGen, 10, 1_000);
         seen.processes[0].requests = 5_000;
-        assert!(matches!(out_of_band(&seen), Looked::NotKnown(_)));
+        assert!(out_of_band(&seen).is_err());
         seen.stopped = Some(stopped(0.2, 0.0));
-        assert!(matches!(out_of_band(&seen), Looked::Leave(why) if why.contains("3.4 and later")));
+        assert!(
+            matches!(out_of_band(&seen), Ok(Looked::Leave(why)) if why.contains("3.4 and later"))
+        );
         seen.ruby = Some(knobs::Version(3, 4));
         assert_eq!(
             suggested(out_of_band(&seen)).settings,
             [("oob_gc", "500".to_owned())]
         );
         seen.processes[0].is_whole = false;
-        assert!(matches!(out_of_band(&seen), Looked::NotKnown(_)));
+        assert!(out_of_band(&seen).is_err());
         seen.stopped = Some(stopped(0.02, 0.0));
-        assert!(matches!(out_of_band(&seen), Looked::Leave(_)));
+        assert!(matches!(out_of_band(&seen), Ok(Looked::Leave(_))));
     }
 }

@@ -1,8 +1,9 @@
 //! Collections that memory outside of the slots sets off.
 
-use crate::looked::{Change, Looked};
-use crate::seen::{LEAST, LEAST_MAJORS, Seen, caused, few_majors, major_by, median, mib, of};
+use crate::looked::{Change, Checked, Looked};
+use crate::seen::{LEAST, LEAST_MAJORS, Seen, caused, major_by, mib, of};
 use flight::{Cause, Collection, CollectionKind, MajorBy};
+use stats::summary::median;
 
 /// Shopify's autotuner 1.1 takes the same shares.
 const SHARE_OF_MINORS: f64 = 0.1;
@@ -12,34 +13,32 @@ const OLD_FACTOR: f64 = 4.0;
 const MIB: f64 = (1 << 20) as f64;
 
 /// Minor collections that `gc.malloc_limit` sets off.
-pub(crate) fn young(seen: &Seen) -> Looked {
+pub(crate) fn young(seen: &Seen) -> Checked {
     let minors = seen.minors();
     let by_malloc = caused(&minors, Cause::Malloc);
     if minors.len() < LEAST {
-        return Looked::NotKnown(few(minors.len(), "minor"));
+        return Err(format!(
+            "the logs have {}, and {LEAST} are the least that show their causes",
+            run::counted(minors.len() as u64, "minor collection")
+        ));
     }
     let found = format!(
         "{} minor collections began because objects had taken memory outside of their slots",
         of(by_malloc.len(), minors.len())
     );
     if by_malloc.len() < LEAST || by_malloc.len() as f64 <= SHARE_OF_MINORS * minors.len() as f64 {
-        return Looked::Leave(found);
+        return Ok(Looked::Leave(found));
     }
     let cost = seen.cost(&by_malloc, CollectionKind::Minor);
     if seen.is_cheap(&by_malloc, CollectionKind::Minor) {
-        return Looked::Leave(format!("{found}: {cost}"));
+        return Ok(Looked::Leave(format!("{found}: {cost}")));
     }
-    let limits = seen
-        .number("gc.malloc_limit")
-        .and_then(|limit| Ok((limit, seen.number("gc.malloc_limit_max")?)));
-    let (limit, most) = match limits {
-        // Ruby lowers a limit above its maximum to it.
-        Ok((limit, most)) => (limit.min(most), most),
-        Err(why) => return Looked::NotKnown(why),
-    };
+    let most = seen.number("gc.malloc_limit_max")?;
+    // Ruby lowers a limit above its maximum to it.
+    let limit = seen.number("gc.malloc_limit")?.min(most);
     let taken = taken(&by_malloc, |c| c.malloc_increase);
     let (wanted, wanted_most) = (in_mib(2.0 * limit), in_mib(2.0 * most));
-    Looked::Suggest(Change {
+    Ok(Looked::Suggest(Change {
         settings: vec![
             ("gc.malloc_limit", size(wanted)),
             ("gc.malloc_limit_max", size(wanted_most)),
@@ -55,38 +54,28 @@ pub(crate) fn young(seen: &Seen) -> Looked {
             wanted / limit
         ),
         cost: "memory outside of the slots grows by up to the new limit in each process between two collections",
-    })
+    }))
 }
 
 /// Major collections that `gc.oldmalloc_limit` sets off.
-pub(crate) fn old(seen: &Seen) -> Looked {
-    if let Some(why) = seen.majors_are_moved() {
-        return Looked::NotKnown(why);
-    }
-    let majors = seen.majors();
-    if let Some(why) = few_majors(&majors) {
-        return Looked::NotKnown(why);
-    }
+pub(crate) fn old(seen: &Seen) -> Checked {
+    let majors = seen.majors_by_limits()?;
     let by_old = major_by(&majors, MajorBy::OldMalloc);
     let found = format!(
         "{} major collections began because objects had taken memory outside of their slots since the last major one",
         of(by_old.len(), majors.len())
     );
     if by_old.len() < LEAST_MAJORS || by_old.len() as f64 <= SHARE_OF_MAJORS * majors.len() as f64 {
-        return Looked::Leave(found);
+        return Ok(Looked::Leave(found));
     }
     let cost = seen.cost(&by_old, CollectionKind::Major);
     if seen.is_cheap(&by_old, CollectionKind::Major) {
-        return Looked::Leave(format!("{found}: {cost}"));
+        return Ok(Looked::Leave(format!("{found}: {cost}")));
     }
-    let most = match seen.number("gc.oldmalloc_limit_max") {
-        Ok(most) => most,
-        Err(why) => return Looked::NotKnown(why),
-    };
-    let sizes = by_old.iter().filter_map(|c| c.oldmalloc_increase);
-    let reached = median(sizes.map(|bytes| bytes as f64).collect()).unwrap_or(most);
+    let most = seen.number("gc.oldmalloc_limit_max")?;
+    let reached = median_of(&by_old, |c| c.oldmalloc_increase).unwrap_or(most);
     let limit = size(next_power_of_two(OLD_FACTOR * reached.max(most / 2.0)));
-    Looked::Suggest(Change {
+    Ok(Looked::Suggest(Change {
         settings: vec![
             ("gc.oldmalloc_limit", limit.clone()),
             ("gc.oldmalloc_limit_max", limit),
@@ -99,22 +88,22 @@ pub(crate) fn old(seen: &Seen) -> Looked {
         ),
         effect: "Ruby starts fewer major collections for this reason; the growth of the old objects still starts them".to_owned(),
         cost: "old objects that are no longer in use keep their memory longer",
-    })
-}
-
-fn few(count: usize, kind: &str) -> String {
-    format!(
-        "the logs have {}, and {LEAST} are the least that show their causes",
-        run::counted(count as u64, &format!("{kind} collection"))
-    )
+    }))
 }
 
 fn taken(these: &[&Collection], of: fn(&Collection) -> Option<u64>) -> String {
-    let sizes = these.iter().filter_map(|c| of(c));
-    let median = median(sizes.map(|bytes| bytes as f64).collect());
-    median.map_or(String::new(), |bytes| {
+    median_of(these, of).map_or(String::new(), |bytes| {
         format!(" ({} at the median)", mib(bytes))
     })
+}
+
+fn median_of(these: &[&Collection], of: fn(&Collection) -> Option<u64>) -> Option<f64> {
+    let sizes: Vec<f64> = these
+        .iter()
+        .filter_map(|c| of(c))
+        .map(|bytes| bytes as f64)
+        .collect();
+    median(&sizes)
 }
 
 fn next_power_of_two(bytes: f64) -> f64 {
@@ -169,17 +158,14 @@ mod tests {
             "{}",
             change.evidence
         );
-        let left = |seen: &Seen| matches!(young(seen), Looked::Leave(_));
+        let left = |seen: &Seen| matches!(young(seen), Ok(Looked::Leave(_)));
         // A tenth exactly, too few, too cheap.
         assert!(left(&minors(10, 90, 20_000_000)));
         assert!(left(&minors(9, 3, 20_000_000)));
         let mut cheap = minors(20, 100, 20_000_000);
         cheap.collected_share = Some(0.01);
         assert!(left(&cheap));
-        assert!(matches!(
-            young(&minors(5, 4, 20_000_000)),
-            Looked::NotKnown(_)
-        ));
+        assert!(young(&minors(5, 4, 20_000_000)).is_err());
     }
 
     #[test]
@@ -193,11 +179,11 @@ mod tests {
         assert_eq!(change.settings[1].1, "64MiB");
         let environment = set.environment.as_mut().unwrap();
         environment.insert("RUBY_GC_MALLOC_LIMIT".to_owned(), "64m".to_owned());
-        assert!(matches!(young(&set), Looked::NotKnown(why) if why.contains("\"64m\"")));
+        assert!(matches!(young(&set), Err(why) if why.contains("\"64m\"")));
         for ignored in ["0", "1e8", "-5"] {
             let environment = set.environment.as_mut().unwrap();
             environment.insert("RUBY_GC_MALLOC_LIMIT".to_owned(), ignored.to_owned());
-            assert!(matches!(young(&set), Looked::NotKnown(_)), "{ignored}");
+            assert!(young(&set).is_err(), "{ignored}");
         }
     }
 
@@ -222,14 +208,12 @@ mod tests {
             change.evidence
         );
         seen.processes[0].collections.pop();
-        assert!(matches!(old(&seen), Looked::NotKnown(_)));
+        assert!(old(&seen).is_err());
         seen.processes[0].collections = vec![one(MajorBy::OldGen, 0); 3];
-        assert!(matches!(old(&seen), Looked::Leave(found) if found.starts_with("0 of 3")));
+        assert!(matches!(old(&seen), Ok(Looked::Leave(found)) if found.starts_with("0 of 3")));
         // What a call of GC.start collects is nobody's limit.
         seen.processes[0].collections = vec![one(MajorBy::Force, 130 << 20); 9];
-        assert!(
-            matches!(old(&seen), Looked::NotKnown(why) if why.starts_with("the logs have 0 major"))
-        );
+        assert!(matches!(old(&seen), Err(why) if why.starts_with("the logs have 0 major")));
     }
 
     #[test]

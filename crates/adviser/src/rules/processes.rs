@@ -1,54 +1,53 @@
 //! What processes share, and glibc's arenas.
 
-use crate::looked::{Change, Looked};
+use crate::looked::{Change, Checked, Looked};
 use crate::seen::Seen;
 
-/// `preload=true`.
-pub(crate) fn preloading(seen: &Seen) -> Looked {
+/// How many workers serve, and whether they are forked from a preloaded process; no workers are one process.
+fn workers(seen: &Seen) -> Result<(u32, bool), String> {
     match (seen.server.workers, seen.server.preload) {
-        (None, _) | (Some(2..), None) => {
-            Looked::NotKnown("the files do not say how the server makes its processes".to_owned())
+        (Some(few @ (0 | 1)), _) => Ok((few, false)),
+        (Some(workers), Some(preload)) => Ok((workers, preload)),
+        (None, _) | (_, None) => {
+            Err("the files do not say how the server makes its processes".to_owned())
         }
-        (Some(0 | 1), _) => Looked::Leave("one process serves".to_owned()),
-        (Some(workers), Some(true)) => Looked::Leave(format!(
-            "{workers} workers are forked from a preloaded process"
-        )),
-        (Some(workers), Some(false)) => Looked::Suggest(Change {
-            settings: vec![("preload", "true".to_owned())],
-            evidence: format!(
-                "{workers} workers load the application one by one, and share none of it"
-            ),
-            effect: "the application is loaded once, before the workers are forked, which then share its memory".to_owned(),
-            cost: "connections and threads that the application makes while it loads must be made again in each worker (on_worker_boot)",
-        }),
     }
 }
 
+/// `preload=true`.
+pub(crate) fn preloading(seen: &Seen) -> Checked {
+    Ok(match workers(seen)? {
+        (0 | 1, _) => Looked::Leave("one process serves".to_owned()),
+        (workers, true) => Looked::Leave(format!("{workers} workers are forked from a preloaded process")),
+        (workers, false) => Looked::Suggest(Change {
+            settings: vec![("preload", "true".to_owned())],
+            evidence: format!("{workers} workers load the application one by one, and share none of it"),
+            effect: "the application is loaded once, before the workers are forked, which then share its memory".to_owned(),
+            cost: "connections and threads that the application makes while it loads must be made again in each worker (on_worker_boot)",
+        }),
+    })
+}
+
 /// `warmup=on`.
-pub(crate) fn warm_up(seen: &Seen) -> Looked {
-    let workers = match (seen.server.workers, seen.server.preload) {
-        (None, _) | (Some(2..), None) => {
-            return Looked::NotKnown(
-                "the files do not say how the server makes its processes".to_owned(),
-            );
-        }
-        (Some(workers @ 2..), Some(true)) => workers,
-        _ => return Looked::Leave("no workers are forked from a preloaded process".to_owned()),
-    };
-    match seen.is_ruby(3, 3) {
-        Err(why) => return Looked::NotKnown(why),
-        Ok(false) => {
-            return Looked::Leave(format!(
-                "{} has no Process.warmup, 3.3 and later have",
-                seen.ruby_name()
-            ));
-        }
-        Ok(true) => {}
+pub(crate) fn warm_up(seen: &Seen) -> Checked {
+    let (workers, preload) = workers(seen)?;
+    if !preload {
+        return Ok(Looked::Leave(
+            "no workers are forked from a preloaded process".to_owned(),
+        ));
+    }
+    if !seen.is_ruby(3, 3)? {
+        return Ok(Looked::Leave(format!(
+            "{} has no Process.warmup, 3.3 and later have",
+            seen.ruby_name()
+        )));
     }
     if seen.setup.is_some_and(|setup| setup.warmup) {
-        return Looked::Leave("the process that forks the workers calls it".to_owned());
+        return Ok(Looked::Leave(
+            "the process that forks the workers calls it".to_owned(),
+        ));
     }
-    Looked::Suggest(Change {
+    Ok(Looked::Suggest(Change {
         settings: vec![("warmup", "on".to_owned())],
         evidence: format!(
             "{workers} workers are forked from a preloaded process, and the agent was not asked for Process.warmup; whether the \
@@ -56,44 +55,42 @@ pub(crate) fn warm_up(seen: &Seen) -> Looked {
         ),
         effect: "a major collection and compaction before the fork, after which the workers share more of the heap".to_owned(),
         cost: "the boot takes longer by that collection",
-    })
+    }))
 }
 
 /// `malloc_arena_max=2`.
-pub(crate) fn arenas(seen: &Seen) -> Looked {
+pub(crate) fn arenas(seen: &Seen) -> Checked {
+    if seen.allocator.is_empty() {
+        return Err("the files do not say which allocator the server uses".to_owned());
+    }
     if seen.allocator != "glibc" {
-        let allocator = match seen.allocator.as_str() {
-            "" => {
-                return Looked::NotKnown(
-                    "the files do not say which allocator the server uses".to_owned(),
-                );
-            }
-            other => other,
-        };
-        return Looked::Leave(format!(
-            "the allocator is {allocator}, which has no such arenas"
+        return Ok(Looked::Leave(format!(
+            "the allocator is {}, which has no such arenas",
+            seen.allocator
+        )));
+    }
+    let environment = seen.environment.as_ref();
+    let environment = environment.ok_or("the environment of the server is not known")?;
+    if let Some(set) = environment.get("MALLOC_ARENA_MAX") {
+        return Ok(Looked::Leave(format!("MALLOC_ARENA_MAX={set}")));
+    }
+    let threads = seen.server.max_threads;
+    let threads = threads.ok_or("the files do not say how many threads a process has")?;
+    if threads < 2 {
+        return Ok(Looked::Leave(
+            "one thread of a process allocates".to_owned(),
         ));
     }
-    let Some(environment) = &seen.environment else {
-        return Looked::NotKnown("the environment of the server is not known".to_owned());
-    };
-    if let Some(set) = environment.get("MALLOC_ARENA_MAX") {
-        return Looked::Leave(format!("MALLOC_ARENA_MAX={set}"));
-    }
-    match seen.server.max_threads {
-        None => Looked::NotKnown("the files do not say how many threads a process has".to_owned()),
-        Some(0 | 1) => Looked::Leave("one thread of a process allocates".to_owned()),
-        Some(threads) => Looked::Suggest(Change {
-            settings: vec![("malloc_arena_max", "2".to_owned())],
-            evidence: format!(
-                "glibc may give an arena to each thread, those of Puma and of Ruby among them: {threads} serve requests; MALLOC_ARENA_MAX is not \
-                 set"
-            ),
-            effect: "the threads of a process share two arenas, so that fewer half-empty ones stay"
-                .to_owned(),
-            cost: "threads that allocate outside of the GVL may wait for one another",
-        }),
-    }
+    Ok(Looked::Suggest(Change {
+        settings: vec![("malloc_arena_max", "2".to_owned())],
+        evidence: format!(
+            "glibc may give an arena to each thread, those of Puma and of Ruby among them: {threads} serve requests, and \
+             MALLOC_ARENA_MAX is not set"
+        ),
+        effect: "the threads of a process share two arenas, so that fewer half-empty ones stay"
+            .to_owned(),
+        cost: "threads that allocate outside of the GVL may wait for one another",
+    }))
 }
 
 #[cfg(test)]
@@ -107,9 +104,9 @@ mod tests {
         seen.server.workers = Some(3);
         seen.server.preload = Some(false);
         assert_eq!(suggested(preloading(&seen)).settings[0].0, "preload");
-        assert!(matches!(warm_up(&seen), Looked::Leave(_)));
+        assert!(matches!(warm_up(&seen), Ok(Looked::Leave(_))));
         seen.server.preload = Some(true);
-        assert!(matches!(preloading(&seen), Looked::Leave(_)));
+        assert!(matches!(preloading(&seen), Ok(Looked::Leave(_))));
         assert_eq!(
             suggested(warm_up(&seen)).settings,
             [("warmup", "on".to_owned())]
@@ -119,13 +116,13 @@ mod tests {
             oob_gc: 0,
             minor_only: false,
         });
-        assert!(matches!(warm_up(&seen), Looked::Leave(_)));
+        assert!(matches!(warm_up(&seen), Ok(Looked::Leave(_))));
         seen.server.workers = Some(0);
         seen.setup = None;
-        assert!(matches!(preloading(&seen), Looked::Leave(_)));
-        assert!(matches!(warm_up(&seen), Looked::Leave(_)));
+        assert!(matches!(preloading(&seen), Ok(Looked::Leave(_))));
+        assert!(matches!(warm_up(&seen), Ok(Looked::Leave(_))));
         seen.server.workers = None;
-        assert!(matches!(preloading(&seen), Looked::NotKnown(_)));
+        assert!(preloading(&seen).is_err());
     }
 
     #[test]
@@ -136,16 +133,16 @@ mod tests {
             [("malloc_arena_max", "2".to_owned())]
         );
         seen.server.max_threads = Some(1);
-        assert!(matches!(arenas(&seen), Looked::Leave(_)));
+        assert!(matches!(arenas(&seen), Ok(Looked::Leave(_))));
         seen.server.max_threads = Some(5);
         let environment = seen.environment.as_mut().unwrap();
         environment.insert("MALLOC_ARENA_MAX".to_owned(), "4".to_owned());
-        assert!(matches!(arenas(&seen), Looked::Leave(set) if set == "MALLOC_ARENA_MAX=4"));
+        assert!(matches!(arenas(&seen), Ok(Looked::Leave(set)) if set == "MALLOC_ARENA_MAX=4"));
         seen.environment = None;
-        assert!(matches!(arenas(&seen), Looked::NotKnown(_)));
+        assert!(arenas(&seen).is_err());
         seen.allocator = "jemalloc".to_owned();
-        assert!(matches!(arenas(&seen), Looked::Leave(_)));
+        assert!(matches!(arenas(&seen), Ok(Looked::Leave(_))));
         seen.allocator = String::new();
-        assert!(matches!(arenas(&seen), Looked::NotKnown(_)));
+        assert!(arenas(&seen).is_err());
     }
 }

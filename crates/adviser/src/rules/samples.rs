@@ -1,6 +1,6 @@
 //! A server that nothing is to be said of, for the tests of the checks.
 
-use crate::looked::{Change, Looked};
+use crate::looked::{Change, Checked, Looked};
 use crate::seen::{Process, Seen};
 use flight::{Collection, CollectionKind, Heap, MajorBy, Server, SizePool};
 use run::inspect::{Stopped, StoppedBy};
@@ -64,9 +64,9 @@ pub(crate) fn collection() -> Collection {
     }
 }
 
-/// 400 pages with 500,000 slots.
-pub(crate) fn heap() -> Heap {
-    let pool = |slot_bytes, slots| SizePool {
+/// 400 pages with pools of these slots: `(bytes of a slot, slots)`.
+pub(crate) fn heap(pools: &[(u32, u64)]) -> Heap {
+    let pool = |&(slot_bytes, slots): &(u32, u64)| SizePool {
         slot_bytes,
         slots,
         live_slots: None,
@@ -78,7 +78,7 @@ pub(crate) fn heap() -> Heap {
         live_slots: 1,
         free_slots: 1,
         old_objects: 1,
-        pools: vec![pool(40, 300_000), pool(80, 200_000)],
+        pools: pools.iter().map(pool).collect(),
     }
 }
 
@@ -101,9 +101,9 @@ pub(crate) fn stopped(by_major: f64, by_minor: f64) -> Stopped {
     }
 }
 
-pub(crate) fn suggested(looked: Looked) -> Change {
+pub(crate) fn suggested(looked: Checked) -> Change {
     match looked {
-        Looked::Suggest(change) => change,
+        Ok(Looked::Suggest(change)) => change,
         other => panic!("no suggestion: {other:?}"),
     }
 }

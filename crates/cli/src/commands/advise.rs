@@ -9,22 +9,24 @@ use crate::args::AdviseArgs;
 use crate::{Failure, output};
 use adviser::{Process, Seen, Setup, advise as look};
 use flight::{FlightFile, Header, Role, Snapshot};
+use run::inspect::NotRead;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The processes of one server.
+/// The processes of one server, the latest last; there is one.
 pub(super) struct Recorded {
     processes: Vec<(PathBuf, Snapshot)>,
-    /// The process that began last.
-    newest: usize,
     inspected: run::inspect::Document,
     /// Processes of other servers in the same files.
     left_out: usize,
+    not_read: Vec<NotRead>,
 }
 
 impl Recorded {
     fn header(&self) -> &Header {
-        &self.processes[self.newest].1.header
+        let (_, latest) = &self.processes[self.processes.len() - 1];
+        &latest.header
     }
 }
 
@@ -45,59 +47,78 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
 
 fn recorded(args: &AdviseArgs) -> Result<Recorded, Failure> {
     let root = flight_root();
-    let mut all = Vec::new();
+    let (mut all, mut not_read) = (Vec::new(), Vec::new());
     for path in found(&args.sources, &root)? {
-        // One that cannot be read has no server; inspect names it.
-        let Ok(snapshot) = FlightFile::open(&path).and_then(|file| file.snapshot()) else {
-            continue;
-        };
-        let application = flight::application_of(&snapshot.header.app_root);
-        let wanted = args.application.as_deref().map(flight::application_of);
-        if snapshot.log.is_some() && wanted.is_none_or(|wanted| wanted == application) {
-            all.push((path, snapshot));
+        // Without the records: a folder may have files of many starts.
+        match FlightFile::open(&path).and_then(|file| file.counters()) {
+            Ok(counters) => all.push((path, counters)),
+            Err(error) => not_read.push(::inspect::refused(&path, &error)),
         }
+    }
+    if let Some(wanted) = args.application.as_deref().map(flight::application_of) {
+        all.retain(|(_, of)| flight::application_of(&of.header.app_root) == wanted);
     }
     one_application(&all)?;
     let count = all.len();
-    let Some(processes) = latest_server(all) else {
-        return Err(Failure::no_answer(
-            "no process of these files has a log of collections: start the server with powerband run -- CMD, or with the gem of this \
-             version, and send requests to it",
-        ));
-    };
-    let files: Vec<PathBuf> = processes.iter().map(|(path, _)| path.clone()).collect();
-    let began = |(_, (_, of)): &(usize, &(PathBuf, Snapshot))| of.header.created_wall_ns;
-    Ok(Recorded {
-        newest: processes
-            .iter()
-            .enumerate()
-            .max_by_key(began)
-            .map_or(0, |(at, _)| at),
-        inspected: looked_into(&files, &root, ::inspect::Selection::default(), now_ns())?,
-        left_out: count - processes.len(),
-        processes,
-    })
+    for files in servers(all) {
+        let left_out = count - files.len();
+        let (processes, without_log) = logged(&files);
+        if processes.is_empty() {
+            continue;
+        }
+        not_read.extend(without_log);
+        return Ok(Recorded {
+            inspected: looked_into(&files, &root, ::inspect::Selection::default(), now_ns())?,
+            processes,
+            left_out,
+            not_read,
+        });
+    }
+    Err(Failure::no_answer(
+        "no process of these files has a log of collections: start the server with powerband run -- CMD, or with the gem of this \
+         version, and send requests to it",
+    ))
 }
 
-/// The processes of one start of one server, since settings change between two: of one that runs, else of the latest. Of several that
-/// run it is the one with the most requests.
-fn latest_server(all: Vec<(PathBuf, Snapshot)>) -> Option<Vec<(PathBuf, Snapshot)>> {
+/// The files of each start of each server, since settings change between two. First those that run, the one with the most requests
+/// before others, then the others from the latest on.
+fn servers(all: Vec<(PathBuf, Snapshot)>) -> Vec<Vec<PathBuf>> {
     let mut servers: BTreeMap<(String, u32), Vec<(PathBuf, Snapshot)>> = BTreeMap::new();
-    for (path, snapshot) in all {
-        let header = &snapshot.header;
+    for (path, counters) in all {
+        let header = &counters.header;
         let first = match header.server.workers.unwrap_or(0) {
             0 => header.pid,
             _ => header.parent_pid,
         };
         let key = (header.server.name.clone(), first);
-        servers.entry(key).or_default().push((path, snapshot));
+        servers.entry(key).or_default().push((path, counters));
     }
-    servers.into_values().max_by_key(|of| {
+    let mut servers: Vec<_> = servers.into_values().collect();
+    servers.sort_by_key(|of| {
         let runs = of.iter().any(|(_, one)| flight::runs_here(&one.header));
         let requests: u64 = of.iter().map(|(_, one)| one.totals.requests).sum();
         let began = of.iter().map(|(_, one)| one.header.created_wall_ns).max();
-        (runs, if runs { requests } else { 0 }, began)
-    })
+        Reverse((runs, if runs { requests } else { 0 }, began))
+    });
+    let files = servers
+        .into_iter()
+        .map(|of| of.into_iter().map(|(path, _)| path).collect());
+    files.collect()
+}
+
+/// The processes that have a log, the latest last, and what is to be said of the others.
+fn logged(files: &[PathBuf]) -> (Vec<(PathBuf, Snapshot)>, Vec<NotRead>) {
+    let (mut processes, mut not_read) = (Vec::new(), Vec::new());
+    for path in files {
+        match FlightFile::open(path).and_then(|file| file.snapshot()) {
+            Ok(snapshot) if snapshot.log.is_some() => processes.push((path.clone(), snapshot)),
+            Ok(snapshot) => not_read.push(::inspect::without_log(path, &snapshot.header)),
+            // It is gone meanwhile, or cut off; the inspect document names it.
+            Err(_) => {}
+        }
+    }
+    processes.sort_by_key(|(_, of)| of.header.created_wall_ns);
+    (processes, not_read)
 }
 
 /// Settings for several applications together are right for none of them.

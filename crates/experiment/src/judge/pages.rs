@@ -24,10 +24,7 @@ pub fn page_times(document: &Document, comparisons: &[Comparison]) -> Vec<PageTi
     // Bonferroni, over the pages with an interval and over the looks at each: all of them hold together.
     let plan = &document.plan;
     let looks = stats::looks(plan.blocks, plan.alpha, document.seed).map_or(1, |looks| looks.len());
-    let intervals = measured
-        .iter()
-        .filter(|m| m.pairs.len() >= LEAST_BLOCKS)
-        .count();
+    let intervals = measured.iter().filter(|m| m.has_interval()).count();
     let alpha = plan.alpha / (looks * intervals.max(1)) as f64;
     let allowance = Judging::once(document).allowance.ln_1p();
     measured
@@ -64,13 +61,15 @@ impl<'d> Measured<'d> {
     }
 
     /// Student's interval of the mean log ratio, its ends moved outwards by what identical arms differ by.
+    fn has_interval(&self) -> bool {
+        self.pairs.len() >= LEAST_BLOCKS
+    }
+
     fn page_time(&self, alpha: f64, allowance: f64) -> Option<PageTime> {
         let logs: Vec<f64> = self.pairs.iter().map(|(a, b)| (b / a).ln()).collect();
         let mean = summary::mean(&logs)?;
-        let half = match logs.len() < LEAST_BLOCKS {
-            true => None,
-            false => stats::mean_and_half(&logs, alpha).map(|(_, half)| half + allowance),
-        };
+        let half = stats::mean_and_half(&logs, alpha).filter(|_| self.has_interval());
+        let half = half.map(|(_, half)| half + allowance);
         let [baseline_ms, candidate_ms] = medians_ms(&self.pairs);
         Some(PageTime {
             page: self.page.to_owned(),

@@ -154,9 +154,13 @@ fn size(document: &Document, arm: &Arm) -> Size {
 mod tests {
     use super::*;
     use run::Settings;
+    use std::collections::BTreeSet;
 
-    /// The threads of the finalists of a race of two rounds among arms with these threads, requests a second and MiB.
-    fn raced(arms: &[(u16, f64, u64)]) -> (u16, Option<u16>) {
+    /// `(round, threads, requests a second, MiB)`; one thread is the baseline.
+    type Raced = (u32, u16, f64, u64);
+
+    /// The threads of the finalists of a race of these trials.
+    fn of_rounds(trials: &[Raced]) -> (u16, Option<u16>) {
         let mut document = crate::sample::document("tune");
         document.plan.objective.latency = None;
         let model = document
@@ -171,76 +175,52 @@ mod tests {
             })
         };
         document.trials.clear();
-        for block in 1..=2 {
-            for (threads, per_s, mib) in arms {
-                let mut trial = model.clone();
-                (trial.stage, trial.block) = (Stage::Race, block);
-                (trial.arm, trial.settings) = (arm(*threads).name, arm(*threads).settings);
-                trial.saturation.as_mut().unwrap().good_per_s = *per_s;
-                trial.memory.as_mut().unwrap().pss_bytes = mib << 20;
-                document.trials.push(trial);
-            }
-        }
-        let survivors: Vec<Arm> = arms.iter().map(|(threads, ..)| arm(*threads)).collect();
-        let found = finalists(&document, &survivors, &survivors[0]).unwrap();
-        let threads = |arm: &Arm| arm.settings.threads;
-        (
-            threads(&found.challenger),
-            found.second.as_ref().map(threads),
-        )
-    }
-
-    /// The threads of the finalists of a race of these trials: `(round, threads, requests a second)`; one thread is the baseline.
-    fn of_rounds(trials: &[(u32, u16, f64)]) -> (u16, Option<u16>) {
-        let mut document = crate::sample::document("tune");
-        document.plan.objective.latency = None;
-        let model = document
-            .trials
-            .iter()
-            .find(|t| t.memory.is_some() && t.counts());
-        let model = model.unwrap().clone();
-        let arm = |threads| {
-            Arm::of(Settings {
-                threads,
-                ..model.settings
-            })
-        };
-        document.trials.clear();
-        for (block, threads, per_s) in trials {
+        for (block, threads, per_s, mib) in trials {
             let mut trial = model.clone();
             (trial.stage, trial.block) = (Stage::Race, *block);
             (trial.arm, trial.settings) = (arm(*threads).name, arm(*threads).settings);
             trial.saturation.as_mut().unwrap().good_per_s = *per_s;
+            trial.memory.as_mut().unwrap().pss_bytes = mib << 20;
             document.trials.push(trial);
         }
-        let threads: std::collections::BTreeSet<u16> = trials.iter().map(|t| t.1).collect();
+        let threads: BTreeSet<u16> = trials.iter().map(|t| t.1).collect();
         let survivors: Vec<Arm> = threads.into_iter().map(arm).collect();
         let found = finalists(&document, &survivors, &survivors[0]).unwrap();
         let second = found.second.map(|arm| arm.settings.threads);
         (found.challenger.settings.threads, second)
     }
 
+    /// The same of two rounds that all arms were in: `(threads, requests a second, MiB)`.
+    fn raced(arms: &[(u16, f64, u64)]) -> (u16, Option<u16>) {
+        let round = |block| {
+            arms.iter()
+                .map(move |&(threads, per_s, mib)| (block, threads, per_s, mib))
+        };
+        let trials: Vec<Raced> = round(1).chain(round(2)).collect();
+        of_rounds(&trials)
+    }
+
     /// As a run on a busy host had it: the arm of the first round alone looks better against a slow baseline.
     #[test]
     fn an_arm_that_lost_the_round_that_had_both_is_not_the_winner() {
         let rounds = [
-            (1, 1, 152.0),
-            (1, 4, 380.0),
-            (1, 5, 338.0),
-            (2, 1, 170.0),
-            (2, 4, 298.0),
+            (1, 1, 152.0, 40),
+            (1, 4, 380.0, 40),
+            (1, 5, 338.0, 40),
+            (2, 1, 170.0, 40),
+            (2, 4, 298.0, 40),
         ];
         assert_eq!(of_rounds(&rounds), (4, Some(5)));
         // 6 was in the first round alone, and behind 4; 4 was behind 8 in the second.
         let chain = [
-            (1, 1, 100.0),
-            (1, 6, 220.0),
-            (1, 4, 250.0),
-            (2, 1, 160.0),
-            (2, 4, 240.0),
-            (2, 8, 275.0),
-            (3, 1, 100.0),
-            (3, 8, 230.0),
+            (1, 1, 100.0, 40),
+            (1, 6, 220.0, 40),
+            (1, 4, 250.0, 40),
+            (2, 1, 160.0, 40),
+            (2, 4, 240.0, 40),
+            (2, 8, 275.0, 40),
+            (3, 1, 100.0, 40),
+            (3, 8, 230.0, 40),
         ];
         assert_eq!(of_rounds(&chain), (8, Some(4)));
     }

@@ -1,6 +1,6 @@
 //! How many servers a total rate needs, with what runs today and with what is recommended. Pure.
 
-use super::verdict::ADD_CAPACITY_AT;
+use crate::rates::ADD_CAPACITY_AT;
 use crate::request::{Arm, Total};
 use run::{ArmRates, ArmSummary, Document, Fleet, FleetBasis, RateEnding, ServersNeeded};
 

@@ -4,11 +4,11 @@
 //! the document.
 
 use super::reach::{failures, out_of_reach};
-use super::verdict::ADD_CAPACITY_AT;
 use crate::budget;
 use crate::error::Stopped;
 use crate::procedure::Procedure;
 use crate::progress::Event;
+use crate::rates::ADD_CAPACITY_AT;
 use crate::rates::{Curve, LEAST_BUDGET, Started, doubt, figure};
 use crate::request::Arm;
 use run::{Answer, ArmRates, Document, LatencyObjective, RateEnding, RateSearch};

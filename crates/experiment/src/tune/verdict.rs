@@ -7,14 +7,12 @@ use super::warnings::{warn, warn_of_ends, warn_of_limits};
 use super::{Fates, model, path};
 use crate::judge::{self, Judging};
 use crate::procedure::Procedure;
+use crate::rates::ADD_CAPACITY_AT;
 use crate::request::Arm;
 use run::{
     Answer, ArmSummary, Comparison, Document, Feasibility, Headroom, Outcome, Stage, TrialStatus,
     Verdict,
 };
-
-/// Share of its capacity at which a server should get help.
-pub const ADD_CAPACITY_AT: f64 = 0.8;
 
 /// Only the baseline survived the race.
 pub fn without_challenger(

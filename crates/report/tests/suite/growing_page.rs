@@ -119,7 +119,7 @@ fn the_table_continues_below_where_it_would_break_words() {
 
 /// A limit that is kept in the trials is not kept for long where memory grows.
 #[test]
-fn memory_within_its_limit_that_still_grew_is_said_to_have_grown() {
+fn memory_within_its_limit_that_perhaps_grows_is_called_so() {
     let mut document = sample("tune");
     let mib = f64::from(1 << 20);
     for (grown, still) in [(8.0 * mib, true), (1.0 * mib, false), (-8.0 * mib, false)] {

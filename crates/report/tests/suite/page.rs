@@ -265,7 +265,7 @@ fn without_a_limit_nothing_is_said_of_limits_in_the_table() {
     for absent in ["limits", "over", "not proven"] {
         assert!(!table.contains(absent), "{absent}:\n{page}");
     }
-    holds(&page, &["9 blocks; no limit was given"]);
+    holds(&page, &["Memory 26 MiB, ", "9 blocks; no limit was given"]);
 }
 
 /// Memory of two arms has its interval and verdict; of an arm that was only raced it is said that it has none.

@@ -78,7 +78,7 @@ fn what_helps_one_figure_and_harms_none_is_worth_setting() {
         assert!(none.contains(expected), "{expected}: {none}");
     }
     assert!(!none.contains("In the server's environment"), "{none}");
-    // That memory is not shown to be more is no proof that it is not.
+    // An undecided comparison does not exclude that the other figure became worse.
     let open = said(&compared([(Better, Undecided), (Undecided, Better)]));
     assert!(!open.contains(": worth setting"), "{open}");
     let mut broken = compared([(Better, Better), (Equivalent, Equivalent)]);

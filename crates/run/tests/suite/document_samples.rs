@@ -25,8 +25,10 @@ fn kept<D: DeserializeOwned + Serialize>(name: &str, contract: &str) {
 
 #[test]
 fn the_samples_keep_their_schemas_and_the_types_lose_nothing() {
+    kept::<run::advise::Document>("advise/collecting", "advise-v1");
     kept::<run::capacity::Document>("capacity/mixed", "capacity-v1");
     kept::<run::duplex::Document>("duplex/three", "duplex-v1");
     kept::<run::memory::Document>("memory/cluster", "memory-v1");
     kept::<run::memory::Comparison>("memory/comparison", "memory-comparison-v1");
+    kept::<run::predict::Document>("predict/mixed", "predict-v1");
 }

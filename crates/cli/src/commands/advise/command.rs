@@ -19,18 +19,10 @@ pub(super) fn command(seen: &Seen, suggestions: &[Suggestion]) -> Option<String>
     words.push(today.clone());
     let with = |suggestion: &Suggestion| {
         let settings = suggestion.settings.iter();
-        // What a suggestion sets anew is not said twice.
-        let mut all: Vec<String> = today
-            .split(',')
-            .filter(|one| {
-                !suggestion
-                    .settings
-                    .contains_key(one.split('=').next().unwrap_or_default())
-            })
-            .map(str::to_owned)
+        let typed: Vec<String> = settings
+            .map(|(knob, value)| format!("{knob}={value}"))
             .collect();
-        all.extend(settings.map(|(knob, value)| format!("{knob}={value}")));
-        all.join(",")
+        report::with_settings(&today, &typed)
     };
     words.extend(suggestions.iter().map(with));
     let quoted = words.iter().map(|word| report::shell_word(word));

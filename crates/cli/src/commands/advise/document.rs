@@ -2,11 +2,9 @@
 
 use super::{Recorded, command};
 use adviser::{Advice, Seen};
-use flight::{CollectionKind, Snapshot};
+use flight::CollectionKind;
 use run::advise::{Document, LookedAt, SCHEMA};
-use run::collections::Process;
 use run::counted;
-use std::path::Path;
 
 pub(super) fn document(
     recorded: &Recorded,
@@ -27,7 +25,7 @@ pub(super) fn document(
         suggestions: advice.suggestions,
         left: advice.left,
         not_known: advice.not_known,
-        not_read: inspected.not_read.clone(),
+        not_read: [recorded.not_read.as_slice(), &inspected.not_read].concat(),
     }
 }
 
@@ -41,7 +39,7 @@ fn looked_at(recorded: &Recorded, seen: &Seen, environment_of: Option<u32>) -> L
         processes: recorded
             .processes
             .iter()
-            .filter_map(|(path, of)| process(path, of))
+            .filter_map(|(path, of)| ::inspect::logged_process(path, of))
             .collect(),
         application: Some(text(&header.app_root)).filter(|root| !root.is_empty()),
         ruby: text(&header.ruby_version),
@@ -57,17 +55,6 @@ fn looked_at(recorded: &Recorded, seen: &Seen, environment_of: Option<u32>) -> L
         slowest_by_major: seen.stopped.as_ref().map(|of| of.by_major.share),
         slowest_by_minor: seen.stopped.as_ref().map(|of| of.by_minor.share),
     }
-}
-
-fn process(path: &Path, snapshot: &Snapshot) -> Option<Process> {
-    let log = snapshot.log.as_ref()?;
-    Some(Process {
-        pid: snapshot.header.pid,
-        worker: snapshot.header.server.worker_index,
-        file: ::inspect::printable(&path.display().to_string()),
-        written: log.written,
-        lost: log.lost(),
-    })
 }
 
 fn sentence(advice: &Advice, looked_at: &LookedAt) -> String {

@@ -4,8 +4,7 @@ use super::super::inspect::{found, now_ns, since_last};
 use crate::args::TraceArgs;
 use crate::{Failure, output};
 use flight::{FlightFile, Snapshot};
-use run::collections::{Collection, Document, Process, SCHEMA};
-use run::inspect::NotRead;
+use run::collections::{Collection, Document, SCHEMA};
 use std::path::Path;
 
 /// Prints them.
@@ -59,27 +58,14 @@ fn add(
     snapshot: &Snapshot,
     since_ns: u64,
 ) -> Vec<(u64, Collection)> {
-    let header = &snapshot.header;
-    let file = ::inspect::printable(&path.display().to_string());
     let logged = ::inspect::collection_log(snapshot, since_ns);
-    let (Some(logged), Some(log)) = (logged, &snapshot.log) else {
-        document.not_read.push(NotRead {
-            file,
-            partly: true,
-            reason: format!(
-                "the agent of process {} keeps no log of collections: it is an older one ({})",
-                header.pid, header.agent_version
-            ),
-        });
+    let (Some(logged), Some(process)) = (logged, ::inspect::logged_process(path, snapshot)) else {
+        document
+            .not_read
+            .push(::inspect::without_log(path, &snapshot.header));
         return Vec::new();
     };
-    document.processes.push(Process {
-        pid: header.pid,
-        worker: header.server.worker_index,
-        file,
-        written: log.written,
-        lost: log.lost(),
-    });
+    document.processes.push(process);
     logged
 }
 

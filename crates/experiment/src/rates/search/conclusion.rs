@@ -3,6 +3,7 @@
 use super::{DO_NOT_COUNT, LEAST, SETTLED, Saturated, Search, figure};
 use crate::idle_threads;
 use crate::layout::{GENERATOR_SHARE, can_spare_one};
+use crate::rates::ADD_CAPACITY_AT;
 use crate::rates::lengths::{self, Lengths};
 use crate::rates::points::points;
 use crate::rates::violations::ALPHA;
@@ -11,8 +12,6 @@ use run::{RateEnding, RatePurpose, RateSearch};
 
 /// A longer budget lengthens windows up to about this, seconds.
 const LONG_S: f64 = 30.0;
-/// Share of the highest rate at which to add capacity, as in the headroom of `tune`.
-const PLANNED: f64 = 0.8;
 
 impl Search<'_> {
     /// `ended` is what ended the search early; what failed after it is among the warnings of `self`.
@@ -161,7 +160,10 @@ fn steadiness(rate_per_s: f64, needed_s: f64, window_s: f64) -> String {
     };
     let remedy = match needed_s < LONG_S {
         true => "a longer --budget lengthens the windows".to_owned(),
-        false => format!("plan for at most {} (80 %)", figure(PLANNED * rate_per_s)),
+        false => format!(
+            "plan for at most {} (80 %)",
+            figure(ADD_CAPACITY_AT * rate_per_s)
+        ),
     };
     format!(
         "at {} a second, close to the most that the server answers, a queue needs {needs} to reach its steady length, and a \
