@@ -195,7 +195,7 @@ class InitTest < PowerbandTest
       refute_includes text, %("/products"), "the action of /"
       request = Regexp.escape(%(\n# [[workload.request]]\n# path = "/members"))
       why = %r{it redirects to http.*/login; a page that needs a login needs a session \(docs/load\.md\)}
-      assert_match(/^# GET \/members: #{why}#{request}$/, text)
+      assert_match(%r{^# GET /members: #{why}#{request}$}, text)
       assert_includes text, "\n# GET /broken: it raises KeyError: no\n"
       assert_includes text, "\n# GET /gone: it answers 404\n"
       assert_match(/and \d+ more as comments, with the reason/, (made.out + made.err))

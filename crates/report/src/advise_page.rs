@@ -75,7 +75,7 @@ fn looked_at(at: &LookedAt) -> String {
     parts.extend(at.application.as_ref().map(|root| plain(root)));
     let lost = at.processes.iter().any(|process| process.lost > 0);
     parts.push(format!(
-        "the {}{} of {}, of {}{}",
+        "the {}{} of {}, whose logs cover {} together{}",
         if lost { "latest " } else { "" },
         counted(at.collections, "collection"),
         counted(at.processes.len() as u64, "process"),

@@ -55,8 +55,15 @@ fn recorded(args: &AdviseArgs) -> Result<Recorded, Failure> {
             Err(error) => not_read.push(::inspect::refused(&path, &error)),
         }
     }
-    if let Some(wanted) = args.application.as_deref().map(flight::application_of) {
-        all.retain(|(_, of)| flight::application_of(&of.header.app_root) == wanted);
+    if let Some(wanted) = args.application.as_deref() {
+        let there = applications(&all).join(", ");
+        let of = flight::application_of;
+        all.retain(|(_, one)| of(&one.header.app_root) == of(wanted));
+        if all.is_empty() && !there.is_empty() {
+            return Err(Failure::usage(format!(
+                "--application = {wanted:?}: no process of it recorded into these files; they are of {there}"
+            )));
+        }
     }
     one_application(&all)?;
     let count = all.len();
@@ -121,21 +128,23 @@ fn logged(files: &[PathBuf]) -> (Vec<(PathBuf, Snapshot)>, Vec<NotRead>) {
     (processes, not_read)
 }
 
-/// Settings for several applications together are right for none of them.
-fn one_application(processes: &[(PathBuf, Snapshot)]) -> Result<(), Failure> {
+/// The root folders of their applications.
+fn applications(processes: &[(PathBuf, Snapshot)]) -> Vec<String> {
     let roots = processes
         .iter()
         .map(|(_, snapshot)| flight::application_of(&snapshot.header.app_root));
     let roots: BTreeSet<&str> = roots.collect();
+    roots.into_iter().map(::inspect::printable).collect()
+}
+
+/// Settings for several applications together are right for none of them.
+fn one_application(processes: &[(PathBuf, Snapshot)]) -> Result<(), Failure> {
+    let roots = applications(processes);
     match roots.len() {
         0 | 1 => Ok(()),
         _ => Err(Failure::usage(format!(
             "the files are of {}; give one of them as --application FOLDER",
-            roots
-                .into_iter()
-                .map(::inspect::printable)
-                .collect::<Vec<_>>()
-                .join(", ")
+            roots.join(", ")
         ))),
     }
 }
