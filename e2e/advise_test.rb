@@ -29,11 +29,11 @@ class AdviseTest < PowerbandTest
     file = File.join(@dir, "advice.json")
     File.write(file, JSON.generate(document))
     assert_equal page.out.lines.first, powerband("report", file).out.lines.first
-    other = powerband("advise", flight_dir, "--application", "/nowhere")
-    assert_refused other, 2, %r{--application = "/nowhere": no process of it}, /they are of #{Regexp.escape(app)}/
     stop(site)
     # Of a server that has ended, nothing says what it was started with.
     assert_nil advised["looked_at"]["environment_of"]
+    other = powerband("advise", flight_dir, "--application", "/nowhere")
+    assert_refused other, 2, %r{--application = "/nowhere": no process of it}, /they are of #{Regexp.escape(app)}/
   end
 
   def test_nothing_recorded_and_a_folder_that_is_not_there
