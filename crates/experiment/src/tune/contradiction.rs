@@ -96,6 +96,9 @@ fn is_off(document: &Document, arm: &ArmSummary) -> bool {
 }
 
 /// How far prediction and mean of so many trials may be apart, as a logarithm.
+///
+/// The error of the self-check excuses one as large elsewhere. A model that fails the check lacks something of the application,
+/// such as a lock: what it predicts has no error that is known, and none beyond the least is excused.
 fn accepted_ln(document: &Document, trials: usize) -> f64 {
     let checked = document
         .model
@@ -103,7 +106,10 @@ fn accepted_ln(document: &Document, trials: usize) -> f64 {
         .filter(|model| model.kind == ModelKind::Simulator)
         .and_then(|model| model.trace.as_ref())
         .map_or(MODEL_ERROR.1, |trace| trace.self_check.mean.abs());
-    let error = checked.clamp(MODEL_ERROR.0, MODEL_ERROR.1);
+    let error = match checked <= MODEL_ERROR.1 {
+        true => checked.max(MODEL_ERROR.0),
+        false => MODEL_ERROR.0,
+    };
     let noise = document.plan.detectable.sd_log_ratio / (trials.max(1) as f64).sqrt();
     error.ln_1p() + STANDARD_ERRORS * noise
 }
@@ -317,6 +323,10 @@ mod tests {
             // Its own error explains it.
             (1.3, 0.3, 0.01, false),
             (1.6, 0.9, 0.01, true),
+            // One that fails its self-check is excused less.
+            (1.25, 0.25, 0.01, false),
+            (1.25, -0.6, 0.01, true),
+            (1.15, -0.6, 0.01, false),
             // So does noise.
             (1.3, 0.0, 0.2, false),
             (2.0, 0.0, 0.2, true),
