@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::endpoint::EndpointOutcome;
+use crate::endpoint::{EndpointOutcome, Redirect};
 use crate::failure::FirstFailure;
 use crate::hanging::HangingPage;
 use crate::outcome::Outcome;
@@ -58,9 +58,24 @@ impl EndpointOutcome {
             of,
         })
     }
+
+    /// The first redirect of a page that was asked for and never served.
+    fn never_served(&self) -> Option<&Redirect> {
+        let mut unexpected = self.redirects.iter().filter(|redirect| !redirect.expected);
+        let first = unexpected.next()?;
+        let answers = first.answers + unexpected.map(|redirect| redirect.answers).sum::<u64>();
+        (self.reads && self.ok >= LEAST_REQUESTS && answers == self.ok).then_some(first)
+    }
 }
 
 impl Outcome {
+    /// The pages whose successful answers, three at least, are all redirects that the workload does not expect, each with the
+    /// first; in the workload's order. Requests that write, such as a form's POST, are answered so by design.
+    pub fn redirected_pages(&self) -> impl Iterator<Item = (&str, &Redirect)> {
+        let pages = self.endpoints.iter();
+        pages.filter_map(|page| Some((page.name.as_str(), page.never_served()?)))
+    }
+
     /// The pages of which nine requests in ten failed, of three at least; in the workload's order. Behind a page that hangs
     /// those that time out only wait, and are left out.
     #[must_use]
@@ -111,6 +126,32 @@ mod tests {
                 "GET /weather (nearly): 90 of 100 requests failed; the first: answered 500",
             ]
         );
+    }
+
+    #[test]
+    fn a_page_that_always_redirects_is_never_served() {
+        let redirected = |name, of: &[(u16, bool)]| {
+            let mut page = page(name, 20, 1);
+            for (status, expected) in of {
+                (0..10).for_each(|_| page.redirected(*status, *expected, Some("/login")));
+            }
+            page
+        };
+        let mut writes = redirected("POST /orders", &[(302, false), (303, false)]);
+        writes.reads = false;
+        let mut few = page("few", 2, 0);
+        (0..2).for_each(|_| few.redirected(302, false, None));
+        let mut outcome = Outcome::empty();
+        outcome.endpoints = vec![
+            redirected("GET /account", &[(302, false), (301, false)]),
+            redirected("half", &[(302, false)]),
+            redirected("expected", &[(302, false), (303, true)]),
+            writes,
+            few,
+        ];
+        let found: Vec<_> = outcome.redirected_pages().collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].0, found[0].1.status), ("GET /account", 302));
     }
 
     #[test]

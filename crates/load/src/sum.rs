@@ -94,6 +94,7 @@ impl EndpointOutcome {
     fn add(&mut self, other: &Self) {
         let Self {
             name: _,
+            reads,
             scheduled,
             ok,
             cut,
@@ -106,6 +107,7 @@ impl EndpointOutcome {
             to_https,
             recorded_statuses,
         } = other;
+        self.reads &= reads;
         self.scheduled += scheduled;
         self.ok += ok;
         self.cut += cut;

@@ -84,6 +84,11 @@ impl Tally {
     pub(crate) fn new(plan: &Plan) -> Self {
         let names = plan.workload.names();
         let requests = plan.workload.requests();
+        let endpoint_of = endpoint_indices(&plan.workload, &names);
+        let mut endpoints: Vec<_> = names.into_iter().map(EndpointOutcome::new).collect();
+        for (request, endpoint) in requests.iter().zip(&endpoint_of) {
+            endpoints[*endpoint].reads &= request.is_safe();
+        }
         Self {
             counts: Counts::default(),
             errors: Errors::default(),
@@ -100,8 +105,8 @@ impl Tally {
             connect: new_histogram(),
             course: Course::new(),
             by_status: vec![0; 1_000],
-            endpoint_of: endpoint_indices(&plan.workload, &names),
-            endpoints: names.into_iter().map(EndpointOutcome::new).collect(),
+            endpoint_of,
+            endpoints,
             labels: requests
                 .iter()
                 .map(|r| format!("{} {}", r.method, r.path))

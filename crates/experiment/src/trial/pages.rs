@@ -6,7 +6,7 @@ use load::{BrokenPage, HangingPage, Outcome, RecordedStatuses, Redirect};
 use servers::Running;
 use std::fmt::Display;
 
-/// Share of redirects beyond which a workload measures the wrong thing.
+/// Share of redirects beyond which a workload measures the wrong thing, whatever pages they are of.
 const MOST_REDIRECTS: f64 = 0.5;
 /// Pages that a message names: all of a file that `powerband init` wrote, so that one run shows what to take out of it.
 const MOST_NAMED: usize = 12;
@@ -32,7 +32,7 @@ pub fn answer_after(
     let broken = outcome.broken_pages(hanging);
     let other_work = other_work(&outcome.recorded_statuses());
     if broken.is_empty() && hanging.is_none() {
-        let why = other_work.or_else(|| mostly_redirects(outcome));
+        let why = other_work.or_else(|| redirects(outcome));
         return why.map_or(Ok(()), |why| Err(Failure::Trial(why)));
     }
     if let (None, 0, Some(why)) = (server, outcome.counts.sent, &outcome.first_error) {
@@ -94,27 +94,38 @@ fn other_work(statuses: &RecordedStatuses) -> Option<String> {
     ))
 }
 
-/// Redirects are answered by middleware in no time; a workload of them measures nothing of the application.
-fn mostly_redirects(outcome: &Outcome) -> Option<String> {
+/// Redirects are answered by middleware in no time: a page that always redirects, and a workload that mostly does, measure
+/// nothing of the application.
+fn redirects(outcome: &Outcome) -> Option<String> {
     let share = outcome.redirects() as f64 / outcome.counts.completed.max(1) as f64;
-    let mut pages = outcome.endpoints.iter();
-    let (page, first) = pages.find_map(|page| {
-        let mut redirects = page.redirects.iter();
-        Some((page, redirects.find(|redirect| !redirect.expected)?))
-    })?;
-    (share > MOST_REDIRECTS).then(|| leads_away(share, &page.name, first))
+    let mut pages: Vec<(&str, &Redirect)> = outcome.redirected_pages().collect();
+    if pages.is_empty() && share > MOST_REDIRECTS {
+        let first = outcome.endpoints.iter().find_map(|page| {
+            let mut redirects = page.redirects.iter();
+            Some((page.name.as_str(), redirects.find(|r| !r.expected)?))
+        });
+        pages.extend(first);
+    }
+    (!pages.is_empty()).then(|| led_away(share, &pages))
 }
 
-fn leads_away(share: f64, page: &str, first: &Redirect) -> String {
-    let location = first.location.as_deref().map(load::shown_location);
+/// `pages` are the names with the first redirect of each, one at least.
+fn led_away(share: f64, pages: &[(&str, &Redirect)]) -> String {
+    let named = pages.iter().take(MOST_NAMED).map(|(page, first)| {
+        let location = first.location.as_deref().map(load::shown_location);
+        let location = location.as_deref().unwrap_or("no Location");
+        format!("{page}: {} to {location}", first.status)
+    });
+    let mut named: Vec<String> = named.collect();
+    let more = pages.len().saturating_sub(MOST_NAMED);
+    named.extend((more > 0).then(|| format!("and {more} more")));
     format!(
-        "{:.0} % of the answers are redirects ({page}: {} to {}), which do not reach the pages: ask for the paths that they \
-         lead to; where that is a login, send what it gives (--header, or a session that logs in: docs/load.md, Sessions); or \
-         expect them with status = {} in the workload file",
+        "{:.0} % of the answers are redirects, which do not reach the pages ({}): ask for the paths that they lead to; where that \
+         is a login, send what it gives (--header, or a session that logs in: docs/load.md, Sessions); or expect them with \
+         status = {} in the workload file",
         share * 100.0,
-        first.status,
-        location.as_deref().unwrap_or("no Location"),
-        first.status
+        named.join("; "),
+        pages[0].1.status
     )
 }
 
@@ -131,9 +142,11 @@ mod tests {
             answers: 40,
             location: location.map(str::to_owned),
         };
-        let said = leads_away(0.98, "GET /account", &redirect(Some("/login?next=secret")));
-        let begin = "98 % of the answers are redirects (GET /account: 302 to /login";
+        let (away, nowhere) = (redirect(Some("/login?next=secret")), redirect(None));
+        let said = led_away(0.98, &[("GET /account", &away), ("GET /cart", &nowhere)]);
+        let begin = "98 % of the answers are redirects, which do not reach the pages (GET /account: 302 to /login";
         assert!(said.starts_with(begin), "{said}");
+        assert!(said.contains("; GET /cart: 302 to no Location)"), "{said}");
         assert!(!said.contains("secret"), "{said}");
         for remedy in [
             "where that is a login",
@@ -143,8 +156,8 @@ mod tests {
         ] {
             assert!(said.contains(remedy), "{remedy}: {said}");
         }
-        let nowhere = leads_away(0.5, "GET /", &redirect(None));
-        assert!(nowhere.contains("302 to no Location"), "{nowhere}");
+        let many: Vec<_> = (0..MOST_NAMED + 2).map(|_| ("GET /", &nowhere)).collect();
+        assert!(led_away(1.0, &many).contains("; and 2 more)"));
     }
 
     #[test]
