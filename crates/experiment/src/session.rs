@@ -103,7 +103,8 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
         experiment.baseline = Some(document.plan.baseline);
     }
     let key = RunKey::read(store.folder())?;
-    if let Some(differs) = changed(&document.asked, experiment, &key, !store.is_empty()) {
+    let began = store.folder().key_written();
+    if let Some(differs) = changed(&document.asked, experiment, &key, !store.is_empty(), began) {
         return Err(Stopped::Configuration(format!(
             "{} cannot go on: {differs} has changed since, and its trials would not be comparable; ask as you did then, \
              or start a new run",

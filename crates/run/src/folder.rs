@@ -24,7 +24,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The file that is locked while a process works on a folder.
 pub const LOCK: &str = "lock";
@@ -211,6 +211,12 @@ impl Folder {
     /// Writes the run's secret key, readable by its owner alone.
     pub fn write_key(&self, key: &[u8; KEY_BYTES]) -> Result<(), FolderError> {
         self.write_whole("key", key)
+    }
+
+    /// When the key was written, which is when the run began.
+    pub fn key_written(&self) -> Option<SystemTime> {
+        let key = std::fs::metadata(self.path.join("key"));
+        key.and_then(|of| of.modified()).ok()
     }
 
     /// Reads the run's secret key.

@@ -114,6 +114,23 @@ impl Objective {
     }
 }
 
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend(self.least.map(|least| format!("least {}", least.name())));
+        parts.extend(self.latency.map(|latency| latency.to_string()));
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let memory = self.max_memory_bytes.map(mib);
+        parts.extend(memory.map(|most| format!("memory of at most {most} MiB")));
+        let rate = self.must_carry_per_s;
+        parts.extend(rate.map(|least| format!("a rate of at least {least}/s")));
+        match parts.is_empty() {
+            true => f.write_str("no limit"),
+            false => f.write_str(&parts.join(", ")),
+        }
+    }
+}
+
 /// What there is to be as little of as possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -124,6 +141,16 @@ pub enum Least {
     Memory,
     /// Processes that run the application.
     Processes,
+}
+
+impl Least {
+    fn name(self) -> &'static str {
+        match self {
+            Least::Latency => "latency",
+            Least::Memory => "memory",
+            Least::Processes => "processes",
+        }
+    }
 }
 
 /// So many of all requests within so much time, errors and timeouts counted as over it.

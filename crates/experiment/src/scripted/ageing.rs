@@ -227,7 +227,9 @@ fn a_run_that_was_broken_off_comes_to_the_same_and_not_with_another_age() {
         panic!("another age was taken");
     };
     assert!(
-        refused.to_string().contains("--age has changed since"),
+        refused
+            .to_string()
+            .contains("--age (20000 requests then, 30000 requests now) has changed since"),
         "{refused}"
     );
 }

@@ -6,9 +6,25 @@ use crate::run_key::RunKey;
 use run::Settings;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::SystemTime;
 
 const SERVER_COMMAND: &str = "the server's command";
 const CODE: &str = "the application's code";
+/// The settings whose values a message shows: they are no secrets, and are kept as people write them.
+const READABLE: [&str; 10] = [
+    "--age",
+    "--calibrate",
+    "--keep-alive",
+    "--threads",
+    "--workers",
+    "the connections",
+    "the environment's name",
+    "the margin",
+    "the objective",
+    "the timeout",
+];
+/// Code files that a message names.
+const MOST_NAMED: usize = 3;
 /// The files that are compared, as git pathspecs. Rails rewrites the schema when it migrates; that alone changes no answer.
 const CODE_FILES: [&str; 8] = [
     "*.rb",
@@ -21,7 +37,7 @@ const CODE_FILES: [&str; 8] = [
     ":(exclude)db/schema.rb",
 ];
 
-/// The first setting that differs from what the run was asked at its start.
+/// The first setting that differs from what the run was asked at its start, with both values where they can be shown.
 ///
 /// A run that keeps no trial may continue with changed code.
 pub(super) fn changed(
@@ -29,6 +45,7 @@ pub(super) fn changed(
     experiment: &Experiment,
     key: &RunKey,
     keeps_trials: bool,
+    began: Option<SystemTime>,
 ) -> Option<String> {
     let mut now = asked(experiment, key);
     // Runs that earlier builds started have this one in clear.
@@ -39,9 +56,42 @@ pub(super) fn changed(
     // Runs that earlier builds started have no digest of the code.
     let compares_code = keeps_trials && before.contains_key(CODE);
     let mut names = now.keys().chain(before.keys());
-    let differs =
-        names.find(|name| (compares_code || *name != CODE) && now.get(*name) != before.get(*name));
-    differs.cloned()
+    let name = names
+        .find(|name| (compares_code || *name != CODE) && now.get(*name) != before.get(*name))?;
+    let detail = match name.as_str() {
+        CODE => began.and_then(|began| written_since(&experiment.app_dir, began)),
+        readable if READABLE.contains(&readable) => {
+            let value = |of: &BTreeMap<String, String>| {
+                of.get(name)
+                    .cloned()
+                    .unwrap_or_else(|| "not given".to_owned())
+            };
+            Some(format!("{} then, {} now", value(before), value(&now)))
+        }
+        _ => None,
+    };
+    Some(match detail {
+        Some(detail) => format!("{name} ({detail})"),
+        None => name.clone(),
+    })
+}
+
+/// The code files that were written after this time. A file that was removed, or came back with an old time, is not among them.
+fn written_since(app_dir: &Path, began: SystemTime) -> Option<String> {
+    let listed = list(app_dir, &["ls-files"])?;
+    let newer = |path: &&str| {
+        let written = std::fs::metadata(app_dir.join(path)).and_then(|of| of.modified());
+        written.is_ok_and(|written| written > began)
+    };
+    let files: Vec<&str> = listed.lines().filter(newer).collect();
+    let mut named: Vec<String> = files
+        .iter()
+        .take(MOST_NAMED)
+        .map(ToString::to_string)
+        .collect();
+    let more = files.len().saturating_sub(MOST_NAMED);
+    named.extend((more > 0).then(|| format!("{more} more")));
+    (!named.is_empty()).then(|| format!("written since: {}", named.join(", ")))
 }
 
 /// The settings that a resumed run must share with its start. Values that may be secrets are digests under the run's key.
@@ -86,31 +136,29 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
                     &experiment.server_config,
                 )),
             ),
-            ("the connections", shown(&experiment.connections)),
+            ("the connections", given(experiment.connections)),
             ("--generator-core", shown(&experiment.generator_core)),
-            ("--keep-alive", shown(&experiment.keep_alive)),
+            ("--keep-alive", yes_or_no(experiment.keep_alive)),
             ("--header", hashed(&headers)),
             ("--rehearse", shown(&experiment.rehearse)),
             ("the list of services", hashed(&experiment.services)),
             ("the hooks", hashed(&hooks)),
             ("the workload", hashed(&experiment.workload)),
-            ("the objective", shown(&experiment.objective)),
-            ("the margin", shown(&experiment.margin)),
-            ("--calibrate", shown(&experiment.calibrate)),
+            ("the objective", experiment.objective.to_string()),
+            ("the margin", format!("{} %", experiment.margin * 100.0)),
+            ("--calibrate", given(experiment.calibrate)),
             ("--knobs", hashed(&searched)),
             ("the timeout", shown(&experiment.timeout)),
-            (
-                "--threads or --workers",
-                shown(&(&experiment.threads, &experiment.workers)),
-            ),
+            ("--threads", listed(experiment.threads.as_deref())),
+            ("--workers", listed(experiment.workers.as_deref())),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
     if let Some(command) = &experiment.workload_command {
         asked.insert("--workload-command".to_owned(), hashed(&command.text));
     }
-    if experiment.age.is_some() {
-        asked.insert("--age".to_owned(), shown(&experiment.age));
+    if let Some(requests) = experiment.age {
+        asked.insert("--age".to_owned(), format!("{requests} requests"));
     }
     if !experiment.revisions.all.is_empty() {
         asked.insert(
@@ -135,18 +183,43 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
 
 /// The code files in git's index with their digests, and the changes that are not staged; `None` outside a git repository.
 fn code(app_dir: &Path) -> Option<String> {
-    let listed = |command: &[&str]| {
-        let words: Vec<&str> = command
-            .iter()
-            .chain(&["--"])
-            .chain(&CODE_FILES)
-            .copied()
-            .collect();
-        git(app_dir, &words).ok()
-    };
-    let files = listed(&["ls-files", "--stage"]).filter(|files| !files.is_empty())?;
-    let changes = listed(&["diff", "--no-ext-diff", "--no-textconv", "--binary"])?;
+    let files = list(app_dir, &["ls-files", "--stage"]).filter(|files| !files.is_empty())?;
+    let changes = list(
+        app_dir,
+        &["diff", "--no-ext-diff", "--no-textconv", "--binary"],
+    )?;
     Some(format!("{files}\n{changes}"))
+}
+
+/// What git says of the code files.
+fn list(app_dir: &Path, command: &[&str]) -> Option<String> {
+    let words: Vec<&str> = command
+        .iter()
+        .chain(&["--"])
+        .chain(&CODE_FILES)
+        .copied()
+        .collect();
+    git(app_dir, &words).ok()
+}
+
+fn given(value: Option<u32>) -> String {
+    value.map_or_else(|| "not given".to_owned(), |value| value.to_string())
+}
+
+fn listed(values: Option<&[u16]>) -> String {
+    let Some(values) = values else {
+        return given(None);
+    };
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    values.join(",")
+}
+
+fn yes_or_no(value: bool) -> String {
+    match value {
+        true => "yes",
+        false => "no",
+    }
+    .to_owned()
 }
 
 /// Each arm with all that it sets.
@@ -181,7 +254,8 @@ mod tests {
     use super::*;
     use crate::config::{Asked, Request, resolve};
     use crate::sample_repository::Repository;
-    use run::Folder;
+    use run::{Folder, LatencyObjective};
+    use std::time::Duration;
 
     /// An experiment with this secret in its environment, its server's command and its searched values.
     fn experiment(secret: &str) -> Experiment {
@@ -247,19 +321,67 @@ mod tests {
     }
 
     #[test]
+    fn what_changed_is_shown_with_both_values_or_the_files() {
+        let root = tempfile::tempdir().unwrap();
+        let key = RunKey::create(&Folder::create(root.path(), "one").unwrap()).unwrap();
+        let first = experiment("hunter2");
+        let before = asked(&first, &key);
+        let differing = |change: &dyn Fn(&mut Experiment)| {
+            let mut now = first.clone();
+            change(&mut now);
+            changed(&before, &now, &key, true, None).unwrap()
+        };
+        assert_eq!(
+            differing(&|now| now.objective.latency = Some(LatencyObjective {
+                percentile: 99.0,
+                limit_ms: 250.0
+            })),
+            "the objective (no limit then, p99 ≤ 250 ms now)"
+        );
+        assert_eq!(
+            differing(&|now| now.threads = Some(vec![1, 5])),
+            "--threads (not given then, 1,5 now)"
+        );
+        assert_eq!(
+            differing(&|now| now.age = Some(50_000)),
+            "--age (not given then, 50000 requests now)"
+        );
+        assert_eq!(
+            differing(&|now| {
+                now.env.insert("TOKEN".to_owned(), "hunter3".to_owned());
+            }),
+            "the environment"
+        );
+
+        let repository = Repository::with("app/app.rb");
+        let app = repository.app();
+        let began = SystemTime::now() - Duration::from_secs(10);
+        let before = std::fs::File::open(app.join("app.rb")).unwrap();
+        before.set_modified(began).unwrap();
+        assert_eq!(written_since(&app, began), None);
+        for name in ["a", "b", "c", "d", "e"] {
+            repository.commit(&format!("app/{name}.rb"), name);
+        }
+        assert_eq!(
+            written_since(&app, began).as_deref(),
+            Some("written since: a.rb, b.rb, c.rb, 2 more")
+        );
+    }
+
+    #[test]
     fn a_run_of_an_earlier_build_has_no_digest_of_the_code() {
         let root = tempfile::tempdir().unwrap();
         let key = RunKey::create(&Folder::create(root.path(), "one").unwrap()).unwrap();
         let experiment = experiment("hunter2");
         let mut before = asked(&experiment, &key);
         before.remove(CODE);
-        assert_eq!(changed(&before, &experiment, &key, true), None);
+        assert_eq!(changed(&before, &experiment, &key, true, None), None);
         before.insert(CODE.to_owned(), "another".to_owned());
         assert_eq!(
-            changed(&before, &experiment, &key, true).as_deref(),
+            changed(&before, &experiment, &key, true, None).as_deref(),
             Some(CODE)
         );
-        assert_eq!(changed(&before, &experiment, &key, false), None);
+        assert_eq!(changed(&before, &experiment, &key, false, None), None);
     }
 
     #[test]
@@ -268,13 +390,13 @@ mod tests {
         let key = RunKey::create(&Folder::create(root.path(), "one").unwrap()).unwrap();
         let experiment = experiment("hunter2");
         let mut before = asked(&experiment, &key);
-        assert_eq!(changed(&before, &experiment, &key, true), None);
+        assert_eq!(changed(&before, &experiment, &key, true, None), None);
         let in_clear =
             |token: &str| format!("Some(\"puma -C {{config}} --control-token {token}\")");
         before.insert(SERVER_COMMAND.to_owned(), in_clear("hunter2"));
-        assert_eq!(changed(&before, &experiment, &key, true), None);
+        assert_eq!(changed(&before, &experiment, &key, true, None), None);
         before.insert(SERVER_COMMAND.to_owned(), in_clear("hunter3"));
-        let differs = changed(&before, &experiment, &key, true);
+        let differs = changed(&before, &experiment, &key, true, None);
         assert_eq!(differs.as_deref(), Some(SERVER_COMMAND));
     }
 }
