@@ -55,13 +55,8 @@ pub fn isolate(procedure: &mut Procedure<'_>, baseline: &Arm, winner: &Arm) -> R
         .iter()
         .filter(|single| measured(document, single).is_none())
         .map(|single| (single, why_failed(&document.trials, single)));
-    let not_measured = refused
-        .iter()
-        .map(|(single, why)| (single, why.clone()))
-        .chain(left_out)
-        .chain(failed)
-        .map(|(single, why)| single.not_measured(&why))
-        .collect();
+    let refused = refused.iter().map(|(single, why)| (single, why.clone()));
+    let not_measured = not_measured(refused.chain(left_out).chain(failed));
     if let Some(verdict) = &mut document.verdict {
         verdict.path = path;
         verdict.not_isolated = not_measured;
@@ -73,11 +68,12 @@ pub fn isolate(procedure: &mut Procedure<'_>, baseline: &Arm, winner: &Arm) -> R
 /// have no figure.
 fn not_advised(document: &mut Document, baseline: &Arm, winner: &Arm) {
     let path = completed(document, baseline, winner);
-    let lacks: Vec<String> = unmeasured(document, baseline, winner)
+    let open = unmeasured(document, baseline, winner);
+    let absent = open
         .iter()
-        .filter(|single| path.iter().all(|step| step.knob != single.knob))
-        .map(|single| single.not_measured("that is done for a configuration that is advised"))
-        .collect();
+        .filter(|single| path.iter().all(|step| step.knob != single.knob));
+    let why = "that is done for a configuration that is advised";
+    let lacks = not_measured(absent.map(|single| (single, why.to_owned())));
     if let Some(verdict) = document.verdict.as_mut().filter(|_| winner != baseline) {
         verdict.path = path;
         verdict.not_isolated = lacks;
@@ -374,10 +370,26 @@ impl Single {
             None => self.knob.clone(),
         }
     }
+}
 
-    fn not_measured(&self, why: &str) -> String {
-        format!("{} was not measured by itself: {why}", self.label())
+/// A sentence for each reason, with the changes that it is the reason for.
+fn not_measured<'a>(singles: impl Iterator<Item = (&'a Single, String)>) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for (single, why) in singles {
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, labels)) => labels.push(single.label()),
+            None => reasons.push((why, vec![single.label()])),
+        }
     }
+    let sentence = |(why, labels): (String, Vec<String>)| match labels.split_last() {
+        Some((last, [])) => format!("{last} was not measured by itself: {why}"),
+        Some((last, others)) => format!(
+            "{} and {last} were not measured one by one: {why}",
+            others.join(", ")
+        ),
+        None => why,
+    };
+    reasons.into_iter().map(sentence).collect()
 }
 
 #[cfg(test)]

@@ -103,9 +103,8 @@ pub fn confirmed(
 ) -> Arm {
     let document = &mut procedure.store.document;
     if let Some(second) = &confirmed.second {
-        let fate =
-            "in all elimination rounds, then in the deciding comparison with the winner".to_owned();
-        raced.fates.insert(second.arm.name.clone(), fate);
+        let fate = raced.fates.entry(second.arm.name.clone()).or_default();
+        fate.push_str(", then in the deciding comparison with the winner");
     }
     summarise(document, raced.arms, raced.candidates, &raced.fates);
     race_comparisons(document, baseline, raced.arms);

@@ -196,10 +196,16 @@ fn a_change_that_does_not_start_without_it_is_given_up_with_the_reason() {
     assert_eq!(hopeless_arm(&document.trials, &open[0]), None);
     document.trials.push(failing(2));
     assert!(hopeless_arm(&document.trials, &open[0]).is_some());
-    let said = open[0].not_measured(&why_failed(&document.trials, &open[0]));
+    let why = why_failed(&document.trials, &open[0]);
+    let other = singles(&today, &with(settings(2, 5, true), &[]));
+    let all = open[..1].iter().map(|single| (single, why.clone()));
+    let others = other.iter().map(|single| (single, "no time".to_owned()));
     assert_eq!(
-        said,
-        "allocator=jemalloc was not measured by itself: its trials failed: puma ended with code 1"
+        not_measured(all.chain(others)),
+        [
+            "allocator=jemalloc was not measured by itself: its trials failed: puma ended with code 1",
+            "workers, threads and preload were not measured one by one: no time"
+        ]
     );
 }
 
@@ -220,7 +226,7 @@ fn a_ruby_without_which_the_rest_is_refused_is_not_taken_out() {
         panic!("{refused:?}");
     };
     assert_eq!(
-        single.not_measured(why),
+        not_measured([(single, why.clone())].into_iter())[0],
         "ruby=3.4 was not measured by itself: today's Ruby does not take the rest of the answer: yjit: this Ruby was built without it"
     );
     // Another Ruby's refusal concerns no arm here.
