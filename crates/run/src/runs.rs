@@ -220,7 +220,10 @@ impl Kept {
             (self.started_at, self.elapsed_s, self.sentence) =
                 (run.started_at, run.elapsed_s, sentence);
         } else if let Some(found) = self.document::<capacity::Document>(CAPACITY_FILE)? {
-            self.standing = other;
+            self.standing = match (found.exit_code, other) {
+                (NO_ANSWER, Standing::Done) => Standing::NoAnswer,
+                (_, other) => other,
+            };
             (self.started_at, self.elapsed_s, self.sentence) =
                 (found.started_at, found.elapsed_s, found.sentence);
         } else if let Some(found) = self.document::<validation::Document>(VALIDATION_FILE)? {

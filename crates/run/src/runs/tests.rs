@@ -128,6 +128,24 @@ fn a_run_that_allows_no_answer_is_not_done() {
     assert!(kept.may_go(false), "it is finished");
 }
 
+#[test]
+fn a_search_that_found_no_rate_is_not_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("20261120-214512-capacity-1f3a");
+    fs::create_dir(&path).unwrap();
+    let sample = include_str!("../../../../contract/samples/capacity/mixed.json");
+    let mut document: serde_json::Value = serde_json::from_str(sample).unwrap();
+    for (exit_code, standing) in [
+        (0, Standing::Done),
+        (1, Standing::Done),
+        (3, Standing::NoAnswer),
+    ] {
+        document["exit_code"] = exit_code.into();
+        fs::write(path.join("capacity.json"), document.to_string()).unwrap();
+        assert_eq!(kept(dir.path()).unwrap()[0].standing, standing);
+    }
+}
+
 /// One rule for `--resume` and `--prune`.
 #[test]
 fn a_run_that_can_be_resumed_goes_only_with_what_is_unfinished() {
