@@ -14,6 +14,9 @@ use run::{
     Verdict, Worker,
 };
 
+/// How far the ratio of two medians may be from the change within blocks before the answer says why, as a logarithm.
+const FAR: f64 = 0.02;
+
 fn others_were_busy(document: &Document) -> bool {
     let mut warnings = document.warnings.iter();
     warnings.any(|warning| warning.starts_with(OTHER_PROGRAMS))
@@ -125,6 +128,7 @@ fn rests_on_elimination(document: &Document, verdict: &Verdict) -> Option<String
 struct Compared<'a> {
     /// `+302 % (+295 to +314), 9 blocks`.
     found: String,
+    ratio: f64,
     /// What runs today.
     today: &'a ArmSummary,
     /// The configuration that met it, where that is not the advised one.
@@ -171,6 +175,7 @@ fn compared<'a>(document: &'a Document, arm: &ArmSummary, metric: Metric) -> Opt
         _ => "",
     };
     Some(Compared {
+        ratio: comparison.ratio,
         found: format!("{of}{found}, {}", counted(comparison.blocks, "block")),
         today,
         other,
@@ -182,9 +187,18 @@ fn throughput(document: &Document, arm: &ArmSummary, compared: Option<Compared<'
         arm.capacity_per_s
             .map_or_else(|| "unknown".to_owned(), per_s)
     };
-    match compared {
-        Some(compared) => format!("{} at most{}", most(arm), compared.told(document, most)),
-        None => format!("{} at most", most(arm)),
+    let Some(compared) = compared else {
+        return format!("{} at most", most(arm));
+    };
+    let said = format!("{} at most{}", most(arm), compared.told(document, most));
+    let medians = arm.capacity_per_s.zip(compared.today.capacity_per_s);
+    let differs = |(ours, today): (f64, f64)| (ours / today / compared.ratio).ln().abs() > FAR;
+    match compared.other.is_none() && medians.is_some_and(differs) {
+        true => format!(
+            "{said}. The change is the typical one within a block; the figures before it are medians of all blocks, and the machine \
+             changed between them"
+        ),
+        false => said,
     }
 }
 

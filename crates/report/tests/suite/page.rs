@@ -35,6 +35,25 @@ fn tuned() -> Document {
 }
 
 #[test]
+fn an_answer_whose_medians_give_another_change_says_why() {
+    let mut document = tuned();
+    let why = "The change is the typical one within a block; the figures before it are medians of all blocks";
+    let answer = |document: &Document| {
+        page(document)
+            .split("What was tried")
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    assert!(!answer(&document).contains(why));
+    document.arms[1].capacity_per_s = Some(190.0);
+    let said = answer(&document);
+    let throughput =
+        "Throughput 190/s at most, 42.0/s today: +302 % (+295 to +314), 9 blocks. The change";
+    holds(&said, &[throughput, why]);
+}
+
+#[test]
 fn a_change_is_told_from_the_answer_to_the_details() {
     let document = tuned();
     let page = page(&document);
