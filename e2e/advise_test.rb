@@ -5,6 +5,8 @@ require_relative "support/servers"
 
 # `powerband advise` on a real Puma: what its collections suggest is suggested, with a command that `compare` takes.
 class AdviseTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   def test_a_low_limit_is_named_with_the_figures_and_the_command_that_tests_it
@@ -30,8 +32,10 @@ class AdviseTest < PowerbandTest
     File.write(file, JSON.generate(document))
     assert_equal page.out.lines.first, powerband("report", file).out.lines.first
     stop(site)
-    # Of a server that has ended, nothing says what it was started with.
-    assert_nil advised["looked_at"]["environment_of"]
+    # Its file keeps what it was started with.
+    ended = advised
+    assert_equal site.started.pid, ended["looked_at"]["environment_of"]
+    assert_includes ended["command"], "RUBY_GC_MALLOC_LIMIT=65536"
     other = powerband("advise", flight_dir, "--application", "/nowhere")
     assert_refused other, 2, %r{--application = "/nowhere": no process of it}, /they are of #{Regexp.escape(app)}/
   end

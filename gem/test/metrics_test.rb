@@ -116,6 +116,27 @@ class MetricsTest < Minitest::Test
     assert_equal jit, Powerband::Runtime.jit
   end
 
+  def test_the_variables_of_memory_alone_are_recorded
+    environ = "SECRET=a\0RUBY_GC_MALLOC_LIMIT=1\0MALLOC_ARENA_MAX=2\0RUBY_GC_ODD=a\nb\0XRUBY_GC_A=1\0"
+    read = ->(text) { Powerband::Runtime.variables(text.b) }
+
+    assert_equal "RUBY_GC_MALLOC_LIMIT=1\nMALLOC_ARENA_MAX=2", read.call(environ)
+    assert_equal "", read.call("PATH=/bin\0")
+    long = Array.new(20) { |n| "RUBY_GC_#{n}=#{'x' * 100}" }.join("\0")
+
+    assert_operator read.call(long).bytesize, :<, 1280
+    assert_equal "…".b, read.call(long).lines.last
+    assert_equal "…".b, read.call("RUBY_GC_A=#{'x' * 2000}")
+  end
+
+  def test_variables_behind_a_process_title_are_those_that_ruby_has
+    ENV["RUBY_GC_HEAP_GROWTH_FACTOR"] = "1.3"
+
+    assert_includes Powerband::Runtime.variables("\0\0\0"), "RUBY_GC_HEAP_GROWTH_FACTOR=1.3"
+  ensure
+    ENV.delete("RUBY_GC_HEAP_GROWTH_FACTOR")
+  end
+
   def test_the_allocator_is_found_behind_a_mapped_path_in_any_encoding
     Tempfile.create("maps", binmode: true) do |maps|
       maps.write("7f00-7f01 r--p 00000000 fe:00 1 /srv/caf\xE9/lib.so\n" \

@@ -110,7 +110,8 @@ HEADER_LAYOUT = {
   "gc_pause_ns" => [432, "Q<"], "gc_cpu_ns" => [440, "Q<"], "pool_offset" => [448, "Q<"],
   "pool_sample_size" => [456, "L<"], "pool_capacity" => [460, "L<"], "pool_written" => [464, "Q<"],
   "trace_request" => [472, "Q<"], "about_offset" => [504, "L<"], "about_size" => [508, "L<"],
-  "arm" => [2048, "a64"], "allocator" => [2112, "a32"], "jit" => [2144, "a16"]
+  "arm" => [2048, "a64"], "allocator" => [2112, "a32"], "jit" => [2144, "a16"],
+  "variables_offset" => [2192, "L<"], "variables_size" => [2196, "L<"], "variables" => [2816, "a1280"]
 }.freeze
 
 STATUSES = %w[status_1xx status_2xx status_3xx status_4xx status_5xx].freeze
@@ -130,7 +131,9 @@ HEAP = {
               { "slot_bytes" => 80, "slots" => 9_409, "live_slots" => nil }]
 }.freeze
 
-COLLECTED_HEADER = EDGED_HEADER.merge("field_count" => WIDE_FIELDS.size + 1, "about_size" => 160).freeze
+COLLECTED_HEADER = EDGED_HEADER.merge("field_count" => WIDE_FIELDS.size + 1, "about_size" => 160, "variables_offset" => 2816,
+                                      "variables_size" => 1280,
+                                      "variables" => "MALLOC_ARENA_MAX=2\nRUBY_GC_MALLOC_LIMIT=32000000").freeze
 UNKNOWN_BEFORE = { "live_before" => (2**64) - 1, "old_before" => (2**64) - 1, "freed" => (2**64) - 1,
                    "pages_before" => (2**32) - 1, "malloc_increase" => (2**64) - 1, "oldmalloc_increase" => (2**64) - 1 }.freeze
 COLLECTION_SIZE = 160

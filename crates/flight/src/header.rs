@@ -12,6 +12,7 @@ use crate::origin::Origin;
 use crate::pool::PoolSample;
 use crate::record::RECORD_SIZE;
 use crate::totals::Totals;
+use std::collections::BTreeMap;
 
 /// The part of the header whose offsets version 1 fixes.
 pub(crate) const HEADER_SIZE: usize = 512;
@@ -117,6 +118,8 @@ pub struct Header {
     pub counts_edges: bool,
     /// What the process runs with.
     pub about: About,
+    /// Environment variables of the collector and of malloc; `None` in files of older agents, and where not all of them fit.
+    pub variables: Option<BTreeMap<String, String>>,
     /// Ruby's heap as it was last written down; `None` in files of older agents.
     pub heap: Option<Heap>,
     /// The flags as written, for bits that this version does not know.
@@ -293,6 +296,7 @@ impl Header {
             counts_statuses: flags & 8 != 0,
             counts_edges: flags & 16 != 0,
             about: about(bytes),
+            variables: variables(bytes),
             heap: heap(bytes),
             collections: CollectionPlace::of_about(about_section(bytes)),
             flags,
@@ -324,6 +328,18 @@ fn about_section(bytes: &[u8]) -> &[u8] {
 fn heap(bytes: &[u8]) -> Option<Heap> {
     let about = about_section(bytes);
     Heap::at(bytes, u32_at(about, 112)?, u32_at(about, 116)?)
+}
+
+fn variables(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
+    let about = about_section(bytes);
+    let (offset, size) = (u32_at(about, 144)?, u32_at(about, 148)?);
+    let found = section(bytes, offset.into(), size.into()).filter(|_| offset > 0)?;
+    let text = text_at(found, 0, found.len());
+    let pair = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        Some((name.to_owned(), value.to_owned()))
+    };
+    text.lines().map(pair).collect()
 }
 
 fn about(bytes: &[u8]) -> About {

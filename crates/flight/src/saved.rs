@@ -46,6 +46,7 @@ impl Header {
             counts_statuses: false,
             counts_edges: false,
             about: About::default(),
+            variables: None,
             heap: None,
             collections: None,
             flags: 0,

@@ -101,8 +101,8 @@ fn looked_at(at: &LookedAt) -> String {
         parts.push(format!("not {count} of other servers or earlier starts"));
     }
     parts.push(match at.environment_of {
-        Some(pid) => format!("the environment of process {pid}"),
-        None => "no environment, so that Ruby's defaults are assumed".to_owned(),
+        Some(pid) => format!("the variables that process {pid} was started with"),
+        None => "no variables, so that Ruby's defaults are assumed".to_owned(),
     });
     parts.join("; ")
 }

@@ -57,7 +57,7 @@ pub struct LookedAt {
     pub threads: Option<u32>,
     /// Worker processes, 0 in single mode; absent when unknown.
     pub workers: Option<u32>,
-    /// Process whose environment was read. When absent, no process runs here or its environment is another user's, and Ruby's
+    /// Process whose variables of memory are known: the agent recorded them, or they were read from its environment. When absent, Ruby's
     /// defaults are assumed.
     pub environment_of: Option<u32>,
     /// Processes of other servers that were left out: the files are of several starts, or of Sidekiq as well.

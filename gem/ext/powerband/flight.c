@@ -182,6 +182,9 @@ fill_about(struct pb_header *header, const struct pb_settings *settings)
     about->collection_offset = COLLECTION_OFFSET(settings->ring_capacity);
     about->collection_size = sizeof(struct pb_collection);
     about->collection_capacity = PB_COLLECTIONS;
+    about->variables_offset = PB_VARIABLES_OFFSET;
+    about->variables_size = PB_VARIABLES_SIZE;
+    copy_text((char *)header + PB_VARIABLES_OFFSET, PB_VARIABLES_SIZE, settings->variables);
 }
 
 static void

@@ -25,6 +25,7 @@ struct pb_settings {
     const char *arm;
     const char *allocator;
     const char *jit;
+    const char *variables; /* NAME=VALUE lines */
     bool gvl_hook;
     bool thread_cpu; /* a Ruby thread has a kernel thread of its own, whose CPU clock is its own */
     uint64_t queue_limit_ns;

@@ -38,6 +38,8 @@
 
 #define PB_ABOUT_OFFSET 2048
 #define PB_HEAP_OFFSET 2304
+#define PB_VARIABLES_OFFSET 2816
+#define PB_VARIABLES_SIZE 1280
 #define PB_HEAP_POOLS 8
 #define PB_STATUS_CLASSES 5 /* 1xx to 5xx */
 #define PB_EDGES 2 /* 75 and 250 ms */
@@ -115,7 +117,9 @@ struct pb_about {
     uint32_t collection_size;
     uint32_t collection_capacity;
     uint64_t collections_written;
-    char zero[16];
+    uint32_t variables_offset;
+    uint32_t variables_size;
+    char zero[8];
 };
 
 /* Ruby's heap at one instant; both sequence numbers are 0 while it is written. */
@@ -290,7 +294,9 @@ _Static_assert(offsetof(struct pb_about, collections_written) == 136, "about");
 _Static_assert(sizeof(struct pb_heap) == 264, "heap");
 _Static_assert(offsetof(struct pb_heap, pools) == 64, "heap");
 _Static_assert(PB_ABOUT_OFFSET + sizeof(struct pb_about) <= PB_HEAP_OFFSET, "heap");
-_Static_assert(PB_HEAP_OFFSET + sizeof(struct pb_heap) <= sizeof(struct pb_header), "heap");
+_Static_assert(PB_HEAP_OFFSET + sizeof(struct pb_heap) <= PB_VARIABLES_OFFSET, "heap");
+_Static_assert(offsetof(struct pb_about, variables_offset) == 144, "about");
+_Static_assert(PB_VARIABLES_OFFSET + PB_VARIABLES_SIZE <= sizeof(struct pb_header), "variables");
 _Static_assert(sizeof(struct pb_field) == 32, "field table");
 _Static_assert(sizeof(struct pb_record) == 192, "record");
 _Static_assert(offsetof(struct pb_record, yields) == 96, "record");

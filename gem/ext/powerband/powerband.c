@@ -104,6 +104,7 @@ native_open(VALUE self, VALUE options)
         .arm = text_option(options, "arm"),
         .allocator = text_option(options, "allocator"),
         .jit = text_option(options, "jit"),
+        .variables = text_option(options, "variables"),
         .gvl_hook = pb_gvl_available(),
         .thread_cpu = !many_to_many(),
         .queue_limit_ns = NUM2ULL(option(options, "queue_limit_ns")),

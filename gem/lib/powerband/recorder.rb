@@ -60,7 +60,8 @@ module Powerband
           ring_capacity: Powerband.config.ring_capacity, queue_limit_ns: Powerband.config.queue_limit_s * 1_000_000_000,
           bursts: Powerband.config.bursts, ruby_version: RUBY_VERSION,
           agent_version: VERSION, framework: framework, app_root: app_root,
-          arm: Powerband.config.arm, allocator: Runtime.allocator, jit: Runtime.jit
+          arm: Powerband.config.arm, allocator: Runtime.allocator, jit: Runtime.jit,
+          variables: Runtime::VARIABLES
         }
       end
 

@@ -5,6 +5,10 @@ module Powerband
   module Runtime
     MAPS = "/proc/self/maps"
     ALLOCATOR = %r{/lib(jemalloc|tcmalloc|mimalloc)[^/]*\z}
+    # Variables that Ruby and malloc read as they start; none holds a secret.
+    OF_MEMORY = /\A(?:RUBY_GC_\w+|RUBY_HEAP_MIN_SLOTS|RUBY_FREE_MIN|MALLOC_ARENA_MAX|MALLOC_CONF|RUBY_YJIT_ENABLE)=/n
+    # What a flight file has room for.
+    MOST_BYTES = 1279
 
     class << self
       # The library that takes the place of the system's malloc, or the system's. A mapped
@@ -20,6 +24,17 @@ module Powerband
         %i[YJIT ZJIT RJIT].find { |name| enabled?(name) }.to_s.downcase.then { |name| name.empty? ? "off" : name }
       end
 
+      # The variables of memory that the process was started with, a line each; a last line `…` where some do not fit. A
+      # process title that Ruby writes over the system's copy leaves it empty: then those that Ruby has now.
+      def variables(environ = File.binread("/proc/self/environ"))
+        environ = ENV.map { |assignment| assignment.join("=") }.join("\0").b unless environ.match?(/[^\0]/n)
+        lines = environ.split("\0").grep(OF_MEMORY).reject { |line| line.include?("\n") }
+        lines = lines[...-2].push("…".b) while lines.join("\n").bytesize > MOST_BYTES
+        lines.join("\n")
+      rescue SystemCallError
+        ""
+      end
+
       private
 
       def enabled?(name)
@@ -27,5 +42,8 @@ module Powerband
           ::RubyVM.const_get(name).enabled?
       end
     end
+
+    # Read as this file is loaded, before a server gives its process a title.
+    VARIABLES = variables.freeze
   end
 end

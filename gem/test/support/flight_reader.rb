@@ -27,7 +27,8 @@ class FlightReader
     gc_runs: [424, "Q<"], gc_pause_ns: [432, "Q<"], gc_cpu_ns: [440, "Q<"], pool_offset: [448, "Q<"],
     pool_sample_size: [456, "L<"], pool_capacity: [460, "L<"], pool_written: [464, "Q<"], trace_request: [472, "Q<"],
     pid_namespace: [480, "Q<"], boot_id: [488, "a16"], about_offset: [504, "L<"], about_size: [508, "L<"],
-    arm: [2048, "Z64"], allocator: [2112, "Z32"], jit: [2144, "Z16"]
+    arm: [2048, "Z64"], allocator: [2112, "Z32"], jit: [2144, "Z16"],
+    variables_offset: [2192, "L<"], variables_size: [2196, "L<"], variables: [2816, "Z1280"]
   }.freeze
   FORMATS = { 8 => "Q<", 4 => "L<", 2 => "S<", 1 => "C" }.freeze
   UNKNOWN = 0xFFFFFFFF

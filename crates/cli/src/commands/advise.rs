@@ -149,8 +149,16 @@ fn one_application(processes: &[(PathBuf, Snapshot)]) -> Result<(), Failure> {
     }
 }
 
-/// What a process of it that runs here was started with. A title that Ruby wrote over it leaves it empty.
+/// What a process of it was started with: its variables of memory as the agent recorded them, else, of an older agent, the
+/// environment of one that runs here. A title that Ruby wrote over that leaves it empty.
 fn environment(processes: &[(PathBuf, Snapshot)]) -> Option<(u32, BTreeMap<String, String>)> {
+    let recorded = processes.iter().rev().find_map(|(_, snapshot)| {
+        let header = &snapshot.header;
+        Some((header.pid, header.variables.clone()?))
+    });
+    if recorded.is_some() {
+        return recorded;
+    }
     let here = processes
         .iter()
         .filter(|(_, snapshot)| flight::runs_here(&snapshot.header));

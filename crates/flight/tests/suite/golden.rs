@@ -103,6 +103,11 @@ fn header(snapshot: &Snapshot) -> Value {
     } else {
         assert_eq!(header.about, flight::About::default());
     }
+    if let Some(variables) = &header.variables {
+        let lines = variables.iter().map(|(name, of)| format!("{name}={of}"));
+        let lines: Vec<String> = lines.collect();
+        merge(&mut value, json!({"variables": lines.join("\n")}));
+    }
     value
 }
 
@@ -112,7 +117,9 @@ fn merge(value: &mut Value, more: Value) {
 }
 
 /// Where things lie is the reader's own business; that it found them shows in what it read.
-const PLACES: [&str; 14] = [
+const PLACES: [&str; 16] = [
+    "variables_offset",
+    "variables_size",
     "about_offset",
     "about_size",
     "header_size",

@@ -34,7 +34,7 @@ fn each_suggestion_has_its_figures_and_its_cost_and_the_command_is_one_line() {
         "may cost memory outside of the slots",
         "Left as it is - out of band: ",
         "heap at boot: the logs no longer hold the first collections",
-        "the environment of process ",
+        "the variables that process ",
     ] {
         assert!(said.contains(expected), "{expected}:\n{page}");
     }
@@ -53,7 +53,7 @@ fn without_a_suggestion_there_is_nothing_to_test_and_unknown_is_said() {
         "{said}"
     );
     assert!(
-        said.contains("not 3 processes of other servers or earlier starts; no environment"),
+        said.contains("not 3 processes of other servers or earlier starts; no variables"),
         "{said}"
     );
 }
