@@ -4,6 +4,8 @@ require_relative "support/powerband"
 
 # `--age`: memory after as many requests in every trial, of real Pumas that keep a part of each, up to a plateau or without end.
 class AgedTest < PowerbandTest
+  parallelize_me!
+
   REQUESTS = 2_000
   # At most 200 requests a second, so that warm-up and windows answer fewer than half of them; 60 KiB of each.
   WORDS = %W[--env WAIT_MS=10 --env LEAK_KIB=60 --age #{REQUESTS / 1000}k-requests --margin 10% --blocks 6].freeze

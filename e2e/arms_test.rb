@@ -47,7 +47,7 @@ class ArmsTest < PowerbandTest
   end
 
   def test_a_page_that_always_leads_to_the_login_ends_the_run
-    write(app: "https_only", arms: "[[arm]]\nname = \"plain\"\n")
+    write(app: "https_only", arms: [2, 3].map { |threads| "[[arm]]\nname = \"of-#{threads}\"\nthreads = #{threads}\n" }.join)
     ended = measured("compare", "--config", "powerband.toml", "--rehearse", "--runs", runs,
                      "--header", "Authorization: Bearer s3cret", within: 60)
     assert_refused ended, 3, %r{redirects, which do not reach the pages \(GET /account: 302 to /login\?…\)},

@@ -8,6 +8,8 @@ require "tmpdir"
 # script/bootstrap on a pretended Debian 12 whose Ruby is too old: it sees only the programs that a test puts on PATH, and
 # `apt-get` and all that writes are stand-ins that log their arguments.
 class BootstrapTest < Minitest::Test
+  parallelize_me!
+
   SCRIPT = File.expand_path("../script/bootstrap", __dir__)
   READS = %w[awk bash cat dirname env grep head mktemp readlink sed sort tail tr].freeze
   LOGGED = %w[apt-get apt-cache dpkg dpkg-query install rm tee update-rc.d].freeze

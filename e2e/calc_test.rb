@@ -4,6 +4,8 @@ require_relative "support/powerband"
 
 # `powerband calc`: pages, documents, what is refused, and with which exit code.
 class CalcTest < PowerbandTest
+  parallelize_me!
+
   SAMPLES = File.join(ROOT, "contract/samples/calc")
   WORDS = {
     "amdahl" => %w[amdahl --parallel 0.37],

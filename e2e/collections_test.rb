@@ -7,6 +7,8 @@ require_relative "../gem/test/support/flight_reader"
 # The log of collections: `powerband trace --gc` and what `powerband inspect` makes of it, on a real Puma. What is true the
 # application says itself, from GC.stat and GC.latest_gc_info.
 class CollectionsTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   def test_each_collection_is_there_with_the_kind_and_the_cause_that_ruby_says

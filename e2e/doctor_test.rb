@@ -6,6 +6,8 @@ require_relative "support/servers"
 # `powerband doctor` on a made-up application, on servers that run, and on this host, of whose momentary state nothing is
 # asserted.
 class DoctorTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   HOST = %w[clock-source conntrack cpu-pressure cpu-quota cpu-throttling governor huge-pages listen-backlog load

@@ -6,6 +6,8 @@ require_relative "support/servers"
 # An application behind a proxy that terminates TLS, asked without the proxy: `config.force_ssl` redirects all of it. What
 # `compare` makes of it is in arms_test.rb.
 class HttpsTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   WORKLOAD = <<~TOML

@@ -6,6 +6,8 @@ require_relative "support/servers"
 
 # `powerband inspect` on what the agent recorded in real servers, while they run and after they were killed.
 class InspectTest < PowerbandTest
+  parallelize_me!
+
   include Servers
 
   # Held time is CPU time of the thread and waiting is a sleep, so that neither can come out smaller.

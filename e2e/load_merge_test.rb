@@ -6,6 +6,8 @@ require_relative "support/powerband"
 
 # `powerband load merge` of what two real runs wrote, as two machines of a CI matrix would.
 class LoadMergeTest < PowerbandTest
+  parallelize_me!
+
   include Nginx
 
   # Together, too, so few that no p99 of the generator's lateness is judged.

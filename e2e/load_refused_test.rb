@@ -5,6 +5,8 @@ require_relative "support/powerband"
 
 # `powerband load` at targets that cannot be reached, or must not be: one message with what is wrong and what to do.
 class LoadRefusedTest < PowerbandTest
+  parallelize_me!
+
   include Nginx
 
   def test_nobody_listens

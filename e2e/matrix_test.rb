@@ -10,6 +10,8 @@ require_relative "../script/matrix_root"
 
 # script/matrix as far as no root is made: what it refuses, its results and its lock. It needs neither root nor a network.
 class MatrixTest < Minitest::Test
+  parallelize_me!
+
   ROOT = File.expand_path("..", __dir__)
   VERSION = { "ruby" => "3.3.8", "sidekiq" => "8.1.7" }.freeze
 

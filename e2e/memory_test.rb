@@ -6,6 +6,8 @@ require_relative "support/watched"
 
 # `powerband memory` on real Pumas: one that keeps what it is asked, one that does not; a command; what cannot be read.
 class MemoryTest < PowerbandTest
+  parallelize_me!
+
   include Watched
 
   def test_a_leak_grows_by_what_is_kept_and_malloc_has_it

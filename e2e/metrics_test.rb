@@ -7,6 +7,8 @@ require_relative "support/servers"
 
 # `powerband inspect --prometheus` beside the gem's `Powerband::Metrics`, on the same files.
 class MetricsTest < PowerbandTest
+  parallelize_me!
+
   include Promtool
   include Servers
 

@@ -8,6 +8,8 @@ require_relative "support/servers"
 # What an application behind `powerband mirror` knows of its clients: real Puma and nginx as primaries, curl as the proxy in
 # front that speaks the PROXY protocol.
 class MirrorAddressTest < PowerbandTest
+  parallelize_me!
+
   include Nginx
 
   FORGED = {

@@ -6,6 +6,8 @@ require_relative "support/powerband"
 
 # One mirror takes over from another one: at a socket that a service manager passes to both, at a shared port, at a Unix socket.
 class MirrorHandoverTest < PowerbandTest
+  parallelize_me!
+
   include Mirrors
 
   # As systemd starts a service with a socket unit.

@@ -7,6 +7,8 @@ require_relative "support/powerband"
 # The manifests of docs/kubernetes.md: what they say agrees, and the mirror takes their arguments. mirror_pod_test.rb runs them in
 # namespaces.
 class MirrorKubernetesTest < PowerbandTest
+  parallelize_me!
+
   include Manifests
   include Mirrors
 

@@ -5,6 +5,8 @@ require_relative "support/mirrors"
 
 # What more clients than `powerband mirror` has room for can take from the others: nothing.
 class MirrorLimitsTest < PowerbandTest
+  parallelize_me!
+
   include Mirrors
 
   # As a service with a low LimitNOFILE.

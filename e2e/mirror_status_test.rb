@@ -6,6 +6,8 @@ require_relative "support/promtool"
 
 # The status page of `powerband mirror`: who may ask for it, how long that may take, and what it and the log say.
 class MirrorStatusTest < PowerbandTest
+  parallelize_me!
+
   include Mirrors
   include Promtool
 

@@ -6,6 +6,8 @@ require_relative "support/mirrors"
 # `powerband mirror` between real Pumas: clients get what the primary gives, shadows get the same, and what is recorded can be
 # sent again.
 class MirrorTest < PowerbandTest
+  parallelize_me!
+
   include Mirrors
 
   def test_clients_get_the_primarys_answers_and_shadows_the_same_requests

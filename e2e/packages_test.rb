@@ -5,14 +5,22 @@ require_relative "support/powerband"
 
 # The packages of `script/package`, installed as their users install them, each to a verdict.
 class PackagesTest < PowerbandTest
+  parallelize_me!
+
   PLATFORM = "#{RbConfig::CONFIG['host_cpu']}-linux".freeze
   VERSION = File.read(File.join(ROOT, "gem/lib/powerband/version.rb"))[/VERSION = "(.+)"/, 1]
   # Where the files that a server loads are, as the server's Ruby sees them.
   LOADED = "print $LOADED_FEATURES.grep(/powerband.inject/).first, ' ', ENV['POWERBAND_EXT']"
 
+  BUILDING = Mutex.new
+
   # The same program for all tests, without symbols, as it is shipped.
   def self.packages
-    @packages ||= Dir.mktmpdir("powerband-packages-").tap do |folder|
+    BUILDING.synchronize { @packages ||= build }
+  end
+
+  def self.build
+    Dir.mktmpdir("powerband-packages-").tap do |folder|
       Minitest.after_run { FileUtils.remove_entry(folder) }
       program = File.join(folder, "powerband")
       system("strip", "-o", program, BINARY) || raise("cannot strip #{BINARY}")
@@ -20,6 +28,7 @@ class PackagesTest < PowerbandTest
       raise output unless status.success?
     end
   end
+  private_class_method :build
 
   def test_the_gem_of_the_platform_brings_the_tool_and_its_compiled_agent
     home = File.join(@dir, "home")

@@ -8,6 +8,8 @@ require "tmpdir"
 
 # script/release in a clone, without a network. `make package`, which takes many minutes, is a stand-in, as is cargo-cyclonedx.
 class ReleaseTest < Minitest::Test
+  parallelize_me!
+
   ROOT = File.expand_path("..", __dir__)
   NEXT = "9.8.7"
 

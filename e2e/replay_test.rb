@@ -5,6 +5,8 @@ require_relative "support/mirrors"
 
 # What a replay of a recording measures: the recorded work, or another one.
 class ReplayTest < PowerbandTest
+  parallelize_me!
+
   include Mirrors
 
   def test_a_replay_without_its_sessions_is_found_out

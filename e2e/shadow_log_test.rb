@@ -6,6 +6,8 @@ require_relative "support/powerband"
 
 # `powerband compare --shadow-log`: what is refused, with which exit code, and in which words.
 class ShadowLogTest < PowerbandTest
+  parallelize_me!
+
   # A log that holds no request: a head with its checksum and nothing else.
   def log(shadows)
     about = JSON.generate(written_by: "a test", capture: "monday", shadows: shadows, twin: "base")

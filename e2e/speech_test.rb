@@ -4,6 +4,8 @@ require_relative "support/powerband"
 
 # What goes to stdout and what to stderr, and the verbs that measure nothing.
 class SpeechTest < PowerbandTest
+  parallelize_me!
+
   # One run, made once, that every test here shows in its own way: a sample of the contract as a run folder.
   def setup
     super

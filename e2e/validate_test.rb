@@ -6,6 +6,8 @@ require_relative "support/powerband"
 # that nothing is left of it. What errors there are on a busy host is nobody's to say: docs/validation.md has those of a
 # quiet one.
 class ValidateTest < PowerbandTest
+  parallelize_me!
+
   # A tenth of a core: a busy host lengthens it little.
   LIGHT_BURSTS = { "HELD_MS" => "0.4", "WAIT_MS" => "8" }.freeze
 

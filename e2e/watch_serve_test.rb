@@ -8,6 +8,8 @@ require_relative "support/watched"
 # `powerband watch --serve` on a real Puma: the page, its data, who may ask for them, its end. What the page does with them in a
 # browser is for web/test.
 class WatchServeTest < PowerbandTest
+  parallelize_me!
+
   include Watched
 
   def test_the_page_and_its_data_until_a_signal

@@ -7,6 +7,8 @@ require_relative "support/watched"
 
 # `powerband watch` on a real Puma: as text, and live under a pseudo-terminal.
 class WatchTest < PowerbandTest
+  parallelize_me!
+
   include Watched
 
   def test_a_window_as_text
