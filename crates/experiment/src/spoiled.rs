@@ -33,6 +33,9 @@ pub fn tell(watcher: &dyn Watcher) -> Vec<String> {
     found
 }
 
+/// Other runs that a warning names.
+const MOST_NAMED: usize = 3;
+
 /// What another process of powerband measures on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct OtherRun {
@@ -61,10 +64,13 @@ fn afterwards(runs: &[OtherRun]) -> Option<String> {
     let (these, them) = match folders.as_slice() {
         [] => return None,
         [one] => (format!("another run ({one}) was"), "it"),
-        several => (
-            format!("{} other runs ({}) were", several.len(), several.join(", ")),
-            "them",
-        ),
+        several => {
+            let more = several.len().saturating_sub(MOST_NAMED);
+            let mut named: Vec<String> = several.iter().take(MOST_NAMED).cloned().collect();
+            named.extend((more > 0).then(|| format!("and {more} more")));
+            let runs = format!("{} other runs ({}) were", several.len(), named.join(", "));
+            (runs, "them")
+        }
     };
     Some(format!(
         "{these} under way on this host at the same time, and each took the other's cores; measure again without {them}"
@@ -128,7 +134,8 @@ impl HostWatch {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         since.work.add(other_work());
         for run in other_runs() {
-            if !since.runs.contains(&run) {
+            // A run has several processes.
+            if since.runs.iter().all(|known| known.folder != run.folder) {
                 watcher.on(Event::Note(format!("spoils measurements: {}", run.now())));
                 since.runs.push(run);
             }
@@ -224,5 +231,14 @@ mod tests {
             "{both}"
         );
         assert_eq!(afterwards(&[]), None);
+        let many: Vec<OtherRun> = (0..5)
+            .map(|n| OtherRun {
+                pid: n,
+                folder: PathBuf::from(format!("/runs/{n}")),
+            })
+            .collect();
+        let named = afterwards(&many).unwrap();
+        let begin = "5 other runs (/runs/0, /runs/1, /runs/2, and 2 more) were under way";
+        assert!(named.starts_with(begin), "{named}");
     }
 }

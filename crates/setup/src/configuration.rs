@@ -89,7 +89,7 @@ fn pages(text: &mut String, beginning: &Beginning<'_>) {
             "\n# The requests: pages of {from} that need no record, {} of {}; of two paths with the same action, one.\n\
              # How often users ask for each is not known: set the weights, and add the pages of a record that matter, such as /products/1.\n",
             pages.pages.len(),
-            pages.of_pages - pages.left_out.len()
+            pages.of_pages
         ),
         Source::RailsLog | Source::Recording => write!(
             text,

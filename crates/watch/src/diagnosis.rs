@@ -91,6 +91,13 @@ fn largest(window: &Window) -> String {
     };
     let lock = sums.lock_wait.mean_ms().unwrap_or(0.0);
     let most = queue.max(held).max(gvl).max(lock).max(io);
+    let starved = sums.starved.mean_ms().filter(|ms| *ms >= STARVED * held);
+    if let Some(starved) = starved.filter(|_| most == queue) {
+        return format!(
+            "requests wait {queue:.1} ms in the queue before they take {wall:.1} ms in the application, {starved:.1} ms of that waiting \
+             for a core to run Ruby: more cores shorten both, more threads or processes do not."
+        );
+    }
     if most == queue {
         return format!(
             "requests wait {queue:.1} ms in the queue before they take {wall:.1} ms in the application, where {} busy on average; \
@@ -125,7 +132,6 @@ fn largest(window: &Window) -> String {
     let gc = gc.map_or_else(String::new, |gc| {
         format!(", {gc:.1} ms of the whole in garbage collection")
     });
-    let starved = sums.starved.mean_ms().filter(|ms| *ms >= STARVED * held);
     match starved {
         Some(ms) => format!(
             "requests hold the GVL for {held:.1} ms of their {wall:.1} ms, and have no CPU core for {ms:.1} ms of that; \
@@ -224,6 +230,13 @@ mod tests {
         );
         let mut queued = served(100, 1, 1);
         (queued.queue_ns, queued.queue_known) = (100 * 40_000_000, 100);
+        let mut without_core = queued;
+        (without_core.queue_ns, without_core.cpu_ns) = (100 * 40_000_000, 0);
+        let without_core = said(&[("a", without_core)], 0);
+        assert!(
+            without_core.ends_with("more cores shorten both, more threads or processes do not."),
+            "{without_core}"
+        );
         let queued = said(&[("a", queued)], 0);
         let words = "requests wait 40.0 ms in the queue before they take 7.0 ms in the application, where 0.1 of 5 threads are busy on average";
         assert!(queued.starts_with(words), "{queued}");
