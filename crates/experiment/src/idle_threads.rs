@@ -51,7 +51,7 @@ pub fn sentence(all: impl IntoIterator<Item = Waited>) -> Option<String> {
     Some(format!(
         "with {settings} a request waited {queue_ms:.0} ms for a thread, and took {wall_ms:.0} ms in it, while threads had a request \
          only {:.0} % of the time: connections are kept, and Puma lets a thread wait up to 0.2 s for the next request of a \
-         connection while others queue; without --keep-alive each request has a connection of its own",
+         connection while others queue; without --keep-alive each request has a new connection",
         busy * 100.0
     ))
 }

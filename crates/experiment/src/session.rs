@@ -93,7 +93,15 @@ fn first_document(
 
 /// Opens a run that was interrupted; refuses when what is asked differs from what was measured.
 pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopped> {
-    let mut store = Store::resume(Folder::open(folder)?)?;
+    let folder = Folder::open(folder)?;
+    let before = folder.read_whole()?;
+    if before.is_failed_empty() {
+        return Err(Stopped::Configuration(format!(
+            "{} cannot go on: it failed before anything was measured; start a new run",
+            before.id
+        )));
+    }
+    let mut store = Store::resume(folder)?;
     if !store.is_empty() {
         store.note_load(host_of_run().load_average);
     }
@@ -104,10 +112,9 @@ pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopp
     }
     let key = RunKey::read(store.folder())?;
     let began = store.folder().key_written();
-    if let Some(differs) = changed(&document.asked, experiment, &key, !store.is_empty(), began) {
+    if let Some(changed) = changed(&document.asked, experiment, &key, !store.is_empty(), began) {
         return Err(Stopped::Configuration(format!(
-            "{} cannot go on: {differs} has changed since, and its trials would not be comparable; ask as you did then, \
-             or start a new run",
+            "{} cannot go on: {changed}, or start a new run",
             document.id
         )));
     }

@@ -126,6 +126,11 @@ impl Document {
         self.kind != Kind::Check && self.plan.objective.metric() == Metric::Capacity
     }
 
+    /// Whether it failed before any trial of it counted: there is nothing to go on with.
+    pub fn is_failed_empty(&self) -> bool {
+        self.state == State::Failed && !self.trials.iter().any(Trial::counts)
+    }
+
     /// Why the run failed: its last warning, which the page shows at its top.
     pub fn why_failed(&self) -> Option<&str> {
         let failed = self.state == State::Failed && self.verdict.is_none();

@@ -8,7 +8,6 @@ use crate::folder::{
     CAPACITY_FILE, Folder, FolderError, LOCK, VALIDATION_FILE, Worker, io, read_json,
 };
 pub use crate::root::is_name_of_run;
-use crate::trial::Trial;
 use crate::{capacity, validation};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -209,8 +208,7 @@ impl Kept {
                 Standing::Failed | Standing::Interrupted | Standing::Unfinished
             );
             // Runs of a command are not resumed, and a run that failed before anything was measured has nothing to keep.
-            let is_empty = run.state == State::Failed && !run.trials.iter().any(Trial::counts);
-            self.resumable = stopped && !is_empty && run.command.is_none();
+            self.resumable = stopped && !run.is_failed_empty() && run.command.is_none();
             let why_failed = run.why_failed().map(str::to_owned);
             let sentence = run
                 .verdict

@@ -33,7 +33,9 @@ pub fn parse_size(asked: &Asked) -> Result<u64, Problem> {
         let wrong = "a small b is a bit, and memory is counted in bytes";
         return Err(Problem::of(asked, wrong, remedy));
     }
-    let size: bytesize::ByteSize = text.parse().map_err(|e| Problem::of(asked, e, remedy))?;
+    let size: bytesize::ByteSize = text
+        .parse()
+        .map_err(|_| Problem::of(asked, "no size", remedy))?;
     if size.as_u64() == 0 {
         Err(Problem::of(asked, "no memory at all", remedy))
     } else {
@@ -154,11 +156,7 @@ fn share(
     };
     match value {
         Ok(v) if range.contains(&v) => Ok(v),
-        Ok(v) => Err(Problem::of(
-            asked,
-            format_args!("{v} is out of range"),
-            remedy,
-        )),
+        Ok(_) => Err(Problem::of(asked, "out of range", remedy)),
         Err(_) => Err(Problem::of(asked, "no share", remedy)),
     }
 }

@@ -54,8 +54,18 @@ pub fn feasibility(trials: &[&Trial], document: &Document) -> Feasible {
                         } else {
                             let allowed = latency.allowed_violation_rate();
                             let (seen, allowed) = beside(allowed * 100.0, rate * 100.0, 1);
+                            // Late generators leave fewer windows than trials.
+                            let valid = match late.len() < trials.len() {
+                                true => format!(
+                                    " (latency is valid in {} of its {})",
+                                    late.len(),
+                                    run::counted(trials.len(), "trial")
+                                ),
+                                false => String::new(),
+                            };
                             found.breaks(format!(
-                                "{seen} % of its requests {}took longer than {} ms, {allowed} % may",
+                                "{seen} % of its {} {}took longer than {} ms, {allowed} % may{valid}",
+                                run::counted(found.requests, "request"),
                                 if failed > 0 { "failed or " } else { "" },
                                 latency.limit_ms
                             ));
@@ -237,7 +247,7 @@ mod tests {
         };
         assert_eq!(
             why(&document),
-            "100.0 % of its requests took longer than 250 ms, 0.1 % may, and it needs at least 9 MiB of memory, 8 MiB are allowed"
+            "100.0 % of its 136 requests took longer than 250 ms, 0.1 % may, and it needs at least 9 MiB of memory, 8 MiB are allowed"
         );
         for trial in document.trials.iter_mut().filter(|t| t.arm == name) {
             if let Some(window) = &mut trial.objective {

@@ -229,7 +229,7 @@ fn a_run_that_was_broken_off_comes_to_the_same_and_not_with_another_age() {
     assert!(
         refused
             .to_string()
-            .contains("--age (20000 requests then, 30000 requests now) has changed since"),
+            .contains("--age has changed since (20000 requests then, 30000 requests now)"),
         "{refused}"
     );
 }

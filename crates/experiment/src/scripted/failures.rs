@@ -2,6 +2,7 @@
 
 use super::{Script, compared, conducted, measured, scratch, threads, tuned, typed};
 use crate::error::{Failure, Stopped};
+use crate::request::Experiment;
 use run::{Answer, Document, Outcome, State, TrialStatus};
 
 fn died() -> Option<Failure> {
@@ -72,6 +73,15 @@ fn a_baseline_that_dies_ends_the_run_with_its_reason_and_nothing_else_is_measure
     }
     assert_eq!((document.state, document.trials.len()), (State::Failed, 1));
     assert!(document.warnings.contains(&why), "{:?}", document.warnings);
+    let mut again = Experiment {
+        runs_dir: runs.path().to_owned(),
+        ..tuned(1, |_| ())
+    };
+    let refused = crate::session::resume(&mut again, &runs.path().join("run"));
+    assert!(
+        matches!(&refused, Err(Stopped::Configuration(why)) if why.contains("failed before anything was measured")),
+        "it has nothing to go on with"
+    );
 }
 
 #[test]

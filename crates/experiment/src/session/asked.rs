@@ -37,7 +37,7 @@ const CODE_FILES: [&str; 8] = [
     ":(exclude)db/schema.rb",
 ];
 
-/// The first setting that differs from what the run was asked at its start, with both values where they can be shown.
+/// The first setting that differs from what the run was asked at its start, with both values where they can be shown, and the remedy.
 ///
 /// A run that keeps no trial may continue with changed code.
 pub(super) fn changed(
@@ -70,10 +70,14 @@ pub(super) fn changed(
         }
         _ => None,
     };
-    Some(match detail {
-        Some(detail) => format!("{name} ({detail})"),
-        None => name.clone(),
-    })
+    let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
+    let remedy = match name.as_str() {
+        CODE => "put the code back",
+        _ => "ask as you did then",
+    };
+    Some(format!(
+        "{name} has changed since{detail}, and its trials would not be comparable; {remedy}"
+    ))
 }
 
 /// The code files that were written after this time. A file that was removed, or came back with an old time, is not among them.
@@ -91,7 +95,7 @@ fn written_since(app_dir: &Path, began: SystemTime) -> Option<String> {
         .collect();
     let more = files.len().saturating_sub(MOST_NAMED);
     named.extend((more > 0).then(|| format!("{more} more")));
-    (!named.is_empty()).then(|| format!("written since: {}", named.join(", ")))
+    (!named.is_empty()).then(|| named.join(", "))
 }
 
 /// The settings that a resumed run must share with its start. Values that may be secrets are digests under the run's key.
@@ -336,21 +340,21 @@ mod tests {
                 percentile: 99.0,
                 limit_ms: 250.0
             })),
-            "the objective (no limit then, p99 ≤ 250 ms now)"
+            "the objective has changed since (no limit then, p99 ≤ 250 ms now), and its trials would not be comparable; ask as you did then"
         );
         assert_eq!(
             differing(&|now| now.threads = Some(vec![1, 5])),
-            "--threads (not given then, 1,5 now)"
+            "--threads has changed since (not given then, 1,5 now), and its trials would not be comparable; ask as you did then"
         );
         assert_eq!(
             differing(&|now| now.age = Some(50_000)),
-            "--age (not given then, 50000 requests now)"
+            "--age has changed since (not given then, 50000 requests now), and its trials would not be comparable; ask as you did then"
         );
         assert_eq!(
             differing(&|now| {
                 now.env.insert("TOKEN".to_owned(), "hunter3".to_owned());
             }),
-            "the environment"
+            "the environment has changed since, and its trials would not be comparable; ask as you did then"
         );
 
         let repository = Repository::with("app/app.rb");
@@ -364,7 +368,7 @@ mod tests {
         }
         assert_eq!(
             written_since(&app, began).as_deref(),
-            Some("written since: a.rb, b.rb, c.rb, 2 more")
+            Some("a.rb, b.rb, c.rb, 2 more")
         );
     }
 
@@ -378,8 +382,10 @@ mod tests {
         assert_eq!(changed(&before, &experiment, &key, true, None), None);
         before.insert(CODE.to_owned(), "another".to_owned());
         assert_eq!(
-            changed(&before, &experiment, &key, true, None).as_deref(),
-            Some(CODE)
+            changed(&before, &experiment, &key, true, None),
+            Some(format!(
+                "{CODE} has changed since, and its trials would not be comparable; put the code back"
+            ))
         );
         assert_eq!(changed(&before, &experiment, &key, false, None), None);
     }
@@ -397,6 +403,6 @@ mod tests {
         assert_eq!(changed(&before, &experiment, &key, true, None), None);
         before.insert(SERVER_COMMAND.to_owned(), in_clear("hunter3"));
         let differs = changed(&before, &experiment, &key, true, None);
-        assert_eq!(differs.as_deref(), Some(SERVER_COMMAND));
+        assert!(differs.unwrap().starts_with(SERVER_COMMAND));
     }
 }

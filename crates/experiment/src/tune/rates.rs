@@ -11,7 +11,7 @@ use crate::progress::Event;
 use crate::rates::ADD_CAPACITY_AT;
 use crate::rates::{Curve, LEAST_BUDGET, Started, doubt, figure};
 use crate::request::Arm;
-use run::{Answer, ArmRates, Document, LatencyObjective, RateEnding, RateSearch};
+use run::{Answer, ArmRates, Document, LatencyObjective, RateEnding, RatePurpose, RateSearch};
 use std::time::Duration;
 
 /// Time that a search takes in addition to its trials, seconds: start, warm-up and stop.
@@ -236,6 +236,17 @@ fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
     }
 }
 
+/// What a rate rests on that was not decided.
+fn undecided(search: &RateSearch, met_per_s: f64) -> String {
+    let full = search.trials.iter().filter(|trial| {
+        trial.purpose != RatePurpose::Bracket && (trial.asked_per_s / met_per_s - 1.0).abs() < 1e-3
+    });
+    match full.count() {
+        0 => "from short windows only".to_owned(),
+        full => format!("from {} only", run::counted(full, "full-length window")),
+    }
+}
+
 /// What a search may be quoted with; nothing where it found nothing.
 fn said(of: &ArmRates) -> Option<String> {
     let (search, with) = (&of.search, of.words());
@@ -255,7 +266,7 @@ fn said(of: &ArmRates) -> Option<String> {
         None => format!("about {rate}"),
     };
     let rate = match search.ending {
-        _ if !search.decided => format!("about {rate} with {with} (from short windows only)"),
+        _ if !search.decided => format!("about {rate} with {with} ({})", undecided(search, met)),
         RateEnding::Found | RateEnding::NotEven => format!("{rate} with {with}"),
         RateEnding::Broken => format!("{rate} with {with}, until it failed"),
         RateEnding::AtLeast => format!("{least} with {with} (no higher rate could be sent)"),
@@ -306,6 +317,23 @@ mod tests {
             lower_headroom(&mut document);
             assert!((room(&document) / expected - 1.0).abs() < 1e-9, "{met}");
         }
+    }
+
+    #[test]
+    fn an_undecided_rate_says_what_it_rests_on() {
+        let mut of = rates(5, RateEnding::OutOfTime, 61.0, None);
+        of.search.decided = false;
+        let short = "about 61 with single × 5 threads (from short windows only)";
+        of.search.trials.clear();
+        assert!(told(&[of.clone()]).contains(short));
+        let mut trial = crate::sample::document("tune").rates[0].search.trials[0].clone();
+        (trial.purpose, trial.asked_per_s) = (RatePurpose::Decide, 61.0);
+        of.search.trials = vec![trial.clone()];
+        let full = "about 61 with single × 5 threads (from 1 full-length window only)";
+        assert!(told(&[of.clone()]).contains(full));
+        trial.purpose = RatePurpose::Bracket;
+        of.search.trials = vec![trial];
+        assert!(told(&[of]).contains(short));
     }
 
     #[test]

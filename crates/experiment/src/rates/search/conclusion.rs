@@ -166,8 +166,8 @@ fn steadiness(rate_per_s: f64, needed_s: f64, window_s: f64) -> String {
         ),
     };
     format!(
-        "at {} a second, close to the most that the server answers, a queue needs {needs} to reach its steady length, and a \
-         window lasted at most {window_s:.0} s: traffic that stays at this rate for longer waits longer than measured; {remedy}",
+        "at {} a second, close to the most that the server answers, a queue grows for {needs} until it keeps its length, but a window \
+         lasted at most {window_s:.0} s: with longer traffic at this rate, requests wait longer than measured; {remedy}",
         figure(rate_per_s)
     )
 }

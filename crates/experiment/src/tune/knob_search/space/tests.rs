@@ -180,8 +180,7 @@ fn a_limit_that_is_broken_is_named() {
         }
     }
     let said = searched.fate(&fate, &document);
-    let expected =
-        "breaks a limit: 100.0 % of its requests took longer than 250 ms, 1 % may (elimination)";
+    let expected = "breaks a limit: 100.0 % of its 136 requests took longer than 250 ms, 1 % may (elimination)";
     assert_eq!(said, expected);
     document.trials.clear();
     let said = searched.fate(&fate, &document);
