@@ -43,7 +43,7 @@ use std::path::PathBuf;
     name = "powerband",
     version,
     max_term_width = 100,
-    after_help = "Exit codes: 0 done; 1 done, and the answer is no; 2 wrong usage or configuration; 3 no honest answer.\nSettings come from flags, then POWERBAND_* variables, then powerband.toml."
+    after_help = "Exit codes: 0 done; 1 done, but a limit or an assertion is not met; 2 wrong usage or configuration; 3 the measurements are not enough for an answer.\nSettings come from flags, then POWERBAND_* variables, then powerband.toml."
 )]
 pub struct Cli {
     /// What to do.
@@ -72,7 +72,7 @@ pub enum Command {
     Mirror(Box<MirrorArgs>),
     /// Start a Ruby server with the agent inside
     Run(RunArgs),
-    /// Show where request time goes, from flight files
+    /// Show where request time goes, from the agent's flight files
     Inspect(InspectArgs),
     /// Show where request time goes now, in a terminal or a browser
     Watch(WatchArgs),
@@ -186,7 +186,7 @@ pub struct ExperimentArgs {
     /// Command after each trial
     #[arg(long, value_name = "COMMAND", env = "POWERBAND_AFTER_TRIAL")]
     pub after_trial: Option<String>,
-    /// Header of every request that has none of this name, e.g. "Authorization: Bearer …"; may be repeated
+    /// Header to add to each request that has no header of this name, e.g. "Authorization: Bearer …"; may be repeated
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub header: Vec<String>,
     /// How requests are sent.
@@ -204,7 +204,7 @@ pub struct ExperimentArgs {
     /// Keep the agent's flight files and whole server logs of every trial [default: deleted once the trial's figures are on disk]
     #[arg(long)]
     pub keep_flights: bool,
-    /// Go on with a run that was interrupted, by its folder or its name; nothing needs to be said again but what may be secret
+    /// Go on with a run that was interrupted, by its folder or its name; only options that may be secret are given again
     /// [without RUN: names the newest that can go on]
     #[arg(long, value_name = "RUN")]
     pub resume: Option<Option<PathBuf>>,
@@ -222,7 +222,7 @@ pub struct ExperimentArgs {
 /// The same for every verb that sends load, and for what `predict` takes for granted.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct KeptArgs {
-    /// Keep connections for further requests [default: each request has a connection of its own]
+    /// Keep connections for further requests [default: a new connection for each request]
     #[arg(long, overrides_with = "no_keep_alive", help_heading = "Connection")]
     pub keep_alive: bool,
     /// Open a connection for each request: the default
@@ -271,17 +271,18 @@ pub struct TuneArgs {
     /// Worker counts that may be tried, e.g. 0,2,4 (0 is single mode)
     #[arg(long, value_name = "LIST", env = "POWERBAND_WORKERS")]
     pub workers: Option<String>,
-    /// What to make as little as possible within the limits, instead of the most throughput: latency at the rate, or memory
-    /// or processes that carry --rate within --slo
+    /// Minimise this figure within the limits instead of maximising throughput: latency at the rate, or the memory or
+    /// processes that serve --rate within --slo
     #[arg(long, value_name = "latency|memory|processes", env = "POWERBAND_LEAST")]
     pub least: Option<String>,
-    /// What all your servers together are to carry, e.g. 2000/s: the page says how many that takes, today and as recommended
+    /// Rate that all your servers serve together, e.g. 2000/s: the page says how many servers that takes, today and as
+    /// recommended
     #[arg(long, value_name = "PER_SECOND", env = "POWERBAND_TOTAL_RATE")]
     pub total_rate: Option<String>,
     /// What one server costs, a number in any unit and period
     #[arg(long, value_name = "NUMBER", env = "POWERBAND_SERVER_COST")]
     pub server_cost: Option<String>,
-    /// Most configurations in the elimination rounds, the baseline included
+    /// Largest number of configurations in the elimination rounds, the baseline included
     #[arg(long, value_name = "N", env = "POWERBAND_MAX_ARMS")]
     pub max_arms: Option<String>,
     /// What every experiment takes.
@@ -370,7 +371,7 @@ pub struct RunArgs {
 /// `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run's name or folder, or a file that --json of any verb was written to [default: the newest run]
+    /// The run's name or folder, or a file with the --json output of any verb [default: the newest run]
     pub run: Option<PathBuf>,
     /// Where run folders are [default: powerband-runs]
     #[arg(
@@ -384,7 +385,7 @@ pub struct ReportArgs {
     /// Print the JSON document instead
     #[arg(long)]
     pub json: bool,
-    /// Write the page with charts as one HTML file [default: page.html in the run's folder, or next to the document]
+    /// Write the page with charts as one HTML file [default: page.html in the run's folder; of a document, its name with .html, next to it]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "full"])]
     pub html: Option<Option<PathBuf>>,
     /// With --html: do not open the page in a browser, which is done on a desktop where no FILE is named

@@ -81,7 +81,7 @@ pub fn write(sheet: &mut Sheet, document: &Document, worker: Option<Worker>) {
     } else if refused {
         // Resumed, it would only judge the same blocks again.
         "Start a new run when the cause is found: this one cannot go on".to_owned()
-    } else if document.state == State::Failed && !document.trials.iter().any(run::Trial::counts) {
+    } else if document.is_failed_empty() {
         format!(
             "Nothing was measured: start a new run when the cause is gone, with powerband {}",
             document.kind.verb()
@@ -241,11 +241,11 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
     };
     let searched = document.rates.iter().any(|rates| rates.arm == arm.name);
     let apart = match latency_kept(arm, limit) == Feasibility::Unclear && searched {
-        true => "; the search for the highest rate has its own windows",
+        true => "; the windows of the search for the highest rate do not count here",
         false => "",
     };
     format!(
-        "{within}; {}{of} {failed}took longer than {}, at most {} may: {kept} (with 95 % confidence {} to {}){apart}",
+        "{within}; {}{of} {failed}took longer than {} ({} allowed): {kept} (with 95 % confidence {} to {}){apart}",
         share(seen),
         milliseconds(Some(limit.limit_ms)),
         share(limit.allowed_violation_rate()),

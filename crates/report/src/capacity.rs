@@ -7,7 +7,7 @@ use crate::tables::{NONE, table};
 use comfy_table::Table;
 use run::capacity::Document;
 use run::load::least_values;
-use run::{RatePoint, RateSearch};
+use run::{RatePoint, RatePurpose, RateSearch, RateTrial};
 
 /// The whole page.
 pub fn capacity_page(document: &Document, style: Style) -> String {
@@ -65,11 +65,12 @@ pub(crate) fn sheet(document: &Document, style: Style) -> Sheet {
     }
     sheet.heading("How it was measured");
     sheet.prose(&format!(
-        "{} in {}; between two of them every answer was awaited, and the server was to be as quick again as at \
-         first. A rate met the objective when most of its full-length windows did: one window may meet a pause of the machine. \
-         A late request was answered after the limit, which may be after its window. Rates are requests a second; CPU is the share of the server's cores that \
+        "{}{} in {}. After each, Powerband waited for all answers, and until the server was as quick as at the start. A rate meets the \
+         objective if most of its full-length windows do, because a pause of the machine can spoil one. A late request was answered \
+         after the limit, possibly after the end of its window. Rates are requests a second; CPU is the share of the server's cores that \
          it used.",
         counted(search.trials.len(), "window"),
+        short_ones(&search.trials),
         duration(document.elapsed_s)
     ));
     // A document without an answer has its reason in the sentence.
@@ -187,6 +188,18 @@ fn outvoted(point: &RatePoint) -> String {
         1 => "1 window, not repeated".to_owned(),
         _ if 2 * met > windows => format!("{met} of {windows} windows met it"),
         _ => format!("{met} of {windows} windows met it: undecided"),
+    }
+}
+
+/// ` (4 short ones, to find the range)`; empty without one.
+fn short_ones(trials: &[RateTrial]) -> String {
+    let short = trials
+        .iter()
+        .filter(|trial| trial.purpose == RatePurpose::Bracket);
+    match short.count() {
+        0 => String::new(),
+        1 => " (1 short one, to find the range)".to_owned(),
+        short => format!(" ({short} short ones, to find the range)"),
     }
 }
 

@@ -435,7 +435,7 @@ fn changes(sheet: &mut Sheet, document: &Document) {
     }
     let with = match verdict.changes.is_empty() {
         true => "What to change by hand",
-        false => "What no diff holds: set it, or look at it, by hand",
+        false => "Not in the diffs: set or check it by hand",
     };
     sheet.listed(with, &verdict.by_hand);
 }

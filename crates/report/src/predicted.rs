@@ -56,12 +56,12 @@ fn came_out(score: &ModelScore) -> String {
         first => format!("{} and {last}", first.join(", ")),
     };
     let mut text = format!(
-        "Over {} it was off by {off} on average",
+        "For {}, its mean error was {off}",
         counted(score.arms, "configuration")
     );
     if score.pairs > 0 {
         text.push_str(&format!(
-            ", and of {} whose throughput differs by over 5 % it had {} in the right order",
+            ". Of {} whose throughput differs by over 5 %, {} had the predicted order",
             counted(score.pairs, "pair"),
             score.pairs_in_order
         ));

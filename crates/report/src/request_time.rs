@@ -92,7 +92,7 @@ fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<
             .any(|other| other.settings.threads > arm.settings.threads);
         let why = match more {
             true => "each further thread adds less than the one before it",
-            false => "more than these were not tried",
+            false => "no configuration with more was tried",
         };
         return measured.map(|_| {
             format!(

@@ -179,9 +179,9 @@ pub fn changes_are_of_blocks(document: &Document) -> Option<String> {
     (!document.arms.iter().all(given)).then(|| {
         let rounds = document.comparisons.iter().any(|c| !decides(c));
         format!(
-            "A change is the typical one within the blocks{}, in which both ran close together; the figures next to it are medians \
-             of the trials that the row counts, and need not give the same change.",
-            if rounds { " or elimination rounds" } else { "" }
+            "A change compares trials of the same block{}; the figures next to it are medians of all trials of the row, so that \
+             both can differ slightly.",
+            if rounds { " or elimination round" } else { "" }
         )
     })
 }
@@ -193,7 +193,9 @@ pub fn not_proven(document: &Document) -> Option<String> {
     let instead = match document.arms.iter().any(|arm| arm.growth.is_some()) {
         // No window is long enough for memory that grows.
         true => "more blocks tell",
-        false => "longer windows (--window) tell, or more blocks where little is missing",
+        false => {
+            "longer windows (--window) can decide it; if little is missing, more blocks can, too"
+        }
     };
     arms.any(|arm| latency_known(arm) && latency_kept(arm, limit) == Feasibility::Unclear)
         .then(|| {

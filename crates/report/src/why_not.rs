@@ -10,7 +10,7 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     let reasons = reasons(document);
     if !reasons.is_empty() {
         sheet.listed(
-            "Better figures than the answer's, and why they are not it",
+            "Better figures than the answer's, and why they were not chosen",
             &reasons,
         );
     }
@@ -132,14 +132,17 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
         let pair = [&c.candidate, &c.baseline];
         decides(c) && pair.contains(&&arm.name) && pair.contains(&&reference.name)
     });
+    let too = |broken: String| format!("{broken}; {} breaks one, too", called(document, reference));
     if let Some(met) = met {
-        return compared(document, met, arm);
+        let met = compared(document, met, arm, reference);
+        return match both_break {
+            true => format!("{met}; {}", too(broken(document, arm, left))),
+            false => met,
+        };
     }
     if both_break {
-        let broken = broken(document, arm, left);
-        return format!(
-            "{broken}; the answer's configuration breaks one too, and this one was not confirmed"
-        );
+        let both = too(broken(document, arm, left));
+        return format!("{both}, and this one was not confirmed");
     }
     if left == "a step of the path" {
         return "it was measured to show the way from today's settings, and nothing is claimed of it; `powerband compare` would \
@@ -179,12 +182,17 @@ fn broken(document: &Document, arm: &ArmSummary, left: &str) -> String {
 }
 
 /// It met the answer's configuration in the same blocks.
-fn compared(document: &Document, met: &Comparison, arm: &ArmSummary) -> String {
+fn compared(
+    document: &Document,
+    met: &Comparison,
+    arm: &ArmSummary,
+    reference: &ArmSummary,
+) -> String {
     let is_candidate = met.candidate == arm.name;
     let found = change_with_interval(met.ratio, met.low, met.high);
     let of = match is_candidate {
-        true => "next to the answer's",
-        false => "for the one of the answer",
+        true => format!("next to {}", called(document, reference)),
+        false => format!("for {}", called(document, reference)),
     };
     let in_blocks = format!("in the same {} {found} {of}", counted(met.blocks, "block"));
     if let Some(why) = &met.not_comparable {

@@ -37,7 +37,7 @@ pub struct ShadowLogArgs {
     /// Endpoints shown of each comparison, those with the most requests [default: 20]
     #[arg(long, value_name = "N", requires = "shadow_log")]
     pub limit: Option<usize>,
-    /// Print a row an endpoint as CSV instead of the page
+    /// Print CSV instead of the page: a row for each endpoint
     #[arg(long, requires = "shadow_log", conflicts_with = "json")]
     pub csv: bool,
 }

@@ -13,7 +13,7 @@ pub struct InspectArgs {
     /// Endpoints shown, those with the most time [default: 20]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Only requests of the last so long, e.g. 10m; from the rings, which hold the latest requests
+    /// Only requests of this last period, e.g. 10m; from the rings, which hold the latest requests
     #[arg(long, value_name = "DURATION", conflicts_with = "since")]
     pub last: Option<String>,
     /// Only requests since then: a file that --save wrote (several, for several pods), whose counters are subtracted, so
@@ -34,16 +34,16 @@ pub struct InspectArgs {
     /// Only the application with this root folder
     #[arg(long, value_name = "FOLDER")]
     pub application: Option<String>,
-    /// Print the parts for experts too: Amdahl's law, T* and the rule of thumb for threads
+    /// Print the parts for experts too: the numbers of threads by Amdahl's law, by the waiting of a request (T*) and by rule of thumb
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "prometheus"])]
     pub full: bool,
     /// Print one JSON document instead of the page
     #[arg(long, help_heading = "Output", conflicts_with = "csv")]
     pub json: bool,
-    /// Print a row an endpoint or job class as CSV instead of the page
+    /// Print CSV instead of the page: a row for each endpoint or job class
     #[arg(long, help_heading = "Output")]
     pub csv: bool,
-    /// Print counters and histograms over all processes as Prometheus' text; --limit is then the most endpoints that have series
+    /// Print counters and histograms over all processes as Prometheus' text; --limit is then the largest number of endpoints with series
     /// [default: 20]
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv", "last", "since", "threads"])]
     pub prometheus: bool,

@@ -241,7 +241,7 @@ pub struct RequestArgs {
     /// Method [default: GET]
     #[arg(short = 'X', long, value_name = "METHOD", help_heading = "Requests")]
     pub method: Option<String>,
-    /// Header of every request that has none of this name, e.g. "Accept: application/json"; may be repeated
+    /// Header to add to each request that has no header of this name, e.g. "Accept: application/json"; may be repeated
     #[arg(short = 'H', long, value_name = "HEADER", help_heading = "Requests")]
     pub header: Vec<String>,
     /// Body to send

@@ -48,7 +48,7 @@ pub struct PredictionArgs {
     /// CPU quota of its control group, in cores, e.g. 1.5 [default: this one's, without --cores]
     #[arg(long, value_name = "N")]
     pub quota: Option<String>,
-    /// Only requests of the last so long, e.g. 10m
+    /// Only requests of this last period, e.g. 10m
     #[arg(long, value_name = "DURATION", conflicts_with = "since")]
     pub last: Option<String>,
     /// Only requests since then, e.g. 2025-11-21T16:00:00Z

@@ -13,7 +13,7 @@ pub struct TraceArgs {
     /// Ruby's garbage collections one by one, from the log that the agent always keeps
     #[arg(long, conflicts_with_all = ["gvl", "duration", "output", "svg", "buffer", "keep"])]
     pub gc: bool,
-    /// With --gc: only collections of the last so long, e.g. 10m
+    /// With --gc: only collections of this last period, e.g. 10m
     #[arg(long, value_name = "DURATION", requires = "gc")]
     pub last: Option<String>,
     /// Folder that the agent records into, or an .events or .bursts file in it (with --gc a .flight file) [default: $XDG_RUNTIME_DIR/powerband or /tmp/powerband]

@@ -30,7 +30,7 @@ fn too_few_say_how_many_are_needed() {
     assert!(
         found
             .to_string()
-            .contains("are too few, and 500 the least: the interval of a p99")
+            .contains("are too few: at least 500 are needed: the interval of a p99")
     );
     assert!(application(vec![process(&requests(500), 2, true)]).is_ok());
 }

@@ -91,7 +91,7 @@ fn fewer_threads_than_the_estimate_are_explained() {
     assert!(!read(&document).contains("has fewer threads than that"));
     document.profile.as_mut().unwrap().useful_threads = 30.0;
     let text = read(&document);
-    let untried = "has fewer threads than that: more than these were not tried; powerband calc threads --held 5.00ms --io 15.00ms";
+    let untried = "has fewer threads than that: no configuration with more was tried; powerband calc threads --held 5.00ms --io 15.00ms";
     assert!(text.contains(untried), "{text}");
     let mut another = document.arms[1].clone();
     another.name.push_str("-more");
