@@ -94,7 +94,7 @@ fn first_document(
 /// Opens a run that was interrupted; refuses when what is asked differs from what was measured.
 pub fn resume(experiment: &mut Experiment, folder: &Path) -> Result<Store, Stopped> {
     let folder = Folder::open(folder)?;
-    let before = folder.read_whole()?;
+    let before = folder.read()?;
     if before.is_failed_empty() {
         return Err(Stopped::Configuration(format!(
             "{} cannot go on: it failed before anything was measured; start a new run",
