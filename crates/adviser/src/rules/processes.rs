@@ -21,7 +21,7 @@ pub(crate) fn preloading(seen: &Seen) -> Checked {
         (workers, true) => Looked::Leave(format!("{workers} workers are forked from a preloaded process")),
         (workers, false) => Looked::Suggest(Change {
             settings: vec![("preload", "true".to_owned())],
-            evidence: format!("{workers} workers load the application one by one, and share none of it"),
+            evidence: format!("each of {workers} workers loads the application for itself, and they share none of it"),
             effect: "the application is loaded once, before the workers are forked, which then share its memory".to_owned(),
             cost: "connections and threads that the application makes while it loads must be made again in each worker (on_worker_boot)",
         }),
