@@ -8,5 +8,7 @@ binary = ENV.fetch("POWERBAND_BINARY", File.expand_path("../target/release/power
 abort "no #{binary}: run `make build` first, or name one in POWERBAND_BINARY" unless File.executable?(binary)
 
 folders = ARGV.first == "long" ? [ARGV.shift] : %w[. apps]
+# Two tests side by side, however many cores there are.
+ENV["MT_CPU"] ||= "2"
 require "minitest/autorun"
 folders.each { |folder| Dir[File.join(__dir__, folder, "*_test.rb")].each { |file| require file } }

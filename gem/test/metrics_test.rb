@@ -127,12 +127,15 @@ class MetricsTest < Minitest::Test
     assert_operator read.call(long).bytesize, :<, 1280
     assert_equal "…".b, read.call(long).lines.last
     assert_equal "…".b, read.call("RUBY_GC_A=#{'x' * 2000}")
+    assert_equal "RUBY_GC_A=1\n…".b, read.call("RUBY_GC_A=1\0RUBY_GC_B=#{'x' * 2000}")
   end
 
   def test_variables_behind_a_process_title_are_those_that_ruby_has
     ENV["RUBY_GC_HEAP_GROWTH_FACTOR"] = "1.3"
 
-    assert_includes Powerband::Runtime.variables("\0\0\0"), "RUBY_GC_HEAP_GROWTH_FACTOR=1.3"
+    ["storefront]\0\0\0", "\0\0", "", nil].each do |left|
+      assert_includes Powerband::Runtime.variables(left), "RUBY_GC_HEAP_GROWTH_FACTOR=1.3", left.inspect
+    end
   ensure
     ENV.delete("RUBY_GC_HEAP_GROWTH_FACTOR")
   end

@@ -9,7 +9,9 @@ use crate::outcome::Outcome;
 
 /// Requests from which on a page can be called broken.
 const LEAST_REQUESTS: u64 = 3;
-/// Share of them that failed from which on it is.
+/// Good answers, all of them redirects, from which on a page is never served: one that redirects half of its requests does not.
+const LEAST_REDIRECTED: u64 = 10;
+/// Share of the requests that failed from which on a page is broken.
 const BROKEN: f64 = 0.9;
 
 /// A page with its failed requests; of a broken one, nearly all of its requests.
@@ -64,13 +66,14 @@ impl EndpointOutcome {
         let mut unexpected = self.redirects.iter().filter(|redirect| !redirect.expected);
         let first = unexpected.next()?;
         let answers = first.answers + unexpected.map(|redirect| redirect.answers).sum::<u64>();
-        (self.reads && self.ok >= LEAST_REQUESTS && answers == self.ok).then_some(first)
+        (self.wants_page && self.ok >= LEAST_REDIRECTED && answers == self.ok).then_some(first)
     }
 }
 
 impl Outcome {
-    /// The pages whose successful answers, three at least, are all redirects that the workload does not expect, each with the
-    /// first; in the workload's order. Requests that write, such as a form's POST, are answered so by design.
+    /// The pages whose successful answers, ten at least, are all redirects that the workload does not expect, each with the
+    /// first; in the workload's order. Requests that write, such as a form's POST, are answered so by
+    /// design, and those of a recording as its users were.
     pub fn redirected_pages(&self) -> impl Iterator<Item = (&str, &Redirect)> {
         let pages = self.endpoints.iter();
         pages.filter_map(|page| Some((page.name.as_str(), page.never_served()?)))
@@ -138,9 +141,9 @@ mod tests {
             page
         };
         let mut writes = redirected("POST /orders", &[(302, false), (303, false)]);
-        writes.reads = false;
-        let mut few = page("few", 2, 0);
-        (0..2).for_each(|_| few.redirected(302, false, None));
+        writes.wants_page = false;
+        let mut few = page("few", 9, 0);
+        (0..9).for_each(|_| few.redirected(302, false, None));
         let mut outcome = Outcome::empty();
         outcome.endpoints = vec![
             redirected("GET /account", &[(302, false), (301, false)]),

@@ -32,8 +32,8 @@ impl Redirect {
 pub struct EndpointOutcome {
     /// [`crate::Request::name`].
     pub name: String,
-    /// Each of its requests is a GET or a HEAD: the workload wants a page, and a redirect is none.
-    pub reads: bool,
+    /// The workload wants a page: each of its requests is a GET or a HEAD, and none is one that a user of a recording sent.
+    pub wants_page: bool,
     /// Fell due.
     pub scheduled: u64,
     /// Answered with a status below 400, or 400 to 499 as recorded (401, 403, 407, 408 and 429 excepted).
@@ -65,7 +65,7 @@ impl EndpointOutcome {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            reads: true,
+            wants_page: true,
             scheduled: 0,
             ok: 0,
             cut: 0,

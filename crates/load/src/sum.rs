@@ -94,7 +94,7 @@ impl EndpointOutcome {
     fn add(&mut self, other: &Self) {
         let Self {
             name: _,
-            reads,
+            wants_page,
             scheduled,
             ok,
             cut,
@@ -107,7 +107,7 @@ impl EndpointOutcome {
             to_https,
             recorded_statuses,
         } = other;
-        self.reads &= reads;
+        self.wants_page &= wants_page;
         self.scheduled += scheduled;
         self.ok += ok;
         self.cut += cut;

@@ -85,9 +85,10 @@ impl Tally {
         let names = plan.workload.names();
         let requests = plan.workload.requests();
         let endpoint_of = endpoint_indices(&plan.workload, &names);
+        let is_recording = plan.workload.order().is_some();
         let mut endpoints: Vec<_> = names.into_iter().map(EndpointOutcome::new).collect();
         for (request, endpoint) in requests.iter().zip(&endpoint_of) {
-            endpoints[*endpoint].reads &= request.is_safe();
+            endpoints[*endpoint].wants_page &= request.is_safe() && !is_recording;
         }
         Self {
             counts: Counts::default(),

@@ -195,8 +195,7 @@ fn throughput(document: &Document, arm: &ArmSummary, compared: Option<Compared<'
     let differs = |(ours, today): (f64, f64)| (ours / today / compared.ratio).ln().abs() > FAR;
     match compared.other.is_none() && medians.is_some_and(differs) {
         true => format!(
-            "{said}. The change is the typical one within a block; the figures before it are medians of all blocks, and the machine \
-             changed between them"
+            "{said}. The change is the typical one within a block; the figures before it are medians of all blocks"
         ),
         false => said,
     }

@@ -136,7 +136,7 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
     if let Some(met) = met {
         let met = compared(document, met, arm, reference);
         return match both_break {
-            true => format!("{met}; {}", too(broken(document, arm, left))),
+            true => format!("{met}; {}", broken(document, arm, left)),
             false => met,
         };
     }

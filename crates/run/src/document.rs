@@ -126,9 +126,11 @@ impl Document {
         self.kind != Kind::Check && self.plan.objective.metric() == Metric::Capacity
     }
 
-    /// Whether it failed before any trial of it counted: there is nothing to go on with.
+    /// Whether it failed before any trial of it counted: there is nothing to go on with. Runs of a command have no trials.
     pub fn is_failed_empty(&self) -> bool {
-        self.state == State::Failed && !self.trials.iter().any(Trial::counts)
+        self.state == State::Failed
+            && self.command.is_none()
+            && !self.trials.iter().any(Trial::counts)
     }
 
     /// Why the run failed: its last warning, which the page shows at its top.

@@ -119,7 +119,7 @@ impl fmt::Display for Objective {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.least.map(|least| format!("least {}", least.name())));
         parts.extend(self.latency.map(|latency| latency.to_string()));
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let mib = |bytes: u64| (bytes as f64 / f64::from(1 << 20) * 10.0).round() / 10.0;
         let memory = self.max_memory_bytes.map(mib);
         parts.extend(memory.map(|most| format!("memory of at most {most} MiB")));
         let rate = self.must_carry_per_s;

@@ -92,10 +92,11 @@ fn largest(window: &Window) -> String {
     let lock = sums.lock_wait.mean_ms().unwrap_or(0.0);
     let most = queue.max(held).max(gvl).max(lock).max(io);
     let starved = sums.starved.mean_ms().filter(|ms| *ms >= STARVED * held);
-    if let Some(starved) = starved.filter(|_| most == queue) {
+    let by_cores = |starved: &f64| most == queue && *starved >= queue / 3.0;
+    if let Some(starved) = starved.filter(by_cores) {
         return format!(
-            "requests wait {queue:.1} ms in the queue before they take {wall:.1} ms in the application, {starved:.1} ms of that waiting \
-             for a core to run Ruby: more cores shorten both, more threads or processes do not."
+            "requests wait {queue:.1} ms in the queue before they take {wall:.1} ms in the application, and threads wait {starved:.1} ms a \
+             request for a core to run Ruby: more cores shorten both; `powerband doctor` shows what limits CPU here."
         );
     }
     if most == queue {
@@ -230,13 +231,14 @@ mod tests {
         );
         let mut queued = served(100, 1, 1);
         (queued.queue_ns, queued.queue_known) = (100 * 40_000_000, 100);
-        let mut without_core = queued;
-        (without_core.queue_ns, without_core.cpu_ns) = (100 * 40_000_000, 0);
-        let without_core = said(&[("a", without_core)], 0);
-        assert!(
-            without_core.ends_with("more cores shorten both, more threads or processes do not."),
-            "{without_core}"
-        );
+        let of_cores = "more cores shorten both; `powerband doctor` shows what limits CPU here.";
+        for (held_ms, is_said) in [(20, true), (10, false)] {
+            let mut without_core = served(100, held_ms, 1);
+            (without_core.queue_ns, without_core.queue_known) = (100 * 40_000_000, 100);
+            without_core.cpu_ns = 0;
+            let without_core = said(&[("a", without_core)], 0);
+            assert_eq!(without_core.ends_with(of_cores), is_said, "{without_core}");
+        }
         let queued = said(&[("a", queued)], 0);
         let words = "requests wait 40.0 ms in the queue before they take 7.0 ms in the application, where 0.1 of 5 threads are busy on average";
         assert!(queued.starts_with(words), "{queued}");

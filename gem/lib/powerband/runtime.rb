@@ -9,6 +9,7 @@ module Powerband
     OF_MEMORY = /\A(?:RUBY_GC_\w+|RUBY_HEAP_MIN_SLOTS|RUBY_FREE_MIN|MALLOC_ARENA_MAX|MALLOC_CONF|RUBY_YJIT_ENABLE)=/n
     # What a flight file has room for.
     MOST_BYTES = 1279
+    REST = "…".b.freeze
 
     class << self
       # The library that takes the place of the system's malloc, or the system's. A mapped
@@ -24,18 +25,24 @@ module Powerband
         %i[YJIT ZJIT RJIT].find { |name| enabled?(name) }.to_s.downcase.then { |name| name.empty? ? "off" : name }
       end
 
-      # The variables of memory that the process was started with, a line each; a last line `…` where some do not fit. A
-      # process title that Ruby writes over the system's copy leaves it empty: then those that Ruby has now.
-      def variables(environ = File.binread("/proc/self/environ"))
-        environ = ENV.map { |assignment| assignment.join("=") }.join("\0").b unless environ.match?(/[^\0]/n)
+      # The variables of memory that the process was started with, a line each; a last line `…` where some do not fit. Of the
+      # system's copy a process title leaves nothing, or its own end: then those that Ruby has now.
+      def variables(environ = system_s_copy)
+        environ = ENV.map { |assignment| assignment.join("=") }.join("\0").b unless environ&.match?(/\A\w+=/n)
         lines = environ.split("\0").grep(OF_MEMORY).reject { |line| line.include?("\n") }
-        lines = lines[...-2].push("…".b) while lines.join("\n").bytesize > MOST_BYTES
-        lines.join("\n")
-      rescue SystemCallError
-        ""
+        text = lines.join("\n")
+        text = [*lines.tap(&:pop), REST].join("\n") while text.bytesize > MOST_BYTES
+        text
       end
 
       private
+
+      # Another user's where the process has changed its own.
+      def system_s_copy
+        File.binread("/proc/self/environ")
+      rescue SystemCallError
+        nil
+      end
 
       def enabled?(name)
         defined?(::RubyVM) && ::RubyVM.const_defined?(name) && ::RubyVM.const_get(name).respond_to?(:enabled?) &&

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 const SERVER_COMMAND: &str = "the server's command";
 const CODE: &str = "the application's code";
+const VERSION: &str = "the version of powerband";
 /// The settings whose values a message shows: they are no secrets, and are kept as people write them.
 const READABLE: [&str; 10] = [
     "--age",
@@ -55,7 +56,9 @@ pub(super) fn changed(
     }
     // Runs that earlier builds started have no digest of the code.
     let compares_code = keeps_trials && before.contains_key(CODE);
-    let mut names = now.keys().chain(before.keys());
+    // Another version may write down the same settings in other words.
+    let version = now.keys().filter(|name| *name == VERSION);
+    let mut names = version.chain(now.keys()).chain(before.keys());
     let name = names
         .find(|name| (compares_code || *name != CODE) && now.get(*name) != before.get(*name))?;
     let detail = match name.as_str() {
@@ -82,12 +85,12 @@ pub(super) fn changed(
 
 /// The code files that were written after this time. A file that was removed, or came back with an old time, is not among them.
 fn written_since(app_dir: &Path, began: SystemTime) -> Option<String> {
-    let listed = list(app_dir, &["ls-files"])?;
+    let listed = list(app_dir, &["ls-files", "-z"])?;
     let newer = |path: &&str| {
         let written = std::fs::metadata(app_dir.join(path)).and_then(|of| of.modified());
         written.is_ok_and(|written| written > began)
     };
-    let files: Vec<&str> = listed.lines().filter(newer).collect();
+    let files: Vec<&str> = listed.split_terminator('\0').filter(newer).collect();
     let mut named: Vec<String> = files
         .iter()
         .take(MOST_NAMED)
@@ -95,7 +98,7 @@ fn written_since(app_dir: &Path, began: SystemTime) -> Option<String> {
         .collect();
     let more = files.len().saturating_sub(MOST_NAMED);
     named.extend((more > 0).then(|| format!("{more} more")));
-    (!named.is_empty()).then(|| named.join(", "))
+    (!named.is_empty()).then(|| format!("newer files: {}", named.join(", ")))
 }
 
 /// The settings that a resumed run must share with its start. Values that may be secrets are digests under the run's key.
@@ -122,10 +125,7 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
     let headers: Vec<_> = headers.map(|h| (h.name(), h.value())).collect();
     let mut asked = BTreeMap::from(
         [
-            (
-                "the version of powerband",
-                env!("CARGO_PKG_VERSION").to_owned(),
-            ),
+            (VERSION, env!("CARGO_PKG_VERSION").to_owned()),
             ("the command", experiment.goal.kind().verb().to_owned()),
             ("the list of configurations", shown(&arms)),
             ("the application", shown(&experiment.app_dir)),
@@ -149,7 +149,10 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
             ("the hooks", hashed(&hooks)),
             ("the workload", hashed(&experiment.workload)),
             ("the objective", experiment.objective.to_string()),
-            ("the margin", format!("{} %", experiment.margin * 100.0)),
+            (
+                "the margin",
+                format!("{} %", (experiment.margin * 1e4).round() / 100.0),
+            ),
             ("--calibrate", given(experiment.calibrate)),
             ("--knobs", hashed(&searched)),
             ("the timeout", shown(&experiment.timeout)),
@@ -368,7 +371,7 @@ mod tests {
         }
         assert_eq!(
             written_since(&app, began).as_deref(),
-            Some("a.rb, b.rb, c.rb, 2 more")
+            Some("newer files: a.rb, b.rb, c.rb, 2 more")
         );
     }
 

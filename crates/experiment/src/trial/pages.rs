@@ -97,20 +97,30 @@ fn other_work(statuses: &RecordedStatuses) -> Option<String> {
 /// Redirects are answered by middleware in no time: a page that always redirects, and a workload that mostly does, measure
 /// nothing of the application.
 fn redirects(outcome: &Outcome) -> Option<String> {
-    let share = outcome.redirects() as f64 / outcome.counts.completed.max(1) as f64;
-    let mut pages: Vec<(&str, &Redirect)> = outcome.redirected_pages().collect();
-    if pages.is_empty() && share > MOST_REDIRECTS {
-        let first = outcome.endpoints.iter().find_map(|page| {
-            let mut redirects = page.redirects.iter();
-            Some((page.name.as_str(), redirects.find(|r| !r.expected)?))
-        });
-        pages.extend(first);
+    let pages: Vec<(&str, &Redirect)> = outcome.redirected_pages().collect();
+    if !pages.is_empty() {
+        return Some(never_served(&pages));
     }
-    (!pages.is_empty()).then(|| led_away(share, &pages))
+    let share = outcome.redirects() as f64 / outcome.counts.completed.max(1) as f64;
+    let mut pages = outcome.endpoints.iter();
+    let (page, first) = pages.find_map(|page| {
+        let mut redirects = page.redirects.iter();
+        Some((page, redirects.find(|redirect| !redirect.expected)?))
+    })?;
+    let what = format!("{:.0} % of the answers are redirects", share * 100.0);
+    (share > MOST_REDIRECTS).then(|| led_away(&what, &[(&page.name, first)]))
 }
 
-/// `pages` are the names with the first redirect of each, one at least.
-fn led_away(share: f64, pages: &[(&str, &Redirect)]) -> String {
+/// Pages with the first redirect of each.
+fn never_served(pages: &[(&str, &Redirect)]) -> String {
+    let what = match pages.len() {
+        1 => "every answer of a page is a redirect".to_owned(),
+        several => format!("every answer of {several} pages is a redirect"),
+    };
+    led_away(&what, pages)
+}
+
+fn led_away(what: &str, pages: &[(&str, &Redirect)]) -> String {
     let named = pages.iter().take(MOST_NAMED).map(|(page, first)| {
         let location = first.location.as_deref().map(load::shown_location);
         let location = location.as_deref().unwrap_or("no Location");
@@ -119,13 +129,15 @@ fn led_away(share: f64, pages: &[(&str, &Redirect)]) -> String {
     let mut named: Vec<String> = named.collect();
     let more = pages.len().saturating_sub(MOST_NAMED);
     named.extend((more > 0).then(|| format!("and {more} more")));
+    let mut statuses: Vec<String> = pages.iter().map(|(_, r)| r.status.to_string()).collect();
+    statuses.sort();
+    statuses.dedup();
     format!(
-        "{:.0} % of the answers are redirects, which do not reach the pages ({}): ask for the paths that they lead to; where that \
-         is a login, send what it gives (--header, or a session that logs in: docs/load.md, Sessions); or expect them with \
-         status = {} in the workload file",
-        share * 100.0,
+        "{what}, so that the application's page is not reached ({}): ask for the path that it leads to; where that is a login, send \
+         what it gives (--header, or a session that logs in: docs/load.md, Sessions); or expect it with status = {} in the workload \
+         file",
         named.join("; "),
-        pages[0].1.status
+        statuses.join(" or ")
     )
 }
 
@@ -143,8 +155,8 @@ mod tests {
             location: location.map(str::to_owned),
         };
         let (away, nowhere) = (redirect(Some("/login?next=secret")), redirect(None));
-        let said = led_away(0.98, &[("GET /account", &away), ("GET /cart", &nowhere)]);
-        let begin = "98 % of the answers are redirects, which do not reach the pages (GET /account: 302 to /login";
+        let said = never_served(&[("GET /account", &away), ("GET /cart", &nowhere)]);
+        let begin = "every answer of 2 pages is a redirect, so that the application's page is not reached (GET /account: 302 to /login";
         assert!(said.starts_with(begin), "{said}");
         assert!(said.contains("; GET /cart: 302 to no Location)"), "{said}");
         assert!(!said.contains("secret"), "{said}");
@@ -157,7 +169,7 @@ mod tests {
             assert!(said.contains(remedy), "{remedy}: {said}");
         }
         let many: Vec<_> = (0..MOST_NAMED + 2).map(|_| ("GET /", &nowhere)).collect();
-        assert!(led_away(1.0, &many).contains("; and 2 more)"));
+        assert!(never_served(&many).contains("; and 2 more)"));
     }
 
     #[test]

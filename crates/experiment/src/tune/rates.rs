@@ -239,7 +239,9 @@ fn sentence(rates: &[ArmRates], objective: LatencyObjective) -> Option<String> {
 /// What a rate rests on that was not decided.
 fn undecided(search: &RateSearch, met_per_s: f64) -> String {
     let full = search.trials.iter().filter(|trial| {
-        trial.purpose != RatePurpose::Bracket && (trial.asked_per_s / met_per_s - 1.0).abs() < 1e-3
+        trial.purpose != RatePurpose::Bracket
+            && trial.refused.is_none()
+            && (trial.asked_per_s / met_per_s - 1.0).abs() < 1e-3
     });
     match full.count() {
         0 => "from short windows only".to_owned(),
