@@ -63,10 +63,8 @@ impl EndpointOutcome {
 
     /// The first redirect of a page that was asked for and never served.
     fn never_served(&self) -> Option<&Redirect> {
-        let mut unexpected = self.redirects.iter().filter(|redirect| !redirect.expected);
-        let first = unexpected.next()?;
-        let answers = first.answers + unexpected.map(|redirect| redirect.answers).sum::<u64>();
-        (self.wants_page && self.ok >= LEAST_REDIRECTED && answers == self.ok).then_some(first)
+        let is_one = self.wants_page && self.ok >= LEAST_REDIRECTED && self.led_away() == self.ok;
+        self.unexpected_redirects().next().filter(|_| is_one)
     }
 }
 

@@ -81,6 +81,16 @@ impl EndpointOutcome {
         }
     }
 
+    /// The redirects that the workload does not expect.
+    pub fn unexpected_redirects(&self) -> impl Iterator<Item = &Redirect> {
+        self.redirects.iter().filter(|redirect| !redirect.expected)
+    }
+
+    /// How many answers those are.
+    pub(crate) fn led_away(&self) -> u64 {
+        self.unexpected_redirects().map(|r| r.answers).sum()
+    }
+
     pub(crate) fn redirected(&mut self, status: u16, expected: bool, location: Option<&str>) {
         let known = self.redirects.iter_mut();
         let redirect = known

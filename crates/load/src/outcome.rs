@@ -212,9 +212,7 @@ impl Outcome {
     /// may have done nothing but redirect.
     #[must_use]
     pub fn redirects(&self) -> u64 {
-        let redirects = self.endpoints.iter().flat_map(|e| &e.redirects);
-        let unexpected = redirects.filter(|redirect| !redirect.expected);
-        unexpected.map(|redirect| redirect.answers).sum()
+        self.endpoints.iter().map(EndpointOutcome::led_away).sum()
     }
 
     /// CPU time of the generator's thread for each request that it sent; `None`

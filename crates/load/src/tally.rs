@@ -427,6 +427,27 @@ mod tests {
     use super::*;
     use crate::plan::{Mode, Stop};
 
+    /// A form's POST is answered by a redirect, and a name may stand for both.
+    #[test]
+    fn a_page_is_wanted_where_each_request_of_its_name_only_reads() {
+        let workload = Workload::from_toml(
+            "[[request]]\npath = '/'\n[[request]]\npath = '/a'\nname = 'both'\n\
+             [[request]]\npath = '/a'\nname = 'both'\nmethod = 'POST'\n",
+        );
+        let plan = Plan::new(
+            std::net::SocketAddr::from(([127, 0, 0, 1], 1)),
+            workload.unwrap(),
+            Mode::closed(1),
+            Stop::after(Duration::from_secs(1)),
+        );
+        let endpoints = Tally::new(&plan).endpoints;
+        let wanted: Vec<_> = endpoints
+            .iter()
+            .map(|page| (page.name.as_str(), page.wants_page))
+            .collect();
+        assert_eq!(wanted, [("GET /", true), ("both", false)]);
+    }
+
     /// The loop may have slept through the end, and hear of the answer before it looks at the clock.
     #[test]
     fn an_answer_after_the_planned_end_is_not_of_the_window() {

@@ -103,10 +103,7 @@ fn redirects(outcome: &Outcome) -> Option<String> {
     }
     let share = outcome.redirects() as f64 / outcome.counts.completed.max(1) as f64;
     let mut pages = outcome.endpoints.iter();
-    let (page, first) = pages.find_map(|page| {
-        let mut redirects = page.redirects.iter();
-        Some((page, redirects.find(|redirect| !redirect.expected)?))
-    })?;
+    let (page, first) = pages.find_map(|page| Some((page, page.unexpected_redirects().next()?)))?;
     let what = format!("{:.0} % of the answers are redirects", share * 100.0);
     (share > MOST_REDIRECTS).then(|| led_away(&what, &[(&page.name, first)]))
 }
