@@ -26,12 +26,7 @@ pub fn request(
 ) -> Result<(Request, Vec<Problem>), Failure> {
     let found = merged(args, tune, baseline)?;
     if let Some(path) = config_path(args).filter(|_| args.config.is_none()) {
-        let mut counts = found.0.clone();
-        // It has a budget that no file changes.
-        if counts.quick.is_some() {
-            counts.budget = None;
-        }
-        let given = match counts.given_by(CONFIG_NAME) {
+        let given = match found.0.given_by(CONFIG_NAME) {
             given if given.is_empty() => given,
             given => format!(" ({given})"),
         };

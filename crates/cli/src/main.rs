@@ -1,7 +1,7 @@
 //! The command line: arguments in, calls to the crates that do the work, words and exit codes out.
 //!
-//! The only crate that prints or exits. Exit codes: 0 done; 1 done, and the answer is no; 2 wrong usage or
-//! configuration; 3 no honest answer; 128 + n ended by signal n.
+//! The only crate that prints or exits. Exit codes: 0 done; 1 done, with a negative result; 2 wrong usage or
+//! configuration; 3 the measurements are not enough for an answer; 128 + n ended by signal n.
 
 mod args;
 mod asked;

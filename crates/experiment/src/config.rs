@@ -243,7 +243,9 @@ impl Request {
     pub fn given_by(&self, file: &str) -> String {
         let within = format!(" in {file}");
         let (mut values, mut sections) = (Vec::new(), Vec::new());
-        for asked in self.all() {
+        // A quick run has its own budget.
+        let unused = self.budget.as_ref().filter(|_| self.quick.is_some());
+        for asked in self.all().filter(|asked| Some(*asked) != unused) {
             let Some(place) = asked.origin.strip_suffix(&within) else {
                 continue;
             };

@@ -65,11 +65,11 @@ fn afterwards(runs: &[OtherRun]) -> Option<String> {
         [] => return None,
         [one] => (format!("another run ({one}) was"), "it"),
         several => {
-            let more = several.len().saturating_sub(MOST_NAMED);
-            let mut named: Vec<String> = several.iter().take(MOST_NAMED).cloned().collect();
-            named.extend((more > 0).then(|| format!("and {more} more")));
-            let runs = format!("{} other runs ({}) were", several.len(), named.join(", "));
-            (runs, "them")
+            let named = run::first_of(several, MOST_NAMED);
+            (
+                format!("{} other runs ({named}) were", several.len()),
+                "them",
+            )
         }
     };
     Some(format!(
@@ -238,7 +238,7 @@ mod tests {
             })
             .collect();
         let named = afterwards(&many).unwrap();
-        let begin = "5 other runs (/runs/0, /runs/1, /runs/2, and 2 more) were under way";
+        let begin = "5 other runs (/runs/0, /runs/1, /runs/2 and 2 more) were under way";
         assert!(named.starts_with(begin), "{named}");
     }
 }

@@ -228,6 +228,21 @@ mod tests {
     }
 
     #[test]
+    fn short_windows_are_counted_apart() {
+        let sample = include_str!("../../../contract/samples/capacity/mixed.json");
+        let document: Document = serde_json::from_str(sample).unwrap();
+        let trials = &document.search.trials;
+        let is_short = |trial: &&RateTrial| trial.purpose == RatePurpose::Bracket;
+        let (short, full): (Vec<_>, Vec<_>) = trials.iter().partition(is_short);
+        let of = |trials: &[&RateTrial]| {
+            short_ones(&trials.iter().copied().cloned().collect::<Vec<_>>())
+        };
+        assert_eq!(of(&full), "");
+        assert_eq!(of(&short[..1]), " (1 short one, to find the range)");
+        assert_eq!(of(&short), " (4 short ones, to find the range)");
+    }
+
+    #[test]
     fn a_percentile_of_too_few_requests_is_a_dash() {
         let shown = |requests| {
             let mut point = point(10.0, 0.0);

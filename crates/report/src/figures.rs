@@ -98,15 +98,6 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The first of these names, and how many more there are: `a, b and 3 more`.
-pub fn first_of(names: &[&str], most: usize) -> String {
-    let (shown, more) = names.split_at(names.len().min(most));
-    match more.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
 /// Text of others without what a terminal would obey.
 pub fn plain(text: &str) -> String {
     let shown = |c: char| if c.is_control() { ' ' } else { c };

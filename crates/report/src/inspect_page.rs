@@ -14,7 +14,7 @@ mod threads;
 pub(crate) use collections::{name as collection_name, no_longer_logged};
 
 use crate::Style;
-use crate::figures::{counted, duration, first_of, grouped, rate, share};
+use crate::figures::{counted, duration, grouped, rate, share};
 use crate::sheet::Sheet;
 use conclusions::Served;
 use run::inspect::{Document, Interval, IntervalProcess, ProcessChange, ProcessState, Traffic};
@@ -158,7 +158,7 @@ fn reach(document: &Document) -> String {
     let sources: Vec<&str> = document.sources.iter().map(String::as_str).collect();
     let mut text = format!(
         "Read from {}: {} to {} ({}). ",
-        first_of(&sources, SOURCES),
+        run::first_of(&sources, SOURCES),
         scope.from,
         scope.to,
         duration(scope.span_s)

@@ -53,7 +53,7 @@ pub use collections_page::collections_page;
 pub use doctor_page::doctor_page;
 pub use duplex_page::duplex_page;
 pub use experiment_markdown::experiment_markdown;
-pub use figures::{bytes, duration, first_of, plain, rate};
+pub use figures::{bytes, duration, plain, rate};
 pub use inspect_page::{USUAL_ENDPOINTS, inspect_page, inspect_page_in_full};
 pub use listing::listing;
 pub use load_page::load_page;

@@ -1,7 +1,7 @@
 //! The page of `powerband load`: what was sent, what came back, how long it took, and whether to believe it.
 
 use crate::Style;
-use crate::figures::{counted, first_of, grouped, rate, share};
+use crate::figures::{counted, grouped, rate, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, table};
 use comfy_table::Table;
@@ -94,7 +94,7 @@ fn failed_entirely(document: &Document) -> Option<String> {
         .filter(failed)
         .map(|e| e.name.as_str())
         .collect();
-    let named = || first_of(&names, MOST_NAMED);
+    let named = || run::first_of(&names, MOST_NAMED);
     let exit_code = match document.assertions.is_empty() {
         true => {
             " Nothing was asserted, so that this does not change the exit code: --assert errors=0.1% does."
@@ -109,7 +109,7 @@ pub(crate) fn merged(files: &[&str], what: &str) -> String {
     format!(
         "{} merged: {}.",
         counted(files.len() as u64, what),
-        first_of(files, MOST_NAMED)
+        run::first_of(files, MOST_NAMED)
     )
 }
 

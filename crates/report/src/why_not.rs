@@ -132,7 +132,6 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
         let pair = [&c.candidate, &c.baseline];
         decides(c) && pair.contains(&&arm.name) && pair.contains(&&reference.name)
     });
-    let too = |broken: String| format!("{broken}; {} breaks one, too", called(document, reference));
     if let Some(met) = met {
         let met = compared(document, met, arm, reference);
         return match both_break {
@@ -141,8 +140,11 @@ fn why_not(document: &Document, arm: &ArmSummary, reference: &ArmSummary) -> Str
         };
     }
     if both_break {
-        let both = too(broken(document, arm, left));
-        return format!("{both}, and this one was not confirmed");
+        return format!(
+            "{}; {} breaks one, too, and this one was not confirmed",
+            broken(document, arm, left),
+            called(document, reference)
+        );
     }
     if left == "a step of the path" {
         return "it was measured to show the way from today's settings, and nothing is claimed of it; `powerband compare` would \

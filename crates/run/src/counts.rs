@@ -1,4 +1,6 @@
-//! Counts, and the first letter, as sentences have them.
+//! Counts, lists and the first letter, as sentences have them.
+
+use std::borrow::Borrow;
 
 /// `1 trial`, `3 trials`, `2 processes`, `1,240 requests`.
 pub fn counted(count: impl TryInto<u64>, one: &str) -> String {
@@ -31,6 +33,15 @@ pub fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The first of these names, and how many more there are: `a, b and 3 more`.
+pub fn first_of<S: Borrow<str>>(names: &[S], most: usize) -> String {
+    let (shown, more) = names.split_at(names.len().min(most));
+    match more.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// A computed count of threads as a whole number: rounded up, unless it is within 0.1 above one, which a measurement does not tell

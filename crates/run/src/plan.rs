@@ -119,9 +119,11 @@ impl fmt::Display for Objective {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.least.map(|least| format!("least {}", least.name())));
         parts.extend(self.latency.map(|latency| latency.to_string()));
-        let mib = |bytes: u64| (bytes as f64 / f64::from(1 << 20) * 10.0).round() / 10.0;
-        let memory = self.max_memory_bytes.map(mib);
-        parts.extend(memory.map(|most| format!("memory of at most {most} MiB")));
+        // As given: two limits never read alike.
+        parts.extend(self.max_memory_bytes.map(|most| match most % (1 << 20) {
+            0 => format!("memory of at most {} MiB", most >> 20),
+            _ => format!("memory of at most {most} bytes"),
+        }));
         let rate = self.must_carry_per_s;
         parts.extend(rate.map(|least| format!("a rate of at least {least}/s")));
         match parts.is_empty() {

@@ -7,6 +7,8 @@ use inspect::{Sum, Sums};
 const FEW: u64 = 20;
 /// A share of held time without a core that is worth words.
 const STARVED: f64 = 0.2;
+/// Share of a queue from which on the wait for a core explains it, as on the page of `inspect`.
+const OF_THE_QUEUE: f64 = 1.0 / 3.0;
 /// As the agent counts failures.
 pub const FAILED: &str = "failed (5xx or an exception)";
 /// From this share on failed requests matter more than the time that requests take.
@@ -92,7 +94,7 @@ fn largest(window: &Window) -> String {
     let lock = sums.lock_wait.mean_ms().unwrap_or(0.0);
     let most = queue.max(held).max(gvl).max(lock).max(io);
     let starved = sums.starved.mean_ms().filter(|ms| *ms >= STARVED * held);
-    let by_cores = |starved: &f64| most == queue && *starved >= queue / 3.0;
+    let by_cores = |starved: &f64| most == queue && *starved >= OF_THE_QUEUE * queue;
     if let Some(starved) = starved.filter(by_cores) {
         return format!(
             "requests wait {queue:.1} ms in the queue before they take {wall:.1} ms in the application, and threads wait {starved:.1} ms a \

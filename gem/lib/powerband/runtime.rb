@@ -25,9 +25,9 @@ module Powerband
         %i[YJIT ZJIT RJIT].find { |name| enabled?(name) }.to_s.downcase.then { |name| name.empty? ? "off" : name }
       end
 
-      # The variables of memory that the process was started with, a line each; a last line `…` where some do not fit. Of the
-      # system's copy a process title leaves nothing, or its own end: then those that Ruby has now.
-      def variables(environ = system_s_copy)
+      # The variables of memory that the process was started with, a line each; the last line is `…` where some do not fit.
+      # A process title overwrites the initial environment with zeros or with its own end; then Ruby's present one counts.
+      def variables(environ = initial_environment)
         environ = ENV.map { |assignment| assignment.join("=") }.join("\0").b unless environ&.match?(/\A\w+=/n)
         lines = environ.split("\0").grep(OF_MEMORY).reject { |line| line.include?("\n") }
         text = lines.join("\n")
@@ -37,8 +37,8 @@ module Powerband
 
       private
 
-      # Another user's where the process has changed its own.
-      def system_s_copy
+      # Not readable for a process that has changed its user.
+      def initial_environment
         File.binread("/proc/self/environ")
       rescue SystemCallError
         nil

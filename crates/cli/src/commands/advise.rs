@@ -149,8 +149,8 @@ fn one_application(processes: &[(PathBuf, Snapshot)]) -> Result<(), Failure> {
     }
 }
 
-/// What a process of it was started with: its variables of memory as the agent recorded them, else, of an older agent, the
-/// environment of one that runs here. A title that Ruby wrote over that leaves it empty.
+/// The variables that a process of it was started with, and the process: as the agent recorded them, else from the environment of one
+/// that runs here, unless a process title has overwritten it.
 fn environment(processes: &[(PathBuf, Snapshot)]) -> Option<(u32, BTreeMap<String, String>)> {
     let recorded = processes.iter().rev().find_map(|(_, snapshot)| {
         let header = &snapshot.header;

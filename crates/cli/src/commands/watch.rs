@@ -97,7 +97,7 @@ fn of_endpoint(window: &Window, name: &str) -> Result<(), Failure> {
     }
     let of = match names.as_slice() {
         [] => "nor of any other".to_owned(),
-        names => format!("endpoints with requests are {}", report::first_of(names, 5)),
+        names => format!("endpoints with requests are {}", run::first_of(names, 5)),
     };
     Err(Failure::no_answer(format!(
         "--endpoint = {name:?}: no request of it ended within {:.1} s; {of}; give another name, or a longer --for",

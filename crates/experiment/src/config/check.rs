@@ -145,15 +145,10 @@ fn changes(repository: &Path) -> Option<Problem> {
         }
     };
     let files: Vec<&str> = changed.lines().filter_map(|line| line.get(3..)).collect();
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let shown: Vec<&str> = files.iter().copied().take(NAMED).collect();
     let what = format!(
-        "{} has changes that are not committed ({}{more}), and {HEAD} is measured without them",
+        "{} has changes that are not committed ({}), and {HEAD} is measured without them",
         repository.display(),
-        shown.join(", ")
+        run::first_of(&files, NAMED)
     );
     (!files.is_empty()).then(|| Problem::with(what, remedy))
 }

@@ -292,10 +292,14 @@ mod tests {
             blocks: Some(Asked::new("8", "--blocks")),
             ..Request::default()
         };
+        let mut request = flags.or(file);
         assert_eq!(
-            flags.or(file).given_by("powerband.toml"),
+            request.given_by("powerband.toml"),
             "slo = \"p99=250ms\", budget = \"3m\", [app], [workload]"
         );
+        request.quick = Some(Asked::new("true", "--quick"));
+        let given = request.given_by("powerband.toml");
+        assert_eq!(given, "slo = \"p99=250ms\", [app], [workload]");
         assert_eq!(Request::default().given_by("powerband.toml"), "");
     }
 

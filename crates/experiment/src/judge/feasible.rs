@@ -249,6 +249,17 @@ mod tests {
             why(&document),
             "100.0 % of its 136 requests took longer than 250 ms, 0.1 % may, and it needs at least 9 MiB of memory, 8 MiB are allowed"
         );
+        let mut late = document.clone();
+        let mine = late
+            .trials
+            .iter_mut()
+            .filter(|t| t.arm == name && t.counts());
+        let windows = mine.skip(1).map(|trial| trial.objective = None).count();
+        let valid = format!(
+            "0.1 % may (latency is valid in 1 of its {} trials)",
+            windows + 1
+        );
+        assert!(why(&late).contains(&valid), "{}", why(&late));
         for trial in document.trials.iter_mut().filter(|t| t.arm == name) {
             if let Some(window) = &mut trial.objective {
                 window.errors = 1;

@@ -64,11 +64,7 @@ pub(super) fn changed(
     let detail = match name.as_str() {
         CODE => began.and_then(|began| written_since(&experiment.app_dir, began)),
         readable if READABLE.contains(&readable) => {
-            let value = |of: &BTreeMap<String, String>| {
-                of.get(name)
-                    .cloned()
-                    .unwrap_or_else(|| "not given".to_owned())
-            };
+            let value = |of: &BTreeMap<String, String>| given(of.get(name));
             Some(format!("{} then, {} now", value(before), value(&now)))
         }
         _ => None,
@@ -91,14 +87,8 @@ fn written_since(app_dir: &Path, began: SystemTime) -> Option<String> {
         written.is_ok_and(|written| written > began)
     };
     let files: Vec<&str> = listed.split_terminator('\0').filter(newer).collect();
-    let mut named: Vec<String> = files
-        .iter()
-        .take(MOST_NAMED)
-        .map(ToString::to_string)
-        .collect();
-    let more = files.len().saturating_sub(MOST_NAMED);
-    named.extend((more > 0).then(|| format!("{more} more")));
-    (!named.is_empty()).then(|| format!("newer files: {}", named.join(", ")))
+    let named = run::first_of(&files, MOST_NAMED);
+    (!files.is_empty()).then(|| format!("newer files: {named}"))
 }
 
 /// The settings that a resumed run must share with its start. Values that may be secrets are digests under the run's key.
@@ -151,7 +141,7 @@ pub(super) fn asked(experiment: &Experiment, key: &RunKey) -> BTreeMap<String, S
             ("the objective", experiment.objective.to_string()),
             (
                 "the margin",
-                format!("{} %", (experiment.margin * 1e4).round() / 100.0),
+                format!("{} %", (experiment.margin * 1e10).round() / 1e8),
             ),
             ("--calibrate", given(experiment.calibrate)),
             ("--knobs", hashed(&searched)),
@@ -209,16 +199,16 @@ fn list(app_dir: &Path, command: &[&str]) -> Option<String> {
     git(app_dir, &words).ok()
 }
 
-fn given(value: Option<u32>) -> String {
+fn given(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "not given".to_owned(), |value| value.to_string())
 }
 
 fn listed(values: Option<&[u16]>) -> String {
-    let Some(values) = values else {
-        return given(None);
+    let joined = |values: &[u16]| {
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        values.join(",")
     };
-    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-    values.join(",")
+    given(values.map(joined))
 }
 
 fn yes_or_no(value: bool) -> String {
@@ -371,7 +361,7 @@ mod tests {
         }
         assert_eq!(
             written_since(&app, began).as_deref(),
-            Some("newer files: a.rb, b.rb, c.rb, 2 more")
+            Some("newer files: a.rb, b.rb, c.rb and 2 more")
         );
     }
 

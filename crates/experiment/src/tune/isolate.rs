@@ -381,13 +381,15 @@ fn not_measured<'a>(singles: impl Iterator<Item = (&'a Single, String)>) -> Vec<
             None => reasons.push((why, vec![single.label()])),
         }
     }
-    let sentence = |(why, labels): (String, Vec<String>)| match labels.split_last() {
-        Some((last, [])) => format!("{last} was not measured by itself: {why}"),
-        Some((last, others)) => format!(
-            "{} and {last} were not measured one by one: {why}",
-            others.join(", ")
-        ),
-        None => why,
+    let sentence = |(why, mut labels): (String, Vec<String>)| {
+        let last = labels.pop().unwrap_or_default();
+        match labels.is_empty() {
+            true => format!("{last} was not measured by itself: {why}"),
+            false => format!(
+                "{} and {last} were not measured one by one: {why}",
+                labels.join(", ")
+            ),
+        }
     };
     reasons.into_iter().map(sentence).collect()
 }

@@ -84,7 +84,7 @@ fn pages(one: (&str, &Document), other: (&str, &Document)) -> Option<String> {
         format!(
             "endpoints differ: {} has no {}, {} has; merge runs of one workload",
             other.0,
-            report::first_of(&lacking, MOST_NAMED),
+            run::first_of(&lacking, MOST_NAMED),
             one.0
         )
     })
