@@ -31,6 +31,17 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     table(sheet, found);
 }
 
+/// Why the processes were stopped more often than they collected; empty where they were not.
+pub fn several_stops(found: Option<&Collections>, stops: u64) -> &'static str {
+    let of = |found: &Collections| found.kinds.iter().map(|of| of.count).sum::<u64>();
+    match found.map_or(0, of) {
+        collections if collections > 0 && collections < stops => {
+            ". A collection may stop a process several times, for steps of marking and sweeping"
+        }
+        _ => "",
+    }
+}
+
 /// How many collections newer ones have overwritten.
 pub fn no_longer_logged(lost: u64) -> String {
     let are = if lost == 1 { "is" } else { "are" };
@@ -214,6 +225,19 @@ mod tests {
         assert_eq!(worst(&found), None);
         found.endpoints = vec![endpoint("b", 0.9)];
         assert_eq!(worst(&found), None);
+    }
+
+    #[test]
+    fn more_stops_than_collections_are_explained() {
+        let kind = serde_json::json!({
+            "kind": "minor", "count": 2, "pause_ms": 60.0, "p50_ms": 20.0, "longest_pause_ms": 20.0, "cpu_ms": 60.0
+        });
+        let logged =
+            serde_json::json!({"watched_s": 1.0, "lost": 0, "kinds": [kind], "endpoints": []});
+        let found: Collections = serde_json::from_value(logged).unwrap();
+        assert_eq!(several_stops(Some(&found), 2), "");
+        assert!(several_stops(Some(&found), 3).contains("several times"));
+        assert_eq!(several_stops(None, 3), "");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The smaller tables: the split, times, calls, bands, pools, the collector.
 
+use super::collections::several_stops;
 use super::{ms, ms_or_none};
 use crate::figures::{counted, grouped, percent, share};
 use crate::sheet::Sheet;
@@ -295,15 +296,10 @@ pub fn collector(sheet: &mut Sheet, document: &Document) {
     if let Some(part) = collector.share_of_time {
         text.push_str(&format!(", {} of the time that they ran", share(part)));
     }
-    let logged = document.collections.as_ref();
-    let collections = logged.map_or(0, |found| {
-        found.kinds.iter().map(|of| of.count).sum::<u64>()
-    });
-    if collections > 0 && collections < collector.pauses {
-        text.push_str(
-            ". A collection may stop a process several times, for steps of marking and sweeping",
-        );
-    }
+    text.push_str(several_stops(
+        document.collections.as_ref(),
+        collector.pauses,
+    ));
     sheet.line("");
     sheet.prose(&(text + "."));
 }
