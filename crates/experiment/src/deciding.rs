@@ -3,7 +3,7 @@
 use crate::budget;
 use crate::judge;
 use crate::request::MOST_BLOCKS;
-use run::{ArmSummary, Comparison, Document, Kind, Outcome, Stage, Trial};
+use run::{ArmSummary, Comparison, Document, Kind, Outcome, Stage, Trial, rounded_change};
 
 /// What else than blocks a person can change.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,6 +106,8 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
     let mut open = open(comparisons).peekable();
     open.peek()?;
     if let Some(blocks) = blocks(comparisons) {
+        let largest = open.clone().max_by_key(|c| c.blocks_to_decide)?;
+        let measured_change = rounded_change(largest.ratio);
         let pace = match measured {
             Measured::Windows { pace, .. } => pace,
             Measured::Commands => None,
@@ -121,7 +123,7 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
                 let flags =
                     pace.map_or_else(|| format!("--blocks {blocks}"), |pace| pace.flags(blocks));
                 format!(
-                    "about {blocks} blocks should be enough to tell a difference as large as measured ({flags})"
+                    "about {blocks} blocks should be enough to tell a difference as large as the measured {measured_change} ({flags})"
                 )
             }
         });
@@ -184,7 +186,7 @@ mod tests {
         };
         assert_eq!(
             told(&[Some(12), Some(24)]),
-            "about 24 blocks should be enough to tell a difference as large as measured (--blocks 24)"
+            "about 24 blocks should be enough to tell a difference as large as the measured +200 % (--blocks 24)"
         );
         for needed in [Some(25), Some(291), None] {
             let said = told(&[Some(12), needed]);
@@ -221,7 +223,7 @@ mod tests {
         // 480 s of work; 5 % of a budget are left for trials that take longer.
         assert_eq!(
             said(&document),
-            "about 15 blocks should be enough to tell a difference as large as measured (--blocks 15 --budget 9m)"
+            "about 15 blocks should be enough to tell a difference as large as the measured +200 % (--blocks 15 --budget 9m)"
         );
         document.plan.objective.latency = Some(run::LatencyObjective {
             percentile: 99.0,
@@ -278,7 +280,7 @@ mod tests {
         let said = words(&[failing, undecided(Some(12))], WINDOWS).unwrap();
         assert_eq!(
             said,
-            "about 12 blocks should be enough to tell a difference as large as measured (--blocks 12)"
+            "about 12 blocks should be enough to tell a difference as large as the measured +200 % (--blocks 12)"
         );
     }
 

@@ -42,13 +42,19 @@ fn verdict(document: &Document) -> String {
     };
     match growth.course {
         Course::Flat if document.length_s < LEAST_FOR_AN_HOUR_S => format!(
-            "{whose} is flat over the {} that were read{level}. Read for longer (--for 10m) to know what an hour brings.",
+            "{whose} is flat over the {} that were read{level}: it changes by less than 2 % in this time. Read for longer (--for 10m) to \
+             know what an hour brings.",
             duration(document.length_s)
         ),
         Course::Flat => format!(
-            "{whose} is flat over the {} that were read{level}: it changes by {}.",
+            "{whose} is flat over the {} that were read{level}: it changes by less than 2 % in this time, by {}.{}",
             duration(document.length_s),
-            hourly(growth.per_hour)
+            hourly(growth.per_hour),
+            match growth.per_hour {
+                Some(pace) if pace.low_bytes > 0.0 =>
+                    " Read for longer with --for to know whether it goes on to rise.",
+                _ => "",
+            }
         ),
         Course::Growing => format!("{whose} grows{level}: by {}.", hourly(growth.per_hour)),
         Course::WarmingUp => format!(

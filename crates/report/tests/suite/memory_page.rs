@@ -78,6 +78,18 @@ fn each_verdict_has_its_sentence() {
 }
 
 #[test]
+fn flat_memory_may_rise_a_little() {
+    let mut document: Document = sample("cluster");
+    document.growth.course = Course::Flat;
+    for (low_bytes, rises) in [(-1e6, false), (1e6, true)] {
+        document.growth.per_hour.as_mut().unwrap().low_bytes = low_bytes;
+        let page = of(&document);
+        assert!(page.contains("changes by less than 2 % in this time"));
+        assert_eq!(page.contains("whether it goes on to rise"), rises, "{page}");
+    }
+}
+
+#[test]
 fn a_short_time_says_that_its_hour_is_extrapolated() {
     let mut document: Document = sample("cluster");
     document.growth.course = Course::Growing;
