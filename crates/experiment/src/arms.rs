@@ -10,7 +10,10 @@ use crate::procedure::{Procedure, all_failed, drop_hopeless, hopeless, last_reas
 use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
-use run::{Answer, ArmSummary, Comparison, Document, Foreseen, Outcome, Settings, Stage, Verdict};
+use run::{
+    Answer, ArmSummary, Comparison, Document, Foreseen, Outcome, Settings, Stage, Verdict,
+    change_with_interval,
+};
 use stats::Look;
 
 /// Measures the arms; the document of the procedure's store holds the table afterwards.
@@ -332,9 +335,11 @@ fn outcomes(document: &Document, arms: &[Arm]) -> String {
         .comparisons
         .iter()
         .map(|c| {
-            let why = c.not_comparable.as_ref();
-            let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            format!("{} is {}{why}", settings_of(&c.candidate), c.word())
+            let why = c.not_comparable.clone().unwrap_or_else(|| {
+                let change = change_with_interval(c.ratio, c.low, c.high);
+                format!("{} {change}", c.metric.words())
+            });
+            format!("{} is {}: {why}", settings_of(&c.candidate), c.word())
         })
         .collect();
     let compared = |arm: &Arm| document.comparisons.iter().any(|c| c.candidate == arm.name);

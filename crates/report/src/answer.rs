@@ -238,11 +238,15 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         true => "failed or ",
         false => "",
     };
-    let searched = document.rates.iter().any(|rates| rates.arm == arm.name);
-    let apart = match latency_kept(arm, limit) == Feasibility::Unclear && searched {
-        true => "; the windows of the search for the highest rate do not count here",
-        false => "",
-    };
+    let mut searched = document.rates.iter().filter(|rates| rates.arm == arm.name);
+    let unclear = latency_kept(arm, limit) == Feasibility::Unclear;
+    let apart = searched.next().filter(|_| unclear).map(|rates| {
+        let sure = rates.search.low_per_s.map_or_else(String::new, |low| {
+            format!(", which is 95 % sure of the limit up to {},", per_s(low))
+        });
+        format!("; the search for the highest rate{sure} does not count here")
+    });
+    let apart = apart.unwrap_or_default();
     format!(
         "{within}; {}{of} {failed}took longer than {} ({} allowed): {kept} (with 95 % confidence {} to {}){apart}",
         share(seen),
@@ -278,7 +282,7 @@ fn memory(
     match document.plan.objective.max_memory_bytes {
         Some(limit) => {
             let still = match arm.thousands_until(limit) {
-                Some(_) => ", but perhaps growing (see below)",
+                Some(_) => " in the trials, but perhaps growing (see below)",
                 None => "",
             };
             format!(

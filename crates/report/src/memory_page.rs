@@ -173,23 +173,35 @@ pub(crate) fn process_name(process: &Process) -> String {
 fn group(container: &Container) -> String {
     let size =
         |label: &str, value: Option<u64>| value.map(|value| format!("{label} {}", bytes(value)));
-    let count = |label: &str, value: Option<u64>| value.map(|value| format!("{label} {value}"));
-    let known = [
+    let used = container.used_bytes.map(|used| {
+        format!(
+            "{} without idle file cache, which the kernel frees when it needs memory",
+            bytes(used)
+        )
+    });
+    let sizes = [
         size("uses", container.current_bytes),
-        size(
-            "without idle file cache, which the kernel can free:",
-            container.used_bytes,
-        ),
+        used,
         size("peak", container.peak_bytes),
         Some(size("limit", container.limit_bytes).unwrap_or_else(|| "no limit".to_owned())),
-        count("was out of memory (times):", container.oom_events),
-        count(
-            "processes that the kernel killed for it:",
-            container.oom_kills,
-        ),
-        count("during this reading:", container.oom_kills_meanwhile),
     ];
-    known.into_iter().flatten().collect::<Vec<_>>().join(", ") + "."
+    let killed = |count: u64| format!("{} killed by the kernel for it", counted(count, "process"));
+    let shortages = [
+        container
+            .oom_events
+            .map(|count| format!("out of memory {}", counted(count, "time"))),
+        container.oom_kills.map(killed),
+        container
+            .oom_kills_meanwhile
+            .map(|count| format!("{count} of them during this reading")),
+    ];
+    let listed = |known: Vec<String>| known.join(", ");
+    let shortages = listed(shortages.into_iter().flatten().collect());
+    let since = match shortages.as_str() {
+        "" => String::new(),
+        shortages => format!("; since the group exists: {shortages}"),
+    };
+    listed(sizes.into_iter().flatten().collect()) + &since + "."
 }
 
 /// Days where there are many hours.

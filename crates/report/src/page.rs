@@ -200,6 +200,11 @@ fn how(sheet: &mut Sheet, document: &Document) {
             rate(asked)
         );
     }
+    if !document.comparisons.is_empty() {
+        text.push_str(
+            " A block is one trial of each configuration that is compared, close together in time.",
+        );
+    }
     let can_miss = plan.detectable.can_miss();
     let can_miss = can_miss.filter(|_| document.compares_throughput());
     let mut deciding = document
@@ -435,7 +440,7 @@ fn changes(sheet: &mut Sheet, document: &Document) {
     }
     let with = match verdict.changes.is_empty() {
         true => "What to change by hand",
-        false => "Not in the diffs: set or check it by hand",
+        false => "What the diffs do not do: set or check it by hand",
     };
     sheet.listed(with, &verdict.by_hand);
 }

@@ -46,7 +46,7 @@ fn traced(sheet: &mut Sheet, document: &Document) {
     sheet.labelled(
         "Traced  ",
         &format!(
-            "{} on Ruby {}, {}: {}, {} a second between the first and the last, without pauses; in the application each holds the GVL for {} ms and waits {} ms for I/O; \
+            "{} on Ruby {}, {}: {}, {} a second (pauses of the traffic left out); in the application each holds the GVL for {} ms and waits {} ms for I/O; \
              the GVL of a process is held {} of the time, and a thread is busy with requests {} of it",
             traced.server,
             traced.ruby,

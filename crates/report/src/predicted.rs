@@ -56,7 +56,7 @@ fn came_out(score: &ModelScore) -> String {
         first => format!("{} and {last}", first.join(", ")),
     };
     let mut text = format!(
-        "For {}, its mean error was {off}",
+        "Over {}, the mean error of these predictions was {off}",
         counted(score.arms, "configuration")
     );
     if score.pairs > 0 {

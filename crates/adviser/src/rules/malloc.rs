@@ -10,6 +10,9 @@ const SHARE_OF_MINORS: f64 = 0.1;
 const SHARE_OF_MAJORS: f64 = 0.01;
 /// A limit so many times as high as what had been taken when it was reached.
 const OLD_FACTOR: f64 = 4.0;
+/// Of a Ruby without variables: `GC_MALLOC_LIMIT_MIN` and `GC_MALLOC_LIMIT_MAX` of its gc.c.
+const DEFAULT_LIMIT: f64 = 16.0 * MIB;
+const DEFAULT_LIMIT_MAX: f64 = 32.0 * MIB;
 const MIB: f64 = (1 << 20) as f64;
 
 /// Minor collections that `gc.malloc_limit` sets off.
@@ -37,7 +40,14 @@ pub(crate) fn young(seen: &Seen) -> Checked {
     // Ruby lowers a limit above its maximum to it.
     let limit = seen.number("gc.malloc_limit")?.min(most);
     let taken = taken(&by_malloc, |c| c.malloc_increase);
-    let (wanted, wanted_most) = (in_mib(2.0 * limit), in_mib(2.0 * most));
+    let wanted = in_mib((2.0 * limit).max(DEFAULT_LIMIT));
+    let wanted_most = in_mib((2.0 * most).max(DEFAULT_LIMIT_MAX));
+    let lowered = match limit < DEFAULT_LIMIT {
+        true => {
+            "; a variable had lowered Ruby's default of 16 MiB, and is not needed where the default proves better"
+        }
+        false => "",
+    };
     Ok(Looked::Suggest(Change {
         settings: vec![
             ("gc.malloc_limit", size(wanted)),
@@ -50,7 +60,7 @@ pub(crate) fn young(seen: &Seen) -> Checked {
             cost
         ),
         effect: format!(
-            "the limit becomes {:.0} times as high, so that Ruby collects up to so many times less often for this reason",
+            "the limit becomes {:.0} times as high, so that Ruby collects up to so many times less often for this reason{lowered}",
             wanted / limit
         ),
         cost: "memory outside of the slots grows by up to the new limit in each process between two collections",

@@ -5,8 +5,11 @@ use super::{ms, ms_or_none};
 use crate::figures::{counted, grouped, percent, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, in_parts, table};
-use run::inspect::{CallKind, Document, Times, Traffic};
+use run::inspect::{CallKind, Document, Pool, Times, Traffic};
 use run::load::least_values;
+
+/// A share of a pool's samples in which threads waited: from it on, the pool limits them.
+const MUCH_WAITING: f64 = 0.05;
 
 /// Held, waits and I/O, then what is a part of them, then what lies around them.
 pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
@@ -83,13 +86,13 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
             "·· own",
             gc.own_ms,
             of_wall(gc.own_ms),
-            "run by the thread of this request",
+            "run by its own thread",
         );
         row(
             "·· others",
             gc.others_ms,
             of_wall(gc.others_ms),
-            "run by another thread while this one waited",
+            "run by another thread of the process",
         );
     }
     if let Some(server) = &traffic.server {
@@ -119,6 +122,11 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
         );
     }
     sheet.table(table);
+    if traffic.split.is_some() {
+        sheet.prose(
+            "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of other lines, one with ·· a part of GC.",
+        );
+    }
 }
 
 /// Percentiles.
@@ -130,6 +138,7 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
         ("wall", Some(&traffic.wall)),
         ("GVL wait", traffic.gvl_wait.as_ref()),
     ];
+    let mut few = false;
     for (name, times) in rows {
         let Some(times) = times else { continue };
         let mut row = vec![name.to_owned()];
@@ -139,10 +148,14 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
             at(times, 99.0, times.p99_ms),
             at(times, 0.0, times.max_ms),
         ]);
+        few |= row.iter().any(|cell| cell == NONE);
         row.push(ms(times.mean_ms));
         table.add_row(row);
     }
     sheet.table(table);
+    if few {
+        sheet.prose("–: too few requests for this percentile.");
+    }
 }
 
 /// One percentile, marked where it is an upper bound; none of requests too few for it.
@@ -214,7 +227,7 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
     if traffic.bands.len() < 2 {
         return;
     }
-    sheet.heading("Requests by how long they took (times are means in ms)");
+    sheet.heading("The requests kept one by one, by how long they took (times are means in ms)");
     let mut head = vec![
         "percentiles",
         "requests",
@@ -281,6 +294,33 @@ pub fn pools(sheet: &mut Sheet, document: &Document) {
         ]);
     }
     sheet.tables(in_parts(sheet.style(), &head, &rows));
+    for pool in &document.pools {
+        if let Some(advice) = of_pool(pool) {
+            sheet.labelled("- ", &advice);
+        }
+    }
+}
+
+/// What to do about a pool that threads wait for.
+fn of_pool(pool: &Pool) -> Option<String> {
+    let number = u32::from(pool.pool) + 1;
+    let waited = format!(
+        "Threads waited for a connection of pool no. {number} in {} of its samples",
+        percent(pool.waiting_share)
+    );
+    let dead = match pool.dead_max {
+        0 => String::new(),
+        dead => format!(
+            "; threads that have ended still held {}, which the pool gives back only when it reaps them",
+            counted(dead, "connection")
+        ),
+    };
+    (pool.waiting_share >= MUCH_WAITING).then(|| {
+        format!(
+            "{waited}: it has {}, fewer than its threads need. Enlarge it in config/database.yml before you add threads{dead}.",
+            counted(pool.size, "connection")
+        )
+    })
 }
 
 /// What the collector did to the processes.

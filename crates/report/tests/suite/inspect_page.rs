@@ -41,7 +41,7 @@ fn every_part_is_there_at_every_width() {
             "SQL really",
             "objects",
             "Calls, corrected for GVL wait",
-            "Requests by how long they took",
+            "by how long they took",
             "Database connection pools",
             "no. 1",
             "Where a job's time goes",

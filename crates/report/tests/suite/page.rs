@@ -479,7 +479,7 @@ fn predictions_stand_beside_what_came_and_are_scored() {
             "44.0",
             "153",
             "from 812 requests of the pilot (today's settings), each played back with its own times of running Ruby and of waiting",
-            "For 2 configurations, its mean error was 7.4 % in throughput and 5.0 % in p50",
+            "Over 2 configurations, the mean error of these predictions was 7.4 % in throughput and 5.0 % in p50",
             "Of 1 pair whose throughput differs by over 5 %, 1 had the predicted order",
         ],
     );

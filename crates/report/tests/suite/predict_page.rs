@@ -30,7 +30,7 @@ fn pages_keep_the_width_and_hold_what_the_document_says() {
         assert!(page.starts_with(&document.sentence), "{page}");
         let sentences = document.assumptions.iter().chain(&document.warnings);
         sentences.for_each(|sentence| assert!(page.contains(sentence), "{sentence}\n{page}"));
-        assert!(page.contains("a second between the first and the last, without pauses;"));
+        assert!(page.contains("a second (pauses of the traffic left out);"));
         assert!(page.contains("At 20.0 a second") && page.contains("p99, ms, at other rates"));
     }
 }

@@ -87,7 +87,7 @@ fn changes_that_no_diff_holds_are_listed() {
     assert!(!verdict.changes.is_empty());
     verdict.by_hand = vec!["start the server with MALLOC_ARENA_MAX=2".to_owned()];
     let with_diffs = flat(&page(&document));
-    let heading = "Not in the diffs: set or check it by hand";
+    let heading = "What the diffs do not do: set or check it by hand";
     let listed = |heading: &str| format!("{heading} - start the server with MALLOC_ARENA_MAX=2");
     assert!(with_diffs.contains(&listed(heading)), "{with_diffs}");
     document.verdict.as_mut().unwrap().changes.clear();

@@ -143,7 +143,8 @@ fn begin(document: &Document) -> String {
             format!("the smallest configuration that keeps {objective} with room to grow")
         }
         Some(objective) => format!("the smallest configuration that keeps {objective}"),
-        None => "the smallest configuration whose highest rate is at least 97 % of the best one's, whatever the rate"
+        None => "the smallest configuration whose highest rate is at least 97 % of the best one's (the rate does not count \
+                 without --objective)"
             .to_owned(),
     };
     let answer = at

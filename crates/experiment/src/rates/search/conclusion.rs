@@ -188,7 +188,7 @@ fn shared(used: f64, started_here: bool, cores: usize) -> Option<String> {
     let remedy = match (started_here, can_spare_one(cores)) {
         (true, true) => "--generator-core true keeps a core free for it",
         (true, false) => {
-            "without it the rate may be higher by as much; a machine with fewer than four cores has none to spare for it"
+            "the rate may be higher without it; a machine with fewer than four cores has none to spare for it"
         }
         (false, true) => "send the load from another machine, or keep a core free for it (taskset)",
         (false, false) => "send the load from another machine",
