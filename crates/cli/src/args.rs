@@ -128,13 +128,13 @@ pub struct ExperimentArgs {
     /// Latency that must be kept, e.g. p99=250ms
     #[arg(long, value_name = "OBJECTIVE", env = "POWERBAND_SLO")]
     pub slo: Option<String>,
-    /// Memory that the whole process tree may use, e.g. 1GiB [default for tune: 90 % of the cgroup's limit; none: no limit]
+    /// Memory that the whole process tree may use, e.g. 1GiB; none: no limit [default: for tune 90 % of the cgroup's limit, where there is one]
     #[arg(long, value_name = "SIZE", env = "POWERBAND_MAX_MEMORY")]
     pub max_memory: Option<String>,
     /// Arrival rate at which latency is measured [default: 70 % of what the baseline answers at full load]
     #[arg(long, value_name = "PER_SECOND", env = "POWERBAND_RATE")]
     pub rate: Option<String>,
-    /// Time that the run may take, e.g. 8m
+    /// Time that the run may take, e.g. 8m [default: 20m for tune, else as long as the blocks take]
     #[arg(long, value_name = "DURATION", env = "POWERBAND_BUDGET")]
     pub budget: Option<String>,
     /// Blocks of the deciding comparison, 6 to 24
@@ -293,7 +293,7 @@ pub struct TuneArgs {
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Configurations, the first is compared with: threads=3 threads=5,workers=2 threads=3,allocator=jemalloc (all knobs:
+    /// Configurations; each is compared with the first: threads=3 threads=5,workers=2 threads=3,allocator=jemalloc (all knobs:
     /// docs/knobs.md); one alone with --calibrate [default: those of [[arm]] in powerband.toml]
     #[arg(num_args = 0.., value_name = "SETTINGS")]
     pub arms: Vec<String>,

@@ -26,7 +26,7 @@ pub struct CheckArgs {
     /// Write the assertions and the tables as Markdown too
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Start each revision once, shortly, to see whether it works; nothing is compared
+    /// Start each revision once, for a short time, to see whether it works; nothing is compared
     #[arg(long)]
     pub rehearse: bool,
     /// What both run with, e.g. threads=3,workers=2 [default: what the configuration of each revision says]

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 /// What `compare` and `sweep` take in addition to what every experiment takes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SideBySideArgs {
-    /// Start each configuration once, shortly, to see whether it works; nothing is compared
+    /// Start each configuration once, for a short time, to see whether it works; nothing is compared
     #[arg(long)]
     pub rehearse: bool,
     /// Run this command in each configuration's environment instead of a server, e.g. "bin/rails test": its wall time and
-    /// the memory of its processes are compared; threads, workers and what else is a server's mean nothing then
+    /// the memory of its processes are compared; threads, workers and other settings of a server have no effect then
     #[arg(long, value_name = "COMMAND", env = "POWERBAND_WORKLOAD_COMMAND", conflicts_with_all = ["path", "workload"])]
     pub workload_command: Option<String>,
-    /// Longest that one run of it may take [default: 30m]
+    /// Longest time that one run of --workload-command may take [default: 30m]
     #[arg(long, value_name = "DURATION", env = "POWERBAND_COMMAND_TIMEOUT")]
     pub command_timeout: Option<String>,
     /// Write the tables as Markdown too
