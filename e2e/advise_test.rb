@@ -19,7 +19,7 @@ class AdviseTest < PowerbandTest
     suggestion = document["suggestions"].find { |one| one["check"] == "malloc limit" }
 
     assert suggestion, document["left"].inspect
-    assert_equal({ "gc.malloc_limit" => "1MiB", "gc.malloc_limit_max" => "1MiB" }, suggestion["settings"])
+    assert_equal({ "gc.malloc_limit" => "16MiB", "gc.malloc_limit_max" => "32MiB" }, suggestion["settings"])
     found = suggestion["evidence"].match(/\A(\d+) of (\d+) /).captures.map { |count| Integer(count) }
     assert_operator found.first, :<=, found.last
     assert_operator found.last, :<=, ruby["minor_gc_count"]
@@ -27,7 +27,7 @@ class AdviseTest < PowerbandTest
     assert_command(document["command"])
     page = powerband("advise", flight_dir)
     assert_equal 0, page.code, page.to_s
-    assert_match(/Worth a test\n- malloc limit: gc\.malloc_limit=1MiB/, page.out)
+    assert_match(/Worth a test\n- malloc limit: gc\.malloc_limit=16MiB/, page.out)
     file = File.join(@dir, "advice.json")
     File.write(file, JSON.generate(document))
     assert_equal page.out.lines.first, powerband("report", file).out.lines.first

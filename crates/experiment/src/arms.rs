@@ -358,6 +358,22 @@ mod tests {
     use crate::sample;
     use run::TrialStatus;
 
+    #[test]
+    fn each_outcome_has_its_change_or_why_there_is_none() {
+        let mut document = sample::document("compare");
+        let arms: Vec<Arm> = document.arms.iter().map(|a| Arm::of(a.settings)).collect();
+        let found = &mut document.comparisons[0];
+        (found.ratio, found.low, found.high) = (1.12, Some(1.08), Some(1.16));
+        let said = outcomes(&document, &arms);
+        assert!(
+            said.ends_with("is better: throughput +12.0 % (+8.0 to +16.0)"),
+            "{said}"
+        );
+        document.comparisons[0].not_comparable = Some("2.0 % failed".to_owned());
+        let said = outcomes(&document, &arms);
+        assert!(said.ends_with("is not comparable: 2.0 % failed"), "{said}");
+    }
+
     /// Of three configurations one may not be measured.
     #[test]
     fn one_comparison_stands_alone() {

@@ -106,13 +106,11 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
     let mut open = open(comparisons).peekable();
     open.peek()?;
     if let Some(blocks) = blocks(comparisons) {
-        let largest = open.clone().max_by_key(|c| c.blocks_to_decide)?;
-        let measured_change = rounded_change(largest.ratio);
         let pace = match measured {
             Measured::Windows { pace, .. } => pace,
             Measured::Commands => None,
         };
-        let counted = open.map(|c| c.blocks).min().unwrap_or(0);
+        let counted = open.clone().map(|c| c.blocks).min().unwrap_or(0);
         return Some(match pace {
             Some(pace) if blocks <= pace.blocks => format!(
                 "{counted} of {} blocks count for it, and about {blocks} should be enough to tell: measure again without what spoiled the \
@@ -122,9 +120,21 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
             pace => {
                 let flags =
                     pace.map_or_else(|| format!("--blocks {blocks}"), |pace| pace.flags(blocks));
-                format!(
-                    "about {blocks} blocks should be enough to tell a difference as large as the measured {measured_change} ({flags})"
-                )
+                // Of one comparison; an assertion compares with its limit, which is another ratio.
+                let as_measured = match (open.next(), open.next(), measured) {
+                    (
+                        Some(only),
+                        None,
+                        Measured::Windows {
+                            asserted: false, ..
+                        },
+                    ) => format!(
+                        " if the change stays as measured ({})",
+                        rounded_change(only.ratio)
+                    ),
+                    _ => String::new(),
+                };
+                format!("about {blocks} blocks should be enough to tell{as_measured}: {flags}")
             }
         });
     }
@@ -186,7 +196,7 @@ mod tests {
         };
         assert_eq!(
             told(&[Some(12), Some(24)]),
-            "about 24 blocks should be enough to tell a difference as large as the measured +200 % (--blocks 24)"
+            "about 24 blocks should be enough to tell: --blocks 24"
         );
         for needed in [Some(25), Some(291), None] {
             let said = told(&[Some(12), needed]);
@@ -198,6 +208,25 @@ mod tests {
         }
         let of_command = words(&[undecided(Some(30))], Measured::Commands).unwrap();
         assert!(!of_command.contains("--window"), "{of_command}");
+    }
+
+    /// The change is of one comparison; an assertion's blocks are for the distance to its limit.
+    #[test]
+    fn the_change_that_the_blocks_are_for_is_named() {
+        let mut falls = undecided(Some(8));
+        falls.ratio = 0.98;
+        let open = [falls, undecided(Some(12))];
+        let one = words(&open[..1], WINDOWS).unwrap();
+        assert!(one.contains("as measured (-2.0 %)"), "{one}");
+        let two = words(&open, WINDOWS).unwrap();
+        assert!(!two.contains("as measured"), "{two}");
+        let asserted = Measured::Windows {
+            memory_grows: false,
+            pace: None,
+            asserted: true,
+        };
+        let said = words(&open[..1], asserted).unwrap();
+        assert_eq!(said, "about 8 blocks should be enough to tell: --blocks 8");
     }
 
     /// Six blocks of 20 s that end 300 s after the start: nine more take three minutes.
@@ -223,19 +252,19 @@ mod tests {
         // 480 s of work; 5 % of a budget are left for trials that take longer.
         assert_eq!(
             said(&document),
-            "about 15 blocks should be enough to tell a difference as large as the measured +200 % (--blocks 15 --budget 9m)"
+            "about 15 blocks should be enough to tell if the change stays as measured (+200 %): --blocks 15 --budget 9m"
         );
         document.plan.objective.latency = Some(run::LatencyObjective {
             percentile: 99.0,
             limit_ms: 250.0,
         });
         assert!(
-            said(&document).ends_with("--budget 11m)"),
+            said(&document).ends_with("--budget 11m"),
             "{}",
             said(&document)
         );
         document.plan.budget_s = None;
-        assert!(said(&document).ends_with("(--blocks 15, about 8 min)"));
+        assert!(said(&document).ends_with(": --blocks 15, about 8 min"));
         // As many blocks were measured, and did not count.
         let few = words(&[undecided(Some(6))], Measured::windows(&document)).unwrap();
         assert!(
@@ -243,7 +272,7 @@ mod tests {
             "{few}"
         );
         document.trials.clear();
-        assert!(said(&document).ends_with("(--blocks 15)"));
+        assert!(said(&document).ends_with(": --blocks 15"));
     }
 
     #[test]
@@ -280,7 +309,7 @@ mod tests {
         let said = words(&[failing, undecided(Some(12))], WINDOWS).unwrap();
         assert_eq!(
             said,
-            "about 12 blocks should be enough to tell a difference as large as the measured +200 % (--blocks 12)"
+            "about 12 blocks should be enough to tell if the change stays as measured (+200 %): --blocks 12"
         );
     }
 

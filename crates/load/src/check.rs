@@ -95,7 +95,7 @@ impl GeneratorTrouble {
 }
 
 fn ms(us: u64) -> String {
-    format!("{:.1}", us as f64 / 1e3)
+    format!("{:.2}", us as f64 / 1e3)
 }
 
 /// `99`, `99.9`.
@@ -264,7 +264,7 @@ mod tests {
         assert!(rarely.generator_ok().is_ok());
         let late = rarely.generator_ok_at(0.999).unwrap_err();
         assert!(
-            late.to_string().contains("p99.9 of its delay is 3.0 ms"),
+            late.to_string().contains("p99.9 of its delay is 3.00 ms"),
             "{late}"
         );
     }

@@ -4,7 +4,8 @@
 use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::plan::{Mode, Plan, Stop};
-use crate::workload::Workload;
+use crate::session::pattern::{Place, Values, could_be, names};
+use crate::workload::{Request, Workload};
 
 /// Statuses that send a client elsewhere with the same request.
 const MOVED: [u16; 4] = [301, 302, 307, 308];
@@ -107,7 +108,7 @@ pub fn asked_for_https(plan: &Plan, outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// Ports differ: https has one of its own, and behind a proxy none is named.
+/// `path` may have `{{names}}`. Ports differ: https has one of its own, and behind a proxy none is named.
 fn is_same_with_https(location: &str, host: &str, path: &str) -> bool {
     let Ok(to) = location.parse::<http::Uri>() else {
         return false;
@@ -120,7 +121,7 @@ fn is_same_with_https(location: &str, host: &str, path: &str) -> bool {
         && to
             .host()
             .is_some_and(|host| host.eq_ignore_ascii_case(asked.host()))
-        && path_of == path
+        && could_be(path, path_of)
 }
 
 /// A `Location` as it is shown: credentials and tokens often stand in user names and queries.
@@ -147,30 +148,53 @@ pub fn shown_location(location: &str) -> String {
     text
 }
 
-/// The first requests of a workload that can be sent as they stand: each page once.
+/// The first requests of a workload that need no earlier answer: each page once.
 impl Workload {
     fn first_pages(&self, most: usize) -> Option<Self> {
-        let mut pages: Vec<crate::workload::Request> = Vec::new();
-        for (index, request) in self.requests().iter().enumerate() {
-            let plain = request.is_safe()
-                && request.path.starts_with('/')
-                && std::iter::once(&request.path)
-                    .chain(request.headers.iter().map(|(_, value)| value))
-                    .all(|text| crate::session::pattern::names(text).is_empty());
+        let mut pages: Vec<Request> = Vec::new();
+        for index in 0..self.requests().len() {
+            let Some(request) = self.filled(index) else {
+                continue;
+            };
+            let plain = request.is_safe() && request.path.starts_with('/');
             let moves = self
                 .recipe(index)
                 .is_some_and(|recipe| recipe.expected.iter().any(|status| *status >= 300));
             let known = pages.iter().any(|page| page.path == request.path);
             if plain && !moves && !known && pages.len() < most {
                 let name = request.path.clone();
-                pages.push(crate::workload::Request {
-                    name,
-                    ..request.clone()
-                });
+                pages.push(Request { name, ..request });
             }
         }
         let order: Vec<u32> = (0..).take(pages.len()).collect();
         (!pages.is_empty()).then(|| Self::in_order(pages, order.into()))
+    }
+
+    /// A request with the first row of its data. `None` where it takes a value from an earlier answer.
+    fn filled(&self, index: usize) -> Option<Request> {
+        let mut request = self.requests()[index].clone();
+        let headers = request.headers.iter().map(|(_, value)| value);
+        let mut texts = std::iter::once(&request.path).chain(headers);
+        if texts.all(|text| names(text).is_empty()) {
+            return Some(request);
+        }
+        let recipe = self.recipe(index)?;
+        let of_session = || self.sessions()[recipe.session?].data.as_ref();
+        let data = recipe.data.as_ref().or_else(of_session)?;
+        let headers = recipe.headers.iter().map(|(_, value)| value);
+        let mut patterns = std::iter::once(&recipe.path).chain(headers);
+        if patterns.any(|pattern| pattern.takes_capture()) {
+            return None;
+        }
+        let values = Values {
+            row: data.row(0),
+            captured: &[],
+        };
+        request.path = recipe.path.filled(values, Place::Path)?;
+        for ((_, value), (_, pattern)) in request.headers.iter_mut().zip(&recipe.headers) {
+            *value = pattern.filled(values, Place::Header)?;
+        }
+        Some(request)
     }
 }
 
@@ -215,6 +239,26 @@ mod tests {
         }
         let long = "/".repeat(300);
         assert_eq!(shown_location(&long).chars().count(), 201);
+    }
+
+    #[test]
+    fn a_page_of_many_records_is_asked_for_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("ids.csv"), "id,of\n7,a b\n8,c\n").unwrap();
+        let text = "[[request]]\npath = '/products/{{id}}?of={{of}}'\ndata = 'ids.csv'\n\
+                    headers = { X-Of = '{{of}}' }\n";
+        let workload = Workload::from_toml_in(text, folder.path()).unwrap();
+        let pages = workload.first_pages(4).unwrap();
+        assert_eq!(pages.names(), ["/products/7?of=a%20b"]);
+        let headers = &pages.requests()[0].headers;
+        assert!(
+            headers.contains(&("X-Of".to_owned(), "a b".to_owned())),
+            "{headers:?}"
+        );
+        let path = &workload.requests()[0].path;
+        let same = |location| is_same_with_https(location, "shop.test", path);
+        assert!(same("https://shop.test/products/8?of=c"));
+        assert!(!same("https://shop.test/login") && !same("https://shop.test/products/8/x?of=c"));
     }
 
     #[test]

@@ -98,7 +98,9 @@ fn looked_at(at: &LookedAt) -> String {
     parts.extend(slowest(at.slowest_by_minor, "minor"));
     if at.left_out > 0 {
         let count = counted(at.left_out, "process");
-        parts.push(format!("not {count} of other servers or earlier starts"));
+        parts.push(format!(
+            "{count} of other servers or earlier starts left out"
+        ));
     }
     parts.push(match at.environment_of {
         Some(pid) => format!("the variables that process {pid} was started with"),

@@ -238,15 +238,18 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         true => "failed or ",
         false => "",
     };
-    let mut searched = document.rates.iter().filter(|rates| rates.arm == arm.name);
     let unclear = latency_kept(arm, limit) == Feasibility::Unclear;
-    let apart = searched.next().filter(|_| unclear).map(|rates| {
-        let sure = rates.search.low_per_s.map_or_else(String::new, |low| {
-            format!(", which is 95 % sure of the limit up to {},", per_s(low))
-        });
-        format!("; the search for the highest rate{sure} does not count here")
+    let searched = document
+        .rates
+        .iter()
+        .find(|rates| unclear && rates.arm == arm.name);
+    let apart = searched.map_or_else(String::new, |rates| match rates.search.low_per_s {
+        Some(low) => format!(
+            "; the search for the highest rate, which does not count here, shows with 95 % confidence that it is kept up to {}",
+            per_s(low)
+        ),
+        None => "; the search for the highest rate does not count here".to_owned(),
     });
-    let apart = apart.unwrap_or_default();
     format!(
         "{within}; {}{of} {failed}took longer than {} ({} allowed): {kept} (with 95 % confidence {} to {}){apart}",
         share(seen),

@@ -8,6 +8,7 @@ mod endpoints;
 mod memory;
 mod part_of_time;
 mod parts;
+mod pools;
 mod queue_cause;
 mod threads;
 
@@ -69,7 +70,7 @@ pub(crate) fn sheet(document: &Document, endpoints: usize, mut sheet: Sheet) -> 
             each.len(),
         );
     }
-    parts::pools(&mut sheet, document);
+    pools::write(&mut sheet, document);
     parts::collector(&mut sheet, document);
     collections::write(&mut sheet, document);
     if let Some(advice) = &document.threads {
@@ -131,7 +132,13 @@ fn what(document: &Document) -> String {
             text.push_str(&process.ruby);
         }
         if let Some(threads) = threads(document) {
-            text.push_str(&format!(", {threads} per process"));
+            let processes = document.processes.iter();
+            let live = processes.filter(|p| p.state == ProcessState::Live).count();
+            let now = match live > 0 && live < document.processes.len() {
+                true => "in each process that runs",
+                false => "per process",
+            };
+            text.push_str(&format!(", {threads} {now}"));
         }
     }
     text + "."

@@ -175,7 +175,7 @@ fn group(container: &Container) -> String {
         |label: &str, value: Option<u64>| value.map(|value| format!("{label} {}", bytes(value)));
     let used = container.used_bytes.map(|used| {
         format!(
-            "{} without idle file cache, which the kernel frees when it needs memory",
+            "{} without idle file cache (which the kernel frees when it needs memory)",
             bytes(used)
         )
     });
@@ -185,23 +185,27 @@ fn group(container: &Container) -> String {
         size("peak", container.peak_bytes),
         Some(size("limit", container.limit_bytes).unwrap_or_else(|| "no limit".to_owned())),
     ];
-    let killed = |count: u64| format!("{} killed by the kernel for it", counted(count, "process"));
     let shortages = [
         container
             .oom_events
-            .map(|count| format!("out of memory {}", counted(count, "time"))),
-        container.oom_kills.map(killed),
-        container
-            .oom_kills_meanwhile
-            .map(|count| format!("{count} of them during this reading")),
+            .map(|count| format!("ran out of memory {}", counted(count, "time"))),
+        container.oom_kills.map(|killed| {
+            let meanwhile = container.oom_kills_meanwhile.filter(|count| *count > 0);
+            let meanwhile = meanwhile.map(|count| format!(", {count} of them during this reading"));
+            format!(
+                "the kernel killed {} for lack of memory{}",
+                counted(killed, "process"),
+                meanwhile.unwrap_or_default()
+            )
+        }),
     ];
-    let listed = |known: Vec<String>| known.join(", ");
-    let shortages = listed(shortages.into_iter().flatten().collect());
-    let since = match shortages.as_str() {
-        "" => String::new(),
-        shortages => format!("; since the group exists: {shortages}"),
+    let shortages: Vec<String> = shortages.into_iter().flatten().collect();
+    let since = match shortages.is_empty() {
+        true => String::new(),
+        false => format!(". Since the group was made: {}", shortages.join("; ")),
     };
-    listed(sizes.into_iter().flatten().collect()) + &since + "."
+    let sizes: Vec<String> = sizes.into_iter().flatten().collect();
+    sizes.join(", ") + &since + "."
 }
 
 /// Days where there are many hours.

@@ -201,9 +201,7 @@ fn how(sheet: &mut Sheet, document: &Document) {
         );
     }
     if !document.comparisons.is_empty() {
-        text.push_str(
-            " A block is one trial of each configuration that is compared, close together in time.",
-        );
+        text.push_str(" A block is one trial of all that is compared, close together in time.");
     }
     let can_miss = plan.detectable.can_miss();
     let can_miss = can_miss.filter(|_| document.compares_throughput());

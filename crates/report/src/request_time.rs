@@ -79,6 +79,14 @@ fn held_beyond_cpu(document: &Document, profile: &Profile) -> Option<String> {
     })
 }
 
+/// Cores that the server could use, one at least.
+fn server_cores(document: &Document) -> usize {
+    match document.plan.pinning.server_cores.len() {
+        0 => (document.host.effective_cores as usize).max(1),
+        pinned => pinned,
+    }
+}
+
 /// Why the answer has more threads than so many keep a process busy.
 fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<String> {
     let arm = advised(document)?;
@@ -96,10 +104,13 @@ fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<
         };
         return measured.map(|_| {
             format!(
-                "{} has fewer threads than that: {why}; powerband calc threads --held {:.2}ms --io {:.2}ms shows what each adds.",
+                "{} has fewer threads than that: {why}; powerband calc threads --held {:.2}ms --io {:.2}ms --cores {} --processes {} shows \
+                 what each adds.",
                 called(document, arm),
                 profile.held_ms,
-                profile.io_ms
+                profile.io_ms,
+                server_cores(document),
+                arm.settings.workers.max(1)
             )
         });
     }

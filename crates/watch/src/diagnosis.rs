@@ -9,6 +9,8 @@ const FEW: u64 = 20;
 const STARVED: f64 = 0.2;
 /// Share of a queue from which on the wait for a core explains it, as on the page of `inspect`.
 const OF_THE_QUEUE: f64 = 1.0 / 3.0;
+/// Below this share of busy threads a thread is nearly always free when a request arrives.
+const MOSTLY_FREE: f64 = 0.5;
 /// As the agent counts failures.
 pub const FAILED: &str = "failed (5xx or an exception)";
 /// From this share on failed requests matter more than the time that requests take.
@@ -102,9 +104,16 @@ fn largest(window: &Window) -> String {
         );
     }
     if most == queue {
+        let threads = window.threads().map(f64::from);
+        let what_next = match threads.is_some_and(|threads| window.busy() < MOSTLY_FREE * threads) {
+            true => {
+                "most threads are free, so that more of them do not shorten this wait; `powerband inspect` has its likely cause."
+            }
+            false => "`powerband tune` tests whether more threads or processes do better.",
+        };
         return format!(
             "requests wait {queue:.1} ms in the queue before they take {wall:.1} ms in the application, where {} busy on average; \
-             `powerband tune` tests whether more threads or processes do better.",
+             {what_next}",
             busy(window)
         );
     }
@@ -244,6 +253,7 @@ mod tests {
         let queued = said(&[("a", queued)], 0);
         let words = "requests wait 40.0 ms in the queue before they take 7.0 ms in the application, where 0.1 of 5 threads are busy on average";
         assert!(queued.starts_with(words), "{queued}");
+        assert!(queued.contains("most threads are free") && !queued.contains("`powerband tune`"));
     }
 
     /// The page has one total, which is the application's.

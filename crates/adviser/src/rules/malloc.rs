@@ -3,6 +3,7 @@
 use crate::looked::{Change, Checked, Looked};
 use crate::seen::{LEAST, LEAST_MAJORS, Seen, caused, major_by, mib, of};
 use flight::{Cause, Collection, CollectionKind, MajorBy};
+use knobs::Value;
 use stats::summary::median;
 
 /// Shopify's autotuner 1.1 takes the same shares.
@@ -10,9 +11,6 @@ const SHARE_OF_MINORS: f64 = 0.1;
 const SHARE_OF_MAJORS: f64 = 0.01;
 /// A limit so many times as high as what had been taken when it was reached.
 const OLD_FACTOR: f64 = 4.0;
-/// Of a Ruby without variables: `GC_MALLOC_LIMIT_MIN` and `GC_MALLOC_LIMIT_MAX` of its gc.c.
-const DEFAULT_LIMIT: f64 = 16.0 * MIB;
-const DEFAULT_LIMIT_MAX: f64 = 32.0 * MIB;
 const MIB: f64 = (1 << 20) as f64;
 
 /// Minor collections that `gc.malloc_limit` sets off.
@@ -40,13 +38,19 @@ pub(crate) fn young(seen: &Seen) -> Checked {
     // Ruby lowers a limit above its maximum to it.
     let limit = seen.number("gc.malloc_limit")?.min(most);
     let taken = taken(&by_malloc, |c| c.malloc_increase);
-    let wanted = in_mib((2.0 * limit).max(DEFAULT_LIMIT));
-    let wanted_most = in_mib((2.0 * most).max(DEFAULT_LIMIT_MAX));
-    let lowered = match limit < DEFAULT_LIMIT {
-        true => {
-            "; a variable had lowered Ruby's default of 16 MiB, and is not needed where the default proves better"
-        }
-        false => "",
+    let (default, default_most) = (default("gc.malloc_limit")?, default("gc.malloc_limit_max")?);
+    let wanted = in_mib((2.0 * limit).max(default));
+    let wanted_most = in_mib((2.0 * most).max(default_most));
+    let effect = match limit < default || most < default_most {
+        true => format!(
+            "Ruby collects less often for this reason. Variables lower its defaults ({} and {}): remove them if this is better",
+            mib(default),
+            mib(default_most)
+        ),
+        false => format!(
+            "the limit becomes {:.0} times as high, so that Ruby collects up to so many times less often for this reason",
+            wanted / limit
+        ),
     };
     Ok(Looked::Suggest(Change {
         settings: vec![
@@ -59,10 +63,7 @@ pub(crate) fn young(seen: &Seen) -> Checked {
             mib(most),
             cost
         ),
-        effect: format!(
-            "the limit becomes {:.0} times as high, so that Ruby collects up to so many times less often for this reason{lowered}",
-            wanted / limit
-        ),
+        effect,
         cost: "memory outside of the slots grows by up to the new limit in each process between two collections",
     }))
 }
@@ -84,7 +85,8 @@ pub(crate) fn old(seen: &Seen) -> Checked {
     }
     let most = seen.number("gc.oldmalloc_limit_max")?;
     let reached = median_of(&by_old, |c| c.oldmalloc_increase).unwrap_or(most);
-    let limit = size(next_power_of_two(OLD_FACTOR * reached.max(most / 2.0)));
+    let wanted = next_power_of_two(OLD_FACTOR * reached.max(most / 2.0));
+    let limit = size(wanted.max(default("gc.oldmalloc_limit_max")?));
     Ok(Looked::Suggest(Change {
         settings: vec![
             ("gc.oldmalloc_limit", limit.clone()),
@@ -99,6 +101,16 @@ pub(crate) fn old(seen: &Seen) -> Checked {
         effect: "Ruby starts fewer major collections for this reason; the growth of the old objects still starts them".to_owned(),
         cost: "old objects that are no longer in use keep their memory longer",
     }))
+}
+
+/// Of a Ruby without variables.
+fn default(knob: &str) -> Result<f64, String> {
+    let found = knobs::find(knob).ok_or_else(|| format!("{knob} is unknown"))?;
+    let value = Value::parse(found, found.default).map_err(|error| error.to_string())?;
+    value
+        .set
+        .parse()
+        .map_err(|_| format!("the default of {knob}, {}, is no number", value.set))
 }
 
 fn taken(these: &[&Collection], of: fn(&Collection) -> Option<u64>) -> String {
@@ -149,6 +161,31 @@ mod tests {
         all.extend(vec![one(Cause::NewObject); others]);
         seen.processes[0].collections = all;
         seen
+    }
+
+    #[test]
+    fn limits_that_variables_lower_become_rubys_defaults() {
+        let mut seen = minors(20, 100, 20_000_000);
+        let mut settings = |young: &str, most: &str| {
+            let variables = [
+                ("RUBY_GC_MALLOC_LIMIT".to_owned(), young.to_owned()),
+                ("RUBY_GC_MALLOC_LIMIT_MAX".to_owned(), most.to_owned()),
+            ];
+            seen.environment = Some(variables.into());
+            let change = suggested(super::young(&seen));
+            assert!(
+                change.effect.contains("Variables lower"),
+                "{}",
+                change.effect
+            );
+            change
+                .settings
+                .into_iter()
+                .map(|(_, set)| set)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(settings("65536", "65536"), ["16MiB", "32MiB"]);
+        assert_eq!(settings("15728640", "33554432"), ["30MiB", "64MiB"]);
     }
 
     #[test]

@@ -154,9 +154,17 @@ pub struct HttpsTrouble {
 /// A server that still boots may redirect for the first time when the run can no longer start again with a proxy's header.
 fn https_trouble(plan: &Plan, outcome: &Outcome, signals: &Signals) -> Option<HttpsTrouble> {
     let location = ::load::asked_for_https(plan, outcome)?;
+    if signals.received().is_some() && plan.may_be_forwarded() {
+        return Some(HttpsTrouble {
+            said: format!(
+                "the server redirects to {location}: --header \"X-Forwarded-Proto: https\" may help; it was not tried, because the run was \
+                 interrupted"
+            ),
+            avoidable: true,
+        });
+    }
     let run = |plan: &Plan| ::load::run(plan, &mut Asking(signals));
-    let avoidable =
-        signals.received().is_none() && ::load::takes_forwarded(plan, run).unwrap_or(false);
+    let avoidable = ::load::takes_forwarded(plan, run).unwrap_or(false);
     let said = match avoidable {
         true => format!(
             "the server redirects to {location} without X-Forwarded-Proto: https, and did so too late for the run to start again: \

@@ -82,8 +82,9 @@ fn highest(search: &RateSearch) -> (String, u8) {
         ),
         (RateEnding::Found, Some(met)) => (
             format!(
-                "It serves {} requests a second with {kept}: {interval}.{doubt}",
-                figure(met)
+                "It serves {} requests a second with {kept}{}: {interval}.{doubt}",
+                figure(met),
+                not_in_each(search, met)
             ),
             0,
         ),
@@ -148,6 +149,16 @@ pub(crate) fn doubt(search: &RateSearch) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// A rate meets the objective if most of its windows do.
+fn not_in_each(search: &RateSearch, rate: f64) -> String {
+    let mut curve = search.curve.iter();
+    let of_rate =
+        curve.find(|point| point.asked_per_s == rate && point.windows_met < point.windows);
+    of_rate.map_or_else(String::new, |point| {
+        format!(" in {} of {} windows", point.windows_met, point.windows)
+    })
 }
 
 /// The document of `powerband capacity`.

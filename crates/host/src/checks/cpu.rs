@@ -44,7 +44,7 @@ pub(super) fn load(facts: &HostFacts) -> Outcome {
         LOAD,
         evidence,
         "Server and load generator get the CPU time that other programs leave, which changes from one minute to the next.",
-        "stop other programs; after a build, wait a minute",
+        "stop other programs; after a build or another run, wait a minute",
     )
 }
 
@@ -143,7 +143,9 @@ pub(super) fn pressure(facts: &HostFacts) -> Outcome {
          bursts, which a load average hides.",
         match facts.limiting_quota() {
             Some(_) => "stop other processes of the cgroup, or raise its CPU quota",
-            None => "stop other programs, or give the machine more cores",
+            None => {
+                "stop other programs (after a build or another run, wait a minute), or give the machine more cores"
+            }
         },
     )
 }

@@ -70,6 +70,19 @@ impl Pattern {
         }
     }
 
+    /// Does a value of it come from an earlier answer?
+    pub(crate) fn takes_capture(&self) -> bool {
+        let captured = |part: &Part| matches!(part, Part::Value(Source::Capture(_)));
+        self.0.iter().any(captured)
+    }
+
+    /// The text with its values; `None` where they make it no text.
+    pub(crate) fn filled(&self, values: Values<'_>, place: Place) -> Option<String> {
+        let mut out = Vec::new();
+        self.fill(values, place, &mut out);
+        String::from_utf8(out).ok()
+    }
+
     /// Appends the text with its values.
     pub(crate) fn fill(&self, values: Values<'_>, place: Place, out: &mut Vec<u8>) {
         // An address is the one path whose slashes are its own.
@@ -116,6 +129,39 @@ pub(crate) fn without_names(text: &str) -> String {
             Piece::Name(_) => None,
         })
         .collect()
+}
+
+/// Can a path with names be filled so that it is this one? A name alone, which may stand for any path, cannot.
+pub(crate) fn could_be(path: &str, filled: &str) -> bool {
+    let pieces = pieces(path);
+    if let [Piece::Name(_)] = pieces[..] {
+        return false;
+    }
+    let is_value = |text: &str| {
+        let encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte);
+        text.bytes().all(encoded)
+    };
+    let mut rest = filled;
+    let mut after_name = false;
+    for piece in pieces {
+        let Piece::Text(text) = piece else {
+            after_name = true;
+            continue;
+        };
+        let found = match after_name {
+            true => rest.find(text),
+            false => rest.starts_with(text).then_some(0),
+        };
+        let Some(at) = found.filter(|at| is_value(&rest[..*at])) else {
+            return false;
+        };
+        rest = &rest[at + text.len()..];
+        after_name = false;
+    }
+    match after_name {
+        true => is_value(rest),
+        false => rest.is_empty(),
+    }
 }
 
 /// The names in the text, as they stand there.

@@ -31,15 +31,13 @@ pub fn write(sheet: &mut Sheet, document: &Document) {
     table(sheet, found);
 }
 
-/// Why the processes were stopped more often than they collected; empty where they were not.
-pub fn several_stops(found: Option<&Collections>, stops: u64) -> &'static str {
-    let of = |found: &Collections| found.kinds.iter().map(|of| of.count).sum::<u64>();
-    match found.map_or(0, of) {
-        collections if collections > 0 && collections < stops => {
-            ". A collection may stop a process several times, for steps of marking and sweeping"
-        }
-        _ => "",
-    }
+/// Why the processes were stopped more often than they collected. `None` where they were not, and where the log lacks collections.
+pub fn several_stops(found: Option<&Collections>, stops: u64) -> Option<&'static str> {
+    let found = found.filter(|found| found.lost == 0)?;
+    let collections: u64 = found.kinds.iter().map(|of| of.count).sum();
+    (collections > 0 && collections < stops).then_some(
+        "A collection may stop a process several times, for steps of marking and sweeping.",
+    )
 }
 
 /// How many collections newer ones have overwritten.
@@ -234,10 +232,17 @@ mod tests {
         });
         let logged =
             serde_json::json!({"watched_s": 1.0, "lost": 0, "kinds": [kind], "endpoints": []});
-        let found: Collections = serde_json::from_value(logged).unwrap();
-        assert_eq!(several_stops(Some(&found), 2), "");
-        assert!(several_stops(Some(&found), 3).contains("several times"));
-        assert_eq!(several_stops(None, 3), "");
+        let mut found: Collections = serde_json::from_value(logged).unwrap();
+        assert_eq!(several_stops(Some(&found), 2), None);
+        let said = several_stops(Some(&found), 3).unwrap();
+        assert!(said.contains("several times"));
+        assert_eq!(several_stops(None, 3), None);
+        found.lost = 1;
+        assert_eq!(
+            several_stops(Some(&found), 3),
+            None,
+            "the rest is not logged"
+        );
     }
 
     #[test]

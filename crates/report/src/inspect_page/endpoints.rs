@@ -43,14 +43,6 @@ pub fn table(sheet: &mut Sheet, title: &str, all: &[Traffic], limit: usize) {
             "Useful threads have no figure where locks take a fifth of the time or more: more threads would wait as well.",
         );
     }
-    let shown = || all.iter().take(limit);
-    if shown()
-        .any(|one| !locks_decide(one) && one.split.is_some_and(|s| s.useful_threads.is_some()))
-    {
-        sheet.prose(
-            "Useful threads: so many keep a process running Ruby if all requests are of this kind.",
-        );
-    }
     let more = all.len().saturating_sub(limit);
     if more > 0 {
         sheet.line(&format!("and {more} more: --limit N, --json or --csv"));

@@ -5,11 +5,11 @@ use super::{ms, ms_or_none};
 use crate::figures::{counted, grouped, percent, share};
 use crate::sheet::Sheet;
 use crate::tables::{NONE, align_left, in_parts, table};
-use run::inspect::{CallKind, Document, Pool, Times, Traffic};
+use run::inspect::{CallKind, Document, Times, Traffic};
 use run::load::least_values;
 
-/// A share of a pool's samples in which threads waited: from it on, the pool limits them.
-const MUCH_WAITING: f64 = 0.05;
+/// Parts whose sum differs from the whole by more than this share do not add up to it.
+const ROUNDING: f64 = 0.02;
 
 /// Held, waits and I/O, then what is a part of them, then what lies around them.
 pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
@@ -122,11 +122,27 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
         );
     }
     sheet.table(table);
-    if traffic.split.is_some() {
-        sheet.prose(
-            "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of other lines, one with ·· a part of GC.",
-        );
+    if let Some(note) = note_on_parts(traffic) {
+        sheet.prose(&note);
     }
+}
+
+/// Which rows are parts of which; nothing where the rows do not add up, since processes differ in what they measure.
+fn note_on_parts(traffic: &Traffic) -> Option<String> {
+    let split = traffic.split.as_ref()?;
+    let wall = traffic.wall.mean_ms;
+    let sum = split.held_ms + split.gvl_wait_ms + split.lock_wait_ms.unwrap_or(0.0) + split.io_ms;
+    if (sum - wall).abs() > ROUNDING * wall {
+        return None;
+    }
+    let lock = split.lock_wait_ms.map_or("", |_| ", lock wait");
+    let mut note = format!("GVL held, GVL wait{lock} and I/O add up to wall.");
+    if split.cpu_ms.is_some() || split.starved_ms.is_some() || traffic.gc.is_some() {
+        note.push_str(" A line with · is a part of them");
+        let by_whom = traffic.gc.and_then(|gc| gc.own_ms.or(gc.others_ms));
+        note.push_str(by_whom.map_or(".", |_| ", one with ·· a part of GC."));
+    }
+    Some(note)
 }
 
 /// Percentiles.
@@ -148,7 +164,16 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
             at(times, 99.0, times.p99_ms),
             at(times, 0.0, times.max_ms),
         ]);
-        few |= row.iter().any(|cell| cell == NONE);
+        let too_few = |(percentile, value): (f64, Option<f64>)| {
+            value.is_some() && times.count < least_values(percentile)
+        };
+        few |= [
+            (50.0, times.p50_ms),
+            (90.0, times.p90_ms),
+            (99.0, times.p99_ms),
+        ]
+        .into_iter()
+        .any(too_few);
         row.push(ms(times.mean_ms));
         table.add_row(row);
     }
@@ -259,70 +284,6 @@ pub fn bands(sheet: &mut Sheet, traffic: &Traffic) {
     sheet.tables(in_parts(sheet.style(), &head, &rows));
 }
 
-/// Connection pools over time.
-pub fn pools(sheet: &mut Sheet, document: &Document) {
-    if document.pools.is_empty() {
-        return;
-    }
-    sheet.heading("Database connection pools");
-    let head = [
-        "pool",
-        "size",
-        "most open",
-        "busy mean",
-        "busy max",
-        "waiting mean",
-        "waiting max",
-        "time with waiting",
-        "held by dead threads",
-        "samples",
-    ];
-    let mut rows = Vec::new();
-    for pool in &document.pools {
-        rows.push(vec![
-            // The document counts from 0.
-            format!("no. {}", u32::from(pool.pool) + 1),
-            pool.size.to_string(),
-            pool.connections_max.to_string(),
-            format!("{:.1}", pool.busy_mean),
-            pool.busy_max.to_string(),
-            format!("{:.2}", pool.waiting_mean),
-            pool.waiting_max.to_string(),
-            percent(pool.waiting_share),
-            pool.dead_max.to_string(),
-            grouped(pool.samples),
-        ]);
-    }
-    sheet.tables(in_parts(sheet.style(), &head, &rows));
-    for pool in &document.pools {
-        if let Some(advice) = of_pool(pool) {
-            sheet.labelled("- ", &advice);
-        }
-    }
-}
-
-/// What to do about a pool that threads wait for.
-fn of_pool(pool: &Pool) -> Option<String> {
-    let number = u32::from(pool.pool) + 1;
-    let waited = format!(
-        "Threads waited for a connection of pool no. {number} in {} of its samples",
-        percent(pool.waiting_share)
-    );
-    let dead = match pool.dead_max {
-        0 => String::new(),
-        dead => format!(
-            "; threads that have ended still held {}, which the pool gives back only when it reaps them",
-            counted(dead, "connection")
-        ),
-    };
-    (pool.waiting_share >= MUCH_WAITING).then(|| {
-        format!(
-            "{waited}: it has {}, fewer than its threads need. Enlarge it in config/database.yml before you add threads{dead}.",
-            counted(pool.size, "connection")
-        )
-    })
-}
-
 /// What the collector did to the processes.
 pub fn collector(sheet: &mut Sheet, document: &Document) {
     let Some(collector) = document.collector else {
@@ -336,10 +297,32 @@ pub fn collector(sheet: &mut Sheet, document: &Document) {
     if let Some(part) = collector.share_of_time {
         text.push_str(&format!(", {} of the time that they ran", share(part)));
     }
-    text.push_str(several_stops(
-        document.collections.as_ref(),
-        collector.pauses,
-    ));
+    text.push('.');
+    if let Some(why) = several_stops(document.collections.as_ref(), collector.pauses) {
+        text.push_str(&format!(" {why}"));
+    }
     sheet.line("");
-    sheet.prose(&(text + "."));
+    sheet.prose(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_note_names_the_rows_that_are_there() {
+        let sample = include_str!("../../../../contract/samples/inspect/wide.json");
+        let document: Document = serde_json::from_str(sample).unwrap();
+        let mut traffic = document.requests.unwrap();
+        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of them, one with ·· a part of GC.";
+        assert_eq!(note_on_parts(&traffic).as_deref(), Some(all));
+        traffic.gc = None;
+        let split = traffic.split.as_mut().unwrap();
+        split.io_ms += split.lock_wait_ms.take().unwrap();
+        (split.cpu_ms, split.starved_ms) = (None, None);
+        let few = "GVL held, GVL wait and I/O add up to wall.";
+        assert_eq!(note_on_parts(&traffic).as_deref(), Some(few));
+        traffic.wall.mean_ms *= 1.1;
+        assert_eq!(note_on_parts(&traffic), None, "of other requests");
+    }
 }

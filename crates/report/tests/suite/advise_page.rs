@@ -29,7 +29,7 @@ fn each_suggestion_has_its_figures_and_its_cost_and_the_command_is_one_line() {
     let said = flat(&page);
     for expected in [
         "2 changes are worth a test; none is proven to help this application. Collections take",
-        "Worth a test - malloc limit: gc.malloc_limit=1MiB, gc.malloc_limit_max=1MiB (RUBY_GC_MALLOC_LIMIT=1048576",
+        "Worth a test - malloc limit: gc.malloc_limit=16MiB, gc.malloc_limit_max=32MiB (RUBY_GC_MALLOC_LIMIT=16777216",
         "evidence 2047 of 2047 (100.0 %) minor collections began because",
         "may cost memory outside of the slots",
         "Left as it is - out of band: ",
@@ -53,7 +53,7 @@ fn without_a_suggestion_there_is_nothing_to_test_and_unknown_is_said() {
         "{said}"
     );
     assert!(
-        said.contains("not 3 processes of other servers or earlier starts; no variables"),
+        said.contains("3 processes of other servers or earlier starts left out; no variables"),
         "{said}"
     );
 }

@@ -95,9 +95,9 @@ fn processes_with_different_numbers_of_threads_are_not_said_to_have_one() {
         assert!(page.join(" ").contains(words), "{page:?}");
     };
     document.processes = vec![of(1, 3, Live), of(2, 9, Closed), of(3, 3, Live)];
-    said(&document, "ruby 3.3.8, 3 threads per process");
+    said(&document, "8, 3 threads in each process that runs.");
     document.processes[2].threads = Some(5);
-    said(&document, "3 to 5 threads per process");
+    said(&document, "3 to 5 threads in each process");
     document.processes.iter_mut().for_each(|p| p.state = Closed);
     said(&document, "3 to 9 threads per process");
 }

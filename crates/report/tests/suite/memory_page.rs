@@ -84,9 +84,34 @@ fn flat_memory_may_rise_a_little() {
     for (low_bytes, rises) in [(-1e6, false), (1e6, true)] {
         document.growth.per_hour.as_mut().unwrap().low_bytes = low_bytes;
         let page = of(&document);
-        assert!(page.contains("changes by less than 2 % in this time"));
+        assert!(page.contains("changes by less than 2 % in this time ("));
         assert_eq!(page.contains("whether it goes on to rise"), rises, "{page}");
     }
+    document.length_s = 60.0;
+    let page = of(&document);
+    assert!(page.contains("changes by less than 2 % in this time. Read for longer"));
+}
+
+#[test]
+fn what_happened_to_the_control_group_since_it_was_made_is_said() {
+    let mut document: Document = sample("cluster");
+    let container = document.container.as_mut().unwrap();
+    container.oom_events = None;
+    (container.oom_kills, container.oom_kills_meanwhile) = (Some(3), Some(1));
+    let page = of(&document);
+    assert!(
+        page.contains("Since the group was made: the kernel killed 3 processes for lack of memory, 1 of them during this reading."),
+        "{page}"
+    );
+    let container = document.container.as_mut().unwrap();
+    (container.oom_events, container.oom_kills_meanwhile) = (Some(2), Some(0));
+    let page = of(&document);
+    assert!(page.contains(
+        "made: ran out of memory 2 times; the kernel killed 3 processes for lack of memory."
+    ));
+    let container = document.container.as_mut().unwrap();
+    (container.oom_events, container.oom_kills) = (None, None);
+    assert!(!of(&document).contains("Since the group was made"));
 }
 
 #[test]

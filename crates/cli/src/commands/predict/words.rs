@@ -143,8 +143,8 @@ fn begin(document: &Document) -> String {
             format!("the smallest configuration that keeps {objective} with room to grow")
         }
         Some(objective) => format!("the smallest configuration that keeps {objective}"),
-        None => "the smallest configuration whose highest rate is at least 97 % of the best one's (the rate does not count \
-                 without --objective)"
+        None => "the smallest configuration whose highest rate is at least 97 % of the best one's (without --objective \
+                 only whether it can serve the rate counts)"
             .to_owned(),
     };
     let answer = at
