@@ -45,6 +45,19 @@ class HttpsTest < PowerbandTest
     stop(site)
   end
 
+  # The path is known once a row of the data is filled in.
+  def test_pages_of_many_records_alone_are_enough_to_see_it
+    site = puma(File.join(APPS, "https_only"))
+    File.write(File.join(@dir, "ids.csv"), "id\n7\n8\n")
+    File.write(workload, "[[request]]\npath = \"/products/{{id}}\"\ndata = \"ids.csv\"\n")
+    ended = powerband("load", site.url, "--workload", workload, "-n", 20, "-H", "Authorization: Bearer s3cret", "--json",
+                      "--quiet")
+    document = JSON.parse(ended.out)
+    assert_equal [20, true], [document.dig("counts", "ok"), document.dig("asked", "sending", "forwarded_https")], ended.err
+    assert_empty redirects(document)
+    stop(site)
+  end
+
   def test_a_redirect_that_comes_too_late_is_no_answer_and_has_the_remedy
     # It answers 502 in the first seconds, as a proxy does while the server boots.
     site = puma(File.join(APPS, "https_only"), env: { "BOOTS_FOR" => "3" })
