@@ -37,13 +37,16 @@ fn reason(document: &Document) -> String {
     let cost = "each process costs memory and context switches";
     match share {
         Some(share) if share < WAITS => format!(
-            "{cores}requests wait for I/O for only {:.0} % of their own time, so little is expected of it, and {cost}: tried in case today's \
+            "{cores}requests wait for I/O for only {:.0} % of their time (without waits for the GVL and for locks), so little is expected of it, and {cost}: tried in case today's \
              profile misleads",
             100.0 * share
         ),
         share => {
             let share = share.map_or_else(String::new, |share| {
-                format!(" ({:.0} % of its own time)", 100.0 * share)
+                format!(
+                    " ({:.0} % of its time without its waits for the GVL and for locks)",
+                    100.0 * share
+                )
             });
             format!(
                 "{cores}while a request waits for I/O{share}, its process may leave a core idle that another process can use; {cost}"

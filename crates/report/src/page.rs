@@ -378,15 +378,31 @@ fn headroom(sheet: &mut Sheet, document: &Document) {
             None => "the most that it answers",
         };
         sheet.prose(&format!(
-            "Add capacity when traffic reaches {} a second, 80 % of {of_what}: beyond that, queues grow fast.",
-            rate(room.add_capacity_at_per_s)
+            "Add capacity when traffic reaches {} a second, 80 % of {of_what}: beyond that, queues grow fast.{}",
+            rate(room.add_capacity_at_per_s),
+            match (document.plan.objective.latency, rates_of_advised(document)) {
+                (Some(limit), None) => format!(
+                    " Whether {limit} is kept at that rate is not known: powerband capacity measures it."
+                ),
+                _ => String::new(),
+            }
         ));
     }
     let overlap = match room.deploy_overlap_bytes {
-        Some(needed) => format!(
-            "while two deploys overlap it needs up to {}.",
-            bytes(needed)
-        ),
+        Some(needed) => {
+            let limit = document.plan.objective.max_memory_bytes;
+            let may_grow = advised(document)
+                .zip(limit)
+                .is_some_and(|(arm, limit)| arm.thousands_until(limit).is_some());
+            let more = match may_grow {
+                true => ", and more if its memory goes on growing (see below)",
+                false => "",
+            };
+            format!(
+                "while two deploys overlap it needs {}{more}.",
+                bytes(needed)
+            )
+        }
         None => {
             "how much memory two deploys need while they overlap cannot be said, since it grows."
                 .to_owned()

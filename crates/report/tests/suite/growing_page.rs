@@ -126,6 +126,8 @@ fn memory_within_its_limit_that_perhaps_grows_is_called_so() {
         document.arms[1].growth_bytes_per_thousand = Some(grown);
         let said =
             flat(&page(&document)).contains("kept in the trials, but perhaps growing (see below)");
+        let deploys = flat(&page(&document)).contains("and more if its memory goes on growing");
+        assert_eq!(deploys, still, "{grown}");
         assert_eq!(said, still, "{grown}");
     }
 }
