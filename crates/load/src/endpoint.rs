@@ -54,9 +54,18 @@ pub struct EndpointOutcome {
     pub redirects: Vec<Redirect>,
     /// Where the first answer led that sent the client to an `https://` URL though the workload does not say so; an
     /// answer that the workload rejects counts too.
-    pub to_https: Option<String>,
+    pub to_https: Option<ToHttps>,
     /// Of a recording: how the statuses of its answers compare with the recorded ones.
     pub recorded_statuses: RecordedStatuses,
+}
+
+/// An answer that sent the client to an `https://` URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToHttps {
+    /// As it came.
+    pub location: String,
+    /// Path and query that was asked for.
+    pub path: String,
 }
 
 impl EndpointOutcome {

@@ -59,6 +59,8 @@ pub(crate) struct Judgement<'a> {
     pub(crate) status: u16,
     /// The workload names this status, or it is the recorded one.
     pub(crate) expected: bool,
+    /// Path and query that was asked for; looked at where the answer leads to https.
+    pub(crate) path: &'a str,
     /// Of a redirect, as it came.
     pub(crate) location: Option<&'a str>,
     /// Why it is rejected counts below 400 only.

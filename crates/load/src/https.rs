@@ -1,10 +1,11 @@
 //! Does the server want to be asked as if by https? An application behind a proxy that terminates TLS redirects
 //! everything else to https (Rails: `config.force_ssl`), and such redirects say nothing of its pages.
 
+use crate::endpoint::ToHttps;
 use crate::header::Header;
 use crate::outcome::Outcome;
 use crate::plan::{Mode, Plan, Stop};
-use crate::session::pattern::{Place, Values, could_be, names};
+use crate::session::pattern::{Place, Values, names};
 use crate::workload::{Request, Workload};
 
 /// Statuses that send a client elsewhere with the same request.
@@ -98,17 +99,17 @@ pub(crate) fn to_https(status: u16, location: Option<&str>) -> Option<&str> {
 #[must_use]
 pub fn asked_for_https(plan: &Plan, outcome: &Outcome) -> Option<String> {
     outcome.endpoints.iter().find_map(|endpoint| {
-        let location = endpoint.to_https.as_deref()?;
+        let ToHttps { location, path } = endpoint.to_https.as_ref()?;
         let mut requests = plan.workload.requests().iter();
         let same = requests.any(|request| {
             let host = request.host.as_deref().unwrap_or(plan.target.host());
-            request.name == endpoint.name && is_same_with_https(location, host, &request.path)
+            request.name == endpoint.name && is_same_with_https(location, host, path)
         });
         same.then(|| shown_location(location))
     })
 }
 
-/// `path` may have `{{names}}`. Ports differ: https has one of its own, and behind a proxy none is named.
+/// Ports differ: https has one of its own, and behind a proxy none is named.
 fn is_same_with_https(location: &str, host: &str, path: &str) -> bool {
     let Ok(to) = location.parse::<http::Uri>() else {
         return false;
@@ -121,7 +122,7 @@ fn is_same_with_https(location: &str, host: &str, path: &str) -> bool {
         && to
             .host()
             .is_some_and(|host| host.eq_ignore_ascii_case(asked.host()))
-        && could_be(path, path_of)
+        && path_of == path
 }
 
 /// A `Location` as it is shown: credentials and tokens often stand in user names and queries.
@@ -162,15 +163,15 @@ impl Workload {
                 .is_some_and(|recipe| recipe.expected.iter().any(|status| *status >= 300));
             let known = pages.iter().any(|page| page.path == request.path);
             if plain && !moves && !known && pages.len() < most {
-                let name = request.path.clone();
-                pages.push(Request { name, ..request });
+                pages.push(request);
             }
         }
         let order: Vec<u32> = (0..).take(pages.len()).collect();
         (!pages.is_empty()).then(|| Self::in_order(pages, order.into()))
     }
 
-    /// A request with the first row of its data. `None` where it takes a value from an earlier answer.
+    /// A request with the first row of its data. `None` where it takes a value from an earlier answer, and where its query has one: it
+    /// may be a token, and messages name these requests as they are sent.
     fn filled(&self, index: usize) -> Option<Request> {
         let mut request = self.requests()[index].clone();
         let headers = request.headers.iter().map(|(_, value)| value);
@@ -178,7 +179,8 @@ impl Workload {
         if texts.all(|text| names(text).is_empty()) {
             return Some(request);
         }
-        let recipe = self.recipe(index)?;
+        let query = request.path.split_once('?').map_or("", |(_, query)| query);
+        let recipe = self.recipe(index).filter(|_| names(query).is_empty())?;
         let of_session = || self.sessions()[recipe.session?].data.as_ref();
         let data = recipe.data.as_ref().or_else(of_session)?;
         let headers = recipe.headers.iter().map(|(_, value)| value);
@@ -245,20 +247,19 @@ mod tests {
     fn a_page_of_many_records_is_asked_for_the_first() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("ids.csv"), "id,of\n7,a b\n8,c\n").unwrap();
-        let text = "[[request]]\npath = '/products/{{id}}?of={{of}}'\ndata = 'ids.csv'\n\
+        let text = "[[request]]\npath = '/products/{{of}}/{{id}}'\ndata = 'ids.csv'\n\
                     headers = { X-Of = '{{of}}' }\n";
         let workload = Workload::from_toml_in(text, folder.path()).unwrap();
         let pages = workload.first_pages(4).unwrap();
-        assert_eq!(pages.names(), ["/products/7?of=a%20b"]);
+        assert_eq!(pages.requests()[0].path, "/products/a%20b/7");
         let headers = &pages.requests()[0].headers;
         assert!(
             headers.contains(&("X-Of".to_owned(), "a b".to_owned())),
             "{headers:?}"
         );
-        let path = &workload.requests()[0].path;
-        let same = |location| is_same_with_https(location, "shop.test", path);
-        assert!(same("https://shop.test/products/8?of=c"));
-        assert!(!same("https://shop.test/login") && !same("https://shop.test/products/8/x?of=c"));
+        let with_token = "[[request]]\npath = '/reset?token={{id}}'\ndata = 'ids.csv'\n";
+        let workload = Workload::from_toml_in(with_token, folder.path()).unwrap();
+        assert_eq!(workload.first_pages(4), None);
     }
 
     #[test]
@@ -268,7 +269,8 @@ mod tests {
                     capture = { id = { cookie = 'x' } }\n[[session.request]]\npath = '/d/{{id}}'\n";
         let workload = Workload::from_toml(text).unwrap();
         let pages = workload.first_pages(4).unwrap();
-        assert_eq!(pages.names(), ["/a", "/c"]);
+        let paths: Vec<&str> = pages.requests().iter().map(|r| r.path.as_str()).collect();
+        assert_eq!(paths, ["/a", "/c"]);
         let post = "[[request]]\nmethod = 'POST'\npath = '/b'\n";
         assert_eq!(Workload::from_toml(post).unwrap().first_pages(4), None);
     }

@@ -52,7 +52,7 @@ pub use broken::BrokenPage;
 pub use check::{GeneratorTrouble, LATE, MAX_CPU_SHARE, MAX_LATE_P50, MAX_LATE_P99};
 pub use classes::{ByClass, StatusClass};
 pub use course::Interval;
-pub use endpoint::{EndpointOutcome, Redirect};
+pub use endpoint::{EndpointOutcome, Redirect, ToHttps};
 pub use engine::run;
 pub use errors::Errors;
 pub use failure::{FirstFailure, TIMED_OUT};

@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use crate::check::LATE;
 use crate::classes::{ByClass, StatusClass};
 use crate::course::Course;
-use crate::endpoint::{EndpointOutcome, Redirect};
+use crate::endpoint::{EndpointOutcome, Redirect, ToHttps};
 use crate::errors::Errors;
 use crate::failure::{Failure, FirstFailure, Judgement, Rejected};
 use crate::hanging::Unanswered;
@@ -173,10 +173,12 @@ impl Tally {
         request: usize,
         timing: Timing,
         status: u16,
+        path: &str,
         location: Option<&str>,
     ) {
         let judgement = Judgement {
             status,
+            path,
             expected: self.recorded[request].is_some_and(|recorded| recorded.is(status)),
             location,
             rejected: None,
@@ -234,7 +236,10 @@ impl Tally {
         if let Some(location) = to_https(status, location) {
             self.to_https = true;
             let endpoint = &mut self.endpoints[self.endpoint_of[request]];
-            endpoint.to_https.get_or_insert_with(|| location.to_owned());
+            endpoint.to_https.get_or_insert_with(|| ToHttps {
+                location: location.to_owned(),
+                path: judgement.path.to_owned(),
+            });
         }
         if let Some(rejected) = rejected {
             self.failed_with(
@@ -468,7 +473,7 @@ mod tests {
                 first_byte_ns: done_ns,
                 done_ns,
             };
-            tally.answered(0, timing, 200, None);
+            tally.answered(0, timing, 200, "/", None);
             (tally.counts.ok, tally.counts.ok_in_window)
         };
         assert_eq!(answered_at(6_000_000_000), (1, 1));
@@ -481,7 +486,7 @@ mod tests {
             first_byte_ns: 5_500_000_001,
             done_ns: 5_500_000_001,
         };
-        tally.answered(0, timing, 200, None);
+        tally.answered(0, timing, 200, "/", None);
         assert_eq!((tally.counts.ok, tally.counts.ok_in_window), (3, 1));
     }
 }

@@ -116,6 +116,11 @@ impl<'a> Template<'a> {
         &self.bytes
     }
 
+    /// Path and query as the workload has them.
+    pub(crate) fn written_path(&self) -> &'a str {
+        &self.request.path
+    }
+
     /// Path and query of a varying request.
     pub(crate) fn path(&self, values: Values<'_>) -> String {
         let mut path = Vec::new();

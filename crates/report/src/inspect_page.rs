@@ -133,7 +133,9 @@ fn what(document: &Document) -> String {
         }
         if let Some(threads) = threads(document) {
             let processes = document.processes.iter();
-            let live = processes.filter(|p| p.state == ProcessState::Live).count();
+            let live = processes
+                .filter(|p| p.state == ProcessState::Live && p.threads.is_some())
+                .count();
             let now = match live > 0 && live < document.processes.len() {
                 true => "in each process that runs",
                 false => "per process",

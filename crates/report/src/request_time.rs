@@ -79,11 +79,12 @@ fn held_beyond_cpu(document: &Document, profile: &Profile) -> Option<String> {
     })
 }
 
-/// Cores that the server could use, one at least.
-fn server_cores(document: &Document) -> usize {
+/// Cores that the server could use, as `calc` takes them.
+fn server_cores(document: &Document) -> f64 {
+    let effective = document.host.effective_cores;
     match document.plan.pinning.server_cores.len() {
-        0 => (document.host.effective_cores as usize).max(1),
-        pinned => pinned,
+        0 => effective,
+        pinned => effective.min(pinned as f64),
     }
 }
 

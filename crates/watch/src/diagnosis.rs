@@ -9,7 +9,7 @@ const FEW: u64 = 20;
 const STARVED: f64 = 0.2;
 /// Share of a queue from which on the wait for a core explains it, as on the page of `inspect`.
 const OF_THE_QUEUE: f64 = 1.0 / 3.0;
-/// Below this share of busy threads a thread is nearly always free when a request arrives.
+/// Below this share of busy threads more of them do not shorten a queue.
 const MOSTLY_FREE: f64 = 0.5;
 /// As the agent counts failures.
 pub const FAILED: &str = "failed (5xx or an exception)";
@@ -104,10 +104,12 @@ fn largest(window: &Window) -> String {
         );
     }
     if most == queue {
+        // Requests that go on count as well: those that ended say nothing of them.
+        let busy_now = window.busy().max(window.in_flight() as f64);
         let threads = window.threads().map(f64::from);
-        let what_next = match threads.is_some_and(|threads| window.busy() < MOSTLY_FREE * threads) {
+        let what_next = match threads.is_some_and(|threads| busy_now < MOSTLY_FREE * threads) {
             true => {
-                "most threads are free, so that more of them do not shorten this wait; `powerband inspect` has its likely cause."
+                "most threads are free on average, so that more of them do not shorten this wait; `powerband inspect` has its likely cause."
             }
             false => "`powerband tune` tests whether more threads or processes do better.",
         };
@@ -253,7 +255,10 @@ mod tests {
         let queued = said(&[("a", queued)], 0);
         let words = "requests wait 40.0 ms in the queue before they take 7.0 ms in the application, where 0.1 of 5 threads are busy on average";
         assert!(queued.starts_with(words), "{queued}");
-        assert!(queued.contains("most threads are free") && !queued.contains("`powerband tune`"));
+        assert!(
+            queued.contains("most threads are free on average")
+                && !queued.contains("`powerband tune`")
+        );
     }
 
     /// The page has one total, which is the application's.

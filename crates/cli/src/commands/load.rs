@@ -135,7 +135,9 @@ fn settle(plan: &mut Plan, redirected: &Outcome, signals: &Signals) -> Result<()
         return Ok(());
     }
     let run = |plan: &Plan| ::load::run(plan, &mut Asking(signals));
-    if ::load::takes_forwarded(plan, run).map_err(refused)? {
+    let takes = ::load::takes_forwarded(plan, run).map_err(refused)?;
+    // An interruption leaves the question open.
+    if takes && signals.received().is_none() {
         plan.headers.push(Header::forwarded_https());
         output::error(&format!("{}: the run starts again", run::FORWARDED));
     }
@@ -154,7 +156,10 @@ pub struct HttpsTrouble {
 /// A server that still boots may redirect for the first time when the run can no longer start again with a proxy's header.
 fn https_trouble(plan: &Plan, outcome: &Outcome, signals: &Signals) -> Option<HttpsTrouble> {
     let location = ::load::asked_for_https(plan, outcome)?;
-    if signals.received().is_some() && plan.may_be_forwarded() {
+    let run = |plan: &Plan| ::load::run(plan, &mut Asking(signals));
+    let was_interrupted = || signals.received().is_some();
+    let avoidable = !was_interrupted() && ::load::takes_forwarded(plan, run).unwrap_or(false);
+    if was_interrupted() && plan.may_be_forwarded() {
         return Some(HttpsTrouble {
             said: format!(
                 "the server redirects to {location}: --header \"X-Forwarded-Proto: https\" may help; it was not tried, because the run was \
@@ -163,8 +168,6 @@ fn https_trouble(plan: &Plan, outcome: &Outcome, signals: &Signals) -> Option<Ht
             avoidable: true,
         });
     }
-    let run = |plan: &Plan| ::load::run(plan, &mut Asking(signals));
-    let avoidable = ::load::takes_forwarded(plan, run).unwrap_or(false);
     let said = match avoidable {
         true => format!(
             "the server redirects to {location} without X-Forwarded-Proto: https, and did so too late for the run to start again: \

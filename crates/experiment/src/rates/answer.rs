@@ -75,8 +75,9 @@ fn highest(search: &RateSearch) -> (String, u8) {
         }
         (RateEnding::AtLeast, Some(met)) => (
             format!(
-                "It serves at least {} requests a second with {kept}; more could not be offered from here.{doubt}",
-                figure(met)
+                "It serves at least {} requests a second with {kept}{}; more could not be offered from here.{doubt}",
+                figure(met),
+                not_in_each(search, met)
             ),
             0,
         ),
@@ -90,9 +91,10 @@ fn highest(search: &RateSearch) -> (String, u8) {
         ),
         (RateEnding::OutOfTime, Some(met)) if search.decided => (
             format!(
-                "It serves {} requests a second with {kept}, perhaps more: the time ran out before the next higher rate was decided; \
+                "It serves {} requests a second with {kept}{}, perhaps more: the time ran out before the next higher rate was decided; \
                  {interval}.{doubt}",
-                figure(met)
+                figure(met),
+                not_in_each(search, met)
             ),
             0,
         ),
@@ -157,7 +159,7 @@ fn not_in_each(search: &RateSearch, rate: f64) -> String {
     let of_rate =
         curve.find(|point| point.asked_per_s == rate && point.windows_met < point.windows);
     of_rate.map_or_else(String::new, |point| {
-        format!(" in {} of {} windows", point.windows_met, point.windows)
+        format!(" (in {} of {} windows)", point.windows_met, point.windows)
     })
 }
 

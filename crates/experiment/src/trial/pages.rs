@@ -124,22 +124,13 @@ fn led_away(what: &str, pages: &[(&str, &Redirect)]) -> String {
         format!("{page}: {} to {location}", first.status)
     });
     let mut named: Vec<String> = named.collect();
-    let mut locations = pages
-        .iter()
-        .filter_map(|(_, first)| first.location.as_deref());
-    let by_https = match locations.any(|location| location.starts_with("https://")) {
-        true => {
-            "where only the scheme differs, --header \"X-Forwarded-Proto: https\" or what else your proxy sends; "
-        }
-        false => "",
-    };
     let more = pages.len().saturating_sub(MOST_NAMED);
     named.extend((more > 0).then(|| format!("and {more} more")));
     let mut statuses: Vec<String> = pages.iter().map(|(_, r)| r.status.to_string()).collect();
     statuses.sort();
     statuses.dedup();
     format!(
-        "{what}, so that the application's page is not reached ({}): {by_https}ask for the path that it leads to; where that is a login, send \
+        "{what}, so that the application's page is not reached ({}): ask for the path that it leads to; where that is a login, send \
          what it gives (--header, or a session that logs in: docs/load.md, Sessions); or expect it with status = {} in the workload \
          file",
         named.join("; "),

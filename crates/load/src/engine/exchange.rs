@@ -238,8 +238,9 @@ impl Engine<'_> {
                     self.in_flight -= 1;
                     if self.templates[job.request].recipe.is_none() {
                         let location = self.connections[slot].location();
+                        let path = self.templates[job.request].written_path();
                         self.tally
-                            .answered(job.request, timing, answer.status, location);
+                            .answered(job.request, timing, answer.status, path, location);
                     } else {
                         self.judge(slot, job, timing, answer.status);
                         self.connections[slot].forget();

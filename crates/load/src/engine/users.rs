@@ -1,6 +1,7 @@
 //! Sessions and recorded connections in the loop: whose turn an arrival is, requests that wait for a
 //! user's answer before them, and what an answer means for its session.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::{BATCH, Engine, NEVER, to_wall};
 use crate::clock::monotonic_ns;
 use crate::connection::{Event, Job};
 use crate::failure::{Failure, Judgement, Rejected};
-use crate::https::shown_location;
+use crate::https::{shown_location, to_https};
 use crate::plan::{LoadError, Mode, Plan};
 use crate::session::Recipe;
 use crate::session::capture::{Capture, headers};
@@ -362,9 +363,17 @@ impl Engine<'_> {
     /// A whole answer to a request whose answer is looked at: good or not, and
     /// what it means for the user.
     pub(super) fn judge(&mut self, slot: usize, job: Job, timing: Timing, status: u16) {
-        let Some(recipe) = self.templates[job.request].recipe else {
+        let template = &self.templates[job.request];
+        let Some(recipe) = template.recipe else {
             return;
         };
+        let mut path = Cow::Borrowed(template.written_path());
+        // Before the answer gives its values to the user.
+        if let Some(cast) = self.cast.as_ref().filter(|_| template.varies)
+            && to_https(status, self.connections[slot].location()).is_some()
+        {
+            path = Cow::Owned(template.path(values(&cast.users, template.recipe, job.who)));
+        }
         let rejected = if status >= 400 {
             None
         } else if !recipe.expected.is_empty() && !recipe.expected.contains(&status) {
@@ -392,6 +401,7 @@ impl Engine<'_> {
             Judgement {
                 status,
                 expected,
+                path: &path,
                 location: redirect,
                 rejected: rejected.as_ref(),
             },

@@ -131,39 +131,6 @@ pub(crate) fn without_names(text: &str) -> String {
         .collect()
 }
 
-/// Can a path with names be filled so that it is this one? A name alone, which may stand for any path, cannot.
-pub(crate) fn could_be(path: &str, filled: &str) -> bool {
-    let pieces = pieces(path);
-    if let [Piece::Name(_)] = pieces[..] {
-        return false;
-    }
-    let is_value = |text: &str| {
-        let encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte);
-        text.bytes().all(encoded)
-    };
-    let mut rest = filled;
-    let mut after_name = false;
-    for piece in pieces {
-        let Piece::Text(text) = piece else {
-            after_name = true;
-            continue;
-        };
-        let found = match after_name {
-            true => rest.find(text),
-            false => rest.starts_with(text).then_some(0),
-        };
-        let Some(at) = found.filter(|at| is_value(&rest[..*at])) else {
-            return false;
-        };
-        rest = &rest[at + text.len()..];
-        after_name = false;
-    }
-    match after_name {
-        true => is_value(rest),
-        false => rest.is_empty(),
-    }
-}
-
 /// The names in the text, as they stand there.
 pub(crate) fn names(text: &str) -> Vec<&str> {
     pieces(text)

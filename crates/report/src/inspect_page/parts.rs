@@ -127,22 +127,22 @@ pub fn split(sheet: &mut Sheet, traffic: &Traffic) {
     }
 }
 
-/// Which rows are parts of which; nothing where the rows do not add up, since processes differ in what they measure.
+/// Which rows add up, and which are parts of others. Where processes differ in what they measure, the rows do not add up.
 fn note_on_parts(traffic: &Traffic) -> Option<String> {
     let split = traffic.split.as_ref()?;
     let wall = traffic.wall.mean_ms;
     let sum = split.held_ms + split.gvl_wait_ms + split.lock_wait_ms.unwrap_or(0.0) + split.io_ms;
-    if (sum - wall).abs() > ROUNDING * wall {
-        return None;
+    let mut notes = Vec::new();
+    if (sum - wall).abs() <= ROUNDING * wall {
+        let lock = split.lock_wait_ms.map_or("", |_| ", lock wait");
+        notes.push(format!("GVL held, GVL wait{lock} and I/O add up to wall."));
     }
-    let lock = split.lock_wait_ms.map_or("", |_| ", lock wait");
-    let mut note = format!("GVL held, GVL wait{lock} and I/O add up to wall.");
     if split.cpu_ms.is_some() || split.starved_ms.is_some() || traffic.gc.is_some() {
-        note.push_str(" A line with · is a part of them");
         let by_whom = traffic.gc.and_then(|gc| gc.own_ms.or(gc.others_ms));
-        note.push_str(by_whom.map_or(".", |_| ", one with ·· a part of GC."));
+        let by_whom = by_whom.map_or("", |_| ", one with ·· a part of GC");
+        notes.push(format!("A line with · is a part of these{by_whom}."));
     }
-    Some(note)
+    (!notes.is_empty()).then(|| notes.join(" "))
 }
 
 /// Percentiles.
@@ -314,7 +314,7 @@ mod tests {
         let sample = include_str!("../../../../contract/samples/inspect/wide.json");
         let document: Document = serde_json::from_str(sample).unwrap();
         let mut traffic = document.requests.unwrap();
-        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of them, one with ·· a part of GC.";
+        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of these, one with ·· a part of GC.";
         assert_eq!(note_on_parts(&traffic).as_deref(), Some(all));
         traffic.gc = None;
         let split = traffic.split.as_mut().unwrap();

@@ -144,7 +144,7 @@ fn begin(document: &Document) -> String {
         }
         Some(objective) => format!("the smallest configuration that keeps {objective}"),
         None => "the smallest configuration whose highest rate is at least 97 % of the best one's (without --objective \
-                 only whether it can serve the rate counts)"
+                 the rate only excludes configurations that cannot serve it)"
             .to_owned(),
     };
     let answer = at
