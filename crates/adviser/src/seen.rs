@@ -1,7 +1,7 @@
 //! What the agent recorded, as the checks need it.
 
 use flight::{Cause, Collection, CollectionKind, Heap, MajorBy, Server};
-use knobs::{Kind, Value, Version};
+use knobs::{Kind, Knob, Value, Version};
 use run::inspect::Stopped;
 use std::collections::BTreeMap;
 
@@ -157,27 +157,10 @@ impl Seen {
         let set = environment
             .and_then(|of| of.get(found.variable))
             .filter(|text| !text.is_empty());
-        let text = match set {
-            Some(set) => set.clone(),
-            None => match Value::parse(found, found.default) {
-                Ok(value) => value.set,
-                // The default in words: there is no limit.
-                Err(_) => return Ok(f64::INFINITY),
-            },
-        };
-        let is_whole = matches!(found.kind, Kind::Size { .. } | Kind::Whole { .. });
-        let number = match is_whole {
-            true => text.parse::<u64>().ok().map(|number| number as f64),
-            false => text.parse::<f64>().ok(),
-        };
-        number
-            .filter(|number| number.is_finite() && *number > 0.0)
-            .ok_or_else(|| {
-                format!(
-                    "{} = {text:?} is not a plain number above 0",
-                    found.variable
-                )
-            })
+        match set {
+            Some(set) => plain_number(found, set),
+            None => default_number(knob),
+        }
     }
 
     /// Whether Ruby is this version or later.
@@ -245,4 +228,28 @@ pub(crate) fn mib(bytes: f64) -> String {
         true => format!("{:.0} KiB", bytes / 1_024.0),
         false => format!("{:.1} MiB", bytes / f64::from(1 << 20)),
     }
+}
+
+/// What a knob with a number is set to without its variable; without a limit it is infinite.
+///
+/// # Errors
+/// Why that is not known.
+pub(crate) fn default_number(knob: &str) -> Result<f64, String> {
+    let found = knobs::find(knob).ok_or_else(|| format!("{knob} is unknown"))?;
+    match Value::parse(found, found.default) {
+        Ok(value) => plain_number(found, &value.set),
+        // The default in words: there is no limit.
+        Err(_) => Ok(f64::INFINITY),
+    }
+}
+
+fn plain_number(knob: &Knob, text: &str) -> Result<f64, String> {
+    let is_whole = matches!(knob.kind, Kind::Size { .. } | Kind::Whole { .. });
+    let number = match is_whole {
+        true => text.parse::<u64>().ok().map(|number| number as f64),
+        false => text.parse::<f64>().ok(),
+    };
+    number
+        .filter(|number| number.is_finite() && *number > 0.0)
+        .ok_or_else(|| format!("{} = {text:?} is not a plain number above 0", knob.variable))
 }

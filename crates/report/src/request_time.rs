@@ -79,15 +79,6 @@ fn held_beyond_cpu(document: &Document, profile: &Profile) -> Option<String> {
     })
 }
 
-/// Cores that the server could use, as `calc` takes them.
-fn server_cores(document: &Document) -> f64 {
-    let effective = document.host.effective_cores;
-    match document.plan.pinning.server_cores.len() {
-        0 => effective,
-        pinned => effective.min(pinned as f64),
-    }
-}
-
 /// Why the answer has more threads than so many keep a process busy.
 fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<String> {
     let arm = advised(document)?;
@@ -110,7 +101,7 @@ fn more_threads(document: &Document, profile: &Profile, threads: f64) -> Option<
                 called(document, arm),
                 profile.held_ms,
                 profile.io_ms,
-                server_cores(document),
+                document.server_cores(),
                 arm.settings.workers.max(1)
             )
         });

@@ -126,6 +126,15 @@ impl Document {
         self.kind != Kind::Check && self.plan.objective.metric() == Metric::Capacity
     }
 
+    /// Cores that the server could use: a cgroup's quota and the pinning may leave fewer than the host has.
+    pub fn server_cores(&self) -> f64 {
+        let effective = self.host.effective_cores;
+        match self.plan.pinning.server_cores.len() {
+            0 => effective,
+            pinned => effective.min(pinned as f64),
+        }
+    }
+
     /// Whether it failed before any trial of it counted: there is nothing to go on with. Runs of a command have no trials.
     pub fn is_failed_empty(&self) -> bool {
         self.state == State::Failed

@@ -1,9 +1,8 @@
 //! Collections that memory outside of the slots sets off.
 
 use crate::looked::{Change, Checked, Looked};
-use crate::seen::{LEAST, LEAST_MAJORS, Seen, caused, major_by, mib, of};
+use crate::seen::{LEAST, LEAST_MAJORS, Seen, caused, default_number, major_by, mib, of};
 use flight::{Cause, Collection, CollectionKind, MajorBy};
-use knobs::Value;
 use stats::summary::median;
 
 /// Shopify's autotuner 1.1 takes the same shares.
@@ -38,7 +37,8 @@ pub(crate) fn young(seen: &Seen) -> Checked {
     // Ruby lowers a limit above its maximum to it.
     let limit = seen.number("gc.malloc_limit")?.min(most);
     let taken = taken(&by_malloc, |c| c.malloc_increase);
-    let (default, default_most) = (default("gc.malloc_limit")?, default("gc.malloc_limit_max")?);
+    let default = default_number("gc.malloc_limit")?;
+    let default_most = default_number("gc.malloc_limit_max")?;
     let wanted = in_mib((2.0 * limit).max(default));
     let wanted_most = in_mib((2.0 * most).max(default_most));
     let effect = match (wanted, wanted_most) == (default, default_most) {
@@ -86,7 +86,7 @@ pub(crate) fn old(seen: &Seen) -> Checked {
     let most = seen.number("gc.oldmalloc_limit_max")?;
     let reached = median_of(&by_old, |c| c.oldmalloc_increase).unwrap_or(most);
     let wanted = next_power_of_two(OLD_FACTOR * reached.max(most / 2.0));
-    let limit = size(wanted.max(default("gc.oldmalloc_limit_max")?));
+    let limit = size(wanted.max(default_number("gc.oldmalloc_limit_max")?));
     Ok(Looked::Suggest(Change {
         settings: vec![
             ("gc.oldmalloc_limit", limit.clone()),
@@ -101,16 +101,6 @@ pub(crate) fn old(seen: &Seen) -> Checked {
         effect: "Ruby starts fewer major collections for this reason; the growth of the old objects still starts them".to_owned(),
         cost: "old objects that are no longer in use keep their memory longer",
     }))
-}
-
-/// Of a Ruby without variables.
-fn default(knob: &str) -> Result<f64, String> {
-    let found = knobs::find(knob).ok_or_else(|| format!("{knob} is unknown"))?;
-    let value = Value::parse(found, found.default).map_err(|error| error.to_string())?;
-    value
-        .set
-        .parse()
-        .map_err(|_| format!("the default of {knob}, {}, is no number", value.set))
 }
 
 fn taken(these: &[&Collection], of: fn(&Collection) -> Option<u64>) -> String {

@@ -1,7 +1,7 @@
 //! Which configurations enter the race: the model scores every feasible one from the baseline's profile, and the
 //! few worth trying stay.
 
-use super::model::{self, config, server_cores};
+use super::model::{self, config};
 use crate::error::Stopped;
 use crate::judge;
 use crate::procedure::Procedure;
@@ -35,7 +35,7 @@ pub fn choose(procedure: &mut Procedure<'_>) -> Result<Vec<CandidateArm>, Stoppe
     let useful = document.profile.as_ref().map_or(1.0, |p| p.useful_threads);
     let most = (plan.arms as usize).saturating_sub(1);
     let chosen = chosen(plan, &scored, useful, most);
-    let cores = server_cores(document);
+    let cores = document.server_cores();
     let chosen = capacity::cores_before_more(chosen, &scored, cores, config(plan.baseline), most);
     if chosen.is_empty() && procedure.experiment.knobs.is_empty() {
         return Err(Stopped::Configuration(
@@ -67,7 +67,7 @@ fn grid(procedure: &Procedure<'_>) -> Result<Grid, Stopped> {
         });
     }
     let useful = document.profile.as_ref().map_or(1.0, |p| p.useful_threads);
-    Grid::of_processes(workers, server_cores(document), useful)
+    Grid::of_processes(workers, document.server_cores(), useful)
         .map_err(|e| Stopped::NoAnswer(format!("no configuration can be predicted: {e}")))
 }
 
@@ -116,7 +116,7 @@ fn scored(
 }
 
 fn configs(document: &Document, grid: &Grid) -> Result<Vec<Config>, Stopped> {
-    let configs = grid.configs(server_cores(document));
+    let configs = grid.configs(document.server_cores());
     configs.map_err(|e| Stopped::NoAnswer(format!("no configuration can be predicted: {e}")))
 }
 
@@ -174,7 +174,7 @@ pub fn reason(document: &Document, candidate: &CandidateArm) -> String {
 
 /// That it has more processes than cores, and what is predicted of that. The page gives the general reason once.
 fn beyond_cores(document: &Document, settings: Settings) -> Option<String> {
-    let cores = server_cores(document);
+    let cores = document.server_cores();
     let full = cores.floor().max(1.0) as u32;
     if settings.processes() <= full {
         return None;

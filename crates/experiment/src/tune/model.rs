@@ -5,7 +5,7 @@ mod demand;
 mod score;
 mod simulator;
 
-pub use demand::{config, demand, server_cores};
+pub use demand::{config, demand};
 pub use score::score;
 
 use crate::error::Stopped;
@@ -91,7 +91,7 @@ pub fn foreseen(document: &Document, settings: Settings) -> Option<Foreseen> {
 fn points(document: &Document, grid: &Grid) -> Result<Vec<Config>, Stopped> {
     let baseline = config(document.plan.baseline);
     let of_grid = grid
-        .configs(server_cores(document))
+        .configs(document.server_cores())
         .map_err(|e| Stopped::NoAnswer(format!("no configuration can be predicted: {e}")))?;
     let crossing = of_grid.iter().flat_map(|at| {
         let workers = [at.workers, baseline.workers];
@@ -125,7 +125,7 @@ fn formula(document: &Document, at: Config) -> Result<Foreseen, Stopped> {
         .profile
         .as_ref()
         .ok_or_else(|| not_modelled("there is none".to_owned()))?;
-    let predicted = capacity::predict(&demand(profile)?, server_cores(document), at)
+    let predicted = capacity::predict(&demand(profile)?, document.server_cores(), at)
         .map_err(|e| not_modelled(e.to_string()))?;
     Ok(Foreseen {
         workers: at.workers,

@@ -2,7 +2,7 @@
 
 use crate::error::Stopped;
 use capacity::{Config, Demand};
-use run::{Document, Profile, Settings};
+use run::{Profile, Settings};
 
 /// What one request asks of the server. All CPU time of the process tree beyond native code counts as GVL time:
 /// Puma's own parsing and writing needs the GVL too, and happens outside the agent's span.
@@ -12,14 +12,6 @@ pub fn demand(profile: &Profile) -> Result<Demand, Stopped> {
     let io_ms = (profile.io_ms - native_ms).max(0.0);
     Demand::new(held_ms / 1e3, io_ms / 1e3, native_ms / 1e3)
         .map_err(|e| Stopped::NoAnswer(format!("the baseline's profile cannot be modelled: {e}")))
-}
-
-/// Cores that the server may use.
-pub fn server_cores(document: &Document) -> f64 {
-    match document.plan.pinning.server_cores.len() {
-        0 => document.host.effective_cores,
-        pinned => document.host.effective_cores.min(pinned as f64),
-    }
 }
 
 /// As the models have it.

@@ -38,7 +38,7 @@ impl Simulator {
         let document = &procedure.store.document;
         let saturation = trial.saturation.as_ref();
         let share = saturation.map_or(0.0, |w| w.generator_cpu);
-        let cores = super::server_cores(document);
+        let cores = document.server_cores();
         let machine = Machine {
             cores: match document.plan.pinning.generator_cores.len() {
                 0 => (cores - share).max(0.1),
