@@ -153,18 +153,20 @@ pub fn shown_location(location: &str) -> String {
 impl Workload {
     fn first_pages(&self, most: usize) -> Option<Self> {
         let mut pages: Vec<Request> = Vec::new();
-        for index in 0..self.requests().len() {
-            let Some(request) = self.filled(index) else {
-                continue;
-            };
-            let plain = request.is_safe() && request.path.starts_with('/');
+        for (index, request) in self.requests().iter().enumerate() {
+            // A recording may have many requests, and large ones.
+            if pages.len() == most {
+                break;
+            }
             let moves = self
                 .recipe(index)
                 .is_some_and(|recipe| recipe.expected.iter().any(|status| *status >= 300));
-            let known = pages.iter().any(|page| page.path == request.path);
-            if plain && !moves && !known && pages.len() < most {
-                pages.push(request);
+            let is_new = |path: &str| pages.iter().all(|page| page.path != path);
+            if moves || !request.is_safe() || !is_new(&request.path) {
+                continue;
             }
+            let page = self.filled(index);
+            pages.extend(page.filter(|page| page.path.starts_with('/') && is_new(&page.path)));
         }
         let order: Vec<u32> = (0..).take(pages.len()).collect();
         (!pages.is_empty()).then(|| Self::in_order(pages, order.into()))
