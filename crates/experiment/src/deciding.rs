@@ -22,6 +22,16 @@ pub enum Measured {
 }
 
 impl Measured {
+    fn is_compared_by_ratio(self) -> bool {
+        matches!(
+            self,
+            Measured::Windows {
+                asserted: false,
+                ..
+            }
+        )
+    }
+
     /// Windows, as far as the document says what they showed.
     pub fn windows(document: &Document) -> Measured {
         Measured::Windows {
@@ -120,20 +130,13 @@ pub fn words(comparisons: &[Comparison], measured: Measured) -> Option<String> {
             pace => {
                 let flags =
                     pace.map_or_else(|| format!("--blocks {blocks}"), |pace| pace.flags(blocks));
-                // Of one comparison; an assertion compares with its limit, which is another ratio.
-                let as_measured = match (open.next(), open.next(), measured) {
-                    (
-                        Some(only),
-                        None,
-                        Measured::Windows {
-                            asserted: false, ..
-                        },
-                    ) => format!(
-                        " if the change stays as measured ({})",
-                        rounded_change(only.ratio)
-                    ),
-                    _ => String::new(),
-                };
+                // Of one comparison; an assertion's blocks are for the distance to its limit.
+                let first = open.next().filter(|_| measured.is_compared_by_ratio());
+                let only = first.filter(|_| open.next().is_none());
+                let as_measured = only.map_or_else(String::new, |only| {
+                    let change = rounded_change(only.ratio);
+                    format!(" if the change stays as measured ({change})")
+                });
                 format!("about {blocks} blocks should be enough to tell{as_measured}: {flags}")
             }
         });

@@ -245,7 +245,8 @@ fn latency(document: &Document, arm: &ArmSummary, compared: Option<Compared<'_>>
         .find(|rates| unclear && rates.arm == arm.name);
     let apart = searched.map_or_else(String::new, |rates| match rates.search.low_per_s {
         Some(low) => format!(
-            "; the search for the highest rate, which does not count here, shows with 95 % confidence that it is kept up to {} for as long as its windows last",
+            "; the search for the highest rate, which does not count here, shows with 95 % confidence that it is kept up to {} for as long \
+             as its windows last",
             per_s(low)
         ),
         None => "; the search for the highest rate does not count here".to_owned(),

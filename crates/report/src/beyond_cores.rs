@@ -37,8 +37,8 @@ fn reason(document: &Document) -> String {
     let cost = "each process costs memory and context switches";
     match share {
         Some(share) if share < WAITS => format!(
-            "{cores}requests wait for I/O for only {:.0} % of their time (without waits for the GVL and for locks), so little is expected of it, and {cost}: tried in case today's \
-             profile misleads",
+            "{cores}requests wait for I/O for only {:.0} % of their time (without waits for the GVL and for locks), so \
+             little is expected of it, and {cost}: tried in case today's profile misleads",
             100.0 * share
         ),
         share => {

@@ -18,6 +18,7 @@ mod experiment_markdown;
 mod figures;
 mod fleet;
 mod growth;
+mod headroom;
 mod html;
 mod inspect_page;
 mod listing;

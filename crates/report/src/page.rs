@@ -1,13 +1,13 @@
 //! The page that a run ends with: the answer first, then why, then what to change.
 
 use crate::figures::{bytes, change_with_interval, counted, duration, rate, rounded_change};
-use crate::reading::{advised, baseline_word, called, decides, latency_known};
+use crate::reading::{baseline_word, called, decides};
 use crate::sheet::{Sheet, first_line};
 use crate::{
-    Style, aged, answer, beyond_cores, command_page, fleet, growth, no_latency, pages, predicted,
-    rates, request_time, steps, tables, tried, why_not, worth,
+    Style, aged, answer, beyond_cores, command_page, fleet, growth, headroom, no_latency, pages,
+    predicted, rates, request_time, steps, tables, tried, why_not, worth,
 };
-use run::{Calibration, Document, Fitness, Kind, Outcome, RateSearch, Stage, TrialStatus, Worker};
+use run::{Calibration, Document, Fitness, Kind, Outcome, Stage, TrialStatus, Worker};
 use std::fmt::Write;
 
 /// An effect of the order inside blocks is worth a sentence from this p on.
@@ -91,7 +91,7 @@ fn sheet(document: &Document, mut sheet: Sheet, worker: Option<Worker>) -> Sheet
     steps::write(&mut sheet, document);
     rates::write(&mut sheet, document);
     fleet::write(&mut sheet, document);
-    headroom(&mut sheet, document);
+    headroom::write(&mut sheet, document);
     changes(&mut sheet, document);
     warnings(&mut sheet, document);
     predicted::write(&mut sheet, document);
@@ -349,76 +349,6 @@ fn of_stage(stage: &str) -> &str {
         "confirm" => "of the comparison that decides",
         other => other,
     }
-}
-
-fn headroom(sheet: &mut Sheet, document: &Document) {
-    let Some(room) = document.verdict.as_ref().and_then(|v| v.headroom.as_ref()) else {
-        return;
-    };
-    sheet.heading("Headroom");
-    if let Some(arm) = advised(document) {
-        if let Some(asked) = document.plan.rate_per_s {
-            let asked = rate(asked);
-            let latency = match (latency_known(arm), rates_of_advised(document)) {
-                // The search has checked it at its rates.
-                (true, Some(_)) => String::new(),
-                (true, None) => format!(" (latency was checked at {asked}/s only)"),
-                (false, _) => " (its latency is not known: no window counts)".to_owned(),
-            };
-            sheet.prose(&format!(
-                "At {asked} requests a second it is {:.0} % busy{latency}.",
-                room.utilisation_at_rate * 100.0
-            ));
-        }
-        let of_what = match rates_of_advised(document) {
-            Some(search) if search.decided => "the highest rate that met the objective",
-            Some(_) => {
-                "the highest rate that met the objective at first impression, which is not proven"
-            }
-            None => "the most that it answers",
-        };
-        sheet.prose(&format!(
-            "Add capacity when traffic reaches {} a second, 80 % of {of_what}: beyond that, queues grow fast.{}",
-            rate(room.add_capacity_at_per_s),
-            match (document.plan.objective.latency, rates_of_advised(document)) {
-                (Some(limit), None) => format!(
-                    " Whether {limit} is kept at that rate is not known: powerband capacity measures it."
-                ),
-                _ => String::new(),
-            }
-        ));
-    }
-    let overlap = match room.deploy_overlap_bytes {
-        Some(needed) => {
-            let limit = document.plan.objective.max_memory_bytes;
-            let may_grow = advised(document)
-                .zip(limit)
-                .is_some_and(|(arm, limit)| arm.thousands_until(limit).is_some());
-            let more = match may_grow {
-                true => ", and more if its memory goes on growing (see below)",
-                false => "",
-            };
-            format!(
-                "while two deploys overlap it needs {}{more}.",
-                bytes(needed)
-            )
-        }
-        None => {
-            "how much memory two deploys need while they overlap cannot be said, since it grows."
-                .to_owned()
-        }
-    };
-    sheet.prose(&format!(
-        "It takes {:.1} s to start; {overlap}",
-        room.boot_s
-    ));
-}
-
-/// The search for the highest rate of the configuration that the verdict advises, where it found one.
-fn rates_of_advised(document: &Document) -> Option<&RateSearch> {
-    let arm = document.verdict.as_ref()?.arm.as_ref()?;
-    let rates = document.rates.iter().find(|rates| rates.arm == *arm)?;
-    Some(&rates.search).filter(|search| search.met_per_s.is_some())
 }
 
 fn changes(sheet: &mut Sheet, document: &Document) {

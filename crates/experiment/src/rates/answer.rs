@@ -153,7 +153,7 @@ pub(crate) fn doubt(search: &RateSearch) -> Option<String> {
     }
 }
 
-/// A rate meets the objective if most of its windows do.
+/// In how many of its windows a rate met the objective, where it was not all: most of them are enough.
 fn not_in_each(search: &RateSearch, rate: f64) -> String {
     let mut curve = search.curve.iter();
     let of_rate =
@@ -217,6 +217,39 @@ mod tests {
             assert_eq!(found, code, "{said}");
             assert!(said.starts_with(words), "{said}");
             assert!(said.contains("It serves 103 requests a second"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_not_every_window_met_says_so() {
+        let mut search = sample_rates(5, RateEnding::Found, 103.0, None).search;
+        let point = |asked_per_s, windows_met| run::RatePoint {
+            asked_per_s,
+            offered_per_s: asked_per_s,
+            in_time_per_s: asked_per_s,
+            late_per_s: 0.0,
+            failed_per_s: 0.0,
+            violation_rate: 0.0,
+            p50_ms: None,
+            p99_ms: None,
+            utilisation: None,
+            seconds: 40.0,
+            windows: 4,
+            windows_met,
+            requests: 4_000,
+            recovered: true,
+        };
+        search.curve = vec![point(90.0, 2), point(103.0, 4)];
+        assert!(!answer(&search).0.contains("windows"));
+        search.curve = vec![point(90.0, 4), point(103.0, 3)];
+        for ending in [
+            RateEnding::Found,
+            RateEnding::AtLeast,
+            RateEnding::OutOfTime,
+        ] {
+            search.ending = ending;
+            let (said, _) = answer(&search);
+            assert!(said.contains(" (in 3 of 4 windows)"), "{said}");
         }
     }
 

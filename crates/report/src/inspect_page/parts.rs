@@ -1,4 +1,4 @@
-//! The smaller tables: the split, times, calls, bands, pools, the collector.
+//! The smaller tables: the split, times, calls, bands, the collector.
 
 use super::collections::several_stops;
 use super::{ms, ms_or_none};
@@ -140,7 +140,9 @@ fn note_on_parts(traffic: &Traffic) -> Option<String> {
     if split.cpu_ms.is_some() || split.starved_ms.is_some() || traffic.gc.is_some() {
         let by_whom = traffic.gc.and_then(|gc| gc.own_ms.or(gc.others_ms));
         let by_whom = by_whom.map_or("", |_| ", one with ·· a part of GC");
-        notes.push(format!("A line with · is a part of these{by_whom}."));
+        notes.push(format!(
+            "A line with · is a part of the lines above it{by_whom}."
+        ));
     }
     (!notes.is_empty()).then(|| notes.join(" "))
 }
@@ -157,24 +159,17 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
     let mut few = false;
     for (name, times) in rows {
         let Some(times) = times else { continue };
-        let mut row = vec![name.to_owned()];
-        row.extend([
-            at(times, 50.0, times.p50_ms),
-            at(times, 90.0, times.p90_ms),
-            at(times, 99.0, times.p99_ms),
-            at(times, 0.0, times.max_ms),
-        ]);
-        let too_few = |(percentile, value): (f64, Option<f64>)| {
-            value.is_some() && times.count < least_values(percentile)
-        };
-        few |= [
+        let percentiles = [
             (50.0, times.p50_ms),
             (90.0, times.p90_ms),
             (99.0, times.p99_ms),
-        ]
-        .into_iter()
-        .any(too_few);
-        row.push(ms(times.mean_ms));
+        ];
+        let mut row = vec![name.to_owned()];
+        for (percentile, value) in percentiles {
+            few |= value.is_some() && has_too_few(times, percentile);
+            row.push(at(times, percentile, value));
+        }
+        row.extend([at(times, 0.0, times.max_ms), ms(times.mean_ms)]);
         table.add_row(row);
     }
     sheet.table(table);
@@ -183,11 +178,15 @@ pub fn times(sheet: &mut Sheet, traffic: &Traffic) {
     }
 }
 
+fn has_too_few(times: &Times, percentile: f64) -> bool {
+    times.count < least_values(percentile)
+}
+
 /// One percentile, marked where it is an upper bound; none of requests too few for it.
 pub fn at(times: &Times, percentile: f64, value: Option<f64>) -> String {
     match value {
         None => NONE.to_owned(),
-        _ if times.count < least_values(percentile) => NONE.to_owned(),
+        _ if has_too_few(times, percentile) => NONE.to_owned(),
         Some(value) if times.exact => ms(value),
         Some(value) => format!("≤{}", ms(value)),
     }
@@ -314,7 +313,7 @@ mod tests {
         let sample = include_str!("../../../../contract/samples/inspect/wide.json");
         let document: Document = serde_json::from_str(sample).unwrap();
         let mut traffic = document.requests.unwrap();
-        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of these, one with ·· a part of GC.";
+        let all = "GVL held, GVL wait, lock wait and I/O add up to wall. A line with · is a part of the lines above it, one with ·· a part of GC.";
         assert_eq!(note_on_parts(&traffic).as_deref(), Some(all));
         traffic.gc = None;
         let split = traffic.split.as_mut().unwrap();

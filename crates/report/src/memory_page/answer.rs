@@ -47,7 +47,7 @@ fn verdict(document: &Document) -> String {
             duration(document.length_s)
         ),
         Course::Flat => format!(
-            "{whose} is flat over the {} that were read{level}: it changes by less than 2 % in this time ({}).{}",
+            "{whose} is flat over the {} that were read{level}: it changes by less than 2 % in this time, at a pace of {}.{}",
             duration(document.length_s),
             hourly(growth.per_hour),
             match growth.per_hour {

@@ -10,6 +10,7 @@ mod duplex_page;
 mod finalists_page;
 mod growing_page;
 mod inspect_page;
+mod inspect_queue_page;
 mod measured_page;
 mod memory_page;
 mod no_latency_page;

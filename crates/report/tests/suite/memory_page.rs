@@ -84,7 +84,7 @@ fn flat_memory_may_rise_a_little() {
     for (low_bytes, rises) in [(-1e6, false), (1e6, true)] {
         document.growth.per_hour.as_mut().unwrap().low_bytes = low_bytes;
         let page = of(&document);
-        assert!(page.contains("changes by less than 2 % in this time ("));
+        assert!(page.contains("changes by less than 2 % in this time, at a pace of "));
         assert_eq!(page.contains("whether it goes on to rise"), rises, "{page}");
     }
     document.length_s = 60.0;

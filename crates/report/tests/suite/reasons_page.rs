@@ -18,8 +18,8 @@ fn more_processes_than_cores_have_their_reason() {
     };
     (document.arms[0].fate, document.arms[1].fate) = (fate(60), fate(55));
     let said = flat(&page(&document));
-    let reason = "while a request waits for I/O (75 % of its time without its waits for the GVL and for locks), its process may leave a core idle that another process can \
-                  use; each process costs memory and context switches";
+    let reason = "while a request waits for I/O (75 % of its time without its waits for the GVL and for locks), its process may \
+                  leave a core idle that another process can use; each process costs memory and context switches";
     let listed = format!(
         "{heading} - {reason} - single × 1 thread: 60/s predicted, at most 50/s with 2 processes - single × 4 threads: 55/s"
     );
@@ -167,7 +167,7 @@ fn an_answer_whose_medians_give_another_change_says_why() {
     assert!(said.contains(throughput) && said.contains(why), "{said}");
 }
 
-/// The search for the highest rate has windows of its own, which prove nothing of the comparison's.
+/// The windows of the search for the highest rate do not count for the limit in the comparison.
 #[test]
 fn a_limit_that_is_not_proven_has_what_the_search_showed() {
     let mut document = sample("tune");
