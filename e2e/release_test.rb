@@ -66,6 +66,15 @@ class ReleaseTest < Minitest::Test
     assert_refused(/nothing below ## \[Unreleased\]/, "prepare", "9.8.8")
   end
 
+  def test_nothing_is_changed_where_a_lock_cannot_follow
+    File.write(File.join(@clone, "fuzz/Cargo.toml"), "no manifest")
+    commit
+    _, err, status = release("prepare", NEXT)
+    assert_equal 1, status.exitstatus, err
+    assert_match(%r{cargo update .*fuzz/Cargo\.toml failed}, err)
+    assert_equal "", run_to_end("git", "status", "--porcelain")
+  end
+
   def test_a_release_without_an_entry_a_clean_tree_or_the_right_tag_is_refused
     assert_refused(%r{CHANGELOG\.md has no entry for #{@old}; run script/release prepare #{@old}}, "build")
     assert_refused(/has no entry for #{@old}/, "notes")

@@ -19,6 +19,8 @@ $stdout.sync = true
 
 # A file of configurations (`powerband.toml` or another in its folder), or the folder's script `run`.
 class Experiment
+  # The exit code of a configuration that is refused before anything is measured.
+  REFUSED = 2
   FOLDERS = Dir["#{__dir__}/*/powerband.toml"].map { |file| File.dirname(file) }
 
   attr_reader :name
@@ -38,6 +40,13 @@ class Experiment
   # Why it cannot be run on this machine; nil where it can.
   def forbidden
     Passenger.forbidden if File.file?(@file) && File.read(@file).match?(/^kind = "passenger"/)
+  end
+
+  # Why it was refused, where that is for a version that this machine does not have; nil for any other end.
+  def lacking(code)
+    return unless code == REFUSED && File.exist?(log)
+
+    File.readlines(log, chomp: true).grep(/gem install|no such Ruby is installed/).first&.delete_prefix("powerband: ")
   end
 
   # The folder of copied data that its configuration names, which others may name, too.
@@ -154,14 +163,23 @@ class Conductor
     failed
   end
 
+  def not_run(one, reason)
+    puts format("%<how>-6s  %<name>-22s  %<reason>s\n", how: "NOT RUN", name: one.name, reason:)
+    true
+  end
+
   # Whether it went well.
   def told(one)
     if (reason = one.forbidden)
-      puts format("%<how>-6s  %<name>-22s  %<reason>s\n", how: "NOT RUN", name: one.name, reason:)
-      return true
+      return not_run(one, reason)
     end
+
     began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     code = one.run(full: @full)
+    if (reason = one.lacking(code))
+      return not_run(one, reason)
+    end
+
     took = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
     puts format("%<how>-6s  %<name>-22s  %<took>4d s%<log>s\n", how: code.zero? ? "ok" : "FAILED", name: one.name, took:,
                                                                 log: code.zero? ? "" : "  exit code #{code}, see #{one.log}")

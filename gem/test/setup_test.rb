@@ -68,16 +68,26 @@ class SetupTest < Minitest::Test
   def test_values_that_cannot_be_used_are_named_and_left_out
     asked = Powerband::Setup::Asked.new({ "POWERBAND_SETUP_WARMUP" => "maybe", "POWERBAND_SETUP_COMPACT" => "on",
                                           "POWERBAND_SETUP_OOB_GC" => "often", "POWERBAND_SETUP_WARMPU" => "1",
-                                          "POWERBAND_SETUP_REQUIRE" => " oj , ,./x.rb", "POWERBAND_SETUP_GC_PROFILER" => "0" })
+                                          "POWERBAND_SETUP_REQUIRE" => " oj , ,./x.rb", "POWERBAND_SETUP_GC_PROFILER" => "0",
+                                          "POWERBAND_SETUP_VERSIONS" => "puma, rack" })
 
     assert_equal [false, true, false, false], [asked.warmup?, asked.compact?, asked.auto_compact?, asked.gc_profiler?]
     assert_equal 0, asked.oob_gc
     assert_equal %w[oj ./x.rb], asked.libraries
+    assert_equal %w[puma rack], asked.gems
     assert_equal [["warmup", "POWERBAND_SETUP_WARMUP=maybe: it must be 1 or 0; it is left out"],
                   ["oob_gc", "POWERBAND_SETUP_OOB_GC=often: it must be N, for once after N requests, from 1 to 1000000, or 0; " \
                              "it is left out"],
                   ["warmpu", "POWERBAND_SETUP_WARMPU=1: there is no such variable; there are " \
-                             "WARMUP, COMPACT, AUTO_COMPACT, GC_PROFILER, OOB_GC, REQUIRE"]], asked.errors
+                             "WARMUP, COMPACT, AUTO_COMPACT, GC_PROFILER, OOB_GC, REQUIRE, VERSIONS"]], asked.errors
+  end
+
+  def test_versions_are_those_of_activated_gems
+    report, = serve({ "VERSIONS" => "made_up,absent" }, <<~RUBY)
+      Gem.loaded_specs["made_up"] = Gem::Specification.new("made_up", "1.2.3.pre1")
+    RUBY
+
+    assert_equal({ "made_up" => "1.2.3.pre1", "absent" => "" }, report["versions"])
   end
 
   def test_what_is_wrong_is_said_once_and_reported

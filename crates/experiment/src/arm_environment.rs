@@ -7,6 +7,7 @@ mod refusal;
 pub use of_search::RejectedValue;
 use refusal::{Refusal, not_in_this_version, refused};
 
+use crate::arm_bundle::{ArmBundle, Bundles, Workshop};
 use crate::arm_ruby::{PATH, Rubies};
 use crate::error::Stopped;
 use crate::progress::Watcher;
@@ -18,7 +19,7 @@ use servers::ruby::RubyInfo;
 use servers::safety::{self, Danger};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Variables and their values.
 type Variables = BTreeMap<String, String>;
@@ -32,6 +33,7 @@ pub struct ArmEnvironments {
     libraries: BTreeMap<Allocator, PathBuf>,
     /// The Rubies that arms name.
     pub rubies: Rubies,
+    bundles: Bundles,
     /// What a search does not try together.
     pub apart: Vec<RejectedValue>,
 }
@@ -41,20 +43,24 @@ struct Against<'a> {
     experiment: &'a Experiment,
     /// The Ruby that runs where none is named.
     found: &'a RubyInfo,
+    /// The run folder.
+    scratch: &'a Path,
     watcher: &'a dyn Watcher,
 }
 
 impl ArmEnvironments {
-    /// Checks every arm against the Ruby that is there, and finds allocators; everything wrong at once.
+    /// Checks every arm against the Ruby that is there, finds allocators and makes bundles; everything wrong at once.
     pub fn check(
         experiment: &Experiment,
         found: &RubyInfo,
+        scratch: &Path,
         watcher: &dyn Watcher,
     ) -> Result<ArmEnvironments, Stopped> {
         let mut here = ArmEnvironments::default();
         let against = Against {
             experiment,
             found,
+            scratch,
             watcher,
         };
         let mut wrong = here.check_search(&against)?;
@@ -87,7 +93,17 @@ impl ArmEnvironments {
         wrong.extend(not_in_this_version(&arm.overlay, found, &where_it_is));
         if wrong.is_empty() {
             let variables = self.variables(&arm.overlay, &experiment.env);
-            wrong = refused(arm, experiment, program, found, variables);
+            wrong = refused(arm, experiment, program, found, variables.clone());
+            let mut env = experiment.env.clone();
+            env.extend(variables);
+            let workshop = Workshop {
+                app_dir: &experiment.app_dir,
+                scratch: against.scratch,
+                ruby: program,
+                env,
+            };
+            let no_bundle = self.bundles.make(&arm.overlay, &workshop).err();
+            wrong.extend(no_bundle.map(Refusal::ByAny));
         }
         Ok(wrong)
     }
@@ -128,6 +144,9 @@ impl ArmEnvironments {
             let existing = existing.or_else(|| std::env::var(PATH).ok());
             variables.insert(PATH.to_owned(), ruby.path(&existing.unwrap_or_default()));
         }
+        if let Some(bundle) = self.bundles.of(overlay) {
+            variables.extend(bundle.variables());
+        }
         if let Some(pool) = overlay.pool() {
             let given = variables
                 .get(DATABASE)
@@ -140,6 +159,11 @@ impl ArmEnvironments {
         variables
     }
 
+    /// The bundle of an arm that has one of its own.
+    pub fn bundle(&self, overlay: &Overlay) -> Option<&ArmBundle> {
+        self.bundles.of(overlay)
+    }
+
     /// The same for the run document: secrets left out.
     pub fn told(&self, overlay: &Overlay, env: &Variables) -> Vec<SetVariable> {
         let variables = self.variables(overlay, env);
@@ -147,7 +171,9 @@ impl ArmEnvironments {
             // What is no variable, or only a part of one, holds its value.
             let holds = variables.get(&chosen.variable);
             let holds = holds.filter(|_| chosen.variable != PATH);
-            let holds = holds.unwrap_or(&chosen.value);
+            let gem = chosen.knob.strip_prefix(knobs::GEM);
+            let version = gem.and_then(|gem| self.bundles.of(overlay)?.versions.get(gem));
+            let holds = holds.or(version).unwrap_or(&chosen.value);
             SetVariable {
                 holds: knobs::shown_of(&chosen.knob, &chosen.variable, holds).to_owned(),
                 knob: chosen.knob,

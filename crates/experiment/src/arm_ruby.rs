@@ -2,9 +2,11 @@
 
 use crate::request::Experiment;
 use servers::Mismatch;
+use servers::installed_rubies::{RubyPlaces, is_ruby_version};
 use servers::interpreter::Interpreter;
 use servers::ruby::{self, RubyInfo};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The variable in which programs are looked for.
@@ -32,13 +34,7 @@ impl Rubies {
         if self.0.contains_key(named) {
             return Ok(());
         }
-        let program = experiment.base_dir.join(named);
-        if !program.is_file() {
-            return Err(format!(
-                "ruby = {named:?}: {} is no file; give the path of a ruby, such as /opt/ruby-3.4/bin/ruby",
-                program.display()
-            ));
-        }
+        let program = program(named, experiment)?;
         let told = |wrong: String| format!("ruby = {named:?}: {wrong}");
         let info = ruby::probe_in(&program, &experiment.app_dir, &experiment.env)
             .map_err(|e| told(e.to_string()))?;
@@ -67,6 +63,32 @@ impl Rubies {
     pub fn each(&mut self) -> impl Iterator<Item = &mut ArmRuby> {
         self.0.values_mut()
     }
+}
+
+/// The file of that name, else the installed Ruby of that version.
+fn program(named: &str, experiment: &Experiment) -> Result<PathBuf, String> {
+    let file = experiment.base_dir.join(named);
+    if file.is_file() {
+        return Ok(file);
+    }
+    if !is_ruby_version(named) {
+        return Err(format!(
+            "ruby = {named:?}: {} is no file; give the path of a ruby, such as /opt/ruby-3.4/bin/ruby, or an installed version, such as 3.4",
+            file.display()
+        ));
+    }
+    let variable = |name: &str| {
+        let given = experiment.env.get(name).map(OsString::from);
+        given.or_else(|| std::env::var_os(name))
+    };
+    let (path, home, rbenv) = (variable(PATH), variable("HOME"), variable("RBENV_ROOT"));
+    let places = RubyPlaces::of(path.as_deref(), home.as_deref(), rbenv.as_deref());
+    places.find(named).ok_or_else(|| {
+        format!(
+            "ruby = {named:?}: no such Ruby is installed where rbenv, asdf, mise, chruby and RVM have theirs, and PATH has no ruby{named}; \
+             install it, or give the path of a ruby"
+        )
+    })
 }
 
 impl ArmRuby {

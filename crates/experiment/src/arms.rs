@@ -11,7 +11,7 @@ use crate::progress::Event;
 use crate::request::Arm;
 use crate::tune;
 use run::{
-    Answer, ArmSummary, Comparison, Document, Foreseen, Outcome, Settings, Stage, Verdict,
+    Answer, ArmSummary, Comparison, Document, Foreseen, Metric, Outcome, Settings, Stage, Verdict,
     change_with_interval,
 };
 use stats::Look;
@@ -290,7 +290,9 @@ fn conclude(procedure: &mut Procedure<'_>, arms: &[Arm]) -> Result<(), Stopped> 
     if let Some(detectable) = noisiest.and_then(|c| judge::detectable(document, c)) {
         document.plan.detectable = detectable;
     }
-    document.memory = judge::memory_beside(document, &document.comparisons);
+    let added = |metric| judge::in_addition(document, &document.comparisons, metric);
+    let (memory, latency) = (added(Metric::Memory), added(Metric::ResponseTime));
+    (document.memory, document.latency) = (memory, latency);
     document.pages = judge::page_times(document, &document.comparisons);
     document.assertions = asserted::asserted(document, &procedure.experiment.assertions);
     let settings = arms[0].settings;

@@ -111,12 +111,16 @@ pub fn compare(
     Some(told(stage, metric, (baseline, candidate), &judged, &rule))
 }
 
-/// The memory of the arms that these comparisons are of, over the blocks of the same stages; none where they are of memory.
-pub fn memory_beside(document: &Document, comparisons: &[Comparison]) -> Vec<Comparison> {
-    let others = comparisons.iter().filter(|c| c.metric != Metric::Memory);
-    let memory = others.filter_map(|c| {
+/// Another figure of the arms that these comparisons are of, over the blocks of the same stages; none where they are of that figure.
+pub fn in_addition(
+    document: &Document,
+    comparisons: &[Comparison],
+    metric: Metric,
+) -> Vec<Comparison> {
+    let others = comparisons.iter().filter(|c| c.metric != metric);
+    let added = others.filter_map(|c| {
         let judging = Judging {
-            metric: Metric::Memory,
+            metric,
             ..Judging::reached(document, c.stage)
         };
         compare(
@@ -127,7 +131,7 @@ pub fn memory_beside(document: &Document, comparisons: &[Comparison]) -> Vec<Com
             judging,
         )
     });
-    memory.map(|c| withdrawn(&document.trials, c)).collect()
+    added.map(|c| withdrawn(&document.trials, c)).collect()
 }
 
 /// A comparison as the run document has it.
@@ -412,15 +416,15 @@ mod tests {
         }
     }
 
-    /// Throughput was asked for; the memory of the same blocks has its own interval and verdict.
+    /// Throughput was asked for; the memory and the response time of the same blocks have their own intervals and verdicts.
     #[test]
-    fn memory_is_judged_beside_what_was_asked_for() {
+    fn other_figures_are_judged_over_the_same_blocks() {
         let mut document = crate::sample::document("tune");
         document.trials = trials();
         document.plan.blocks = 6;
         let judging = Judging::reached(&document, Stage::Confirm);
         let asked = compare(&document.trials, Stage::Confirm, "today", "small", judging).unwrap();
-        let memory = memory_beside(&document, std::slice::from_ref(&asked));
+        let memory = in_addition(&document, std::slice::from_ref(&asked), Metric::Memory);
         let [found] = memory.as_slice() else {
             panic!("{memory:?}");
         };
@@ -429,7 +433,12 @@ mod tests {
             (Metric::Capacity, Metric::Memory, Outcome::Better)
         );
         assert!(found.low.unwrap() < 0.26 && found.blocks == 6, "{found:?}");
-        assert_eq!(memory_beside(&document, &memory), []);
+        assert_eq!(in_addition(&document, &memory, Metric::Memory), []);
+        let latency = in_addition(&document, &[asked], Metric::ResponseTime);
+        assert_eq!(
+            (latency[0].metric, latency[0].outcome),
+            (Metric::ResponseTime, Outcome::Better)
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! a run folder, [`conduct`] fills it. Nothing here prints; events go to a [`Watcher`].
 
 mod application;
+mod arm_bundle;
 mod arm_environment;
 mod arm_ruby;
 mod arm_time;

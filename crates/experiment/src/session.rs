@@ -78,6 +78,7 @@ fn first_document(
         trials: Vec::new(),
         comparisons: Vec::new(),
         memory: Vec::new(),
+        latency: Vec::new(),
         pages: Vec::new(),
         assertions: Vec::new(),
         arms: Vec::new(),

@@ -4,6 +4,7 @@
 use flight::{Role, Setup, Snapshot, read_setups};
 use knobs::Overlay;
 use servers::Mismatch;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Knobs that the agent carries out, and whether a process did.
@@ -22,8 +23,13 @@ const DONE: [(&str, Done); 6] = [
     }),
 ];
 
-/// The first knob that a serving process does not have.
-pub fn not_taken(overlay: &Overlay, counters: &[Snapshot], flight_dir: &Path) -> Option<Mismatch> {
+/// The first knob that a serving process does not have. `versions`: of the gems of the arm's bundle.
+pub fn not_taken(
+    overlay: &Overlay,
+    versions: &BTreeMap<String, String>,
+    counters: &[Snapshot],
+    flight_dir: &Path,
+) -> Option<Mismatch> {
     let chosen = overlay.chosen();
     let asked = |knob: &str| {
         let value = chosen.iter().find(|c| c.knob == knob)?.value.clone();
@@ -34,7 +40,7 @@ pub fn not_taken(overlay: &Overlay, counters: &[Snapshot], flight_dir: &Path) ->
     {
         return Some(mismatch);
     }
-    if DONE.iter().all(|(knob, _)| asked(knob).is_none()) {
+    if versions.is_empty() && DONE.iter().all(|(knob, _)| asked(knob).is_none()) {
         return None;
     }
     // Without the folder there are no reports.
@@ -50,6 +56,9 @@ pub fn not_taken(overlay: &Overlay, counters: &[Snapshot], flight_dir: &Path) ->
         .iter()
         .filter(|it| it.role == Role::Server)
         .collect();
+    if let Some(mismatch) = other_version(versions, &serving) {
+        return Some(mismatch);
+    }
     DONE.iter().find_map(|(knob, done)| {
         let asked = asked(knob)?;
         let lacks = serving.iter().find(|it| !done(it, &asked));
@@ -67,6 +76,25 @@ pub fn not_taken(overlay: &Overlay, counters: &[Snapshot], flight_dir: &Path) ->
             asked,
             runs_with: why.unwrap_or_else(|| "nothing of it".to_owned()),
             hint: "the agent does this as the server boots (docs/agent.md); the server's log says more",
+        })
+    })
+}
+
+/// The first gem that a serving process has in another version, or that no process has reported.
+fn other_version(versions: &BTreeMap<String, String>, serving: &[&Setup]) -> Option<Mismatch> {
+    versions.iter().find_map(|(gem, version)| {
+        let found = serving.iter().map(|it| it.versions.get(gem));
+        let runs_with = match found.clone().find(|found| *found != Some(version)) {
+            Some(Some(other)) if !other.is_empty() => other.clone(),
+            Some(_) => "without the gem".to_owned(),
+            None if serving.is_empty() => "a version that no process has reported".to_owned(),
+            None => return None,
+        };
+        Some(Mismatch {
+            knob: format!("{}{gem}", knobs::GEM).into(),
+            asked: version.clone(),
+            runs_with,
+            hint: "the start command must run the server by bundle exec",
         })
     })
 }
@@ -101,12 +129,13 @@ mod tests {
         if let Some(report) = report {
             std::fs::write(folder.path().join("setup-7-1.json"), report).unwrap();
         }
-        not_taken(&overlay, &[], folder.path()).map(|m| m.to_string())
+        let versions = overlay.gems();
+        not_taken(&overlay, &versions, &[], folder.path()).map(|m| m.to_string())
     }
 
     const REPORT: &str = r#"{"v":1,"pid":7,"start_ticks":1,"role":"server","warmup":true,"compact":false,
         "auto_compact":false,"gc_profiler":false,"oob_gc":5,"oob_gc_runs":0,"oob_gc_minor_only":false,
-        "require":["oj"],"inherited":[],"failed":[{"what":"compact","why":"not on this platform"}]}"#;
+        "require":["oj"],"versions":{"puma":"6.6.0","rack":""},"inherited":[],"failed":[{"what":"compact","why":"not on this platform"}]}"#;
 
     #[test]
     fn what_was_asked_is_looked_for_in_the_reports() {
@@ -122,6 +151,24 @@ mod tests {
             let message = told(&[(knob, value)], Some(REPORT)).unwrap();
             assert!(message.contains(said), "{message}");
         }
+        assert_eq!(told(&[("puma", "6.6.0")], Some(REPORT)), None);
+        for (gem, version, said) in [
+            (
+                "puma",
+                "7.2.0",
+                "gem.puma = 7.2.0 was asked, the server runs with 6.6.0",
+            ),
+            ("gem.rack", "3.1.0", "without the gem"),
+            ("gem.oj", "3.1.0", "without the gem"),
+        ] {
+            let message = told(&[(gem, version)], Some(REPORT)).unwrap();
+            assert!(message.contains(said), "{message}");
+        }
+        let unreported = told(&[("puma", "6.6.0")], None).unwrap();
+        assert!(
+            unreported.contains("no process has reported"),
+            "{unreported}"
+        );
         let broken = told(&[("warmup", "on")], Some("{"));
         assert!(broken.unwrap().contains("setup-7-1.json"));
         assert!(

@@ -69,6 +69,7 @@ impl Store {
         document.warnings.clear();
         document.comparisons.clear();
         document.memory.clear();
+        document.latency.clear();
         document.calibration = None;
         document.verdict = None;
         Ok(Store {
@@ -251,11 +252,13 @@ mod tests {
         document.state = State::Interrupted;
         document.trials.clear();
         document.memory = document.comparisons.clone();
+        document.latency = document.comparisons.clone();
         assert!(!document.memory.is_empty());
         drop(Store::create(folder.clone(), document).unwrap());
         let mut resumed = Store::resume(folder).unwrap();
         let document = &resumed.document;
-        assert!(document.memory.is_empty() && document.comparisons.is_empty());
+        assert!(document.memory.is_empty() && document.latency.is_empty());
+        assert!(document.comparisons.is_empty());
         let before = document.host.load_average;
         resumed.note_load(before / 2.0);
         assert_eq!(resumed.document.host.load_average, before);

@@ -1,6 +1,7 @@
 //! What processes report of their set-up (`contract/setup-v1.md`): which calls the agent made in a server for an
 //! experiment, so that a measurement knows what it measured. The comparison with the request is left to others.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +38,9 @@ pub struct Setup {
     /// What was loaded, as it was asked for.
     #[serde(rename = "require")]
     pub required: Vec<String>,
+    /// The activated versions of the gems that were asked for; empty where a gem is not activated.
+    #[serde(default)]
+    pub versions: BTreeMap<String, String>,
     /// What of this the process did that this one was forked from.
     pub inherited: Vec<String>,
     pub failed: Vec<Failure>,
@@ -157,6 +161,9 @@ mod tests {
             oob_gc_runs: 3,
             oob_gc_minor_only: true,
             required: vec!["oj".to_owned(), "/srv/shop/drop in.rb".to_owned()],
+            versions: [("puma", "6.6.0"), ("rack", "")]
+                .map(|(gem, version)| (gem.to_owned(), version.to_owned()))
+                .into(),
             inherited: vec!["compact".to_owned(), "warmup".to_owned()],
             failed: Vec::new(),
         };
@@ -172,6 +179,7 @@ mod tests {
             oob_gc_runs: 0,
             oob_gc_minor_only: false,
             required: Vec::new(),
+            versions: BTreeMap::new(),
             inherited: Vec::new(),
             failed: vec![
                 failed("warmup", "Process.warmup needs Ruby 3.3, this is 3.2.3"),
@@ -194,6 +202,15 @@ mod tests {
             parse(text.as_bytes()).map(|setup| setup.role),
             Ok(Role::Other)
         );
+    }
+
+    #[test]
+    fn earlier_agents_report_no_versions() {
+        let text = sample("setup-4711-123456.json");
+        let earlier = text.replace(r#""versions":{"puma":"6.6.0","rack":""},"#, "");
+        assert_ne!(text, earlier);
+        let setup = parse(earlier.as_bytes()).expect("a report");
+        assert!(setup.versions.is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A configuration as it is typed, taken apart: `threads=5,gc.malloc_limit=32MiB,env.GREETING="a,b"`.
 
 use crate::secret::{REDACTED, is_secret};
-use crate::{SETTINGS, catalogue, overlay};
+use crate::{SETTINGS, catalogue, names};
 
 /// One setting of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn masked(text: &str) -> String {
         let value = part.value.as_deref()?;
         // A misspelt `env.` names a secret all the same.
         let name = part.name.as_str();
-        let variable = [overlay::ENV, overlay::VALUE]
+        let variable = [names::ENV, names::VALUE]
             .iter()
             .find_map(|prefix| name.strip_prefix(prefix))
             .unwrap_or(name);

@@ -6,6 +6,7 @@ mod programs;
 mod ruby;
 
 use crate::knob::{Kind, Knob};
+use crate::names::{ENV, GEM, PUMA, RUBY, VALUE};
 pub use process::SETUP;
 use std::sync::LazyLock;
 
@@ -25,9 +26,23 @@ pub fn find(name: &str) -> Option<&'static Knob> {
     CATALOGUE.iter().find(|knob| knob.name == name)
 }
 
+/// Whether there is a knob of that name: of the catalogue, or one with a name after a prefix.
+pub fn is_known(name: &str) -> bool {
+    let prefixes = [ENV, VALUE, GEM];
+    name == PUMA || prefixes.iter().any(|prefix| name.starts_with(prefix)) || find(name).is_some()
+}
+
+/// Whether what a knob takes is, or can be, a version.
+pub fn is_version(name: &str) -> bool {
+    name == RUBY || name == PUMA || name.starts_with(GEM)
+}
+
 /// Whether a knob's value is free text, so that it may be a secret.
 pub(crate) fn is_free(name: &str) -> bool {
-    find(name).is_none_or(|knob| knob.kind == Kind::Text)
+    match find(name) {
+        Some(knob) => knob.kind == Kind::Text,
+        None => name != PUMA && !name.starts_with(GEM),
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::Wrong;
 use crate::catalogue::CATALOGUE;
-use crate::overlay::ENV;
+use crate::names::ENV;
 
 /// Knobs that are no variables: they are set elsewhere, and typed along with the others.
 pub const SETTINGS: [&str; 3] = ["threads", "workers", "preload"];
@@ -12,7 +12,7 @@ pub fn unknown(name: &str) -> Wrong {
     let what = format!("unknown knob {name:?}");
     let remedy = match nearest(name) {
         Some(meant) => format!("did you mean {meant}?"),
-        None => "the knobs are threads, workers, preload, those of docs/knobs.md, and env.NAME for any variable"
+        None => "the knobs are threads, workers, preload, those of docs/knobs.md, env.NAME for any variable, and gem.NAME for a gem's version"
             .to_owned(),
     };
     Wrong::new(what, remedy)

@@ -2,22 +2,17 @@
 
 use crate::allocator::{Allocator, PRELOAD};
 use crate::knob::{Place, Program};
+use crate::names::{ENV, GEM, PUMA, RUBY, VALUE};
 use crate::secret::shown_of;
 use crate::value::Value;
 use crate::{Wrong, catalogue, reserved};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Before the name of a variable that has no knob of its own.
-pub const ENV: &str = "env.";
-
-/// Before the name of a placeholder in a command or a template of the configuration.
-pub const VALUE: &str = "value.";
-
 /// Knobs whose variable depends on the machine or on the application's own environment.
 const COMPOSED: [&str; 3] = ["allocator", POOL, RUBY];
-/// The Ruby that runs it: of its environment only a part of `PATH`.
-pub const RUBY: &str = "ruby";
+/// Another Gemfile.
+const GEMFILE: &str = "gemfile";
 /// Connections of each process: no variable by itself.
 pub const POOL: &str = "pool";
 
@@ -76,12 +71,17 @@ impl Overlay {
     /// # Errors
     /// There is no such knob, or it does not take this value.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), Wrong> {
+        let of_puma = format!("{GEM}{PUMA}");
+        let name = if name == PUMA { of_puma.as_str() } else { name };
         let value = if let Some(variable) = name.strip_prefix(ENV) {
             reserved::allowed(variable)?;
             Value::text(text)?
         } else if let Some(placeholder) = name.strip_prefix(VALUE) {
             reserved::placeholder(placeholder)?;
             Value::text(text)?
+        } else if let Some(gem) = name.strip_prefix(GEM) {
+            reserved::gem(gem)?;
+            Value::version(text)?
         } else {
             let knob = catalogue::find(name).ok_or_else(|| crate::unknown(name))?;
             Value::parse(knob, text)?
@@ -179,6 +179,21 @@ impl Overlay {
     pub fn ruby(&self) -> Option<&str> {
         let named = &self.set.get(RUBY)?.set;
         (!named.is_empty()).then_some(named)
+    }
+
+    /// The Gemfile that it runs with, as it was named.
+    pub fn gemfile(&self) -> Option<&str> {
+        let named = &self.set.get(GEMFILE)?.set;
+        (!named.is_empty()).then_some(named)
+    }
+
+    /// The gems whose versions are set, and these.
+    pub fn gems(&self) -> BTreeMap<String, String> {
+        let gem = |(name, value): (&String, &Value)| {
+            let gem = name.strip_prefix(GEM)?;
+            (!value.set.is_empty()).then(|| (gem.to_owned(), value.set.clone()))
+        };
+        self.set.iter().filter_map(gem).collect()
     }
 
     /// Whether all that `other` sets is set here, to the same values.
@@ -289,6 +304,9 @@ fn variable(name: &str) -> String {
     if let Some(placeholder) = name.strip_prefix(VALUE) {
         return format!("{{{placeholder}}}");
     }
+    if let Some(gem) = name.strip_prefix(GEM) {
+        return format!("gem \"{gem}\"");
+    }
     let knob = catalogue::find(name).expect("only known knobs are set");
     knob.variable.to_owned()
 }
@@ -317,6 +335,36 @@ mod tests {
 
     fn overlay(settings: &[(&str, &str)]) -> Overlay {
         Overlay::of(settings).unwrap()
+    }
+
+    #[test]
+    fn a_version_of_a_gem_is_no_variable() {
+        let overlay = overlay(&[
+            ("puma", "6.6"),
+            ("gem.rack", "3.1.0"),
+            ("gem.oj", "default"),
+        ]);
+        assert_eq!(
+            overlay.to_string(),
+            "gem.oj=default, gem.puma=6.6, gem.rack=3.1.0"
+        );
+        assert_eq!(overlay.name(), "gem.oj-default-gem.puma-6.6-gem.rack-3.1.0");
+        assert!(overlay.variables().is_empty());
+        let gems = [("puma", "6.6"), ("rack", "3.1.0")];
+        let gems = gems.map(|(gem, version)| (gem.to_owned(), version.to_owned()));
+        assert_eq!(overlay.gems(), gems.into());
+        assert_eq!(overlay.chosen()[1].variable, "gem \"puma\"");
+        for (name, version, said) in [
+            ("gem.", "1", "no name of a gem"),
+            ("gem.a b", "1", "no name of a gem"),
+            ("gem.puma", "newest", "no version"),
+            ("puma", ">= 6", "no version"),
+            ("gem.puma", "6.", "no version"),
+            ("gem.powerband", "1.0", "the agent"),
+        ] {
+            let why = Overlay::of(&[(name, version)]).unwrap_err().to_string();
+            assert!(why.contains(said), "{name}={version}: {why}");
+        }
     }
 
     #[test]

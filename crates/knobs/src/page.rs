@@ -20,6 +20,8 @@ const OPENING: &str = "# Knobs
 powerband compare threads=5 threads=5,malloc_arena_max=2 threads=5,allocator=jemalloc
 powerband sweep gc.malloc_limit=16MiB,32MiB,64MiB --baseline threads=5,workers=2
 powerband compare threads=5 threads=5,env.MY_CACHE=on     # any other variable
+powerband compare puma=6.6 puma=7.2 puma=8.0              # versions of a gem that are installed
+powerband compare ruby=3.3 ruby=3.4                       # Rubies that are installed
 ```
 
 In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configuration.md#arm-configurations-to-compare). There
@@ -47,6 +49,15 @@ In `powerband.toml`, write knobs in `[baseline]` and in each [`[[arm]]`](configu
   Active Record's own pool.
 - **Directives** of Puma, Passenger and nginx: Powerband writes them into the configuration that the server is started with. It reads them
   back if the program shows them.
+- **Versions of gems** (`gem.NAME`): for each configuration Powerband writes a Gemfile and its lock into the run folder. The Gemfile reads
+  the application's (or that of `gemfile`) with another version of the gem, and Bundler resolves it before the first trial among the gems
+  that are installed. The application's Gemfile and Gemfile.lock stay as they are. `6.6` is the newest installed version of 6.6, `6.6.0`
+  that one; a gem that comes from git or a path is taken from the installed gems. Puma and Unicorn are started by `bundle exec`; a command
+  of your own (`server.command`) must do that itself. In each trial the agent reports which version is activated. With
+  `workload.command` there is no agent, and nothing reads the version back. `Bundler.root` is the folder of that Gemfile.
+- **Rubies** (`ruby`): a path, or a version such as `3.4`, which is looked for among programs named `ruby3.4` on `PATH` and in the folders of
+  rbenv, asdf, mise, chruby and RVM. If the Gemfile names another version of Ruby, the configuration gets a Gemfile without that line. The
+  gems must be installed for this Ruby.
 - `value.NAME` fills `{NAME}` in `server.command`, in `workload.command` and in the commands and templates of `[[service]]`. If `{NAME}`
   is in none of them, that is an error.
 - `env.NAME` cannot set `PORT`, `PATH`, `RAILS_ENV`, `RACK_ENV`, `RAILS_MAX_THREADS`, `RAILS_MIN_THREADS`, `WEB_CONCURRENCY`, `RUBYOPT`,
@@ -77,7 +88,8 @@ pub fn page() -> String {
     page.push_str(
         "| `env.NAME` | `NAME` | text; with commas in double quotes | what the application's environment holds | any | \
          `env.MY_CACHE=on` |\n| `value.NAME` | `{NAME}` in commands and templates | text; with commas in double quotes | none: it must be \
-         given | any | `value.shared_buffers=64MB` |\n\n## What they do\n\n",
+         given | any | `value.shared_buffers=64MB` |\n| `gem.NAME`, `puma` for `gem.puma` | a Gemfile for the configuration | a version that is \
+         installed | that of Gemfile.lock | any | `gem.rack=3.1` |\n\n## What they do\n\n",
     );
     for knob in CATALOGUE.iter() {
         let space = if knob.caution.is_empty() { "" } else { " " };

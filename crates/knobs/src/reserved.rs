@@ -83,6 +83,25 @@ pub(crate) fn placeholder(name: &str) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// Whether `gem.NAME` may set the version of that gem.
+pub(crate) fn gem(name: &str) -> Result<(), Wrong> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    if !begins || !name.chars().all(plain) {
+        return Err(Wrong::new(
+            format!("{name:?} is no name of a gem"),
+            "write gem.NAME=VERSION, such as gem.rack=3.1",
+        ));
+    }
+    if name == "powerband" {
+        return Err(Wrong::new(
+            "the agent is the one of this powerband in every configuration",
+            "leave it out",
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,9 @@ use crate::knob::{Kind, Knob};
 /// The word that takes a knob back to what there is without it.
 pub(crate) const DEFAULT: &str = "default";
 
+/// Characters of a version.
+const LONGEST_VERSION: usize = 32;
+
 /// A checked value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Value {
@@ -88,6 +91,27 @@ impl Value {
             ));
         }
         Ok(Value::alike(text.to_owned()))
+    }
+
+    /// Of a gem: `6.6` is any of that series, `6.6.0` that one.
+    pub(crate) fn version(text: &str) -> Result<Value, Wrong> {
+        let text = text.trim();
+        if text == DEFAULT {
+            return Ok(Value {
+                typed: DEFAULT.to_owned(),
+                set: String::new(),
+            });
+        }
+        let number =
+            |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric());
+        let begins = text.starts_with(|c: char| c.is_ascii_digit());
+        match begins && text.len() <= LONGEST_VERSION && text.split('.').all(number) {
+            true => Ok(Value::alike(text.to_owned())),
+            false => Err(Wrong::new(
+                "no version",
+                "give 6.6 for the newest of that series that is installed, 6.6.0 for that one, or default",
+            )),
+        }
     }
 
     fn alike(text: String) -> Value {

@@ -251,6 +251,10 @@ fn deciding(sheet: &mut Sheet, document: &Document) {
         document.plan.alpha * 100.0,
         if several && document.kind != Kind::Tune { ", for each comparison" } else { "" }
     ));
+    if !document.latency.is_empty() {
+        sheet.line("");
+        sheet.table(tables::latency(document, sheet.style()));
+    }
     if document.memory.is_empty() {
         return;
     }

@@ -49,6 +49,12 @@ pub fn deciding(document: &Document, style: Style) -> Table {
     compared(document, deciding, metric, style)
 }
 
+/// The response time of the same arms.
+pub fn latency(document: &Document, style: Style) -> Table {
+    let comparisons = document.latency.iter();
+    compared(document, comparisons, Metric::ResponseTime, style)
+}
+
 /// The memory of the same arms.
 pub fn memory(document: &Document, style: Style) -> Table {
     compared(document, document.memory.iter(), Metric::Memory, style)

@@ -32,9 +32,13 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
         added,
     } in candidates
     {
-        let mut memory = document.memory.iter();
-        let memory = memory.find(|m| m.candidate == arm.name && m.baseline == baseline.name);
-        let (worth, why) = judged(arm, throughput, memory);
+        let of_arm = |comparisons: &'_ [Comparison]| {
+            let mut of_both = comparisons.iter();
+            let found = of_both.find(|c| c.candidate == arm.name && c.baseline == baseline.name);
+            found.cloned()
+        };
+        let (memory, latency) = (of_arm(&document.memory), of_arm(&document.latency));
+        let (worth, why) = judged(arm, throughput, memory.as_ref(), latency.as_ref());
         let word = match worth {
             Worth::Setting => "worth setting",
             Worth::Nothing => "not worth setting",
@@ -77,7 +81,7 @@ pub(crate) fn worth(sheet: &mut Sheet, document: &Document) {
     let again = again(baseline, &typed).map_or(String::new(), |words| {
         format!(": powerband compare {words}")
     });
-    let figures = document.comparisons.len() + document.memory.len();
+    let figures = document.comparisons.len() + document.latency.len() + document.memory.len();
     sheet.prose(&format!(
         "{figures} figures were tested, each with its own error rate of {:.0} %. Measure what is worth setting once more, together{again}",
         document.plan.alpha * 100.0
@@ -123,6 +127,7 @@ fn judged(
     arm: &ArmSummary,
     throughput: &Comparison,
     memory: Option<&Comparison>,
+    latency: Option<&Comparison>,
 ) -> (Worth, String) {
     let of = |word: &str, c: &Comparison| {
         let change = change_with_interval(c.ratio, c.low, c.high);
@@ -134,6 +139,9 @@ fn judged(
     };
     let mut why = vec![of("throughput", throughput)];
     why.extend(memory.map(|memory| of("memory", memory)));
+    // It scatters more than the others, so that it speaks against a setting alone.
+    let slower = latency.filter(|latency| latency.outcome == Outcome::Worse);
+    why.extend(slower.map(|latency| of("p95 response time", latency)));
     let breaks = arm.feasible == Feasibility::Breaks;
     if breaks {
         why.push("breaks a limit".to_owned());
@@ -142,7 +150,7 @@ fn judged(
     let both = || both.iter().flatten().copied();
     let claimed = |c: &Comparison| c.outcome == Outcome::Better && !c.not_claimed;
     let equal = |c: &Comparison| c.outcome == Outcome::Equivalent;
-    let harms = breaks || both().any(|c| c.outcome == Outcome::Worse);
+    let harms = breaks || slower.is_some() || both().any(|c| c.outcome == Outcome::Worse);
     let worth = if harms || both().all(equal) {
         Worth::Nothing
     } else if arm.feasible == Feasibility::Meets && both().all(|c| claimed(c) || equal(c)) {

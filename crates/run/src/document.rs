@@ -77,6 +77,9 @@ pub struct Document {
     /// It has an interval and a verdict of its own, and the answer rests on it in no way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Comparison>,
+    /// p95 of their response time likewise, at the common rate; `compare`, `sweep` and `check` only, absent without a common rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency: Vec<Comparison>,
     /// The response time of each page in the arms of these comparisons; `compare`, `sweep` and `check` only. Absent where the
     /// workload has one page, without a common rate, and where nothing could be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -25,6 +25,7 @@ pub mod hooks;
 mod http;
 pub mod inherited;
 mod installed;
+pub mod installed_rubies;
 pub mod interpreter;
 mod kinds;
 mod library;

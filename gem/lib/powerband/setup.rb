@@ -136,7 +136,7 @@ module Powerband
         warmup: @done_by.key?(:warmup), compact: @done_by.key?(:compact),
         auto_compact: @asked.auto_compact? && GC.auto_compact == true,
         gc_profiler: @asked.gc_profiler? && GC::Profiler.enabled?,
-        **figures_out_of_band, require: @loaded || [],
+        **figures_out_of_band, require: @loaded || [], versions: Libraries.versions(@asked.gems),
         inherited: @done_by.reject { |_, pid| pid == Process.pid }.keys.map(&:to_s), failed: @failed
       }
     end

@@ -195,10 +195,7 @@ fn whole(arm: Arm, asked: &Asked, mut problems: Vec<Problem>) -> Result<Arm, Vec
 }
 
 fn is_known(knob: &str) -> bool {
-    knobs::SETTINGS.contains(&knob)
-        || knob.starts_with(knobs::ENV)
-        || knob.starts_with(knobs::VALUE)
-        || knobs::find(knob).is_some()
+    knobs::SETTINGS.contains(&knob) || knobs::is_known(knob)
 }
 
 fn unknown(asked: &Asked, knob: &str) -> Problem {

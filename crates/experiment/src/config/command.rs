@@ -99,7 +99,7 @@ fn no_knob(knob: &str, place: &str) -> Problem {
     Problem::with(
         format!("{knob}{place} is a server's, and --workload-command starts none"),
         "leave it out; allocator, malloc_arena_max, malloc_conf, tcmalloc.*, mimalloc.*, gc.*, thread_timeslice, yjit, gemfile, \
-         env.* and value.* (such as {ruby} in the command) are what a command's environment can have",
+         gem.*, env.* and value.* (such as {ruby} in the command) are what a command's environment can have",
     )
 }
 
@@ -192,6 +192,7 @@ mod tests {
             ("malloc_arena_max", "2"),
             ("yjit", "on"),
             ("gemfile", "Gemfile.next"),
+            ("gem.rack", "3.1"),
             ("value.size", "3"),
         ];
         assert_eq!(told(&request(), &arms(vec![arm(&[]), arm(&all)])), [""; 0]);

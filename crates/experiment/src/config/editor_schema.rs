@@ -406,6 +406,16 @@ fn of_knobs() -> Map<String, Value> {
         });
         properties.insert(key.to_owned(), schema);
     }
+    let versions = json!({
+        "type": "object",
+        "description": "Versions of gems that are installed.",
+        "additionalProperties": {"type": "string"},
+    });
+    properties.insert("gem".to_owned(), versions);
+    // A version, or a section of Puma's directives.
+    let directives = properties.remove("puma");
+    let version = json!({"type": "string", "description": "The version of Puma, of those that are installed."});
+    properties.insert("puma".to_owned(), json!({"anyOf": [directives, version]}));
     properties
 }
 

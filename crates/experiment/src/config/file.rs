@@ -338,6 +338,25 @@ mod tests {
     }
 
     #[test]
+    fn versions_are_text() {
+        let request = read("[baseline]\nruby = '3.10'\n[baseline.gem]\npuma = '8.0'\n").unwrap();
+        assert_eq!(request.baseline.unwrap().text, "gem.puma=8.0,ruby=3.10");
+        let problems = read("[baseline]\nruby = 3.10\npuma = 8.0\n").unwrap_err();
+        let text = problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n");
+        for key in ["baseline.ruby in", "baseline.puma in"] {
+            assert!(text.contains(key), "{text}");
+        }
+        assert!(
+            text.contains("write it in quotes, such as puma = \"8.0\""),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn all_unknown_keys_are_told_at_once() {
         let problems = read("[tune]\nbugdet = '8m'\n[sever]\n[app]\ndirr = '.'\n").unwrap_err();
         let text = problems

@@ -192,6 +192,9 @@ fn unsearchable(request: &Request, kind: ServerKind, front: Option<&Front>) -> V
                 "set server.front = \"nginx\""
             }
             None if name.starts_with(knobs::VALUE) => "placeholders are for compare and sweep",
+            None if knobs::is_known(name) && !name.starts_with(knobs::ENV) => {
+                "versions of gems are for compare and sweep"
+            }
             _ => continue,
         };
         let shown = Asked::new(knobs::masked(&asked.text), asked.origin.clone());

@@ -39,6 +39,11 @@ pub(super) fn for_arm(spec: &mut ServerSpec, bench: &Bench<'_>, arm: &Arm) {
         }
         // A script's first line may name a Ruby of its own.
         ServerCommand::Puma { program, .. } | ServerCommand::Unicorn { program, .. } => {
+            // A program that RubyGems starts would activate the newest version.
+            let bundled = bench.arm_environments.bundle(overlay).is_some();
+            if bundled && program.first().is_some_and(|word| word != "bundle") {
+                program.splice(0..0, ["bundle".to_owned(), "exec".to_owned()]);
+            }
             let by = ruby.map(|ruby| [ruby.program.display().to_string(), "-S".to_owned()]);
             program.splice(0..0, by.into_iter().flatten());
         }

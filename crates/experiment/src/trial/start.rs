@@ -183,8 +183,14 @@ pub(super) fn not_taken(
     if let (true, Some(full)) = (counters.is_empty(), room::full(flight_dir)) {
         return Some(full);
     }
+    let bundle = bench.arm_environments.bundle(&arm.overlay);
+    let versions = bundle
+        .map(|bundle| bundle.versions.clone())
+        .unwrap_or_default();
     own.or_else(|| flights::mismatch(&counters, arm.settings))
-        .or_else(|| set_up::not_taken(&arm.overlay, &counters, flight_dir).map(|m| m.to_string()))
+        .or_else(|| {
+            set_up::not_taken(&arm.overlay, &versions, &counters, flight_dir).map(|m| m.to_string())
+        })
         .or_else(|| {
             if arm.overlay.is_empty() {
                 return None;

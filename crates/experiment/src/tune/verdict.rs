@@ -10,8 +10,8 @@ use crate::procedure::Procedure;
 use crate::rates::ADD_CAPACITY_AT;
 use crate::request::Arm;
 use run::{
-    Answer, ArmSummary, Comparison, Document, Feasibility, Headroom, Outcome, Stage, TrialStatus,
-    Verdict,
+    Answer, ArmSummary, Comparison, Document, Feasibility, Headroom, Metric, Outcome, Stage,
+    TrialStatus, Verdict,
 };
 
 /// Only the baseline survived the race.
@@ -166,7 +166,7 @@ pub fn confirmed(
             last.as_deref().map_or("trials failed", super::first_line)
         ));
     }
-    document.memory = judge::memory_beside(document, &comparisons);
+    document.memory = judge::in_addition(document, &comparisons, Metric::Memory);
     document.comparisons.extend(comparisons);
     document.verdict = Some(verdict);
     warn_of_limits(document, chosen);

@@ -7,17 +7,18 @@ module Powerband
     class Asked
       PREFIX = "POWERBAND_SETUP_"
       SWITCHES = %w[WARMUP COMPACT AUTO_COMPACT GC_PROFILER].freeze
-      KNOWN = (SWITCHES + %w[OOB_GC REQUIRE]).freeze
+      KNOWN = (SWITCHES + %w[OOB_GC REQUIRE VERSIONS]).freeze
       OOB_RANGE = (0..1_000_000)
 
-      attr_reader :oob_gc, :libraries, :errors
+      attr_reader :oob_gc, :libraries, :gems, :errors
 
       def initialize(env = ENV)
         @errors = []
         @env = env
         @on = SWITCHES.to_h { |name| [name, switch(name)] }
         @oob_gc = every
-        @libraries = text("REQUIRE").split(",").map(&:strip).reject(&:empty?)
+        @libraries = list("REQUIRE")
+        @gems = list("VERSIONS")
         unknown
       end
 
@@ -27,6 +28,10 @@ module Powerband
 
       def text(name)
         @env["#{PREFIX}#{name}"].to_s.scrub
+      end
+
+      def list(name)
+        text(name).split(",").map(&:strip).reject(&:empty?)
       end
 
       def switch(name)

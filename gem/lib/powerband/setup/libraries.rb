@@ -19,6 +19,11 @@ module Powerband
           raise Refused, "#{name}: #{e.message} (#{e.class})"
         end
 
+        # Of these gems; empty where one is not activated.
+        def versions(gems)
+          gems.to_h { |name| [name, Gem.loaded_specs[name]&.version.to_s] }
+        end
+
         private
 
         # A gem that RubyGems activates now, and the versions that it brings along, may be others than those of the

@@ -1,0 +1,183 @@
+//! The bundle of an arm that takes other versions of gems (`gem.NAME`), or whose Ruby the application's Gemfile does not
+//! allow: a Gemfile and its lock in the run folder, so that the application's own are left alone.
+
+use knobs::Overlay;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Variables and their values.
+type Variables = BTreeMap<String, String>;
+
+/// Asks Bundler: Ruby knows what a Gemfile means.
+const SCRIPT: &str = include_str!("arm_bundle/bundle.rb");
+
+/// The folder of all bundles, in the run folder.
+const FOLDER: &str = "bundles";
+
+/// The agent's variable (`docs/agent.md`).
+const VERSIONS: &str = "POWERBAND_SETUP_VERSIONS";
+
+/// Lines of what Bundler says that go into a message.
+const LINES: usize = 4;
+
+/// What a server needs to run with a bundle.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
+pub struct ArmBundle {
+    /// Selects the bundle; empty where the application's own serves.
+    pub environment: Variables,
+    /// What Bundler activates of the gems that the arm names.
+    pub versions: BTreeMap<String, String>,
+}
+
+impl ArmBundle {
+    /// What a server's environment has of it: the bundle, and the question to the agent which versions came of it.
+    pub fn variables(&self) -> Variables {
+        let mut variables = self.environment.clone();
+        if !self.versions.is_empty() {
+            let gems: Vec<&str> = self.versions.keys().map(String::as_str).collect();
+            variables.insert(VERSIONS.to_owned(), gems.join(","));
+        }
+        variables
+    }
+}
+
+/// Those of all arms, by what each depends on.
+#[derive(Debug, Default)]
+pub struct Bundles(BTreeMap<Wanted, ArmBundle>);
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wanted {
+    ruby: Option<String>,
+    gemfile: Option<String>,
+    gems: BTreeMap<String, String>,
+}
+
+impl Wanted {
+    /// `None` where the application's own bundle serves for certain.
+    fn of(overlay: &Overlay) -> Option<Wanted> {
+        let gems = overlay.gems();
+        let ruby = overlay.ruby().map(str::to_owned);
+        (ruby.is_some() || !gems.is_empty()).then(|| Wanted {
+            ruby,
+            gemfile: overlay.gemfile().map(str::to_owned),
+            gems,
+        })
+    }
+
+    /// The variables that set its gems, for messages.
+    fn shown(&self) -> String {
+        let gems = self.gems.iter();
+        let mut shown: Vec<String> = gems
+            .map(|(gem, version)| format!("{}{gem}={version}", knobs::GEM))
+            .collect();
+        shown.extend(self.ruby.as_ref().map(|ruby| format!("ruby={ruby}")));
+        shown.join(",")
+    }
+}
+
+/// Where bundles are made.
+pub struct Workshop<'a> {
+    /// The application's folder.
+    pub app_dir: &'a Path,
+    /// The run folder.
+    pub scratch: &'a Path,
+    /// The Ruby of the arm.
+    pub ruby: &'a OsStr,
+    /// The application's variables and the arm's.
+    pub env: Variables,
+}
+
+impl Bundles {
+    /// Makes the bundle that the arm needs, unless there is one; the reason where it cannot be made.
+    pub fn make(&mut self, overlay: &Overlay, workshop: &Workshop<'_>) -> Result<(), String> {
+        let Some(wanted) = Wanted::of(overlay).filter(|wanted| !self.0.contains_key(wanted)) else {
+            return Ok(());
+        };
+        let folder = workshop.scratch.join(FOLDER).join(self.0.len().to_string());
+        let bundle = workshop
+            .bundle(&wanted, &folder)
+            .map_err(|why| format!("{}: {why}", wanted.shown()))?;
+        self.0.insert(wanted, bundle);
+        Ok(())
+    }
+
+    /// The bundle of an arm that has one of its own.
+    pub fn of(&self, overlay: &Overlay) -> Option<&ArmBundle> {
+        let bundle = self.0.get(&Wanted::of(overlay)?)?;
+        (!bundle.environment.is_empty()).then_some(bundle)
+    }
+}
+
+impl Workshop<'_> {
+    fn bundle(&self, wanted: &Wanted, folder: &Path) -> Result<ArmBundle, String> {
+        // A run that is resumed makes it again.
+        match std::fs::remove_dir_all(folder) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("{} cannot be removed: {e}", folder.display()));
+            }
+            _ => {}
+        }
+        let requirements = wanted
+            .gems
+            .iter()
+            .map(|(gem, version)| format!("{gem}={}", requirement(version)));
+        let output = Command::new(self.ruby)
+            .args(["-e", SCRIPT, "--"])
+            .arg(folder)
+            .args(requirements)
+            .current_dir(self.app_dir)
+            .envs(&self.env)
+            .env_remove("RUBYOPT")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| format!("{} cannot be started: {e}", self.ruby.display()))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(refusal(&said, &wanted.gems));
+        }
+        let bundle: ArmBundle = serde_json::from_slice(&output.stdout)
+            .map_err(|e| format!("Bundler's answer cannot be read: {e}"))?;
+        let absent = bundle
+            .versions
+            .iter()
+            .find(|(_, version)| version.is_empty());
+        match absent {
+            Some((gem, _)) => Err(format!(
+                "the bundle does not activate {gem}, because its group is left out (bundle config without); take the gem out of that group"
+            )),
+            None => Ok(bundle),
+        }
+    }
+}
+
+/// `6.6` is the newest installed version of 6.6, `6.6.0` that one.
+fn requirement(version: &str) -> String {
+    match version.split('.').count() {
+        1 | 2 => format!("~> {version}.0"),
+        _ => format!("= {version}"),
+    }
+}
+
+/// What Bundler said, with the remedy.
+fn refusal(said: &str, gems: &BTreeMap<String, String>) -> String {
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.take(LINES).collect();
+    let said = lines.join(" ");
+    let installs: Vec<String> = gems
+        .iter()
+        .map(|(gem, version)| format!("gem install {gem} --version '{}'", requirement(version)))
+        .collect();
+    match installs.is_empty() {
+        true => format!("{said}; install the gems of the Gemfile for this Ruby"),
+        false => format!(
+            "{said}; install what is missing, such as by {}, for the Ruby of this configuration",
+            installs.join(" && ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+use super::*;
+
+/// An application with a Gemfile, and gems in a folder of their own: `probe` in two versions.
+struct App {
+    dir: tempfile::TempDir,
+}
+
+impl App {
+    fn new(gemfile: &str) -> App {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("app")).unwrap();
+        std::fs::write(dir.path().join("app/Gemfile"), gemfile).unwrap();
+        for version in ["1.0.3", "1.1.0", "2.0.0"] {
+            let specifications = dir.path().join("gems/specifications");
+            let gem = dir.path().join(format!("gems/gems/probe-{version}/lib"));
+            std::fs::create_dir_all(&specifications).unwrap();
+            std::fs::create_dir_all(&gem).unwrap();
+            let specification = format!(
+                "Gem::Specification.new {{ |s| s.name = 'probe'; s.version = '{version}'; s.summary = s.name; s.authors = ['us']; \
+                 s.require_paths = ['lib'] }}\n"
+            );
+            let file = specifications.join(format!("probe-{version}.gemspec"));
+            std::fs::write(file, specification).unwrap();
+        }
+        App { dir }
+    }
+
+    fn made(&self, knobs: &[(&str, &str)]) -> Result<Option<ArmBundle>, String> {
+        let overlay = Overlay::of(knobs).unwrap();
+        let app_dir = self.dir.path().join("app");
+        let workshop = Workshop {
+            app_dir: &app_dir,
+            scratch: &self.dir.path().join("run"),
+            ruby: OsStr::new("ruby"),
+            env: [(
+                "GEM_PATH".to_owned(),
+                self.dir.path().join("gems").display().to_string(),
+            )]
+            .into(),
+        };
+        let mut bundles = Bundles::default();
+        bundles.make(&overlay, &workshop)?;
+        Ok(bundles.of(&overlay).cloned())
+    }
+
+    fn file(&self, path: &str) -> String {
+        std::fs::read_to_string(self.dir.path().join(path)).unwrap()
+    }
+}
+
+const GEMFILE: &str =
+    "source \"https://rubygems.org\"\ngem \"probe\", \"~> 1.0\", require: false\n";
+
+#[test]
+fn a_version_of_two_numbers_is_the_newest_of_them() {
+    for (version, wanted) in [
+        ("6", "~> 6.0"),
+        ("6.6", "~> 6.6.0"),
+        ("6.6.1", "= 6.6.1"),
+        ("8.0.0.beta1", "= 8.0.0.beta1"),
+    ] {
+        assert_eq!(requirement(version), wanted);
+    }
+}
+
+#[test]
+fn a_gem_of_the_gemfile_is_taken_in_another_version() {
+    let app = App::new(GEMFILE);
+    for (asked, found) in [("2", "2.0.0"), ("1.0", "1.0.3"), ("1.1.0", "1.1.0")] {
+        let bundle = app.made(&[("gem.probe", asked)]).unwrap().unwrap();
+        assert_eq!(bundle.versions["probe"], found);
+        assert!(bundle.environment["BUNDLE_GEMFILE"].ends_with("run/bundles/0/Gemfile"));
+        assert!(
+            app.file("run/bundles/0/Gemfile.lock")
+                .contains(&format!("probe ({found})"))
+        );
+    }
+    // The application's own files are as they were.
+    assert_eq!(app.file("app/Gemfile"), GEMFILE);
+    assert!(!app.dir.path().join("app/Gemfile.lock").exists());
+}
+
+#[test]
+fn a_gem_that_the_gemfile_does_not_name_is_added() {
+    let app = App::new("source \"https://rubygems.org\"\n");
+    let bundle = app.made(&[("gem.probe", "1.0")]).unwrap().unwrap();
+    assert_eq!(bundle.versions["probe"], "1.0.3");
+}
+
+#[test]
+fn what_is_not_installed_is_refused_with_the_command_that_installs_it() {
+    let app = App::new(GEMFILE);
+    let why = app.made(&[("gem.probe", "3.1")]).unwrap_err();
+    assert!(why.starts_with("gem.probe=3.1: "), "{why}");
+    assert!(why.contains("probe (~> 3.1.0)"), "{why}");
+    assert!(
+        why.contains("gem install probe --version '~> 3.1.0'"),
+        "{why}"
+    );
+    std::fs::remove_file(app.dir.path().join("app/Gemfile")).unwrap();
+    let why = app.made(&[("gem.probe", "1.0")]).unwrap_err();
+    assert!(why.contains("there is no Gemfile in "), "{why}");
+}
+
+#[test]
+fn the_settings_of_the_application_s_bundle_hold() {
+    let app = App::new(GEMFILE);
+    let settings = app.dir.path().join("app/.bundle");
+    std::fs::create_dir(&settings).unwrap();
+    let config = "---\nBUNDLE_FROZEN: \"true\"\nBUNDLE_DEPLOYMENT: \"true\"\nBUNDLE_JOBS: \"3\"\n";
+    std::fs::write(settings.join("config"), config).unwrap();
+    // Of the gems below vendor/bundle, of which there are none.
+    let why = app.made(&[("gem.probe", "1.0")]).unwrap_err();
+    assert!(why.contains("probe"), "{why}");
+    let copied = app.file("run/bundles/0/.bundle/config");
+    assert!(copied.contains("BUNDLE_JOBS: \"3\""), "{copied}");
+    assert!(copied.contains("app/vendor/bundle"), "{copied}");
+    assert!(
+        !copied.contains("FROZEN") && !copied.contains("DEPLOYMENT"),
+        "{copied}"
+    );
+    assert_eq!(app.file("app/.bundle/config"), config);
+}
+
+#[test]
+fn another_ruby_needs_a_bundle_only_where_the_gemfile_refuses_it() {
+    for (line, refused) in [
+        ("", false),
+        ("ruby \">= 3.2\"\n", false),
+        ("ruby \"1.8.7\"\n", true),
+    ] {
+        let app = App::new(&format!("{GEMFILE}{line}"));
+        let bundle = app.made(&[("ruby", "ruby")]).unwrap();
+        assert_eq!(bundle.is_some(), refused, "{line}");
+    }
+    let app = App::new(GEMFILE);
+    std::fs::remove_file(app.dir.path().join("app/Gemfile")).unwrap();
+    assert_eq!(app.made(&[("ruby", "ruby")]).unwrap(), None);
+}
